@@ -3,8 +3,9 @@
     python benchmarks/growth.py [SUBJECT…] [--commands analyze,…] [--scale 1] [--limit 120]
 
 Captures are generated. The table shows processor seconds, and from the smallest capture to the largest the exponent
-`log4(t4 ÷ t1)` after what latpcap takes for an almost empty capture is subtracted: 1 is linear, 2 quadratic. What takes
-longer than the limit counts as that and is marked.
+(of four times as many: `log4(t4 ÷ t1)`) after what latpcap takes for an almost empty capture is subtracted: 1 is linear,
+2 quadratic; and what each of the largest takes in milliseconds. What takes longer than the limit counts as that and is
+marked. Groups, and files with a group each, are counted for `rank` and `scan`: 500, 2,500 and 10,000 of 14 requests.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, zip_longest
 from pathlib import Path
 
@@ -27,6 +29,8 @@ RTT_NS = 400_000
 LINEAR = 1.25
 """The largest exponent that still counts as linear: `n log n` and what stands in the noise."""
 SCALES = 1, 2, 4
+GROUPS = 1, 5, 20
+"""Times 500."""
 MEMORY = 4 << 30
 
 Records = Iterator[bytes]
@@ -122,6 +126,20 @@ def rows(count: int) -> Records:
         yield from query(wire, f"SELECT a FROM lines WHERE order_id = {number}")
 
 
+def groups(count: int, of: str) -> Records:
+    """Two connections of each client, user or server, one after the other."""
+    now_ns = Wire(RTT_NS).now_ns
+    for number in range(2 * count):
+        group = number // 2
+        place = bytes([10, 9, group >> 8 & 255, group & 255])
+        here = (place, 40_000 + number % 2) if of == "client" else (bytes([10, 1, 0, 5]), 1024 + number % 60_000)
+        wire = Wire(RTT_NS, here, (place, 3306) if of == "server" else (bytes([10, 0, 0, 2]), 3306))
+        wire.now_ns = now_ns
+        asked = (query(wire, f"SELECT id FROM t{group % 7} WHERE k={group + row}") for row in range(4))
+        yield from chain(log_in(wire, f"u{group}" if of == "user" else "lab"), *asked, bye(wire))
+        now_ns = wire.now_ns + 100_000
+
+
 @dataclass(frozen=True)
 class Subject:
     """What grows, and how many of it the smallest capture has."""
@@ -131,6 +149,9 @@ class Subject:
     options: tuple[str, ...] = ()
     files: bool = False
     """Each connection is a file of its own."""
+    scales: tuple[int, ...] = SCALES
+    commands: tuple[str, ...] = ()
+    """These alone."""
 
 
 SUBJECTS = {
@@ -145,6 +166,15 @@ SUBJECTS = {
     "routes": Subject(routes, 10_000),
     "exchanges": Subject(rows, 20_000),
     "files": Subject(connections, 375, files=True),
+    "clients": Subject(partial(groups, of="client"), 500, scales=GROUPS, commands=("rank by client", "scan")),
+    "users of rank": Subject(partial(groups, of="user"), 500, scales=GROUPS, commands=("rank by user",)),
+    "servers": Subject(
+        partial(groups, of="server"),
+        500,
+        scales=GROUPS,
+        commands=("rank by server", "scan", "scan to a dataset", "analyze a dataset"),
+    ),
+    "files of rank": Subject(connections, 500, files=True, scales=GROUPS, commands=("rank",)),
 }
 
 COMMANDS = {
@@ -156,25 +186,34 @@ COMMANDS = {
     "annotate": ("annotate", "{out}.pcapng", "--force"),
     "sql": ("sql", "select count(*) from exchanges"),
 }
+OF_GROUPS = {
+    "rank": ("rank", "--json"),
+    "rank by client": ("rank", "--by", "client", "--json"),
+    "rank by user": ("rank", "--by", "user", "--json"),
+    "rank by server": ("rank", "--by", "server", "--json"),
+    "scan": ("scan", "--json", "--workers", "1"),
+    "scan to a dataset": ("scan", "--force", "-o", "{out}.dataset"),
+    "analyze a dataset": ("analyze", "--json"),
+}
 
 
 def main() -> None:
     arguments = parse()
-    commands = arguments.commands.split(",")
-    print("| subject | command | " + " | ".join(f"{scale}×: s" for scale in SCALES) + " | exponent | peak MB |")
-    print("|---|---|" + "--:|" * (len(SCALES) + 2))
+    print("| subject | command | small: s | middle: s | large: s | exponent | ms each | peak MB |")
+    print("|---|---|" + "--:|" * (len(SCALES) + 3))
     too_steep = []
     with tempfile.TemporaryDirectory() as folder:
         base = Path(folder)
-        floor = {command: floor_s(command, base) for command in commands}
+        floors: dict[str, float] = {}
         for name in arguments.subjects:
             subject = SUBJECTS[name]
-            counts = [round(subject.count * arguments.scale * scale) for scale in SCALES]
+            counts = [round(subject.count * arguments.scale * scale) for scale in subject.scales]
             captures = [written(subject, count, base) for count in counts]
-            for command in commands:
+            for command in subject.commands or arguments.commands.split(","):
+                floor = floors.setdefault(command, floor_s(command, base))
                 spent = [run(command, subject, capture, base, arguments.limit) for capture in captures]
-                exponent = growth(spent, floor[command])
-                print(line(name, counts, command, spent, exponent), flush=True)
+                exponent = growth(spent, floor, counts)
+                print(line(name, counts, command, spent, exponent, floor), flush=True)
                 too_steep += [f"{name}: {command}"] if exponent > LINEAR else []
     if too_steep:
         sys.exit("not linear: " + "; ".join(too_steep))
@@ -205,13 +244,22 @@ def written(subject: Subject, count: int, base: Path) -> list[Path]:
 
 
 def run(command: str, subject: Subject, captures: list[Path], base: Path, limit: int) -> Spent:
-    verb, *rest = (part.format(out=base / "out") for part in COMMANDS[command])
+    verb, *rest = (part.format(out=base / "out") for part in (COMMANDS | OF_GROUPS)[command])
+    if command == "analyze a dataset":
+        captures = [saved(captures, base, limit)]
     arguments = (
         [verb, *map(str, captures), *rest] if verb in ("sql", "annotate") else [verb, *rest, *map(str, captures)]
     )
     options = () if verb == "annotate" else subject.options
     files = 256 if subject.files else None
     return spend([*arguments, *options, "--quiet"], cpu_s=limit, memory=MEMORY, files=files)
+
+
+def saved(captures: list[Path], base: Path, limit: int) -> Path:
+    """The dataset of the captures."""
+    dataset = base / "saved.dataset"
+    spend(["scan", *map(str, captures), "--force", "-o", str(dataset), "--quiet"], cpu_s=limit, memory=MEMORY)
+    return dataset
 
 
 def floor_s(command: str, base: Path) -> float:
@@ -223,15 +271,16 @@ def floor_s(command: str, base: Path) -> float:
     return spent.cpu_s
 
 
-def growth(spent: list[Spent], floor: float) -> float:
+def growth(spent: list[Spent], floor: float, counts: list[int]) -> float:
     first, last = (max(each.cpu_s - floor, 0.02) for each in (spent[0], spent[-1]))
-    return math.log(last / first, SCALES[-1])
+    return math.log(last / first, counts[-1] / counts[0])
 
 
-def line(name: str, counts: list[int], command: str, spent: list[Spent], exponent: float) -> str:
+def line(name: str, counts: list[int], command: str, spent: list[Spent], exponent: float, floor: float) -> str:
     seconds = " | ".join(f"{each.cpu_s:.2f}{each.mark}" for each in spent)
     peak = max(each.peak_mb for each in spent)
-    return f"| {name} ({counts[0]:,} to {counts[-1]:,}) | {command} | {seconds} | {exponent:.2f} | {peak:.0f} |"
+    each = 1000 * (spent[-1].cpu_s - floor) / counts[-1]
+    return f"| {name} ({counts[0]:,} to {counts[-1]:,}) | {command} | {seconds} | {exponent:.2f} | {each:.2f} | {peak:.0f} |"
 
 
 if __name__ == "__main__":

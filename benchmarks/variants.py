@@ -127,6 +127,11 @@ def port(packet: Packet) -> int:
     return max(packet.tcp.source[1], packet.tcp.destination[1])
 
 
+def is_pure_ack(packet: Packet) -> bool:
+    assert packet.tcp is not None
+    return not packet.tcp.payload_length and not packet.tcp.flags & (SYN | FIN)
+
+
 def handshake_ns(packets: Packets) -> int:
     sent: dict[int, int] = {}
     found = []
@@ -398,6 +403,70 @@ def two_distances(base: Base, chance: random.Random) -> Variant:
         ports = {"source_port" if is_clients(packet) else "destination_port": other}
         far.append(packet.with_tcp(**ports).at(packet.time_ns + end))
     return Variant([*near, *far], [*near, *far], truth)
+
+
+@variant("acknowledged on the way")
+def acknowledged_on_the_way(base: Base, chance: random.Random) -> Variant:
+    """A NAT in user space (VirtualBox) answers SYNs and acknowledges data itself: only responses come from the server."""
+    part, made = chance.uniform(0.02, 0.6), Packets()
+    sooner = round((1 - part) * base.rtt_ns)
+    asked: dict[int, int] = {}
+    for packet in base.packets:
+        assert packet.tcp is not None
+        at, time_ns = port(packet), packet.time_ns
+        if is_clients(packet):
+            asked[at] = time_ns
+        elif not packet.tcp.payload_length and at in asked:
+            time_ns = max(time_ns - sooner, asked[at] + 20_000)
+        made.append(packet.at(time_ns))
+    return same(in_time(made), base, base.packets)
+
+
+@variant("acknowledged late, below 1 ms")
+def acknowledged_late(base: Base, chance: random.Random) -> Variant:
+    """A server so near that its work is longer than the path, whose pure ACKs are late."""
+    late = round(base.rtt_ns * chance.uniform(2, 5)) if base.rtt_ns < MS else 0
+    made = [
+        packet.at(packet.time_ns + late * (is_pure_ack(packet) and not is_clients(packet))) for packet in base.packets
+    ]
+    return same(in_time(made), base, base.packets)
+
+
+@variant("path changes")
+def path_changes(base: Base, chance: random.Random) -> Variant:
+    """From the first third on the server is farther, or nearer for that long."""
+    more = round(base.rtt_ns * chance.uniform(0.5, 3))
+    at_ns = base.packets[len(base.packets) // 3].time_ns
+    nearer = chance.random() < 0.5
+    made = stretch(base.packets, lambda packet: more * ((packet.time_ns < at_ns) is nearer))
+    later: dict[int, list[bool]] = defaultdict(list)
+    for place in answers(base.packets):
+        later[port(base.packets[place])].append((base.packets[place].time_ns < at_ns) is nearer)
+    truth = {at: base.rtt_ns + more * (2 * sum(far) > len(far)) for at, far in later.items()}
+    return Variant(made, made, {0: base.rtt_ns, -1: base.rtt_ns + more, **truth})
+
+
+@variant("two servers, one near")
+def two_servers(base: Base, chance: random.Random) -> Variant:
+    """Beside the job a monitor asks a server that is near."""
+    near_ns, first, monitor = round(MS * chance.uniform(0.2, 0.6)), base.packets[0].time_ns, Packets()
+    for packet in base.packets[: max(len(base.packets) // 3, 30)]:
+        scaled = first + round(near_ns / base.rtt_ns * (packet.time_ns - first))
+        ports = {"source_port" if is_clients(packet) else "destination_port": port(packet) - 20_000}
+        data = bytearray(packet.with_tcp(**ports).data)
+        data[packet.ip + (19 if is_clients(packet) else 15)] ^= 0x40
+        monitor.append(replace(packet, data=bytes(data), time_ns=scaled))
+    truth = {0: base.rtt_ns} | {port(packet): near_ns for packet in monitor}
+    both = in_time([*base.packets, *monitor])
+    return Variant(both, both, truth)
+
+
+@variant("one direction missing")
+def one_direction(base: Base, chance: random.Random) -> Variant:
+    """The mirror port lost what one side sent, from one place on or of one connection."""
+    lost, first = chance.random() < 0.5, chance.randrange(len(base.packets) // 4, len(base.packets))
+    made = [packet for place, packet in enumerate(base.packets) if place < first or is_clients(packet) != lost]
+    return same(made, base, base.packets)
 
 
 @variant("coarse clock")

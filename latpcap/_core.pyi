@@ -334,6 +334,9 @@ class SavedExchanges:
     def names() -> list[str]:
         """What the columns are called."""
 
+    def kept_bytes(self) -> int:
+        """What they take, with what is computed from them."""
+
     @staticmethod
     def are_too_many(rows: int, memory: int) -> bool:
         """What is computed from so many does not fit in `memory` bytes."""

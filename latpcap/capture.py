@@ -571,7 +571,7 @@ class Capture(Tidy):
 
     @cached_property
     def tasks(self) -> Table:
-        """One row a task: what the application did between two rests of a second; see `tasks_at`."""
+        """One row a task: what the application did between idle gaps of a second; see `tasks_at`."""
         return self.tasks_at()
 
     def tasks_at(self, idle_s: Duration = IDLE_S, by: TaskBy = "idle") -> Table:

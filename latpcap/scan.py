@@ -34,7 +34,7 @@ from latpcap.measures.statements import group
 from latpcap.result.analysis import Measures
 from latpcap.result.tables import health_table
 from latpcap.tables import columns
-from latpcap.tables.client_groups import client_groups_of, each_client_group, hosts_of
+from latpcap.tables.client_groups import client_groups_of, hosts_of
 from latpcap.tables.dataset.layout import is_dataset
 from latpcap.tables.ipc import TIME, received, rows_in, sent, table_of
 from latpcap.tables.notes import together
@@ -175,9 +175,8 @@ def part(
     recording = _of_part(found, files, partition)
     groups: list[dict[str, Any]] = []
     statements: list[dict[str, Any]] = []
-    for name, of_group in each_client_group(recording):
-        client, server = hosts_of(name)
-        measures = _measures(of_group, asked)
+    for name, measures in _measures(recording, asked).of_each(client_groups_of(recording)):
+        client, server = hosts_of(name or "")
         groups.append({"client": client, "server": server, **_facts(measures, asked.rtt_ms)})
         statements.extend(_statements(measures))
     return Partial(
@@ -284,7 +283,7 @@ def _measures(recording: Recording, asked: Asked) -> Measures:
 def _facts(measures: Measures, rtt_ms: Sequence[float]) -> dict[str, Any]:
     """What is told of one group."""
     recording, exchanges = measures.recording, measures.recording.exchanges
-    budget, errors = measures.budget, measures.errors
+    budget = measures.budget
     counted = {
         "protocol": " ".join(sorted(set(recording.connections.protocol.texts()))),  # type: ignore[arg-type]
         "connections": len(recording.database_rows),
@@ -292,7 +291,7 @@ def _facts(measures: Measures, rtt_ms: Sequence[float]) -> dict[str, Any]:
         "round_trips": int(exchanges.round_trips.sum()),
         "request_bytes": int(exchanges.request_bytes.sum()),
         "response_bytes": int(exchanges.response_bytes.sum()),
-        "errors": errors.failures,
+        "errors": len(measures.evidence.failures.rows),
         "start": recording.start_ns,
         "end": recording.start_ns + round(recording.runtime_s * 1e9),
         "runtime_ns": _ns(recording.runtime_s),

@@ -19,6 +19,8 @@ from hypothesis import HealthCheck, settings
 from left import watch_over_this_run
 from sharkd import Sharkd
 
+for variable in ("COLUMNS", "LINES"):  # the terminal of whoever starts the tests, which workers would inherit
+    os.environ.pop(variable, None)
 watch_over_this_run()  # before anything is imported that keeps in mind where temporary files go
 
 import latpcap as package  # noqa: E402

@@ -31,6 +31,9 @@ COMPARED = set(damage.PACKET_DEFECTS) - {"merge-segments"}
 MARKS = ("request", "request_end", "response", "response_end")
 SAID = ("command", "fingerprint", "rows", "affected_rows", "round_trips", "error")
 
+SOCKS, SOCKS_MESSAGES = 1080, 6
+"""Its port; so many messages come before what a tunnel carries, with a password."""
+
 Place = tuple[Any, Any, int] | None
 """A packet: from where, to where, which sequence number."""
 
@@ -128,9 +131,25 @@ def _place(packet: Packet, good: Packets) -> Place:
 def truth(packets: Packets) -> dict[Place, list[Exchange]]:
     """The exchanges of the good capture by where they begin."""
     found = defaultdict(list)
-    for exchange in exchanges(packets, packets):
-        found[exchange.key].append(exchange)
+    for read in (packets, *_tunnels(packets)):
+        for exchange in exchanges(read, packets):
+            found[exchange.key].append(exchange)
     return found
+
+
+def _tunnels(packets: Packets) -> Iterator[Packets]:
+    """What SOCKS carries: it is read only where some of the tunnel's own messages, which come first, were lost."""
+    carried = [
+        packet for packet in packets if packet.tcp and SOCKS in (packet.tcp.source[1], packet.tcp.destination[1])
+    ]
+    seen: Counter[frozenset[Any]] = Counter()
+    place = []
+    for packet in carried:
+        ends = frozenset((packet.tcp.source, packet.tcp.destination))
+        seen[ends] += packet.tcp.payload_length > 0
+        place.append(seen[ends])
+    for lost in range(1, SOCKS_MESSAGES + 1 if carried else 1):
+        yield [packet for packet, number in zip(carried, place, strict=True) if number > lost]
 
 
 def compare(good: Packets, packets: Packets, tally: Tally, name: str) -> None:

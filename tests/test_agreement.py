@@ -1,4 +1,4 @@
-"""One engine: what a fix saves is the same in `findings`, in `project --fix`, in the JSON and in the HTML report."""
+"""One engine: where the time goes, and what a fix saves, is the same in every command, the JSON and the HTML report."""
 
 import json
 import re
@@ -23,14 +23,26 @@ def close(one: float, other: float) -> bool:
 
 
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: str(path.relative_to(FIXTURES)))
-def test_every_saving_is_the_same_everywhere(path: Path) -> None:
+def test_every_part_and_every_saving_is_the_same_everywhere(path: Path) -> None:
     try:
         capture = latpcap.read(path)
         result = capture.analyze([RTT_MS])
     except latpcap.NoDatabaseTraffic:
         return
+    if result.summary.baseline_rtt_ms is None:
+        return
+    page = embedded(html.render(explore(capture.measures, [RTT_MS])))
+    for job in page["jobs"]:
+        assert np.min([*job["parts"].values()]) >= 0
+        assert np.sum([*job["parts"].values()], axis=0) == pytest.approx(job["curve"]["runtime_s"], rel=1e-5)
+    as_it_is = page["jobs"][0]
+    there = capture.project([RTT_MS]).budget_at
+    assert there is not None
+    for part, seconds in there.parts().items():
+        shown = np.interp(RTT_MS, as_it_is["curve"]["rtt_ms"], as_it_is["parts"][part])
+        assert shown == pytest.approx(seconds, rel=1e-5, abs=1e-6), part
     names = sorted({found.fix_name for found in result.findings if found.fix_name})
-    if not names or result.summary.baseline_rtt_ms is None:
+    if not names:
         return
     changed = capture.what_if(names, [0.0, RTT_MS])
     assert isinstance(changed, WhatIf)
@@ -39,7 +51,6 @@ def test_every_saving_is_the_same_everywhere(path: Path) -> None:
         for rtt, seconds in each.runtime_s.items():
             assert 0 <= each.optimistic_s[rtt] <= seconds <= each.pessimistic_s[rtt]
     plain = result.to_dict()["findings"]
-    page = embedded(html.render(explore(capture.measures, [RTT_MS])))
     for name in names:
         project = by_fix[name].saved_s["15"]
         listed = sum(found["saved_s"]["15"] for found in plain if found["fix_name"] == name)

@@ -19,7 +19,7 @@ KEYS = {
 SUMMARY = "runtime_s connections exchanges round_trips baseline_rtt_ms network_share seconds_per_ms verdict"
 BUDGET = "network_s service_s transfer_s stall_s client_s think_s setup_s loss_s unknown_s"
 RTT = "baseline_ms method handshake_ms in_stream_min_ms in_stream_median_ms samples position"
-POINT = "rtt_ms runtime_s optimistic_s pessimistic_s throughput_per_s factor method work coverage"
+POINT = "budget rtt_ms runtime_s optimistic_s pessimistic_s throughput_per_s factor method work coverage"
 
 
 def capture(*connections: Conn) -> Capture:

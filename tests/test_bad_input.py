@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import csv
+import gzip
 import io
 import json
 import os
@@ -13,6 +14,7 @@ import shutil
 import struct
 import subprocess
 import sys
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -465,3 +467,32 @@ def test_what_is_beyond_the_memory_is_left_out_with_a_note(latpcap: Run, tmp_pat
     assert 80_000 < seen["exchanges"] < 130_000
     assert "too-many-exchanges" not in healthy(latpcap, path)
     assert told(latpcap("analyze", path, "--memory", "1MB"), 2).startswith("1000000 bytes of memory are too few")
+
+
+def compressed_conversation(packets: int) -> bytes:
+    """Records of a MySQL connection that agrees on compression and asks so often with 16 MB in 16 KB."""
+    body = zlib.compress(bytes(16_000_000), 9)
+    packed = struct.pack("<I", len(body))[:3] + b"\0" + struct.pack("<I", 16_000_000)[:3] + body
+    wire = tcp.Wire(1_000_000)
+    asked = [*wire.open(), wire.packet(1, tcp.PUSH_ACK, mysql.greeting())]
+    flags = struct.pack("<IIB23x", 0x000A_A225, 1 << 24, 45)
+    asked += wire.ask(message(1, flags + b"lab\0\x14" + b"\x07" * 20 + b"mysql_native_password\0"), mysql.OK)
+    for request in [b"\x0a\0\0\0\0\0\0" + query("do 1 ")] + [packed] * packets:
+        asked += wire.ask(request, b"\x0b\0\0\0\0\0\0" + mysql.OK)
+    return b"".join(asked)
+
+
+def test_compressed_packets_in_a_compressed_file_are_read_up_to_what_real_ones_become(
+    latpcap: Run, tmp_path: Path
+) -> None:
+    other = tcp.Wire(1_000_000, client=(bytes([10, 0, 1, 9]), 40_000))
+    other.now_ns += 10**9
+    after = b"".join([*mysql.log_in(other), *other.ask(query("SELECT 1"), result(1))])
+    path = tmp_path / "x.pcap.gz"
+    for packets, is_bomb in ((10, False), (20, True)):
+        path.write_bytes(gzip.compress(PCAP + compressed_conversation(packets) + after))
+        assert ("too-much-inflated" in healthy(latpcap, path)) == is_bomb
+        told = latpcap("exchanges", path, "--format", "jsonl").stdout.splitlines()
+        complete = [row["command"] for row in map(json.loads, told) if row["complete"]]
+        assert complete.count("query") == 2  # the one before, and the other connection's
+        assert len(told) == 3 + packets + 3

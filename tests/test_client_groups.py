@@ -14,7 +14,8 @@ from conftest import FIXTURES, load_fixture
 
 import latpcap
 from latpcap import _core
-from latpcap.tables.client_groups import client_groups, each_client_group
+from latpcap.tables.client_groups import client_groups, client_groups_of
+from latpcap.tables.groups import arranged
 
 ALL = sorted(path.with_suffix("").relative_to(FIXTURES).as_posix() for path in FIXTURES.glob("*/*.toml"))
 PLAIN = [name for name in ALL if load_fixture(name).path.suffix == ".pcapng"]
@@ -111,7 +112,8 @@ def test_the_index_tells_of_each_group_which_part_holds_it() -> None:
 
 def test_each_group_is_a_recording_of_its_own() -> None:
     capture = latpcap.read([moved("mysql/churn-20", number) for number in range(5)])
-    groups = dict(each_client_group(capture._recording))
+    recording = capture._recording
+    groups = {group.name: group for some in arranged(recording, client_groups_of(recording)) for group in some}
     assert sorted(groups) == [f"10.77.{number}.1 → 10.78.{number}.2" for number in range(5)]
     assert [len(group.database_rows) for group in groups.values()] == [20] * 5
     assert sum(len(group.exchanges) for group in groups.values()) == len(capture.exchanges)

@@ -121,7 +121,7 @@ def test_what_an_rtt_is_holds_for_fixes_and_gates_as_well() -> None:
     assert changed is not None
     assert changed.as_is_pessimistic_s["10"] == measures.project([10.0]).points[0].pessimistic_s
     assert measures.project([10.0]).conditions.rtt_is == "handshake"
-    assert measures.of(measures.recording).project([10.0]).conditions.rtt_is == "handshake"
+    assert [group.project([10.0]).conditions.rtt_is for _, group in measures.of_each(["one"])] == ["handshake"]
 
 
 def test_no_other_way_to_measure_an_rtt_is_known(tmp_path: Path) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +32,7 @@ from latpcap.capture import TABLES
 from latpcap.cli import cli
 from latpcap.report import FORMATS
 from latpcap.scan import Asked
+from latpcap.tables.dataset.footer import weighed
 from latpcap.work import saving as parts
 from latpcap.work.local import Threads
 
@@ -291,6 +294,7 @@ def sign(folder: Path, name: str) -> None:
         ("rtt_samples", "stream", 2**20, "is damaged: it has rows of connections that are not there"),
         ("exchanges", "statement_id", 2**32 - 1, "is damaged: it names texts that are not there"),
         ("connections", "start", 2**63 - 1, "is damaged: `start` is a time that no capture has"),
+        ("exchanges", "stalled_ns", 2**63 - 1, "is damaged: `stalled_ns` is a time that no capture has"),
         ("exchanges", "command", None, "is damaged: `command` is missing in a row"),
         ("connections", "protocol", None, "is damaged: `protocol` is missing in a row"),
     ],
@@ -301,6 +305,82 @@ def test_a_forged_dataset_is_told_in_one_line(
     forge(saved, table, column, value)
     with pytest.raises(package.CaptureError, match=rf"^[^\n]*{message}$"):
         package.read(saved).analyze()
+
+
+def forge_bomb(folder: Path, table: str, column: str, count: int, length: int, **written: Any) -> None:
+    """Make of a table so many times its first row, with a text of so many bytes in each: a few KB of Parquet."""
+    manifest = json.loads((folder / "dataset.json").read_text())
+    file = next(each for each in files_of(manifest) if each["path"].startswith(f"{table}/"))
+    path = folder / file["path"]
+    rows = pyarrow.parquet.read_table(path, partitioning=None)
+    rows = rows.take(pyarrow.array([0] * count))
+    same = pyarrow.array([0] * count, pyarrow.int32())
+    field = rows.schema.field(column)
+    texts = pyarrow.DictionaryArray.from_arrays(same, ["x" * length]).cast(field.type)
+    pyarrow.parquet.write_table(
+        rows.set_column(rows.schema.names.index(column), field, texts), path, compression="zstd", **written
+    )
+    file["rows"] = count
+    (folder / "dataset.json").write_text(json.dumps(manifest))
+    sign(folder, file["path"])
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "count", "length", "message"),
+    [
+        (
+            "statement_texts",
+            "text",
+            1,
+            100_000_000,
+            "100 MB of it must be read at once: give more --memory, or it is damaged",
+        ),
+        (
+            "statement_texts",
+            "text",
+            1_000,
+            100_000,
+            "its rows take more than [0-9]+ MB: give more --memory, or it is damaged",
+        ),
+        (
+            "connections",
+            "database",
+            300_000,
+            1,
+            "its rows take more than [0-9]+ MB: give more --memory, or it is damaged",
+        ),
+        ("exchanges", "statement", 1_000_000, 1, "holds more exchanges than fit: give more --memory"),
+    ],
+)
+def test_a_file_that_holds_more_than_fits_is_told_in_one_line(
+    saved: Path, table: str, column: str, count: int, length: int, message: str
+) -> None:
+    forge_bomb(saved, table, column, count, length, dictionary_pagesize_limit=1 << 30)
+    with pytest.raises(package.CaptureError, match=rf"^[^\n]*\.parquet: {message}$"):
+        package.read(saved, memory=64_000_000, disk=0).analyze()
+
+
+def test_a_file_with_more_rows_than_the_manifest_says_is_told(saved: Path) -> None:
+    forge_bomb(saved, "exchanges", "statement", 2_000, 1)
+    manifest = json.loads((saved / "dataset.json").read_text())
+    next(each for each in files_of(manifest) if each["rows"] == 2_000)["rows"] = 5
+    (saved / "dataset.json").write_text(json.dumps(manifest))
+    with pytest.raises(package.CaptureError, match=r"is damaged: it has 2,000 rows, and not 5$"):
+        package.read(saved).analyze()
+
+
+@pytest.mark.parametrize("cut", [0, 1, 7, 40])
+def test_a_footer_of_any_bytes_is_read_or_refused(saved: Path, cut: int) -> None:
+    path = next(saved.glob("exchanges/*/*/*"))
+    good = path.read_bytes()
+    assert weighed(io.BytesIO(good), 10**9).rows > 0
+    length = int.from_bytes(good[-8:-4], "little")
+    for at in range(len(good) - 8 - length + cut, len(good), 41):
+        for value in (0, 0x1C, 0x7F, 0xFF):
+            bad = bytearray(good)
+            bad[at] = value
+            with suppress(ValueError):
+                weighed(io.BytesIO(bad), 10**9)
 
 
 def test_a_forged_file_that_is_no_parquet_is_told(saved: Path) -> None:

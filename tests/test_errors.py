@@ -7,11 +7,14 @@ import subprocess
 import tomllib
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 
+import damage
 import pytest
 from builder import Conn, Ex, build
 from conftest import FIXTURES, analysed, read_fixture
 
+import latpcap
 from latpcap.capture import Capture
 from latpcap.errors import GateFailed
 from latpcap.measures.error_classes import CLASSES, class_of
@@ -146,6 +149,28 @@ def test_a_login_without_an_answer_is_neither_good_nor_bad() -> None:
     assert (errors.logins, errors.unread_logins) == (0, 1)
 
 
+def test_a_statement_of_whose_answer_nothing_was_captured_may_have_failed() -> None:
+    cut = Ex(sql="insert into t values (?)", response_bytes=0)
+    errors = analysis(Conn(exchanges=[GOOD, cut])).errors
+    assert (errors.failed_statements, errors.statements, errors.unread_statements) == (0, 2, 1)
+    assert errors.text.endswith("; the answer to 1 statement was not captured, and may be an error")
+    assert analysis(Conn(exchanges=[GOOD, GOOD])).errors.unread_statements == 0
+
+
+def test_answers_that_the_snap_length_cut_are_told_as_unread(tmp_path: Path) -> None:
+    """Firebird's messages have no length: of 96 bytes of a packet no answer can be read."""
+    path = tmp_path / "cut.pcapng"
+    path.write_bytes(damage.damaged(damage.read(FIXTURES / "firebird/fbclient3-errors.pcapng"), "cut-packets"))
+    errors = latpcap.read(path).analyze().errors
+    assert errors.unread_statements > 0
+    assert "may be an error" in errors.text
+
+
+def test_a_login_that_asks_for_refused_encryption_has_failed() -> None:
+    errors = latpcap.read(FIXTURES / "firebird/go-firebirdsql-refused.pcapng").analyze().errors
+    assert (errors.failed_logins, errors.logins, errors.codes("login")) == (1, 1, "no answer × 1")
+
+
 def test_what_a_driver_sets_up_is_no_statement_of_the_application() -> None:
     setup = [Ex(sql="set names ?"), Ex(sql="set autocommit = ?")]
     assert counts(analysis(Conn(exchanges=[*setup, SYNTAX, GOOD, Ex(sql="set x = ?")])))[:2] == (1, 3)
@@ -181,7 +206,7 @@ def test_failing_statements_are_told_by_what_must_be_mended() -> None:
             "medium",
             "conflict",
             "5 of 50 statements failed (5 round trips of their transactions): 1213 × 5; "
-            "others hold or changed what it needs",
+            "lock conflict with another transaction",
         ),
     ]
 

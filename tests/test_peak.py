@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from mysql_wire import OK, capture, message, tcp
 from speed.traffic.kinds import KINDS, Wish
+from test_datasets import forge_bomb
 
 import latpcap
 
@@ -88,3 +89,19 @@ def test_files_side_by_side_are_read_within_the_memory(tmp_path: Path) -> None:
         wire.now_ns += 10_000_000_000
         (tmp_path / f"{number}.pcap").write_bytes(tcp.PCAP_HEADER + first + wire.packet(0, tcp.ACK))
     assert peak_mb(["captures", str(tmp_path / "*.pcap")]) < LEAST_MB + PYTHON_MB
+
+
+def test_a_text_in_every_row_of_a_dataset_is_read_within_the_memory(tmp_path: Path) -> None:
+    """12 KB of Parquet with 16,000 rows of 100 KB: they are there for who queries the files, latpcap needs none."""
+    latpcap.read(sample()).save(tmp_path / "saved")
+    forge_bomb(tmp_path / "saved", "exchanges", "statement", 16_000, 100_000, dictionary_pagesize_limit=1 << 20)
+    assert peak_mb(["analyze", str(tmp_path / "saved")]) < 2 * LEAST_MB + PYTHON_MB
+
+
+def test_a_scan_of_one_client_takes_no_more_than_the_memory(flood: Path) -> None:
+    assert peak_mb(["scan", str(flood), "--json", "--workers", "1"]) < 2 * LEAST_MB + PYTHON_MB
+
+
+def test_a_table_that_does_not_fit_is_told_before_it_is_made(flood: Path) -> None:
+    with pytest.raises(latpcap.UsageError, match=r"^[0-9,]+ exchanges take more than 32 MB as a table: choose a part"):
+        latpcap.read(flood, memory=LEAST_MB * 10**6).sql("select count(*) from exchanges")

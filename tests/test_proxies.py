@@ -288,6 +288,31 @@ def test_nat_rewrites_a_session_and_adds_no_network(tmp_path: Path) -> None:
     assert result.budget.network_s == pytest.approx(read(tmp_path / "alone.pcapng").analyze().budget.network_s, rel=0.3)
 
 
+def behind_source_nat(packets: damage.Packets) -> damage.Packets:
+    """The same with another client's port, 20 us nearer to the server."""
+    direct = [each for each in packets if BEHIND_IT in ports(each)]
+    rewritten = []
+    for each in direct:
+        if ports(each)[1] == BEHIND_IT:
+            rewritten.append(each.with_tcp(source_port=1025).at(each.time_ns + 20_000))
+        else:
+            rewritten.append(each.with_tcp(destination_port=1025).at(each.time_ns - 20_000))
+    return direct + rewritten
+
+
+def test_nat_that_changes_the_client_alone_is_one_session(tmp_path: Path) -> None:
+    round_trips, behind = counts(behind_source_nat(packets_of("relay-mysql")), tmp_path)
+    assert (round_trips, sorted(behind)) == (55, [False, True])
+
+
+def test_few_answers_of_one_server_do_not_prove_one_session(tmp_path: Path) -> None:
+    """A server that greets all alike has two clients; these would lie within each other by chance."""
+    packets = packets_of("relay-mysql")
+    begins = [each for each in packets if BEHIND_IT in ports(each)][:20]
+    round_trips, behind = counts(behind_source_nat(begins), tmp_path)
+    assert (round_trips, behind) == (2 * counts(begins, tmp_path)[0], [False, False])
+
+
 def on_one_machine(*, slower: float, jitter_ms: float, every_ms: float | None, times: int = 60) -> list[Conn]:
     """Two workers of an application that ask two servers of one machine the same at the same time, nobody between."""
     chance = np.random.default_rng(3)

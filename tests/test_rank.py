@@ -23,7 +23,6 @@ from latpcap.ranking import Ranking
 from latpcap.result.analysis import Measures
 from latpcap.result.rank import RankRow, rank_rows, rank_table
 from latpcap.result.rank_order import RankOrder
-from latpcap.tables.groups import grouped
 from latpcap.tables.table import Table
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
@@ -255,7 +254,7 @@ def test_groups_keep_streams_and_waits_of_their_connections() -> None:
     connections = [Conn(exchanges=queries(n + 1), client=f"10.0.0.1:4000{n}") for n in range(5)]
     recording = build(connections)
     names = ["a", "b", "a", "b", "a"]
-    parts = {name: Measures(part).recording for name, part in grouped(recording, names)}
+    parts = {name: measures.recording for name, measures in Measures(recording).of_each(names)}
     assert parts["a"].connections.stream.tolist() == [0, 2, 4]
     assert parts["b"].connections.stream.tolist() == [1, 3]
     assert parts["a"].exchanges.connection.tolist() == [0] + [1] * 3 + [2] * 5

@@ -7,7 +7,7 @@ from conftest import load_fixture, read_fixture
 
 import latpcap
 from latpcap.tables import columns
-from latpcap.tables.groups import grouped, names_of
+from latpcap.tables.groups import arranged, names_of
 from latpcap.tables.recording import MISSING, Recording
 
 NAMES = ["mysql/parallel-8", "mysql/churn-20", "mysql/unsorted", "postgresql/pgbench-select-simple-c4"]
@@ -29,7 +29,8 @@ def every(capture: latpcap.Capture) -> list[Recording]:
     part = capture.select(stream=[str(stream) for stream in streams[: len(streams) // 2 + 1]])._recording
     window = capture.select(start=f"+{whole.runtime_s / 3:.6f}s", end=f"+{whole.runtime_s * 0.9:.6f}s")._recording
     assert first > 0
-    return [whole, part, window, *(group for _, group in grouped(whole, names_of(whole, "user")))]
+    groups = [group for some in arranged(whole, names_of(whole, "user")) for group in some]
+    return [whole, part, window, *groups]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -159,6 +159,16 @@ def test_responses_tell_which_of_two_measurements_is_the_paths() -> None:
     assert baseline(late) == (50.1, "in-stream")
 
 
+@pytest.mark.parametrize(("statements", "reading"), [(3, True), (2, False)])
+def test_a_nat_that_acknowledges_for_the_server_is_told_by_statements_that_all_take_as_long(
+    statements: int, reading: bool
+) -> None:
+    exchanges = [Ex("query", sql=f"select {'a' * (1 + at % statements)}", service_ms=38) for at in range(30)]
+    found = estimate(build([Conn(rtt_ms=2, far_ms=[2.02] * 12, exchanges=exchanges)]))
+    assert found.baseline[0] == pytest.approx(2e6, rel=0.02)
+    assert (found.low[0] < 2e6, found.high[0] >= 40e6) == (True, reading)
+
+
 def test_a_lone_handshake_beside_responses_that_all_take_longer_may_be_a_firewalls() -> None:
     found = estimate(build([Conn(rtt_ms=50, handshake_rtt_ms=15, exchanges=[Ex(service_ms=0.3)] * 22)]))
     assert found.baseline[0] == 15e6

@@ -43,7 +43,7 @@ def test_both_ends_tell_the_same_rtt_within_five_percent(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in PAIRS if "pipeline" not in name])
 def test_both_ends_tell_the_same_service_time_but_for_what_the_hosts_add(name: str) -> None:
-    """Hosts and capture add up to 0.1 ms to a wait (docs/model.md C.2); what is longer, is the same within 5 %."""
+    """Hosts and capture add up to 0.1 ms to a wait (docs/baseline.md); what is longer, is the same within 5 %."""
     client, server = ends(name)
     hosts_s = 0.0001 * client.summary.round_trips
     assert server.budget.service_s == pytest.approx(client.budget.service_s, rel=0.05, abs=hosts_s)

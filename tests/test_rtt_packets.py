@@ -182,7 +182,7 @@ def test_a_clock_of_whole_seconds_measures_no_rtt() -> None:
     found = read(packets).analyze()
     [path] = found.paths
     assert (path.rtt.baseline_ms, path.rtt.position) == (None, "unknown")
-    assert "ticks once a second" in path.rtt.reason
+    assert "resolution of a second" in path.rtt.reason
     assert found.summary.network_share is None
     assert "coarse-clock" in {note.code for note in found.health}
 

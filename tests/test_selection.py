@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -399,7 +400,7 @@ def test_real_names_and_pseudonyms_select_alike(user: str, found: list[int]) -> 
 @pytest.mark.parametrize("asked", [{"user": "ann"}, {"user": "!ann"}, {"client": "10.0.0.1"}, {"server": ":3306"}])
 def test_what_was_selected_is_told_in_pseudonyms(asked: dict[str, str]) -> None:
     said = json.dumps(hidden().select(**asked).analyze().to_dict())
-    assert "ann" not in said.replace("cannot", "")
+    assert not re.search(r"\bann\b", said)
     assert "10.0.0." not in said
 
 

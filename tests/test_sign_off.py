@@ -85,7 +85,7 @@ def test_what_a_report_is_given_to_say_stands_in_it_and_else_no_date_of_its_own(
     assert latpcap("analyze", far, *options, "-o", given).returncode == 0
     told = given.read_text()
     assert all(word in told for word in ("Night job", "ACME", "One.", "Two.", "2031-05-06", sha256(far), program()))
-    assert "2031" not in plain.read_text()
+    assert "2031-05" not in plain.read_text()
     assert not any(
         folder in text for text in (told, plain.read_text()) for folder in ("secret-customer", str(tmp_path))
     )

@@ -26,6 +26,8 @@ pub struct Batch {
     pub bytes: Vec<u8>,
     /// What came to its end with these packets.
     pub finished: Vec<Exchange>,
+    /// Bytes of the files that had been read when it ended.
+    pub read: u64,
     /// What the connections, and what the conversations on them, kept at the batch's end, and how many these were.
     pub connections: Kept,
     pub conversations: Kept,

@@ -3,6 +3,7 @@
 use crate::batch::{Batch, Event, What};
 use crate::conversation::{Common, Conversation};
 use crate::exchange::Exchange;
+use crate::layers::Inflated;
 use crate::layers::tls::KeyLog;
 use crate::ledger::{Kept, Limits, Round, Share};
 use crate::note::{NoteCode, Notes};
@@ -35,6 +36,7 @@ impl Conversations<'_> {
             common: Common {
                 statements: Statements::within(options.show_literals, options.limits.statements),
                 keys: KeyLog::clone(&options.keys),
+                inflated: Inflated::default(),
             },
             notes: Notes::default(),
             kept: Kept::default(),
@@ -47,6 +49,7 @@ impl Conversations<'_> {
     /// Read what a batch brought; exchanges that are over go into it.
     pub fn read(&mut self, batch: &mut Batch) {
         self.connections = batch.connections;
+        self.common.inflated.read = batch.read;
         for events in batch.events.chunk_by(|one, next| one.turn == next.turn) {
             self.turn(events, &batch.bytes, &mut batch.finished);
         }

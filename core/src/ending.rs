@@ -118,6 +118,11 @@ impl Ending<'_> {
                 self.conversations.common.keys.left_out(),
                 "secrets of the key log found no room and are left out",
             ),
+            (
+                NoteCode::TooMuchInflated,
+                self.conversations.common.inflated.refused(),
+                "compressed pieces are not read, as those before them became 200 times what was read of the files",
+            ),
         ];
         for (code, count, what) in limits {
             self.notes.add_several(code, count, || format!("{count} {what}"));

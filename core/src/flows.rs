@@ -13,7 +13,7 @@ use crate::options::Options;
 use crate::packet::{Dissected, Flags, Segment};
 use crate::protocols::protocol_on;
 use crate::side::Side;
-use crate::stream::{Connections, Followed, NoRoom, RttSample};
+use crate::stream::{Connections, Followed, NoRoom, RttSample, Tunnels};
 use crate::taps::Taps;
 
 /// What one RTT sample takes where it is analysed; here it is kept in less.
@@ -55,6 +55,7 @@ pub struct Flows<'a> {
     pub place: u16,
     /// Those of other parts of the recording.
     followed: Followed,
+    tunnels: Tunnels,
     /// What several taps show of the same connections.
     pub taps: Taps,
     pub notes: Notes,
@@ -79,6 +80,7 @@ impl Flows<'_> {
             alone: true,
             place: 0,
             followed: Followed::default(),
+            tunnels: Tunnels::default(),
             taps: Taps::within(options.limits.taps),
             notes: Notes::default(),
             unknown_link_types: BTreeMap::new(),
@@ -104,6 +106,7 @@ impl Flows<'_> {
     }
 
     pub fn segment(&mut self, segment: &Segment<'_>, batch: &mut Batch) {
+        self.tunnels.pass(segment);
         if self.options.part.as_ref().is_some_and(|part| !part.holds(Hosts::of(segment))) {
             return self.follow(segment);
         }
@@ -115,8 +118,9 @@ impl Flows<'_> {
         batch.next_turn();
         let is_new = number == known;
         if is_new {
-            if self.options.part.is_some() {
-                self.connections.number_newest(number + self.followed.begun());
+            let left_out = self.followed.begun() + self.tunnels.numbered();
+            if left_out > 0 {
+                self.connections.number_newest(number + left_out);
             }
             let hints = self.hints(number, segment);
             batch.add(number, What::Begins(hints, self.connections.stream(number)));

@@ -1,6 +1,6 @@
 //! TCP anomalies of the database connections, as notes: each kind once, over all of them.
 
-use crate::cases::Case;
+use crate::case::Case;
 use crate::note::{NoteCode, Notes};
 use crate::side::Side;
 use crate::stream::{Anomalies, Connection, Tally};

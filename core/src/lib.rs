@@ -4,6 +4,7 @@
 
 mod batch;
 pub mod capture;
+pub mod case;
 pub mod cases;
 pub mod client_groups;
 pub mod conversation;

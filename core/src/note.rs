@@ -86,6 +86,8 @@ pub enum NoteCode {
     TooManyUnfinished,
     /// More pieces of IP datagrams than are kept.
     TooManyFragments,
+    /// Compressed packets become more than any real ones do.
+    TooMuchInflated,
     /// Lines of key logs that are none, or cut.
     KeyLogDamaged,
     /// More TLS secrets than are kept.
@@ -141,6 +143,7 @@ impl NoteCode {
             Self::TooManyUnrecognised => "too-many-unrecognised",
             Self::TooManyUnfinished => "too-many-unfinished",
             Self::TooManyFragments => "too-many-fragments",
+            Self::TooMuchInflated => "too-much-inflated",
             Self::KeyLogDamaged => "key-log-damaged",
             Self::TooManyKeys => "too-many-keys",
         }

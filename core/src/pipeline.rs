@@ -81,6 +81,7 @@ impl Packets<'_> {
             self.end(batch);
         }
         self.flows.end(batch);
+        batch.read = self.recording.consumed().load(Ordering::Relaxed);
         more
     }
 

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use crate::cases::Case;
+use crate::case::Case;
 use crate::conversation::Conversation;
 use crate::note::{NoteCode, Notes};
 use crate::protocols::others::listens_on;

@@ -151,6 +151,43 @@ fn after_a_stretch_of_a_pipeline_is_lost_on_both_sides_no_answer_is_taken_for_an
     assert_eq!(complete, [Some(99)]);
 }
 
+/// Batches of five statements, each sent in one packet; the server answers all.
+fn batches(wire: &mut Wire, count: u8) {
+    for batch in 0..count {
+        wire.send(Client, &(0..5).flat_map(|_| query("update t set a = 1")).collect::<Vec<_>>());
+        wire.now_ns += wire.rtt_ns;
+        wire.send(Server, &(0..5).flat_map(|at| ok(1, 5 * batch + at)).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn after_a_lost_answer_a_client_that_always_waits_for_all_is_trusted_after_as_many_requests() {
+    let mut wire = logged_in();
+    batches(&mut wire, 8);
+    wire.packets.pop();
+    batches(&mut wire, 4);
+    let seen = queries(wire.read());
+    let trusted: Vec<_> = seen.iter().map(|seen| seen.complete).collect();
+    assert_eq!(trusted, [[true; 35].as_slice(), &[false; 10], &[true; 15]].concat());
+}
+
+#[test]
+fn a_client_that_no_longer_waits_for_all_is_not_trusted_by_its_habit() {
+    let mut wire = logged_in();
+    batches(&mut wire, 8);
+    wire.send(Client, &(0..5).flat_map(|_| query("update t set a = 2")).collect::<Vec<_>>());
+    wire.send(Server, &ok(1, 200));
+    let lost = wire.packets.len() - 1;
+    // From now on it sends more before the answers come.
+    for number in 0..30u8 {
+        wire.send(Client, &[query("update t set a = 3"), query("update t set a = 4")].concat());
+        wire.send(Server, &ok(1, 201 + number));
+    }
+    wire.packets.remove(lost);
+    let seen = queries(wire.read());
+    assert!(seen[40..].iter().all(|seen| !seen.complete));
+}
+
 #[test]
 fn after_a_silence_pairs_are_trusted_again() {
     let mut wire = logged_in();

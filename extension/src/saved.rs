@@ -6,7 +6,7 @@ use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use latpcap_core::cases::{Case, kind};
+use latpcap_core::case::{Case, kind};
 use latpcap_core::disk::{Overflow, Room};
 use latpcap_core::ledger::Limits;
 use latpcap_core::side::Side;
@@ -42,6 +42,11 @@ impl SavedExchanges {
     fn add(&mut self, columns: Vec<Ints<'_>>) -> PyResult<()> {
         let columns = columns.iter().map(|column| column.as_slice()).collect::<Result<Vec<_>, _>>()?;
         self.0.add_saved(&columns).map_err(python_error)
+    }
+
+    /// What they take, with what is computed from them.
+    fn kept_bytes(&self) -> usize {
+        self.0.kept_bytes()
     }
 
     /// All are there: put them into their order. `words` are those that numbers stand for, column by column.

@@ -28,7 +28,7 @@ idle_option = click.option(
 )
 
 
-@click.command(short_help="What is done between two rests: round trips and seconds.")
+@click.command(short_help="What is done between idle gaps: round trips and seconds.")
 @reading_options
 @idle_option
 @click.option(
@@ -41,7 +41,7 @@ idle_option = click.option(
 @row_gate_options
 @output_options
 def tasks(idle: float, by: TaskBy, file_format: str | None, as_json: bool, output: str | None, **reading: Any) -> None:
-    """What the application does between two rests: round trips, statements and seconds of each task.
+    """What the application does between idle gaps: round trips, statements and seconds of each task.
 
     A pool is taken to serve one task after the other; connections that work side by side and rest at different times
     are taken for workers with tasks of their own.

@@ -60,7 +60,7 @@ class Evidence:
     @cached_property
     def texts(self) -> Texts:
         """The statements, by their number."""
-        return Texts.of(self.recording.statement_texts)
+        return self.recording.statements
 
     def text(self, fingerprint: int) -> str:
         """The text of a fingerprint; empty for none."""
@@ -96,7 +96,7 @@ class Evidence:
     @cached_property
     def parameters(self) -> NDArray[np.uint64]:
         """A hash of literals and bind values; 0 for none, or none known."""
-        return columns.column(self.recording.exchange_columns("parameters"), "parameters").values
+        return self.recording.exchange_column("parameters").values
 
     @cached_property
     def parameter_numbers(self) -> Ints:
@@ -107,8 +107,8 @@ class Evidence:
     def parameters_known(self) -> Bools:
         """Equal `parameters` mean equal values: some were seen, or the statement has none."""
         has_statement = self.exchanges.fingerprint >= 0
-        holds_none = has_statement & ~self.runs(self.texts.holding("?"))
-        cut = self.runs([number for number in self.texts.holding(CUT).tolist() if self.texts[number].endswith(CUT)])
+        holds_none = has_statement & ~self.texts.marked("?")[self.exchanges.fingerprint]
+        cut = self.texts.marked(CUT, wanted=_is_cut)[self.exchanges.fingerprint]
         return bools(((self.parameters != 0) | holds_none) & ~cut)
 
     @cached_property
@@ -215,7 +215,7 @@ class Evidence:
     def transaction(self) -> Ints:
         """Numbers the transactions: an end belongs to what it ends."""
         new = self.exchanges.is_first
-        ended_before = np.roll(self.is_end, 1)
+        ended_before = columns.before(self.is_end)
         ended_before[:1] = False
         return np.cumsum(new | ended_before)
 
@@ -251,8 +251,10 @@ class Evidence:
     def _asks_about_last_execution(self) -> Bools:
         """A describe that follows an execution at once asks how many rows it changed."""
         describes = self.exchanges.is_for("describe")
-        follows = np.roll(self.exchanges.is_execution, 1) & (
-            np.roll(self.exchanges.fingerprint, 1) == self.exchanges.fingerprint
+        if not describes.any():
+            return describes
+        follows = columns.before(self.exchanges.is_execution) & (
+            columns.before(self.exchanges.fingerprint) == self.exchanges.fingerprint
         )
         return bools(describes & follows)
 
@@ -316,9 +318,8 @@ class Evidence:
     @cached_property
     def insists(self) -> Bools:
         """Asks for the same of the session so often on one connection that no driver does it to open it."""
-        perhaps = self.texts.holding(*QUESTIONS).tolist()
-        asks = [number for number in perhaps if self.texts[number].startswith(QUESTIONS)]
-        rows = np.flatnonzero(self.is_session & self.runs(asks))
+        asks = self.texts.marked(*QUESTIONS, wanted=_is_question)[self.exchanges.fingerprint]
+        rows = np.flatnonzero(self.is_session & asks)
         alike = Groups.of(rows, self.exchanges.connection[rows], self.exchanges.fingerprint[rows])
         insists = np.zeros(len(self.exchanges), bool)
         insists[alike.where(alike.sizes >= MIN_QUESTIONS).rows] = True
@@ -337,13 +338,12 @@ class Evidence:
     @cached_property
     def reads_catalog(self) -> Bools:
         """Asks for the database's own tables, as drivers and object mappers do in the middle of their work."""
-        perhaps = self.texts.holding(*CATALOG_WORDS).tolist()
-        of_catalog = [number for number in perhaps if reads_catalog(self.texts[number])]
-        return bools(self.is_execution & self.runs(of_catalog))
+        of_catalog = self.texts.marked(*CATALOG_WORDS, wanted=reads_catalog)
+        return bools(self.is_execution & of_catalog[self.exchanges.fingerprint])
 
     def client_ns(self) -> Iterator[tuple[slice, Floats]]:
         """Client time before each exchange, without the near half of the RTT and stalls that lie in it; in pieces."""
-        near, paused = np.nan_to_num(self.rtt.of_phases.near), self.exchanges.client
+        near, paused = self.rtt.of_phases.near, self.exchanges.client
         for rows in passes.pieces(len(paused)):
             gap = np.where(paused[rows] == MISSING, 0, paused[rows])
             waited = near[self.rtt.of_exchanges[rows]] * self.exchanges.round_trips[rows]
@@ -377,9 +377,16 @@ class Evidence:
         return self._edge_frame(("response_end_frame", "request_end_frame"))
 
     def _edge_frame(self, names: tuple[str, ...]) -> Ints:
-        table = self.recording.exchange_columns(*names)
-        frames = [columns.column(table, name).ints(-1) for name in names]
+        frames = [self.recording.exchange_column(name).ints(-1) for name in names]
         return np.where(frames[0] >= 0, frames[0], frames[1])
+
+
+def _is_cut(text: str) -> bool:
+    return text.endswith(CUT)
+
+
+def _is_question(text: str) -> bool:
+    return text.startswith(QUESTIONS)
 
 
 def bools(values: Any) -> Bools:

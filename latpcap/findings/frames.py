@@ -14,7 +14,7 @@ import numpy as np
 from msgspec import Struct
 
 from latpcap.findings.evidence import Evidence
-from latpcap.tables import columns, passes
+from latpcap.tables import passes
 from latpcap.tables.columns import Ints
 from latpcap.tables.quantiles import running_maximum
 
@@ -73,8 +73,7 @@ def frames_of_exchanges(evidence: Evidence, rows: Ints) -> Stretches:
 def frames_of_connections(evidence: Evidence, connections: Ints) -> Stretches:
     """Whole connections, from their first packet to their last."""
     recording = evidence.recording
-    table, rows = recording.all_connections_table, recording.database_rows[connections]
-    first, last = (columns.column(table, name).ints(-1)[rows] for name in ("first_frame", "last_frame"))
+    first, last = (recording.connection_column(name).ints(-1)[connections] for name in ("first_frame", "last_frame"))
     return Stretches(recording.connections.stream[connections], first, last)
 
 

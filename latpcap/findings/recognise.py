@@ -10,7 +10,7 @@ from latpcap.findings.finding import Candidate, Effect, Finding, Pattern
 from latpcap.findings.overlap import Claimed, share_out
 from latpcap.findings.registry import HEALTHY, PATTERNS
 
-__all__ = ["MAX_FINDINGS", "candidates", "find"]
+__all__ = ["MAX_FINDINGS", "candidates", "claims", "find"]
 
 MAX_FINDINGS = 100
 """The costliest; a recording with more has other worries."""
@@ -28,13 +28,17 @@ def candidates(evidence: Evidence, values: Mapping[str, int] | None = None) -> l
     ]
 
 
-def find(evidence: Evidence, costs: Costs, found: Sequence[Claimed]) -> list[Finding]:
-    """The findings among the candidates `found`, roughly the costliest first."""
-    claimed = share_out(evidence, found, lambda effect: estimated_s(effect, costs))
+def find(evidence: Evidence, costs: Costs, claimed: Sequence[Claimed]) -> list[Finding]:
+    """The findings of what was `claimed`, roughly the costliest first; where nothing was, that all is well."""
     if not claimed and _is_legible(evidence):
         claimed = [(HEALTHY, candidate) for candidate in HEALTHY.find(evidence, None)]
     total = float(evidence.timeline.effective.sum())
     return [_finding(evidence, pattern, candidate, costs, total) for pattern, candidate in claimed[:MAX_FINDINGS]]
+
+
+def claims(evidence: Evidence, costs: Costs, found: Sequence[Claimed]) -> Sequence[Claimed]:
+    """What is left of the candidates `found`, when each round trip is one candidate's alone."""
+    return share_out(evidence, found, lambda effect: estimated_s(effect, costs))
 
 
 def _saves(effect: Effect) -> bool:

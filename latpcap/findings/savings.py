@@ -7,6 +7,7 @@ share what it saves in the ratio of their estimates, so that they add up; their 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
 from msgspec import Struct
@@ -16,7 +17,7 @@ from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Effect, Finding
 from latpcap.findings.fixes import variant_of
 from latpcap.findings.overlap import Claimed, share_out
-from latpcap.findings.recognise import candidates, find
+from latpcap.findings.recognise import candidates, claims, find
 from latpcap.projection.assumptions import CENTRAL
 from latpcap.projection.basis import AS_IT_IS, Basis, Variant
 from latpcap.tables.columns import Floats
@@ -75,8 +76,13 @@ class Savings:
     def findings(self) -> list[Finding]:
         """What was recognised, roughly the costliest first."""
         if self._findings is None:
-            self._findings = find(self.evidence, self.costs, self.candidates())
+            self._findings = find(self.evidence, self.costs, self.claimed)
         return self._findings
+
+    @cached_property
+    def claimed(self) -> Sequence[Claimed]:
+        """What was recognised, before it becomes findings: empty where there is nothing to fix."""
+        return claims(self.evidence, self.costs, self.candidates())
 
     def candidates(self, values: Mapping[str, int] | None = None) -> list[Claimed]:
         """What every pattern sees by itself; `values`: those of fixes that are not the usual ones."""

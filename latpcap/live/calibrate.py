@@ -321,7 +321,8 @@ class Judged(Struct, frozen=True):
 def _judged(handshakes: Sequence[float], acks: Sequence[float], bounds: Sequence[float]) -> Judged:
     """One path, by the rules for captures; the fastest bound is what TCP proves."""
     clean = np.ones(len(acks), bool)
-    half = Half(_values(handshakes), _values(acks), _values(bounds), _values(sorted(bounds)[:1]), _values(()), clean)
+    asked, fastest = np.full(len(bounds), -1), _values(sorted(bounds)[:1])
+    half = Half(_values(handshakes), _values(acks), _values(bounds), asked, fastest, _values(()), clean)
     chosen = choose(half, np.zeros(1, np.int64), 1, STEP_NS, np.full(1, not handshakes))
     rtt_ms, low_ms, high_ms = (float(ns[0]) / 1e6 for ns in (chosen.value, *limits(chosen, STEP_NS)))
     return Judged(rtt_ms, low_ms, high_ms, Method(int(chosen.method[0])), REASON_TEXTS[Reason(int(chosen.reason[0]))])

@@ -32,7 +32,8 @@ from latpcap.measures.stalls import AckStalls, HeldBack, ack_stalls
 from latpcap.measures.waits import Stretches, Waits, waits
 from latpcap.rtt import Estimate
 from latpcap.tables import passes
-from latpcap.tables.columns import constant
+from latpcap.tables.columns import before as row_before
+from latpcap.tables.columns import constant, known
 from latpcap.tables.quantiles import running_maximum
 from latpcap.tables.recording import MISSING, Connections, Exchanges, Recording
 from latpcap.tables.scratch import zeros
@@ -185,7 +186,7 @@ class _Pieces(Struct, frozen=True):
 def timeline(recording: Recording, rtt: Estimate, think_s: float = 1.0) -> Timeline:
     """Give each instant of the recording's runtime to its part; client time above `think_s` is think time."""
     connections, exchanges = recording.connections, recording.exchanges
-    baseline, near = np.nan_to_num(rtt.of_phases.baseline), np.rint(rtt.of_phases.near).astype(np.int64)
+    baseline, near = known(rtt.of_phases.baseline), np.rint(rtt.of_phases.near).astype(np.int64)
     runtime_ns = round(recording.runtime_s * 1e9)
     stalls = ack_stalls(exchanges)
     held = stalls.with_round_trip(baseline, rtt.of_exchanges)
@@ -247,7 +248,7 @@ def _spans(
     np.maximum(last, np.maximum(free, start)[connection], out=last)
     end = running_maximum(connection, last)
     del last
-    before = np.roll(end, 1)
+    before = row_before(end)
     before[is_first] = free[connection[is_first]]
     begin = np.clip(asked, before, end)
     early = unseen = lost = constant(0, len(begin))
@@ -414,7 +415,7 @@ def _add_up(
     shake_trips = np.where(connections.syn == MISSING, 0.0, 1.0 + connections.server_first)
     shake_weight = _ratio(pace.worth(spans.shake_begin, shake_length), shake_length)
     bye_weight = _ratio(pace.worth(spans.bye_begin, bye_length), bye_length)
-    baseline = np.nan_to_num(rtt.of_phases.baseline)
+    baseline = known(rtt.of_phases.baseline)
     bye_network = np.minimum(baseline[rtt.phases.closing[spans.bye]] * bye_weight, bye_time)
     shake_network = np.minimum(shake_trips * baseline[rtt.phases.opening] * shake_weight, shake)
     count = len(connections)

@@ -15,7 +15,7 @@ CLASSES = {
     "syntax": "the statement is wrong, or names something that is not there",
     "permission": "the user may not do that",
     "data": "the data break a rule",
-    "conflict": "others hold or changed what it needs",
+    "conflict": "lock conflict with another transaction",
     "aborted": "the transaction had failed before",
     "login": "the login was refused",
     "limit": "the server has no room left",

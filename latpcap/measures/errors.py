@@ -15,7 +15,6 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from latpcap.measures.error_classes import CLASSES, class_of
-from latpcap.tables import columns
 from latpcap.tables.columns import Codes, first_that_holds
 from latpcap.tables.recording import MISSING, Exchanges, Recording
 
@@ -48,6 +47,8 @@ class Failures(Struct, frozen=True):
     """How many of each there were, failed or not; of the rest only those that failed."""
     unread_logins: int
     """Logins whose outcome is encrypted or was not captured."""
+    unread_statements: int
+    """Statements of whose answer nothing was captured: they failed or did not."""
     cost: Ints
     """The exchanges that served what failed, ascending: of a login all that set its connection up."""
     cost_of: Ints
@@ -93,6 +94,7 @@ def failures(recording: Recording) -> Failures:
         count,
         of,
         int(np.count_nonzero(login & ~decided)),
+        int(np.count_nonzero(ran & ~failed & _is_unread(exchanges))),
         *_cost(exchanges, rows, echo),
         _categories(recording, rows, code),
     )
@@ -154,15 +156,26 @@ def _sets_up_session(exchanges: Exchanges) -> Bools:
 def _unanswered(recording: Recording) -> Bools:
     """The server said that it sends no more, before the client did, and left a request without any answer."""
     exchanges, connections = recording.exchanges, recording.connections
-    lost = columns.column(recording.all_connections_table, "lost_bytes").values[recording.database_rows] > 0
+    lost = recording.connection_column("lost_bytes").values > 0
     client_first = (connections.client_fin != MISSING) & (connections.client_fin < connections.server_fin)
     closed = (connections.server_fin != MISSING) & ~client_first & ~lost & ~_is_hidden(recording)
     if not closed.any():
         return np.zeros(len(exchanges), bool)
     asked = (exchanges.request != MISSING) & (exchanges.response == MISSING) & ~exchanges.failed
-    asked &= exchanges.wait.where({"own", "shared"}.__contains__)
+    # Behind a request for encryption nothing can be read: that it was waited for does not show.
+    asked &= _is_waited_for(exchanges) | exchanges.is_setup
     asked &= ~exchanges.is_for("disconnect", "close", "cancel", "unreadable")
     return np.asarray(asked & closed[exchanges.connection], bool)
+
+
+def _is_waited_for(exchanges: Exchanges) -> Bools:
+    return np.asarray(exchanges.wait.where({"own", "shared"}.__contains__), bool)
+
+
+def _is_unread(exchanges: Exchanges) -> Bools:
+    """Of their answers nothing was captured. What a server skips in a pipeline has none."""
+    skipped = exchanges.complete & (exchanges.response == MISSING)
+    return np.asarray(_is_waited_for(exchanges) & (exchanges.response_bytes == 0) & ~skipped, bool)
 
 
 def _is_hidden(recording: Recording) -> Bools:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from latpcap.tables.columns import Bools, Ints
+from latpcap.tables.columns import Bools, Ints, known
 from latpcap.tables.passes import ordered
 from latpcap.tables.quantiles import Grouped
 from latpcap.tables.recording import MISSING, Recording
@@ -36,12 +36,14 @@ def goodbyes(recording: Recording, near: Ints) -> Ints:
     connections = recording.connections
     half, hosts, said, fin = near // 2, connections.host.codes, _said(recording), connections.server_fin
     hung_up = (said != MISSING) & (fin >= said) & (fin <= round(recording.runtime_s * 1e9))
+    until = np.full(len(fin), MISSING)
+    if np.count_nonzero(hung_up) < FEWEST:
+        return until
     left, told = said[hung_up] - half[hung_up], fin[hung_up] + half[hung_up]
     opened = np.where(connections.syn == MISSING, MISSING, connections.syn - half)
     following = _next(hosts, opened, hosts[hung_up], left)
     hasty = _alone(hosts, opened, hosts[hung_up], left) & (following != MISSING) & (following < told)
     waits = _host_waits(hosts[hung_up], left, told, following) & ~np.isin(hosts[hung_up], hosts[hung_up][hasty])
-    until = np.full(len(fin), MISSING)
     until[hung_up] = np.where(waits, fin[hung_up], MISSING)
     return until
 
@@ -98,6 +100,6 @@ def _host_waits(hosts: Ints, left: Ints, told: Ints, opened: Ints) -> Bools:
 
 def _usual(hosts: Ints, lengths: Ints, count: int) -> tuple[Ints, Ints]:
     """The median of each host's lengths, and how far from it they are (median); -1 for none."""
-    median = np.nan_to_num(Grouped.of(hosts, lengths, count).quantile(0.5), nan=-1.0).astype(np.int64)
+    median = known(Grouped.of(hosts, lengths, count).quantile(0.5), -1.0).astype(np.int64)
     off = np.abs(lengths - median[hosts])
-    return median, np.nan_to_num(Grouped.of(hosts, off, count).quantile(0.5), nan=-1.0).astype(np.int64)
+    return median, known(Grouped.of(hosts, off, count).quantile(0.5), -1.0).astype(np.int64)

@@ -116,6 +116,10 @@ ADVICE: dict[str, tuple[str, str]] = {
         "connections whose secrets found no room stay timing only",
         "give more with --memory, or a key log of these connections alone",
     ),
+    "too-much-inflated": (
+        "what these compressed packets hold is missing: their exchanges are incomplete",
+        "nothing, where somebody made the capture to be a bomb; otherwise split it",
+    ),
     "too-many-fragments": ("what these datagrams held is missing", "filter the capture to the database's port"),
     # the clock
     "clock-backwards": (
@@ -132,7 +136,7 @@ ADVICE: dict[str, tuple[str, str]] = {
         "capture again while the clock is left alone (NTP slews, not steps)",
     ),
     "coarse-clock": (
-        "each time is wrong by up to a tick: an RTT below it cannot be measured",
+        "each time is wrong by up to the clock's resolution: no RTT below it can be measured",
         "capture with a finer clock, or give the RTT with --rtt-baseline",
     ),
     # the path and the hosts
@@ -319,17 +323,12 @@ def gravest_first(notes: Iterable[HealthNote]) -> tuple[HealthNote, ...]:
 
 def core_notes(recording: Recording) -> list[HealthNote]:
     """What the core noticed while it read."""
-    return notes_in(recording.notes_table)
+    return [HealthNote(*note) for note in recording.notes]
 
 
 def notes_in(table: Table) -> list[HealthNote]:
     """The notes that a table of the core's holds."""
-    texts = (columns.texts(table, name) for name in ("code", "severity", "message"))
-    counts = columns.column(table, "count").values
-    return [
-        HealthNote(code or "", severity or "", message or "", int(count))
-        for code, severity, message, count in zip(*texts, counts, strict=True)
-    ]
+    return [HealthNote(*note) for note in columns.notes(table)]
 
 
 def measured_notes(
@@ -396,7 +395,7 @@ def _about_baseline(baselines: Baselines) -> Iterator[HealthNote]:
         yield HealthNote("baseline-assumed", "info", f"{text}time for each", assumed)
     if either := int(np.isin(baselines.reason, (Reason.SPLIT, Reason.SPLIT_SYN)).sum()):
         text = f"the RTT of {part_of(either, total)} is one of two that the capture shows: "
-        what = "the handshake's, or that of acknowledgments and responses, which are slower"
+        what = "that of the handshake (and of acknowledgments that agree), or that of all responses, which are slower"
         yield HealthNote("baseline-either", "warning", text + what, either)
     local = baselines.position == LOOPBACK
     if shared := int(local.sum()):
@@ -438,12 +437,11 @@ def _about_pacing(recording: Recording, rtt: Estimate) -> Iterator[HealthNote]:
 
 
 def _about_reading(recording: Recording) -> Iterator[HealthNote]:
-    table = recording.all_connections_table
     total = len(recording.connections)
     if hidden := timing_only(recording):
         yield HealthNote("encrypted", "info", hidden.text[0].lower() + hidden.text[1:], hidden.connections)
     yield from _about_keys(recording)
-    pushed = int(np.count_nonzero(columns.column(table, "replication").values))
+    pushed = int(np.count_nonzero(recording.connection_column("replication").values))
     if pushed:
         text = f"what the server pushes (replication, events) is not counted on {part_of(pushed, total)}"
         yield HealthNote("replication", "info", text, pushed)
@@ -457,11 +455,10 @@ def _about_reading(recording: Recording) -> Iterator[HealthNote]:
 
 
 def _about_states(recording: Recording, total: int) -> Iterator[HealthNote]:
-    table = recording.all_connections_table
     if running := int(np.count_nonzero(recording.said("state").where("running".__eq__))):
         text = f"the capture began in the middle of {part_of(running, total)}: logins and earlier prepares are unknown"
         yield HealthNote("missing-handshake", "info", text, running)
-    lost = int(columns.column(table, "lost_bytes").values[recording.database_rows].sum())
+    lost = int(recording.connection_column("lost_bytes").values.sum())
     if lost:
         text = f"the capture lost {counted(lost, 'byte')} that the receiver acknowledged"
         yield HealthNote("capture-loss", "warning", text, lost)
@@ -471,7 +468,7 @@ def _about_states(recording: Recording, total: int) -> Iterator[HealthNote]:
 def _about_retransmissions(recording: Recording) -> Iterator[HealthNote]:
     """What was sent again, and what of it had been lost."""
     again, spurious, sent = (
-        int(columns.column(recording.all_connections_table, name).values[recording.database_rows].sum())
+        int(recording.connection_column(name).values.sum())
         for name in ("retransmissions", "spurious_retransmissions", "data_packets")
     )
     if again:

@@ -4,7 +4,8 @@ Two ways to know which connections those are:
 
 - What the server made up for a session (salt, connection number, cancel key, TLS random) is on both: a relay, NAT, a
   port that is forwarded. One packet proves it, whatever else was captured, where each leg asks another server. What two
-  connections to the same server share, nobody made up for one of them.
+  connections to the same server share, nobody made up for one of them, unless each of ten answers and more is the same
+  on both and lies within the other in time: NAT that changes the client's address alone.
 - The same statements, with their literals, each within its own in time: a pooler, which greets by itself. Nearly all of
   both sides have to be joined. Where the proxy's host shows it, it is the server of the ones and the client of the
   others. On one machine all have one address: there the proxy answers before its server did in one case of twenty at
@@ -20,7 +21,6 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from latpcap.tables import columns
 from latpcap.tables.columns import Bools, Ints
 from latpcap.tables.endpoints import host_of
 from latpcap.tables.passes import numbered
@@ -84,7 +84,7 @@ class _Known(Struct, frozen=True, eq=False):
 def join(recording: Recording) -> Joined | None:
     """What of the recording was captured on both sides of a proxy; `None` for nothing."""
     seen = recording if recording.whole is None else recording.whole
-    known = _known(seen) if len(seen.connections) > 1 else None
+    known = _known(seen) if _asks_several(seen.connections) or _sessions_recur(seen) else None
     here = np.searchsorted(seen.connections.stream, recording.connections.stream)
     if known is None or known.is_inner[here[np.unique(recording.exchanges.connection)]].all():
         return None
@@ -99,6 +99,19 @@ def join(recording: Recording) -> Joined | None:
     _join_legs(exchanges, content, statement, np.where(known.is_terminated[here], outer_leg, -1), inner)
     proxies, servers = (_servers(seen.connections, side) for side in (known.is_outer, known.is_inner))
     return Joined(known.is_inner[here], inner, proxies, servers)
+
+
+def _asks_several(connections: Connections) -> bool:
+    """Both sides of a proxy are connections to different servers, be these ports of one host."""
+    servers = connections.server.codes
+    return bool((servers != servers[:1]).any())
+
+
+def _sessions_recur(recording: Recording) -> bool:
+    """NAT may change the client's address alone: then both ask the same server."""
+    made_up = recording.connection_column("session")
+    known = made_up.values[made_up.is_valid()]
+    return len(np.unique(known)) < len(known)
 
 
 def _servers(connections: Connections, mine: Bools) -> tuple[str, ...]:
@@ -132,7 +145,7 @@ def _statements(recording: Recording) -> Bools:
 
 def _content(recording: Recording) -> Ints:
     """A number for each statement with its literals."""
-    parameters = columns.column(recording.exchange_columns("parameters"), "parameters").values
+    parameters = recording.exchange_column("parameters").values
     return numbered(recording.exchanges.fingerprint, parameters)
 
 
@@ -146,32 +159,48 @@ def _passed_on(recording: Recording) -> Ints:
     """
     connections, exchanges = recording.connections, recording.exchanges
     outer = np.full(len(connections), -1)
-    made_up = columns.column(recording.all_connections_table, "session")
-    known = np.flatnonzero(made_up.is_valid()[recording.database_rows])
+    made_up = recording.connection_column("session")
+    known = np.flatnonzero(made_up.is_valid())
     session = np.full(len(connections), -1)
-    session[known] = numbered(made_up.values[recording.database_rows][known])
-    members = _legs(session, connections.server.codes)
+    session[known] = numbered(made_up.values[known])
+    members, made_up_for_one = _legs(session, connections.server.codes)
     if not len(members):
         return outer
     timed = np.flatnonzero((exchanges.request != MISSING) & (exchanges.response >= exchanges.request))
     waited = exchanges.response[timed] - exchanges.request[timed]
     usual = np.nan_to_num(Grouped.of(exchanges.connection[timed], waited, len(connections)).quantile(0.5))[members]
-    members = members[np.lexsort((connections.start[members], -usual, session[members]))]
+    order = np.lexsort((connections.start[members], -usual, session[members]))
+    members, made_up_for_one = members[order], made_up_for_one[order]
     start, end = connections.start[members], connections.end[members]
     at_once = (start[1:] <= end[:-1] + CLOCKS_NS) & (start[:-1] <= end[1:] + CLOCKS_NS)
     follows = np.flatnonzero((np.diff(session[members]) == 0) & at_once)
+    pairs = np.stack((members[follows], members[follows + 1]))
+    follows = follows[made_up_for_one[follows] | _is_one(exchanges, pairs, len(connections))]
     outer[members[follows + 1]] = members[follows]
     return outer
 
 
-def _legs(session: Ints, server: NDArray[np.integer[Any]]) -> Ints:
-    """The connections whose session others have, too, each with another server."""
+def _legs(session: Ints, server: NDArray[np.integer[Any]]) -> tuple[Ints, Bools]:
+    """The connections whose session others have, too; of each: each of these with another server."""
     known = np.flatnonzero(session >= 0)
     asked = np.unique(np.stack((session[known], server[known].astype(np.int64))), axis=1)[0]
     count = int(session.max(initial=-1)) + 1
     legs, servers = np.bincount(session[known], minlength=count), np.bincount(asked, minlength=count)
-    shared: Ints = known[((legs > 1) & (legs == servers))[session[known]]]
-    return shared
+    shared: Ints = known[(legs > 1)[session[known]]]
+    return shared, np.asarray((legs == servers)[session[shared]])
+
+
+def _is_one(exchanges: Exchanges, pairs: Ints, connections: int) -> Bools:
+    """NAT changes the client's address alone: all answered exchanges lie within exchanges of as many bytes there."""
+    inner = np.full(len(exchanges), -1)
+    _join_side_by_side(exchanges, pairs, inner)
+    rows = np.flatnonzero(inner >= 0)
+    same = exchanges.request_bytes[rows] == exchanges.request_bytes[inner[rows]]
+    same &= exchanges.response_bytes[rows] == exchanges.response_bytes[inner[rows]]
+    answered = (exchanges.request != MISSING) & (exchanges.response != MISSING)
+    joined = np.bincount(exchanges.connection[rows[same]], minlength=connections)[pairs[0]]
+    every = np.bincount(exchanges.connection[answered], minlength=connections)[pairs]
+    return np.asarray((joined >= MIN_JOINED) & (joined == every).all(axis=0))
 
 
 def _is_terminated(connections: Connections, outer_leg: Ints) -> Bools:

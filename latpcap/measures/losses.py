@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
-from latpcap.tables import columns, passes
+from latpcap.tables import passes
 from latpcap.tables.columns import Bools, Floats, Ints, constant
 from latpcap.tables.quantiles import Grouped
 from latpcap.tables.recording import Exchanges, Recording
@@ -66,8 +66,7 @@ def _lost_nothing(recording: Recording) -> Bools:
     if recording.period is not None:  # what had arrived is known of whole connections
         return np.zeros(len(recording.connections), bool)
     again, spurious, timeouts = (
-        columns.column(recording.all_connections_table, name).values[recording.database_rows]
-        for name in ("retransmissions", "spurious_retransmissions", "timeouts")
+        recording.connection_column(name).values for name in ("retransmissions", "spurious_retransmissions", "timeouts")
     )
     nothing: Bools = (spurious > 0) & (again <= spurious) & (timeouts == 0)
     return nothing

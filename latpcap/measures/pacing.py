@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from latpcap.measures.tcp import INITIAL_WINDOW, MSS_BYTES
 from latpcap.rtt import Estimate
-from latpcap.tables.columns import constant
+from latpcap.tables.columns import constant, known
 from latpcap.tables.recording import MISSING, Recording
 
 __all__ = ["Pacing", "pacing"]
@@ -58,7 +58,7 @@ def pacing(recording: Recording, rtt: Estimate) -> Pacing:
     if not (late[0].any() or late[1].any()):
         none = constant(0.0, len(exchanges))
         return Pacing(none, none)
-    rtt_ns = np.nan_to_num(rtt.of_phases.baseline)[rtt.of_exchanges]
+    rtt_ns = known(rtt.of_phases.baseline)[rtt.of_exchanges]
     answered = exchanges.response != MISSING
     spread = (exchanges.request_end - exchanges.request, exchanges.response_end - exchanges.response)
     sizes = exchanges.request_wire_bytes, np.where(answered, exchanges.response_wire_bytes, 0)

@@ -12,6 +12,7 @@ import numpy as np
 from msgspec import Struct
 
 from latpcap.rtt import Estimate
+from latpcap.rtt.baselines import Reason
 from latpcap.tables.columns import Bools, Floats, Ints
 from latpcap.tables.recording import Connections, Exchanges, Recording
 from latpcap.units import format_ms
@@ -73,8 +74,11 @@ def hidden_networks(recording: Recording, rtt: Estimate) -> tuple[Hidden, ...]:
     if len(rows) < MIN_ANSWERS:
         return ()
     path = rtt.paths.of_connection[exchanges.connection[rows]]
-    high, baseline = (values[rtt.of_exchanges[rows]] for values in (rtt.of_phases.high, rtt.of_phases.baseline))
-    late = exchanges.waited[rows] - high
+    phases, of_phase = rtt.of_phases, rtt.of_exchanges[rows]
+    baseline = phases.baseline[of_phase]
+    either = phases.reason[of_phase] == Reason.SPLIT_SYN  # a host on the way answers, or the server is slow: asked here
+    high: Floats = np.where(either, baseline, phases.high[of_phase])
+    late: Floats = exchanges.waited[rows] - high
     trifle = exchanges.kind.where(TRIFLES.__contains__)[rows] | exchanges.is_for(*TRIFLES)[rows]
     is_ping = exchanges.is_for("ping")[rows]
     logins = _logins(recording.connections, exchanges, rtt)

@@ -15,7 +15,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from latpcap.measures.budget import Timeline
-from latpcap.tables import columns, passes
+from latpcap.tables import passes
 from latpcap.tables.columns import Ints
 from latpcap.tables.recording import Recording
 
@@ -70,7 +70,7 @@ def _routes(recording: Recording, tags: list[dict[str, str]]) -> tuple[list[str]
 
 
 def _tags_of_exchanges(recording: Recording) -> Ints:
-    return columns.column(recording.exchange_columns("tags"), "tags").ints(-1)
+    return recording.exchange_column("tags").ints(-1)
 
 
 def route_results(recording: Recording, timeline: Timeline) -> Iterator[RouteResult]:

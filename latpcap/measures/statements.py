@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from latpcap.measures.budget import Timeline
 from latpcap.tables import passes
-from latpcap.tables.columns import Column
+from latpcap.tables.columns import Column, take
 from latpcap.tables.groups import names_of
 from latpcap.tables.quantiles import Grouped
 from latpcap.tables.recording import MISSING, Exchanges, Recording
@@ -29,6 +29,8 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 QUANTILES = {"min": 0.0, "p50": 0.50, "p95": 0.95, "p99": 0.99, "max": 1.0}
+SPARSE = 16
+"""Numbers that few rows name are sorted: a list of all of them would be longer."""
 _PACE = ("p50", "p95", "max")
 TIMES = {
     "response_ms": ("min", "avg", "stddev", "p50", "p95", "p99", "max"),
@@ -122,11 +124,12 @@ def _grouped(recording: Recording, timeline: Timeline, keys: Ints) -> StatementG
         return {which: values[order] / 1e6 for which, values in _told(grouped, TIMES[name])}
 
     first = begins[order]
-    texts = Texts.joined(recording.statement_texts, Array(exchanges.command.names, DataType.string()))
     fingerprint, shown, command = (
         column[first].astype(np.int64) for column in (exchanges.fingerprint, exchanges.text, exchanges.command.codes)
     )
-    command += len(recording.statement_texts)
+    named, fingerprint, shown = _named(recording.statement_texts, fingerprint, shown)
+    texts = Texts.joined(named, Array(exchanges.command.names, DataType.string()))
+    command += len(named)
     first_seen, last_seen = _seen(groups, exchanges.begin, count)
     return StatementGroups(
         fingerprint=Names(texts, fingerprint),
@@ -160,6 +163,16 @@ def response_ns(exchanges: Exchanges) -> Ints:
     return np.where(whole, exchanges.response_end - exchanges.request, MISSING)
 
 
+def _named(texts: Array, fingerprint: Ints, shown: Ints) -> tuple[Array, Ints, Ints]:
+    """The texts that these numbers name, and the numbers that they have there; all of them, unless most are others'."""
+    if 4 * len(fingerprint) >= len(texts):
+        return texts, fingerprint, shown
+    used = np.unique(np.concatenate((fingerprint, shown)))
+    used = used[used >= 0]
+    here, text = (np.where(each < 0, each, np.searchsorted(used, each)) for each in (fingerprint, shown))
+    return take(texts, used), here, text
+
+
 def _keys(exchanges: Exchanges, protocol: Ints, protocols: int) -> Ints:
     """One number for each group: commands first (by code), then statements (by id), each times the protocols."""
     commands = len(exchanges.command.names)
@@ -169,6 +182,9 @@ def _keys(exchanges: Exchanges, protocol: Ints, protocols: int) -> Ints:
 
 def _number(keys: Ints) -> tuple[Ints, Ints]:
     """The keys that occur, in ascending order, and the index of each row's key among them."""
+    if len(keys) and int(keys.max()) > SPARSE * len(keys):
+        present, groups = np.unique(keys, return_inverse=True)
+        return present, groups
     occurs = np.bincount(keys) > 0
     return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[keys] if len(keys) else keys
 

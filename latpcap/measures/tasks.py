@@ -1,4 +1,4 @@
-"""Tasks: what an application does between two rests, or for one route. No capture says where a task begins.
+"""Tasks: what an application does between idle gaps, or for one route. No capture says where a task begins.
 
 ```text
 client host   ■■■ ■ ■■           ■ ■■■■■            ■■■

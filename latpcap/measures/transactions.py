@@ -34,7 +34,7 @@ def transactions(recording: Recording) -> Transactions:
     """Tell the transactions apart."""
     exchanges = recording.exchanges
     first = exchanges.is_first
-    status = columns.codes(recording.exchange_columns("transaction"), "transaction")
+    status = recording.exchange_codes("transaction")
     told = np.bincount(exchanges.connection, status.codes >= 0, len(recording.connections))[exchanges.connection] > 0
     is_open = _is_open(exchanges, first, status.where(("open", "failed").__contains__))
     was_open = _before(is_open) & ~first
@@ -79,6 +79,6 @@ def _marked(exchanges: Exchanges, first: Bools) -> tuple[Bools, Bools]:
 
 def _before(flags: Bools) -> Bools:
     """The flag of the exchange before each; false for the first."""
-    before = np.roll(flags, 1)
+    before = columns.before(flags)
     before[:1] = False
     return before

@@ -32,6 +32,8 @@ class Stretches(Struct, frozen=True):
 
     def seconds(self, baselines: Baselines, which: Bools) -> Floats:
         """Of `which`: one after the other, as the runtime has them, and that at the two ends of the baselines."""
+        if not len(self.phase):
+            return np.zeros(4)
         alone = self._alone(baselines.baseline)
         part = np.divide(self.network, alone, out=np.ones(len(alone)), where=alone > 0)
         sums = [alone.sum(where=which), self.network.sum(where=which)]

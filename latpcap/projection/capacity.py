@@ -17,7 +17,7 @@ limit shows, the range reaches from no gain at all to hosts without a limit.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Literal
 
 import numpy as np
@@ -42,6 +42,8 @@ SIGMAS = 3.0
 TENDS = 0.5
 """The same power where a capture says nothing of it."""
 PARTS = 8
+FEWEST = PARTS + PARTS // 2
+"""Stretches of each kind below which fewer than half of the parts have two: no slope is known."""
 """Parts of a capture of which each shows for itself how much longer stays become."""
 LEAST = 0.82
 """Where a limit shows, what each other one adds is no less than this part of the central value."""
@@ -321,7 +323,7 @@ def _stations(count: int, stretches: _Stretches, kinds: list[slice]) -> list[Sta
     """A place by how many were there meanwhile, and by how many were found there."""
     if stretches.busy_s <= 0:
         return []
-    return [_station(count, stretches, there, kinds) for there in (stretches.met(), stretches.found())]
+    return [_station(count, stretches, there, kinds) for there in (stretches.met, stretches.found)]
 
 
 def _tells(station: Station) -> tuple[bool, float]:
@@ -329,15 +331,18 @@ def _tells(station: Station) -> tuple[bool, float]:
     return station.shown, station.each_s if station.shown else station.each_s / station.most_s
 
 
-def _station(count: int, stretches: _Stretches, there: Floats, kinds: list[slice]) -> Station:
+def _station(count: int, stretches: _Stretches, there: Callable[[], Floats], kinds: list[slice]) -> Station:
     """Turns have a stretch of each kind, which is served in its own way; `there`: how many were under way for each.
 
     The capture is cut into parts of equal length: in each, much the same is asked for.
     """
     stay_s = float((stretches.end - stretches.begin).sum()) / NS / count
     full_s = stretches.busy_s / count
+    if min(len(stretches.begin[kind]) for kind in kinds) < FEWEST:
+        return Station(count, stay_s, TENDS * full_s, 0.0, full_s, shown=False)
     shares = np.array([len(stretches.begin[kind]) / count for kind in kinds])
-    slopes = shares @ np.array([_slopes(stretches, there, kind) for kind in kinds])
+    at_once = there()
+    slopes = shares @ np.array([_slopes(stretches, at_once, kind) for kind in kinds])
     known = slopes[~np.isnan(slopes)]
     if len(known) < PARTS / 2:
         return Station(count, stay_s, TENDS * full_s, 0.0, full_s, shown=False)

@@ -22,7 +22,7 @@ from latpcap.measures.windows import narrow_windows
 from latpcap.projection import lost
 from latpcap.rtt import Beyond, Estimate
 from latpcap.tables import passes
-from latpcap.tables.columns import Codes
+from latpcap.tables.columns import Codes, known
 from latpcap.tables.recording import FEW, MISSING, Connections, Exchanges, Recording
 from latpcap.tables.scratch import zeros
 
@@ -159,7 +159,7 @@ class Columns(Struct, frozen=True):
     def of(cls, recording: Recording, rtt: Estimate, baseline: Floats, low: Floats, high: Floats) -> Columns:
         """The columns of a recording's job; the three baselines are known for every phase of a connection (ns)."""
         connections, exchanges, phases = recording.connections, recording.exchanges, rtt.phases
-        near = np.nan_to_num(baseline * rtt.of_phases.near_share)
+        near = known(baseline * rtt.of_phases.near_share)
         half = np.rint(near / 2).astype(np.int64)
         shift = half[rtt.of_exchanges] if half.any() else None  # at the client, times are the client's
         back = None if shift is None else -shift

@@ -28,7 +28,7 @@ from latpcap.projection.assumptions import (
 from latpcap.projection.basis import AS_IT_IS, Basis, Variant
 from latpcap.projection.capacity import Limit
 from latpcap.projection.classes import Coverage, Work, coverage, coverage_text
-from latpcap.projection.there import HostSaving, budget_there, host_saving
+from latpcap.projection.there import HostSaving, budgets_there, host_saving
 from latpcap.tables.table import Table, Tabular
 from latpcap.units import counted, format_given_ms, format_ms, format_s
 
@@ -80,6 +80,8 @@ class Point(Struct, frozen=True):
     """The kind of work that the job is."""
     coverage: Coverage | None = None
     """How often projections of such work in this direction held; `None` where that was not measured."""
+    budget: Budget | None = None
+    """Where the time goes there: the parts sum to `runtime_s`."""
 
 
 _FLOAT, _TEXT = DataType.float64(), DataType.string()
@@ -170,12 +172,20 @@ def project(
 ) -> Projection:
     """Project `base` onto each RTT of `rtt_ms` (default: a ladder), and find the RTT that meets `within_s`."""
     [projection] = projections(base, [AS_IT_IS], rtt_ms, within_s, conditions)
-    told = next((point for point in projection.points if point.rtt_ms == projection.told_rtt_ms), None)
-    if told is None or told.runtime_s is None:
+    known = [(point, point.runtime_s) for point in projection.points if point.runtime_s is not None]
+    if not known:
         return projection
-    there, network_s = budget_there(base, told.rtt_ms, told.runtime_s, projection.conditions)
-    hosts = _hosts(base, told.rtt_ms, told.runtime_s, network_s, projection.conditions)
-    return replace(projection, budget_now=base.timeline.budget, budget_at=there, hosts=hosts)
+    at = [point.rtt_ms for point, _ in known]
+    there = list(budgets_there(base, at, [runtime_s for _, runtime_s in known], projection.conditions))
+    projection = replace(
+        projection,
+        points=tuple(replace(point, budget=each.budget) for (point, _), each in zip(known, there, strict=True)),
+    )
+    if projection.told_rtt_ms is None:
+        return projection
+    place = at.index(projection.told_rtt_ms)
+    hosts = _hosts(base, at[place], known[place][1], there[place].network_s, projection.conditions)
+    return replace(projection, budget_now=base.timeline.budget, budget_at=there[place].budget, hosts=hosts)
 
 
 def _hosts(base: Basis, rtt_ms: float, runtime_s: float, network_s: float, conditions: Conditions) -> HostSaving | None:
@@ -252,7 +262,7 @@ def guess_text(points: Sequence[Point], baseline_rtt_ms: float) -> str:
     """A warning where a projection downwards says little, of the lowest RTT; empty where none does.
 
     >>> guess_text([Point(0.5, 1.0, 0.6, 1.4, None), Point(2.0, 2.0, 1.9, 2.1, None)], 15.0)
-    'Going down to 0.5 ms: between 0.600 s and 1.40 s, mostly not network: record there.'
+    '0.5 ms is below the measured RTT, where this is unreliable (0.600 s to 1.40 s): capture at that site.'
     >>> guess_text([Point(2.0, 2.0, 1.9, 2.1, None)], 15.0)
     ''
     """
@@ -260,8 +270,9 @@ def guess_text(points: Sequence[Point], baseline_rtt_ms: float) -> str:
     if not guesses:
         return ""
     least = min(guesses, key=lambda point: point.rtt_ms)
-    between = f"between {format_s(least.optimistic_s or 0)} and {format_s(least.pessimistic_s or 0)}"
-    return f"Going down to {format_given_ms(least.rtt_ms)}: {between}, mostly not network: record there."
+    runtimes = f"{format_s(least.optimistic_s or 0)} to {format_s(least.pessimistic_s or 0)}"
+    rtt = format_given_ms(least.rtt_ms)
+    return f"{rtt} is below the measured RTT, where this is unreliable ({runtimes}): capture at that site."
 
 
 def _is_guess(point: Point) -> bool:

@@ -1,10 +1,13 @@
-"""Where the time goes at another RTT, and what faster hosts save there.
+"""Where the time goes at another RTT, as the job is and with fixes made, and what faster hosts save there.
 
-The parts of the capture's budget, each as it grows: what waits for the network with the round trips, what client and
-server take themselves with their processors, and transfers with what TCP's windows add. They sum to the projection.
+The parts of the budget where it was captured, each as it grows: what waits for the network with the round trips, what
+client and server take themselves with their processors, and transfers with what TCP's windows add. They sum to the
+projection.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from msgspec import Struct
@@ -13,14 +16,37 @@ from numpy.typing import NDArray
 
 from latpcap.measures.budget import Budget
 from latpcap.projection.assumptions import CENTRAL, Conditions
-from latpcap.projection.basis import AS_IT_IS, Basis
+from latpcap.projection.basis import AS_IT_IS, Basis, Variant
 from latpcap.projection.job import Job
 from latpcap.projection.wake_up import WakeUp
 from latpcap.units import format_given_ms, format_s, percent
 
-__all__ = ["HostSaving", "budget_there", "host_saving"]
+__all__ = ["HostSaving", "Taken", "There", "budgets_there", "host_saving", "taken"]
 
 Floats = NDArray[np.float64]
+
+
+class Taken(Struct, frozen=True):
+    """What a job takes where it was captured, as it is or with fixes made."""
+
+    budget: Budget
+    setup_network_s: float
+    """The network's part of `setup_s`."""
+    stall_network_s: float
+    """The round trips in `stall_s`."""
+
+    @property
+    def network_s(self) -> float:
+        """What its round trips take."""
+        return self.budget.network_s + self.setup_network_s
+
+
+class There(Struct, frozen=True):
+    """Where the time goes at another RTT."""
+
+    budget: Budget
+    network_s: float
+    """What all round trips take there."""
 
 
 class _Growth(Struct, frozen=True):
@@ -33,24 +59,47 @@ class _Growth(Struct, frozen=True):
     """What hosts that wait longer or shorter take more of their own."""
 
 
-def budget_there(base: Basis, rtt_ms: float, runtime_s: float, conditions: Conditions) -> tuple[Budget, float]:
-    """The budget of the runtime that is projected onto an RTT, and what all round trips take there."""
+def taken(base: Basis) -> Taken:
+    """What the job takes as it is."""
+    timeline = base.timeline
+    return Taken(timeline.budget, timeline.setup_network_s, timeline.stalls.network_s)
+
+
+def budgets_there(
+    base: Basis,
+    rtt_ms: Sequence[float],
+    runtime_s: Sequence[float],
+    conditions: Conditions,
+    variant: Variant = AS_IT_IS,
+    fixed: Taken | None = None,
+) -> Iterator[There]:
+    """The budget of each runtime that is projected onto an RTT; `fixed` is what a `variant` with fixes takes."""
     assert base.job is not None
-    alone = replace(conditions, connections=None)
+    was, alone = taken(base), replace(conditions, connections=None)
+    now = fixed or was
     asleep = replace(CENTRAL, wake_up=WakeUp(), crowd=None)
-    replayed_s, without_s = (float(base.runtimes(case, [rtt_ms], alone)[0][0]) for case in (CENTRAL, asleep))
-    longer_s = _longer_ns(base, base.job, rtt_ms, conditions) / 1e9
-    network_s, setup_s = (float((longer_s * trips).sum()) for trips in base.job.shared_trips(base.timeline))
-    held_s = base.stalls(AS_IT_IS).network_s
-    growth = _Growth(
-        network_s=network_s,
-        setup_s=setup_s,
-        stall_s=held_s * (network_s + setup_s) / base.network_s if base.network_s > 0 else 0.0,
-        own_s=replayed_s - without_s,
-    )
-    budget = _grown(base.timeline.budget, growth, conditions, replayed_s, runtime_s)
-    share = runtime_s / replayed_s if replayed_s > 0 else 1.0
-    return budget, min(max(base.network_s + network_s + setup_s, 0.0) * share, runtime_s)
+    [replayed_s], [without_s] = base.runtimes_of([(variant, rtt_ms)], [CENTRAL, asleep], alone)
+    network_ns, setup_ns = base.job.shared_trips(base.timeline)
+    kept = [_part(now.budget.network_s, was.budget.network_s), _part(now.setup_network_s, was.setup_network_s)]
+    for rtt, runtime, replayed, without in zip(rtt_ms, runtime_s, replayed_s, without_s, strict=True):
+        longer_s = _longer_ns(base, base.job, rtt, conditions) / 1e9
+        network_s, setup_s = (
+            part * float((longer_s * trips).sum()) for part, trips in zip(kept, (network_ns, setup_ns), strict=True)
+        )
+        growth = _Growth(
+            network_s=network_s,
+            setup_s=setup_s,
+            stall_s=_part(now.stall_network_s, now.network_s) * (network_s + setup_s),
+            own_s=float(replayed - without),
+        )
+        share = runtime / replayed if replayed > 0 else 1.0
+        waited_s = max(now.network_s + network_s + setup_s, 0.0) * share
+        yield There(_grown(now.budget, growth, conditions, float(replayed), runtime), min(waited_s, runtime))
+
+
+def _part(part: float, whole: float) -> float:
+    """`part` of `whole`; nothing of nothing."""
+    return part / whole if whole > 0 else 0.0
 
 
 def _longer_ns(base: Basis, job: Job, rtt_ms: float, conditions: Conditions) -> Floats:

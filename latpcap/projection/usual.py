@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latpcap.rtt import Estimate
+from latpcap.tables.columns import known
 from latpcap.tables.recording import Recording
 
 __all__ = ["usual_ns"]
@@ -33,7 +34,7 @@ def _of_connections(recording: Recording, rtt: Estimate, round_trips: Floats) ->
     trips += np.bincount(opening, of_set_up, len(phases))
     trips[np.isnan(rtt.of_phases.baseline)] = 0
     own, count = path[phases.connection], len(rtt.paths)
-    waited = np.bincount(own, trips * np.nan_to_num(rtt.of_phases.baseline), count)
+    waited = np.bincount(own, trips * known(rtt.of_phases.baseline), count)
     mean = waited / np.maximum(np.bincount(own, trips, count), 1)
     changed = np.isin(path, phases.changes.path)
     return np.where(changed, mean[path], rtt.of_connections.baseline)

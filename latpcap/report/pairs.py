@@ -9,7 +9,7 @@ from rich.text import Text
 
 from latpcap.report.console import parts_of
 from latpcap.report.grid import Grid, Heading
-from latpcap.report.terminal.budget import named
+from latpcap.report.terminal.budget import PARTS
 from latpcap.report.terminal.selection import selection
 from latpcap.report.terminal.settings import settings
 from latpcap.report.text import printable
@@ -31,7 +31,7 @@ def _validation(result: Validation) -> Iterator[RenderableType]:
         (Heading("part", "left"), *map(Heading, ("predicted s", "measured s", "difference s"))),
         [
             (
-                named(term.name),
+                PARTS[term.name][1],
                 _seconds(term.predicted_s),
                 _seconds(term.measured_s),
                 _difference(term.predicted_s - term.measured_s),
@@ -62,7 +62,7 @@ def _comparison(result: Comparison) -> Iterator[RenderableType]:
             ("round trips", *_counts(result.round_trips_before, result.round_trips_after)),
             ("baseline RTT", _rtt(result.baseline_before_ms), _rtt(result.baseline_after_ms), ""),
             ("network share", _share(result.network_share_before), _share(result.network_share_after), ""),
-            *((f"{named(part.name)} s", *_both(part.before_s, part.after_s)) for part in result.budget),
+            *((f"{PARTS[part.name][1]} s", *_both(part.before_s, part.after_s)) for part in result.budget),
         ],
     )
     yield from _errors(result.errors)

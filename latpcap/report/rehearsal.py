@@ -10,7 +10,7 @@ from rich.text import Text
 from latpcap.report.console import parts_of
 from latpcap.report.grid import Grid, Heading
 from latpcap.report.markdown import table, text_of
-from latpcap.report.terminal.budget import named
+from latpcap.report.terminal.budget import PARTS
 from latpcap.report.terminal.settings import settings
 from latpcap.report.text import number, printable
 from latpcap.result.rehearsal import Rehearsal, RehearsedRtt, Run
@@ -107,7 +107,7 @@ def _most_off(term: Term | None) -> str:
     """`network and set-up +0.120`: so much more was predicted than measured."""
     if term is None:
         return ""
-    return f"{named(term.name)} {term.predicted_s - term.measured_s:+,.3f}"
+    return f"{PARTS[term.name][1]} {term.predicted_s - term.measured_s:+,.3f}"
 
 
 def _is_beyond(there: RehearsedRtt) -> bool:

@@ -29,7 +29,7 @@ from latpcap.measures.tcp import TcpResult
 from latpcap.measures.timing_only import TimingOnly, timing_only, tls_readings
 from latpcap.measures.waits import Waits
 from latpcap.projection.assumptions import Conditions
-from latpcap.projection.basis import basis
+from latpcap.projection.basis import Basis, basis
 from latpcap.projection.project import DEFAULT_LADDER_MS, FetchSaving, Projection, project, told_rtt_ms
 from latpcap.result.captures import CaptureFile, capture_files
 from latpcap.result.chattiness import Chattiness, chattiness
@@ -43,7 +43,9 @@ from latpcap.result.taps import TapsResult, taps_results
 from latpcap.result.verdict import Doubt, Facts, verdict
 from latpcap.rtt import Baselines, Estimate, estimate_recording
 from latpcap.rtt.baselines import Reason
+from latpcap.rtt.grouped import estimate_groups
 from latpcap.tables import columns
+from latpcap.tables.groups import arranged, some_groups
 from latpcap.tables.recording import Recording
 from latpcap.tables.selection import Selected
 from latpcap.tables.values import Rows
@@ -143,29 +145,60 @@ class Measures:
         decode_as: Mapping[int, str] | None = None,
         rtt_is: RttIs = "ping",
         rtt: Estimate | None = None,
+        settings: Settings | None = None,
     ) -> None:
         """Measure `recording`; `rtt_is` says how the RTTs were measured that it will be projected onto.
 
-        `rtt` is what is known of its RTTs, where that is known already.
+        `rtt` is what is known of its RTTs, and `settings` how it was asked for, where these are known already.
         """
         self.recording = recording
         ports = {f"{port}": protocol for port, protocol in (decode_as or {}).items()}
-        self.settings = Settings(think_s, rtt_baseline_ms, ports, _keys_used(recording))
-        self.rtt: Estimate = estimate_recording(recording, rtt_baseline_ms) if rtt is None else rtt
-        self.baselines: Baselines = self.rtt.of_connections
-        self.timeline: Timeline = timeline(recording, self.rtt, think_s)
-        self.basis = basis(recording, self.rtt, self.timeline, rtt_is)
+        self.settings = settings or Settings(think_s, rtt_baseline_ms, ports, _keys_used(recording))
+        self._rtt_is: RttIs = rtt_is
+        if rtt is not None:
+            self.rtt = rtt
         self._tasks: dict[tuple[float, TaskBy], Tasks] = {}
-        self.evidence = Evidence(recording, self.rtt, self.timeline, think_s)
-        self.savings = Savings(self.evidence, costs_of(self.evidence, self.basis), self.basis)
 
-    def of(self, part: Recording) -> Measures:
-        """The measures of a part of the recording, in the same way."""
+    @cached_property
+    def rtt(self) -> Estimate:
+        """What is known of the RTTs."""
+        return estimate_recording(self.recording, self.settings.rtt_baseline_ms)
+
+    @property
+    def baselines(self) -> Baselines:
+        """The baseline RTT of each connection."""
+        return self.rtt.of_connections
+
+    @cached_property
+    def timeline(self) -> Timeline:
+        """Where the time went."""
+        return timeline(self.recording, self.rtt, self.settings.think_s)
+
+    @cached_property
+    def basis(self) -> Basis:
+        """What is projected."""
+        return basis(self.recording, self.rtt, self.timeline, self._rtt_is)
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        """What the findings look at."""
+        return Evidence(self.recording, self.rtt, self.timeline, self.settings.think_s)
+
+    @cached_property
+    def savings(self) -> Savings:
+        """What the findings would save."""
+        return Savings(self.evidence, costs_of(self.evidence, self.basis), self.basis)
+
+    def of_each(self, names: Sequence[str | None]) -> Iterator[tuple[str | None, Measures]]:
+        """The measures of each group of the database connections, of which `names` has one each, in the same way."""
         asked = self.settings
-        rtt_is = self.basis.as_usual.rtt_is
-        measures = Measures(part, think_s=asked.think_s, rtt_baseline_ms=asked.rtt_baseline_ms, rtt_is=rtt_is)
-        measures.settings = asked
-        return measures
+        for part, of_part in some_groups(self.recording, names):
+            if part.scratch is not None and len({*of_part}) == 1:  # its columns may lie on disk
+                yield of_part[0], Measures(part, think_s=asked.think_s, rtt_is=self._rtt_is, settings=asked)
+                continue
+            for groups in arranged(part, of_part):
+                for one, rtt in estimate_groups(groups, asked.rtt_baseline_ms):
+                    yield one.name, Measures(one, think_s=asked.think_s, rtt_is=self._rtt_is, rtt=rtt, settings=asked)
 
     @cached_property
     def legs(self) -> Legs | None:
@@ -231,7 +264,7 @@ class Measures:
         return what_if(self.application.savings, DEFAULT_LADDER_MS if rtt_ms is None else rtt_ms, fixes, conditions)
 
     def tasks(self, idle_s: float = IDLE_S, by: TaskBy = "idle") -> Tasks:
-        """What the application does between two rests of `idle_s`, or for one route."""
+        """What the application does between idle gaps of `idle_s`, or for one route."""
         if (idle_s, by) not in self._tasks:
             found = tasks(self.recording, self.rtt, idle_s, by)
             if len(found) == 1 and self.basis.job is not None:  # all of the recording: what is projected of that
@@ -398,8 +431,7 @@ class _OfApplication(Measures):
         """Measure the application's connections of `whole`: where the proxy passes them on, over both networks."""
         asked, rtt_is = whole.settings, whole.basis.as_usual.rtt_is
         recording, rtt = application(whole.recording, whole.rtt, legs, asked.rtt_baseline_ms)
-        super().__init__(recording, think_s=asked.think_s, rtt_is=rtt_is, rtt=rtt)
-        self.settings = asked
+        super().__init__(recording, think_s=asked.think_s, rtt_is=rtt_is, rtt=rtt, settings=asked)
         self._whole, self._legs = whole, legs
 
     @property

@@ -31,7 +31,7 @@ def reasons(today: Analysis, there: Analysis, found: Validation) -> Iterator[str
             "projection keeps today's order"
         )
     longer_s = found.measured_s - found.predicted_s
-    hosts_s = sum(each.measured_s - each.predicted_s for each in found.terms if each.name in ("service_s", "client_s"))
+    hosts_s = there.budget.service_s + there.budget.client_s - today.budget.service_s - today.budget.client_s
     each_ms = 1e3 * hosts_s / max(after.round_trips, 1)
     if longer_s > 0 and hosts_s > OF_HOSTS * longer_s and each_ms < WAKES_WITHIN_MS:
         yield (

@@ -69,7 +69,7 @@ class Chattiness(ConnectionChattiness, Displayed, frozen=True):
     route_round_trips: int
     round_trips_per_route: float | None
     tasks: int
-    """What is done between two rests of a client: `latpcap tasks`."""
+    """What a client does between idle gaps: `latpcap tasks`."""
     round_trips_per_task: float | None
 
 

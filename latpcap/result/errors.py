@@ -68,6 +68,8 @@ class ErrorsResult(Brief, Struct, frozen=True):
     failed_logins: int
     unread_logins: int
     """Logins whose outcome is encrypted or was not captured."""
+    unread_statements: int
+    """Statements of whose answer nothing was captured, as the snap length cut it: they failed or did not."""
     transactions: int
     """Begins and ends of transactions."""
     failed_transactions: int
@@ -101,11 +103,13 @@ class ErrorsResult(Brief, Struct, frozen=True):
     @property
     def text(self) -> str:
         """What failed in one sentence, and if nothing did, among how many."""
+        answers = "; the answer to {} was not captured, and may be an error" if self.unread_statements else ""
+        unread = answers.format(counted(self.unread_statements, "statement"))
         if self.failures:
-            return f"{self.failed_of_all} failed"
+            return f"{self.failed_of_all} failed{unread}"
         every = counted(self.statements, "statement"), counted(self.logins, "login")
-        unread = f"; {counted(self.unread_logins, 'login')} could not be read" if self.unread_logins else ""
-        return f"nothing failed among {' and '.join(every)}{unread}"
+        logins = f"; {counted(self.unread_logins, 'login')} could not be read" if self.unread_logins else ""
+        return f"nothing failed among {' and '.join(every)}{logins}{unread}"
 
     def codes(self, kind: str | None = None) -> str:
         """What failed by code, the most frequent first: `1146 × 20, 1064 × 10`; `kind` of it only."""
@@ -144,6 +148,7 @@ def errors_result(evidence: Evidence) -> ErrorsResult:
         logins=int(of[LOGIN]),
         failed_logins=int(count[LOGIN]),
         unread_logins=failures.unread_logins,
+        unread_statements=failures.unread_statements,
         transactions=int(of[TRANSACTION]),
         failed_transactions=int(count[TRANSACTION]),
         others=len(failures.rows) - int(count[[STATEMENT, LOGIN, TRANSACTION]].sum()),
@@ -168,7 +173,7 @@ def _found(evidence: Evidence) -> Iterator[ErrorResult]:
     begun, ended = exchanges.begin[rows][order], exchanges.end[rows][order]
     first_time = iso(columns.Column(np.minimum.reduceat(begun, begins) + recording.start_ns))
     last_time = iso(columns.Column(np.maximum.reduceat(ended, begins) + recording.start_ns))
-    messages = columns.codes(recording.exchange_columns("error"), "error")
+    messages = recording.exchange_codes("error")
     users = recording.said("user")
     for number, part in enumerate(np.split(order, begins[1:])):
         first, mine = int(rows[part[0]]), rows[part]

@@ -23,7 +23,7 @@ from latpcap.result.analysis import Measures
 from latpcap.result.rank_order import RANK_SORTS, RankOrder
 from latpcap.tables import passes
 from latpcap.tables.columns import Floats, Ints
-from latpcap.tables.groups import grouped, names_of
+from latpcap.tables.groups import names_of
 from latpcap.tables.recording import Recording
 from latpcap.tables.table import Table
 
@@ -71,8 +71,8 @@ def rank_rows(measures: Measures, file: str, asked: RankOrder) -> Iterator[RankR
     elif asked.by is None:
         yield _row(measures, file, None, asked)
     else:
-        for name, part in grouped(measures.recording, _names(measures.recording, asked.by)):
-            yield _row(measures.of(part), file, name, asked)
+        for part, of_part in measures.of_each(_names(measures.recording, asked.by)):
+            yield _row(of_part, file, part, asked)
 
 
 def rank_table(rows: Iterable[RankRow], asked: RankOrder) -> Table:
@@ -104,9 +104,9 @@ def _row(measures: Measures, file: str, name: str | None, asked: RankOrder) -> R
     measures = measures.application
     basis, exchanges = measures.basis, measures.recording.exchanges
     known = basis.job is not None
-    found = (
-        result.code for result, _ in finding_results(measures.savings, [asked.rtt_ms]) if result.severity != "info"
-    )
+    savings = measures.savings
+    results = finding_results(savings, [asked.rtt_ms]) if savings.claimed else ()
+    found = (result.code for result, _ in results if result.severity != "info")
     row = RankRow(
         file=file,
         name=name,

@@ -12,15 +12,17 @@ from typing import Any
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from latpcap.findings.finding import Effect
 from latpcap.findings.savings import FixSet, Saving, Savings
-from latpcap.measures.budget import Timeline
+from latpcap.measures.budget import Budget
 from latpcap.measures.statements import StatementGroups
 from latpcap.projection.assumptions import Conditions
-from latpcap.projection.basis import AS_IT_IS, Basis
+from latpcap.projection.basis import AS_IT_IS, Basis, Variant
 from latpcap.projection.curve import Curve, curves
+from latpcap.projection.there import Taken, There, budgets_there, taken
 from latpcap.tables.values import Column, Fractions, Numbers, Rows
 
 __all__ = ["FixedJob", "StatementPart", "Switch", "Switches", "switches"]
@@ -33,8 +35,8 @@ MAX_REPLAYED = 5e8
 """Turns that may be replayed for that: some 20 s of a processor's time."""
 POINTS = 40
 """Of a curve, about."""
-REPLAYS_A_POINT = 7
-"""Central, and three ways of waiting at each end of the range."""
+REPLAYS_A_POINT = 9
+"""Central, three ways of waiting at each end of the range, and two for the parts."""
 
 
 class StatementPart(Struct, frozen=True):
@@ -69,12 +71,12 @@ class FixedJob(Struct, frozen=True):
     statements: int
     """Executions that are still needed."""
     seconds_per_ms: float
-    own_s: dict[str, float]
-    """The parts of the budget but for the network: they are the same at any RTT."""
-    network_s: float
-    """What round trips took in the capture of what is left; those of the set-up, and of delayed acknowledgments."""
-    setup_network_s: float
-    stall_network_s: float
+    parts: dict[str, tuple[float, ...]]
+    """The budget at each RTT of the curve: the parts sum to its runtime."""
+    network_s: tuple[float, ...]
+    """What all round trips take there."""
+    taken_network_s: float
+    """What those that are left took in the capture."""
 
 
 class Switches(Struct, frozen=True):
@@ -97,7 +99,7 @@ def switches(
     conditions: Conditions,
 ) -> Switches:
     """Replay what can be chosen between two RTTs; `asked_ms` are among the points of every curve."""
-    base, timeline = savings.base, savings.evidence.timeline
+    base = savings.base
     if base.job is None:
         return Switches((), combined=True, jobs=())
     fixes = list(dict.fromkeys(each.finding.fix_name for each in listed if _saves(each)))
@@ -111,7 +113,7 @@ def switches(
         switches=tuple(_switch(fix, one, listed, removal) for fix, one in zip(fixes, made, strict=True)),
         combined=combined,
         jobs=tuple(
-            _job(base, timeline, places, each, curve, removal)
+            _job(base, conditions, places, each, curve, removal)
             for places, each, curve in zip(chosen, sets, found, strict=True)
         ),
     )
@@ -147,29 +149,39 @@ def _switch(fix: str, made: FixSet, listed: Sequence[Saving], removal: Removal) 
 
 
 def _job(
-    base: Basis, timeline: Timeline, places: tuple[int, ...], made: FixSet, curve: Curve, removal: Removal
+    base: Basis, conditions: Conditions, places: tuple[int, ...], made: FixSet, curve: Curve, removal: Removal
 ) -> FixedJob:
-    figures, budget = base.figures(made.variant), timeline.budget
-    network_s, setup_network_s, gone_s = removal.of_parts(made)
-    stalls = base.stalls(made.variant)
-    own_s = budget.parts()
-    own_s["setup_s"] -= timeline.setup_network_s
-    gone_s["stall_s"] = timeline.stalls.timers_s - stalls.timers_s
-    own_s["stall_s"] -= timeline.stalls.network_s
-    del own_s["network_s"]
-    gone_s["client_s"] = base.figures(AS_IT_IS).own_s - figures.own_s - sum(gone_s.values())
-    for name, seconds in gone_s.items():
-        own_s[name] = max(own_s[name] - max(seconds, 0.0), 0.0)
+    left = taken(base) if not places else removal.left(base, made)
+    there = list(_there(base, conditions, made.variant, left, curve))
     return FixedJob(
         fixes=places,
         curve=curve,
         statements=base.statements - made.variant.statements,
-        seconds_per_ms=figures.seconds_per_ms,
-        own_s=own_s,
-        network_s=max(budget.network_s - network_s, 0.0),
-        setup_network_s=max(timeline.setup_network_s - setup_network_s, 0.0),
-        stall_network_s=stalls.network_s,
+        seconds_per_ms=base.figures(made.variant).seconds_per_ms,
+        parts={name: tuple(getattr(at.budget, name) for at in there) for name in Budget.__struct_fields__},
+        network_s=tuple(at.network_s for at in there),
+        taken_network_s=left.network_s,
     )
+
+
+def _there(base: Basis, conditions: Conditions, variant: Variant, left: Taken, curve: Curve) -> Iterator[There]:
+    """The budget at each RTT of the curve; where only some servers move, each is a condition of its own."""
+    if not conditions.others_stay:
+        yield from budgets_there(base, curve.rtt_ms, curve.runtime_s, conditions, variant, left)
+        return
+    for rtt, runtime in zip(curve.rtt_ms, curve.runtime_s, strict=True):
+        yield from budgets_there(base, [rtt], [runtime], conditions.at(rtt), variant, left)
+
+
+class _Gone(Struct):
+    """What fixes take out of the parts of the budget, in seconds."""
+
+    network_s: float = 0.0
+    setup_network_s: float = 0.0
+    service_s: float = 0.0
+    setup_s: float = 0.0
+    """But for its network."""
+    client_s: float = 0.0
 
 
 class Removal:
@@ -198,21 +210,39 @@ class Removal:
             columns[name] = Fractions(lost[losing])
         return Rows(columns, StatementPart)
 
-    def of_parts(self, made: FixSet) -> tuple[float, float, dict[str, float]]:
-        """Seconds of the network, of the network in the set-up, and of the server."""
-        network_s = setup_network_s = 0.0
-        gone = {"service_s": 0.0, "setup_s": 0.0}
+    def left(self, base: Basis, made: FixSet) -> Taken:
+        """What the job takes with fixes made, where it was captured."""
+        was, gone, stalls = taken(base), self._gone(made), base.stalls(made.variant)
+        own_s = base.figures(AS_IT_IS).own_s - base.figures(made.variant).own_s
+        timers_s = max(self.timeline.stalls.timers_s - stalls.timers_s, 0.0)
+        gone.client_s = own_s - gone.service_s - gone.setup_s - timers_s
+        budget, setup_network_s = was.budget, max(was.setup_network_s - gone.setup_network_s, 0.0)
+        return Taken(
+            budget=replace(
+                budget,
+                network_s=max(budget.network_s - gone.network_s, 0.0),
+                service_s=max(budget.service_s - gone.service_s, 0.0),
+                client_s=max(budget.client_s - max(gone.client_s, 0.0), 0.0),
+                setup_s=max(budget.setup_s - was.setup_network_s - gone.setup_s, 0.0) + setup_network_s,
+                stall_s=max(budget.stall_s - was.stall_network_s - timers_s, 0.0) + stalls.network_s,
+            ),
+            setup_network_s=setup_network_s,
+            stall_network_s=stalls.network_s,
+        )
+
+    def _gone(self, made: FixSet) -> _Gone:
+        gone = _Gone()
         for effect in made.effects:
             rows, share = self._rows(effect)
             setup = self.is_setup[rows]
             waited = share * self.timeline.network_ns[rows] / 1e9
             served = share * effect.takes.service * self.costs.service_s(rows)
-            network_s += float(waited[~setup].sum())
             handshakes = self.costs.handshake_trips[effect.closed].sum() * self.costs.baseline_ms / 1000
-            setup_network_s += float(waited[setup].sum() + handshakes)
-            gone["service_s"] += float(served[~setup].sum())
-            gone["setup_s"] += float(served[setup].sum())
-        return network_s, setup_network_s, gone
+            gone.network_s += float(waited[~setup].sum())
+            gone.setup_network_s += float(waited[setup].sum() + handshakes)
+            gone.service_s += float(served[~setup].sum())
+            gone.setup_s += float(served[setup].sum())
+        return gone
 
     def _rows(self, effect: Effect) -> tuple[NDArray[np.int64], Floats]:
         """The exchanges that an effect touches, and which part of each goes."""

@@ -81,13 +81,19 @@ def validate(base: Analysed, other: Analysed) -> Validation:
 def judge(observed: Analysis, point: Point, measured: Analysis) -> Validation:
     """Compare one point of what was projected from `observed` with what the job took at that RTT."""
     start = observed.projection.baseline_rtt_ms
-    if start is None or point.runtime_s is None or point.optimistic_s is None or point.pessimistic_s is None:
+    if (
+        start is None
+        or point.runtime_s is None
+        or point.optimistic_s is None
+        or point.pessimistic_s is None
+        or point.budget is None
+    ):
         raise UsageError("the RTT of the base capture is unknown: give it with --rtt-baseline")
     _check_same_job(observed.summary.round_trips, measured.summary.round_trips)
     runtime_s = measured.summary.runtime_s
     inside = point.optimistic_s <= runtime_s <= point.pessimistic_s
     error = point.runtime_s / runtime_s - 1 if runtime_s > 0 else 0.0
-    added = point.runtime_s - observed.summary.runtime_s
+    found = measured.budget.parts()
     return Validation(
         baseline_rtt_ms=start,
         target_rtt_ms=point.rtt_ms,
@@ -99,7 +105,7 @@ def judge(observed: Analysis, point: Point, measured: Analysis) -> Validation:
         measured_s=runtime_s,
         error=error,
         inside=inside,
-        terms=tuple(_terms(observed.budget.parts(), added, measured.budget.parts())),
+        terms=tuple(Term(name, seconds, found[name]) for name, seconds in point.budget.parts().items()),
         text=(
             f"{format_ms(start)} → {format_ms(point.rtt_ms)}: predicted {format_s(point.runtime_s)} "
             f"({format_s(point.optimistic_s)} to {format_s(point.pessimistic_s)}), measured {format_s(runtime_s)}: "
@@ -122,16 +128,3 @@ def _check_same_job(mine: int, others: int) -> None:
             f"not the same job: {mine:,} round trips against {others:,} ({change}; more than {SAME_JOB:.0%} apart); "
             "`latpcap compare` shows what is different"
         )
-
-
-def _terms(observed: dict[str, float], added_s: float, measured: dict[str, float]) -> list[Term]:
-    """All that the other RTT adds is put to what waits for round trips; the rest is predicted to stay."""
-    stalled = observed["stall_s"] > 0 or measured["stall_s"] > 0
-    distance = ("network_s", "setup_s", "stall_s") if stalled else ("network_s", "setup_s")
-    predicted = {name: seconds for name, seconds in observed.items() if name not in distance}
-    waits = Term(
-        "network_s, setup_s and stall_s" if stalled else "network_s and setup_s",
-        sum(observed[name] for name in distance) + added_s,
-        sum(measured[name] for name in distance),
-    )
-    return [waits, *(Term(name, seconds, measured[name]) for name, seconds in predicted.items())]

@@ -56,7 +56,7 @@ PART_NAMES = {
 }
 BEHIND_PROXY = "the server or the network behind a proxy"
 """Where a proxy is likely."""
-REST_OF_SETUP = "the rest of setting up connections"
+REST_OF_SETUP = "connection set-up, apart from its round trips"
 """Where the network's part of it is said with the network."""
 
 

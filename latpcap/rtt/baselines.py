@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-import numpy as np
 from msgspec import Struct
 
-from latpcap.tables.columns import Codes, Floats, Ints
+from latpcap.tables.columns import Codes, Floats, Ints, known
 
 __all__ = ["AT_CLIENT", "AT_SERVER", "AT_UNKNOWN", "BETWEEN", "LOOPBACK", "Baselines", "Method", "Reason"]
 
@@ -83,14 +82,14 @@ REASON_TEXTS = {
     Reason.FLOOR: "no handshake and no clean ACK: the fastest responses, an upper bound",
     Reason.STEADY: "no handshake and no clean ACK: the fastest responses, all alike, if the server does not take "
     "the same time for each",
-    Reason.SPLIT_SYN: "the handshake; all responses took plainly longer: a host on the way answered it, or the server "
+    Reason.SPLIT_SYN: "measured directly; all responses took plainly longer: a host on the way answered, or the server "
     "takes as long for each; the range holds both",
     Reason.FAR_RESPONSES: "to the host that answers; every response took much longer: a proxy "
     "may stand before the server",
     Reason.CHANGED: "the path changed: the fastest responses of this time, less what the hosts took for them before",
     Reason.VARIES: "the RTT varies, as responses spread evenly to both sides: the typical one of them, which handshake "
     "and acknowledgments bear out",
-    Reason.COARSE_CLOCK: "the capture's clock ticks once a second: no RTT can be measured",
+    Reason.COARSE_CLOCK: "the capture's clock has a resolution of a second: no RTT can be measured",
 }
 
 
@@ -118,7 +117,7 @@ class Baselines(Struct, frozen=True):
     @property
     def near(self) -> Floats:
         """The baseline's part between the capture point and the client; 0 where there is no baseline."""
-        return np.nan_to_num(self.baseline * self.near_share)
+        return known(self.baseline * self.near_share)
 
     def words(self) -> tuple[Codes, Codes, Codes]:
         """Method, reason and position of each in words."""

@@ -1,4 +1,4 @@
-"""When a path's RTT changed for good: a fail-over, a VPN, a congestion that stayed (docs/model.md C.2).
+"""When a path's RTT changed for good: a fail-over, a VPN, a congestion that stayed (docs/baseline.md).
 
 ```text
 RTT                      ────────────            what was measured directly (handshakes, ACKs) splits a path by itself;

@@ -40,7 +40,7 @@ FLOOR_QUANTILE = 0.05
 FASTER_QUANTILE = 0.25
 """No RTT is typically longer than the faster quarter of the responses: what is, was delayed."""
 
-# The errors seen over the lab's captures, docs/model.md C.2.
+# The errors seen over the lab's captures, docs/baseline.md.
 HOST_NS = 100_000
 """What a busy host's turnaround adds to a measurement."""
 HANDSHAKE_NS = 200_000
@@ -144,7 +144,7 @@ def choose(half: Half, group: Ints, count: int, step_ns: int, resent: Bools) -> 
         varies,
         none,
     )
-    chosen = _by_variation(_split(_by_responses(chosen, bounds, step_ns)), h, a)
+    chosen = _by_variation(_split(_by_responses(chosen, bounds, step_ns), half, group), h, a)
     return replace(chosen, deficit=_deficit(chosen.value, half.bounds, group))
 
 
@@ -281,19 +281,35 @@ def _by_responses(chosen: Chosen, bounds: Grouped, step_ns: int) -> Chosen:
     )
 
 
-def _split(chosen: Chosen) -> Chosen:
-    """A handshake alone beside steady responses that take plainly longer, and nothing that tells which is the path's.
+def _split(chosen: Chosen, half: Half, group: Ints) -> Chosen:
+    """Measurements beside steady responses that take plainly longer, and nothing that tells which is the path's.
 
-    A host on the way answered it, or the server takes its time for each.
+    A host on the way answered, or the server takes its time for each. Acknowledgments bear a handshake out, unless
+    responses to several statements are alike: no work is the same for each of them.
     """
     value, bound = chosen.value, chosen.bound
-    longer = chosen.steady & (bound - value > value / PLAIN + PLAIN_NS)
-    two = (chosen.method == Method.HANDSHAKE) & (chosen.direct == chosen.pool.counts) & longer
+    two = chosen.steady & (bound - value > value / PLAIN + PLAIN_NS) & (chosen.method != Method.FLOOR)
+    borne_out = two & ((chosen.method != Method.HANDSHAKE) | (chosen.direct != chosen.pool.counts))
+    two &= ~borne_out | _of_several_statements(half, group, bound, borne_out)
     return replace(
         chosen,
         rival=np.where(two, bound, chosen.rival),
         reason=np.where(two, Reason.SPLIT_SYN, chosen.reason),
     )
+
+
+def _of_several_statements(half: Half, group: Ints, bound: Floats, asked: Bools) -> Bools:
+    """Of the groups that are `asked` for: several statements were answered no faster than the others."""
+    if not asked.any():
+        return asked
+    groups = group[half.bounds.connection]
+    rows = np.flatnonzero(asked[groups])
+    kinds, which = np.unique(np.stack((groups[rows], half.statement[rows])), axis=1, return_inverse=True)
+    floors = Grouped.of(which.reshape(-1), half.bounds.ns[rows], kinds.shape[1])
+    own = bound[kinds[0]]
+    alike = (floors.counts >= SEVERAL) & (np.abs(_of_several(floors) - own) <= np.fmax(ALIKE * own, HOST_NS))
+    several: Bools = asked & (np.bincount(kinds[0][alike], minlength=len(asked)) >= SEVERAL)
+    return several
 
 
 def _by_variation(chosen: Chosen, h: Floats, a: Floats) -> Chosen:

@@ -70,9 +70,12 @@ def estimate(recording: Recording, given_ms: float | None = None) -> Baselines:
     return estimate_paths(recording, given_ms).of_connections
 
 
-def estimate_paths(recording: Recording, given_ms: float | None = None) -> Estimate:
-    """Choose the baseline RTT of each path and of each connection of `recording`."""
-    found = paths(recording.connections)
+def estimate_paths(recording: Recording, given_ms: float | None = None, groups: Ints | None = None) -> Estimate:
+    """Choose the baseline RTT of each path and of each connection of `recording`.
+
+    `groups`, of each connection, are measured as if each had a recording of its own.
+    """
+    found = paths(recording.connections, groups)
     path, count = found.of_connection, len(found)
     phases = Phases.of(recording.connections, path, Changes.none(count))
     measured = halves(recording, phases)

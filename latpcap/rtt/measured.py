@@ -99,6 +99,8 @@ class Half(Struct, frozen=True):
     acks: Values
     """Clean ones: quiet and prompt."""
     bounds: Values
+    statement: Ints
+    """Of each bound, -1 for none."""
     answers: Values
     """The fastest of each connection."""
     late: Values
@@ -173,21 +175,21 @@ def _known(of_connections: Ints, connections: Connections) -> Values:
     return Values(known, of_connections[known], connections.start[known])
 
 
-def _waits(exchanges: Exchanges) -> Values:
-    """Request → response of exchanges that waited once, and not for a retransmission."""
+def _waits(exchanges: Exchanges) -> tuple[Values, Ints]:
+    """Request → response of exchanges that waited once, and not for a retransmission; the statement of each."""
     waited = exchanges.waited
     usable = exchanges.complete & (exchanges.round_trips == 1) & (waited >= 0)
     usable &= exchanges.retransmissions == 0
-    return Values(exchanges.connection[usable], waited[usable], exchanges.begin[usable])
+    return Values(exchanges.connection[usable], waited[usable], exchanges.begin[usable]), exchanges.fingerprint[usable]
 
 
-def _turns(exchanges: Exchanges) -> Values:
-    """Response → next request, where the client had to read that response before it went on."""
+def _turns(exchanges: Exchanges) -> tuple[Values, Ints]:
+    """Response → next request, where the client had to read that response before it went on; the statement of each."""
     paused = exchanges.client
     usable = exchanges.complete & (exchanges.round_trips > 0) & (paused >= 0)
     sent_again = exchanges.retransmissions > 0
     usable &= ~(sent_again | np.roll(sent_again, 1))  # the exchange before: its response may have come twice
-    return Values(exchanges.connection[usable], paused[usable], exchanges.begin[usable])
+    return Values(exchanges.connection[usable], paused[usable], exchanges.begin[usable]), exchanges.fingerprint[usable]
 
 
 class _Sampled(Struct, frozen=True):
@@ -231,7 +233,7 @@ def _taken(samples: Samples, rows: Ints) -> Values:
     return Values(samples.connection[rows], samples.rtt[rows], samples.time[rows])
 
 
-def _half(sampled: _Sampled, phases: Phases, shakes: Values, bounds: Values, answers: Values) -> Half:
+def _half(sampled: _Sampled, phases: Phases, shakes: Values, bounded: tuple[Values, Ints], answers: Values) -> Half:
     """One half: its acknowledgments are quiet (where the path has such) and not delayed.
 
     One segment alone may be acknowledged late, and nothing in a late ACK says so: where neither a handshake nor an ACK
@@ -240,6 +242,8 @@ def _half(sampled: _Sampled, phases: Phases, shakes: Values, bounds: Values, ans
     path, count = phases.period, int(phases.changes.first[-1])
     is_clean = phases.covers(sampled.acks.connection, sampled.acks.time)
     acks, alone, quiet = sampled.acks.where(is_clean), sampled.alone[is_clean], sampled.quiet[is_clean]
+    bounds, statement = bounded
+    statement = statement[phases.covers(bounds.connection, bounds.time)]
     acks, shakes, bounds, answers = (values.cut(phases) for values in (acks, shakes, bounds, answers))
     has_quiet = np.bincount(path[acks.connection[quiet]], minlength=count) > 0
     of_interest = quiet | ~has_quiet[path[acks.connection]]
@@ -255,7 +259,9 @@ def _half(sampled: _Sampled, phases: Phases, shakes: Values, bounds: Values, ans
     unsure = prompt & alone & (acks.ns >= DELAYED_NS) & (confirmed[group] > acks.ns + DELAYED_NS)
     unsure |= prompt & left_over
     is_clean[is_clean] = prompt & ~unsure
-    return Half(shakes, acks.where(prompt & ~unsure), bounds, answers, acks.where(unsure | ~prompt), is_clean)
+    return Half(
+        shakes, acks.where(prompt & ~unsure), bounds, statement, answers, acks.where(unsure | ~prompt), is_clean
+    )
 
 
 def _least(path: Ints, count: int, *several: Values) -> Ints:

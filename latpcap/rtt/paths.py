@@ -33,10 +33,10 @@ class Paths(Struct, frozen=True):
         return len(self.client)
 
 
-def paths(connections: Connections) -> Paths:
-    """The paths of `connections`."""
+def paths(connections: Connections, groups: NDArray[np.int64] | None = None) -> Paths:
+    """The paths of `connections`; those of different `groups` share none."""
     host, server = connections.host, connections.server
-    first = first_alike(numbered(host.codes, server.codes))
+    first = first_alike(numbered(host.codes, server.codes, *(() if groups is None else (groups,))))
     shown = occurring(first)
     clients, servers = ([codes.name(row) for row in shown] for codes in (host, server))
     return Paths(np.searchsorted(shown, first), clients, servers)

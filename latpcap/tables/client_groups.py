@@ -5,18 +5,16 @@ A reading takes part k of n of them (`part=(k, n)`), and each of them is a `Reco
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from latpcap.tables import sources
 from latpcap.tables.endpoints import host_of
-from latpcap.tables.groups import grouped
 from latpcap.tables.recording import Recording
 from latpcap.tables.remote import opened
 from latpcap.tables.table import Table
 from latpcap.units import DEFAULT_MEMORY
 
-__all__ = ["client_groups", "client_groups_of", "each_client_group", "hosts_of"]
+__all__ = ["client_groups", "client_groups_of", "hosts_of"]
 
 BETWEEN = " → "
 """The client and the server of a group's name."""
@@ -32,15 +30,6 @@ def client_groups(source: Any, memory: int = DEFAULT_MEMORY, progress: Any = Non
     resolved = sources.resolve(source)
     found = _core.client_groups(opened(resolved), names=sources.names(resolved), memory=memory, progress=progress)
     return Table(found, "client groups")
-
-
-def each_client_group(recording: Recording) -> Iterator[tuple[str, Recording]]:
-    """Yield the database connections of each client host to each server host, in the order in which they appear.
-
-    Each comes with its name: `10.0.0.1 → 10.0.0.2`.
-    """
-    for name, group in grouped(recording, client_groups_of(recording)):
-        yield name or "", group
 
 
 def client_groups_of(recording: Recording) -> list[str]:

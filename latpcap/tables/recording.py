@@ -19,6 +19,7 @@ from latpcap.tables.columns import Codes, Column
 from latpcap.tables.endpoints import host_of
 from latpcap.tables.scratch import Scratch, filled, laid
 from latpcap.tables.selection import Selected
+from latpcap.tables.texts import Texts
 
 __all__ = ["CUT", "FEW", "MISSING", "Connections", "Exchanges", "Readings", "Recording", "Samples"]
 
@@ -274,7 +275,7 @@ class Exchanges:
         return self._recording.exchange_columns(*names, rows=self._rows)
 
     def _column(self, name: str) -> Column:
-        return columns.column(self.core(name), name)
+        return self._recording.exchange_column(name, self._rows)
 
     def _filled(self, dtype: Any, values: Callable[[slice], Any]) -> NDArray[Any]:
         return filled(self._recording.scratch, len(self), dtype, values)
@@ -286,10 +287,10 @@ class Exchanges:
         )
 
     def _time(self, name: str) -> Ints:
-        return self._recording._time(self.core(name), name)
+        return self._recording._since_start(self._column(name))
 
     def _codes(self, name: str) -> Codes:
-        coded = columns.codes(self.core(name), name)
+        coded = self._recording.exchange_codes(name, self._rows)
         return Codes(laid(self._recording.scratch, coded.codes), coded.names)
 
     @property
@@ -431,9 +432,14 @@ class Recording:
         return Table.from_arrow(self._tables.notes())
 
     @cached_property
+    def notes(self) -> list[tuple[str, str, str, int]]:
+        """The same: code, severity, message and count of each."""
+        return columns.notes(self.notes_table)
+
+    @cached_property
     def is_relayed(self) -> bool:
         """A relay recorded it, or a part of it."""
-        return "relayed" in columns.texts(self.notes_table, "code")
+        return any(code == "relayed" for code, *_ in self.notes)
 
     @cached_property
     def all_connections_table(self) -> Table:
@@ -456,6 +462,14 @@ class Recording:
         asked = ([*names],) if rows is None else ([*names], rows)
         return Table.from_arrow(self._tables.exchanges(*asked))
 
+    def exchange_column(self, name: str, rows: tuple[int, int] | None = None) -> Column:
+        """One of them, of numbers or times."""
+        return columns.column(self.exchange_columns(name, rows=rows), name)
+
+    def exchange_codes(self, name: str, rows: tuple[int, int] | None = None) -> Codes:
+        """One of them, of texts."""
+        return columns.codes(self.exchange_columns(name, rows=rows), name)
+
     @cached_property
     def statements_table(self) -> Table:
         """Texts by id, and what they do where they are fingerprints."""
@@ -468,6 +482,11 @@ class Recording:
         return text.chunk(0) if text.num_chunks == 1 else text.combine_chunks()
 
     @cached_property
+    def statements(self) -> Texts:
+        """The same, to look words up in."""
+        return Texts.of(self.statement_texts)
+
+    @cached_property
     def tag_texts(self) -> list[str]:
         """What statements say of the code that sent them, by number: `key='value'`, commas between, URL-encoded."""
         return [text or "" for text in columns.texts(Table.from_arrow(self._tables.tags()), "text")]
@@ -477,6 +496,10 @@ class Recording:
         """Rows of the connection table that are database traffic."""
         return np.flatnonzero(columns.codes(self.all_connections_table, "protocol").codes >= 0)
 
+    def connection_column(self, name: str) -> Column:
+        """A column of the connection table, of the database connections."""
+        return columns.column(self.all_connections_table, name).picked(self.database_rows)
+
     def said(self, name: str) -> Codes:
         """A text column of the connection table, of the database connections."""
         return columns.codes(self.all_connections_table, name).picked(self.database_rows)
@@ -484,14 +507,14 @@ class Recording:
     @cached_property
     def timing_only(self) -> Bools:
         """The database connections of which nothing but times is known: what they say could not be read."""
-        return columns.column(self.all_connections_table, "timing_only").values[self.database_rows].astype(bool)
+        return self.connection_column("timing_only").values.astype(bool)
 
     @cached_property
     def start_ns(self) -> int:
         """First packet of the first database connection, in ns since 1970."""
         if self.period is not None:
             return self.period[0]
-        starts = columns.column(self.all_connections_table, "start").values[self.database_rows]
+        starts = self.connection_column("start").values
         return int(starts.min()) if len(starts) else 0
 
     @cached_property
@@ -499,11 +522,10 @@ class Recording:
         """First packet of the first database connection → last packet that carries data of one."""
         if self.period is not None:
             return (self.period[1] - self.period[0]) / 1e9
-        table, rows = self.all_connections_table, self.database_rows
-        if len(rows) == 0:
+        if len(self.database_rows) == 0:
             return 0.0
-        data_end = columns.column(table, "data_end").ints(MISSING)[rows]
-        last = data_end.max() if (data_end > MISSING).any() else columns.column(table, "end").values[rows].max()
+        data_end = self.connection_column("data_end").ints(MISSING)
+        last = data_end.max() if (data_end > MISSING).any() else self.connection_column("end").values.max()
         return max(float(last - self.start_ns), 0.0) / 1e9
 
     @cached_property
@@ -536,7 +558,7 @@ class Recording:
     @cached_property
     def clock_stepped_s(self) -> float:
         """By how much the capture's clock was set, forwards and backwards, as the database connections show."""
-        stepped = columns.column(self.all_connections_table, "clock_stepped_ns").values[self.database_rows]
+        stepped = self.connection_column("clock_stepped_ns").values
         return float(stepped.sum(dtype=float)) / 1e9
 
     @cached_property
@@ -631,7 +653,10 @@ class Recording:
 
     def _time(self, table: Table, name: str) -> Ints:
         """A timestamp column as ns since `start_ns`; `MISSING` for null."""
-        times, start_ns = columns.column(table, name), self.start_ns
+        return self._since_start(columns.column(table, name))
+
+    def _since_start(self, times: Column) -> Ints:
+        start_ns = self.start_ns
 
         def shifted(rows: slice) -> Ints:
             since: Ints = times.values[rows] - start_ns

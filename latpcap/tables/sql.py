@@ -19,7 +19,7 @@ from arro3.core import Table as ArrowTable
 
 from latpcap.errors import UsageError
 from latpcap.tables.columns import empty
-from latpcap.tables.table import Table
+from latpcap.tables.table import PIECE, Table
 from latpcap.units import DEFAULT_MEMORY, QUERY_TIMEOUT_S, format_s
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def query(
     connection = duck.connect(":memory:", config=CLOSED | {"memory_limit": f"{memory}B", "threads": f"{threads}"})
     try:
         for name in _asked_for(connection, text, tables):
-            connection.register(name, _in_zone(tables[name], NO_ZONE))
+            connection.register(name, _in_zone(_fitting(name, tables[name], memory), NO_ZONE))
         connection.execute("set lock_configuration = true")
         with _ended_after(timeout_s, connection):
             result = connection.sql(text)
@@ -131,6 +131,17 @@ def _within(memory: int, result: Any) -> ArrowTable:
             raise UsageError(f"the result is larger than {_megabytes(memory)}: ask for less, or give more --memory")
         batches.append(batch)
     return ArrowTable.from_batches(batches, schema=reader.schema)
+
+
+def _fitting(name: str, table: Table, memory: int) -> Table:
+    """A table of which all rows at once take no more than half of `memory` bytes."""
+    some = table.head(PIECE)
+    if some.to_arrow().nbytes / max(len(some), 1) * len(table) > memory // 2:
+        raise UsageError(
+            f"{len(table):,} {name} take more than {_megabytes(memory // 2)} as a table: "
+            "choose a part of them (--from and --to, --client, --server), or give more --memory"
+        )
+    return table
 
 
 def _megabytes(size: int) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from arro3.core import Array, ChunkedArray, DataType
@@ -10,7 +11,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from latpcap.tables import columns, passes
-from latpcap.tables.columns import Ints
+from latpcap.tables.columns import Bools, Ints
 
 __all__ = ["Texts"]
 
@@ -21,6 +22,8 @@ class Texts(Struct, frozen=True, eq=False):
     array: Array
     starts: Ints
     data: NDArray[np.uint8]
+    _marked: dict[tuple[Any, ...], Bools] = {}
+    """What was asked of them: many groups of connections ask the same of all statements."""
 
     @classmethod
     def of(cls, array: Array) -> Texts:
@@ -57,6 +60,18 @@ class Texts(Struct, frozen=True, eq=False):
         [0]
         """
         return np.flatnonzero(passes.holding(self.starts, self.data, words))
+
+    def marked(self, *words: str, wanted: Callable[[str], bool] | None = None) -> Bools:
+        """For each text, and at last for none: it holds one of `words`, and is `wanted`. Looked up once.
+
+        >>> Texts.listed(["select ?", "commit"]).marked("?").tolist()
+        [True, False, False]
+        """
+        if (words, wanted) not in self._marked:
+            mark, found = np.zeros(len(self) + 1, bool), self.holding(*words)
+            mark[[number for number in found.tolist() if wanted(self[number])] if wanted else found] = True
+            self._marked[words, wanted] = mark
+        return self._marked[words, wanted]
 
     @property
     def sizes(self) -> Ints:

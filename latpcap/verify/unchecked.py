@@ -29,6 +29,8 @@ def unchecked(ours: Ours, theirs: Dissection) -> Iterator[str]:
             yield f"statements and answers of {counted(count, 'connection')}: {why}"
     if long := sum(len(each.statement or "") > COMPARED for part in ours.exchanges.values() for each in part):
         yield f"the ends of {long:,} statements: of each the first {COMPARED:,} characters are compared"
+    if theirs.tunnelled:
+        yield f"what {counted(len(theirs.tunnelled), 'connection')} to a SOCKS proxy carry: latpcap does not read it"
     if theirs.complaint:
         yield "what follows where tshark gave up"
 

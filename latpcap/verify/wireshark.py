@@ -41,6 +41,9 @@ KEPT_TEXT = 65_536
 DISSECTORS = {"mysql": "mysql", "postgresql": "pgsql"}
 """Wireshark's name of each protocol whose messages are compared."""
 
+SOCKS = "socks"
+"""Wireshark reads what passes through such a proxy, latpcap does not."""
+
 DISSECTED = frozenset(DISSECTORS.values())
 
 MISSING = "tshark is not installed: apt install tshark (or Wireshark, on other systems), and have it in the PATH"
@@ -96,6 +99,8 @@ class Dissection(Struct):
     """(stream, frame) in which PostgreSQL's client asked for an answer: a Query or a Sync."""
     ready: set[tuple[int, int]] = field(default_factory=set)
     """(stream, frame) in which PostgreSQL's server was ready for the next query."""
+    tunnelled: set[int] = field(default_factory=set)
+    """Streams through a SOCKS proxy."""
     complaint: str | None = None
     streams: Container[int] | None = None
     """Those that are looked at; `None` for all."""
@@ -135,6 +140,9 @@ class Dissection(Struct):
                 has_message=not DISSECTED.isdisjoint(protocols),
             )
         )
+        if SOCKS in protocols:
+            self.tunnelled.add(stream)
+            return
         for protocol, dissector in DISSECTORS.items():
             if dissector in protocols:
                 self.speaks[stream] = protocol

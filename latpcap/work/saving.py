@@ -87,7 +87,7 @@ def write(
         version("latpcap"),
         hashlib.sha256(repr(told).encode()).hexdigest(),
         folder,
-        write_part(capture.recording, Path(folder), partition.number, secret),
+        write_part(capture.recording, Path(folder), partition.number, secret, partition.of),
     )
 
 

@@ -36,7 +36,7 @@ fuzz_target!(|input: &[u8]| {
 /// The exchanges without their times, or `None` where they depend on the packets: where anything is missing, and where
 /// turns are all that can be seen.
 fn told(hints: Hints, keys: &KeyLog, turns: &[Turn<'_>], cuts: Option<Sizes>) -> Option<Vec<Exchange>> {
-    let mut common = Common { statements: Statements::new(true), keys: keys.clone() };
+    let mut common = Common { keys: keys.clone(), ..Common::new(Statements::new(true)) };
     let mut conversation = Conversation::new(hints);
     let mut wire = Wire::new(cuts);
     let mut finished = Vec::new();

@@ -11,6 +11,7 @@ use flate2::bufread::MultiGzDecoder;
 use super::frames::damaged;
 use super::lz4::Lz4Frames;
 use super::zstd::ZstdFrames;
+use crate::layers::{MAX_RATIO, is_too_much};
 
 type Stream = Box<dyn Read + Send>;
 type Compressed = BufReader<Counted<Chain<Cursor<Vec<u8>>, Stream>>>;
@@ -58,17 +59,12 @@ struct Bounded {
     written: u64,
 }
 
-/// Up to this size the ratio is not looked at.
-const MIN_SUSPECT_BYTES: u64 = 256 << 20;
-/// Real captures stay below 50; lz4 cannot do more than 255, zlib no more than 1032.
-const MAX_RATIO: u64 = 200;
-
 impl Read for Bounded {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.plain.read(buffer)?;
         self.written += count as u64;
         let read = self.read.load(Ordering::Relaxed);
-        if self.written > MIN_SUSPECT_BYTES && self.written / MAX_RATIO > read {
+        if is_too_much(read, self.written) {
             return Err(damaged(format!(
                 "{read} bytes decompress to more than {MAX_RATIO} times as many, which no capture does"
             )));

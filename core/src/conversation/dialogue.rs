@@ -1,9 +1,9 @@
 //! Cuts both streams into messages, skips long bodies, and goes on after a loss (`losses.rs`): once for all protocols.
 
+mod encrypted;
 mod losses;
 
 use super::Common;
-use super::encrypted::Encrypted;
 use super::inbox::{Inbox, Origin, Pending};
 use crate::cursor::Lost;
 use crate::exchange::{MessageSpan, Pairing};
@@ -14,6 +14,10 @@ use crate::protocols::{self, Context, Decoder, Frame, Layer, Message, Protocol, 
 use crate::session::Session;
 use crate::side::Side;
 use crate::stream::Chunk;
+use encrypted::Encrypted;
+
+/// Bytes of a wrapped stream that are unwrapped at once: they may become a thousand times as many.
+const UNWRAPPED: usize = 16 << 10;
 
 /// A connection whose protocol is known.
 pub struct Dialogue {
@@ -152,7 +156,7 @@ impl Dialogue {
         let stale = chunk.side == Side::Server && !self.pairing.may_be_answered_by(chunk.acknowledged);
         if stale {
             // Sent before the server had the request that is open: the answer to something that was lost.
-        } else if self.lost && !self.try_resync(chunk) {
+        } else if self.lost && !self.try_resync(chunk, common) {
             self.missed(chunk.side, chunk.bytes.len() as u64);
             self.follow_turns(chunk);
         } else if let Err(lost) = self.messages_in(chunk, chunk.bytes, common) {
@@ -166,10 +170,13 @@ impl Dialogue {
         if inbox.layer.is_none() {
             return if inbox.body_holds(raw.len()) { Ok(()) } else { self.cut_into_messages(chunk, raw, common) };
         }
-        let plain = self.inbox(chunk.side).unwrap(raw)?;
-        let result = self.cut_into_messages(chunk, &plain, common);
-        self.inbox(chunk.side).reuse(plain);
-        result
+        for piece in raw.chunks(UNWRAPPED) {
+            let plain = self.inbox(chunk.side).unwrap(piece, &mut common.inflated)?;
+            let result = self.cut_into_messages(chunk, &plain, common);
+            self.inbox(chunk.side).reuse(plain);
+            result?;
+        }
+        Ok(())
     }
 
     /// Messages that are whole in one packet are read in place; others wait in the inbox.

@@ -1,7 +1,7 @@
 //! The bytes of one side that do not make a whole message yet.
 
 use crate::cursor::Lost;
-use crate::layers::Unwrap;
+use crate::layers::{Inflated, Unwrap};
 use crate::protocols::{Layer, Meaning};
 use crate::stream::{Chunk, Mark};
 
@@ -115,11 +115,16 @@ impl Inbox {
     }
 
     /// The plain bytes of a wrapped stream. Give the vector back with `reuse`.
-    pub fn unwrap(&mut self, bytes: &[u8]) -> Result<Vec<u8>, Lost> {
+    pub fn unwrap(&mut self, bytes: &[u8], inflated: &mut Inflated) -> Result<Vec<u8>, Lost> {
         let mut plain = std::mem::take(&mut self.plain);
         plain.clear();
         match &mut self.layer {
-            Some(layer) => layer.unwrap(bytes, &mut plain)?,
+            Some(layer) => {
+                inflated.may_grow()?;
+                let result = layer.unwrap(bytes, &mut plain);
+                inflated.add(plain.len());
+                result?;
+            }
             None => plain.extend_from_slice(bytes),
         }
         Ok(plain)

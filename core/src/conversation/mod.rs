@@ -1,7 +1,6 @@
 //! A connection's dialogue: which protocol it speaks, and what was said in it.
 
 mod dialogue;
-mod encrypted;
 #[cfg(test)]
 mod encrypted_tests;
 mod inbox;
@@ -13,6 +12,7 @@ mod records;
 pub use dialogue::Dialogue;
 pub use recognition::{Forced, Hints};
 
+use crate::layers::Inflated;
 use crate::layers::tls::KeyLog;
 use crate::side::Side;
 use crate::sql::Statements;
@@ -24,12 +24,14 @@ pub struct Common {
     pub statements: Statements,
     /// Secrets of TLS sessions: those that were given, and those that have come by.
     pub keys: KeyLog,
+    /// What compressed streams have become.
+    pub inflated: Inflated,
 }
 
 impl Common {
     /// Without secrets.
     pub fn new(statements: Statements) -> Common {
-        Common { statements, keys: KeyLog::default() }
+        Common { statements, keys: KeyLog::default(), inflated: Inflated::default() }
     }
 }
 

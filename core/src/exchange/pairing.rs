@@ -5,7 +5,7 @@
 //! proves (by its acknowledgment number) that the client had not received the previous answer yet.
 
 use super::queue::{Open, Queue};
-use super::trust::{MIN_PIPELINED, Trust};
+use super::trust::Trust;
 use super::{Exchange, Held, MessageSpan, Span, Wait};
 use crate::protocols::{Awaits, Error, Meaning, Outcome, Purpose, Request};
 use crate::side::Side;
@@ -261,7 +261,7 @@ impl Pairing {
         if self.is_open() {
             self.lose();
             self.end_all();
-            self.distrust_next(MIN_PIPELINED);
+            self.trust.distrust_all();
         }
         self.open.shrink(false);
         self.spoke = true;
@@ -335,6 +335,7 @@ impl Pairing {
         let start_ns = span.map(|span| span.first.time_ns);
         let since = |before: Option<i64>| Some(start_ns?.saturating_sub(before?).max(0));
         let wait = self.wait_of(request.awaits, span);
+        self.trust.sends(wait == Wait::Own);
         let exchange = Exchange {
             connection: 0,
             number: self.next_number,

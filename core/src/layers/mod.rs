@@ -2,8 +2,10 @@
 //! lies in that protocol's folder.
 
 mod deflate;
+mod inflated;
 pub mod tls;
 mod wrapping;
 
 pub use deflate::DEFLATE;
+pub use inflated::{Inflated, MAX_RATIO, is_too_much};
 pub use wrapping::{Unwrap, Wrapping};

@@ -2,13 +2,10 @@
 
 use super::Segment;
 use super::fragments::{Datagram, Fragments};
-use super::part::{Addresses, Next, Part};
-use super::{ethernet, ip, link, ppp, tcp, wifi};
+use super::part::{Addresses, MAX_HEADERS, Malformed, Next, Part};
+use super::{ethernet, ip, link, linktype, ppp, tcp, wifi};
 use crate::capture::Packet;
-use crate::cursor::TooShort;
 
-/// Headers that one packet may have: real ones stay far below, even tunnels in tunnels.
-const MAX_HEADERS: usize = 64;
 /// How often one packet may hold a fragment that completes a datagram that holds a fragment.
 const MAX_DATAGRAMS: usize = 8;
 
@@ -28,16 +25,6 @@ pub enum Dissected<'a> {
     Cut,
     /// Headers that contradict themselves, or that the snap length cut.
     Malformed(Malformed),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Malformed {
-    #[error(transparent)]
-    TooShort(#[from] TooShort),
-    #[error("the lengths in the {0} header contradict each other")]
-    Lengths(&'static str),
-    #[error("more than {MAX_HEADERS} headers")]
-    TooDeep,
 }
 
 impl Dissected<'_> {
@@ -167,7 +154,7 @@ fn ip_in<'a>(packet: &Packet<'a>) -> Option<Part<'a>> {
     use ethernet::{IP_VERSION_4, IP_VERSION_6};
     let part = Part::of(packet);
     let next = match packet.link_type {
-        link::ETHERNET => match ethernet::next(part).ok()? {
+        linktype::ETHERNET => match ethernet::next(part).ok()? {
             Next::EtherType(IP_VERSION_4 | IP_VERSION_6, part) => return Some(part),
             Next::EtherType(tag, part) => ethernet::by_type(tag, part),
             _ => return None,

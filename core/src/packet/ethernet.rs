@@ -1,16 +1,14 @@
-//! Ethernet and what lies between it and IP: tags, MPLS labels, MACsec, service headers, LLC.
+//! Ethernet and what lies between it and IP: tags, MACsec, service headers, LLC.
 //!
 //! ```text
 //! destination 6 | source 6 | type u16, or length u16 (up to 1500) and LLC
 //! VLAN tag:    priority and number u16 | type u16
-//! MPLS label:  label 20 bits, class 3, last 1, time to live 8
 //! MACsec:      control u8 | short length u8 | number u32 [| channel 8] | type u16 … check value
 //! NSH:         version 2 bits, flags 2, time to live 6, length 6 in words | type u8 | next protocol u8 | …
 //! ```
 
-use super::link;
 use super::part::{Next, Part};
-use super::ppp;
+use super::{linktype, mpls, ppp};
 use crate::cursor::{Cursor, Header, TooShort, header};
 
 pub(super) const BRIDGED_ETHERNET: u16 = 0x6558;
@@ -20,7 +18,6 @@ pub(super) const IP_VERSION_4: u16 = 0x0800;
 pub(super) const IP_VERSION_6: u16 = 0x86dd;
 const HEADER: usize = 14;
 const LONGEST_LENGTH: u16 = 1500;
-const MPLS_LAST: u32 = 0x100;
 
 #[inline(always)]
 pub(super) fn next(part: Part<'_>) -> Result<Next<'_>, TooShort> {
@@ -52,14 +49,14 @@ pub(super) fn by_type(ether_type: u16, part: Part<'_>) -> Result<Next<'_>, TooSh
         0x88e5 => macsec(part),
         NSH => nsh(part),
         // Provider backbone bridges carry the customer's whole frame.
-        0x88e7 => Ok(Next::Link(link::ETHERNET, part.after(4))),
-        0x8847 | 0x8848 => mpls(part),
+        0x88e7 => Ok(Next::Link(linktype::ETHERNET, part.after(4))),
+        0x8847 | 0x8848 => mpls::labels(part),
         0x8864 => ppp::over_ethernet(part),
         0x880b => Ok(Next::Ppp(part)),
         0x8870 => llc(part),
         // Wi-Fi frames as Intel's Centrino driver showed them.
-        0x2452 => Ok(Next::Link(link::WIFI, part)),
-        BRIDGED_ETHERNET => Ok(Next::Link(link::ETHERNET, part)),
+        0x2452 => Ok(Next::Link(linktype::WIFI, part)),
+        BRIDGED_ETHERNET => Ok(Next::Link(linktype::ETHERNET, part)),
         _ => Ok(Next::Nothing),
     }
 }
@@ -95,9 +92,9 @@ pub(super) fn nsh(part: Part<'_>) -> Result<Next<'_>, TooShort> {
     let inner = part.after(usize::from(first & 0x3f) * 4);
     match (first >> 14, protocol) {
         (0, 1 | 2) => Ok(Next::Ip(inner)),
-        (0, 3) => Ok(Next::Link(link::ETHERNET, inner)),
+        (0, 3) => Ok(Next::Link(linktype::ETHERNET, inner)),
         (0, 4) => Ok(Next::EtherType(NSH, inner)),
-        (0, 5) => mpls(inner),
+        (0, 5) => mpls::labels(inner),
         _ => Ok(Next::Nothing),
     }
 }
@@ -138,22 +135,8 @@ pub(super) fn snap<'a>(mut cursor: Cursor<'a>, part: Part<'a>) -> Result<Next<'a
     Ok(match (organization, protocol) {
         (0 | 0x00_00f8, _) => Next::EtherType(protocol, inner),
         // Bridged Ethernet, with and without its check sequence.
-        (0x00_80c2, 1 | 7) => Next::Link(link::ETHERNET, inner),
+        (0x00_80c2, 1 | 7) => Next::Link(linktype::ETHERNET, inner),
         _ => Next::Nothing,
-    })
-}
-
-/// Nothing says what follows the last label: IP shows by its version, a pseudo-wire's control word by its zeros,
-/// and everything else is taken for Ethernet, as Wireshark does.
-pub(super) fn mpls(part: Part<'_>) -> Result<Next<'_>, TooShort> {
-    let mut cursor = part.cursor();
-    while cursor.u32_be("MPLS label")? & MPLS_LAST == 0 {}
-    let inner = part.after(cursor.position());
-    Ok(match cursor.peek_u8().map(|first| first >> 4) {
-        Some(4 | 6) => Next::Ip(inner),
-        Some(0) => Next::Link(link::ETHERNET, inner.after(4)),
-        Some(1) | None => Next::Nothing,
-        Some(_) => Next::Link(link::ETHERNET, inner),
     })
 }
 
@@ -166,20 +149,6 @@ mod tests {
         let frame = [&[0; 12][..], &[0, 10, 0xaa, 0xaa, 3, 0, 0, 0, 8, 0, 0x45, 0x00, 9, 9]].concat();
         let next = next(Part::whole(&frame)).unwrap();
         assert!(matches!(next, Next::EtherType(0x0800, part) if part.bytes == [0x45, 0]));
-    }
-
-    #[test]
-    fn labels_are_read_to_the_last() {
-        let labels = [0, 0, 0x10, 64, 0, 0, 0x21, 64, 0x45];
-        let next = mpls(Part::whole(&labels)).unwrap();
-        assert!(matches!(next, Next::Ip(part) if part.bytes == [0x45]));
-    }
-
-    #[test]
-    fn a_pseudo_wire_may_begin_with_a_control_word() {
-        let labels = [0, 0, 0x11, 64, 0, 0, 0, 7, 0xff];
-        let next = mpls(Part::whole(&labels)).unwrap();
-        assert!(matches!(next, Next::Link(1, part) if part.bytes == [0xff]));
     }
 
     #[test]
@@ -206,10 +175,5 @@ mod tests {
         assert!(matches!(nsh(Part::whole(&header(1))), Ok(Next::Ip(part)) if part.bytes == [0x45]));
         assert!(matches!(nsh(Part::whole(&header(3))), Ok(Next::Link(1, part)) if part.bytes == [0x45]));
         assert!(matches!(nsh(Part::whole(&header(9))), Ok(Next::Nothing)));
-    }
-
-    #[test]
-    fn labels_without_end_are_too_short() {
-        assert!(mpls(Part::whole(&[0, 0, 0x10, 64])).is_err());
     }
 }

@@ -2,9 +2,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use super::Malformed;
-use super::part::{Addresses, Fragment, Next, Part};
-use super::tunnel;
+use super::part::{Addresses, Fragment, Malformed, Next, Part};
+use super::{gre, linktype, mpls, udp};
 use crate::cursor::{Cursor, Header, TooShort, header};
 
 pub(super) const TCP: u8 = 6;
@@ -142,7 +141,21 @@ pub(super) fn by_protocol(protocol: u8, part: Part<'_>) -> Result<Next<'_>, TooS
         // The authentication header counts in other units.
         51 => extension(part, |length| length * 4 + 8),
         44 => fragment_header(part),
-        _ => tunnel::by_protocol(protocol, part),
+        _ => tunnelled(protocol, part),
+    }
+}
+
+/// Tunnels inside IP.
+fn tunnelled(protocol: u8, part: Part<'_>) -> Result<Next<'_>, TooShort> {
+    match protocol {
+        4 | 41 => Ok(Next::Ip(part)),
+        17 => udp::next(part),
+        47 => gre::next(part),
+        // Ethernet in IP (RFC 3378), and Ethernet as segment routing carries it.
+        97 => Ok(Next::Link(linktype::ETHERNET, part.after(2))),
+        143 => Ok(Next::Link(linktype::ETHERNET, part)),
+        137 => mpls::labels(part),
+        _ => Ok(Next::Nothing),
     }
 }
 

@@ -5,7 +5,7 @@
 //! ```
 
 use super::part::{Next, Part};
-use super::{ethernet, frame_relay, link, ppp};
+use super::{ethernet, frame_relay, linktype, mpls, ppp};
 use crate::cursor::TooShort;
 
 const MAGIC: [u8; 3] = *b"MGC";
@@ -48,7 +48,7 @@ pub(super) fn next(link_type: u16, part: Part<'_>) -> Result<Next<'_>, TooShort>
 
 fn frame(link_type: u16, flags: u8, part: Part<'_>) -> Result<Next<'_>, TooShort> {
     match link_type {
-        ETHERNET | PPPOE => Ok(Next::Link(link::ETHERNET, part)),
+        ETHERNET | PPPOE => Ok(Next::Link(linktype::ETHERNET, part)),
         PPP => Ok(Next::Ppp(part)),
         FRAME_RELAY => frame_relay::next(part),
         CISCO_HDLC => ppp::cisco_hdlc(part),
@@ -99,10 +99,10 @@ fn ggsn(part: Part<'_>) -> Result<Next<'_>, TooShort> {
 fn datagram(protocol: u32, part: Part<'_>) -> Result<Next<'_>, TooShort> {
     match protocol {
         2 | 3 | 6 | 7 => Ok(Next::Ip(part)),
-        4 | 5 | 8 => ethernet::mpls(part),
+        4 | 5 | 8 => mpls::labels(part),
         200 => Ok(Next::Ppp(part)),
         202 | 203 => ethernet::llc(part),
-        204 => Ok(Next::Link(link::ETHERNET, part)),
+        204 => Ok(Next::Link(linktype::ETHERNET, part)),
         207 => frame_relay::next(part),
         208 => ppp::cisco_hdlc(part),
         _ => Ok(Next::Nothing),

@@ -5,20 +5,23 @@ mod dissector;
 mod ethernet;
 mod fragments;
 mod frame_relay;
+mod gre;
 mod ip;
 mod juniper;
 mod link;
+mod linktype;
+mod mpls;
 mod part;
 mod ppp;
 mod tcp;
-mod tunnel;
 mod udp;
 mod wifi;
 
 use std::net::IpAddr;
 
-pub use dissector::{Dissected, Dissector, Malformed};
-pub use link::name as link_type_name;
+pub use dissector::{Dissected, Dissector};
+pub use linktype::name as link_type_name;
+pub use part::Malformed;
 
 /// One end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

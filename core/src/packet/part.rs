@@ -3,7 +3,10 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use crate::capture::Packet;
-use crate::cursor::Cursor;
+use crate::cursor::{Cursor, TooShort};
+
+/// Headers that one packet may have: real ones stay far below, even tunnels in tunnels.
+pub(super) const MAX_HEADERS: usize = 64;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Part<'a> {
@@ -100,4 +103,15 @@ pub(super) struct Fragment<'a> {
     pub offset: usize,
     pub more: bool,
     pub part: Part<'a>,
+}
+
+/// What makes no sense in a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Malformed {
+    #[error(transparent)]
+    TooShort(#[from] TooShort),
+    #[error("the lengths in the {0} header contradict each other")]
+    Lengths(&'static str),
+    #[error("more than {MAX_HEADERS} headers")]
+    TooDeep,
 }

@@ -1,6 +1,6 @@
 //! PPP, alone, over Ethernet and in HDLC frames; and Cisco's HDLC, which looks alike.
 
-use super::ethernet;
+use super::mpls;
 use super::part::{Next, Part};
 use crate::cursor::TooShort;
 
@@ -51,7 +51,7 @@ pub(super) fn next(part: Part<'_>) -> Result<Next<'_>, TooShort> {
     let inner = part.after(cursor.position());
     match protocol {
         0x0021 | 0x0057 => Ok(Next::Ip(inner)),
-        0x0281 | 0x0283 => ethernet::mpls(inner),
+        0x0281 | 0x0283 => mpls::labels(inner),
         _ => Ok(Next::Nothing),
     }
 }

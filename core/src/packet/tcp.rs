@@ -1,7 +1,7 @@
 //! The TCP header (RFC 9293 §3.1) and the options of a SYN.
 
-use super::part::{Addresses, Part};
-use super::{Endpoint, Flags, Malformed, Segment};
+use super::part::{Addresses, Malformed, Part};
+use super::{Endpoint, Flags, Segment};
 use crate::capture::Packet;
 use crate::cursor::{Cursor, Header, TooShort, header};
 

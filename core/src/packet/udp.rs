@@ -5,7 +5,7 @@
 //! ```
 
 use super::part::{Next, Part};
-use super::{ethernet, link, tunnel};
+use super::{ethernet, gre, linktype, mpls};
 use crate::cursor::{Cursor, TooShort};
 
 pub(super) fn next(part: Part<'_>) -> Result<Next<'_>, TooShort> {
@@ -28,14 +28,14 @@ fn by_port(port: u16, part: Part<'_>) -> Option<Next<'_>> {
         1701 => l2tp(part),
         2152 => gtp(part),
         3544 => teredo(part),
-        4754 => tunnel::gre(part),
+        4754 => gre::next(part),
         // 8472 is what Linux took before 4789 was assigned, and what many overlays still take.
         4789 | 8472 => vxlan(part),
         4790 => vxlan_gpe(part),
         5072 => ayiya(part),
         5247 => capwap(part),
         6081 => geneve(part),
-        6635 => ethernet::mpls(part),
+        6635 => mpls::labels(part),
         37_008 => tzsp(part),
         _ => return None,
     };
@@ -55,8 +55,10 @@ fn capwap(part: Part<'_>) -> Result<Next<'_>, TooShort> {
     let header = (fields >> 19) as usize * 4;
     Ok(match preamble {
         SEALED if part.cursor().rest().get(4..7).is_some_and(is_dtls) => Next::Encrypted("CAPWAP"),
-        PLAIN if header >= 8 && fields & (FRAGMENT | ON_THE_AIR) == 0 => Next::Link(link::ETHERNET, part.after(header)),
-        PLAIN if header >= 8 && fields & FRAGMENT == 0 => Next::Link(link::WIFI, part.after(header)),
+        PLAIN if header >= 8 && fields & (FRAGMENT | ON_THE_AIR) == 0 => {
+            Next::Link(linktype::ETHERNET, part.after(header))
+        }
+        PLAIN if header >= 8 && fields & FRAGMENT == 0 => Next::Link(linktype::WIFI, part.after(header)),
         _ => Next::Nothing,
     })
 }
@@ -72,7 +74,7 @@ fn vxlan(part: Part<'_>) -> Result<Next<'_>, TooShort> {
     let has_network = cursor.u8("VXLAN flags")? & 8 != 0;
     cursor.skip(7, "VXLAN header")?;
     Ok(match has_network {
-        true => Next::Link(link::ETHERNET, part.after(cursor.position())),
+        true => Next::Link(linktype::ETHERNET, part.after(cursor.position())),
         false => Next::Nothing,
     })
 }
@@ -86,9 +88,9 @@ fn vxlan_gpe(part: Part<'_>) -> Result<Next<'_>, TooShort> {
     let inner = part.after(cursor.position());
     match protocol {
         1 | 2 => Ok(Next::Ip(inner)),
-        3 => Ok(Next::Link(link::ETHERNET, inner)),
+        3 => Ok(Next::Link(linktype::ETHERNET, inner)),
         4 => ethernet::nsh(inner),
-        5 => ethernet::mpls(inner),
+        5 => mpls::labels(inner),
         _ => Ok(Next::Nothing),
     }
 }
@@ -120,8 +122,8 @@ fn tzsp(part: Part<'_>) -> Result<Next<'_>, TooShort> {
         }
     }
     Ok(match protocol {
-        1 => Next::Link(link::ETHERNET, part.after(cursor.position())),
-        18 => Next::Link(link::WIFI, part.after(cursor.position())),
+        1 => Next::Link(linktype::ETHERNET, part.after(cursor.position())),
+        18 => Next::Link(linktype::WIFI, part.after(cursor.position())),
         _ => Next::Nothing,
     })
 }

@@ -19,7 +19,6 @@ mod pass_tests;
 #[cfg(test)]
 mod tls_tests;
 mod purpose;
-mod ssh;
 
 pub use purpose::Purpose;
 pub use sealed_login::SealedLogin;

@@ -5,11 +5,13 @@
 //!
 //! TLS shows a little more: [`super::tls`].
 
-use super::ssh::{self, Ssh};
+mod ssh;
+
 use super::{Context, Decoder, Frame, Layer, Meaning, Message, Opening, Outcome, Purpose, Request, Start};
 use crate::cursor::Lost;
 use crate::layers::tls::record;
 use crate::side::Side;
+use ssh::Ssh;
 
 /// What `--decode-as` calls such a stream; the second name is the old one.
 pub const NAMES: [&str; 2] = ["opaque", "turns"];

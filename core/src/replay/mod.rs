@@ -13,7 +13,9 @@ mod bulk;
 mod changes;
 mod clocks;
 mod columns;
+mod cut;
 mod distinct;
+mod follow;
 mod groups;
 mod job;
 mod lanes;
@@ -36,6 +38,7 @@ pub use changes::Changes;
 use changes::Left;
 pub use columns::{Cell, Source};
 use distinct::Distinct;
+use follow::{Order, Turns};
 use job::Connections;
 pub use job::{Job, UNSEEN};
 use lanes::Usage;
@@ -45,7 +48,7 @@ use quiet::Quiet;
 use run::{Learned, Run, Walk};
 pub use scope::Scope;
 use silences::Silence;
-use turn::{Order, Starts, Turn, Turns};
+use turn::{Starts, Turn};
 
 /// How often the client's and the server's window was halved in the pause before each of a turn's messages.
 type Halvings = [u8; 2];

@@ -36,6 +36,7 @@ use std::ops::Range;
 
 use super::credentials;
 use super::fold::{Effect, List, Rows, Show};
+use super::hash::Hash;
 use super::lexer::{Dialect, DoubleQuotes, Kind, Lexer, Token};
 use super::made_up::MadeUp;
 use super::secrets::Secrets;
@@ -482,28 +483,4 @@ pub fn looks_like_name(quoted: &[u8]) -> bool {
     let is_part = |byte: &u8| is_letter(byte) || byte.is_ascii_digit() || b"$#- ".contains(byte);
     let blanks = name.iter().filter(|byte| **byte == b' ').count();
     name.first().is_some_and(is_letter) && name.iter().all(is_part) && blanks <= 3 && name.len() <= LONGEST_NAME / 2
-}
-
-/// A hash of literals that is the same in every run (FNV-1a).
-#[derive(Debug, Default)]
-pub struct Hash(u64);
-
-impl Hash {
-    /// Go on from the value of an earlier hash.
-    pub fn from(value: u64) -> Hash {
-        Hash(value)
-    }
-
-    /// Add one literal; where it ends matters.
-    pub fn add(&mut self, literal: &[u8]) {
-        let begin = if self.0 == 0 { 0xcbf2_9ce4_8422_2325 } else { self.0 };
-        let mix = |hash: u64, byte: u64| (hash ^ byte).wrapping_mul(0x100_0000_01b3);
-        let hash = literal.iter().fold(begin, |hash, byte| mix(hash, u64::from(*byte)));
-        self.0 = mix(hash, 0x100).max(1);
-    }
-
-    /// 0 if nothing was added.
-    pub fn value(&self) -> u64 {
-        self.0
-    }
 }

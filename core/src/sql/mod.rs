@@ -7,6 +7,7 @@ mod credentials;
 mod family;
 pub mod fingerprint;
 mod fold;
+mod hash;
 mod kind;
 mod lexer;
 mod made_up;
@@ -28,7 +29,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::ledger::Limits;
-use fingerprint::{Fingerprinter, Hash};
+use fingerprint::Fingerprinter;
+use hash::Hash;
 pub use kind::StatementKind;
 pub use lexer::{Dialect, DoubleQuotes, HashSign};
 pub use named::{Names, Use};

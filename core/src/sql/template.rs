@@ -8,7 +8,7 @@
 use std::ops::Range;
 
 use super::credentials;
-use super::fingerprint::Hash;
+use super::hash::Hash;
 use super::lexer::Dialect;
 
 /// Templates are found by the text before the first literal: in so many sets, of so many each.

@@ -11,7 +11,7 @@ use crate::side::Side;
 #[derive(Default)]
 pub struct Connections {
     all: Vec<Connection>,
-    /// Of each its number in the recording, ascending, where some are not kept; otherwise that is its place.
+    /// Of each its number in the recording, ascending, where some numbers are left out; otherwise that is its place.
     numbers: Vec<u32>,
     newest: HashMap<Ends, u32, ahash::RandomState>,
     /// The connection of the last segment: most often the next one's too.
@@ -69,8 +69,10 @@ impl Connections {
         &mut self.all[number]
     }
 
-    /// The newest one has this number in the recording, as others are not kept.
+    /// The newest one has this number in the recording, as others are not kept or no connections.
     pub fn number_newest(&mut self, number: usize) {
+        let before = self.numbers.len()..self.all.len().saturating_sub(1);
+        self.numbers.extend(before.map(|place| place as u32));
         self.numbers.push(number as u32);
     }
 

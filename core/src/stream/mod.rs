@@ -15,6 +15,7 @@ mod readings;
 mod reassembly;
 mod rtt;
 mod samples;
+mod socks;
 mod taps;
 mod anomalies;
 
@@ -28,12 +29,16 @@ pub use pace::Silence;
 pub use reassembly::Reassembly;
 pub use rtt::RttSample;
 pub use samples::{Place, Samples};
+pub use socks::Tunnels;
 
 use crate::side::Side;
 
 /// The offset of the first byte of each stream that was seen. Not 0, so that acknowledgments of bytes before it have
 /// offsets, too.
 pub const START: u64 = 1 << 32;
+
+/// A packet that another tap has not shown for so long does not come there any more: their clocks may differ by less.
+pub const HORIZON_NS: i64 = 1_000_000_000;
 
 /// A packet as an event on the time line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,11 @@
 //! In-stream round-trip times: data → the acknowledgment that covers it (RFC 6298 §3, Karn's rule).
 //!
 //! A pure ACK comes at once, so it measures. One that carries data waited for the application, so it only bounds: the
-//! RTT is no longer. As it acknowledges the very bytes, it proves that, whatever the messages in them say.
+//! RTT is no longer. As it acknowledges the very bytes, it proves that, whatever the messages in them say. One that echoes
+//! a timestamp older than the data's (RFC 7323 §4.3) answers a copy that was sent before, and tells nothing of this one.
 
 use std::collections::VecDeque;
+use std::num::NonZeroU32;
 
 /// Segments in flight that are remembered per direction; older ones give no sample.
 const IN_FLIGHT: usize = 1024;
@@ -39,17 +41,30 @@ pub struct InFlight {
 struct Sent {
     end: u64,
     time_ns: i64,
-    in_flight: u32,
+    in_flight: u16,
+    /// Its sender's clock.
+    timestamp: Option<NonZeroU32>,
+}
+
+/// An acknowledgment of everything before an offset.
+#[derive(Clone, Copy, Debug)]
+pub struct Acknowledging {
+    pub offset: u64,
+    pub time_ns: i64,
+    /// The packet has no data.
+    pub pure: bool,
+    /// The timestamp that it echoes.
+    pub echo: Option<u32>,
 }
 
 impl InFlight {
     #[inline]
-    pub fn sent(&mut self, end: u64, time_ns: i64) {
+    pub fn sent(&mut self, end: u64, time_ns: i64, timestamp: Option<u32>) {
         if self.segments.len() == IN_FLIGHT {
             self.segments.pop_front();
         }
-        let in_flight = self.segments.len() as u32 + 1;
-        self.segments.push_back(Sent { end, time_ns, in_flight });
+        let in_flight = self.segments.len() as u16 + 1;
+        self.segments.push_back(Sent { end, time_ns, in_flight, timestamp: timestamp.and_then(NonZeroU32::new) });
     }
 
     /// Keep no room for segments to come.
@@ -62,23 +77,28 @@ impl InFlight {
         self.segments.retain(|sent| sent.end <= offset);
     }
 
-    /// The other side acknowledged everything before `offset`; `pure`: by a packet without data.
+    /// The other side received more.
     #[inline]
-    pub fn acknowledged(&mut self, offset: u64, time_ns: i64, pure: bool) -> Option<Acknowledged> {
+    pub fn acknowledged(&mut self, by: Acknowledging) -> Option<Acknowledged> {
+        let oldest = self.segments.front()?.timestamp;
         let mut newest = None;
         let mut segments = 0;
         while let Some(&sent) = self.segments.front() {
-            if sent.end > offset {
+            if sent.end > by.offset {
                 break;
             }
             newest = Some(sent);
             segments += 1;
             self.segments.pop_front();
         }
-        let Sent { end, time_ns: sent_ns, in_flight } = newest?;
-        let rtt_ns = time_ns - sent_ns;
-        (end == offset && rtt_ns >= 0).then_some(match pure {
-            true => Acknowledged::Sample(RttSample { time_ns, rtt_ns, segments, in_flight }),
+        let Sent { end, time_ns: sent_ns, in_flight, .. } = newest?;
+        let rtt_ns = by.time_ns - sent_ns;
+        // A delayed acknowledgment of several segments echoes the first one's.
+        let of_a_copy = by.echo.zip(oldest).is_some_and(|(echo, sent)| (echo.wrapping_sub(sent.get()) as i32) < 0);
+        (end == by.offset && rtt_ns >= 0 && !of_a_copy).then_some(match by.pure {
+            true => {
+                Acknowledged::Sample(RttSample { time_ns: by.time_ns, rtt_ns, segments, in_flight: in_flight.into() })
+            }
             false => Acknowledged::Bound(rtt_ns),
         })
     }
@@ -95,47 +115,62 @@ mod tests {
         }
     }
 
+    fn by(offset: u64, time_ns: i64, pure: bool) -> Acknowledging {
+        Acknowledging { offset, time_ns, pure, echo: None }
+    }
+
+    #[test]
+    fn an_acknowledgment_that_echoes_an_older_timestamp_answers_a_copy_sent_before() {
+        for (echo, timed) in [(6, false), (7, true), (8, true)] {
+            let mut flight = InFlight::default();
+            flight.sent(100, 1_000, Some(7));
+            flight.sent(200, 1_500, Some(8));
+            let acknowledged = flight.acknowledged(Acknowledging { echo: Some(echo), ..by(200, 5_000, true) });
+            assert_eq!(acknowledged.is_some(), timed);
+        }
+    }
+
     #[test]
     fn a_pure_acknowledgment_gives_a_sample() {
         let mut flight = InFlight::default();
-        flight.sent(100, 1_000);
-        let sample = sample(flight.acknowledged(100, 5_000, true));
+        flight.sent(100, 1_000, None);
+        let sample = sample(flight.acknowledged(by(100, 5_000, true)));
         assert_eq!((sample.rtt_ns, sample.segments), (4_000, 1));
     }
 
     #[test]
     fn an_answer_that_carries_the_acknowledgment_is_a_bound_only() {
         let mut flight = InFlight::default();
-        flight.sent(100, 1_000);
-        assert_eq!(flight.acknowledged(100, 5_000, false), Some(Acknowledged::Bound(4_000)));
-        assert_eq!(flight.acknowledged(100, 6_000, true), None);
+        flight.sent(100, 1_000, None);
+        assert_eq!(flight.acknowledged(by(100, 5_000, false)), Some(Acknowledged::Bound(4_000)));
+        assert_eq!(flight.acknowledged(by(100, 6_000, true)), None);
     }
 
     #[test]
     fn what_was_sent_twice_gives_none() {
         let mut flight = InFlight::default();
-        flight.sent(100, 1_000);
-        flight.sent(200, 1_500);
+        flight.sent(100, 1_000, None);
+        flight.sent(200, 1_500, None);
         flight.resent(100);
-        assert_eq!(flight.acknowledged(200, 9_000, true), None);
+        assert_eq!(flight.acknowledged(by(200, 9_000, true)), None);
     }
 
     #[test]
     fn one_acknowledgment_of_two_segments_is_timed_from_the_newer() {
         let mut flight = InFlight::default();
-        flight.sent(100, 1_000);
-        flight.sent(200, 1_500);
-        let sample = sample(flight.acknowledged(200, 2_000, true));
+        flight.sent(100, 1_000, None);
+        flight.sent(200, 1_500, None);
+        let sample = sample(flight.acknowledged(by(200, 2_000, true)));
         assert_eq!((sample.rtt_ns, sample.segments), (500, 2));
     }
 
     #[test]
     fn a_sample_tells_how_many_segments_were_under_way() {
         let mut flight = InFlight::default();
-        flight.sent(100, 1_000);
-        flight.sent(200, 1_500);
-        assert_eq!(sample(flight.acknowledged(100, 2_000, true)).in_flight, 1);
-        flight.sent(300, 2_500);
-        assert_eq!(sample(flight.acknowledged(300, 3_000, true)).in_flight, 2);
+        flight.sent(100, 1_000, None);
+        flight.sent(200, 1_500, None);
+        assert_eq!(sample(flight.acknowledged(by(100, 2_000, true))).in_flight, 1);
+        flight.sent(300, 2_500, None);
+        assert_eq!(sample(flight.acknowledged(by(300, 3_000, true))).in_flight, 2);
     }
 }

@@ -26,7 +26,8 @@ use arrow_array::{
 use arrow_schema::ArrowError;
 
 use crate::capture::Recording;
-use crate::cases::{Case, Cases};
+use crate::case::Case;
+use crate::cases::Cases;
 use crate::conversation::{Conversation, Dialogue};
 use crate::layers::tls::{Random, Reading, TlsFacts};
 use crate::note::{Note, NoteCode, Notes};

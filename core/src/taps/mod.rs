@@ -21,8 +21,6 @@ use crate::packet::{Endpoint, Segment};
 use crate::side::Side;
 use crate::stream::Connection;
 
-/// A packet that another tap has not shown for so long does not come there any more: their clocks may differ by less.
-pub const HORIZON_NS: i64 = 1_000_000_000;
 /// After such a silence a connection is looked at anew.
 const SILENCE_NS: i64 = 5_000_000_000;
 /// With more connections those that are silent are forgotten.

@@ -6,8 +6,8 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::HORIZON_NS;
 use crate::packet::{Flags, Segment};
+use crate::stream::HORIZON_NS;
 
 /// So many taps of one connection are told apart; further ones are not looked at.
 pub const SLOTS: usize = 4;

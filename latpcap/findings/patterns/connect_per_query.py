@@ -11,7 +11,6 @@ from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Pattern, Takes, effect_of
 from latpcap.findings.groups import Groups
-from latpcap.tables import columns
 from latpcap.tables.columns import Bools, Ints
 from latpcap.tables.passes import lanes, ordered
 from latpcap.units import counted
@@ -83,7 +82,7 @@ def _used(evidence: Evidence) -> Bools:
     worked = np.bincount(exchanges.connection[works], minlength=count) > 0
     begun = np.ones(count, bool)
     begun[exchanges.connection[evidence.is_late]] = False
-    cancels = columns.column(recording.all_connections_table, "cancels").ints(-1)[recording.database_rows] >= 0
+    cancels = recording.connection_column("cancels").ints(-1) >= 0
     return worked & begun & ~refused & ~cancels
 
 

@@ -42,6 +42,8 @@ TAKES = Takes(client=1.0, service=0.5)
 def find(evidence: Evidence, keys: int | None) -> Iterator[Candidate]:
     """One candidate a repeated statement. `keys`: how many keys an IN-list asks for; by default a join asks for all."""
     loops, source = find_loops(evidence)
+    if not len(loops):
+        return
     exchanges = evidence.exchanges
     statement = exchanges.fingerprint[loops.firsts]
     for number in most_frequent(exchanges.fingerprint[loops.rows]):
@@ -87,6 +89,8 @@ def find_loops(evidence: Evidence) -> Loops:
     candidates = np.flatnonzero(asks & ~evidence.failed)
     groups = Groups.of(candidates, evidence.stretch[candidates], evidence.exchanges.fingerprint[candidates])
     groups = groups.where(groups.sizes >= MIN_REPEATS)
+    if not len(groups):
+        return Loops(groups, groups.firsts)
     groups = groups.where(_various(evidence, groups))
     source = _sources(evidence, groups)
     fitting = _fits(evidence, groups, source)

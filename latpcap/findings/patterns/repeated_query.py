@@ -27,7 +27,10 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
     asking = evidence.is_read & evidence.parameters_known & evidence.is_waited_for
     rows = np.flatnonzero(asking & ~evidence.is_opening & ~evidence.failed)
     alike = Groups.of(rows, exchanges.fingerprint[rows], evidence.parameter_numbers[rows])
-    rows = np.sort(alike.where(alike.sizes >= MIN_REPEATS).rows)
+    alike = alike.where(alike.sizes >= MIN_REPEATS)
+    if not len(alike):
+        return
+    rows = np.sort(alike.rows)
     parameters = evidence.parameter_numbers[rows]
     groups = Groups.of(rows, exchanges.fingerprint[rows], parameters, _epoch(evidence, rows))
     groups = groups.where(groups.sizes >= MIN_REPEATS)
@@ -64,7 +67,7 @@ def _epoch(evidence: Evidence, rows: Ints) -> Ints:
     return np.where(evidence.runs(touched)[rows], written, -1)
 
 
-ADVICE = Advice("Keep the answer in the program for as long as it may be old")
+ADVICE = Advice("Cache the result for as long as stale data is acceptable")
 
 PATTERN = Pattern(
     code="repeated-query",

@@ -24,6 +24,8 @@ def find(evidence: Evidence, size: int | None) -> Iterator[Candidate]:
     size = size or USUAL_SIZE
     exchanges = evidence.exchanges
     series = find_series(evidence)
+    if not len(series):
+        return
     statement = exchanges.fingerprint[series.firsts]
     for number in most_frequent(statement):
         mine = series.where(statement == number)

@@ -12,6 +12,7 @@ from latpcap.findings.evidence import Evidence, bools
 from latpcap.findings.finding import Candidate, Pattern, Takes, effect_of
 from latpcap.findings.groups import Groups
 from latpcap.tables import passes
+from latpcap.tables.columns import known
 
 MIN_READS = 10
 """Reads in a row."""
@@ -51,7 +52,7 @@ def _breaks(evidence: Evidence) -> NDArray[np.bool_]:
     exchanges = evidence.exchanges
     serves_read = ~exchanges.is_execution & evidence.does("read") & ~evidence.is_fetch & ~evidence.is_blob
     other = evidence.waits & ~evidence.is_read & ~serves_read
-    paused = exchanges.client > PAUSE_NS + np.nan_to_num(evidence.rtt.each_baseline)
+    paused = exchanges.client > PAUSE_NS + known(evidence.rtt.each_baseline)
     return bools(other | paused | exchanges.is_first)
 
 

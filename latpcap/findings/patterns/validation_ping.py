@@ -10,6 +10,7 @@ from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Pattern, Takes, effect_of
 from latpcap.tables import passes
+from latpcap.tables.columns import before
 
 MIN_PINGS = 5
 MIN_SHARE = 0.5
@@ -24,7 +25,7 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
     pings = evidence.is_ping & evidence.waits
     works = evidence.is_execution | evidence.is_fetch | evidence.is_session
     new = np.diff(evidence.stretch, prepend=-1) != 0
-    again = pings & np.roll(pings, 1) & ~new
+    again = pings & before(pings) & ~new
     edge = (pings & ~again) | evidence.is_end | new
     piece = np.cumsum(edge) - 1
     pieces = passes.occurring(piece[works & ~evidence.is_opening])

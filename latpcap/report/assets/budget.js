@@ -2,7 +2,7 @@
 
 import { byId, data, fill, make } from "./dom.js";
 import { counted, fixedS, formatGivenMs, percent } from "./format.js";
-import { budgetAt, isProjected, jobWith } from "./model.js";
+import { isProjected, jobWith, partsAt } from "./model.js";
 import { PARTS, bar, total } from "./parts.js";
 import { follow } from "./state.js";
 
@@ -44,7 +44,7 @@ function title({ rtt, fixes }) {
   return `at ${formatGivenMs(rtt)}${fixes.size ? ", fixed" : ""}`;
 }
 
-const chosenParts = ({ rtt, fixes }) => budgetAt(jobWith(data, fixes), rtt);
+const chosenParts = ({ rtt, fixes }) => partsAt(jobWith(data, fixes), rtt);
 
 function table(columns, names) {
   const head = columns.flatMap(({ title: heading }) => [`${heading}, s`, "share"]);

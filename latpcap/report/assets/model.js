@@ -41,24 +41,12 @@ export function savedAt(data, index, rtt) {
   return fix < 0 ? 0 : data.analysis.findings[index].part * savedBy(data, new Set([fix]), rtt);
 }
 
-/** The seconds that a job waits for the network at an RTT: what its own parts leave of the runtime. */
-export function networkAt(job, rtt) {
-  const own = Object.values(job.own_s).reduce((sum, seconds) => sum + seconds, 0);
-  return Math.max(projectAt(job, rtt).runtime - own, 0);
-}
+/** The seconds that all round trips of a job take at an RTT. */
+export const networkAt = ({ curve, network_s: network }, rtt) => Math.max(readAt(curve.rtt_ms, network, rtt), 0);
 
 /** By what the network's waits of the capture grow. */
-export function networkFactor(job, rtt) {
-  const measured = job.network_s + job.setup_network_s + job.stall_network_s;
-  return measured > 0 ? networkAt(job, rtt) / measured : 1;
-}
+export const networkFactor = (job, rtt) => (job.taken_network_s > 0 ? networkAt(job, rtt) / job.taken_network_s : 1);
 
 /** The parts of a job's runtime at an RTT: they add up to it. */
-export function budgetAt(job, rtt) {
-  const [runtime, network, factor] = [projectAt(job, rtt).runtime, networkAt(job, rtt), networkFactor(job, rtt)];
-  const [setup, stall] = [job.setup_network_s * factor, job.stall_network_s * factor];
-  const own = Object.values(job.own_s).reduce((sum, seconds) => sum + seconds, 0);
-  const shorter = own > 0 ? Math.min((runtime - network) / own, 1) : 1;
-  const parts = Object.fromEntries(Object.entries(job.own_s).map(([name, seconds]) => [name, seconds * shorter]));
-  return { ...parts, network_s: network - setup - stall, setup_s: parts.setup_s + setup, stall_s: parts.stall_s + stall };
-}
+export const partsAt = ({ curve, parts }, rtt) =>
+  Object.fromEntries(Object.entries(parts).map(([name, seconds]) => [name, Math.max(readAt(curve.rtt_ms, seconds, rtt), 0)]));

@@ -2,7 +2,7 @@
 
 import { button, byId, data, fill, make } from "./dom.js";
 import { count, formatGivenMs, formatMs, formatS, given, percent, significant } from "./format.js";
-import { budgetAt, isProjected, jobWith, networkAt, projectAt, savedBy } from "./model.js";
+import { isProjected, jobWith, networkAt, partsAt, projectAt, savedBy } from "./model.js";
 import { chooseRtt, follow } from "./state.js";
 
 const PLACES = [["same rack", 0.1], ["same city", 2], ["next country", 20], ["across an ocean", 90]];
@@ -84,7 +84,7 @@ function held(rtt) {
 }
 
 function figures(rtt, job, there, fixes) {
-  const parts = budgetAt(job, rtt);
+  const parts = partsAt(job, rtt);
   const total = Object.values(parts).reduce((sum, seconds) => sum + seconds, 0);
   const rows = [
     ["against the capture", comparison(there.runtime)],

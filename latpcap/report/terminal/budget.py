@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from msgspec import Struct
@@ -15,7 +14,7 @@ from latpcap.report.console import heading
 from latpcap.report.grid import Grid, Heading
 from latpcap.report.text import number
 
-__all__ = ["PARTS", "budget", "named", "purposes"]
+__all__ = ["PARTS", "budget", "purposes"]
 
 PARTS = {
     "network_s": ("N", "network", "red", "round trips at the baseline RTT"),
@@ -29,15 +28,6 @@ PARTS = {
     "unknown_s": ("?", "unknown", "bright_black", "cannot be divided"),
 }
 """Letter in the bar, name, colour, what it is."""
-
-
-def named(parts: str) -> str:
-    """Return parts of the budget as they are called.
-
-    >>> named("network_s, setup_s and stall_s")
-    'network, set-up and stall'
-    """
-    return re.sub(r"[a-z]+_s", lambda part: PARTS[part[0]][1], parts)
 
 
 NAMES = {"setup": "set-up"}

@@ -100,5 +100,5 @@ def _saved(finding: FindingResult, told_rtt_ms: float | None) -> str:
         times.append(f"{format_s(finding.saved_s[f'{told_rtt_ms:g}'])} at {format_given_ms(told_rtt_ms)}")
     trips = counted(finding.round_trips_alone, "round trip") if finding.round_trips_alone else ""
     besides = f" (with {', '.join(finding.needs)}, which it needs)" if finding.needs else ""
-    about = " (its share of what the fix saves)" if finding.estimated else ""
+    about = " (one of several findings that this fix covers)" if finding.estimated else ""
     return ": ".join(filter(None, (trips, ", ".join(times) + besides + about)))

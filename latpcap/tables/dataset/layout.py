@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 __all__ = [
     "MANIFEST",
     "RENAMED",
+    "SERVER_OF_ROW",
+    "SEVERAL",
     "TABLES",
     "TEXTS",
     "WORDS",
@@ -38,6 +40,10 @@ TEXTS = ("protocol", "statement", "fingerprint", "tags")
 """Columns of the exchanges for those who query the files: what follows from the others."""
 WORDS = ("command", "purpose", "wait", "transaction", "error", "error_code")
 """Columns of the exchanges that are texts, of which the core keeps numbers."""
+SEVERAL = "several"
+"""The folder of the servers that share files: no server's name, which has a port."""
+SERVER_OF_ROW = "server_address"
+"""The column of connections and exchanges that says the server, also where the folder does not."""
 DAY_NS = 86_400_000_000_000
 EPOCH = date(1970, 1, 1).toordinal()
 

@@ -5,6 +5,7 @@ A file is read when somebody asks for what is in it, and its SHA-256 is checked 
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cache, cached_property
@@ -19,14 +20,19 @@ from latpcap.errors import CaptureError
 from latpcap.tables import columns
 from latpcap.tables.columns import Bools, Ints, joined, rows_of
 from latpcap.tables.dataset import manifest
-from latpcap.tables.dataset.layout import RENAMED, WORDS, server_of
+from latpcap.tables.dataset.footer import weighed
+from latpcap.tables.dataset.layout import RENAMED, SERVER_OF_ROW, SEVERAL, TEXTS, WORDS, server_of
 from latpcap.tables.dataset.manifest import DataFile, Manifest
+from latpcap.tables.ipc import received, sent
 from latpcap.tables.notes import together
 from latpcap.tables.sources import NOT_SHOWN
 
 __all__ = ["SavedTables"]
 
 ROWS_AT_ONCE = 1 << 14
+MORE = "give more --memory, or it is damaged"
+NUMBER_BYTES = 16
+"""Of a number or a text's place, with what says whether it is there."""
 LATEST_NS = 4_600_000_000_000_000_000
 """The core knows none beyond it (`core/src/capture/leap.rs`)."""
 LEAST_BYTES = 64
@@ -169,6 +175,8 @@ class SavedTables:
                     raise CaptureError(
                         f"{place.path}: has other columns than those of this latpcap: scan again"
                     ) from None
+                if rows.kept_bytes() > self._memory:
+                    raise CaptureError(f"{place.path}: holds more exchanges than fit: give more --memory")
         rows.finish(words.known)
         return rows
 
@@ -242,27 +250,61 @@ class SavedTables:
         return map(self._table, self._of(table))
 
     def _table(self, place: _Place) -> Table:
-        return joined([*self._batches(place, at_once=1 << 20)])
+        """All rows of a file, which take no more than a quarter of the memory."""
+        batches, size = [], 0
+        for batch in self._batches(place, at_once=1 << 20):
+            if (size := size + batch.nbytes) > self._memory // 4:
+                raise CaptureError(f"{place.path}: its rows take more than {size // 1_000_000} MB: {MORE}")
+            batches.append(batch)
+        return joined(batches)
+
+    def _at_once(self, content: str | io.BytesIO, place: _Place, at_once: int) -> int:
+        """How many rows of a file are read at once, at most `at_once`: as many as certainly fit."""
+        room = self._memory // 8
+        try:
+            weight = weighed(content, self._memory)
+            if weight.rows != place.file.rows:
+                raise ValueError(f"it has {weight.rows:,} rows, and not {place.file.rows:,}")
+        except ValueError as error:
+            raise CaptureError(f"{place.path}: is damaged: {error}") from None
+        if weight.pages > room:
+            raise CaptureError(f"{place.path}: {weight.pages // 1_000_000} MB of it must be read at once: {MORE}")
+        return max(min(at_once, room // (weight.texts + NUMBER_BYTES * weight.columns + 1)), 1)
+
+    def _some(self, batches: Iterable[Any], file: DataFile, at_once: int) -> Iterator[Table]:
+        """About so many rows at a time, without the texts that are there for who queries the files."""
+        parts: list[Table] = []
+        count = size = 0
+        for batch in batches:
+            table = Table.from_batches([batch])
+            if file.table == "exchanges":
+                table = table.select([name for name in table.column_names if name not in TEXTS])
+            if len(table) < at_once:  # a column, and a dictionary of one, hold all of their batch in memory
+                table = received(sent(table))
+            parts.append(table)
+            count, size = count + len(table), size + table.nbytes
+            if count >= at_once or size > self._memory // 64:
+                yield joined(parts)
+                parts, count, size = [], 0, 0
+        if parts:
+            yield joined(parts)
 
     def _batches(self, place: _Place, at_once: int = ROWS_AT_ONCE) -> Iterator[Table]:
         """The rows of a file, some at a time, with the server that its folder names."""
         from arro3.io import read_parquet
 
         file, checked = place.file, manifest.checked(place.folder, place.file)
+        read_at_once = self._at_once(checked, place, at_once)
         try:
-            reader = read_parquet(checked, batch_size=at_once)
+            reader = read_parquet(checked, batch_size=read_at_once)
             _check_columns(reader.schema, file)
-            tables = (self._narrowed(Table.from_batches([batch]), place) for batch in reader)
+            tables = (self._narrowed(part, place) for part in self._some(reader, file, at_once))
             for table in tables if file.rows else [_empty(reader.schema)]:
                 _check_times(table)
                 if file.table != "exchanges":  # of which `_Words` knows the words, and no other text is read
                     _check_texts(table)
                 _check_there(table, EVERYWHERE.get(file.table, ()))
-                if "/server=" in file.path:
-                    server = Array([place.server], DataType.string())
-                    yield table.append_column("server", columns.take(server, np.zeros(len(table), np.int64)))
-                else:
-                    yield table
+                yield _with_server(table, place)
         except BaseException as error:
             if not isinstance(error, Exception) and type(error).__name__ != PANIC:
                 raise
@@ -296,6 +338,21 @@ class _Place(Struct, frozen=True):
     def server(self) -> str:
         """Whose rows it holds."""
         return server_of(self.file.path)
+
+
+def _with_server(table: Table, place: _Place) -> Table:
+    """The rows with the server that their folder names, or that they name where several servers share a file."""
+    if "/server=" not in place.file.path:
+        return table
+    if place.server != SEVERAL:
+        server = Array([place.server], DataType.string())
+        return table.append_column("server", columns.take(server, np.zeros(len(table), np.int64)))
+    if SERVER_OF_ROW not in table.column_names:
+        return table
+    if not all(name and manifest.SERVER.fullmatch(name) for name in columns.codes(table, SERVER_OF_ROW).names):
+        raise CaptureError(f"a text of `{SERVER_OF_ROW}` is no server")
+    _check_there(table, (SERVER_OF_ROW,))
+    return table.append_column("server", table.column(SERVER_OF_ROW))
 
 
 class _Texts(Struct, frozen=True):
@@ -385,6 +442,8 @@ def _expected(file: DataFile) -> Iterator[tuple[str, DataType]]:
     for field in [] if known is None else [known.field(name) for name in known.names]:
         if field.name != "server" or "/server=" not in file.path:
             yield field.name, field.type
+    if file.table == "connections" and server_of(file.path) == SEVERAL:
+        yield SERVER_OF_ROW, DataType.string()
     if file.table == "tag_texts":
         yield "text", DataType.string()
     if file.table == "captures":
@@ -404,7 +463,8 @@ def _check_visible(texts: Iterable[str | None], name: str) -> None:
 
 def _check_times(table: Table) -> None:
     for name in table.column_names:
-        if DataType.is_timestamp(table.column(name).type):
+        kind = table.column(name).type
+        if DataType.is_timestamp(kind) or (name.endswith("_ns") and DataType.is_integer(kind)):
             times = columns.column(table, name).ints(0)
             if (times > LATEST_NS).any() or (times < -LATEST_NS).any():
                 raise CaptureError(f"`{name}` is a time that no capture has")

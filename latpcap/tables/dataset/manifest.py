@@ -15,10 +15,10 @@ import msgspec
 from msgspec import Meta, Struct
 
 from latpcap.errors import CaptureError
-from latpcap.tables.dataset.layout import MANIFEST, TABLES, server_of
+from latpcap.tables.dataset.layout import MANIFEST, SEVERAL, TABLES, server_of
 from latpcap.units import counted
 
-__all__ = ["DataFile", "Manifest", "Part", "ReadWith", "checked", "data_file", "of_folder", "write"]
+__all__ = ["SERVER", "DataFile", "Manifest", "Part", "ReadWith", "checked", "data_file", "of_folder", "write"]
 
 SCHEMA = "latpcap.dataset/1"
 SERVER = re.compile(r"[!-~]{1,255}:[0-9]{1,5}")
@@ -129,7 +129,7 @@ def _wrong(manifest: Manifest) -> Iterator[str]:
         for path in (each.path for each in part.files):
             if path.split("/", 1)[0] not in TABLES or ".." in path.split("/") or not path.isprintable():
                 yield f"names `{path[:80]}` as a file"
-            if "/server=" in path and not SERVER.fullmatch(server_of(path)):
+            if "/server=" in path and server_of(path) != SEVERAL and not SERVER.fullmatch(server_of(path)):
                 yield f"names no server in `{path[:80]}`"
             if path in known:
                 yield f"names `{path[:80]}` twice"

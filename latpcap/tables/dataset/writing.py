@@ -25,8 +25,9 @@ from latpcap.errors import CaptureError, UsageError, unwritten
 from latpcap.tables import columns
 from latpcap.tables.columns import Codes, Ints, nullable, rows_of, take
 from latpcap.tables.dataset import manifest
-from latpcap.tables.dataset.layout import MANIFEST, RENAMED, TEXTS, WORDS, day_of, is_dataset, part_path
+from latpcap.tables.dataset.layout import MANIFEST, RENAMED, SERVER_OF_ROW, TEXTS, WORDS, is_dataset, part_path
 from latpcap.tables.dataset.manifest import DataFile, Part, ReadWith
+from latpcap.tables.dataset.places import Places
 from latpcap.tables.outputs import check_here
 from latpcap.tables.recording import Recording
 from latpcap.tables.sources import shown
@@ -40,7 +41,6 @@ MAKING = ".part"
 """How folders end that are being written."""
 COMPRESSION = "zstd(3)"
 NUMBERS = ("Int", "Uint", "Timestamp")
-NOWHERE = np.iinfo(np.int64).min
 
 
 def save(recording: Recording, folder: str | os.PathLike[str], read_with: ReadWith, *, force: bool = False) -> None:
@@ -162,27 +162,22 @@ def _umask() -> int:
     return mask
 
 
-def write_part(recording: Recording, folder: Path, number: int = 0, secret: bytes | None = None) -> Part:
-    """Write all tables of a recording as part `number` of the dataset in `folder`.
+def write_part(recording: Recording, folder: Path, number: int = 0, secret: bytes | None = None, of: int = 1) -> Part:
+    """Write all tables of a recording as part `number` of the dataset in `folder`, which has `of` parts.
 
     With a `secret`, equal parameters are equal in all parts that were written with it. The captures are told by part 0.
     """
-    return Part(tuple(_files(_Writer(recording, folder, number), secret)), _words(recording))
+    return Part(tuple(_files(_Writer(recording, folder, number, of), secret)), _words(recording))
 
 
 class _Writer:
     """Writes the tables of one recording."""
 
-    def __init__(self, recording: Recording, folder: Path, number: int) -> None:
+    def __init__(self, recording: Recording, folder: Path, number: int, of: int) -> None:
         self.recording = recording
         self.folder = folder
         self.number = number
-        connections = recording.all_connections_table
-        server = columns.codes(connections, "server")
-        self.servers = server.names
-        stream = columns.column(connections, "stream").values.astype(np.int64)
-        self._server = np.full(int(stream.max(initial=-1)) + 1, -1, np.int64)
-        self._server[stream[recording.database_rows]] = server.codes[recording.database_rows]
+        self._places = Places.of(recording, of)
 
     def whole(self, name: str, table: Table) -> Iterator[DataFile]:
         """A table in one file."""
@@ -194,20 +189,17 @@ class _Writer:
     ) -> Iterator[DataFile]:
         """The rows of database connections in a file for each day and server; `more` makes further columns of rows."""
         stream = columns.column(table, "stream").values.astype(np.int64)
-        server = self._server[stream]
-        place = day_of(time) * max(len(self.servers), 1) + server
-        order = np.argsort(place, kind="stable")
-        order = order[server[order] >= 0]
-        begins = np.flatnonzero(np.diff(place[order], prepend=NOWHERE))
+        says_server = {"connections": SERVER_OF_ROW, "exchanges": SERVER_OF_ROW}.get(name)
 
         def part(rows: Ints) -> Table:
             made = rows_of(table, rows)
             parts: dict[str, Any] = {each: made.column(each) for each in made.column_names if each != "server"}
+            if says_server:
+                parts[says_server] = self._places.servers_of(stream[rows])
             return Table.from_pydict(parts | (more(rows) if more else {}))
 
-        for rows in np.split(order, begins)[1:]:
-            day, which = divmod(int(place[rows[0]]), len(self.servers))
-            path = part_path(name, self.number, day, self.servers[which])
+        for day, server, rows in self._places.files(stream, time):
+            path = part_path(name, self.number, day, server)
             streams = int(stream[rows].min()), int(stream[rows].max())
             yield self._write(path, len(rows), part(rows[:1]), part, rows, streams)
 

@@ -144,8 +144,8 @@ impl Dialogue {
     }
 
     /// Does the client certainly begin a request here?
-    pub(super) fn try_resync(&mut self, chunk: &Chunk<'_>) -> bool {
-        let begins = chunk.side == Side::Client && self.server_spoke && self.begins_request(chunk.bytes);
+    pub(super) fn try_resync(&mut self, chunk: &Chunk<'_>, common: &mut Common) -> bool {
+        let begins = chunk.side == Side::Client && self.server_spoke && self.begins_request(chunk.bytes, common);
         if begins {
             self.pairing.end_all();
             self.decoder.resume();
@@ -154,12 +154,12 @@ impl Dialogue {
         begins
     }
 
-    fn begins_request(&mut self, bytes: &[u8]) -> bool {
+    fn begins_request(&mut self, bytes: &[u8], common: &mut Common) -> bool {
         let inbox = self.inbox(Side::Client);
         if inbox.layer.is_none() {
             return self.decoder.resumes(bytes);
         }
-        let Ok(plain) = inbox.unwrap(bytes) else {
+        let Ok(plain) = inbox.unwrap(bytes, &mut common.inflated) else {
             self.inbox(Side::Client).clear();
             return false;
         };

@@ -10,11 +10,13 @@
 //! No response says where its parts begin, so the end is looked for from behind: the first `04` from which all fields
 //! can be read to the very last byte, and whose call number, error and row count agree with what is known. Which of the
 //! optional fields are there follows no version strictly; the variant that fitted last is tried first. OCI's form, of
-//! fixed width, is [`super::wide_end`]'s.
+//! fixed width, is [`wide`]'s.
+
+pub mod wide;
 
 use super::encodings::{Family, Order, skip_universal, string, string_with_length, universal};
-use super::wide_end::{self, Layout};
 use crate::cursor::Cursor;
+use wide::Layout;
 
 const END_OF_CALL: u8 = 0x04;
 const STATUS: u8 = 0x09;
@@ -112,7 +114,7 @@ pub struct Shape {
 /// The end of `response`, if it is there.
 pub fn find<'a>(response: &'a [u8], expected: &Expected, shape: &mut Shape) -> Option<EndOfCall<'a>> {
     if let Some(layout) = shape.layout {
-        return wide_end::read(response, expected, layout);
+        return wide::read(response, expected, layout);
     }
     let thin = |shape: &mut Shape| {
         let end = strict(response, expected, shape).or_else(|| loose(response, expected, shape));
@@ -126,7 +128,7 @@ pub fn find<'a>(response: &'a [u8], expected: &Expected, shape: &mut Shape) -> O
 }
 
 fn wide<'a>(response: &'a [u8], expected: &Expected, shape: &mut Shape) -> Option<EndOfCall<'a>> {
-    let (end, layout) = wide_end::decide(response, expected, shape.family)?;
+    let (end, layout) = wide::decide(response, expected, shape.family)?;
     shape.layout = Some(layout);
     Some(end)
 }

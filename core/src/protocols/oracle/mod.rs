@@ -25,7 +25,6 @@ mod end_of_call;
 mod logon;
 mod native;
 mod statement;
-mod wide_end;
 #[cfg(test)]
 mod oci_tests;
 #[cfg(test)]

@@ -4,8 +4,8 @@ use proptest::prelude::*;
 
 use super::calls::{EXECUTE, EXECUTE_V7, PARSE};
 use super::encodings::Order;
-use super::wide_end::Layout;
-use super::wide_end::tests::{
+use super::end_of_call::wide::Layout;
+use super::end_of_call::wide::tests::{
     NO_MORE_ROWS, ORACLE_9I, ORACLE_10G, ORACLE_10G_32_BIT, ORACLE_10G_BIG_ENDIAN, ORACLE_11G_32_BIT, Written,
 };
 use super::*;

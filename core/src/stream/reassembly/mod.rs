@@ -11,7 +11,7 @@ mod waiting;
 
 use std::collections::BTreeMap;
 
-use super::rtt::{Acknowledged, InFlight};
+use super::rtt::{Acknowledged, Acknowledging, InFlight};
 use super::{Chunk, Mark, START};
 use crate::packet::{Flags, Segment};
 use crate::side::Side;
@@ -274,7 +274,8 @@ impl Reassembly {
         peer.acknowledged = received;
         peer.duplicate_acks = 0;
         let pure = segment.wire_length == 0 && !segment.flags.has(Flags::FIN);
-        (true, peer.in_flight.acknowledged(received, segment.time_ns, pure))
+        let by = Acknowledging { offset: received, time_ns: segment.time_ns, pure, echo: segment.echo };
+        (true, peer.in_flight.acknowledged(by))
     }
 
     /// RFC 5681 §2: nothing but the acknowledgment that was there before, while data is on its way.
@@ -305,7 +306,7 @@ impl Reassembly {
         }
         stream.highest = end;
         if stream.acknowledged < end {
-            stream.in_flight.sent(end, segment.time_ns);
+            stream.in_flight.sent(end, segment.time_ns, segment.timestamp);
         }
         Sending::New
     }

@@ -7,8 +7,7 @@ use super::Reassembly;
 use super::waiting::{WAITING_BYTES, WAITING_OVERHEAD, WAITING_SEGMENTS, Waiting};
 use crate::packet::{Flags, Segment};
 use crate::side::Side;
-use crate::stream::{Chunk, Mark};
-use crate::taps::HORIZON_NS;
+use crate::stream::{Chunk, HORIZON_NS, Mark};
 
 /// Of a connection that other taps may show.
 #[derive(Debug, Default)]

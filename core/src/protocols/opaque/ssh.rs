@@ -8,9 +8,9 @@
 //! Then the client asks for a service, and logs in. The last answer of the login, USERAUTH_SUCCESS, has no content
 //! (RFC 4252 §5.1), so it is shorter than the answer before all others, SERVICE_ACCEPT, whatever cipher there is.
 
-use super::opaque::Opaque;
-use super::{Context, Decoder, Frame, Meaning, Message, Purpose, Request};
+use super::Opaque;
 use crate::cursor::Lost;
+use crate::protocols::{Context, Decoder, Frame, Meaning, Message, Purpose, Request};
 use crate::side::Side;
 
 const VERSION: &[u8] = b"SSH-";

@@ -1,7 +1,7 @@
-//! Tunnels inside IP: IP in IP, GRE (RFC 2784, 2890, 2637), ERSPAN, Ethernet and MPLS in IP.
+//! GRE (RFC 2784, 2890, 2637) and what only it carries: ERSPAN, WCCP, Wi-Fi of access points.
 
+use super::linktype;
 use super::part::{Next, Part};
-use super::{ethernet, link, udp};
 use crate::cursor::{Cursor, TooShort};
 
 const CHECKSUM: u16 = 0x8000;
@@ -11,21 +11,8 @@ const SEQUENCE: u16 = 0x1000;
 const ACKNOWLEDGMENT: u16 = 0x0080;
 const VERSION: u16 = 0x0007;
 
-pub(super) fn by_protocol(protocol: u8, part: Part<'_>) -> Result<Next<'_>, TooShort> {
-    match protocol {
-        4 | 41 => Ok(Next::Ip(part)),
-        17 => udp::next(part),
-        47 => gre(part),
-        // Ethernet in IP (RFC 3378), and Ethernet as segment routing carries it.
-        97 => Ok(Next::Link(link::ETHERNET, part.after(2))),
-        143 => Ok(Next::Link(link::ETHERNET, part)),
-        137 => ethernet::mpls(part),
-        _ => Ok(Next::Nothing),
-    }
-}
-
 /// Flags u16, EtherType u16, then what the flags announce.
-pub(super) fn gre(part: Part<'_>) -> Result<Next<'_>, TooShort> {
+pub(super) fn next(part: Part<'_>) -> Result<Next<'_>, TooShort> {
     let mut cursor = part.cursor();
     let flags = cursor.u16_be("GRE flags")?;
     let protocol = cursor.u16_be("GRE protocol")?;
@@ -37,11 +24,11 @@ pub(super) fn gre(part: Part<'_>) -> Result<Next<'_>, TooShort> {
     let inner = part.after(cursor.position());
     match protocol {
         // Without a sequence number, ERSPAN has no header of its own (type I).
-        0x88be if flags & SEQUENCE == 0 => Ok(Next::Link(link::ETHERNET, inner)),
+        0x88be if flags & SEQUENCE == 0 => Ok(Next::Link(linktype::ETHERNET, inner)),
         0x88be | 0x22eb => erspan(inner),
         0x883e => Ok(redirected(inner)),
         // Aruba's access points send Wi-Fi frames to their controller.
-        0x8200..=0x83ff | 0x9000 => Ok(Next::Link(link::WIFI, inner)),
+        0x8200..=0x83ff | 0x9000 => Ok(Next::Link(linktype::WIFI, inner)),
         _ => Ok(Next::EtherType(protocol, inner)),
     }
 }
@@ -83,7 +70,7 @@ fn erspan(part: Part<'_>) -> Result<Next<'_>, TooShort> {
         2 => return erspan_3(cursor, part),
         _ => return Ok(Next::Nothing),
     }
-    Ok(Next::Link(link::ETHERNET, part.after(cursor.position())))
+    Ok(Next::Link(linktype::ETHERNET, part.after(cursor.position())))
 }
 
 fn erspan_3<'a>(mut cursor: Cursor<'a>, part: Part<'a>) -> Result<Next<'a>, TooShort> {
@@ -94,7 +81,7 @@ fn erspan_3<'a>(mut cursor: Cursor<'a>, part: Part<'a>) -> Result<Next<'a>, TooS
     }
     let inner = part.after(cursor.position());
     Ok(match (last >> 10) & 0x1f {
-        0 => Next::Link(link::ETHERNET, inner),
+        0 => Next::Link(linktype::ETHERNET, inner),
         2 => Next::Ip(inner),
         _ => Next::Nothing,
     })
@@ -113,7 +100,7 @@ mod tests {
     use super::*;
 
     fn inner(bytes: &[u8]) -> (u16, Vec<u8>) {
-        match gre(Part::whole(bytes)).unwrap() {
+        match next(Part::whole(bytes)).unwrap() {
             Next::EtherType(ether_type, part) => (ether_type, part.bytes.to_vec()),
             Next::Link(link_type, part) => (link_type, part.bytes.to_vec()),
             other => panic!("{other:?}"),

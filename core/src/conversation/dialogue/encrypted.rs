@@ -4,10 +4,10 @@
 //! All other records (the handshake) are counted as without keys. From where nothing can be read any more, the turns
 //! count.
 
-use super::Common;
-use super::dialogue::Dialogue;
-use super::inbox::Origin;
-use super::records::{Hole, Piece, Records, candidate};
+use super::Dialogue;
+use crate::conversation::Common;
+use crate::conversation::inbox::Origin;
+use crate::conversation::records::{Hole, Piece, Records, candidate};
 use crate::layers::tls::record::{self, Header};
 use crate::layers::tls::{Missing, Read, Reading, Session};
 use crate::protocols::Decoder;

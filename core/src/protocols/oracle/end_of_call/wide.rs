@@ -11,9 +11,9 @@
 //! number is the call's, and stands where this layout has it. From then on an end has this layout or is not read:
 //! rows, errors and numbers are small, so that another layout would read something out of almost any bytes.
 
-use super::encodings::{Family, Order};
-use super::end_of_call::{EndOfCall, Expected, HIGHEST_STATUS, candidates};
+use super::{EndOfCall, Expected, HIGHEST_STATUS, candidates};
 use crate::cursor::Cursor;
+use crate::protocols::oracle::encodings::{Family, Order};
 
 /// From the SQL type to the call number; three bytes more where one stands in front of the rows.
 const BEFORE_CALL_NUMBER: usize = 23;

@@ -1,0 +1,81 @@
+"""The RTTs of many groups of connections, estimated at once: each as if the others were not there.
+
+A path belongs to one group: where connections of several groups go between the same hosts, each group has its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+from msgspec.structs import replace
+
+from latpcap.rtt.baselines import Baselines
+from latpcap.rtt.estimate import Estimate, estimate_paths
+from latpcap.rtt.measured import Values
+from latpcap.rtt.paths import Paths
+from latpcap.rtt.phases import Changes
+from latpcap.tables.groups import Arranged, Group
+
+__all__ = ["estimate_groups"]
+
+
+def estimate_groups(arranged: Arranged, given_ms: float | None = None) -> Iterator[tuple[Group, Estimate]]:
+    """Yield each group with what is known of its RTTs; `given_ms` overrules what was measured."""
+    known = estimate_paths(arranged, given_ms, arranged.of_connection)
+    path = known.paths.of_connection
+    edges = np.append(np.flatnonzero(np.diff(arranged.of_connection, prepend=-1)), len(path))
+    for group in arranged:
+        connections = slice(*edges[group.number : group.number + 2].tolist())
+        first_path = int(path[connections.start])
+        paths = slice(first_path, int(path[connections].max()) + 1)
+        yield group, _part(known, group, connections, paths)
+
+
+def _part(known: Estimate, group: Group, connections: slice, paths: slice) -> Estimate:
+    """What is `known` of these connections and of these paths, which are all of theirs."""
+    later = group.start_ns - group.arranged.start_ns
+    changes, phases = known.phases.changes, known.phases
+    first_change, last_change = np.searchsorted(changes.path, (paths.start, paths.stop)).tolist()
+    shown = slice(first_change, last_change)
+    periods = slice(int(changes.first[paths.start]), int(changes.first[paths.stop]))
+    own = slice(int(phases.opening[connections.start]), int(phases.closing[connections.stop - 1]) + 1)
+    of_phases = replace(
+        phases,
+        changes=Changes(
+            changes.path[shown] - paths.start,
+            changes.time[shown] - later,
+            changes.shown[shown],
+            paths.stop - paths.start,
+        ),
+        path=phases.path[connections] - paths.start,
+        opening=phases.opening[connections] - own.start,
+        closing=phases.closing[connections] - own.start,
+        period=phases.period[own] - periods.start,
+    )
+    exchanges = slice(*group.exchange_bounds)
+    return Estimate(
+        paths=Paths(
+            known.paths.of_connection[connections] - paths.start, known.paths.client[paths], known.paths.server[paths]
+        ),
+        of_paths=_of(known.of_paths, paths),
+        of_connections=_of(known.of_connections, connections),
+        phases=of_phases,
+        of_phases=_of(known.of_phases, own),
+        of_periods=_of(known.of_periods, periods),
+        of_exchanges=known.of_exchanges[exchanges] - own.start,
+        direct=partial(_direct, known, own, later),
+    )
+
+
+def _of(known: Baselines, rows: slice) -> Baselines:
+    return Baselines(*(getattr(known, name)[rows] for name in Baselines.__struct_fields__))
+
+
+def _direct(known: Estimate, phases: slice, later: int) -> Iterator[tuple[bool, Values]]:
+    """Handshakes and clean ACKs of these phases; all are looked through."""
+    for near, values in known.direct():
+        inside = (values.connection >= phases.start) & (values.connection < phases.stop)
+        own = values.where(inside)
+        yield near, Values(own.connection - phases.start, own.ns, own.time - later)
