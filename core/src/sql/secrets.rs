@@ -160,7 +160,7 @@ impl Secrets {
     /// A statement begins with a verb, and in blocks with a name that is called or assigned to.
     fn begins_with_no_verb(&mut self, token: &Token<'_>, kind: Kind, lexer: &Lexer<'_>) -> bool {
         let is_before = matches!(kind, Kind::Open | Kind::Close | Kind::HintOpen | Kind::HintClose | Kind::Placeholder)
-            || kind == Kind::Operator && matches!(token.bytes, b"{" | b"}" | b"=" | b"<<" | b">>");
+            || kind == Kind::Operator && matches!(token.bytes, b"{" | b"}" | b"=" | b":=" | b"<<" | b">>");
         if is_before {
             return false;
         }
