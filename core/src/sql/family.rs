@@ -71,8 +71,10 @@ const OTHERS: &[&str] = &["tokeni", "secretar"];
 /// Between what makes a name one of the family and the sign of its value stands no more.
 const LONGEST_GAP: usize = 32;
 
+type Family = (Vec<(&'static [u8], Counts)>, [u64; 1024]);
+
 /// The words, and which of them begin with two letters, as bits: nearly every place of a text is passed over by them.
-static FAMILY: LazyLock<(Vec<(&[u8], Counts)>, [u64; 1024])> = LazyLock::new(|| {
+static FAMILY: LazyLock<Family> = LazyLock::new(|| {
     let of_kind = |(counts, words): &'static (Counts, &str)| words.split(' ').map(|word| (word.as_bytes(), *counts));
     let words: Vec<_> = WORDS.iter().flat_map(of_kind).collect();
     let mut begins = [0; 1024];
