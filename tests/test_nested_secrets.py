@@ -14,19 +14,16 @@ from latpcap import read
 
 WORD = "zqsecret"
 WRAPPINGS = (
-    *("({})", "(({}))", "[{}]", "array[{}]"),
-    *("md5({})", "concat('a', {})", "'a' || {}", "{} and 1 = 1", "cast({} as text)"),
-    *("/* {} */", "/* a */ {}", "/*+ {} */", "/*!50000 {} */"),
-    *("-- a
-{}", "-- {}
-", "# {}
-", "/* /* a */ */ {}", "/* {}"),
+    *("({})", "(({}))", "[{}]", "array[{}]", "md5({})", "concat('a', {})"),
+    *("'a' || {}", "{} and 1 = 1", "cast({} as text)"),
+    *("/* {} */", "/* a */ {}", "/*+ {} */", "/*!50000 {} */", "-- a\n{}"),
+    *("-- {}\n", "# {}\n", "/* /* a */ */ {}", "/* {}"),
     *("'{}'", "'it''s {}'", "'a\\' {}'", '"{}"', '"a"" {}"', "`{}`", "'{}", '"{}'),
     *("n'{}'", "e'{}'", "q'[{}]'", "nq'!{}!'", "$${}$$", "$t${}$t$", "_utf8'{}'", "x'{}'", "u&'{}'"),
 )
 STATEMENTS = (
-    *("create user u identified by {}"),
-    *("alter role u with login password {} valid until 'x'", "set password for u = {}"),
+    *("create user u identified by {}", "alter role u with login password {} valid until 'x'"),
+    *("set password for u = {}"),
     *("set my.api_key = {}", "create secret s (type x, secret {})", "administer key management set keystore open {}"),
     *("select a from users where password = {}", "select a from users where (name, password) in ((1, {}))"),
     *("update users set a = 1, user_password_hash = {}", "insert into users (name, token) values ('a', {})"),
