@@ -2,7 +2,7 @@
 //!
 //! | in the text | what is masked |
 //! |---|---|
-//! | `postgresql://ann:x@db/shop`, `jdbc:mysql://…` | between the colon and the last `@` |
+//! | `postgresql://ann:x@db/shop`, `https://x@db` | between the colon (or the slashes) and the last `@` |
 //! | `scott/x@orders`, `jdbc:oracle:thin:scott/x@//db` | between the slash and the `@` |
 //! | `-p x`, `-px`, `-u ann:x`, `Bearer x`, `ann:x@db` | the value |
 //! | a word of the family ([`super::family`]) with a value: `Server=db;Pwd=x;…`, `"token": "x"`, `--password x` | all that follows |
@@ -17,9 +17,19 @@ use super::family::{self, Reach};
 /// What stands in the place of a secret.
 const MASK: &str = "***";
 
-/// May the text hold a credential? A word of the family is enough.
+/// May the text hold a credential? A word of the family is enough, and an option of a command.
 pub fn inside(text: &[u8]) -> bool {
-    family::speaks(text, Reach::Texts) || memchr::memchr2(b'@', b'-', text).is_some() && shapes(text).next().is_some()
+    family::speaks(text, Reach::Texts)
+        || memchr::memchr2(b'@', b'-', text).is_some() && (shapes(text).next().is_some() || is_command_line(text))
+}
+
+/// Behind the name of a program stands an option: `-pas x`, `--http-user=x`.
+fn is_command_line(text: &[u8]) -> bool {
+    let option = |word: &[u8]| {
+        let name = word.strip_prefix(b"-").map(|name| name.strip_prefix(b"-").unwrap_or(name));
+        name.and_then(<[u8]>::first).is_some_and(u8::is_ascii_alphabetic)
+    };
+    words(text).skip(1).any(|(_, word)| option(word))
 }
 
 /// The text with its credentials masked.
@@ -53,24 +63,33 @@ fn shapes(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
     addresses(text).chain(options(text)).filter(|place| !place.is_empty())
 }
 
-/// `//user:password@host` and `user/password@host`: each ends with an `@`.
+/// `//user:password@host`, `//token@host` and `user/password@host`: each ends with an `@`.
 fn addresses(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
     words(text).filter_map(|(start, word)| {
         let end = memchr::memrchr(b'@', word)?;
         let from = match memchr::memmem::find(&word[..end], b"://") {
-            Some(scheme) => scheme + 3 + memchr::memchr(b':', &word[scheme + 3..end])? + 1,
+            Some(scheme) => in_authority(&word[scheme + 3..end])? + scheme + 3,
             None => after_user(&word[..end])?,
         };
         Some(start + from..start + end)
     })
 }
 
+/// Where the secret begins in `user:password` or `token`, before a host.
+fn in_authority(user: &[u8]) -> Option<usize> {
+    let colon = memchr::memchr(b':', user).map(|colon| colon + 1);
+    colon.or((!user.contains(&b'/')).then_some(0))
+}
+
 /// Where the password begins in `user/password`, `thin:user/password` or `user:password`.
 fn after_user(word: &[u8]) -> Option<usize> {
-    let slash = memchr::memchr(b'/', word).or_else(|| memchr::memchr(b':', word))?;
-    let user = word[..slash].rsplit(|byte| b":=(".contains(byte)).next().unwrap_or_default();
-    let is_user = !user.is_empty() && user.iter().all(|byte| byte.is_ascii_alphanumeric() || b"_$#.".contains(byte));
-    is_user.then_some(slash + 1)
+    [b'/', b':'].into_iter().find_map(|sign| {
+        let end = memchr::memchr(sign, word)?;
+        let user = word[..end].rsplit(|byte| b":=(/,".contains(byte)).next().unwrap_or_default();
+        let is_user =
+            !user.is_empty() && user.iter().all(|byte| byte.is_ascii_alphanumeric() || b"_$#.".contains(byte));
+        is_user.then_some(end + 1)
+    })
 }
 
 /// The values behind options of commands: `--password x`, `-p x`, `-px`, `-u ann:x`, `Bearer x`.
@@ -121,6 +140,8 @@ mod tests {
             ("postgresql://ann:x@db/shop", "postgresql://ann:***@db/shop"),
             ("see mysql://ann:a/b@c@db:3306/shop now", "see mysql://ann:***@db:3306/shop now"),
             ("scott/tiger@orders", "scott/***@orders"),
+            ("/u/ann:x@db", "/u/ann:***@db"),
+            ("https://x@db/shop", "https://***@db/shop"),
             ("jdbc:oracle:thin:scott/tiger@//db:1521/x", "jdbc:oracle:thin:scott/***@//db:1521/x"),
             ("Server=db;Uid=ann;Pwd=x y;Pooling=1", "Server=db;Uid=ann;Pwd=***"),
             ("Password={a;b};x=1", "Password=***"),
@@ -172,9 +193,16 @@ mod tests {
 
     #[test]
     fn a_word_of_the_family_is_enough_to_hide_a_literal() {
-        for text in
-            ["the secret is x", "password", "AccountKey=x", "Cookie: session=x", "{\"pass\": 1}", "a/b@c", "-px"]
-        {
+        for text in [
+            "the secret is x",
+            "password",
+            "AccountKey=x",
+            "Cookie: session=x",
+            "{\"pass\": 1}",
+            "a/b@c",
+            "-px",
+            "isql -pas x",
+        ] {
             assert!(inside(text.as_bytes()), "{text}");
         }
         for text in ["till 3.1", "ann@db", "the session ended", "press any key", "a-b", ""] {

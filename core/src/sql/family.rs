@@ -1,84 +1,90 @@
 //! The family of words that speak of credentials: `user_password`, `secretKey`, `db_pass`, `IDENTIFIED`.
 //!
-//! A stem counts wherever it stands in a word, in any case; so do misspelt ones, as people write them. `pass`, `auth`
-//! and `key` are parts of other words, too, so these count by what stands beside them.
+//! A name is read as words (`foreign_key_name`, `secretKey`), and its last one says what it is: `tokens_used` and
+//! `boarding_pass_id` are no secrets, `api_key` and `user_password_hash` are. Where it is not sure, a word counts.
 
 use std::ops::Range;
+use std::sync::LazyLock;
 
 /// Where a word is read decides which words are of the family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reach {
     /// Names of columns, variables, arguments and functions.
     Names,
-    /// Words of statements that are about users, keys and settings, and functions.
+    /// The same, and what encrypts, identifies, keeps keys.
+    Functions,
+    /// Words of statements that are about users, keys and settings: any key counts, and whatever names a secret.
     Commands,
     /// What programs wrote into literals and comments: headers, connection strings, JSON, command lines.
     Texts,
 }
 
-const STEMS: &[(&[u8], Reach)] = &[
-    (b"passw", Reach::Names),
-    (b"pasw", Reach::Names),
-    (b"passphrase", Reach::Names),
-    (b"passcode", Reach::Names),
-    (b"pwd", Reach::Names),
-    (b"pswd", Reach::Names),
-    (b"kennwort", Reach::Names),
-    (b"secret", Reach::Names),
-    (b"token", Reach::Names),
-    (b"credential", Reach::Names),
-    (b"jwt", Reach::Names),
-    (b"entified", Reach::Commands),
-    (b"entifed", Reach::Commands),
-    (b"identf", Reach::Commands),
-    (b"authentic", Reach::Commands),
-    (b"crypt", Reach::Commands),
-    (b"hmac", Reach::Commands),
-    (b"keystore", Reach::Commands),
-    (b"wallet", Reach::Commands),
-    (b"bearer", Reach::Commands),
-    (b"authoriz", Reach::Texts),
-    (b"session", Reach::Texts),
-    (b"cookie", Reach::Texts),
+#[derive(Clone, Copy, Debug)]
+enum Counts {
+    /// Wherever it stands, and whatever is joined to it: `userpassword`, `passwrd`.
+    Always,
+    /// As a word of its own, at the end of a name or before what is made of a secret: `pin`, `pw_hash`.
+    Apart,
+    /// Everywhere but as the name of a column.
+    Acts,
+    /// In texts, where it has a value.
+    InTexts,
+    /// Behind a word that makes it one: `api_key`, `recovery_codes`.
+    Of(&'static str),
+}
+
+use Counts::{Acts, Always, Apart, InTexts, Of};
+
+const WORDS: &[(Counts, &str)] = &[
+    (
+        Always,
+        "passw pass_word pasw passphrase passcode pwd pswd secret_id secret token credential jwt mnemonic connection_string \
+         adgangskode contrase haslo kennwort losenord mot_de_passe motdepasse parola salasana senha wachtwoord парол 密码 \
+         パスワード",
+    ),
+    (Apart, "pass auth clave cookie cred cvv otp pin psk psw pw totp"),
+    (Acts, "entified entifed identf authentic bearer crypt hmac keyring keystore wallet"),
+    (InTexts, "authoriz session sig"),
+    (
+        Of(
+            "access account aes api auth cipher encryption license master pass priv private service sess session shared \
+            signing ssh storage",
+        ),
+        KEY,
+    ),
+    (
+        Of("activation auth backup factor otp pin recovery reset security seed sms unlock verification"),
+        "code phrase answer digest seed",
+    ),
 ];
+const KEY: &str = "key";
+/// Last words of names that tell something about a secret, not the secret.
+const ABOUT: &str =
+    "at count counts date expires expiry id ids length limit name names no number rate size type usage used";
+/// What is counted is none: `max_tokens`.
+const COUNTED: &str = "max min num total";
+/// What is made of a secret: `pin_code`, `pass_hash`.
+const MADE_OF: &str = "code codes digest hash key phrase seed";
+/// `bypass`, `tokenizer`, `secretary`
+const BEFORE_PASS: &str = "by com over sur tres under";
+const OTHERS: &[&str] = &["tokeni", "secretar"];
 /// Between what makes a name one of the family and the sign of its value stands no more.
 const LONGEST_GAP: usize = 32;
-/// `bypass`
-const BEFORE_PASS: &[&[u8]] = &[b"by", b"com", b"over", b"sur", b"tres", b"under"];
-/// `api_key`, `accessKey`, `private key`
-const KEYS: &[&[u8]] = &[
-    b"access",
-    b"account",
-    b"aes",
-    b"api",
-    b"auth",
-    b"cipher",
-    b"encryption",
-    b"license",
-    b"master",
-    b"private",
-    b"service",
-    b"session",
-    b"shared",
-    b"signing",
-    b"ssh",
-    b"storage",
-];
 
-/// The two letters with which something of the family begins: nearly every place of a text is passed over by them.
-static BEGINS: [bool; 1024] = {
-    let mut begins = [false; 1024];
-    let mut number = 0;
-    while number < STEMS.len() {
-        begins[pair(STEMS[number].0[0], STEMS[number].0[1])] = true;
-        number += 1;
+type Family = (Vec<(&'static [u8], Counts)>, [u64; 1024]);
+
+/// The words, and which of them begin with two letters, as bits: nearly every place of a text is passed over by them.
+static FAMILY: LazyLock<Family> = LazyLock::new(|| {
+    let of_kind = |(counts, words): &'static (Counts, &str)| words.split(' ').map(|word| (word.as_bytes(), *counts));
+    let words: Vec<_> = WORDS.iter().flat_map(of_kind).collect();
+    let mut begins = [0; 1024];
+    for (number, (word, _)) in words.iter().enumerate() {
+        begins[pair(word[0], word[1])] |= 1 << number;
     }
-    begins[pair(b'a', b'u')] = true;
-    begins[pair(b'k', b'e')] = true;
-    begins
-};
+    (words, begins)
+});
 
-const fn pair(first: u8, second: u8) -> usize {
+fn pair(first: u8, second: u8) -> usize {
     (first as usize & 31) << 5 | second as usize & 31
 }
 
@@ -89,36 +95,88 @@ pub fn speaks(text: &[u8], reach: Reach) -> bool {
 
 /// Where words of the family begin in a text, and where what makes them so ends.
 pub fn places(text: &[u8], reach: Reach) -> impl Iterator<Item = Range<usize>> {
-    let pairs = text.windows(2).enumerate().filter(|(_, two)| BEGINS[pair(two[0], two[1])]);
-    pairs.filter_map(move |(at, _)| Some(at..at + length(text, at, reach)?))
+    let (words, begins) = &*FAMILY;
+    let pairs = text.windows(2).map(|two| begins[pair(two[0], two[1])]).enumerate().filter(|(_, found)| *found != 0);
+    pairs.filter_map(move |(at, found)| Some(at..at + length(text, at, words, found, reach)?))
 }
 
-fn length(text: &[u8], at: usize, reach: Reach) -> Option<usize> {
-    let begins = |word: &[u8]| starts_with(&text[at..], word);
-    let counts = |stem: &[u8], of: Reach| of < Reach::Texts || is_assigned(text, at + stem.len());
-    let stem = STEMS.iter().find(|(stem, of)| *of <= reach && begins(stem) && counts(stem, *of));
-    let length = match () {
-        _ if stem.is_some() => return stem.map(|(stem, _)| stem.len()),
-        _ if begins(b"pass") && is_pass(text, at) => 4,
-        _ if begins(b"auth") && is_part(text, at, 4) && ends(text, at + 4) => 4,
-        _ if begins(b"key") && is_key(text, at, reach) => 3,
-        _ => return None,
+/// Of the words that begin like this text, as bits, the length of the one that stands here.
+fn length(text: &[u8], at: usize, words: &[(&[u8], Counts)], mut found: u64, reach: Reach) -> Option<usize> {
+    while found != 0 {
+        let (word, counts) = words[found.trailing_zeros() as usize];
+        if starts_with(&text[at..], word) && is_one(text, at..at + word.len(), counts, reach) {
+            return Some(word.len());
+        }
+        found &= found - 1;
+    }
+    None
+}
+
+fn is_one(text: &[u8], word: Range<usize>, counts: Counts, reach: Reach) -> bool {
+    let end = word.end;
+    match counts {
+        Always => {
+            !OTHERS.iter().any(|other| starts_with(&text[word.start..], other.as_bytes()))
+                && !is_about(text, &word, reach)
+        }
+        Apart => is_apart(text, &word) && (reach != Reach::Texts || is_compound(text, &word) || is_assigned(text, end)),
+        Acts => reach >= Reach::Functions,
+        InTexts => reach == Reach::Texts && is_assigned(text, end),
+        Of(kinds) => {
+            is_of(text, word.start, kinds) && !is_about(text, &word, reach)
+                || text[word.clone()].eq_ignore_ascii_case(KEY.as_bytes()) && is_key(text, &word, reach)
+        }
+    }
+}
+
+/// Does another word say that the name is about a secret only?
+fn is_about(text: &[u8], word: &Range<usize>, reach: Reach) -> bool {
+    let rest = &text[word.end..text.len().min(word.end + LONGEST_GAP)];
+    let name = &rest[..rest.iter().position(|byte| !is_part_of_name(*byte)).unwrap_or(rest.len())];
+    reach != Reach::Commands && (is_in(ABOUT, last_word(name)) || is_of(text, word.start, COUNTED))
+}
+
+fn last_word(name: &[u8]) -> &[u8] {
+    let name = name.trim_ascii_end();
+    let begin = (1..name.len()).rev().find(|at| begins_word(name, *at)).unwrap_or(0);
+    &name[begin..]
+}
+
+/// A word of its own that ends the name, or that what is made of a secret follows. `dbpass` counts, `bypass` does not.
+fn is_apart(text: &[u8], word: &Range<usize>) -> bool {
+    let is_pass = || {
+        text[word.clone()].eq_ignore_ascii_case(b"pass")
+            && ends(text, word.end)
+            && !is_of(text, word.start, BEFORE_PASS)
     };
-    Some(length)
+    let rest = &text[word.end..];
+    let follows = || {
+        let next = rest.strip_prefix(b"_").or(rest.strip_prefix(b"-")).unwrap_or(rest);
+        let length = next.iter().take_while(|byte| byte.is_ascii_alphabetic()).take(LONGEST_GAP).count();
+        begins_word(text, text.len() - next.len()) && is_in(MADE_OF, &next[..length])
+    };
+    begins_word(text, word.start) && (ends(text, word.end) || follows()) || is_pass()
 }
 
-/// `pass`, `db_pass`, `userPass2`, `dbpass`, no `passenger`.
-fn is_pass(text: &[u8], at: usize) -> bool {
-    let joined = || ends(text, at + 4) && !BEFORE_PASS.iter().any(|word| ends_with(&text[..at], word));
-    is_part(text, at, 4) || joined()
+/// A key with a value: `key => 'x'`. In commands any key may be one.
+fn is_key(text: &[u8], word: &Range<usize>, reach: Reach) -> bool {
+    match reach {
+        Reach::Names | Reach::Functions => false,
+        Reach::Commands => begins_word(text, word.start) && ends(text, word.end),
+        Reach::Texts => ends(text, word.end) && is_assigned(text, word.end),
+    }
 }
 
-/// A key of something, or one with a value: `key => 'x'`, and in texts whatever ends so and has one.
-fn is_key(text: &[u8], at: usize, reach: Reach) -> bool {
+/// Does one of these words stand before: `api_key`, `apikey`, `private key`?
+fn is_of(text: &[u8], at: usize, kinds: &str) -> bool {
     let before = text[..at].strip_suffix(b"_").or(text[..at].strip_suffix(b"-")).or(text[..at].strip_suffix(b" "));
     let of = before.unwrap_or(&text[..at]);
-    KEYS.iter().any(|kind| ends_with(of, kind))
-        || reach == Reach::Texts && ends(text, at + 3) && is_assigned(text, at + 3)
+    kinds.split(' ').any(|kind| ends_with(of, kind.as_bytes()))
+}
+
+/// Is more of the name before it?
+fn is_compound(text: &[u8], word: &Range<usize>) -> bool {
+    text[..word.start].last().is_some_and(|before| is_part_of_name(*before) || b"-.".contains(before))
 }
 
 fn is_assigned(text: &[u8], end: usize) -> bool {
@@ -137,21 +195,27 @@ pub fn sign_of_value(text: &[u8], end: usize) -> Option<usize> {
     }
 }
 
-/// Is it a word of its own, or a part of one: `db_pass`, `passHash`?
-fn is_part(text: &[u8], at: usize, length: usize) -> bool {
-    let begins = match text[..at].last() {
-        Some(before) => !before.is_ascii_alphabetic() || text[at].is_ascii_uppercase() && before.is_ascii_lowercase(),
-        None => true,
-    };
-    let last = text.get(at + length - 1).is_some_and(u8::is_ascii_lowercase);
-    let next = text.get(at + length);
-    begins && next.is_none_or(|next| !next.is_ascii_alphabetic() || last && next.is_ascii_uppercase())
+fn begins_word(text: &[u8], at: usize) -> bool {
+    match (text[..at].last(), text.get(at)) {
+        (Some(before), Some(first)) => {
+            !before.is_ascii_alphabetic() && *before < 0x80 || first.is_ascii_uppercase() && before.is_ascii_lowercase()
+        }
+        _ => true,
+    }
 }
 
-/// Does the name end here, but for digits?
+/// Does the name end here, but for digits and the plural?
 fn ends(text: &[u8], end: usize) -> bool {
-    let next = text[end.min(text.len())..].iter().find(|byte| !byte.is_ascii_digit());
-    next.is_none_or(|next| !next.is_ascii_alphanumeric() && *next != b'_')
+    let rest = text[end..].strip_prefix(b"s").or(text[end..].strip_prefix(b"S")).unwrap_or(&text[end..]);
+    rest.iter().find(|byte| !byte.is_ascii_digit()).is_none_or(|next| !is_part_of_name(*next))
+}
+
+fn is_part_of_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
+}
+
+fn is_in(words: &str, word: &[u8]) -> bool {
+    !word.is_empty() && words.split(' ').any(|one| word.eq_ignore_ascii_case(one.as_bytes()))
 }
 
 fn starts_with(text: &[u8], word: &[u8]) -> bool {
@@ -164,7 +228,7 @@ pub fn ends_with(text: &[u8], word: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Reach, STEMS, speaks};
+    use super::{Counts, FAMILY, Reach, speaks};
 
     #[test]
     fn names_of_credentials_are_of_the_family_however_they_are_written() {
@@ -178,7 +242,6 @@ mod tests {
             "client_secret",
             "token",
             "accessToken",
-            "token_id",
             "credentials",
             "pass",
             "db_pass",
@@ -195,6 +258,14 @@ mod tests {
             "auth",
             "smtp_auth",
             "my.api_key",
+            "user_password_hash",
+            "accesstoken",
+            "pw_hash",
+            "pinCode",
+            "recovery_codes",
+            "mot_de_passe",
+            "contraseña",
+            "secret_id",
         ] {
             assert!(speaks(name.as_bytes(), Reach::Names), "{name}");
         }
@@ -205,6 +276,18 @@ mod tests {
         for name in [
             "passenger",
             "bypass",
+            "tokens_used",
+            "tokenizer",
+            "max_tokens",
+            "tokenType",
+            "foreign_key_name",
+            "boarding_pass_id",
+            "pass_rate",
+            "pin_board",
+            "spinning",
+            "secretary",
+            "country_code",
+            "password_changed_at",
             "compass",
             "passport",
             "author",
@@ -223,14 +306,14 @@ mod tests {
             "a",
             "",
         ] {
-            assert!(!speaks(name.as_bytes(), Reach::Commands), "{name}");
+            assert!(!speaks(name.as_bytes(), Reach::Names), "{name}");
         }
     }
 
     #[test]
     fn some_words_count_in_commands_or_texts_only() {
         for (word, reach) in
-            [("identified", Reach::Commands), ("keystore", Reach::Commands), ("Cookie: x", Reach::Texts)]
+            [("identified", Reach::Functions), ("sort_key", Reach::Commands), ("Authorization: x", Reach::Texts)]
         {
             assert!(speaks(word.as_bytes(), reach) && !speaks(word.as_bytes(), Reach::Names), "{word}");
         }
@@ -241,10 +324,11 @@ mod tests {
     }
 
     #[test]
-    fn every_stem_is_found_at_any_place_and_in_any_case() {
-        for (stem, reach) in STEMS {
-            let text = [b"x\xff_", &stem.to_ascii_uppercase()[..], b"1=2"].concat();
-            assert!(speaks(&text, *reach));
+    fn every_word_is_found_at_any_place_and_in_any_case() {
+        for (word, counts) in &FAMILY.0 {
+            let before = if let Counts::Of(kinds) = counts { kinds.split(' ').next().unwrap() } else { "x" };
+            let text = format!("\u{e9}_{before}_{}1=2", str::from_utf8(word).unwrap().to_ascii_uppercase());
+            assert!(speaks(text.as_bytes(), Reach::Texts), "{text}");
         }
     }
 }

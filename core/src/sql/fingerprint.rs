@@ -204,6 +204,7 @@ fn is_comparison(sign: &[u8]) -> bool {
 fn apart(left: Class, right: Class, gap: bool) -> bool {
     match (left, right) {
         (Class::Start | Class::Open, _) => false,
+        (Class::Semicolon, Class::Close) => true, // not a secret that goes on behind a semicolon
         (_, Class::Close | Class::Comma | Class::Semicolon | Class::MoreRows) => false,
         (Class::Comma | Class::Semicolon | Class::Comparison | Class::MoreRows | Class::Hint | Class::Secret, _) => {
             true
@@ -333,7 +334,7 @@ impl<'a> Composer<'a> {
         if token.end() <= template::LONGEST {
             self.values.literals.push(token.start..token.end());
         }
-        let is_text = token.bytes.last().is_some_and(|last| !last.is_ascii_alphanumeric());
+        let is_text = !token.bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(byte));
         let looked_at = &token.bytes[..token.bytes.len().min(LONGEST_RAW)];
         self.values.secrets |= is_text && credentials::inside(looked_at);
     }

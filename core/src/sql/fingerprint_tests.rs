@@ -48,8 +48,8 @@ fn numbers_become_question_marks_but_not_inside_of_names() {
         ("select 1, 1.5, .5, 1e10, 1.5E-3, 0x1F, 10L, 1_000", "select ?, ?, ?, ?, ?, ?, ?, ?"),
         ("select t1.col_2, a$3, b#4 from t1", "select t1.col_2, a$3, b#4 from t1"),
         ("select a-5, a - 5, a+-5, -5, - 5, (-5), a*-5", "select a-?, a - ?, a+?, ?, - ?, (?), a*?"),
-        ("where a=-5 and b between -1 and +2", "where a = ? and b between ? and ?"),
-        ("limit 10 offset 20;", "limit ? offset ?"),
+        ("select where a=-5 and b between -1 and +2", "select where a = ? and b between ? and ?"),
+        ("select limit 10 offset 20;", "select limit ? offset ?"),
         ("for i in 1..10 loop", "for i in ?..? loop"),
         ("select 192.168.0.1", "select ?"),
     ]);
@@ -64,10 +64,10 @@ fn null_and_truth_values_stay() {
 fn all_placeholders_look_the_same() {
     check(&[
         (
-            "where a = ? and b = $1 and c = :name and d = :1 and e = %s and f = ?2",
-            "where a = ? and b = ? and c = ? and d = ? and e = ? and f = ?",
+            "select where a = ? and b = $1 and c = :name and d = :1 and e = %s and f = ?2",
+            "select where a = ? and b = ? and c = ? and d = ? and e = ? and f = ?",
         ),
-        ("where a % s = 1 and a %s", "where a % s = ? and a %s"),
+        ("select where a % s = 1 and a %s", "select where a % s = ? and a %s"),
         ("select a::text, @x := 1, :\"b\"", "select a::text, @x := ?, ?"),
     ]);
 }
@@ -109,11 +109,14 @@ fn hints_and_version_comments_stay_without_their_literals() {
 #[test]
 fn operators_of_all_dialects_survive() {
     check(&[
-        ("a->'x', b->>'y', c#>'{a}', d #>> '{b}', e #- '{c}'", "a->?, b->>?, c#>?, d #>> ?, e #- ?"),
-        ("a @> '{}' and b <@ '{}' and c <-> '[1]' and d <#> '[2]'", "a @> ? and b <@ ? and c <-> ? and d <#> ?"),
-        ("tags ? 'a' or tags ?| array['a', 'b']", "tags ? or tags ?| array[?+]"),
+        ("select a->'x', b->>'y', c#>'{a}', d #>> '{b}', e #- '{c}'", "select a->?, b->>?, c#>?, d #>> ?, e #- ?"),
+        (
+            "select a @> '{}' and b <@ '{}' and c <-> '[1]' and d <#> '[2]'",
+            "select a @> ? and b <@ ? and c <-> ? and d <#> ?",
+        ),
+        ("select tags ? 'a' or tags ?| array['a', 'b']", "select tags ? or tags ?| array[?+]"),
         ("select @a, @@session.x, emp@remote, f(a => 1)", "select @a, @@session.x, emp@remote, f(a => ?)"),
-        ("a !~* 'x' and b <=> 1 and c<>2 and d!=3", "a !~* ? and b <=> ? and c <> ? and d != ?"),
+        ("select a !~* 'x' and b <=> 1 and c<>2 and d!=3", "select a !~* ? and b <=> ? and c <> ? and d != ?"),
         ("{call f(?, 'a')}", "{call f(?, ?)}"),
     ]);
 }
@@ -121,19 +124,22 @@ fn operators_of_all_dialects_survive() {
 #[test]
 fn in_lists_are_folded() {
     check(&[
-        ("where a in (1)", "where a in (?+)"),
-        ("where a IN(1,2,3)", "where a in (?+)"),
-        ("where a not in (?, $1, 'a', null, -5)", "where a not in (?+)"),
-        ("where a in ('x'::uuid, 'y'::uuid)", "where a in (?+)"),
-        ("where (a, b) in ((1, 2), (3, 4))", "where (a, b) in ((?, ?)+)"),
-        ("where a in (select b from c where d in (1, 2))", "where a in (select b from c where d in (?+))"),
-        ("where a in (1, b)", "where a in (?, b)"),
-        ("where a in ()", "where a in ()"),
+        ("select where a in (1)", "select where a in (?+)"),
+        ("select where a IN(1,2,3)", "select where a in (?+)"),
+        ("select where a not in (?, $1, 'a', null, -5)", "select where a not in (?+)"),
+        ("select where a in ('x'::uuid, 'y'::uuid)", "select where a in (?+)"),
+        ("select where (a, b) in ((1, 2), (3, 4))", "select where (a, b) in ((?, ?)+)"),
+        (
+            "select where a in (select b from c where d in (1, 2))",
+            "select where a in (select b from c where d in (?+))",
+        ),
+        ("select where a in (1, b)", "select where a in (?, b)"),
+        ("select where a in ()", "select where a in ()"),
         ("select coalesce(1, 2)", "select coalesce(?, ?)"),
         ("select array[1,2], ARRAY[[1,2],[3,4]], a[1]", "select array[?+], array[[?, ?]+], a[?]"),
         (
-            "where a = any(array[1,2]) and b in (3) or c in (((1)))",
-            "where a = any (array[?+]) and b in (?+) or c in (((?)))",
+            "select where a = any(array[1,2]) and b in (3) or c in (((1)))",
+            "select where a = any (array[?+]) and b in (?+) or c in (((?)))",
         ),
     ]);
 }
@@ -162,8 +168,8 @@ fn the_first_row_of_values_stands_for_all() {
 fn double_quotes_hold_strings_where_values_stand() {
     check(&[
         ("select \"id\" from \"t\" where \"id\" = \"smith\"", "select \"id\" from \"t\" where \"id\" = ?"),
-        ("where \"t\".\"id\" = \"u\".\"id\"", "where \"t\".\"id\" = \"u\".\"id\""),
-        ("where a in (\"x\", \"y\") or b like \"z\"", "where a in (?+) or b like ?"),
+        ("select where \"t\".\"id\" = \"u\".\"id\"", "select where \"t\".\"id\" = \"u\".\"id\""),
+        ("select where a in (\"x\", \"y\") or b like \"z\"", "select where a in (?+) or b like ?"),
         (
             "insert into t (\"a\", \"b\") values (\"x\", \"y\"), (\"z\", \"z\")",
             "insert into t (\"a\", \"b\") values (?, ?)+",
@@ -196,7 +202,7 @@ fn a_backslash_before_a_quote_is_read_so_that_the_statement_makes_sense() {
     check(&[
         ("insert into t values ('C:\\', 'secret')", "insert into t values (?, ?)"),
         ("select 'say \\'hi\\', bob', c", "select ?, c"),
-        ("where a like '%\\' and b like '%\\'", "where a like ? and b like ?"),
+        ("select where a like '%\\' and b like '%\\'", "select where a like ? and b like ?"),
     ]);
     let text = "select 'C:\\', 'it\\'s secret', 'a";
     assert_eq!(fingerprint(text), "select ?");

@@ -359,6 +359,12 @@ impl<'a> Lexer<'a> {
         self.bytes[self.at..].iter().copied().find(|byte| !is_blank(*byte))
     }
 
+    /// Does a `.` follow that is none of a number?
+    pub fn name_goes_on(&self) -> bool {
+        let rest = self.bytes[self.at..].trim_ascii_start();
+        rest.starts_with(b".") && !rest.get(1).is_some_and(u8::is_ascii_digit)
+    }
+
     /// Does a `.` follow?
     pub fn dot_follows(&self) -> bool {
         self.follows() == Some(b'.')

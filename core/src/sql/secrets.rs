@@ -19,16 +19,22 @@ use super::family::{Reach, speaks};
 use super::lexer::{AFTER_STRINGS, BEFORE_STRINGS, Kind, Lexer, Token, is_one_of};
 
 /// Verbs of statements that name columns, where a bare word is hardly ever a value.
-const OF_ROWS: &[&str] =
-    &["select", "insert", "update", "delete", "merge", "replace", "upsert", "with", "values", "call"];
+const OF_ROWS: &str = "select insert update delete merge replace upsert with values call show";
 /// Likewise, but behind a column stands its type.
-const DEFINING: &[&str] = &[
-    "show", "describe", "desc", "lock", "truncate", "drop", "comment", "vacuum", "rename", "table", "fetch", "refresh",
-];
-const CREATING: &[&str] = &["create", "alter", "recreate"];
-/// What is defined so by `CREATE` and `ALTER`; all else (users, links, secrets, …) by commands.
-const DEFINED: &[&str] =
-    &["table", "index", "view", "sequence", "trigger", "procedure", "function", "package", "type", "domain", "policy"];
+const DEFINING: &str = "describe desc lock truncate comment vacuum rename table fetch refresh";
+const CREATING: &str = "create alter recreate drop";
+/// What is defined so by `CREATE`, `ALTER` and `DROP`; all else (users, links, secrets, …) by commands.
+const DEFINED: &str = "table index view sequence trigger procedure function package type domain policy schema";
+/// Verbs that may begin blocks, in which statements begin with any name.
+const OF_BLOCKS: &str = "begin declare execute exec do if for while loop case";
+/// What holds blocks.
+const HOLDING_BLOCKS: &str = "trigger procedure function package type event body";
+/// The other verbs of SQL. What begins with none of them is no SQL: nothing behind its first word is shown.
+const OTHER_VERBS: &str = "commit set rollback use start savepoint release end explain prepare deallocate grant revoke \
+    reset discard analyze analyse abort administer associate audit binlog cache change check checkpoint checksum clone \
+    close cluster copy deny disassociate extended flashback flush get handler import install kill listen load move \
+    noaudit notify open optimize pause plan purge reassign recover reindex reload repair resignal restart resume security \
+    shutdown signal stop suspend uninstall unlisten unlock verbose xa";
 /// `CREATE OR REPLACE GLOBAL TEMPORARY TABLE`
 const OBJECT_STANDS: usize = 6;
 /// Words before a verb.
@@ -36,49 +42,14 @@ const BEFORE_VERBS: &[&str] = &["explain", "analyze", "analyse", "verbose", "ext
 /// Words behind which a statement may begin inside of another one.
 const VERB_MAY_FOLLOW: &[&str] = &["as", "for", "begin", "then", "else", "loop", "do", "is"];
 /// What may stand between a word of the family and its value.
-const LEADS_TO_VALUE: &[&str] = &["for", "password", "to", "via"];
+const LEADS_TO_VALUE: &[&str] = &["for", "management", "password", "to", "via"];
 /// Words of queries that are neither columns nor values anybody chose, beside those that the lexer knows.
-const OF_GRAMMAR: &[&str] = &[
-    "array",
-    "current_date",
-    "current_time",
-    "current_timestamp",
-    "current_user",
-    "deleted",
-    "excluded",
-    "false",
-    "inserted",
-    "localtimestamp",
-    "new",
-    "old",
-    "precision",
-    "prior",
-    "row",
-    "sysdate",
-    "systimestamp",
-    "true",
-    "unknown",
-    "user",
-];
+const OF_GRAMMAR: &str = "array current_date current_time current_timestamp current_user deleted excluded false inserted \
+    localtimestamp new old precision prior row sysdate systimestamp true unknown user";
 /// Keywords that do not end a clause.
-const INSIDE_OF_CLAUSES: &[&str] = &[
-    "all", "any", "as", "between", "by", "distinct", "exists", "ilike", "in", "is", "like", "not", "over", "regexp",
-    "rlike", "some", "value", "values",
-];
-const COMPARING: &[&str] = &[
-    "between",
-    "containing",
-    "ilike",
-    "in",
-    "is",
-    "like",
-    "regexp",
-    "rlike",
-    "similar",
-    "starting",
-    "value",
-    "values",
-];
+const INSIDE_OF_CLAUSES: &str =
+    "all any as between by distinct exists ilike in is like not over regexp rlike some value values";
+const COMPARING: &str = "between containing ilike in is like regexp rlike similar starting value values";
 /// What the name of a table follows, and what may stand before it.
 const BEFORE_TABLE: &[&str] = &["from", "join", "into", "update"];
 const BESIDE_TABLE: &[&str] = &["if", "not", "exists", "only", "lateral", "ignore", "low_priority", "delayed"];
@@ -88,6 +59,9 @@ const BESIDE_TABLE: &[&str] = &["if", "not", "exists", "only", "lateral", "ignor
 pub struct Secrets {
     /// A word of the family stands somewhere.
     pub named: bool,
+    /// The first word was read.
+    begun: bool,
+    in_block: bool,
     what: What,
     state: State,
     place: Place,
@@ -160,8 +134,12 @@ impl Secrets {
     /// fingerprint up to here.
     pub fn hold(&mut self, token: &Token<'_>, kind: Kind, lexer: &Lexer<'_>, shown: &str) -> bool {
         if kind == Kind::Semicolon && !(self.hides_all() && lexer.goes_on()) {
-            *self = Secrets { named: self.named, ..Secrets::default() };
+            *self = Secrets { named: self.named, in_block: self.in_block, ..Secrets::default() };
             return false;
+        }
+        if !self.begun && self.hinted.is_none() && self.begins_with_no_verb(token, kind, lexer) {
+            self.hide();
+            return kind != Kind::Word;
         }
         if kind == Kind::Open {
             self.depth += 1;
@@ -177,6 +155,25 @@ impl Secrets {
         self.verb_may_follow = self.what == What::Commands && (kind == Kind::Open || token.is_any(VERB_MAY_FOLLOW));
         self.after_sign = kind == Kind::Operator && matches!(token.bytes, b"." | b"@" | b"@@");
         hidden
+    }
+
+    /// A statement begins with a verb, and in blocks with a name that is called or assigned to.
+    fn begins_with_no_verb(&mut self, token: &Token<'_>, kind: Kind, lexer: &Lexer<'_>) -> bool {
+        let is_before = matches!(kind, Kind::Open | Kind::Close | Kind::HintOpen | Kind::HintClose | Kind::Placeholder)
+            || kind == Kind::Operator && matches!(token.bytes, b"{" | b"}" | b"=" | b":=" | b"<<" | b">>");
+        if is_before {
+            return false;
+        }
+        self.begun = true;
+        self.in_block |= kind == Kind::Word && is_any(token.bytes, OF_BLOCKS);
+        let is_verb = || [OF_ROWS, OTHER_VERBS, DEFINING, CREATING].iter().any(|verbs| is_any(token.bytes, verbs));
+        let is_called = || lexer.follows() == Some(b'(') || lexer.name_goes_on() || lexer.arrow_follows();
+        let is_statement = match kind {
+            Kind::Word => self.in_block || is_verb() || is_called(),
+            Kind::Name => self.in_block || is_called() && !speaks(unquoted(token, kind), Reach::Commands),
+            _ => false,
+        };
+        !is_statement
     }
 
     /// Is nothing shown to the end of the clause, whatever it is?
@@ -239,7 +236,11 @@ impl Secrets {
                 self.state = State::Free;
                 return true;
             }
-            Kind::Literal | Kind::Placeholder => self.state = State::Free,
+            Kind::Placeholder => {
+                self.named |= speaks(token.bytes, Reach::Names);
+                self.state = State::Free;
+            }
+            Kind::Literal => self.state = State::Free,
             // Whoever writes a hint may write anything.
             Kind::HintOpen if token.bytes == b"/*+" => {
                 self.hinted.get_or_insert((self.what, self.words));
@@ -272,18 +273,22 @@ impl Secrets {
             return self.keyword(token);
         }
         let name = unquoted(token, kind);
-        let of_commands = speaks(name, Reach::Commands);
+        let is_command = self.what == What::Commands && !lexer.arrow_follows();
+        let of_commands = speaks(name, if is_command { Reach::Commands } else { Reach::Functions });
         let is_one = of_commands && (self.what == What::Commands || speaks(name, Reach::Names));
-        let is_named = is_one || self.is_other_word(token, name, lexer);
+        let is_named = is_one || name.eq_ignore_ascii_case(b"key") && lexer.arrow_follows();
         self.named |= is_named;
-        let is_qualifier = lexer.dot_follows();
-        if self.after_sign && !is_named && self.state == State::Free || is_qualifier && self.what != What::Commands {
+        let is_call = lexer.follows() == Some(b'(');
+        let is_other = !(is_named || of_commands && is_call);
+        if self.after_sign && is_other && self.state == State::Free
+            || lexer.dot_follows() && self.what != What::Commands
+        {
             self.leave();
             return false;
         }
         match (is_named, place) {
             (true, Place::Table) if self.what == What::Commands => {}
-            (true, _) if self.what == What::Commands && lexer.follows() != Some(b'(') => self.opens(),
+            (true, _) if self.what == What::Commands && !is_call => self.opens(),
             (true, Place::Table) => self.state = if self.what == What::Rows { State::Table } else { State::Free },
             (true, _) => {
                 self.mark();
@@ -291,7 +296,7 @@ impl Secrets {
             }
             (false, _) if of_commands => {
                 self.named = true;
-                self.state = if lexer.follows() == Some(b'(') { State::Keyed } else { State::Identified };
+                self.state = if is_call { State::Keyed } else { State::Identified };
             }
             (false, _) => return self.other(token, kind, lexer, shown),
         }
@@ -310,16 +315,9 @@ impl Secrets {
         false
     }
 
-    /// `CONNECT`, `ADMINISTER KEY MANAGEMENT`, and `key` where a value is assigned to it.
-    fn is_other_word(&self, token: &Token<'_>, name: &[u8], lexer: &Lexer<'_>) -> bool {
-        let is_command = self.what == What::Commands;
-        is_command && (self.words == 1 && token.is_any(&["conn", "connect"]) || token.is("management"))
-            || name.eq_ignore_ascii_case(b"key") && lexer.arrow_follows()
-    }
-
     fn keyword(&mut self, token: &Token<'_>) -> bool {
         let is_named = matches!(self.state, State::Named { .. } | State::Table);
-        if is_named && (token.is_any(COMPARING) || self.what == What::Defines && token.is("default")) {
+        if is_named && (is_any(token.bytes, COMPARING) || self.what == What::Defines && token.is("default")) {
             self.begins(self.depth);
             self.passes = if token.is("between") { "and" } else { "" };
         } else if token.is_any(&["not", "collate", "at"])
@@ -348,7 +346,7 @@ impl Secrets {
             return self.keyword_of_value(token);
         }
         let name = unquoted(token, kind);
-        self.named |= speaks(name, Reach::Commands);
+        self.named |= speaks(name, Reach::Functions);
         let stays = self.after_sign || lexer.follows() == Some(b'(') || is_any(name, OF_GRAMMAR);
         let is_known = || self.what != What::Commands && (names_a_column(name) || is_shown(shown, token.bytes));
         !(stays || is_known())
@@ -366,7 +364,7 @@ impl Secrets {
             self.passes = "from";
         } else if token.is(self.passes) {
             self.passes = "";
-        } else if !(ends_case && self.cases > 0 || token.is_any(INSIDE_OF_CLAUSES) || stays_inside(token)) {
+        } else if !(ends_case && self.cases > 0 || is_any(token.bytes, INSIDE_OF_CLAUSES) || stays_inside(token)) {
             self.place_of(token);
             self.leave();
         }
@@ -387,6 +385,10 @@ impl Secrets {
 
     fn opens(&mut self) {
         (self.state, self.base, self.named) = (State::Opening, self.depth, true);
+    }
+
+    fn hide(&mut self) {
+        (self.state, self.base, self.named) = (State::Hidden, 0, true);
     }
 
     fn leave(&mut self) {
@@ -424,12 +426,13 @@ impl Secrets {
         if first && token.is_any(BEFORE_VERBS) || self.what != What::Commands {
             return;
         }
-        if (first || self.verb_may_follow) && token.is_any(OF_ROWS) {
+        if (first || self.verb_may_follow) && is_any(token.bytes, OF_ROWS) {
             self.what = What::Rows;
-        } else if first && token.is_any(DEFINING) || self.creates && token.is_any(DEFINED) {
+        } else if first && is_any(token.bytes, DEFINING) || self.creates && is_any(token.bytes, DEFINED) {
             self.what = What::Defines;
         }
-        self.creates = if first { token.is_any(CREATING) } else { self.creates && self.words < OBJECT_STANDS };
+        self.in_block |= self.creates && is_any(token.bytes, HOLDING_BLOCKS);
+        self.creates = if first { is_any(token.bytes, CREATING) } else { self.creates && self.words < OBJECT_STANDS };
         self.words += 1;
     }
 
@@ -473,13 +476,13 @@ fn stays_inside(token: &Token<'_>) -> bool {
     is_one_of(token.bytes, BEFORE_STRINGS) || token.is_any(&["null", "collate", "escape", "at", "end"])
 }
 
-fn is_any(name: &[u8], words: &[&str]) -> bool {
-    words.iter().any(|word| name.eq_ignore_ascii_case(word.as_bytes()))
+fn is_any(name: &[u8], words: &str) -> bool {
+    words.split_ascii_whitespace().any(|word| name.eq_ignore_ascii_case(word.as_bytes()))
 }
 
 /// `password_hash`, `p_password`: the family's own names, of letters alone, as programs call columns and variables.
 fn names_a_column(name: &[u8]) -> bool {
-    let part = |part: &[u8]| is_any(part, &["password", "passwd", "pwd", "pass", "secret", "token", "credential"]);
+    let part = |part: &[u8]| is_any(part, "password passwd pwd pass secret token credential");
     name.iter().all(|byte| byte.is_ascii_alphabetic() || *byte == b'_') && name.split(|byte| *byte == b'_').any(part)
 }
 
