@@ -23,7 +23,7 @@ WRAPPINGS = (
 )
 STATEMENTS = (
     *("create user u identified by {}", "alter role u with login password {} valid until 'x'"),
-    *("set password for u = {}"),
+    "set password for u = {}",
     *("set my.api_key = {}", "create secret s (type x, secret {})", "administer key management set keystore open {}"),
     *("select a from users where password = {}", "select a from users where (name, password) in ((1, {}))"),
     *("update users set a = 1, user_password_hash = {}", "insert into users (name, token) values ('a', {})"),
