@@ -42,13 +42,15 @@ impl Chunk {
             return Chunk { least: first, ..Chunk::default() };
         }
         let least = numbers.iter().copied().filter(|&number| number != NULL).min().unwrap_or(NULL);
-        let codes: Vec<u64> = numbers.iter().map(|&number| code(number, least)).collect();
+        let mut codes: Vec<u64> = numbers.iter().map(|&number| code(number, least)).collect();
         let (width, aside) = cheapest(&codes);
         let mut chunk = Chunk { least, ..Chunk::default() };
         if aside > 0 {
             let fits = |code: u64| if width == 0 { code == 1 } else { bits(code) <= 8 * width };
             chunk.rows_aside = (0u16..).zip(&codes).filter(|&(_, &code)| !fits(code)).map(|(row, _)| row).collect();
             chunk.aside = chunk.rows_aside.iter().map(|&row| numbers[usize::from(row)]).collect();
+            // Cut to the width, a large one may read as null's.
+            chunk.rows_aside.iter().for_each(|&row| codes[usize::from(row)] = 1);
         }
         chunk.codes = match width {
             0 => Codes::None,
@@ -259,6 +261,11 @@ mod tests {
         fn no_number_takes_more_than_it_does_unpacked(numbers in numbers()) {
             prop_assert!(packed(&numbers).1 <= numbers.len() * size_of::<i64>());
         }
+    }
+
+    #[test]
+    fn a_number_aside_is_no_null() {
+        assert!(!Chunk::of(&[1, 0, i64::MAX]).has_null());
     }
 
     #[test]
