@@ -102,6 +102,10 @@ EXPLAINED: dict[str, dict[str, dict[str, int]]] = {
     "zeek-zeek__mysql8-navicat-login-failed.pcap": {COMMANDS: {mysql.LOGIN: 1}, RTT: {network.CAPTURED_TWICE: 1}},
     "zeek-zeek__mysql-9.0.0-query-attributes.pcap": {STATEMENTS: {mysql.ATTRIBUTES: 1}},
     "zeek-zeek__psql-login-no-role.pcap": {RTT: {network.CAPTURED_TWICE: 1}},
+    "failing-my.pcapng": {STATEMENTS: {HIDDEN: 20}},
+    "failing-pg.pcapng": {"PostgreSQL statements": {HIDDEN: 11}},
+    "mysql97-cli-errors.pcapng": {STATEMENTS: {HIDDEN: 10}},
+    "sql-errors.pcapng": {STATEMENTS: {HIDDEN: 20}},
     "OISF-suricata-verify__pgsql-bug-5579__input.pcap": {"PostgreSQL statements": {HIDDEN: 2}},
     "ntop-nDPI__pgsql.pcap": {"PostgreSQL statements": {HIDDEN: 2}},
 }

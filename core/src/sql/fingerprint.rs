@@ -268,7 +268,7 @@ impl<'a> Composer<'a> {
             if is_shown && self.secrets.hold(&token, told, &lexer, self.text) {
                 let secret = if self.secrets.hides_all() { token } else { whole_secret(&mut lexer, token) };
                 end = secret.end();
-                self.values.secrets = true;
+                self.values.secrets |= !self.secrets.no_sql;
                 self.token(&secret, Kind::Literal);
                 if self.previous == Class::Value {
                     self.previous = Class::Secret;
@@ -284,7 +284,7 @@ impl<'a> Composer<'a> {
         self.values.names_secrets |= self.secrets.named;
         let doubtful_from = lexer.ambiguous.filter(|_| lexer.doubtful);
         // Of a secret there is no trace, so that nobody can tell equal ones: its parameters are not known.
-        let parameters = if self.values.secrets { 0 } else { self.literals.value() };
+        let parameters = if self.values.secrets || self.secrets.no_sql { 0 } else { self.literals.value() };
         Reading { parameters, doubtful_from, stray_from: lexer.stray }
     }
 

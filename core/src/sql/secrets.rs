@@ -34,7 +34,9 @@ const OTHER_VERBS: &str = "commit set rollback use start savepoint release end e
     reset discard analyze analyse abort administer associate audit binlog cache change check checkpoint checksum clone \
     close cluster copy deny disassociate extended flashback flush get handler import install kill listen load move \
     noaudit notify open optimize pause plan purge reassign recover reindex reload repair resignal restart resume security \
-    shutdown signal stop suspend uninstall unlisten unlock verbose xa";
+    shutdown signal stop suspend uninstall unlisten unlock verbose xa \
+    base_backup identify_system timeline_history upload_manifest start_replication \
+    alter_replication_slot create_replication_slot drop_replication_slot read_replication_slot";
 /// `CREATE OR REPLACE GLOBAL TEMPORARY TABLE`
 const OBJECT_STANDS: usize = 6;
 /// Words before a verb.
@@ -59,6 +61,8 @@ const BESIDE_TABLE: &[&str] = &["if", "not", "exists", "only", "lateral", "ignor
 pub struct Secrets {
     /// A word of the family stands somewhere.
     pub named: bool,
+    /// It begins with no verb of SQL: what of it is hidden is hardly a secret, and a message's template is safe to show.
+    pub no_sql: bool,
     /// The first word was read.
     begun: bool,
     in_block: bool,
@@ -134,11 +138,13 @@ impl Secrets {
     /// fingerprint up to here.
     pub fn hold(&mut self, token: &Token<'_>, kind: Kind, lexer: &Lexer<'_>, shown: &str) -> bool {
         if kind == Kind::Semicolon && !(self.hides_all() && lexer.goes_on()) {
-            *self = Secrets { named: self.named, in_block: self.in_block, ..Secrets::default() };
+            let Secrets { named, no_sql, in_block, .. } = *self;
+            *self = Secrets { named, no_sql, in_block, ..Secrets::default() };
             return false;
         }
         if !self.begun && self.hinted.is_none() && self.begins_with_no_verb(token, kind, lexer) {
             self.hide();
+            self.no_sql = true;
             return kind != Kind::Word;
         }
         if kind == Kind::Open {
