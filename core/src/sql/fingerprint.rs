@@ -69,6 +69,8 @@ pub struct Values {
     pub others: bool,
     /// Something stands behind a word of the credential family, or a literal holds such a word or a connection string.
     pub secrets: bool,
+    /// One of its statements begins with no verb: what of it is hidden is hardly a secret.
+    pub unknown: bool,
     /// A name, a word or a comment is of that family.
     pub names_secrets: bool,
 }
@@ -130,18 +132,18 @@ impl Fingerprinter {
 
     /// Did it hold or name one? Then none of its literals may be shown.
     pub fn speaks_of_secrets(&self) -> bool {
-        self.values.secrets || self.values.names_secrets
+        self.values.secrets || self.values.unknown || self.values.names_secrets
     }
 
     /// The places of its literals, if nothing else was removed from it.
     pub fn only_literals(&self) -> Option<&[Range<usize>]> {
-        (!self.values.others && !self.values.secrets).then_some(&self.values.literals)
+        (!self.values.others && !self.values.secrets && !self.values.unknown).then_some(&self.values.literals)
     }
 
     fn compose(&mut self, dialect: Dialect, lexer: Lexer<'_>, text: &[u8]) -> Reading {
         self.fingerprint.clear();
         self.values.literals.clear();
-        (self.values.others, self.values.secrets, self.values.names_secrets) = (false, false, false);
+        self.values = Values { literals: std::mem::take(&mut self.values.literals), ..Values::default() };
         Composer::new(dialect, &mut self.fingerprint, &mut self.values).all(lexer, text)
     }
 }
@@ -269,6 +271,7 @@ impl<'a> Composer<'a> {
                 let secret = if self.secrets.hides_all() { token } else { whole_secret(&mut lexer, token) };
                 end = secret.end();
                 self.values.secrets |= !self.secrets.no_sql;
+                self.values.unknown |= self.secrets.no_sql;
                 self.token(&secret, Kind::Literal);
                 if self.previous == Class::Value {
                     self.previous = Class::Secret;
@@ -284,7 +287,7 @@ impl<'a> Composer<'a> {
         self.values.names_secrets |= self.secrets.named;
         let doubtful_from = lexer.ambiguous.filter(|_| lexer.doubtful);
         // Of a secret there is no trace, so that nobody can tell equal ones: its parameters are not known.
-        let parameters = if self.values.secrets || self.secrets.no_sql { 0 } else { self.literals.value() };
+        let parameters = if self.values.secrets || self.values.unknown { 0 } else { self.literals.value() };
         Reading { parameters, doubtful_from, stray_from: lexer.stray }
     }
 

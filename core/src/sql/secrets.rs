@@ -138,8 +138,7 @@ impl Secrets {
     /// fingerprint up to here.
     pub fn hold(&mut self, token: &Token<'_>, kind: Kind, lexer: &Lexer<'_>, shown: &str) -> bool {
         if kind == Kind::Semicolon && !(self.hides_all() && lexer.goes_on()) {
-            let Secrets { named, no_sql, in_block, .. } = *self;
-            *self = Secrets { named, no_sql, in_block, ..Secrets::default() };
+            *self = Secrets { named: self.named, in_block: self.in_block, ..Secrets::default() };
             return false;
         }
         if !self.begun && self.hinted.is_none() && self.begins_with_no_verb(token, kind, lexer) {
