@@ -80,7 +80,7 @@ def connect(port, host="127.0.0.1"):
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return connection
 def tell(*what):
-    print(json.dumps(what))
+    print(json.dumps(what), flush=True)
 """
 
 
