@@ -9,6 +9,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 NOT_OURS = {".venv", ".git", "target", "node_modules", "build", "dist", ".mypy_cache", ".ruff_cache", ".pytest_cache"}
 SOURCES = {".py", ".rs", ".js", ".toml", ".sh", ".ipynb", ".html"}
+FENCED = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"^(```|~~~).*?^\1|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(?<!\\)\]\(([^()\s]+)\)")
 NAMED = re.compile(r"(?<![\w./-])(?:docs|benchmarks|fixtures)/(?:[\w-]+/)*[\w-]+\.md\b")
@@ -31,7 +32,7 @@ def anchors(page: Path) -> set[str]:
     """What GitHub calls the headings of a page."""
     found: Counter[str] = Counter()
     names = set()
-    for heading in re.findall(r"^#{1,6} +(.+)$", re.sub(r"^(```|~~~).*?^\1", "", page.read_text(), flags=re.M | re.S), re.M):
+    for heading in re.findall(r"^#{1,6} +(.+)$", FENCED.sub("", page.read_text()), re.MULTILINE):
         words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).strip().lower()
         slug = re.sub(r"[^\w\- ]", "", words).replace(" ", "-")
         names.add(f"{slug}-{found[slug]}" if found[slug] else slug)
@@ -58,7 +59,7 @@ def test_each_page_that_a_program_names_is_there():
 
 
 def test_each_section_of_the_model_that_a_program_names_is_there():
-    sections = set(re.findall(r"^## (C\.\d+)", (ROOT / "docs" / "model.md").read_text(), re.M))
+    sections = set(re.findall(r"^## (C\.\d+)", (ROOT / "docs" / "model.md").read_text(), re.MULTILINE))
     assert {name for path in files(SOURCES) for name in SECTION.findall(path.read_text())} <= sections
 
 
@@ -71,6 +72,10 @@ def test_each_page_for_readers_can_be_reached_from_the_readme():
             links = (link.partition("#")[0] for link in LINK.findall(CODE.sub("", page.read_text())))
             coming += [path for link in links if (path := (page.parent / link).resolve()) in PAGES]
     assert set((ROOT / "docs").rglob("*.md")) - reached == set()
+
+
+def test_the_pages_for_readers_stay_short():
+    assert sum(len(page.read_text().split()) for page in (ROOT / "docs").rglob("*.md")) <= 60_000
 
 
 @pytest.mark.parametrize("link", ["no.md", "README.md#no-such-heading", "#no"])

@@ -155,9 +155,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("lab", type=Path, help="folder with truth.jsonl and the captures")
     parser.add_argument("--only", default=".", help="workloads that match this regular expression")
     parser.add_argument("--csv", type=Path)
-    parser.add_argument(
-        "--keep", metavar="NAME", help="keep the facts under that name, and make the pages again"
-    )
+    parser.add_argument("--keep", metavar="NAME", help="keep the facts under that name, and make the pages again")
     parser.add_argument(
         "--before", type=Path, help="to keep with it: the table of the same captures by another version"
     )
