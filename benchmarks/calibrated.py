@@ -3,7 +3,7 @@
     python benchmarks/calibrated.py      (root; benchmarks/lab is up, with MariaDB and PostgreSQL 15)
 
 For each link: the median of 40 pings, what calibrate says to both servers, and the baseline of a job of 100 queries
-that dumpcap records at the client. Prints the table of docs/calibrate.md.
+that dumpcap records at the client. Prints the table of benchmarks/results/calibrate.md.
 """
 
 from __future__ import annotations

@@ -98,7 +98,7 @@ def read(
 ) -> Capture:
     """Read one or several captures as one recording.
 
-    `source` is a path, a glob, a URL (`s3://…`: docs/s3.md), `-` (standard input), a file object, bytes, packets of
+    `source` is a path, a glob, a URL (such as `s3://…`), `-` (standard input), a file object, bytes, packets of
     scapy, a reader of dpkt, pyshark's `FileCapture`, tuples of a time and bytes, or a list of these. `show_literals`
     keeps the literals of statements; `decode_as` names the protocol of a server port; client time above `think_s`
     seconds counts as think time; `rtt_baseline_ms` overrules the measured RTT (durations are numbers of the unit in the

@@ -63,7 +63,7 @@ def test_the_corpus_holds_both_servers_and_is_small() -> None:
 
 
 def table() -> str:
-    """Precision and recall of each finding, for docs/findings.md."""
+    """Precision and recall of each finding; docs/findings.md says what they come to."""
     rows = ["| finding | captures that show it | reported | right | precision | recall |", "|---|--:|--:|--:|--:|--:|"]
     names = labelled()
     for code in CODES:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compare `--loss`, `--jitter` and `--bandwidth` with runs over a link that has them: docs/accuracy-conditions.md.
+"""Compare `--loss`, `--jitter` and `--bandwidth` with runs over a link that has them: benchmarks/results/accuracy-conditions.md.
 
     python benchmarks/accuracy/conditions.py --repeat 5
 
@@ -23,7 +23,7 @@ from metronome import Metronome, metronome
 from record import Setting, attempt, lab
 from table import by_workload, median_run
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "accuracy-conditions.md"
+PAGE = Path(__file__).resolve().parents[1] / "results" / "accuracy-conditions.md"
 FROM_MS, TO_MS = 1.0, 15.0
 NAMES = (
     *("pymysql_nplus1", "psycopg2_nplus1", "fbclient_nplus1", "psycopg2_cursor10", "pymysql_processes"),

@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""docs/accuracy.md from the facts that are kept: summaries first, then what was worst. `python benchmarks/accuracy/page.py`"""
+"""How right projections are, from the facts that are kept. `python benchmarks/accuracy/page.py`
+
+Every figure goes to benchmarks/results/accuracy.md, the two tables that readers need to docs/accuracy.md.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,11 @@ from facts import STATISTIC
 from kept import ECHO, FACTS, IN_STREAM, Recording, counted, key, load, names, table
 from scores import DOWN, UP, ZERO, Row, figures, how_far, left_out, there_and_back, way
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "accuracy.md"
+ROOT = Path(__file__).resolve().parents[2]
+RESULTS = ROOT / "benchmarks" / "results" / "accuracy.md"
+PAGE = ROOT / "docs" / "accuracy.md"
+PART = re.compile(r"(<!-- measured: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+"""Of docs/accuracy.md: tables are generated between the markers, the text around them is written by hand."""
 AT_SERVER = "captured at the server"
 WAITS = ("stop and wait", "cursor", "pool", "connect per query")
 MOVES = ("bulk", "pipeline", "parallel")
@@ -44,6 +51,11 @@ TITLES = {
     SLEEPING: "processors that sleep, everything at normal priority, as users have it",
     "clients": "clients that nothing was fitted on, in Go, Node, PHP, Ruby, Rust, and by object mappers",
 }
+RECORDINGS = {
+    AWAKE: "lab, processors kept awake",
+    SLEEPING: "lab, processors that sleep",
+    "clients": "clients on which nothing was fitted",
+}
 OTHERS = {
     "overlap": "clients that start work by the clock, read ahead, wait for a push, fan out; and look-alikes",
     "overlap-test": "the same with parameters that nothing was fitted on",
@@ -53,37 +65,88 @@ OTHERS = {
 }
 
 INTRO = """\
-# How right the projection is
+# Projections beside measured runs: every figure
 
-Every workload below was run for real, by a real client against a real server, at each RTT, over a link that delays
-every packet. The capture at one RTT was projected onto the RTT of another, and the prediction compared with what the
-other took. `benchmarks/accuracy/run` makes this page: see [benchmarks/accuracy](../benchmarks/accuracy/README.md); the
-facts of the runs are kept in [benchmarks/accuracy/facts](../benchmarks/accuracy/facts), and `page.py` there makes it
-again from them.
+[docs/accuracy.md](../../docs/accuracy.md) is the summary. Every workload below was run for real, by a real client against
+a real server, at each RTT, over a link that delays every packet. The capture at one RTT was projected onto the RTT of
+another, and the prediction compared with what the other took. `benchmarks/accuracy/run` makes this page: see
+[benchmarks/accuracy](../accuracy/README.md); the facts of the runs are kept in
+[benchmarks/accuracy/facts](../accuracy/facts), and `page.py` there makes it again from them.
 
 - *measured* and *predicted* are runtimes as latpcap defines them: first packet of the first database connection → last
   data packet of one.
-- *At the echo*: the projection was asked for what a user knows of the target's link, the median of 100 pings, 0.2 s
-  apart, before the runs at that RTT.
+- *At the echo*: the projection was asked for the median of 100 pings, 0.2 s apart, before the runs at that RTT: what a
+  user knows of the target's link.
 - *In-stream*: it was asked for {statistic}
-- *inside*: the measured runtime lies between *optimistic* and *pessimistic*; *half-width*: half the range, of what was
-  measured, median.
+- *inside*: the measured runtime lies between *optimistic* and *pessimistic*; *half-width*: half the range, in percent of
+  what was measured, median.
 - *score*: the interval score, mean, in percent of what was measured: width + 2/α · how far outside, α = 0.05. Lower is
   better; neither a narrow range that misses nor a wide one that does not comes cheap. *before* is the score of version
   6121280 on the same captures.
 - A pair whose round trips differ by more than 5 % is not the same job, and not counted.
 - Of several runs of a workload at one RTT, the one with the median duration counts. Runs during which a CPU stood still
   for more than 1 % of the time count only where there is no other.
-- Downwards the network's share of the runtime shrinks by the ratio of the RTTs, and what is left is what the capture
-  says least about: *by 3* is up to a fifth of the RTT, *by 15* up to a twentieth.
-- Links that lose packets, are uneven or narrow: [accuracy-conditions.md](accuracy-conditions.md).
-- The worst of these, with the packets that show why: [accuracy-misses.md](accuracy-misses.md).
+- Downwards the network's share of the runtime shrinks by the ratio of the RTTs: *by 3* is up to a fifth of the RTT,
+  *by 15* up to a twentieth.
+- Links that lose packets, have jitter or are narrow: [accuracy-conditions.md](accuracy-conditions.md).
+- The worst cases, with the packets that show why: [accuracy-misses.md](accuracy-misses.md).
 """
 
 
 def main() -> None:
-    PAGE.write_text(page({name: load(name) for name in names()}))
+    recordings = {name: load(name) for name in names()}
+    RESULTS.write_text(page(recordings))
+    tables = {"directions": directions(recordings), "kinds": kinds(recordings)}
+    PAGE.write_text(PART.sub(lambda part: f"{part[1]}{tables[part[2]]}\n{part[3]}", PAGE.read_text()))
     held.main()
+
+
+def directions(recordings: dict[str, Recording]) -> str:
+    """For docs/accuracy.md: how right projections to a longer and to a shorter RTT are, of work that has a kind."""
+    rows = {name: recordings[name].at(ECHO) for name in TITLES if name in recordings}
+    everything = [row for found in rows.values() for row in found]
+    lines = brief_head("projection")
+    lines += brief("one request after the other, to a longer RTT", [row for row in everything if waits_up(row)])
+    for name, found in rows.items():
+        lines += brief(f"– {RECORDINGS[name]}", [row for row in found if waits_up(row)])
+    lines += brief(
+        f"bulk, pipelines, parallel work of {LONG_S:g} s and more, to a longer RTT", list(filter(moves_up, everything))
+    )
+    for far, words in zip(DOWNWARDS, ("a fifth of the RTT or more", "a twentieth or more", "less"), strict=True):
+        down = [row for row in everything if how_far(row) == far and row["kind"] in (*WAITS, *MOVES)]
+        lines += brief(f"all of these, down to {words}", down)
+    return "\n".join(lines)
+
+
+def kinds(recordings: dict[str, Recording]) -> str:
+    """For docs/accuracy.md: clients on which no constant was fitted, to a longer RTT, by kind of work."""
+    rows = [row for row in recordings["clients"].at(ECHO) if way(row) == UP] if "clients" in recordings else []
+    lines = brief_head("kind of work")
+    for name in dict.fromkeys(map(kind, rows)):
+        lines += brief(name, [row for row in rows if kind(row) == name])
+    return "\n".join(lines)
+
+
+def brief_head(what: str) -> list[str]:
+    return [f"| {what} | pairs | median error | p90 | inside | half-width |", "|---|--:|--:|--:|--:|--:|"]
+
+
+def brief(title: str, rows: list[Row]) -> list[str]:
+    if not rows:
+        return []
+    found = figures(rows)
+    return [
+        f"| {title} | {len(rows)} | {found['median error']:.1f} % | {found['p90']:.1f} % | {found['inside']:.0f} % "
+        f"| {found['half-width']:.1f} % |"
+    ]
+
+
+def waits_up(row: Row) -> bool:
+    return way(row) == UP and row["kind"] in WAITS
+
+
+def moves_up(row: Row) -> bool:
+    return way(row) == UP and row["kind"] in MOVES and row["measured_s"] >= LONG_S
 
 
 def page(recordings: dict[str, Recording], named: str | None = None) -> str:
@@ -136,7 +199,7 @@ def user(recording: Recording) -> list[str]:
     up = [row for row in rows if way(row) == UP]
     down = [row for row in rows if way(row) == DOWN]
     before = recording.scores_before(ECHO)
-    long = [row for row in up if row["kind"] in MOVES and row["measured_s"] >= LONG_S]
+    long = [row for row in up if moves_up(row)]
     return [
         section(
             "Up: jobs that wait", summary([row for row in up if row["kind"] in WAITS], kind, before, "all that wait")
@@ -183,7 +246,7 @@ def in_short(recordings: dict[str, Recording]) -> str:
         up = [row for row in rows if way(row) == UP]
         aim = f"1 · {5 if name == SLEEPING else 3} · 8 %, 97 %, 5 %"
         add("jobs that wait, up", name, [row for row in up if row["kind"] in WAITS], aim)
-        long = [row for row in up if row["kind"] in MOVES and row["measured_s"] >= LONG_S]
+        long = [row for row in up if moves_up(row)]
         add(f"bulk, pipelines, side by side, {LONG_S:g} s and more, up", name, long, "p90 12 %, 92 %")
         for far, aimed in zip(
             DOWNWARDS, ("median 4 %, 95 %", "median 8 %, 95 %", "0.1 ms a round trip, 95 %"), strict=True

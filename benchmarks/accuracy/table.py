@@ -2,7 +2,7 @@
 """Project every recorded run onto the RTTs of its siblings and compare with what they took.
 
     python benchmarks/accuracy/table.py LAB               # reads LAB/truth.jsonl, writes LAB/accuracy.csv, prints the summaries
-    python benchmarks/accuracy/table.py LAB --keep awake  # keeps the facts, makes docs/accuracy.md again
+    python benchmarks/accuracy/table.py LAB --keep awake  # keeps the facts, makes the pages again
 
 `truth.jsonl` has a line a run (see record.py). Of several runs of one workload at one RTT, the one with the median duration counts.
 """
@@ -155,9 +155,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("lab", type=Path, help="folder with truth.jsonl and the captures")
     parser.add_argument("--only", default=".", help="workloads that match this regular expression")
     parser.add_argument("--csv", type=Path)
-    parser.add_argument(
-        "--keep", metavar="NAME", help="keep the facts under that name, and make docs/accuracy.md again"
-    )
+    parser.add_argument("--keep", metavar="NAME", help="keep the facts under that name, and make the pages again")
     parser.add_argument(
         "--before", type=Path, help="to keep with it: the table of the same captures by another version"
     )

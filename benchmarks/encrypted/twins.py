@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compare each encrypted run with the clear run of the same job: without keys, and with those that there are.
 
-    benchmarks/encrypted/twins.py FOLDER --csv rows.csv --page docs/encryption-measured.md
+    benchmarks/encrypted/twins.py FOLDER --csv rows.csv --page benchmarks/results/encryption.md
 
 Without keys: round trips with set-up apart, and two projections to the far RTT: that of the work against the clear
 capture's, and that of the whole against the run that was really made there. With keys: everything that is counted.

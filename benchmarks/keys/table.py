@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write the table of docs/keys.md: what latpcap and tshark read of each run of `record.py`, given its key log."""
+"""Write the table of benchmarks/results/keys.md: what latpcap and tshark read of each run of `record.py`, given its key log."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from runs import CLIENTS, RUNS, SUITES, Run
 import latpcap
 from latpcap.verify import verify
 
-DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "keys.md"
+DOCUMENT = Path(__file__).resolve().parents[1] / "results" / "keys.md"
 MARK = "<!-- written by table.py -->\n"
 HEAD = """
 | client | inside | lines in the log | read: executions, rows, errors | as in clear | as Wireshark |

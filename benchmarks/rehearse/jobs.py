@@ -1,4 +1,4 @@
-"""The ten jobs of docs/rehearse.md: workloads of the lab, small enough for a run at 50 ms."""
+"""The ten jobs of benchmarks/results/rehearse.md: workloads of the lab, small enough for a run at 50 ms."""
 
 from __future__ import annotations
 

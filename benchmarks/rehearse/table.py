@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The table of docs/rehearse.md from the lines that `run.py` wrote: `table.py rehearsed.jsonl`."""
+"""The table of benchmarks/results/rehearse.md from the lines that `run.py` wrote: `table.py rehearsed.jsonl`."""
 
 from __future__ import annotations
 

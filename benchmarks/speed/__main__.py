@@ -1,4 +1,4 @@
-"""Measures latpcap beside its peers, by its parts and as captures grow, and writes docs/performance.md.
+"""Measures latpcap beside its peers, by its parts and as captures grow, and writes benchmarks/results/speed.md.
 
     python -m benchmarks.speed                 # all of it: see benchmarks/README.md for how long, and for the space
     python -m benchmarks.speed --quick         # a tenth of the packets, no pipe: does everything work? Writes nothing

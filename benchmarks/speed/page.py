@@ -1,11 +1,11 @@
-"""docs/performance.md: tables are generated between markers, what stands around them is written by hand."""
+"""benchmarks/results/speed.md: tables are generated between markers, what stands around them is written by hand."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
-PAGE = Path(__file__).parents[2] / "docs" / "performance.md"
+PAGE = Path(__file__).parents[1] / "results" / "speed.md"
 PART = re.compile(r"(<!-- measured: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
