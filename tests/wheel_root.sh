@@ -7,7 +7,7 @@ wheels=$(realpath "$1") suite=$2
 . "$(dirname "${BASH_SOURCE[0]}")/new_root.sh"
 root=$(mktemp -d "${LATPCAP_FRESH:-/var/tmp}/latpcap-fresh-XXXXXX")
 at_end bash -c 'remove_root "$1"' - "$root"
-new_root "$suite" ca-certificates,python3-venv
+new_root "$suite" ca-certificates,python3-venv,zstd
 rm -r "$root/latpcap/latpcap" # the tests shall find the wheel
 mkdir "$root/wheels"
 # shellcheck disable=SC2016
@@ -20,5 +20,5 @@ in_root "mount --bind '$wheels' \"\$1/wheels\"" bash -ec '
   latpcap analyze fixtures/mysql/nplus1-10k.pcapng.zst --rtt 15ms | sed -n 1,4p
   echo "$((($(date +%s%N) - began) / 1000000)) ms from nothing to the first verdict"
   latpcap --version
-  pip install -q --disable-pip-version-check cryptography dpkt hypothesis jsonschema markdown-it-py pandas pyarrow pytest scapy
+  pip install -q --disable-pip-version-check cryptography dpkt hypothesis jsonschema markdown-it-py pandas pyarrow pytest pytest-timeout scapy
   pytest -p no:cacheprovider $(grep -v "^#" tests/readers.txt)'
