@@ -199,8 +199,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::replay::tests::NETWORK;
-    use crate::replay::{Changes, Job, Network, UNSEEN, Waiting};
+    use crate::job::tests::NETWORK;
+    use crate::job::{Changes, Job, Network, UNSEEN, Waiting};
 
     const MS: f64 = 1e6;
     /// Of an exchange: its connection, then what it took in µs: the client before it, its request, the server beyond an
@@ -267,6 +267,7 @@ mod tests {
             request_segments: segments(0),
             response_segments: segments(1),
             setup: vec![false; count].into(),
+            complete: vec![true; count].into(),
             ends_transaction: vec![false; count].into(),
             statement: vec![0; count].into(),
             shared: vec![false; count].into(),

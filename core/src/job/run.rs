@@ -178,6 +178,18 @@ pub struct Run {
     connections: Vec<Progress>,
     /// When the lock that was waited for was free.
     free: Vec<Times>,
+    /// Of each turn so far; none where nobody asks for them.
+    pub steps: Vec<Step>,
+    steps_are_kept: bool,
+}
+
+/// When a turn asked, had sent its request, was answered first, and was over.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Step {
+    pub asked: Times,
+    pub sent: Times,
+    pub answered: Times,
+    pub over: Times,
 }
 
 /// Where a connection is; of what it sent only as much as counts for turns that are not quiet.
@@ -205,6 +217,25 @@ impl Run {
             clocks: vec![Clock::default(); if replay.ticks { replay.lanes } else { 0 }],
             connections: vec![Progress::default(); replay.connections.len()],
             free: vec![Times::all(f64::NEG_INFINITY); replay.turns.locks.len()],
+            steps: Vec::new(),
+            steps_are_kept: false,
+        }
+    }
+
+    /// The same, and the steps of all turns are kept.
+    pub fn stepping(walk: &Walk, rtts_ns: &[f64]) -> Run {
+        let steps = Vec::with_capacity(walk.replay.turns.len());
+        Run { steps, steps_are_kept: true, ..Run::new(walk, rtts_ns, None) }
+    }
+
+    /// The RTT of a phase at one of the RTTs.
+    pub fn rtt(&self, phase: u32, place: usize) -> f64 {
+        self.rtts[phase as usize].0[place]
+    }
+
+    fn step(&mut self, step: Step) {
+        if self.steps_are_kept {
+            self.steps.push(step);
         }
     }
 
@@ -238,6 +269,7 @@ impl Run {
             client.each(|sender| sender.halve(halvings[0]));
             server.each(|sender| sender.halve(halvings[1]));
         }
+        self.step(Step { asked, sent, answered: response, over });
         self.read_ahead(walk.replay, turn.lane);
     }
 
@@ -273,17 +305,18 @@ impl Run {
             true => asked,
             false => asked + self.stretch(walk, walked, Stretch::Request, asked, turn.request - silence.request),
         };
-        let over = if turn.whole {
-            sent + rtt.times(turn.trips * turn.round_trips)
-                + self.stretch(walk, walked, Stretch::Whole, sent, turn.service)
+        let (answered, over) = if turn.whole {
+            let travelled = sent + rtt.times(turn.trips * turn.round_trips);
+            let over = travelled + self.stretch(walk, walked, Stretch::Whole, sent, turn.service);
+            (if walked.bulks.is_empty() { over } else { travelled }, over)
         } else if turn.answered {
             let free = walked.waits_for.map_or(Times::all(f64::NEG_INFINITY), |lock| self.free[lock]);
             let response =
                 ((sent + rtt.times(turn.trips)).max(before.answered) + (turn.service - silence.service)).max(free);
             self.release(walk.replay, walked, response);
-            response + self.stretch(walk, walked, Stretch::Response, response, turn.response)
+            (response, response + self.stretch(walk, walked, Stretch::Response, response, turn.response))
         } else {
-            sent
+            (sent, sent)
         };
         let mut over = over + held(turn.stalled_within);
         if walk.network.loss > 0.0 {
@@ -291,6 +324,7 @@ impl Run {
             over = over + Times(resent);
         }
         self.connections[turn.connection as usize].asked = sent;
+        self.step(Step { asked, sent, answered, over });
         self.over(turn, over);
         self.read_ahead(walk.replay, turn.lane);
     }
@@ -339,6 +373,9 @@ impl Run {
             let Lock { waiter, lag, .. } = replay.turns.locks[number];
             self.free[number] = answered + lag;
             if waiter < holder.number {
+                if let Some(step) = self.steps.get_mut(waiter as usize) {
+                    (step.answered, step.over) = (answered + lag, answered + lag + replay.turn(waiter).response);
+                }
                 let waiter = replay.turn(waiter);
                 self.over(&waiter, answered + lag + waiter.response);
             }
