@@ -19,6 +19,7 @@ The core cuts and divides (`core/src/job/captured.rs`, `attribute.rs`); what is 
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -129,75 +130,45 @@ class Timeline(Struct, frozen=True):
     """What the network's time consists of."""
 
 
-class _Captured(Struct, frozen=True):
-    """What the core divides, by the names that it has there (`Captured` in `core/src/job/captured.rs`)."""
-
-    baseline_ns: Floats
-    near_ns: Ints
-    opening: NDArray[np.uint32]
-    closing: NDArray[np.uint32]
-    start_ns: Ints
-    syn_ns: Ints
-    syn_ack_ns: Ints
-    ack_ns: Ints
-    under_way_ns: Ints
-    closed_ns: Ints
-    server_first: Bools
-    connection: NDArray[np.uint32]
-    phase: NDArray[np.uint32]
-    request_ns: Ints
-    request_end_ns: Ints
-    response_ns: Ints
-    response_end_ns: Ints
-    waited_ns: Ints
-    round_trips: NDArray[np.uint32]
-    complete: Bools
-    setup: Bools
-    deferred: Bools
-    lost_before_ns: Ints
-    stalled_before_ns: Floats
-    stalled_within_ns: Floats
-
-    @classmethod
-    def of(cls, recording: Recording, rtt: Estimate, stalls: AckStalls) -> _Captured:
-        """The columns of a recording."""
-        connections, exchanges, phases = recording.connections, recording.exchanges, rtt.phases
-        near = np.rint(rtt.of_phases.near).astype(np.int64)
-        lost = exchanges.lost_before
-        return cls(
-            baseline_ns=known(rtt.of_phases.baseline),
-            near_ns=near,
-            opening=phases.opening.astype(np.uint32),
-            closing=phases.closing.astype(np.uint32),
-            start_ns=connections.start,
-            syn_ns=connections.syn,
-            syn_ack_ns=connections.syn_ack,
-            ack_ns=connections.ack,
-            under_way_ns=connections.under_way,
-            closed_ns=goodbyes(recording, near[phases.opening]),
-            server_first=connections.server_first,
-            connection=exchanges.connection.astype(np.uint32),
-            phase=rtt.of_exchanges.astype(np.uint32),
-            request_ns=exchanges.request,
-            request_end_ns=exchanges.request_end,
-            response_ns=exchanges.response,
-            response_end_ns=exchanges.response_end,
-            waited_ns=exchanges.waited,
-            round_trips=exchanges.round_trips.astype(np.uint32),
-            complete=exchanges.complete,
-            setup=exchanges.is_setup,
-            deferred=exchanges.wait.where("deferred".__eq__),
-            lost_before_ns=lost[: len(lost) if lost.any() else 0],
-            stalled_before_ns=stalls.before[: stalls.count],
-            stalled_within_ns=stalls.inside[: stalls.count],
-        )
+def _captured(recording: Recording, rtt: Estimate, stalls: AckStalls) -> SimpleNamespace:
+    """What the core divides: the columns of `Captured` in `core/src/job/captured.rs`."""
+    connections, exchanges, phases = recording.connections, recording.exchanges, rtt.phases
+    near = np.rint(rtt.of_phases.near).astype(np.int64)
+    lost = exchanges.lost_before
+    return SimpleNamespace(
+        baseline_ns=known(rtt.of_phases.baseline),
+        near_ns=near,
+        opening=phases.opening.astype(np.uint32),
+        closing=phases.closing.astype(np.uint32),
+        start_ns=connections.start,
+        syn_ns=connections.syn,
+        syn_ack_ns=connections.syn_ack,
+        ack_ns=connections.ack,
+        under_way_ns=connections.under_way,
+        closed_ns=goodbyes(recording, near[phases.opening]),
+        server_first=connections.server_first,
+        connection=exchanges.connection.astype(np.uint32),
+        phase=rtt.of_exchanges.astype(np.uint32),
+        request_ns=exchanges.request,
+        request_end_ns=exchanges.request_end,
+        response_ns=exchanges.response,
+        response_end_ns=exchanges.response_end,
+        waited_ns=exchanges.waited,
+        round_trips=exchanges.round_trips.astype(np.uint32),
+        complete=exchanges.complete,
+        setup=exchanges.is_setup,
+        deferred=exchanges.wait.where("deferred".__eq__),
+        lost_before_ns=lost[: len(lost) if lost.any() else 0],
+        stalled_before_ns=stalls.before[: stalls.count],
+        stalled_within_ns=stalls.inside[: stalls.count],
+    )
 
 
 def timeline(recording: Recording, rtt: Estimate, think_s: float = 1.0) -> Timeline:
     """Give each instant of the recording's runtime to its part; client time above `think_s` is think time."""
     exchanges, stalls = recording.exchanges, ack_stalls(recording.exchanges)
     runtime_ns = round(recording.runtime_s * 1e9)
-    stretches = _core.Stretches(_Captured.of(recording, rtt, stalls), runtime_ns)
+    stretches = _core.Stretches(_captured(recording, rtt, stalls), runtime_ns)
     lost = losses(recording, rtt.paths.of_connection, *stretches.of_answers())
     if lost.service.any() or lost.response.any():
         stretches.lose(np.ascontiguousarray(lost.service), np.ascontiguousarray(lost.response))

@@ -221,7 +221,7 @@ class Changes(Struct, frozen=True):
 
 
 class Network(Struct, frozen=True):
-    """The network that a job is replayed on; see `core/src/replay`."""
+    """The network that a job is replayed on; see `core/src/job`."""
 
     bandwidth: float = np.inf
     loss: float = 0.0

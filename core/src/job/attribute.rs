@@ -59,6 +59,9 @@ pub struct Sum {
 
 impl Sum {
     pub fn add(&mut self, value: f64) {
+        if value == 0.0 {
+            return;
+        }
         let sum = self.sum + value;
         let (large, small) = if self.sum.abs() >= value.abs() { (self.sum, value) } else { (value, self.sum) };
         self.rest += (large - sum) + small;
@@ -78,12 +81,10 @@ pub fn attribute(
     mut each: impl FnMut(&Pieces<i64>, &Pieces<f64>),
 ) -> Parts {
     let (mut parts, mut near) = (Parts::default(), 0);
-    for (kind, mut begin, pieces) in stretches {
-        let worth = pieces.map(|length| {
-            let worth = if length == 0 { 0.0 } else { shared.worth(begin, length, &mut near) };
-            begin = begin.wrapping_add(length);
-            worth
-        });
+    for (kind, begin, pieces) in stretches {
+        let mut mark = shared.mark(begin, near);
+        near = mark.place;
+        let worth = pieces.map(|length| if length == 0 { 0.0 } else { shared.next(&mut mark, length) });
         parts.add(kind, &worth);
         each(&pieces, &worth);
     }
@@ -91,7 +92,7 @@ pub fn attribute(
 }
 
 impl Parts {
-    fn add(&mut self, kind: Kind, worth: &Pieces<f64>) {
+    pub fn add(&mut self, kind: Kind, worth: &Pieces<f64>) {
         match kind {
             Kind::Work => {
                 self.network.add(worth.network);
@@ -127,11 +128,8 @@ impl Parts {
         self.setup_network.add(network);
     }
 
-    /// What nothing went on in is the client's; stretches longer than `think_ns` are think time.
-    pub fn rest(&mut self, idle: impl Iterator<Item = i64>, think_ns: f64) {
-        for gap in idle {
-            let thinks = gap as f64 > think_ns;
-            (if thinks { &mut self.think } else { &mut self.client }).add(gap as f64);
-        }
+    /// While nothing goes on the client works; where that is longer than `think_ns` it thinks.
+    pub fn idle(&mut self, gap: f64, think_ns: f64) {
+        (if gap > think_ns { &mut self.think } else { &mut self.client }).add(gap.max(0.0));
     }
 }

@@ -467,7 +467,7 @@ pub fn account(stretches: Stretches, runtime_ns: i64, think_ns: f64, window: boo
     account.shakes = Waits::of(&stretches.shakes, &mut parts, shared, pace);
     account.byes = Waits::of(&stretches.byes, &mut parts, shared, pace);
     stretches.under_way.iter().for_each(|&until| parts.unknown.add(shared.worth(0, until, &mut 0)));
-    parts.rest(shared.idle(0, runtime_ns), think_ns);
+    shared.idle(0, runtime_ns).for_each(|gap| parts.idle(gap as f64, think_ns));
     account.parts = parts;
     account.weight = paced.as_ref().map_or_else(Vec::new, |pace| stretches.weights(pace));
     (account.own_service, account.unseen) = (stretches.service, stretches.unseen);

@@ -31,6 +31,7 @@ mod run;
 mod scope;
 pub mod shared_time;
 mod silences;
+mod stretch;
 #[cfg(test)]
 mod tests;
 mod transfer;

@@ -332,6 +332,27 @@ mod tests {
         }
     }
 
+    proptest! {
+        #[test]
+        fn the_parts_of_a_replay_sum_to_what_it_takes(exchanges in exchanges(), alone in any::<bool>()) {
+            let of_one = |(connection, times, segments, left)| (if alone { 0 } else { connection }, times, segments, left);
+            let (job, changes) = job(exchanges.into_iter().map(of_one).collect());
+            let replay = Replay::new(&job, Waiting::Evidence, &NETWORK);
+            let rtts = [f64::NAN, 0.0, 0.3 * MS, MS, 15.0 * MS, 100.0 * MS];
+            for network in [NETWORK, Network { loss: 0.01, ..NETWORK }, Network { bandwidth: 1e7, ..NETWORK }] {
+                for replay in [replay.clone(), replay.changed(&changes).unwrap()] {
+                    let over = replay.run(&rtts, &network);
+                    for (parts, over) in replay.parts(&rtts, &network, 500.0 * MS).iter().zip(over) {
+                        let named = parts.named().map(|(name, part)| (name != "setup_network", part.ns()));
+                        prop_assert!(named.iter().all(|&(_, part)| part >= 0.0));
+                        let sum: f64 = named.iter().filter(|(counts, _)| *counts).map(|(_, part)| part).sum();
+                        prop_assert!((sum - over).abs() < 1.0, "{sum} {over}");
+                    }
+                }
+            }
+        }
+    }
+
     #[test]
     fn a_request_that_ends_after_its_early_answer_still_counts_for_the_turns_after_the_next() {
         let at_once = |segments| (0, [0; 4], [segments, 1.0], 1.0);

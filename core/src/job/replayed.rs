@@ -1,99 +1,70 @@
-//! The steps of a replay, and where its time goes: by the same rule as that of what was captured.
+//! Where the time of a replay goes: by the same rule as that of what was captured.
 
-use super::abreast::{ABREAST, Times};
+use super::abreast::ABREAST;
 use super::attribute::{Kind, Parts, attribute};
-use super::body::{GOODBYE, HANDSHAKE};
 use super::pieces::Pieces;
-use super::run::{Run, Walk};
+use super::run::{Kept, Run, Walk};
 use super::shared_time::SharedTime;
+use super::stretch::{counts, kind, ns, stretch};
 use super::{Network, Replay};
 
 /// The parts of the time that `replay` takes at each RTT (NaN for those as they were); a longer pause of the client than
 /// `think_ns` is think time.
+///
+/// As long as nothing runs beside anything else each turn is added up when it is over; else all steps are kept first.
 pub fn parts(replay: &Replay, rtts_ns: &[f64], network: &Network, think_ns: f64) -> Vec<Parts> {
     let walk = Walk::new(replay, network);
-    let through = |rtts_ns: &[f64]| {
-        let mut runs = [Run::stepping(&walk, rtts_ns)];
-        walk.all(&mut runs);
-        let [run] = &runs;
-        (0..rtts_ns.len()).map(|place| At { replay, network, run, place }.parts(think_ns)).collect::<Vec<_>>()
-    };
-    rtts_ns.chunks(ABREAST).flat_map(through).collect()
+    let alone = replay.lanes == 1 && replay.turns.locks.is_empty();
+    let found = if alone { one_by_one(&walk, rtts_ns, think_ns) } else { None };
+    found.unwrap_or_else(|| rtts_ns.chunks(ABREAST).flat_map(|rtts_ns| shared(&walk, rtts_ns, think_ns)).collect())
+}
+
+fn one_by_one(walk: &Walk, rtts_ns: &[f64], think_ns: f64) -> Option<Vec<Parts>> {
+    let keeping = |rtts_ns: &[f64]| Run::keeping(walk, rtts_ns, Kept::alone(rtts_ns.len(), think_ns));
+    let mut runs: Vec<Run> = rtts_ns.chunks(ABREAST).map(keeping).collect();
+    walk.all(&mut runs);
+    let parts = runs.iter().zip(rtts_ns.chunks(ABREAST)).map(|(run, rtts_ns)| {
+        let (Kept::Alone(alone), over) = (&run.kept, run.latest()) else { return None };
+        Some((0..rtts_ns.len()).map(|place| alone.parts(place, over[place])).collect::<Vec<_>>())
+    });
+    parts.collect::<Option<Vec<_>>>().map(|parts| parts.concat())
+}
+
+fn shared(walk: &Walk, rtts_ns: &[f64], think_ns: f64) -> Vec<Parts> {
+    let mut runs = [Run::keeping(walk, rtts_ns, Kept::Steps(Vec::with_capacity(walk.replay.turns.len())))];
+    walk.all(&mut runs);
+    let [run] = &runs;
+    (0..rtts_ns.len()).map(|place| At { walk, run, place }.parts(think_ns)).collect()
 }
 
 /// A replay at one of the RTTs of a run.
 struct At<'a> {
-    replay: &'a Replay,
-    network: &'a Network,
+    walk: &'a Walk<'a>,
     run: &'a Run,
     place: usize,
 }
 
 impl At<'_> {
     fn parts(&self, think_ns: f64) -> Parts {
-        let order = self.order();
-        let spans = self.stretches(&order).map(|(_, begin, pieces)| (begin, begin + pieces.all()));
+        let spans = self.stretches().map(|(_, begin, pieces)| (begin, begin + pieces.all()));
         let shared = SharedTime::of(spans.collect(), None);
-        let mut parts = attribute(self.stretches(&order), &shared, |_, _| ());
-        parts.rest(shared.idle(0, self.run.latest()[self.place].round() as i64), think_ns);
+        let mut parts = attribute(self.stretches(), &shared, |_, _| ());
+        shared.idle(0, ns(self.run.latest()[self.place])).for_each(|gap| parts.idle(gap as f64, think_ns));
         parts
     }
 
-    fn ns(&self, times: Times) -> i64 {
-        times.0[self.place].round() as i64
-    }
-
-    /// The turns of each connection together, in the order in which they ask.
-    fn order(&self) -> Vec<u32> {
-        let key = |&number: &u32| {
-            let asked = self.ns(self.run.steps[number as usize].asked);
-            (self.replay.turns.bodies.of(number).connection, asked)
-        };
-        let mut order: Vec<u32> = (0..self.replay.turns.len() as u32).collect();
-        order.sort_by_cached_key(key);
-        order
-    }
-
-    /// The stretch of each turn: it begins where the one before it on its connection ended.
-    fn stretches(&self, order: &[u32]) -> impl Iterator<Item = (Kind, i64, Pieces<i64>)> {
-        let (mut connection, mut before) = (None, i64::MIN);
-        order.iter().map(move |&number| {
-            let turn = self.replay.turn(number);
-            if connection != Some(turn.connection) {
-                (connection, before) = (Some(turn.connection), i64::MIN);
-            }
-            let step = &self.run.steps[number as usize];
-            let over = self.ns(step.over).max(before);
-            let begin = self.ns(step.asked).max(before).min(over);
-            let rtt = self.run.rtt(turn.phase, self.place);
-            let longer = rtt - self.replay.connections.baseline_ns[turn.phase as usize];
-            let within = if turn.stalled_within > 0.0 { turn.stalled_within + rtt - longer } else { 0.0 };
-            let added = if turn.stalled_within > 0.0 { (longer.round() as i64).min(over - begin) } else { 0 };
-            let segments = self.replay.segments(turn.row);
-            let lost = (self.network.resent(&turn, segments, rtt).round() as i64).min(over - begin - added.max(0));
-            let sent = self.ns(step.sent).max(begin);
-            let mut travelled = rtt * turn.trips * turn.round_trips;
-            if turn.round_trips == 0.0 && turn.answered {
-                travelled = rtt * turn.trips - (sent as f64 - step.sent.0[self.place]); // with the one before it
-            }
-            let length = over - begin - added - lost;
-            let mut pieces = Pieces::cut(length, sent - begin, self.ns(step.answered) - sent, travelled.round() as i64);
-            pieces.hold(turn.stalled_within, within.round() as i64);
-            pieces.response_held += added;
-            pieces.response_loss = lost;
-            if turn.stalled_before > 0.0 {
-                pieces.held =
-                    ((turn.stalled_before + rtt).round() as i64).min(begin.saturating_sub(before.max(0))).max(0);
-            }
-            before = over;
-            (self.kind(turn.row), begin - pieces.held, pieces)
+    /// The stretches of all turns; each begins where the one before it on its connection ended.
+    fn stretches(&self) -> impl Iterator<Item = (Kind, i64, Pieces<i64>)> {
+        let replay = self.walk.replay;
+        let Kept::Steps(steps) = &self.run.kept else { unreachable!("the steps are kept") };
+        let mut before = vec![0; replay.connections.len()];
+        (0..).zip(steps).filter_map(move |(number, step)| {
+            let turn = replay.turn(number);
+            let before = &mut before[turn.connection as usize];
+            let (rtt, step) = (self.run.rtt(turn.phase, self.place), step.map(|at| at.0[self.place]));
+            let (begin, pieces) = stretch(replay, self.walk.network, &turn, step.into(), rtt, *before);
+            *before = begin + pieces.all();
+            counts(&turn, &pieces).then(|| (kind(replay, &turn), begin, pieces))
         })
-    }
-
-    fn kind(&self, row: u32) -> Kind {
-        match row {
-            HANDSHAKE | GOODBYE => Kind::Setup { whole: true },
-            row => self.replay.connections.kinds[row as usize],
-        }
     }
 }

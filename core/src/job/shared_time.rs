@@ -18,6 +18,13 @@ pub struct SharedTime {
     until: i64,
 }
 
+/// A time, and F at it.
+pub struct Mark {
+    time: i64,
+    pub place: usize,
+    shared: f64,
+}
+
 impl SharedTime {
     /// Of stretches, each from when to when; those of one connection do not overlap.
     pub fn of(mut stretches: Vec<(i64, i64)>, until: Option<i64>) -> SharedTime {
@@ -57,12 +64,27 @@ impl SharedTime {
     /// What a stretch is worth that begins then and is so long. `near` is the place of the one that was asked for last: the
     /// stretches of a connection follow each other.
     pub fn worth(&self, begin: i64, length: i64, near: &mut usize) -> f64 {
-        let end = begin.wrapping_add(length);
+        let mut mark = self.mark(begin, *near);
+        *near = mark.place;
+        self.next(&mut mark, length)
+    }
+
+    /// A time from which stretches follow each other.
+    pub fn mark(&self, time: i64, near: usize) -> Mark {
+        let place = if self.alone() { 0 } else { self.place(time, near) };
+        Mark { time, place, shared: if self.alone() { 0.0 } else { self.at(time, place) } }
+    }
+
+    /// What the next stretch is worth, which is so long.
+    pub fn next(&self, mark: &mut Mark, length: i64) -> f64 {
+        let (begin, end) = (mark.time, mark.time.wrapping_add(length));
+        mark.time = end;
         if self.alone() {
-            return (end.min(self.until) - begin.min(self.until)) as f64;
+            return end.min(self.until).wrapping_sub(begin.min(self.until)) as f64;
         }
-        *near = self.place(begin, *near);
-        (self.at(end, self.place(end, *near)) - self.at(begin, *near)).max(0.0)
+        mark.place = self.place(end, mark.place);
+        let before = std::mem::replace(&mut mark.shared, self.at(end, mark.place));
+        (mark.shared - before).max(0.0)
     }
 
     fn add_up(&mut self, begins: &[i64], ends: &[i64]) {
@@ -71,15 +93,15 @@ impl SharedTime {
         let (mut begun, mut total) = (0, 0.0);
         for (ended, &end) in ends.iter().enumerate() {
             while let Some(&begin) = begins.get(begun).filter(|&&begin| begin <= end) {
-                total = self.next(begin, begun.saturating_sub(ended), total);
+                total = self.change(begin, begun.saturating_sub(ended), total);
                 begun += 1;
             }
-            total = self.next(end, begun.saturating_sub(ended), total);
+            total = self.change(end, begun.saturating_sub(ended), total);
         }
     }
 
     /// F at the next time, up to which `busy` stretches went on.
-    fn next(&mut self, time: i64, busy: usize, mut total: f64) -> f64 {
+    fn change(&mut self, time: i64, busy: usize, mut total: f64) -> f64 {
         if let Some(&before) = self.times.last() {
             match busy {
                 0 => self.gaps.push(time - before),
