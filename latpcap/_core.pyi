@@ -139,16 +139,34 @@ def sums(group: _Ints, values: _Ints, count: int, known: _Bools | None = None) -
     """Passes over whole columns: what each does stands in `latpcap.tables.passes`."""
 
 class SharedTime:
-    """What an instant counts for each of those that share it; see `latpcap.measures.shared_time`."""
+    """What an instant counts for each of those that share it: see `core/src/job/shared_time.rs`."""
 
-    gaps: _Ints
-    """How long nothing went on, each time."""
+    alone: bool
+    """Nothing ever runs beside anything else."""
 
-    def __new__(cls, begins: _Ints, ends: _Ints) -> SharedTime:
-        """Of stretches, by when they begin and when they end: both ascending."""
+    def __new__(cls, begins: _Ints, ends: _Ints, until: int | None = None) -> SharedTime:
+        """Of stretches, by when they begin and when they end; what is beyond `until` is worth nothing."""
 
     def worth(self, begins: _Ints, lengths: _Ints) -> _Floats:
         """What stretches are worth that begin then and are so long."""
+
+def side_by_side(connection: _Ints, length: _Ints, shared: _Floats, count: int) -> _Bools:
+    """Which of `count` connections work beside others; `shared` is what each exchange's `length` is worth."""
+
+class Stretches:
+    """Exchanges, cut into what each of them waited for: see `core/src/job/captured.rs`."""
+
+    def __new__(cls, columns: object, runtime_ns: int) -> Stretches:
+        """Cut what was captured."""
+
+    def of_answers(self) -> tuple[_Ints, _Ints]:
+        """What the server took, and the answer, of each exchange."""
+
+    def lose(self, service: _Ints, response: _Ints) -> None:
+        """Take out of both what is loss."""
+
+    def account(self, runtime_ns: int, think_ns: float, window: bool) -> dict[str, Any]:
+        """Give each instant to its part, once: `parts` in ns, and columns, empty where there is nothing of the kind."""
 
 def json_rows(columns: list[tuple[str, dict[str, Any]]], start: int, stop: int, separator: str) -> bytes:
     """The rows from `start` to `stop` as JSON objects, as `json` writes them with fractions rounded to nine digits.
@@ -357,10 +375,10 @@ def saved_samples(batches: Iterable[list[_Ints]], memory: int, disk: tuple[str, 
     """RTT samples from batches of the columns of `Recording.rtt_samples`; those of a connection in their order."""
 
 class Replay:
-    """A job that can be replayed on other networks; see `core/src/replay` and `latpcap.replay`."""
+    """A job that can be replayed on other networks; see `core/src/job` and `latpcap.projection`."""
 
     def __init__(self, columns: object, network: object, waiting: str) -> None:
-        """Take the columns of a `latpcap.replay.Job`.
+        """Take the columns of a `latpcap.projection.job.Job`.
 
         `waiting`: evidence, independent, chained, clocked or unclocked.
         """
@@ -399,3 +417,6 @@ class Replay:
 
     def run(self, rtts_ns: list[float | None], network: object) -> list[float]:
         """When the job is over at each RTT, in ns since the recording began; `None`: the RTTs as they were."""
+
+    def parts(self, rtts_ns: list[float | None], network: object, think_ns: float) -> list[dict[str, float]]:
+        """Where that time goes at each RTT, in ns by part; a longer pause of the client is think time."""

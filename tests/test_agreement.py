@@ -2,18 +2,29 @@
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from conftest import FIXTURES
+from conftest import FIXTURES, load_fixture, read_fixture
+from hypothesis import assume, given
+from test_budget import RECORDINGS
 
 import latpcap
 from latpcap.findings.what_if import WhatIf
+from latpcap.projection.basis import AS_IT_IS
+from latpcap.projection.there import budget_with, budgets_there
 from latpcap.report import html
+from latpcap.result.analysis import Measures
 from latpcap.result.exploration import explore
+from latpcap.tables.recording import Recording
 
 RTT_MS = 15.0
+RTTS_MS = [0.5, 5.0, RTT_MS, 50.0, 200.0]
+ELSEWHERE: list[dict[str, Any]] = [{}, {"bandwidth_bps": "20Mbit"}, {"loss": "1%"}]
+NAMES = ["mysql/nplus1-1000-rtt1", "postgresql/pgbench-tpcb-c4", "findings/pipeline", "mysql/churn-20"]
 CAPTURES = sorted(path for path in FIXTURES.rglob("*.pcapng*") if not path.name.endswith((".toml", ".golden")))
 
 
@@ -58,6 +69,60 @@ def test_every_part_and_every_saving_is_the_same_everywhere(path: Path) -> None:
         table = capture.findings_at([RTT_MS]).to_dicts()
         assert close(sum(row["saved_15ms_s"] for row in table if row["fix_name"] == name), project)
         assert close(page_saving(page, name), project), name
+
+
+@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: str(path.relative_to(FIXTURES)))
+def test_the_parts_sum_to_the_runtime_wherever_and_whatever_else_is_different_there(path: Path) -> None:
+    try:
+        capture = latpcap.read(path)
+        captured = capture.analyze(RTTS_MS)
+    except latpcap.NoDatabaseTraffic:
+        return
+    assert sum(captured.budget.parts().values()) == pytest.approx(captured.summary.runtime_s, abs=1e-6)
+    for elsewhere in ELSEWHERE:
+        for point in capture.project(RTTS_MS, **elsewhere).points:
+            if point.budget is not None:
+                parts = point.budget.parts().values()
+                assert min(parts) >= 0
+                assert sum(parts) == pytest.approx(point.runtime_s, abs=1e-6)
+
+
+@pytest.mark.parametrize("elsewhere", ELSEWHERE, ids=str)
+@pytest.mark.parametrize("name", NAMES)
+def test_python_json_and_page_name_the_same_parts(
+    process: Callable[..., Any], name: str, elsewhere: dict[str, Any]
+) -> None:
+    capture, path = read_fixture(name), load_fixture(name).path
+    projection = capture.project(RTTS_MS, **elsewhere)
+    options = [f"--{key.removesuffix('_bps')}={value}" for key, value in elsewhere.items()]
+    rtts = ",".join(f"{rtt}ms" for rtt in RTTS_MS)
+    printed = json.loads(process("project", path, "--rtt", rtts, *options, "--json").stdout)
+    page = embedded(html.render(explore(capture.measures, RTTS_MS, conditions=projection.conditions)))
+    shown, curve = page["jobs"][0]["parts"], page["jobs"][0]["curve"]["rtt_ms"]
+    for point, in_json in zip(projection.points, printed["points"], strict=True):
+        assert point.budget is not None
+        for part, seconds in point.budget.parts().items():
+            assert in_json["budget"][part] == pytest.approx(seconds, abs=1e-8)
+            assert np.interp(point.rtt_ms, curve, shown[part]) == pytest.approx(seconds, rel=1e-4, abs=1e-5), part
+
+
+@given(RECORDINGS)
+def test_at_the_rtt_that_a_job_had_it_takes_what_it_took(recording: Recording) -> None:
+    measures = Measures(recording)
+    base, budget = measures.basis, measures.timeline.budget.parts()
+    assume(base.job is not None and len(np.unique(base.job.baseline_ns)) == 1)
+    [there] = budgets_there(base, [base.baseline_ms], [base.runtime_s], base.as_usual)
+    assert there.budget.parts() == pytest.approx(budget, abs=1e-6)
+    assert budget_with(base, AS_IT_IS).budget.parts() == pytest.approx(budget, abs=1e-6)
+
+
+def test_without_what_a_fix_removes_its_parts_are_shorter() -> None:
+    """A thousand queries become one: what they waited for the network is gone, what connecting took is not."""
+    capture = read_fixture("mysql/nplus1-1000-rtt1")
+    base, savings = capture.measures.basis, capture.measures.savings
+    was, fixed = (budget_with(base, each).budget for each in (AS_IT_IS, savings.fix_set(["n+1"]).variant))
+    assert fixed.network_s < 0.05 * was.network_s
+    assert fixed.setup_s == pytest.approx(was.setup_s)
 
 
 def embedded(page: str) -> dict:

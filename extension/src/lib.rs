@@ -10,7 +10,7 @@ mod progress;
 mod registry;
 mod read;
 mod relay;
-mod replay;
+mod job;
 mod saved;
 mod tables;
 
@@ -25,6 +25,8 @@ mod _core {
     #[pymodule_export]
     use super::CaptureError;
     #[pymodule_export]
+    use super::job::{Replay, SharedTime, Stretches, side_by_side};
+    #[pymodule_export]
     use super::json::json_rows;
     #[pymodule_export]
     use super::keys::KeyLog;
@@ -35,8 +37,7 @@ mod _core {
     use super::network::{JobNetwork, enter_namespaces, keep_namespaces};
     #[pymodule_export]
     use super::passes::{
-        SharedTime, distinct, first_alike, first_like, grouped, holding, lanes, last_known, ordered, quantile, serving,
-        sums,
+        distinct, first_alike, first_like, grouped, holding, lanes, last_known, ordered, quantile, serving, sums,
     };
     #[pymodule_export]
     use super::progress::{LiveSum, Progress};
@@ -46,8 +47,6 @@ mod _core {
     use super::registry::{greeting_of, protocol_on, protocols};
     #[pymodule_export]
     use super::relay::{Relay, Relayed};
-    #[pymodule_export]
-    use super::replay::Replay;
     #[pymodule_export]
     use super::saved::{SavedExchanges, notes_of, saved_samples};
     #[pymodule_export]

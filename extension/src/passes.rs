@@ -10,7 +10,6 @@ type Ints<'py> = PyReadonlyArray1<'py, i64>;
 type Bools<'py> = PyReadonlyArray1<'py, bool>;
 type NewInts<'py> = Bound<'py, PyArray1<i64>>;
 type NewBools<'py> = Bound<'py, PyArray1<bool>>;
-type NewFloats<'py> = Bound<'py, PyArray1<f64>>;
 
 /// Rows in the order of their groups, and where each group begins (at last, where the last one ends).
 #[pyfunction]
@@ -55,31 +54,6 @@ pub fn lanes<'py>(py: Python<'py>, start: Ints<'py>, end: Ints<'py>) -> PyResult
     let (start, end) = (start.as_slice()?, end.as_slice()?);
     same_length([start.len(), end.len()])?;
     Ok(py.detach(|| passes::lanes(start, end)).into_pyarray(py))
-}
-
-/// What an instant counts for each of the stretches that share it: see `latpcap_core::passes::SharedTime`.
-#[pyclass(frozen)]
-pub struct SharedTime(passes::SharedTime);
-
-#[pymethods]
-impl SharedTime {
-    #[new]
-    fn new(py: Python<'_>, begins: Ints<'_>, ends: Ints<'_>) -> PyResult<SharedTime> {
-        let (begins, ends) = (begins.as_slice()?, ends.as_slice()?);
-        same_length([begins.len(), ends.len()])?;
-        Ok(SharedTime(py.detach(|| passes::SharedTime::of(begins, ends))))
-    }
-
-    #[getter]
-    fn gaps<'py>(&self, py: Python<'py>) -> NewInts<'py> {
-        PyArray1::from_slice(py, &self.0.gaps)
-    }
-
-    fn worth<'py>(&self, py: Python<'py>, begins: Ints<'py>, lengths: Ints<'py>) -> PyResult<NewFloats<'py>> {
-        let (begins, lengths) = (begins.as_slice()?, lengths.as_slice()?);
-        same_length([begins.len(), lengths.len()])?;
-        Ok(py.detach(|| self.0.worth(begins, lengths)).into_pyarray(py))
-    }
 }
 
 /// The last value that is not negative at or before each row of its run of equal `key`; -1 where there is none.

@@ -29,16 +29,10 @@ class AckStalls(Struct, frozen=True):
         """Both."""
         return self.before + self.inside
 
-    def with_round_trip(self, baseline: Floats, phase: Ints) -> HeldBack:
-        """The same with the round trip that was waited as well: the acknowledgment travels, too.
-
-        `baseline` is that of each phase, `phase` the one of each exchange.
-        """
-        if not self.before.any() and not self.inside.any():
-            return HeldBack(constant(0, len(self.before)), constant(0, len(self.before)))
-        rtt = baseline[phase]
-        before, inside = (np.where(stalled > 0, stalled + rtt, 0) for stalled in (self.before, self.inside))
-        return HeldBack(np.rint(before).astype(np.int64), np.rint(inside).astype(np.int64))
+    @property
+    def count(self) -> int:
+        """As many exchanges as there are, where one was held up; else 0."""
+        return len(self.before) if self.before.any() or self.inside.any() else 0
 
 
 class HeldBack(Struct, frozen=True):

@@ -17,11 +17,10 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from latpcap._core import SharedTime, side_by_side
 from latpcap.measures.asked import IDLE_S, TaskBy
-from latpcap.measures.concurrency import side_by_side
 from latpcap.measures.goodbyes import goodbyes
 from latpcap.measures.routes import routes_of_exchanges
-from latpcap.measures.shared_time import SharedTime
 from latpcap.measures.transactions import transactions
 from latpcap.rtt import Estimate
 from latpcap.tables.columns import Bools, Floats, Ints

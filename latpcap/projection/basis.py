@@ -20,7 +20,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from latpcap.measures.budget import StallTime, Timeline
+from latpcap.measures.budget import Timeline
 from latpcap.projection.assumptions import CENTRAL, Case, Conditions
 from latpcap.projection.capacity import Crowd, Limit, crowd
 from latpcap.projection.classes import Work, shares
@@ -106,7 +106,6 @@ class Basis:
         self.think_s, self.loss_s, self.transfer_s = budget.think_s, budget.loss_s, budget.transfer_s
         self._moving_s = self.transfer_s + float(exchanges.request_silent.sum()) / NS
         """Transfers, and what clients waited for acknowledgments: a nearer server may leave nothing of it."""
-        self._stalls = timeline.stalls
         self.statements = int(exchanges.is_execution.sum()) or int(
             ((exchanges.round_trips > 0) & ~exchanges.is_setup).sum()
         )
@@ -182,13 +181,9 @@ class Basis:
     def _runtimes(
         self, case: Case, learned: _Learned, variant: Variant, rtt_ms: Sequence[float], conditions: Conditions
     ) -> Floats:
-        network, replay = case.network, learned.of(variant)
+        network, replay = self._network(case, conditions), learned.of(variant)
         figures = self.figures(variant, replay if learned is self._central else None)
         scope, saved_s = self.scopes.of(conditions), 0.0
-        if conditions.bandwidth_bps is not None:
-            network = replace(network, bandwidth=conditions.bandwidth_bps)
-        if conditions.loss is not None:
-            network = replace(network, loss=self._lost(conditions.loss, case.loss_sigma))
         asked, mean = np.asarray(rtt_ms, float), case.mean_ms(conditions)
         if scope is not None:
             was = replay.replay if isinstance(replay, _Learned) else replay
@@ -220,6 +215,47 @@ class Basis:
         if scope is not None:
             farther_ms = sum((part * (rtts - was) for part, was, rtts in moving), np.zeros(len(asked)))
         return self.crowd.runtime(runtime, farther_ms / 1000, conditions.connections, case.crowd or 0, work)
+
+    def _network(self, case: Case, conditions: Conditions) -> Network:
+        """The network there, but for its RTT."""
+        network = case.network
+        if conditions.bandwidth_bps is not None:
+            network = replace(network, bandwidth=conditions.bandwidth_bps)
+        if conditions.loss is not None:
+            network = replace(network, loss=self._lost(conditions.loss, case.loss_sigma))
+        return network
+
+    def parts_there(
+        self, variant: Variant, rtt_ms: Sequence[float] | None, conditions: Conditions | None = None
+    ) -> Iterator[dict[str, float]]:
+        """The parts of the captured budget in seconds, each with what the replay adds to it (or takes off) at each RTT.
+
+        `None` stands for the RTTs as they were. `setup_network` is the network's part of `setup`.
+        """
+        conditions = conditions or self.as_usual
+        learned, scope, mean = self._central.of(variant), self.scopes.of(conditions), CENTRAL.mean_ms(conditions)
+        replay = learned.replay if isinstance(learned, _Learned) else learned
+        think_ns = self.timeline.think_above_s * NS
+        asked_ns: list[float | None] = [None]
+        if rtt_ms is not None:
+            replay = replay if scope is None else scope.of(replay, mean)
+            asked_ns = (mean(np.asarray(rtt_ms, float), np.array(self.baseline_ms)) * 1e6).tolist()
+        budget = self.timeline.budget.parts()
+        captured_s = {name.removesuffix("_s"): seconds for name, seconds in budget.items()}
+        captured_s["setup_network"] = self.timeline.setup_network_s
+        if conditions.loss is not None:
+            captured_s["loss"] = 0.0  # another network's
+        for part_ns in replay.parts(asked_ns, self._network(CENTRAL, conditions), think_ns):
+            yield {
+                name: max(seconds + (part_ns[name] - self._parts_ns[name]) / NS, 0.0)
+                for name, seconds in captured_s.items()
+            }
+
+    @cached_property
+    def _parts_ns(self) -> dict[str, float]:
+        """The parts of the replay as it was."""
+        [part_ns] = self._central.replay.parts([None], Network(), self.timeline.think_above_s * NS)
+        return part_ns
 
     def _woken_s(self, case: Case, figures: Figures, baseline_ms: float, rtt_ms: Floats, rtt_is: RttIs) -> Floats:
         """What client and server spend more of their own time at each RTT, as they wait longer for each packet."""
@@ -307,17 +343,10 @@ class Basis:
         own_s = max(self.runtime_s - self._of_network_s - self.think_s, 0.0)
         return Figures(own_s, self._points[1] - self._points[0] if self.job else 0.0)
 
-    def stalls(self, variant: Variant) -> StallTime:
-        """What packets of the capture are still held back."""
-        if variant.changes is None:
-            return self._stalls
-        changes = variant.changes()
-        return self._stalls.left(changes.stalled_before, changes.stalled_within)
-
     @property
     def _of_network_s(self) -> float:
         """What would be gone without any network: delayed acknowledgments travel, too."""
-        return self.network_s + self._stalls.network_s
+        return self.network_s + self.timeline.stalls.network_s
 
     @cached_property
     def _points(self) -> tuple[float, float]:

@@ -13,7 +13,6 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from latpcap._core import Replay
-from latpcap.measures.budget import Timeline
 from latpcap.measures.goodbyes import goodbyes
 from latpcap.measures.pacing import pacing
 from latpcap.measures.stalls import ack_stalls
@@ -82,17 +81,6 @@ class Job:
         self._kept = columns if self.exchanges <= FEW else None
         return columns
 
-    def shared_trips(self, timeline: Timeline) -> tuple[Floats, Floats]:
-        """How many round trips of each phase the runtime has, side by side counted once: of set-up the others."""
-        exchanges = self._recording.exchanges
-        trips = np.where(exchanges.is_setup | ~exchanges.complete, 0.0, exchanges.round_trips * timeline.weight)
-        own = np.bincount(self._rtt.of_exchanges, trips, len(self.baseline_ns)).astype(float)
-        opening = np.bincount(exchanges.connection, trips, self.connections)
-        setup = np.zeros_like(own)
-        setup[self._rtt.phases.opening] = np.maximum(timeline.effective - opening, 0.0)
-        exchanges.forget()
-        return own, setup
-
     def segments(self) -> tuple[Floats, Floats]:
         """What the request and the response of each exchange fill."""
         exchanges = self._recording.exchanges
@@ -138,6 +126,7 @@ class Columns(Struct, frozen=True):
     request_segments: Floats
     response_segments: Floats
     setup: NDArray[np.bool_]
+    complete: NDArray[np.bool_]
     ends_transaction: NDArray[np.bool_]
     statement: NDArray[np.uint32]
     """What it asks: which statement, and what for."""
@@ -199,6 +188,7 @@ class Columns(Struct, frozen=True):
             request_segments=_request_segments(exchanges, segment_bytes),
             response_segments=_response_segments(exchanges, segment_bytes),
             setup=exchanges.is_setup,
+            complete=exchanges.complete,
             ends_transaction=exchanges.ends_transaction,
             statement=_asked(exchanges),
             shared=exchanges.wait.where("shared".__eq__),
@@ -231,7 +221,7 @@ class Changes(Struct, frozen=True):
 
 
 class Network(Struct, frozen=True):
-    """The network that a job is replayed on; see `core/src/replay`."""
+    """The network that a job is replayed on; see `core/src/job`."""
 
     bandwidth: float = np.inf
     loss: float = 0.0

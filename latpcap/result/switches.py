@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from latpcap.findings.finding import Effect
@@ -20,9 +19,9 @@ from latpcap.findings.savings import FixSet, Saving, Savings
 from latpcap.measures.budget import Budget
 from latpcap.measures.statements import StatementGroups
 from latpcap.projection.assumptions import Conditions
-from latpcap.projection.basis import AS_IT_IS, Basis, Variant
+from latpcap.projection.basis import Basis, Variant
 from latpcap.projection.curve import Curve, curves
-from latpcap.projection.there import Taken, There, budgets_there, taken
+from latpcap.projection.there import There, budget_with, budgets_there
 from latpcap.tables.values import Column, Fractions, Numbers, Rows
 
 __all__ = ["FixedJob", "StatementPart", "Switch", "Switches", "switches"]
@@ -113,8 +112,7 @@ def switches(
         switches=tuple(_switch(fix, one, listed, removal) for fix, one in zip(fixes, made, strict=True)),
         combined=combined,
         jobs=tuple(
-            _job(base, conditions, places, each, curve, removal)
-            for places, each, curve in zip(chosen, sets, found, strict=True)
+            _job(base, conditions, places, each, curve) for places, each, curve in zip(chosen, sets, found, strict=True)
         ),
     )
 
@@ -148,11 +146,8 @@ def _switch(fix: str, made: FixSet, listed: Sequence[Saving], removal: Removal) 
     )
 
 
-def _job(
-    base: Basis, conditions: Conditions, places: tuple[int, ...], made: FixSet, curve: Curve, removal: Removal
-) -> FixedJob:
-    left = taken(base) if not places else removal.left(base, made)
-    there = list(_there(base, conditions, made.variant, left, curve))
+def _job(base: Basis, conditions: Conditions, places: tuple[int, ...], made: FixSet, curve: Curve) -> FixedJob:
+    there = list(_there(base, conditions, made.variant, curve))
     return FixedJob(
         fixes=places,
         curve=curve,
@@ -160,38 +155,26 @@ def _job(
         seconds_per_ms=base.figures(made.variant).seconds_per_ms,
         parts={name: tuple(getattr(at.budget, name) for at in there) for name in Budget.__struct_fields__},
         network_s=tuple(at.network_s for at in there),
-        taken_network_s=left.network_s,
+        taken_network_s=budget_with(base, made.variant).network_s,
     )
 
 
-def _there(base: Basis, conditions: Conditions, variant: Variant, left: Taken, curve: Curve) -> Iterator[There]:
+def _there(base: Basis, conditions: Conditions, variant: Variant, curve: Curve) -> Iterator[There]:
     """The budget at each RTT of the curve; where only some servers move, each is a condition of its own."""
     if not conditions.others_stay:
-        yield from budgets_there(base, curve.rtt_ms, curve.runtime_s, conditions, variant, left)
+        yield from budgets_there(base, curve.rtt_ms, curve.runtime_s, conditions, variant)
         return
     for rtt, runtime in zip(curve.rtt_ms, curve.runtime_s, strict=True):
-        yield from budgets_there(base, [rtt], [runtime], conditions.at(rtt), variant, left)
-
-
-class _Gone(Struct):
-    """What fixes take out of the parts of the budget, in seconds."""
-
-    network_s: float = 0.0
-    setup_network_s: float = 0.0
-    service_s: float = 0.0
-    setup_s: float = 0.0
-    """But for its network."""
-    client_s: float = 0.0
+        yield from budgets_there(base, [rtt], [runtime], conditions.at(rtt), variant)
 
 
 class Removal:
-    """What fixes take out of statements and of the parts of the budget, as their effects say it."""
+    """What fixes take out of statements, as their effects say it."""
 
     def __init__(self, savings: Savings, statements: StatementGroups) -> None:
         """Look up what each exchange waited."""
         self.costs = savings.costs
         self.timeline = savings.evidence.timeline
-        self.is_setup = savings.evidence.exchanges.is_setup
         self.statements = statements
 
     def of_statements(self, made: FixSet) -> Rows[StatementPart]:
@@ -209,40 +192,6 @@ class Removal:
         for name, lost in (("round_trips", trips), ("network_s", network), ("service_s", service)):
             columns[name] = Fractions(lost[losing])
         return Rows(columns, StatementPart)
-
-    def left(self, base: Basis, made: FixSet) -> Taken:
-        """What the job takes with fixes made, where it was captured."""
-        was, gone, stalls = taken(base), self._gone(made), base.stalls(made.variant)
-        own_s = base.figures(AS_IT_IS).own_s - base.figures(made.variant).own_s
-        timers_s = max(self.timeline.stalls.timers_s - stalls.timers_s, 0.0)
-        gone.client_s = own_s - gone.service_s - gone.setup_s - timers_s
-        budget, setup_network_s = was.budget, max(was.setup_network_s - gone.setup_network_s, 0.0)
-        return Taken(
-            budget=replace(
-                budget,
-                network_s=max(budget.network_s - gone.network_s, 0.0),
-                service_s=max(budget.service_s - gone.service_s, 0.0),
-                client_s=max(budget.client_s - max(gone.client_s, 0.0), 0.0),
-                setup_s=max(budget.setup_s - was.setup_network_s - gone.setup_s, 0.0) + setup_network_s,
-                stall_s=max(budget.stall_s - was.stall_network_s - timers_s, 0.0) + stalls.network_s,
-            ),
-            setup_network_s=setup_network_s,
-            stall_network_s=stalls.network_s,
-        )
-
-    def _gone(self, made: FixSet) -> _Gone:
-        gone = _Gone()
-        for effect in made.effects:
-            rows, share = self._rows(effect)
-            setup = self.is_setup[rows]
-            waited = share * self.timeline.network_ns[rows] / 1e9
-            served = share * effect.takes.service * self.costs.service_s(rows)
-            handshakes = self.costs.handshake_trips[effect.closed].sum() * self.costs.baseline_ms / 1000
-            gone.network_s += float(waited[~setup].sum())
-            gone.setup_network_s += float(waited[setup].sum() + handshakes)
-            gone.service_s += float(served[~setup].sum())
-            gone.setup_s += float(served[setup].sum())
-        return gone
 
     def _rows(self, effect: Effect) -> tuple[NDArray[np.int64], Floats]:
         """The exchanges that an effect touches, and which part of each goes."""

@@ -20,7 +20,7 @@ from latpcap.measures.legs import Proxied
 from latpcap.measures.purposes import PURPOSES, PurposeResult
 from latpcap.measures.timing_only import TimingOnly
 from latpcap.measures.waits import Waits
-from latpcap.projection.basis import AS_IT_IS, Basis
+from latpcap.projection.basis import Basis
 from latpcap.projection.project import Projection
 from latpcap.result.chattiness import Chattiness, chattiness_in_words
 from latpcap.result.errors import ErrorsResult, said_of_errors
@@ -252,7 +252,7 @@ def _largest(facts: Facts) -> str:
 
 def _held_back(facts: Facts) -> str:
     """Why an extra millisecond adds more than the first line's waits."""
-    held = facts.base.stalls(AS_IT_IS).count
+    held = facts.base.timeline.stalls.count
     if held == 0 or held < MIN_HELD * facts.round_trips or facts.base.job is None:
         return ""
     return f"{counted(held, 'held-back packet')} {'waits' if held == 1 else 'wait'} for a round trip each, too."

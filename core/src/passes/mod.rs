@@ -9,7 +9,6 @@ mod lanes;
 mod order;
 mod quantiles;
 mod runs;
-mod shared_time;
 mod sums;
 mod texts;
 
@@ -18,6 +17,5 @@ pub use lanes::lanes;
 pub use order::order;
 pub use quantiles::quantile;
 pub use runs::{last_known, serving};
-pub use shared_time::SharedTime;
 pub use sums::{Known, sums};
 pub use texts::{first_like, holding};

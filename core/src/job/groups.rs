@@ -268,7 +268,7 @@ impl Groups {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::replay::turn::NOWHERE;
+    use crate::job::turn::NOWHERE;
 
     const MS: f64 = 1e6;
 

@@ -4,10 +4,10 @@ use super::body::{Bodies, put_in_order};
 use super::clocks::{self, Clocks};
 use super::cut::cut;
 use super::groups;
-use super::job::Job;
 use super::lanes::{self, Usage, Waiting};
 use super::locks::{self, Lock};
 use super::pushes;
+use super::recorded::Job;
 use super::turn::{Span, Start, Starts, Turn};
 
 /// Who waits for whom.

@@ -4,9 +4,11 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::abreast::{ABREAST, Times};
+use super::attribute::{Kind, Parts, Sum};
 use super::bulk::{Bulk, Side, Stretch};
 use super::locks::Lock;
 use super::silences::Silence;
+use super::stretch::{counts, kind, ns, stretch};
 use super::transfer::{Path, Senders};
 use super::turn::{Starts, Turn};
 use super::{Halvings, Network, Replay};
@@ -18,8 +20,8 @@ const MOST_TOGETHER: usize = 4;
 
 /// A job, and all of a network but its RTT.
 pub struct Walk<'a> {
-    replay: &'a Replay,
-    network: &'a Network,
+    pub replay: &'a Replay,
+    pub network: &'a Network,
     /// Of each connection, those that its client and its server send on; their RTT depends on the turn.
     paths: Vec<[Path; 2]>,
 }
@@ -178,6 +180,78 @@ pub struct Run {
     connections: Vec<Progress>,
     /// When the lock that was waited for was free.
     free: Vec<Times>,
+    pub kept: Kept,
+}
+
+/// What of the turns is kept to divide their time.
+pub enum Kept {
+    Nothing,
+    /// All of it, as long as none runs beside another one.
+    Alone(Box<Alone>),
+    /// When each asked, had sent, was answered and was over.
+    Steps(Vec<[Times; 4]>),
+    /// They ran side by side.
+    Beside,
+}
+
+/// What turns took so far, of which each began when all before it were over.
+pub struct Alone {
+    /// At each RTT.
+    parts: Vec<Parts>,
+    /// What quiet turns took beside their round trips is the same at each: service, and transfer.
+    steady: [Sum; 2],
+    /// When all so far were over.
+    ended: Times,
+    think_ns: f64,
+}
+
+impl Kept {
+    pub fn alone(rtts: usize, think_ns: f64) -> Kept {
+        let (parts, steady) = (vec![Parts::default(); rtts], [Sum::default(); 2]);
+        Kept::Alone(Box::new(Alone { parts, steady, ended: Times::default(), think_ns }))
+    }
+}
+
+impl Alone {
+    /// The parts at one of the RTTs, where all is over then.
+    pub fn parts(&self, place: usize, over: f64) -> Parts {
+        let mut parts = self.parts[place];
+        parts.idle(over - self.ended.0[place], self.think_ns);
+        parts.service.add(self.steady[0].ns());
+        parts.transfer.add(self.steady[1].ns());
+        parts
+    }
+
+    /// Whether a turn began when all before it were over, at each RTT; `before`: when its connection's were.
+    fn add(&mut self, walk: &Walk, turn: &Turn, step: &[Times; 4], rtt: Times, before: Times) -> bool {
+        let kind = kind(walk.replay, turn);
+        self.parts.iter_mut().enumerate().all(|(place, parts)| {
+            let (before, step) = (ns(before.0[place]), step.map(|at| at.0[place]));
+            let (begin, pieces) = stretch(walk.replay, walk.network, turn, step.into(), rtt.0[place], before);
+            if !counts(turn, &pieces) {
+                return true;
+            }
+            let (begin, ended) = (begin as f64, &mut self.ended.0[place]);
+            parts.add(kind, &pieces.map(|length| length as f64));
+            parts.idle(begin - *ended, self.think_ns);
+            let alone = begin >= *ended - 1.0;
+            *ended = ended.max(begin + pieces.all() as f64);
+            alone
+        })
+    }
+
+    /// The same of a quiet turn that was answered no sooner than asked: its pieces are the turn's own.
+    fn add_quiet(&mut self, turn: &Turn, asked: Times, over: Times, rtt: Times) -> bool {
+        self.steady[0].add(turn.service.max(0.0));
+        self.steady[1].add(turn.request + turn.response);
+        let gap = asked - self.ended;
+        self.ended = self.ended.max(over);
+        for (place, parts) in self.parts.iter_mut().enumerate() {
+            parts.network.add(rtt.0[place] + turn.service.min(0.0));
+            parts.idle(gap.0[place], self.think_ns);
+        }
+        gap.least() >= -1.0
+    }
 }
 
 /// Where a connection is; of what it sent only as much as counts for turns that are not quiet.
@@ -205,6 +279,30 @@ impl Run {
             clocks: vec![Clock::default(); if replay.ticks { replay.lanes } else { 0 }],
             connections: vec![Progress::default(); replay.connections.len()],
             free: vec![Times::all(f64::NEG_INFINITY); replay.turns.locks.len()],
+            kept: Kept::Nothing,
+        }
+    }
+
+    /// The same, and so much of the turns is kept.
+    pub fn keeping(walk: &Walk, rtts_ns: &[f64], kept: Kept) -> Run {
+        Run { kept, ..Run::new(walk, rtts_ns, None) }
+    }
+
+    /// The RTT of a phase at one of the RTTs.
+    pub fn rtt(&self, phase: u32, place: usize) -> f64 {
+        self.rtts[phase as usize].0[place]
+    }
+
+    /// Keep what a turn took, if that was asked for; `before` it its connection was over then.
+    fn keep(&mut self, walk: &Walk, turn: &Turn, step: [Times; 4], before: Times) {
+        match &mut self.kept {
+            Kept::Nothing | Kept::Beside => {}
+            Kept::Steps(steps) => steps.push(step),
+            Kept::Alone(alone) => {
+                if !alone.add(walk, turn, &step, self.rtts[turn.phase as usize], before) {
+                    self.kept = Kept::Beside;
+                }
+            }
         }
     }
 
@@ -224,8 +322,9 @@ impl Run {
         let sent = asked + turn.request;
         let response = sent + rtt + turn.service;
         let over = response + turn.response;
+        let before = progress.over;
         progress.asked = sent;
-        progress.over = progress.over.max(over);
+        progress.over = before.max(over);
         let lane = &mut self.lanes[turn.lane as usize];
         *lane = lane.max(over);
         let [client, server] = &mut progress.senders;
@@ -237,6 +336,15 @@ impl Run {
         } else if walk.network.restarts && halvings != [0; 2] {
             client.each(|sender| sender.halve(halvings[0]));
             server.each(|sender| sender.halve(halvings[1]));
+        }
+        match &mut self.kept {
+            Kept::Nothing => {}
+            Kept::Alone(alone) if kind(walk.replay, turn) == Kind::Work && (rtt + turn.service).least() >= 0.0 => {
+                if !alone.add_quiet(turn, asked, over, rtt) {
+                    self.kept = Kept::Beside;
+                }
+            }
+            _ => self.keep(walk, turn, [asked, sent, response, over], before),
         }
         self.read_ahead(walk.replay, turn.lane);
     }
@@ -273,17 +381,18 @@ impl Run {
             true => asked,
             false => asked + self.stretch(walk, walked, Stretch::Request, asked, turn.request - silence.request),
         };
-        let over = if turn.whole {
-            sent + rtt.times(turn.trips * turn.round_trips)
-                + self.stretch(walk, walked, Stretch::Whole, sent, turn.service)
+        let (answered, over) = if turn.whole {
+            let travelled = sent + rtt.times(turn.trips * turn.round_trips);
+            let over = travelled + self.stretch(walk, walked, Stretch::Whole, sent, turn.service);
+            (if walked.bulks.is_empty() { over } else { travelled }, over)
         } else if turn.answered {
             let free = walked.waits_for.map_or(Times::all(f64::NEG_INFINITY), |lock| self.free[lock]);
             let response =
                 ((sent + rtt.times(turn.trips)).max(before.answered) + (turn.service - silence.service)).max(free);
             self.release(walk.replay, walked, response);
-            response + self.stretch(walk, walked, Stretch::Response, response, turn.response)
+            (response, response + self.stretch(walk, walked, Stretch::Response, response, turn.response))
         } else {
-            sent
+            (sent, sent)
         };
         let mut over = over + held(turn.stalled_within);
         if walk.network.loss > 0.0 {
@@ -291,6 +400,7 @@ impl Run {
             over = over + Times(resent);
         }
         self.connections[turn.connection as usize].asked = sent;
+        self.keep(walk, turn, [asked, sent, answered, over], before.over);
         self.over(turn, over);
         self.read_ahead(walk.replay, turn.lane);
     }
@@ -339,7 +449,12 @@ impl Run {
             let Lock { waiter, lag, .. } = replay.turns.locks[number];
             self.free[number] = answered + lag;
             if waiter < holder.number {
+                let number = waiter as usize;
                 let waiter = replay.turn(waiter);
+                if let Kept::Steps(steps) = &mut self.kept {
+                    let [asked, sent, ..] = steps[number];
+                    steps[number] = [asked, sent, answered + lag, answered + lag + waiter.response];
+                }
                 self.over(&waiter, answered + lag + waiter.response);
             }
         }

@@ -3,7 +3,7 @@
 //! Such a silence lies before a request, or within one that two packets share. A server that collects its answers in a
 //! buffer sends those to earlier requests only when it hears more, so that they seem to take that long as well.
 
-use super::job::{Job, UNSEEN};
+use super::recorded::{Job, UNSEEN};
 
 /// How long a turn waited before its request, within it and within its service because the client's window was full.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -33,6 +33,7 @@ fn job(answers: &[(Option<i64>, f64)]) -> Job<'static> {
         request_segments: vec![1.0; answers.len()].into(),
         response_segments: answers.iter().map(|&(_, segments)| segments).collect::<Vec<_>>().into(),
         setup: vec![false; answers.len()].into(),
+        complete: vec![true; answers.len()].into(),
         ends_transaction: vec![false; answers.len()].into(),
         statement: vec![0; answers.len()].into(),
         shared: vec![false; answers.len()].into(),

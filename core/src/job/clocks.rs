@@ -324,7 +324,7 @@ fn ranks(values: &[f64]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::replay::turn::NOWHERE;
+    use crate::job::turn::NOWHERE;
 
     const MS: f64 = 1e6;
 

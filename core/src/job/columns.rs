@@ -45,9 +45,9 @@ macro_rules! columns {
             pub const COLUMNS: &'static [&'static str] = &[$($(stringify!($column),)+)+];
 
             /// Read each column by its name.
-            pub fn read<S: $crate::replay::Source>(source: &'a S) -> Result<$name<'a>, S::Error> {
+            pub fn read<S: $crate::job::Source>(source: &'a S) -> Result<$name<'a>, S::Error> {
                 Ok($name {
-                    $($($column: $crate::replay::Cell::column(source, stringify!($column))?,)+)+
+                    $($($column: $crate::job::Cell::column(source, stringify!($column))?,)+)+
                 })
             }
 

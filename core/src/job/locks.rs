@@ -93,8 +93,8 @@ fn transaction_ends(turns: &Bodies, spans: &[Span]) -> Vec<(f64, u32)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::replay::body::EMPTY;
-    use crate::replay::turn::NOWHERE;
+    use crate::job::body::EMPTY;
+    use crate::job::turn::NOWHERE;
 
     const MS: f64 = 1e6;
 

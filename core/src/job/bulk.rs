@@ -3,7 +3,7 @@
 use super::Replay;
 use super::abreast::Times;
 use super::body::Body;
-use super::job::Job;
+use super::recorded::Job;
 use super::transfer::{INITIAL_WINDOW, Path, Sender};
 
 /// A transfer of many segments.

@@ -455,7 +455,7 @@ impl Lanes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::replay::turn::NOWHERE;
+    use crate::job::turn::NOWHERE;
 
     /// Two connections at work at the same time, and their good-byes.
     fn closed(goodbyes: [f64; 2], waiting: Waiting) -> Vec<u32> {

@@ -2,7 +2,7 @@
 
 use super::body::{Body, EMPTY, GOODBYE};
 use super::bulk::FEW_SEGMENTS;
-use super::job::{Job, UNSEEN};
+use super::recorded::{Job, UNSEEN};
 use super::turn::{NOWHERE, Span, Start, Starts};
 
 /// Take each turn of `job`, connection by connection: its start is known where it does not depend on other turns.

@@ -199,8 +199,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::replay::tests::NETWORK;
-    use crate::replay::{Changes, Job, Network, UNSEEN, Waiting};
+    use crate::job::tests::NETWORK;
+    use crate::job::{Changes, Job, Network, UNSEEN, Waiting};
 
     const MS: f64 = 1e6;
     /// Of an exchange: its connection, then what it took in µs: the client before it, its request, the server beyond an
@@ -267,6 +267,7 @@ mod tests {
             request_segments: segments(0),
             response_segments: segments(1),
             setup: vec![false; count].into(),
+            complete: vec![true; count].into(),
             ends_transaction: vec![false; count].into(),
             statement: vec![0; count].into(),
             shared: vec![false; count].into(),
@@ -327,6 +328,27 @@ mod tests {
                 let otherwise = otherwise.unwrap_or_else(|| found.clone());
                 let rtts = [0.0, 0.3, 1.0, 15.0].map(|ms| ms * MS);
                 prop_assert_eq!(otherwise.run(&rtts, &NETWORK), anew.run(&rtts, &NETWORK));
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_parts_of_a_replay_sum_to_what_it_takes(exchanges in exchanges(), alone in any::<bool>()) {
+            let of_one = |(connection, times, segments, left)| (if alone { 0 } else { connection }, times, segments, left);
+            let (job, changes) = job(exchanges.into_iter().map(of_one).collect());
+            let replay = Replay::new(&job, Waiting::Evidence, &NETWORK);
+            let rtts = [f64::NAN, 0.0, 0.3 * MS, MS, 15.0 * MS, 100.0 * MS];
+            for network in [NETWORK, Network { loss: 0.01, ..NETWORK }, Network { bandwidth: 1e7, ..NETWORK }] {
+                for replay in [replay.clone(), replay.changed(&changes).unwrap()] {
+                    let over = replay.run(&rtts, &network);
+                    for (parts, over) in replay.parts(&rtts, &network, 500.0 * MS).iter().zip(over) {
+                        let named = parts.named().map(|(name, part)| (name != "setup_network", part.ns()));
+                        prop_assert!(named.iter().all(|&(_, part)| part >= 0.0));
+                        let sum: f64 = named.iter().filter(|(counts, _)| *counts).map(|(_, part)| part).sum();
+                        prop_assert!((sum - over).abs() < 1.0, "{sum} {over}");
+                    }
+                }
             }
         }
     }

@@ -8,8 +8,10 @@ use std::sync::Arc;
 use std::thread;
 
 mod abreast;
+pub mod attribute;
 mod body;
 mod bulk;
+pub mod captured;
 mod changes;
 mod clocks;
 mod columns;
@@ -17,21 +19,26 @@ mod cut;
 mod distinct;
 mod follow;
 mod groups;
-mod job;
+mod recorded;
+mod replayed;
 mod lanes;
 mod locks;
 mod network;
+pub mod pieces;
 mod pushes;
 mod quiet;
 mod run;
 mod scope;
+pub mod shared_time;
 mod silences;
+mod stretch;
 #[cfg(test)]
 mod tests;
 mod transfer;
 mod turn;
 
 use abreast::ABREAST;
+use attribute::Parts;
 use body::{GOODBYE, HANDSHAKE};
 use bulk::Bulk;
 pub use changes::Changes;
@@ -39,12 +46,12 @@ use changes::Left;
 pub use columns::{Cell, Source};
 use distinct::Distinct;
 use follow::{Order, Turns};
-use job::Connections;
-pub use job::{Job, UNSEEN};
 use lanes::Usage;
 pub use lanes::Waiting;
 pub use network::Network;
 use quiet::Quiet;
+use recorded::Connections;
+pub use recorded::{Job, UNSEEN};
 use run::{Learned, Run, Walk};
 pub use scope::Scope;
 use silences::Silence;
@@ -125,7 +132,7 @@ impl Replay {
 
     /// The same `job` where its turns wait for each other in another way; `None` where that leads to the same.
     pub fn waiting(&self, job: &Job, waiting: Waiting, network: &Network) -> Result<Option<Replay>, &'static str> {
-        if job.rows() != self.connections.exchanges || job.connections() != self.connections.len() {
+        if job.rows() != self.connections.exchanges() || job.connections() != self.connections.len() {
             return Err("another job");
         }
         let order = Turns::otherwise(job, &self.order.starts, self.usage, waiting);
@@ -205,6 +212,11 @@ impl Replay {
             }
             over
         })
+    }
+
+    /// Where the time goes at each RTT: see `run`. A longer pause of the client than `think_ns` is think time.
+    pub fn parts(&self, rtts_ns: &[f64], network: &Network, think_ns: f64) -> Vec<Parts> {
+        replayed::parts(self, rtts_ns, network, think_ns)
     }
 
     /// A turn, with the fixes made, on the hosts there.

@@ -1,5 +1,6 @@
 //! What was captured, as it is replayed.
 
+use super::attribute::Kind;
 use super::columns::columns;
 
 /// A time that the capture does not tell.
@@ -45,6 +46,7 @@ columns! {
         request_segments: f64,
         response_segments: f64,
         setup: bool,
+        complete: bool,
         ends_transaction: bool,
         /// What it asks: which statement, and what for.
         statement: u32,
@@ -137,7 +139,8 @@ pub struct Connections {
     pub segment_bytes: Vec<f64>,
     pub client_window_bytes: Vec<f64>,
     pub server_window_bytes: Vec<f64>,
-    pub exchanges: usize,
+    /// Of each exchange.
+    pub kinds: Vec<Kind>,
 }
 
 impl Connections {
@@ -149,12 +152,16 @@ impl Connections {
             segment_bytes: job.segment_bytes.to_vec(),
             client_window_bytes: job.client_window_bytes.to_vec(),
             server_window_bytes: job.server_window_bytes.to_vec(),
-            exchanges: job.rows(),
+            kinds: job.setup.iter().zip(&*job.complete).map(|(&setup, &whole)| Kind::of(setup, whole)).collect(),
         }
     }
 
     pub fn len(&self) -> usize {
         self.segment_bytes.len()
+    }
+
+    pub fn exchanges(&self) -> usize {
+        self.kinds.len()
     }
 
     /// Of each phase, the RTT at the low end of its range, as measured, and at the high end.

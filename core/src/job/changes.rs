@@ -2,7 +2,7 @@
 
 use super::columns::columns;
 use super::distinct::Distinct;
-use super::job::Connections;
+use super::recorded::Connections;
 use super::turn::{Starts, Turn};
 
 columns! {
@@ -46,7 +46,7 @@ struct Row {
 impl Left {
     /// Take the columns, which fit the job.
     pub fn of(changes: &Changes, connections: &Connections) -> Result<Left, &'static str> {
-        if !changes.fits(connections.len(), connections.exchanges) {
+        if !changes.fits(connections.len(), connections.exchanges()) {
             return Err("the columns of the changes do not fit the job");
         }
         let row = |row: usize| Row {
@@ -56,7 +56,7 @@ impl Left {
             stalls: [changes.stalled_before[row], changes.stalled_within[row]],
         };
         let key = |row: Row| ([row.trips, row.gap, row.service].map(f64::to_bits), row.stalls);
-        Ok(Left { closed: changes.closed.to_vec(), rows: Distinct::of(connections.exchanges, row, key) })
+        Ok(Left { closed: changes.closed.to_vec(), rows: Distinct::of(connections.exchanges(), row, key) })
     }
 
     /// What is left of a turn. Its bytes are sent all the same.

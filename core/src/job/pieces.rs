@@ -1,0 +1,108 @@
+//! What an exchange's time is cut into: once, whether it was captured or is replayed.
+
+/// What a stretch of a connection is cut into, in that order: lengths in ns, or what they are worth in shared ns.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Pieces<T> {
+    /// Its request waited for a delayed ACK.
+    pub held: T,
+    /// Time-outs on the client's side of the capture point.
+    pub lost: T,
+    pub request: T,
+    pub request_held: T,
+    pub network: T,
+    pub service: T,
+    pub service_loss: T,
+    pub response_held: T,
+    pub response: T,
+    pub response_loss: T,
+}
+
+impl<T: Copy + std::ops::Add<Output = T>> Pieces<T> {
+    pub fn map<U>(self, mut each: impl FnMut(T) -> U) -> Pieces<U> {
+        Pieces {
+            held: each(self.held),
+            lost: each(self.lost),
+            request: each(self.request),
+            request_held: each(self.request_held),
+            network: each(self.network),
+            service: each(self.service),
+            service_loss: each(self.service_loss),
+            response_held: each(self.response_held),
+            response: each(self.response),
+            response_loss: each(self.response_loss),
+        }
+    }
+
+    /// Until the wait begins.
+    pub fn asked(&self) -> T {
+        self.held + self.lost + self.request + self.request_held
+    }
+
+    pub fn waited(&self) -> T {
+        self.network + self.service + self.service_loss
+    }
+
+    pub fn loss(&self) -> T {
+        self.lost + self.service_loss + self.response_loss
+    }
+
+    pub fn held_within(&self) -> T {
+        self.request_held + self.response_held
+    }
+
+    pub fn all(&self) -> T {
+        self.asked() + self.waited() + self.response_held + self.response + self.response_loss
+    }
+}
+
+impl Pieces<i64> {
+    /// Cut a stretch that is so long: first the request, then the wait, of which `travelled` is the network's, and what is
+    /// left is the response.
+    pub fn cut(length: i64, request: i64, waited: i64, travelled: i64) -> Pieces<i64> {
+        let request = request.max(0).min(length);
+        let waited = waited.max(0).min(length - request);
+        let network = travelled.max(0).min(waited);
+        let response = length - request - waited;
+        Pieces { request, network, service: waited - network, response, ..Pieces::default() }
+    }
+
+    /// Take a stall of so long a timer, and the acknowledgment's way with it, out of the first piece that is long enough.
+    pub fn hold(&mut self, timer: f64, mut held: i64) {
+        let mut out_of = |piece: &mut i64| {
+            let taken = if *piece as f64 >= timer { held.min(*piece) } else { 0 };
+            *piece -= taken;
+            held = if taken > 0 { 0 } else { held };
+            taken
+        };
+        self.request_held += out_of(&mut self.request);
+        self.response_held += out_of(&mut self.response) + out_of(&mut self.service);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_stall_is_taken_out_of_the_first_piece_that_has_room_for_its_timer() {
+        let mut pieces = Pieces::cut(100, 5, 60, 20);
+        pieces.hold(30.0, 50);
+        assert_eq!((pieces.request, pieces.service, pieces.response, pieces.held_within()), (5, 40, 0, 35));
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_was_seen_the_pieces_are_the_stretch(
+            length in 0..1000_i64, times in [-50..2000_i64, -50..2000, -50..2000, 0..500], timer in 0..200_i32,
+        ) {
+            let [request, waited, travelled, held] = times;
+            let mut pieces = Pieces::cut(length, request, waited, travelled);
+            pieces.hold(timer.into(), held);
+            prop_assert_eq!(pieces.all(), length);
+            let all = [pieces.request, pieces.network, pieces.service, pieces.response, pieces.held_within()];
+            prop_assert!(all.iter().all(|&piece| piece >= 0));
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Where the time of a replay goes: by the same rule as that of what was captured.
+
+use super::abreast::ABREAST;
+use super::attribute::{Kind, Parts, attribute};
+use super::pieces::Pieces;
+use super::run::{Kept, Run, Walk};
+use super::shared_time::SharedTime;
+use super::stretch::{counts, kind, ns, stretch};
+use super::{Network, Replay};
+
+/// The parts of the time that `replay` takes at each RTT (NaN for those as they were); a longer pause of the client than
+/// `think_ns` is think time.
+///
+/// As long as nothing runs beside anything else each turn is added up when it is over; else all steps are kept first.
+pub fn parts(replay: &Replay, rtts_ns: &[f64], network: &Network, think_ns: f64) -> Vec<Parts> {
+    let walk = Walk::new(replay, network);
+    let alone = replay.lanes == 1 && replay.turns.locks.is_empty();
+    let found = if alone { one_by_one(&walk, rtts_ns, think_ns) } else { None };
+    found.unwrap_or_else(|| rtts_ns.chunks(ABREAST).flat_map(|rtts_ns| shared(&walk, rtts_ns, think_ns)).collect())
+}
+
+fn one_by_one(walk: &Walk, rtts_ns: &[f64], think_ns: f64) -> Option<Vec<Parts>> {
+    let keeping = |rtts_ns: &[f64]| Run::keeping(walk, rtts_ns, Kept::alone(rtts_ns.len(), think_ns));
+    let mut runs: Vec<Run> = rtts_ns.chunks(ABREAST).map(keeping).collect();
+    walk.all(&mut runs);
+    let parts = runs.iter().zip(rtts_ns.chunks(ABREAST)).map(|(run, rtts_ns)| {
+        let (Kept::Alone(alone), over) = (&run.kept, run.latest()) else { return None };
+        Some((0..rtts_ns.len()).map(|place| alone.parts(place, over[place])).collect::<Vec<_>>())
+    });
+    parts.collect::<Option<Vec<_>>>().map(|parts| parts.concat())
+}
+
+fn shared(walk: &Walk, rtts_ns: &[f64], think_ns: f64) -> Vec<Parts> {
+    let mut runs = [Run::keeping(walk, rtts_ns, Kept::Steps(Vec::with_capacity(walk.replay.turns.len())))];
+    walk.all(&mut runs);
+    let [run] = &runs;
+    (0..rtts_ns.len()).map(|place| At { walk, run, place }.parts(think_ns)).collect()
+}
+
+/// A replay at one of the RTTs of a run.
+struct At<'a> {
+    walk: &'a Walk<'a>,
+    run: &'a Run,
+    place: usize,
+}
+
+impl At<'_> {
+    fn parts(&self, think_ns: f64) -> Parts {
+        let spans = self.stretches().map(|(_, begin, pieces)| (begin, begin + pieces.all()));
+        let shared = SharedTime::of(spans.collect(), None);
+        let mut parts = attribute(self.stretches(), &shared, |_, _| ());
+        shared.idle(0, ns(self.run.latest()[self.place])).for_each(|gap| parts.idle(gap as f64, think_ns));
+        parts
+    }
+
+    /// The stretches of all turns; each begins where the one before it on its connection ended.
+    fn stretches(&self) -> impl Iterator<Item = (Kind, i64, Pieces<i64>)> {
+        let replay = self.walk.replay;
+        let Kept::Steps(steps) = &self.run.kept else { unreachable!("the steps are kept") };
+        let mut before = vec![0; replay.connections.len()];
+        (0..).zip(steps).filter_map(move |(number, step)| {
+            let turn = replay.turn(number);
+            let before = &mut before[turn.connection as usize];
+            let (rtt, step) = (self.run.rtt(turn.phase, self.place), step.map(|at| at.0[self.place]));
+            let (begin, pieces) = stretch(replay, self.walk.network, &turn, step.into(), rtt, *before);
+            *before = begin + pieces.all();
+            counts(&turn, &pieces).then(|| (kind(replay, &turn), begin, pieces))
+        })
+    }
+}

@@ -1,0 +1,203 @@
+//! Shared time: an instant in which several connections are busy counts for each of them in equal parts.
+//!
+//! With k(t) stretches going on at t, F(t) = ∫ dt / k(t) over the instants with k > 0. A stretch from a to b is worth
+//! F(b) − F(a), and all together are worth exactly the time in which any went on. Eight workers side by side count once; a
+//! pool used one connection after the other adds up.
+
+/// What an instant counts for each of those that share it.
+pub struct SharedTime {
+    /// When k changes, ascending; nothing where no two stretches ever share an instant.
+    times: Vec<i64>,
+    /// F at each of them.
+    shared: Vec<f64>,
+    /// How long nothing went on, each time.
+    gaps: Vec<i64>,
+    /// From when to when anything went on at all.
+    reach: Option<(i64, i64)>,
+    /// What is beyond is worth nothing.
+    until: i64,
+}
+
+/// A time, and F at it.
+pub struct Mark {
+    time: i64,
+    pub place: usize,
+    shared: f64,
+}
+
+impl SharedTime {
+    /// Of stretches, each from when to when; those of one connection do not overlap.
+    pub fn of(mut stretches: Vec<(i64, i64)>, until: Option<i64>) -> SharedTime {
+        let until = until.unwrap_or(i64::MAX);
+        stretches.iter_mut().for_each(|(begin, end)| (*begin, *end) = ((*begin).min(until), (*end).min(until)));
+        if !stretches.is_sorted_by_key(|stretch| stretch.0) {
+            stretches.sort_by_key(|stretch| stretch.0);
+        }
+        let mut found = SharedTime { times: Vec::new(), shared: Vec::new(), gaps: Vec::new(), reach: None, until };
+        let (Some(&(first, _)), Some(&(_, last))) = (stretches.first(), stretches.last()) else { return found };
+        if stretches.is_sorted_by(|before, after| before.1 <= after.0) {
+            found.gaps = stretches.windows(2).map(|two| two[1].0 - two[0].1).collect();
+            found.reach = Some((first, last));
+            return found;
+        }
+        let (begins, mut ends): (Vec<i64>, Vec<i64>) = stretches.into_iter().unzip();
+        ends.sort_unstable();
+        found.reach = ends.last().map(|&last| (first, last));
+        found.add_up(&begins, &ends);
+        found
+    }
+
+    /// Nothing ever goes on beside anything else.
+    pub fn alone(&self) -> bool {
+        self.times.is_empty()
+    }
+
+    /// The lengths of what lies from `begin` to `end` and in which nothing goes on.
+    pub fn idle(&self, begin: i64, end: i64) -> impl Iterator<Item = i64> {
+        let edges = match self.reach {
+            Some((first, last)) if last > first => [first - begin, end - last],
+            _ => [end - begin, 0],
+        };
+        self.gaps.iter().copied().chain(edges).filter(|&gap| gap > 0)
+    }
+
+    /// What a stretch is worth that begins then and is so long. `near` is the place of the one that was asked for last: the
+    /// stretches of a connection follow each other.
+    pub fn worth(&self, begin: i64, length: i64, near: &mut usize) -> f64 {
+        let mut mark = self.mark(begin, *near);
+        *near = mark.place;
+        self.next(&mut mark, length)
+    }
+
+    /// A time from which stretches follow each other.
+    pub fn mark(&self, time: i64, near: usize) -> Mark {
+        let place = if self.alone() { 0 } else { self.place(time, near) };
+        Mark { time, place, shared: if self.alone() { 0.0 } else { self.at(time, place) } }
+    }
+
+    /// What the next stretch is worth, which is so long.
+    pub fn next(&self, mark: &mut Mark, length: i64) -> f64 {
+        let (begin, end) = (mark.time, mark.time.wrapping_add(length));
+        mark.time = end;
+        if self.alone() {
+            return end.min(self.until).wrapping_sub(begin.min(self.until)) as f64;
+        }
+        mark.place = self.place(end, mark.place);
+        let before = std::mem::replace(&mut mark.shared, self.at(end, mark.place));
+        (mark.shared - before).max(0.0)
+    }
+
+    fn add_up(&mut self, begins: &[i64], ends: &[i64]) {
+        self.times.reserve_exact(2 * ends.len());
+        self.shared.reserve_exact(2 * ends.len());
+        let (mut begun, mut total) = (0, 0.0);
+        for (ended, &end) in ends.iter().enumerate() {
+            while let Some(&begin) = begins.get(begun).filter(|&&begin| begin <= end) {
+                total = self.change(begin, begun.saturating_sub(ended), total);
+                begun += 1;
+            }
+            total = self.change(end, begun.saturating_sub(ended), total);
+        }
+    }
+
+    /// F at the next time, up to which `busy` stretches went on.
+    fn change(&mut self, time: i64, busy: usize, mut total: f64) -> f64 {
+        if let Some(&before) = self.times.last() {
+            match busy {
+                0 => self.gaps.push(time - before),
+                _ => total += (time - before) as f64 / busy as f64,
+            }
+        }
+        self.times.push(time);
+        self.shared.push(total);
+        total
+    }
+
+    /// How many changes there were up to a time. Few are looked at where the time is not far from the one of `near`.
+    fn place(&self, time: i64, near: usize) -> usize {
+        let (mut low, mut high, mut step) = (near, near, 1);
+        while self.times.get(high).is_some_and(|&there| there <= time) {
+            low = high + 1;
+            high = (low + step).min(self.times.len());
+            step *= 2;
+        }
+        while low > 0 && self.times[low - 1] > time {
+            high = low - 1;
+            low = high.saturating_sub(step);
+            step *= 2;
+        }
+        low + self.times[low..high].partition_point(|&there| there <= time)
+    }
+
+    /// F at a time, up to which there were so many changes: in a straight line between two of them.
+    fn at(&self, time: i64, place: usize) -> f64 {
+        let Some(before) = place.checked_sub(1) else { return 0.0 };
+        let passed = time.wrapping_sub(self.times[before]);
+        if place == self.times.len() || passed == 0 {
+            return self.shared[before];
+        }
+        let slope = (self.shared[place] - self.shared[before]) / (self.times[place] - self.times[before]) as f64;
+        slope * passed as f64 + self.shared[before]
+    }
+}
+
+/// An exchange runs beside others when it shares more than this of its time.
+const OVERLAP: f64 = 0.05;
+
+/// Which of `count` connections work beside others: most of their exchanges do. Of each exchange its connection, its length
+/// and what that is worth. The connections of a pool that is used one query after the other never overlap.
+pub fn side_by_side(exchanges: impl Iterator<Item = (usize, i64, f64)>, count: usize) -> Vec<bool> {
+    let mut beside = vec![0_i64; count];
+    for (connection, length, worth) in exchanges {
+        beside[connection] += if worth < length as f64 * (1.0 - OVERLAP) { 1 } else { -1 };
+    }
+    beside.into_iter().map(|more| more > 0).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn worths(shared: &SharedTime, stretches: &[(i64, i64)]) -> Vec<f64> {
+        stretches.iter().map(|&(begin, length)| shared.worth(begin, length, &mut 0)).collect()
+    }
+
+    #[test]
+    fn two_side_by_side_share_each_instant() {
+        let shared = SharedTime::of(vec![(0, 10), (20, 30), (4, 10)], None);
+        assert_eq!(worths(&shared, &[(0, 10), (4, 6), (20, 10), (6, 2)]), [7.0, 3.0, 10.0, 1.0]);
+        assert_eq!(shared.idle(-2, 35).collect::<Vec<_>>(), [10, 2, 5]);
+        assert_eq!(side_by_side([(0, 10, 7.0), (0, 10, 10.0), (1, 6, 3.0)].into_iter(), 3), [false, true, false]);
+    }
+
+    #[test]
+    fn one_after_the_other_each_is_worth_what_it_takes_until_all_is_over() {
+        let shared = SharedTime::of(vec![(0, 4), (6, 9)], Some(8));
+        assert!(shared.alone());
+        assert_eq!(worths(&shared, &[(0, 4), (6, 3)]), [4.0, 2.0]);
+        assert_eq!(shared.idle(0, 8).collect::<Vec<_>>(), [2]);
+    }
+
+    #[test]
+    fn without_stretches_all_is_idle() {
+        let shared = SharedTime::of(Vec::new(), None);
+        assert_eq!(shared.idle(0, 5).collect::<Vec<_>>(), [5]);
+    }
+
+    proptest! {
+        #[test]
+        fn all_together_are_worth_the_time_in_which_any_went_on(
+            stretches in prop::collection::vec((0..1000_i64, 0..50_i64), 1..40),
+        ) {
+            let whole = || stretches.iter().map(|(begin, length)| (*begin, begin + length));
+            let busy = (0..2000).filter(|&at| whole().any(|(begin, end)| begin <= at && at < end)).count() as f64;
+            let shared = SharedTime::of(whole().collect(), None);
+            let worth: f64 = worths(&shared, &stretches).iter().sum();
+            prop_assert!((worth - busy).abs() < 1e-6, "{worth} {busy}");
+            let idle: i64 = shared.idle(0, 2000).sum();
+            prop_assert_eq!(busy as i64 + idle, 2000);
+        }
+    }
+}
