@@ -39,9 +39,10 @@ FEWEST_RESPONSES = 20
 FACTOR = 1.25
 LEAST_NS = 500_000
 """The level moves by this factor, and by half a millisecond: what busy hosts add is less."""
-LASTING_NS = 1_000_000_000
 LASTING = 0.1
-"""A period lasts for a second and a tenth of the time that its path was measured."""
+"""A period lasts for a tenth of the time that its path was measured."""
+ONCE_NS = 1_000_000_000
+"""What two halves show within a second is one change."""
 EPISODE = 0.25
 """One after which the RTT is what it was before is an episode, unless it lasts for a quarter."""
 CONFIRMED = 1.25
@@ -140,7 +141,7 @@ def _once(changes: list[_Change]) -> Iterator[_Change]:
     """Both halves show one change at about the same time."""
     last = None
     for time, shown in sorted(changes):
-        if last is None or time - last >= LASTING_NS:
+        if last is None or time - last >= ONCE_NS:
             yield time, shown
             last = time
 
@@ -193,7 +194,7 @@ def _without_outliers(ns: Ints) -> Floats:
 
 def _put_together(series: _Series, edges: list[int], fewest: int) -> list[int]:
     """Leave out the cuts that the rule does not bear, the least of them first."""
-    lasting = max(LASTING_NS, LASTING * float(series.time[-1] - series.time[0]))
+    lasting = LASTING * float(series.time[-1] - series.time[0])
     while len(edges) > 2:
         worst = _worst(series, edges, fewest, lasting)
         if worst is None:
