@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
+from latpcap.rtt.choice import ALIKE, HOST_NS
 from latpcap.rtt.clocks import Clocks, SendersClocks
 from latpcap.rtt.measured import Half, Values
 from latpcap.rtt.phases import Changes, Shown
@@ -33,9 +34,7 @@ _Change = tuple[int, Shown]
 """When, and what shows it."""
 
 FEWEST = 10
-"""Direct measurements on either side of a change."""
-FEWEST_RESPONSES = 20
-"""Responses on either side, where these show it."""
+"""Direct measurements, or responses, on either side of a change."""
 FACTOR = 1.25
 LEAST_NS = 500_000
 """The level moves by this factor, and by half a millisecond: what busy hosts add is less."""
@@ -111,13 +110,14 @@ class _Measured:
 
 def find(
     readings: Readings, path: Ints, count: int, halves: tuple[Half, Half], relevant: tuple[Bools, Bools]
-) -> Changes:
-    """The changes of each of `count` paths.
+) -> tuple[Changes, Floats]:
+    """The changes of each of `count` paths, and by how much it may have changed where nothing tells (ns, else 0).
 
     `path` is the path of each connection; `relevant` are the paths of which the far half, and the near one, may be
     network.
     """
     found: dict[int, list[_Change]] = {}
+    doubted = np.zeros(count)
     clocks = Clocks(readings, path, count)
     for half, counts in zip(halves, relevant, strict=True):
         direct = _Measured(half.handshakes + half.acks, path, count)
@@ -127,14 +127,16 @@ def find(
             times = _changes(direct.of(number), FEWEST, bounds.of(number))
             split[number] = len(times) > 0
             found.setdefault(number, []).extend((time, Shown.MEASURED) for time in times)
-        for number in np.flatnonzero(bounds.may_change(FEWEST_RESPONSES) & counts & ~split).tolist():
+        for number in np.flatnonzero(bounds.may_change(FEWEST) & counts & ~split).tolist():
             responses = bounds.of(number)
-            times = _changes(responses, FEWEST_RESPONSES, responses)
+            times = _changes(responses, FEWEST, responses)
             witness = _Witness(direct.of(number), clocks.of(number)) if times else None
-            found.setdefault(number, []).extend(witness.confirmed(times, responses) if witness else [])
+            confirmed, move = witness.confirmed(times, responses) if witness else ([], 0.0)
+            found.setdefault(number, []).extend(confirmed)
+            doubted[number] = max(doubted[number], move)
     rows = [(number, *change) for number in sorted(found) for change in _once(found[number])]
     numbers, moments, shown = (np.array([row[part] for row in rows], np.int64) for part in range(3))
-    return Changes(numbers, moments, shown, count)
+    return Changes(numbers, moments, shown, count), doubted
 
 
 def _once(changes: list[_Change]) -> Iterator[_Change]:
@@ -270,10 +272,14 @@ class _Witness(Struct, frozen=True):
     direct: _Series
     clocks: SendersClocks
 
-    def confirmed(self, times: list[int], responses: _Series) -> list[_Change]:
-        """The changes of the responses that were the path's."""
+    def confirmed(self, times: list[int], responses: _Series) -> tuple[list[_Change], float]:
+        """The changes of the responses that were the path's, and the largest (ns) of those that may have been.
+
+        A server's work is hardly ever as even as a path: responses that are alike on either side may be of either.
+        """
         edges = [-FOREVER_NS, *times, FOREVER_NS]
         kept: list[_Change] = []
+        doubted = 0.0
         for index, time in enumerate(times):
             before, after = (responses.between(*edges[part : part + 2]) for part in (index, index + 1))
             measured = [self.direct.between(*edges[part : part + 2]) for part in (index, index + 1)]
@@ -283,7 +289,9 @@ class _Witness(Struct, frozen=True):
                 kept.append((time, Shown.ANSWERS))
             elif self._moved(edges[index : index + 3], before, after):
                 kept.append((time, Shown.CLOCKS))
-        return kept
+            elif _is_even(slow) and _is_even(fast):
+                doubted = max(doubted, float(np.median(slow) - np.median(fast)))
+        return kept, doubted
 
     def _moved(self, edges: list[int], before: Ints, after: Ints) -> bool:
         """The way of either side's data became longer by its part of what the responses did."""
@@ -291,6 +299,12 @@ class _Witness(Struct, frozen=True):
         least, most = OF_THE_MOVE
         ways = (moved for moved in self.clocks.moved_ns(*edges) if abs(moved) > LEAST_NS)
         return any(least <= moved / move <= most for moved in ways)
+
+
+def _is_even(responses: Ints) -> bool:
+    """Three of four are alike."""
+    fastest, most = np.quantile(responses, (0.05, 0.75))
+    return bool(most - fastest <= max(ALIKE * fastest, HOST_NS))
 
 
 def _shows(direct: Ints, slow: Ints, fast: Ints) -> bool:

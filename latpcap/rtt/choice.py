@@ -293,16 +293,20 @@ def _by_responses(chosen: Chosen, bounds: Grouped, step_ns: int) -> Chosen:
 
 
 def _kinds(half: Half, group: Ints, level: Floats, asked: Bools) -> Ints:
-    """How many statements are answered at this level, of the groups that are `asked` for; all else is one kind."""
+    """How many statements are answered at this level, of the groups that are `asked` for.
+
+    All else (logins, pings, preparations) counts as two where it is no faster: no statement takes as long for each.
+    """
     if not asked.any():
         return np.zeros(len(asked), np.int64)
     groups = group[half.bounds.connection]
     rows = np.flatnonzero(asked[groups])
     kinds, which = np.unique(np.stack((groups[rows], half.statement[rows])), axis=1, return_inverse=True)
     floors = _of_several(Grouped.of(which.reshape(-1), half.bounds.ns[rows], kinds.shape[1]))
-    own = level[kinds[0]]
-    same = np.abs(floors - own) <= np.fmax(ALIKE * own, HOST_NS)
-    return np.bincount(kinds[0][same], minlength=len(asked))
+    own, none = level[kinds[0]], kinds[1] < 0
+    slack = np.fmax(ALIKE * own, HOST_NS)
+    same = (floors >= own - slack) & (none | (floors <= own + slack))
+    return np.bincount(kinds[0][same], np.where(none[same], 2, 1), len(asked)).astype(np.int64)
 
 
 def _split(chosen: Chosen, alike: Bools, level: Floats, kinds: Ints) -> Chosen:
