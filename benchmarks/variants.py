@@ -93,7 +93,25 @@ THIRD = {
     "postgresql/asyncpg-prepared": (5,),
     "postgresql/pgbench-select-prepared-c4": (40,),
 }
-SETS = {"development": DEVELOPMENT, "held-out": HELD_OUT, "second": SECOND, "third": THIRD}
+FOURTH = {
+    "findings/failing-my": (6,),
+    "findings/nested-my": (29,),
+    "findings/oltp-pg": (55,),
+    "findings/orm-lazy-pg": (3,),
+    "findings/repeated-pg": (0,),
+    "firebird/go-firebirdsql-nplus1": (15,),
+    "firebird/jaybird5-nplus1": (1.5,),
+    "keys/psycopg-direct-clear": (43,),
+    "keys/pymysql-clear": (10,),
+    "mysql/jdbc-mariadb-nplus1": (25,),
+    "mysql/login-native": (12,),
+    "mysql/mysql97-cext-prepared": (79,),
+    "postgresql/pgbench-select-extended-c4": (8,),
+    "postgresql/pgx": (4,),
+    "postgresql/psycopg2-transactions": (19,),
+    "postgresql/psycopg3-nplus1-100": (0,),
+}
+SETS = {"development": DEVELOPMENT, "held-out": HELD_OUT, "second": SECOND, "third": THIRD, "fourth": FOURTH}
 MOST_PACKETS = 400
 HOST_NS = 40_000
 """The server's turnaround for a SYN."""
