@@ -89,8 +89,9 @@ class Chosen(Struct, frozen=True):
 
     @property
     def most(self) -> Floats:
-        """The least bound, or what was measured where that is less."""
-        return np.fmin(np.fmax(self.value, self.rival), self.bound)
+        """The least bound, or what was measured where that is less; of two measurements as heavy the longer one."""
+        measured = np.where(self.reason == Reason.SPLIT, np.fmax(self.value, self.rival), self.value)
+        return np.fmin(measured, self.bound)
 
     @property
     def is_bound_only(self) -> Bools:
