@@ -11,7 +11,7 @@ import latpcap
 from latpcap.measures.changed_paths import changed_paths
 from latpcap.report.console import print_renderables
 from latpcap.report.terminal.paths import paths
-from latpcap.rtt import Estimate, estimate_paths
+from latpcap.rtt import Estimate, estimate, estimate_paths
 from latpcap.units import format_ms
 
 APART_MS = 100
@@ -40,6 +40,16 @@ def test_a_change_of_the_handshakes_splits_the_path() -> None:
     assert found.phases.changes.time.tolist() == [30 * APART_MS * 1_000_000]
     assert found.phases.changes.shown_text(0) == "handshakes and acknowledgments before and after it"
     assert found.of_connections.baseline.tolist() == [5e6] * 30 + [20e6] * 30
+
+
+@pytest.mark.parametrize(("service_ms", "held"), [(30.0, True), (None, False)])
+def test_where_nothing_tells_a_longer_path_from_a_slower_server_the_range_holds_both(
+    service_ms: float | None, held: bool
+) -> None:
+    """All responses are slower by as much from one moment on; a server that is just busy is not that even."""
+    later = [Ex("query", "select 1", service_ms=30.0 if service_ms else 30.0 + at % 7) for at in range(40)]
+    [found] = estimate(build([Conn([Ex("query", "select 1", service_ms=0.2)] * 30 + later, rtt_ms=20)])).high / 1e6
+    assert (found > 49.9) == held
 
 
 def test_each_exchange_has_the_rtt_of_its_time() -> None:

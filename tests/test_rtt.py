@@ -103,6 +103,24 @@ def test_many_responses_that_are_alike_measure_it_and_the_assumption_is_said() -
     assert "if the server does not take the same time for each" in found.reason_text(0)
 
 
+@pytest.mark.parametrize(("statements", "low_ms"), [(3, 0.85 * 11 - 0.15), (2, 0)])
+def test_few_responses_measure_it_where_several_statements_are_alike(statements: int, low_ms: float) -> None:
+    queries = [Ex(sql=f"select {'a' * (1 + at % statements)}", service_ms=1) for at in range(9)]
+    found = estimate(build([Conn(rtt_ms=10, handshake=False, exchanges=queries)]))
+    assert (found.baseline[0], found.low[0] >= low_ms * 1e6) == (11e6, True)
+    assert ("if the server does not take the same time for each" in found.reason_text(0)) == (low_ms > 0)
+
+
+def test_two_odd_responses_do_not_refute_measurements_that_agree() -> None:
+    odd = [Ex(service_ms=-9.5), Ex(service_ms=-7.5), *[Ex(service_ms=0.3)] * 2]
+    assert baseline(Conn(rtt_ms=12, far_ms=[12.06], exchanges=odd))[0] == pytest.approx(12, rel=0.02)
+
+
+def test_halves_below_a_millisecond_that_were_measured_twice_are_between() -> None:
+    halves = Conn(rtt_ms=4, near_share=0.78, exchanges=QUERIES, far_ms=[0.89] * 3, near_ms=[3.13] * 3)
+    assert (position(halves), baseline(halves)[0]) == ("between", pytest.approx(4, rel=0.02))
+
+
 def test_a_client_that_asks_once_a_second_is_no_network_of_a_second() -> None:
     """It acknowledges each response after 40 ms, so what lies before the next request is its own pause."""
     polls = [Ex(service_ms=0.3, client_ms=1000)] * 30

@@ -397,6 +397,9 @@ def _about_baseline(baselines: Baselines) -> Iterator[HealthNote]:
         text = f"the RTT of {part_of(either, total)} is one of two that the capture shows: "
         what = "that of the handshake (and of acknowledgments that agree), or that of all responses, which are slower"
         yield HealthNote("baseline-either", "warning", text + what, either)
+    if either := int((baselines.reason == Reason.SPLIT_CHANGE).sum()):
+        text = f"of {part_of(either, total)} the path or the server became slower, or faster, by the same for all "
+        yield HealthNote("baseline-either", "warning", f"{text}responses: nothing tells which of them", either)
     local = baselines.position == LOOPBACK
     if shared := int(local.sum()):
         text = (

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
+from latpcap.rtt.choice import AGREE, ALIKE, HOST_NS
 from latpcap.rtt.clocks import Clocks, SendersClocks
 from latpcap.rtt.measured import Half, Values
 from latpcap.rtt.phases import Changes, Shown
@@ -33,15 +34,14 @@ _Change = tuple[int, Shown]
 """When, and what shows it."""
 
 FEWEST = 10
-"""Direct measurements on either side of a change."""
-FEWEST_RESPONSES = 20
-"""Responses on either side, where these show it."""
+"""Direct measurements, or responses, on either side of a change."""
 FACTOR = 1.25
 LEAST_NS = 500_000
 """The level moves by this factor, and by half a millisecond: what busy hosts add is less."""
-LASTING_NS = 1_000_000_000
 LASTING = 0.1
-"""A period lasts for a second and a tenth of the time that its path was measured."""
+"""A period lasts for a tenth of the time that its path was measured."""
+ONCE_NS = 1_000_000_000
+"""What two halves show within a second is one change."""
 EPISODE = 0.25
 """One after which the RTT is what it was before is an episode, unless it lasts for a quarter."""
 CONFIRMED = 1.25
@@ -86,13 +86,13 @@ class _Measured:
     def __init__(self, values: Values, path: Ints, count: int) -> None:
         self._values, self._path, self._count = values, path, count
 
-    def may_change(self, fewest: int) -> Bools:
-        """Paths of which `fewest` measurements are short and as many long: the others cost no more."""
+    def may_change(self) -> Bools:
+        """Paths of which `FEWEST` measurements are short and as many long: the others cost no more."""
         grouped = self._values.grouped(self._path, self._count)
-        enough = grouped.counts >= 2 * fewest
+        enough = grouped.counts >= 2 * FEWEST
         result = np.zeros(self._count, bool)
         first, end = grouped.starts[:-1][enough], grouped.starts[1:][enough]
-        result[enough] = _is_apart(grouped.values[first + fewest - 1], grouped.values[end - fewest])
+        result[enough] = _is_apart(grouped.values[first + FEWEST - 1], grouped.values[end - FEWEST])
         return result
 
     @cached_property
@@ -110,37 +110,40 @@ class _Measured:
 
 def find(
     readings: Readings, path: Ints, count: int, halves: tuple[Half, Half], relevant: tuple[Bools, Bools]
-) -> Changes:
-    """The changes of each of `count` paths.
+) -> tuple[Changes, Floats]:
+    """The changes of each of `count` paths, and by how much it may have changed where nothing tells (ns, else 0).
 
     `path` is the path of each connection; `relevant` are the paths of which the far half, and the near one, may be
     network.
     """
     found: dict[int, list[_Change]] = {}
+    doubted = np.zeros(count)
     clocks = Clocks(readings, path, count)
     for half, counts in zip(halves, relevant, strict=True):
         direct = _Measured(half.handshakes + half.acks, path, count)
         bounds = _Measured(half.bounds, path, count)
         split = np.zeros(count, bool)
-        for number in np.flatnonzero(direct.may_change(FEWEST) & counts).tolist():
-            times = _changes(direct.of(number), FEWEST, bounds.of(number))
+        for number in np.flatnonzero(direct.may_change() & counts).tolist():
+            times = _changes(direct.of(number), bounds.of(number))
             split[number] = len(times) > 0
             found.setdefault(number, []).extend((time, Shown.MEASURED) for time in times)
-        for number in np.flatnonzero(bounds.may_change(FEWEST_RESPONSES) & counts & ~split).tolist():
+        for number in np.flatnonzero(bounds.may_change() & counts & ~split).tolist():
             responses = bounds.of(number)
-            times = _changes(responses, FEWEST_RESPONSES, responses)
+            times = _changes(responses, responses)
             witness = _Witness(direct.of(number), clocks.of(number)) if times else None
-            found.setdefault(number, []).extend(witness.confirmed(times, responses) if witness else [])
+            confirmed, move = witness.confirmed(times, responses) if witness else ([], 0.0)
+            found.setdefault(number, []).extend(confirmed)
+            doubted[number] = max(doubted[number], move)
     rows = [(number, *change) for number in sorted(found) for change in _once(found[number])]
     numbers, moments, shown = (np.array([row[part] for row in rows], np.int64) for part in range(3))
-    return Changes(numbers, moments, shown, count)
+    return Changes(numbers, moments, shown, count), doubted
 
 
 def _once(changes: list[_Change]) -> Iterator[_Change]:
     """Both halves show one change at about the same time."""
     last = None
     for time, shown in sorted(changes):
-        if last is None or time - last >= LASTING_NS:
+        if last is None or time - last >= ONCE_NS:
             yield time, shown
             last = time
 
@@ -153,24 +156,24 @@ def _is_apart(low: Any, high: Any) -> Any:
 # --- periods ----------------------------------------------------------------------------------------------------------
 
 
-def _changes(series: _Series, fewest: int, responses: _Series) -> list[int]:
+def _changes(series: _Series, responses: _Series) -> list[int]:
     """When the level of `series` changed; `responses`, as they are many, say when exactly."""
     thinned = series.thinned()
-    edges = _put_together(thinned, _cuts(thinned, fewest), fewest)
+    edges = _put_together(thinned, _cuts(thinned))
     inner = list(zip(edges, edges[1:], edges[2:], strict=False))
     return [_moment(thinned, responses, *triple) for triple in inner]
 
 
-def _cuts(series: _Series, fewest: int) -> list[int]:
+def _cuts(series: _Series) -> list[int]:
     """Where the level of the measurements moves, and probably where it does not: the ends of both included."""
     level = np.log(np.maximum(_without_outliers(series.ns), 1))
     edges, open_parts = {0, len(level)}, [(0, len(level))]
     while open_parts and len(edges) < MOST_CUTS:
         begin, end = open_parts.pop()
-        if end - begin < 2 * fewest:
+        if end - begin < 2 * FEWEST:
             continue
         total = np.cumsum(level[begin:end])
-        before = np.arange(fewest, end - begin - fewest + 1)
+        before = np.arange(FEWEST, end - begin - FEWEST + 1)
         after = end - begin - before
         means = total[before - 1] / before, (total[-1] - total[before - 1]) / after
         gain = before * after / (end - begin) * (means[1] - means[0]) ** 2
@@ -191,23 +194,23 @@ def _without_outliers(ns: Ints) -> Floats:
     return medians
 
 
-def _put_together(series: _Series, edges: list[int], fewest: int) -> list[int]:
+def _put_together(series: _Series, edges: list[int]) -> list[int]:
     """Leave out the cuts that the rule does not bear, the least of them first."""
-    lasting = max(LASTING_NS, LASTING * float(series.time[-1] - series.time[0]))
+    lasting = LASTING * float(series.time[-1] - series.time[0])
     while len(edges) > 2:
-        worst = _worst(series, edges, fewest, lasting)
+        worst = _worst(series, edges, lasting)
         if worst is None:
             break
         edges = [edge for edge in edges if edge not in worst]
     return edges
 
 
-def _worst(series: _Series, edges: list[int], fewest: int, lasting: float) -> tuple[int, ...] | None:
+def _worst(series: _Series, edges: list[int], lasting: float) -> tuple[int, ...] | None:
     """The cuts to leave out first: those round a part that is too short, those between parts that are alike."""
     parts = [series.part(begin, end) for begin, end in pairwise(edges)]
     levels = [float(np.median(part.ns)) for part in parts]
     for index in sorted(range(len(parts)), key=lambda index: _lasts(parts[index])):
-        if len(parts[index]) < fewest or _lasts(parts[index]) < lasting:
+        if len(parts[index]) < FEWEST or _lasts(parts[index]) < lasting:
             return (_nearer(edges, levels, index),)
     alike = [
         (_ratio(levels[index], levels[index + 1]), edges[index + 1])
@@ -269,10 +272,14 @@ class _Witness(Struct, frozen=True):
     direct: _Series
     clocks: SendersClocks
 
-    def confirmed(self, times: list[int], responses: _Series) -> list[_Change]:
-        """The changes of the responses that were the path's."""
+    def confirmed(self, times: list[int], responses: _Series) -> tuple[list[_Change], float]:
+        """The changes of the responses that were the path's, and the largest (ns) of those that may have been.
+
+        A server's work is hardly ever as even as a path: responses that are alike on either side may be of either.
+        """
         edges = [-FOREVER_NS, *times, FOREVER_NS]
         kept: list[_Change] = []
+        doubted = 0.0
         for index, time in enumerate(times):
             before, after = (responses.between(*edges[part : part + 2]) for part in (index, index + 1))
             measured = [self.direct.between(*edges[part : part + 2]) for part in (index, index + 1)]
@@ -282,7 +289,14 @@ class _Witness(Struct, frozen=True):
                 kept.append((time, Shown.ANSWERS))
             elif self._moved(edges[index : index + 3], before, after):
                 kept.append((time, Shown.CLOCKS))
-        return kept
+            elif _is_even(slow) and _is_even(fast) and not self._is_of_a_far_host(slow):
+                doubted = max(doubted, float(np.median(slow) - np.median(fast)))
+        return kept, doubted
+
+    def _is_of_a_far_host(self, slow: Ints) -> bool:
+        """A connection was measured to be as far: hosts near and far may share an address."""
+        level = float(np.median(slow))
+        return bool((np.abs(self.direct.ns - level) <= AGREE * level).any())
 
     def _moved(self, edges: list[int], before: Ints, after: Ints) -> bool:
         """The way of either side's data became longer by its part of what the responses did."""
@@ -290,6 +304,12 @@ class _Witness(Struct, frozen=True):
         least, most = OF_THE_MOVE
         ways = (moved for moved in self.clocks.moved_ns(*edges) if abs(moved) > LEAST_NS)
         return any(least <= moved / move <= most for moved in ways)
+
+
+def _is_even(responses: Ints) -> bool:
+    """Three of four are alike."""
+    fastest, most = np.quantile(responses, (0.05, 0.75))
+    return bool(most - fastest <= max(ALIKE * fastest, HOST_NS))
 
 
 def _shows(direct: Ints, slow: Ints, fast: Ints) -> bool:

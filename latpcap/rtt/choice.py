@@ -29,7 +29,8 @@ PLAIN_NS = 1_000_000
 MIN_BOUNDS = 5
 """Responses that weigh as much as several measurements; fewer weigh as one."""
 STEADY = 20
-"""Responses that measure the RTT, where nothing else does and the faster quarter of them is alike:"""
+"""Responses (of several statements: `MIN_BOUNDS`) that measure the RTT, where nothing else does and the faster quarter
+of them is alike:"""
 ALIKE = 0.05
 STEADY_LOW = 0.85
 """to this part of them. The rest may be work that the host does for each."""
@@ -79,7 +80,7 @@ class Chosen(Struct, frozen=True):
     fastest: Floats
     """The fastest answer; NaN where there is none."""
     steady: Bools
-    """Its responses measure the RTT: they are many, and the faster ones alike."""
+    """Its responses measure the RTT: they are many or of several statements, and the faster ones alike."""
     deficit: Floats
     """By how much the responses were faster than the value, on the average over all of them."""
     varying: Varying
@@ -88,8 +89,9 @@ class Chosen(Struct, frozen=True):
 
     @property
     def most(self) -> Floats:
-        """The least bound, or the value where that is less."""
-        return np.fmin(self.value, self.bound)
+        """The least bound, or what was measured where that is less; of two measurements as heavy the longer one."""
+        measured = np.where(self.reason == Reason.SPLIT, np.fmax(self.value, self.rival), self.value)
+        return np.fmin(measured, self.bound)
 
     @property
     def is_bound_only(self) -> Bools:
@@ -101,14 +103,19 @@ class Chosen(Struct, frozen=True):
 def choose(half: Half, group: Ints, count: int, step_ns: int, resent: Bools) -> Chosen:
     """Weigh the evidence of each of `count` groups; `resent`: groups with a SYN that was sent again."""
     shakes, acks = half.handshakes.grouped(group, count), half.acks.grouped(group, count)
-    bounds = half.bounds.grouped(group, count)
-    bound = _of_several(half.bounding.grouped(group, count))
+    bounds, bounding = half.bounds.grouped(group, count), half.bounding.grouped(group, count)
+    bound = _of_several(bounding)
     floor, faster = bounds.quantile(FLOOR_QUANTILE), bounds.quantile(FASTER_QUANTILE)
     faster = np.where(bounds.counts >= MIN_BOUNDS, faster, np.nan)
-    steady = _steady(bounds.counts, bound, faster, half.late.grouped(group, count))
+    level = _of_several(bounds)
+    alike = _alike(bounds, level, half.late.grouped(group, count))
+    kinds = _kinds(half, group, level, alike)
+    alike &= (bounds.counts >= STEADY) | (kinds >= SEVERAL)
+    steady = alike & (level - bound <= np.fmax(ALIKE * bound, HOST_NS))
     varies = varying(shakes, acks, bounds, step_ns)
     h, a = typical(shakes, step_ns), typical(acks, step_ns)
-    limit = np.where(varies.is_so, np.inf, bound + np.where(step_ns > COARSE * bound, step_ns, 0))
+    limit = np.where(_agree(h, a), _of_several(bounding, SEVERAL), bound)
+    limit = np.where(varies.is_so, np.inf, limit + np.where(step_ns > COARSE * bound, step_ns, 0))
     use_h, use_a, weight, rival, reason = _weighed(
         h, a, shakes.counts, acks.counts, bounds.counts, limit, faster, steady, resent
     )
@@ -144,7 +151,8 @@ def choose(half: Half, group: Ints, count: int, step_ns: int, resent: Bools) -> 
         varies,
         none,
     )
-    chosen = _by_variation(_split(_by_responses(chosen, bounds, step_ns), half, group), h, a)
+    chosen = _split(_by_responses(chosen, bounds, step_ns), alike, level, kinds)
+    chosen = _by_variation(chosen, h, a)
     return replace(chosen, deficit=_deficit(chosen.value, half.bounds, group))
 
 
@@ -179,23 +187,27 @@ def _deficit(value: Floats, bounds: Values, group: Ints) -> Floats:
 # --- what counts ------------------------------------------------------------------------------------------------------
 
 
-def _of_several(values: Grouped) -> Floats:
-    """A low value of each group that no single one decides: of few the middle one, of many the 5 % quantile."""
+def _of_several(values: Grouped, fewest: int = 1) -> Floats:
+    """A low value of each group that no single one decides: of few the middle one, of many the 5 % quantile.
+
+    NaN where there are not `fewest` that are no longer.
+    """
     counts = values.counts
-    few = np.minimum((counts + 1) // 2, SEVERAL)
+    few = np.maximum(np.minimum((counts + 1) // 2, SEVERAL), fewest)
     rank = np.maximum(np.ceil(FLOOR_QUANTILE * counts), few).astype(np.int64) - 1
-    there = counts > 0
+    there = rank < counts
     found = np.full(len(counts), np.nan)
     found[there] = values.values[(values.starts[:-1] + rank)[there]]
     return found
 
 
-def _steady(responses: Ints, bound: Floats, faster: Floats, late: Grouped) -> Bools:
-    """They are many and the faster ones alike, and no late ACKs show that their sender took that time itself."""
-    alike = faster - bound <= np.fmax(ALIKE * bound, HOST_NS)
+def _alike(responses: Grouped, level: Floats, late: Grouped) -> Bools:
+    """The faster ones are alike, five at least, and no late ACKs show that their sender took that time itself."""
+    fifth = _of_several(responses, MIN_BOUNDS)
+    faster = np.fmax(responses.quantile(FASTER_QUANTILE), fifth)
     worked = (late.counts >= SEVERAL) & (_of_several(late) < (1 - AGREE) * faster)
-    steady: Bools = (responses >= STEADY) & alike & ~worked
-    return steady
+    alike: Bools = ~np.isnan(fifth) & (faster - level <= np.fmax(ALIKE * level, HOST_NS)) & ~worked
+    return alike
 
 
 def _weighed(
@@ -264,7 +276,7 @@ def _pool(half: Half, group: Ints, count: int, use_h: Bools, use_a: Bools) -> Gr
 def _by_responses(chosen: Chosen, bounds: Grouped, step_ns: int) -> Chosen:
     """Where nothing else is known, or several responses were faster than all that is, they count."""
     late = chosen.value > chosen.faster + step_ns
-    unknown = ((chosen.method == Method.UNKNOWN) & (bounds.counts > 0)) | late
+    unknown = ((chosen.method == Method.UNKNOWN) & ((bounds.counts > 0) | ~np.isnan(chosen.fastest))) | late
     if not unknown.any():
         return chosen
     value, coarse = chosen.bound, unknown & (step_ns > COARSE * chosen.bound)
@@ -281,35 +293,38 @@ def _by_responses(chosen: Chosen, bounds: Grouped, step_ns: int) -> Chosen:
     )
 
 
-def _split(chosen: Chosen, half: Half, group: Ints) -> Chosen:
-    """Measurements beside steady responses that take plainly longer, and nothing that tells which is the path's.
+def _kinds(half: Half, group: Ints, level: Floats, asked: Bools) -> Ints:
+    """How many statements are answered at this level, of the groups that are `asked` for.
+
+    All else (logins, pings, preparations) counts as two where it is no faster: no statement takes as long for each.
+    """
+    if not asked.any():
+        return np.zeros(len(asked), np.int64)
+    groups = group[half.bounds.connection]
+    rows = np.flatnonzero(asked[groups])
+    kinds, which = np.unique(np.stack((groups[rows], half.statement[rows])), axis=1, return_inverse=True)
+    floors = _of_several(Grouped.of(which.reshape(-1), half.bounds.ns[rows], kinds.shape[1]))
+    own, none = level[kinds[0]], kinds[1] < 0
+    slack = np.fmax(ALIKE * own, HOST_NS)
+    same = (floors >= own - slack) & (none | (floors <= own + slack))
+    return np.bincount(kinds[0][same], np.where(none[same], 2, 1), len(asked)).astype(np.int64)
+
+
+def _split(chosen: Chosen, alike: Bools, level: Floats, kinds: Ints) -> Chosen:
+    """Measurements beside responses that are `alike` and take plainly longer, and nothing that tells which is the path's.
 
     A host on the way answered, or the server takes its time for each. Acknowledgments bear a handshake out, unless
     responses to several statements are alike: no work is the same for each of them.
     """
-    value, bound = chosen.value, chosen.bound
-    two = chosen.steady & (bound - value > value / PLAIN + PLAIN_NS) & (chosen.method != Method.FLOOR)
-    borne_out = two & ((chosen.method != Method.HANDSHAKE) | (chosen.direct != chosen.pool.counts))
-    two &= ~borne_out | _of_several_statements(half, group, bound, borne_out)
+    value = chosen.value
+    two = alike & (level - value > value / PLAIN + PLAIN_NS) & (chosen.method != Method.FLOOR)
+    borne_out = (chosen.method != Method.HANDSHAKE) | (chosen.direct != chosen.pool.counts)
+    two &= ~borne_out | (kinds >= SEVERAL)
     return replace(
         chosen,
-        rival=np.where(two, bound, chosen.rival),
+        rival=np.where(two, level, chosen.rival),
         reason=np.where(two, Reason.SPLIT_SYN, chosen.reason),
     )
-
-
-def _of_several_statements(half: Half, group: Ints, bound: Floats, asked: Bools) -> Bools:
-    """Of the groups that are `asked` for: several statements were answered no faster than the others."""
-    if not asked.any():
-        return asked
-    groups = group[half.bounds.connection]
-    rows = np.flatnonzero(asked[groups])
-    kinds, which = np.unique(np.stack((groups[rows], half.statement[rows])), axis=1, return_inverse=True)
-    floors = Grouped.of(which.reshape(-1), half.bounds.ns[rows], kinds.shape[1])
-    own = bound[kinds[0]]
-    alike = (floors.counts >= SEVERAL) & (np.abs(_of_several(floors) - own) <= np.fmax(ALIKE * own, HOST_NS))
-    several: Bools = asked & (np.bincount(kinds[0][alike], minlength=len(asked)) >= SEVERAL)
-    return several
 
 
 def _by_variation(chosen: Chosen, h: Floats, a: Floats) -> Chosen:
@@ -358,6 +373,7 @@ def limits(chosen: Chosen, step_ns: int) -> tuple[Floats, Floats]:
     of_responses = np.where(chosen.is_bound_only & (value < PLAIN_NS), 0.0, of_responses)
     low = np.where(bound, np.maximum(of_responses, 0), low)
     most = np.where(np.isnan(chosen.faster), np.inf, np.fmax(chosen.faster, value) + tick)
+    up = np.where(alone & chosen.steady, np.fmax(up, chosen.faster - measured), up)
     at_most = np.where(np.isnan(measured) | chosen.is_bound_only, np.fmax(value, chosen.faster), measured)
     high = np.where(bound, np.fmin(np.fmax(value, at_most) + tick, most), np.fmin(measured + up, most))
     sure = np.fmax(chosen.work, HANDSHAKE_NS)

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from latpcap.rtt.baselines import AT_SERVER, AT_UNKNOWN, BETWEEN, LOOPBACK, Baselines, Method, Reason
 from latpcap.rtt.beyond import Beyond, further
 from latpcap.rtt.changes import find
-from latpcap.rtt.choice import AGREE, PLAIN_NS, STEADY, SURE, Chosen, choose, less_work, limits
+from latpcap.rtt.choice import AGREE, DRIFT, PLAIN_NS, STEADY, SURE, Chosen, choose, less_work, limits
 from latpcap.rtt.measured import MIN_FOR_DENSITY, Direct, Half, direct, halves, whole_handshakes
 from latpcap.rtt.paths import Paths, paths, position
 from latpcap.rtt.phases import Changes, Phases
@@ -93,12 +93,34 @@ def estimate_paths(recording: Recording, given_ms: float | None = None, groups: 
         return whole
     one_host, unknown = of_paths.position == LOOPBACK, of_paths.position == AT_UNKNOWN
     relevant = (of_paths.near_share < 1) & ~one_host, ((of_paths.near_share > 0) | unknown) & ~one_host
-    changes = find(recording.readings, path, count, measured, relevant)
+    changes, doubted = find(recording.readings, path, count, measured, relevant)
     if not len(changes):
-        return whole
+        return _held(whole, doubted)
     del measured  # as large as the recording
     phases = Phases.of(recording.connections, path, changes)
-    return _estimated(recording, found, phases, halves(recording, phases), of_paths.position)
+    return _held(_estimated(recording, found, phases, halves(recording, phases), of_paths.position), doubted)
+
+
+def _held(known: Estimate, doubted: Floats) -> Estimate:
+    """The same with ranges that hold what responses alone show of each path: it may have become longer by so much."""
+    if not doubted.any():
+        return known
+    phases, changes = known.phases, known.phases.changes
+
+    def held(of: Baselines, path: Ints) -> Baselines:
+        most = (of.baseline + doubted[path]) * (1 + DRIFT)
+        longer = (doubted[path] > 0) & (of.high < most)
+        reason = np.where(longer, Reason.SPLIT_CHANGE, of.reason)
+        return replace(of, high=np.where(longer, most, of.high), reason=reason)
+
+    of_periods, of_phases = held(known.of_periods, changes.path_of_period), held(known.of_phases, phases.path[phases.connection])
+    return replace(
+        known,
+        of_paths=held(known.of_paths, np.arange(len(known.paths))),
+        of_connections=held(known.of_connections, phases.path),
+        of_periods=of_periods,
+        of_phases=of_phases,
+    )
 
 
 def _estimated(
@@ -247,6 +269,7 @@ def _from_siblings(
     """
     shared = _each(paths, path)
     apart = np.abs(own.baseline - shared.baseline) > np.maximum(PLAIN_NS, AGREE * own.baseline)
+    apart &= (own.baseline < shared.low) | (own.baseline > shared.high)
     at_odds = apart & (weight >= SURE) & np.isin(own.method, DIRECT)
     few = (direct < MIN_FOR_DENSITY) & ~at_odds
     own_fits = (direct > 0) & (own.baseline >= shared.low) & (own.baseline <= shared.high)
@@ -275,7 +298,7 @@ def _suspect_proxy(found: Baselines, far: Half, path: Ints) -> Baselines:
     """Say so where no response came near the RTT: something else may have answered for the server."""
     bounds = far.bounds.grouped(path, len(found.baseline))
     least = bounds.quantile(0) + found.near
-    direct = np.isin(found.method, DIRECT) & (bounds.counts >= STEADY)
+    direct = np.isin(found.method, DIRECT) & (bounds.counts >= STEADY) & (found.reason != Reason.SPLIT_SYN)
     suspect = direct & (least > FAR * found.baseline) & (least > found.baseline + FAR_NS)
     return replace(found, reason=np.where(suspect, Reason.FAR_RESPONSES, found.reason))
 

@@ -6,8 +6,8 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from latpcap.rtt.baselines import AT_CLIENT, AT_SERVER, AT_UNKNOWN, BETWEEN, LOOPBACK
-from latpcap.rtt.choice import HOST_NS, PLAIN_NS, Chosen
+from latpcap.rtt.baselines import AT_CLIENT, AT_SERVER, AT_UNKNOWN, BETWEEN, LOOPBACK, Method
+from latpcap.rtt.choice import HANDSHAKE_NS, HOST_NS, PLAIN_NS, Chosen
 from latpcap.tables.columns import first_that_holds
 from latpcap.tables.endpoints import host_of
 from latpcap.tables.passes import first_alike, numbered, occurring
@@ -53,6 +53,7 @@ def position(found: Paths, far: Chosen, near: Chosen, step_ns: int) -> NDArray[n
     rules = [
         (one_host.astype(bool), LOOPBACK),
         (np.minimum(steady_a, steady_b) >= PLAIN_NS + step_ns, BETWEEN),
+        (np.minimum(_twice(far), _twice(near)) >= HANDSHAKE_NS + step_ns, BETWEEN),
         ((a >= ONE_SIDED * near.most) | (np.isnan(a) & _turns_around(near, far)), AT_CLIENT),
         ((b >= ONE_SIDED * far.most) | (np.isnan(b) & _turns_around(far, near)), AT_SERVER),
         (steady_a >= np.maximum(ONE_SIDED * near.most, PLAIN_NS), AT_CLIENT),
@@ -66,6 +67,11 @@ def _turns_around(half: Chosen, other: Chosen) -> NDArray[np.bool_]:
     """A half is so short that a host does it alone, and the other, no more than bounded, may be far longer."""
     alone: NDArray[np.bool_] = (half.most < TURNAROUND_NS) & (other.most >= ONE_SIDED * half.most)
     return alone
+
+
+def _twice(half: Chosen) -> NDArray[np.float64]:
+    """The RTT of a half where handshake and acknowledgments agree: no host takes as long for both."""
+    return np.where(half.method == Method.BOTH, half.value, np.nan)
 
 
 def _measured(half: Chosen) -> NDArray[np.float64]:
