@@ -158,9 +158,7 @@ class OnDisk(np.ndarray[Any, Any]):
         return filled(self, len(values), dtype, lambda rows: values[rows])
 
 
-def scratch_within(
-    folder: str | os.PathLike[str] | None, most: int, memory: int = DEFAULT_MEMORY
-) -> Scratch | None:
+def scratch_within(folder: str | os.PathLike[str] | None, most: int, memory: int = DEFAULT_MEMORY) -> Scratch | None:
     """Room in `folder`, or in the usual one: `most` bytes, but never all that is free; `None` for no room at all."""
     if most == 0:
         return None
