@@ -148,7 +148,7 @@ def test_room_that_is_given_back_can_be_used_again(room: Scratch) -> None:
 def test_columns_that_were_let_go_come_back(room: Scratch, monkeypatch: pytest.MonkeyPatch) -> None:
     """As long as no page of theirs is needed, they take no memory."""
     monkeypatch.setattr(scratch, "PIECE", 1 << 18)
-    few = Scratch(room.folder, 10**9, memory=scratch.IN_MEMORY * 64_000_000)
+    few = Scratch(room.folder, 10**9, memory=scratch.IN_MEMORY * 72_000_000)
     columns = [laid(few, np.full(1_000_000, number)) for number in range(8)]
     looked_at = columns[0].sum()
     before = mapped_mb()
