@@ -122,7 +122,9 @@ class Exchanges(Rows):
     def _text_bytes(self, table: Table) -> Ints:
         """Of the statements of each row."""
         ids = (columns.column(table, name).ints(-1) for name in STATEMENTS)
-        return np.sum([self._lengths[each] for each in ids], axis=0)
+        text, fingerprint = (self._lengths[each] for each in ids)
+        total: Ints = text + fingerprint
+        return total
 
     def _with_texts(self, picked: Table) -> Table:
         made: dict[str, Any] = {RENAMED.get(name, name): picked.column(name) for name in picked.column_names}

@@ -293,7 +293,7 @@ def _files(writer: _Writer, secret: bytes | None) -> Iterator[DataFile]:
     yield from writer.whole("other_connections", rows_of(connections, np.flatnonzero(is_other)))
     opened = Rows(connections)
     yield from writer.by_day_and_server("connections", opened, opened.column("start"))
-    exchanges = Exchanges(recording, secret and partial(_keyed, secret=secret))
+    exchanges = Exchanges(recording, None if secret is None else partial(_keyed, secret=secret))
     yield from writer.by_day_and_server("exchanges", exchanges, begins_of(recording))
     samples = Samples(recording)
     yield from writer.by_day_and_server("rtt_samples", samples, samples.column("time"))
