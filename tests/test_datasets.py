@@ -313,6 +313,7 @@ def sign(folder: Path, name: str) -> None:
     ("table", "column", "value", "message"),
     [
         ("connections", "stream", 2**32 - 1, "names connection 4294967295: give more --memory, or it is damaged"),
+        ("exchanges", "request_wire_bytes", 2**63 - 1, "`request_wire_bytes` is more than any capture has"),
         ("exchanges", "stream", 2**32 - 1, "is damaged: it has rows of connections that are not there"),
         ("rtt_samples", "stream", 2**20, "is damaged: it has rows of connections that are not there"),
         ("exchanges", "statement_id", 2**32 - 1, "is damaged: it names texts that are not there"),
