@@ -133,7 +133,7 @@ def read(
     if "-" in resolved and "-" in named(keylog):
         raise UsageError("standard input is either the capture or the key log: name a file for one of them")
     keys = key_log(keylog, memory=memory, show_names=names is None)
-    scratch = scratch_within(temp_folder, disk)
+    scratch = scratch_within(temp_folder, disk, memory)
     room = (scratch.folder, scratch.most) if scratch else None
     core: Any
     read_with = ReadWith(show_literals, bool(names), decode_as or {})

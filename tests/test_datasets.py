@@ -16,6 +16,7 @@ from typing import Any
 
 import click
 import duckdb
+import numpy as np
 import pandas
 import polars
 import pyarrow.compute
@@ -32,6 +33,8 @@ from latpcap.capture import TABLES
 from latpcap.cli import cli
 from latpcap.report import FORMATS
 from latpcap.scan import Asked
+from latpcap.tables.dataset import rows as dataset_rows
+from latpcap.tables.dataset import writing
 from latpcap.tables.dataset.footer import weighed
 from latpcap.work import saving as parts
 from latpcap.work.local import Threads
@@ -88,6 +91,26 @@ def test_it_stays_the_same_where_it_does_not_fit_in_memory(
     monkeypatch.setattr(SavedTables, "is_large", True)
     monkeypatch.setattr(scratch, "LONG", 1)
     assert told(package.read(saved)) == told(package.read(fixture(SEVERAL).path))
+
+
+def test_it_stays_the_same_where_it_is_written_piece_by_piece(
+    fixture: Callable[[str], Fixture], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    capture = package.read(fixture(SEVERAL).path)
+    for name, least in (("BLOCK", 7), ("PIECE", 3), ("TEXT_AT_ONCE", 100)):
+        monkeypatch.setattr(dataset_rows, name, least)
+    for name, least in (("BLOCK", 5), ("ROW_GROUP", 16), ("ROW_GROUP_TEXT", 64)):
+        monkeypatch.setattr(writing, name, least)
+    capture.save(tmp_path / "saved")
+    assert told(package.read(tmp_path / "saved")) == told(capture)
+
+
+def test_files_are_written_together_as_far_as_they_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writing, "BLOCK", 4)
+    files = [np.zeros(count, np.int64) for count in (1, 2, 9, 1, 1, 1, 2)]
+    found = [(each.start, each.stop) for each in writing._together(files)]
+    assert found == [(0, 2), (2, 3), (3, 6), (6, 7)]
+    assert [*writing._together([])] == []
 
 
 def test_a_part_of_it_is_a_part_of_the_captures(saved: Path, fixture: Callable[[str], Fixture]) -> None:
@@ -290,6 +313,7 @@ def sign(folder: Path, name: str) -> None:
     ("table", "column", "value", "message"),
     [
         ("connections", "stream", 2**32 - 1, "names connection 4294967295: give more --memory, or it is damaged"),
+        ("exchanges", "request_wire_bytes", 2**63 - 1, "`request_wire_bytes` is more than any capture has"),
         ("exchanges", "stream", 2**32 - 1, "is damaged: it has rows of connections that are not there"),
         ("rtt_samples", "stream", 2**20, "is damaged: it has rows of connections that are not there"),
         ("exchanges", "statement_id", 2**32 - 1, "is damaged: it names texts that are not there"),

@@ -145,6 +145,25 @@ def test_room_that_is_given_back_can_be_used_again(room: Scratch) -> None:
     assert len(few.empty(800, np.int64)) == 800
 
 
+def test_columns_that_were_let_go_come_back(room: Scratch, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As long as no page of theirs is needed, they take no memory."""
+    monkeypatch.setattr(scratch, "PIECE", 1 << 18)
+    few = Scratch(room.folder, 10**9, memory=scratch.IN_MEMORY * 72_000_000)
+    columns = [laid(few, np.full(1_000_000, number)) for number in range(8)]
+    looked_at = columns[0].sum()
+    before = mapped_mb()
+    columns.append(laid(few, np.full(1_000_000, 8)))
+    assert mapped_mb() < before
+    assert looked_at == 0
+    assert [int(column.sum()) // 1_000_000 for column in columns] == [*range(9)]
+
+
+def mapped_mb() -> float:
+    """Of columns in files, what is in memory."""
+    status = Path("/proc/self/status").read_text()
+    return sum(int(line.split()[1]) for line in status.splitlines() if line.startswith(("RssFile", "RssShmem"))) / 1000
+
+
 def test_short_columns_and_those_without_a_disk_stay_in_memory(room: Scratch, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not isinstance(laid(None, np.arange(9)), OnDisk)
     monkeypatch.setattr(scratch, "LONG", 1_000)

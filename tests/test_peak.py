@@ -47,6 +47,9 @@ LEAST_MB = 64
 PYTHON_MB = 60
 """What Python takes with all that a command loads."""
 
+BESIDE_MB = 110
+"""The same, with what a stage makes at once."""
+
 
 @pytest.fixture(scope="module")
 def flood(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -100,6 +103,15 @@ def test_a_text_in_every_row_of_a_dataset_is_read_within_the_memory(tmp_path: Pa
 
 def test_a_scan_of_one_client_takes_no_more_than_the_memory(flood: Path) -> None:
     assert peak_mb(["scan", str(flood), "--json", "--workers", "1"]) < 2 * LEAST_MB + PYTHON_MB
+
+
+@pytest.mark.parametrize("command", ["tasks", "rank"])
+def test_what_is_computed_from_a_recording_takes_no_more_than_the_memory(flood: Path, command: str) -> None:
+    assert peak_mb([command, str(flood)]) < LEAST_MB + BESIDE_MB
+
+
+def test_a_dataset_is_written_within_the_memory(flood: Path, tmp_path: Path) -> None:
+    assert peak_mb(["scan", str(flood), "-o", str(tmp_path / "saved")]) < LEAST_MB + BESIDE_MB
 
 
 def test_a_table_that_does_not_fit_is_told_before_it_is_made(flood: Path) -> None:

@@ -37,6 +37,7 @@ __all__ = [
     "map_text",
     "nullable",
     "numbered",
+    "numbering",
     "rows_of",
     "take",
     "text_buffers",
@@ -301,18 +302,26 @@ def nullable(values: NDArray[Any], valid: Bools | None = None) -> Array:
     return take(array, np.where(valid, np.arange(len(values)), -1))
 
 
-def numbered(hashes: NDArray[Any]) -> NDArray[np.uint64]:
-    """Return a number for each hash, from 1 on in the order they first appear; 0 stays 0.
+def numbering(hashes: NDArray[Any]) -> Callable[[NDArray[Any]], NDArray[np.uint64]]:
+    """Return what gives each of these hashes a number, from 1 on in the order they first appear; 0 stays 0.
 
     Equal ones stay equal, but hashing guesses finds no value.
+
+    >>> numbering(np.array([0, 7, 5, 7]))(np.array([5, 7, 0])).tolist()
+    [2, 1, 0]
     """
-    distinct, first, index = np.unique(hashes, return_index=True, return_inverse=True)
+    distinct, first = np.unique(hashes, return_index=True)
     rank = np.empty(len(distinct), np.uint64)
     rank[np.argsort(first)] = np.arange(1, len(distinct) + 1)
     if len(distinct) and distinct[0] == 0:
         rank[rank > rank[0]] -= np.uint64(1)
         rank[0] = 0
-    return rank[index]
+    return lambda some: rank[np.searchsorted(distinct, some)]
+
+
+def numbered(hashes: NDArray[Any]) -> NDArray[np.uint64]:
+    """Return these numbers of all of them."""
+    return numbering(hashes)(hashes)
 
 
 def empty(kind: DataType) -> Array:

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latpcap.errors import DiskFull, UsageError
+from latpcap.units import DEFAULT_MEMORY
 
 __all__ = ["OnDisk", "Scratch", "filled", "laid", "scratch_within", "zeros"]
 
@@ -31,6 +32,8 @@ MARGIN = 1_000_000_000
 """What stays free of a disk, in bytes."""
 OF_THE_CORE = 8
 """One part in so many is for the core's rows and samples (`core/src/disk.rs`)."""
+IN_MEMORY = 16
+"""One part in so many of the memory is for columns that were made last; what they were made of takes about as much."""
 USUAL_FOLDER = "/var/tmp"
 """Where systems want large temporary files: `/tmp` may be a part of the memory."""
 
@@ -40,11 +43,14 @@ Array = NDArray[Any]
 class Scratch:
     """Room in a folder: `most` bytes, of which columns may take what the core does not need for rows and samples."""
 
-    def __init__(self, folder: str, most: int) -> None:
-        """Nothing is made before somebody needs it."""
+    def __init__(self, folder: str, most: int, memory: int = DEFAULT_MEMORY) -> None:
+        """Nothing is made before somebody needs it; of `memory` a part holds what was looked at last."""
         self.folder = folder
         self.most = most
         self._left = most - most // OF_THE_CORE
+        self._in_memory = memory // IN_MEMORY
+        self._made = 0
+        self._columns = weakref.WeakSet[mmap.mmap]()
 
     def empty(self, length: int, dtype: Any) -> OnDisk:
         """An array of that many values, which are yet to be set; raises `DiskFull`."""
@@ -59,12 +65,26 @@ class Scratch:
             raise self._is_full(error.strerror or str(error)) from None
         self._left -= size
         weakref.finalize(pages, self._give_back, size)
+        self._let_go(size)
+        self._columns.add(pages)
         array = np.ndarray(length, dtype, pages).view(OnDisk)
         array.scratch = self
         return array
 
     def _give_back(self, size: int) -> None:
         self._left += size
+
+    def _let_go(self, size: int) -> None:
+        """Whenever so much was made, let go of the pages of all columns: those that are looked at again come back.
+
+        The system would do so only when it runs out of memory itself.
+        """
+        self._made += size
+        if self._made < self._in_memory or not hasattr(mmap, "MADV_DONTNEED"):
+            return
+        self._made = size
+        for pages in self._columns:
+            pages.madvise(mmap.MADV_DONTNEED)
 
     def _is_full(self, why: str) -> DiskFull:
         return DiskFull(
@@ -138,7 +158,7 @@ class OnDisk(np.ndarray[Any, Any]):
         return filled(self, len(values), dtype, lambda rows: values[rows])
 
 
-def scratch_within(folder: str | os.PathLike[str] | None, most: int) -> Scratch | None:
+def scratch_within(folder: str | os.PathLike[str] | None, most: int, memory: int = DEFAULT_MEMORY) -> Scratch | None:
     """Room in `folder`, or in the usual one: `most` bytes, but never all that is free; `None` for no room at all."""
     if most == 0:
         return None
@@ -148,7 +168,7 @@ def scratch_within(folder: str | os.PathLike[str] | None, most: int) -> Scratch 
             return None
         raise UsageError(f"{chosen}: temporary files cannot be written there: name another --temp-folder")
     room = min(most, shutil.disk_usage(chosen).free - MARGIN)
-    return Scratch(chosen, room) if room > 0 else None
+    return Scratch(chosen, room, memory) if room > 0 else None
 
 
 def filled(where: Scratch | Array | None, length: int, dtype: Any, values: Callable[[slice], Any]) -> Array:

@@ -33,6 +33,8 @@ ROWS_AT_ONCE = 1 << 14
 MORE = "give more --memory, or it is damaged"
 NUMBER_BYTES = 16
 """Of a number or a text's place, with what says whether it is there."""
+MOST_BYTES = 1 << 40
+"""Of a file, or of a message."""
 LATEST_NS = 4_600_000_000_000_000_000
 """The core knows none beyond it (`core/src/capture/leap.rs`)."""
 LEAST_BYTES = 64
@@ -300,7 +302,7 @@ class SavedTables:
             _check_columns(reader.schema, file)
             tables = (self._narrowed(part, place) for part in self._some(reader, file, at_once))
             for table in tables if file.rows else [_empty(reader.schema)]:
-                _check_times(table)
+                _check_numbers(table)
                 if file.table != "exchanges":  # of which `_Words` knows the words, and no other text is read
                     _check_texts(table)
                 _check_there(table, EVERYWHERE.get(file.table, ()))
@@ -461,9 +463,12 @@ def _check_visible(texts: Iterable[str | None], name: str) -> None:
         raise CaptureError(f"a text of `{name}` has characters that latpcap never writes")
 
 
-def _check_times(table: Table) -> None:
+def _check_numbers(table: Table) -> None:
+    """Refuse what no capture has: what follows from it would take a time without end."""
     for name in table.column_names:
         kind = table.column(name).type
+        if name.endswith("_bytes") and (columns.column(table, name).ints(0).view(np.uint64) > MOST_BYTES).any():
+            raise CaptureError(f"`{name}` is more than any capture has")
         if DataType.is_timestamp(kind) or (name.endswith("_ns") and DataType.is_integer(kind)):
             times = columns.column(table, name).ints(0)
             if (times > LATEST_NS).any() or (times < -LATEST_NS).any():

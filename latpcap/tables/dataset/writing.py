@@ -9,34 +9,39 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from arro3.core import Array, ChunkedArray, DataType, RecordBatchReader, Table
-from msgspec import Struct
 from numpy.typing import NDArray
 
-from latpcap import _core
 from latpcap.errors import CaptureError, UsageError, unwritten
 from latpcap.tables import columns
-from latpcap.tables.columns import Codes, Ints, nullable, rows_of, take
+from latpcap.tables.columns import Ints, rows_of
 from latpcap.tables.dataset import manifest
-from latpcap.tables.dataset.layout import MANIFEST, RENAMED, SERVER_OF_ROW, TEXTS, WORDS, is_dataset, part_path
+from latpcap.tables.dataset.layout import MANIFEST, SERVER_OF_ROW, WORDS, is_dataset, part_path
 from latpcap.tables.dataset.manifest import DataFile, Part, ReadWith
 from latpcap.tables.dataset.places import Places
+from latpcap.tables.dataset.rows import Exchanges, Rows, Samples
 from latpcap.tables.outputs import check_here
 from latpcap.tables.recording import Recording
 from latpcap.tables.sources import shown
+from latpcap.tables.table import BLOCK, MOST_PASSES, PIECE
 from latpcap.tables.window import begins_of
 
 __all__ = ["check_place", "new_folder", "save", "write_part"]
 
-ROWS_AT_ONCE = 1 << 16
 ROW_GROUP = 1 << 17
+"""Rows that are compressed together."""
+ROW_GROUP_TEXT = 1 << 24
+"""Bytes of statements of such rows, at most: they are kept until all of them are there."""
+SAY_SERVER = ("connections", "exchanges")
+"""Tables whose rows say their server."""
 MAKING = ".part"
 """How folders end that are being written."""
 COMPRESSION = "zstd(3)"
@@ -181,59 +186,69 @@ class _Writer:
 
     def whole(self, name: str, table: Table) -> Iterator[DataFile]:
         """A table in one file."""
-        count = table.num_rows
-        yield self._write(part_path(name, self.number), count, table, lambda rows: table, np.arange(min(count, 1)))
+        yield self._write(part_path(name, self.number), table.num_rows, iter([table]))
 
-    def by_day_and_server(
-        self, name: str, table: Table, time: Ints, more: Callable[[Ints], dict[str, Array]] | None = None
-    ) -> Iterator[DataFile]:
-        """The rows of database connections in a file for each day and server; `more` makes further columns of rows."""
-        stream = columns.column(table, "stream").values.astype(np.int64)
-        says_server = {"connections": SERVER_OF_ROW, "exchanges": SERVER_OF_ROW}.get(name)
+    def by_day_and_server(self, name: str, rows: Rows, time: Ints) -> Iterator[DataFile]:
+        """The rows of database connections in a file for each day and server."""
+        stream = rows.column("stream")
+        files = [*self._places.files(stream, time)]
+        for some in _together([of_file for _, _, of_file in files]):
+            of_all = np.sort(np.concatenate([of_file for _, _, of_file in files[some]]))
+            picked = rows.picked if some.stop - some.start == 1 else rows.among(of_all)
+            for day, server, here in files[some]:
+                path = part_path(name, self.number, day, server)
+                streams = int(stream[here].min()), int(stream[here].max())
+                made = (self._placed(name, part) for piece in picked(here) for part in rows.made(piece))
+                row_group = min(ROW_GROUP, max(ROW_GROUP_TEXT * len(here) // (rows.text_bytes(here) + 1), PIECE // 16))
+                yield self._write(path, len(here), made, streams, row_group)
 
-        def part(rows: Ints) -> Table:
-            made = rows_of(table, rows)
-            parts: dict[str, Any] = {each: made.column(each) for each in made.column_names if each != "server"}
-            if says_server:
-                parts[says_server] = self._places.servers_of(stream[rows])
-            return Table.from_pydict(parts | (more(rows) if more else {}))
-
-        for day, server, rows in self._places.files(stream, time):
-            path = part_path(name, self.number, day, server)
-            streams = int(stream[rows].min()), int(stream[rows].max())
-            yield self._write(path, len(rows), part(rows[:1]), part, rows, streams)
+    def _placed(self, name: str, part: Table) -> Table:
+        """The rows with their server, which a file may not tell."""
+        parts: dict[str, Any] = {each: part.column(each) for each in part.column_names if each != "server"}
+        if name in SAY_SERVER:
+            parts[SERVER_OF_ROW] = self._places.servers_of(columns.column(part, "stream").values.astype(np.int64))
+        return Table.from_pydict(parts)
 
     def _write(
         self,
         path: str,
         count: int,
-        like: Table,
-        part: Callable[[Ints], Table],
-        rows: Ints,
+        parts: Iterator[Table],
         streams: tuple[int, int] | None = None,
+        row_group: int = ROW_GROUP,
     ) -> DataFile:
         from arro3.io import write_parquet
 
         target = self.folder / path
         for parent in reversed(Path(path).parents[:-1]):
             (self.folder / parent).mkdir(exist_ok=True)
-        batches = (
-            batch
-            for begin in range(0, len(rows), ROWS_AT_ONCE)
-            for batch in part(rows[begin : begin + ROWS_AT_ONCE]).combine_chunks().to_batches()
-        )
+        like = next(parts)
+        batches = (batch for part in chain((like,), parts) for batch in part.combine_chunks().to_batches())
         numbers = [name for name in like.column_names if _is_number(like.column(name))]
         with _Patient(target) as file:
             write_parquet(
                 RecordBatchReader.from_batches(like.schema, batches),
                 file,
                 compression=COMPRESSION,
-                max_row_group_size=ROW_GROUP,
+                max_row_group_size=row_group,
                 column_encoding=dict.fromkeys(numbers, "delta_binary_packed"),
                 column_dictionary_enabled=dict.fromkeys(numbers, False),
                 created_by="latpcap",
             )
         return manifest.data_file(self.folder, path, count, streams)
+
+
+def _together(files: list[Ints]) -> Iterator[slice]:
+    """Files whose rows are picked in one go: as few goes as may be, each of a part of all rows, or for one file."""
+    most = max(sum(map(len, files)) // MOST_PASSES, BLOCK)
+    begin = rows = 0
+    for number, of_file in enumerate(files):
+        if number > begin and rows + len(of_file) > most:
+            yield slice(begin, number)
+            begin, rows = number, 0
+        rows += len(of_file)
+    if files:
+        yield slice(begin, len(files))
 
 
 class _Patient(io.FileIO):
@@ -276,13 +291,14 @@ def _files(writer: _Writer, secret: bytes | None) -> Iterator[DataFile]:
     is_other = np.ones(len(connections), bool)
     is_other[recording.database_rows] = False
     yield from writer.whole("other_connections", rows_of(connections, np.flatnonzero(is_other)))
-    yield from writer.by_day_and_server("connections", connections, columns.column(connections, "start").values)
-    exchanges = _Exchanges.of(recording, secret)
-    yield from writer.by_day_and_server("exchanges", exchanges.table, begins_of(recording), exchanges.texts)
-    samples = Table.from_arrow(recording.tables.rtt_samples())
-    yield from writer.by_day_and_server("rtt_samples", samples, columns.column(samples, "time").values)
-    readings = Table.from_arrow(recording.tables.clock_readings())
-    yield from writer.by_day_and_server("clock_readings", readings, columns.column(readings, "time").values)
+    opened = Rows(connections)
+    yield from writer.by_day_and_server("connections", opened, opened.column("start"))
+    exchanges = Exchanges(recording, None if secret is None else partial(_keyed, secret=secret))
+    yield from writer.by_day_and_server("exchanges", exchanges, begins_of(recording))
+    samples = Samples(recording)
+    yield from writer.by_day_and_server("rtt_samples", samples, samples.column("time"))
+    readings = Rows(Table.from_arrow(recording.tables.clock_readings()))
+    yield from writer.by_day_and_server("clock_readings", readings, readings.column("time"))
 
 
 def _keyed(hashes: NDArray[Any], secret: bytes) -> NDArray[np.uint64]:
@@ -298,8 +314,7 @@ def _keyed(hashes: NDArray[Any], secret: bytes) -> NDArray[np.uint64]:
 
 def _words(recording: Recording) -> dict[str, list[str]]:
     """The words of the exchanges in the order in which they were first met."""
-    table = recording.exchange_columns(*WORDS)
-    return {name: columns.codes(table, name).names for name in WORDS}
+    return {name: recording.exchange_codes(name).names for name in WORDS}
 
 
 def _captures(recording: Recording) -> Table:
@@ -308,36 +323,3 @@ def _captures(recording: Recording) -> Table:
     size = Array([each and each[0] for each in contents], DataType.uint64())
     digest = Array([each and each[1] for each in contents], DataType.string())
     return recording.captures_table.append_column("size_bytes", size).append_column("sha256", digest)
-
-
-class _Exchanges(Struct, frozen=True):
-    """The exchanges with what the files say in words beside the numbers."""
-
-    recording: Recording
-    table: Table
-    protocol: Codes
-    ids: dict[str, Ints]
-
-    @classmethod
-    def of(cls, recording: Recording, secret: bytes | None) -> _Exchanges:
-        """All columns of the core."""
-        names = _core.SavedExchanges.names()
-        table = recording.exchange_columns(*names)
-        ids = {name: columns.column(table, name).ints(-1) for name in RENAMED}
-        made: dict[str, Any] = {RENAMED.get(name, name): table.column(name) for name in names}
-        # hashing guesses would find a value
-        numbered = columns.numbered if secret is None else partial(_keyed, secret=secret)
-        made["parameters"] = nullable(numbered(columns.column(table, "parameters").values))
-        protocol = recording.connections.protocol.picked(recording.exchanges.connection)
-        return cls(recording, Table.from_pydict(made), protocol, ids)
-
-    def texts(self, rows: Ints) -> dict[str, Array]:
-        """The columns of `TEXTS`."""
-        statements = self.recording.statement_texts
-        made: dict[str, Any] = {
-            "protocol": take(Array(self.protocol.names, DataType.string()), self.protocol.codes[rows]),
-            "statement": take(statements, self.ids["text"][rows]),
-            "fingerprint": take(statements, self.ids["fingerprint"][rows]),
-            "tags": take(Array(self.recording.tag_texts, DataType.string()), self.ids["tags"][rows]),
-        }
-        return {name: made[name] for name in TEXTS}
