@@ -42,8 +42,8 @@ const WORDS: &[(Counts, &str)] = &[
          adgangskode contrase haslo kennwort losenord mot_de_passe motdepasse parola salasana senha wachtwoord парол 密码 \
          パスワード",
     ),
-    (Apart, "pass auth clave cookie cred cvv otp pin psk psw pw totp"),
-    (Acts, "entified entifed identf authentic bearer crypt hmac keyring keystore wallet"),
+    (Apart, "pass auth authorization clave cookie cred cvv otp pin psk psw pw totp"),
+    (Acts, "entified entifed entify identf authentic bearer crypt hmac keyring keystore obfuscat wallet"),
     (InTexts, "authoriz session sig"),
     (
         Of(
@@ -70,6 +70,8 @@ const BEFORE_PASS: &str = "by com over sur tres under";
 const OTHERS: &[&str] = &["tokeni", "secretar"];
 /// Between what makes a name one of the family and the sign of its value stands no more.
 const LONGEST_GAP: usize = 32;
+/// No path to a value in a document is longer.
+const LONGEST_PATH: usize = 128;
 
 type Family = (Vec<(&'static [u8], Counts)>, [u64; 1024]);
 
@@ -119,7 +121,7 @@ fn is_one(text: &[u8], word: Range<usize>, counts: Counts, reach: Reach) -> bool
             !OTHERS.iter().any(|other| starts_with(&text[word.start..], other.as_bytes()))
                 && !is_about(text, &word, reach)
         }
-        Apart => is_apart(text, &word) && (reach != Reach::Texts || is_compound(text, &word) || is_assigned(text, end)),
+        Apart => is_apart(text, &word) && (reach != Reach::Texts || is_told(text, &word)),
         Acts => reach >= Reach::Functions,
         InTexts => reach == Reach::Texts && is_assigned(text, end),
         Of(kinds) => {
@@ -172,6 +174,17 @@ fn is_of(text: &[u8], at: usize, kinds: &str) -> bool {
     let before = text[..at].strip_suffix(b"_").or(text[..at].strip_suffix(b"-")).or(text[..at].strip_suffix(b" "));
     let of = before.unwrap_or(&text[..at]);
     kinds.split(' ').any(|kind| ends_with(of, kind.as_bytes()))
+}
+
+/// In a text: is it a part of a name, has it a value, is it the first word (`AUTH x`), or nothing but a name or a path
+/// (`'pin'`, `'$.auth.pin'`, `'{auth,pin}'`)?
+fn is_told(text: &[u8], word: &Range<usize>) -> bool {
+    let is_quote = |byte: &u8| b"'\"$".contains(byte);
+    is_compound(text, word)
+        || is_assigned(text, word.end)
+        || text[..word.start].iter().all(|byte| is_quote(byte) || byte.is_ascii_whitespace())
+        || text.len() <= LONGEST_PATH
+            && text.iter().all(|byte| is_part_of_name(*byte) || b"'\"$.,{}[]/-".contains(byte))
 }
 
 /// Is more of the name before it?
