@@ -42,6 +42,8 @@ class Planted:
     sql: str
     words: tuple[str, ...]
     """What must not be shown of it: the secret words as they stand there, also as hexadecimal or base64."""
+    is_gap: bool
+    """Some statement of the form is known to show its secret (`!` before it)."""
 
 
 @dataclass(frozen=True)
@@ -65,14 +67,14 @@ def planted() -> list[Planted]:
         while wanted and tries < 60:
             tries += 1
             told = chance.choice(DIALECTS if dialect == "any" else (dialect,))
-            sql, words = _filled(chance, told, form)
+            sql, words = _filled(chance, told, form.removeprefix("!"))
             sql = _dressed(chance, told, sql, words)
             words = [word for word in words if word.lower() in sql.lower()]
             shape = re.sub("|".join(map(re.escape, words)), "#", sql, flags=re.IGNORECASE) if words else sql
             if words and shape not in seen:
                 seen.add(shape)
                 wanted -= 1
-                found.append(Planted(halves[number], told, number, sql, tuple(words)))
+                found.append(Planted(halves[number], told, number, sql, tuple(words), form.startswith("!")))
     return found
 
 
@@ -182,7 +184,7 @@ def _dressed(chance: random.Random, dialect: str, sql: str, words: list[str]) ->
         "SELECT 1; " + sql,
         sql + "; SELECT 2",
         "BEGIN; " + sql + "; COMMIT",
-        sql[:end],
+        sql[:end] if not re.search("[A-Za-z]{3}", sql[end:]) else sql,  # what says that it is a secret is still there
         sql[1:],
         sql.replace(" ", "/**/", 2),
         sql.replace(" ", "\u00a0", 3),

@@ -180,11 +180,12 @@ impl Secrets {
             return false;
         }
         self.begun = true;
-        self.in_block |= kind == Kind::Word && is_any(token.bytes, OF_BLOCKS) && !begins_transaction(token, lexer);
+        let begins_block = kind == Kind::Word && is_any(token.bytes, OF_BLOCKS);
+        self.in_block |= begins_block && !begins_transaction(token, lexer);
         let is_verb = || [OF_ROWS, OTHER_VERBS, DEFINING, CREATING].iter().any(|verbs| is_any(token.bytes, verbs));
         let is_called = || lexer.follows() == Some(b'(') || lexer.name_goes_on() || lexer.arrow_follows();
         let is_statement = match kind {
-            Kind::Word => self.in_block || is_verb() || is_called(),
+            Kind::Word => begins_block || self.in_block || is_verb() || is_called(),
             Kind::Name => self.in_block || is_called() && !speaks(unquoted(token, kind), Reach::Commands),
             _ => false,
         };
