@@ -278,7 +278,11 @@ _TEXT = bytes([5, 2, 4, 0, 2, 0, 14, 12, 0, 7, 0, 255, 76])
 """A message of one CHAR(12)."""
 
 
-def firebird() -> list[Talk]:
+_GOOD = _words(9, 0, 0, 0, 0, 1, 0, 0)
+
+
+def attached_to_firebird() -> Talk:
+    """A connection behind its login, with a transaction and a statement."""
     talk = Talk(("203.0.113.7", 40000), ("203.0.113.8", 3050))
     path = b"/srv/acmecustomer/shop.fdb"
     user = _clumplets((9, b"acmeuser"), (8, b"Srp"), (7, b"\0hushpublic"), (4, b"hushhost"))
@@ -286,16 +290,20 @@ def firebird() -> list[Talk]:
     accept = _words(94, 0xFFFF800F, 1, 5) + _buffer(b"hushsalt") + _buffer(b"Srp") + _words(0) + _buffer(b"hushkeys")
     talk.ask(hello, accept)
     values = ((28, b"acmeuser"), (29, b"hushdpb"), (30, b"hushencrypted"), (74, b"/opt/acmetill pwd=hushprocess"))
-    good, made = _words(9, 0, 0, 0, 0, 1, 0, 0), _words(9, 2, 0, 0, 0, 1, 0, 0)
-    talk.ask(_words(19, 0) + _buffer(path) + _buffer(b"\x01" + _clumplets(*values)), good)
+    talk.ask(_words(19, 0) + _buffer(path) + _buffer(b"\x01" + _clumplets(*values)), _GOOD)
     talk.ask(_words(29, 0) + _buffer(b"\x03\x09"), _words(9, 1, 0, 0, 0, 1, 0, 0))
-    talk.ask(_words(62, 0), made)
+    talk.ask(_words(62, 0), _words(9, 2, 0, 0, 0, 1, 0, 0))
+    return talk
 
-    def prepare(sql: str, answer: bytes) -> None:
-        talk.ask(_words(68, 1, 2, 3) + _buffer(sql.encode()) + _buffer(b"\x15\x04") + _words(1024), answer)
 
+def prepare(talk: Talk, sql: str, answer: bytes = _GOOD) -> None:
+    talk.ask(_words(68, 1, 2, 3) + _buffer(sql.encode()) + _buffer(b"\x15\x04") + _words(1024), answer)
+
+
+def firebird() -> list[Talk]:
+    talk = attached_to_firebird()
     for sql in (*STATEMENTS, *OF_DIALECT["firebird"]):
-        prepare(sql, good)
+        prepare(talk, sql)
     for failure in (
         _status(335544334, b"datumconversion"),
         _status(335544901, b"datumargument", b"datum second"),
@@ -303,16 +311,16 @@ def firebird() -> list[Talk]:
         _status(335544517, b"7310012", 335544382, b"datumexception", b"datum has no credit"),
         _status(335544472, b"acmemary"),
     ):
-        prepare("select 7310013 from t", failure)
-    prepare("create user x password hush y", _status(335544634, b"1", b"2", 335544382, b"hush"))
-    prepare("insert into t values (?)", good)
+        prepare(talk, "select 7310013 from t", failure)
+    prepare(talk, "create user x password hush y", _status(335544634, b"1", b"2", 335544382, b"hush"))
+    prepare(talk, "insert into t values (?)")
     row = _words(0) + b"datumbound12"
-    talk.ask(_words(63, 2, 1) + _buffer(_TEXT) + _words(0, 1) + row, good)
+    talk.ask(_words(63, 2, 1) + _buffer(_TEXT) + _words(0, 1) + row, _GOOD)
     talk.ask(_words(63, 2, 1) + _buffer(_TEXT) + _words(0, 1) + row, _status(335544334, b"datumexecuted"))
     talk.ask(_words(65, 2) + _buffer(_TEXT) + _words(0, 10), _words(66, 0, 1, 0) + b"datumrow1234" + _words(66, 100, 0))
     talk.ask(_words(77, 2, 1), _words(9, 0, 0, 0) + _buffer(b"datumwrong hush") + _words(1, 0, 0))
     talk.ask(_words(65, 2) + _buffer(_TEXT) + _words(0, 10), _words(78, 0) + b"datumlost")
-    prepare("select a from t", good)
+    prepare(talk, "select a from t")
     return [talk]
 
 

@@ -1,4 +1,4 @@
-"""A secret is shown in no text, whatever brackets, comments and quotes of any dialect stand around it."""
+"""A secret is shown in no text, whatever its form, and whatever brackets, comments and quotes stand around it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import struct
 from pathlib import Path
 
 import mysql_wire
+import planted
+import pytest
+import secret_forms
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from planted import Talk, pcapng
@@ -72,3 +75,42 @@ def test_no_nesting_brings_a_secret_into_a_text(statements: list[str], tmp_path:
         assert sum(row["statement"] is not None for row in exchanges) >= len(statements), "they were read"
         shown = [str(value) for row in exchanges for value in row.values() if WORD in str(value).lower()]
         assert not shown, (options, shown)
+
+
+WAYS: tuple[dict[str, bool], ...] = ({}, {"show_literals": True}, {"pseudonymise": True})
+
+
+def firebird(statements: list[str]) -> Talk:
+    """Oracle's statements are told to it, too: both have names only in double quotes."""
+    talk = planted.attached_to_firebird()
+    for sql in statements:
+        planted.prepare(talk, sql)
+    return talk
+
+
+TOLD = {"my": mysql, "pg": postgresql, "ora": firebird, "fb": firebird}
+
+
+def texts(dialect: str, statements: list[str], folder: Path, options: dict[str, bool]) -> str:
+    """All that is said of a session with these statements."""
+    capture = folder / f"{dialect}.pcapng"
+    capture.write_bytes(pcapng([TOLD[dialect](statements)]))
+    rows = read(capture, **options).exchanges.to_dicts()  # type: ignore[arg-type]
+    assert sum(row["statement"] is not None for row in rows) >= len(statements), "they were read"
+    return "\n".join(str(value) for row in rows for value in row.values())
+
+
+@pytest.mark.parametrize("options", WAYS, ids=str)
+@pytest.mark.parametrize("dialect", TOLD)
+def test_no_form_of_a_stranger_shows_its_secret(dialect: str, options: dict[str, bool], tmp_path: Path) -> None:
+    forms = [form for form in secret_forms.planted() if form.dialect == dialect]
+    said = texts(dialect, [form.sql for form in forms], tmp_path, options).lower()
+    shown = [form.sql for form in forms if not form.is_gap and any(word.lower() in said for word in form.words)]
+    assert not shown
+
+
+@pytest.mark.parametrize("dialect", ["my", "pg"])
+def test_no_literal_is_hidden_that_is_no_secret(dialect: str, tmp_path: Path) -> None:
+    forms = [form for form in secret_forms.clean() if form.dialect == dialect]
+    said = texts(dialect, [form.sql for form in forms], tmp_path, {"show_literals": True})
+    assert not [form.sql for form in forms if any(word.lower() not in said.lower() for word in form.words)]

@@ -29,11 +29,13 @@ enum Counts {
     Acts,
     /// In texts, where it has a value.
     InTexts,
+    /// In texts, where it has a value, or no other word stands before it.
+    Told,
     /// Behind a word that makes it one: `api_key`, `recovery_codes`.
     Of(&'static str),
 }
 
-use Counts::{Acts, Always, Apart, InTexts, Of};
+use Counts::{Acts, Always, Apart, InTexts, Of, Told};
 
 const WORDS: &[(Counts, &str)] = &[
     (
@@ -43,8 +45,9 @@ const WORDS: &[(Counts, &str)] = &[
          パスワード",
     ),
     (Apart, "pass auth clave cookie cred cvv otp pin psk psw pw totp"),
-    (Acts, "entified entifed identf authentic bearer crypt hmac keyring keystore wallet"),
-    (InTexts, "authoriz session sig"),
+    (Acts, "entified entifed entify identf authentic bearer crypt hmac keyring keystore obfuscat wallet"),
+    (InTexts, "session sig"),
+    (Told, "authoriz"),
     (
         Of(
             "access account aes api auth cipher encryption license master pass priv private service sess session shared \
@@ -93,6 +96,13 @@ pub fn speaks(text: &[u8], reach: Reach) -> bool {
     places(text, reach).next().is_some()
 }
 
+/// Is it the name of a value that follows: `json_object('pass', 'x')`?
+pub fn is_key_of_value(literal: &[u8]) -> bool {
+    let name = literal.trim_ascii().strip_prefix(b"'").unwrap_or(literal);
+    let name = name.strip_suffix(b"'").unwrap_or(name);
+    speaks(name, Reach::Names) || name.eq_ignore_ascii_case(b"authorization")
+}
+
 /// Where words of the family begin in a text, and where what makes them so ends.
 pub fn places(text: &[u8], reach: Reach) -> impl Iterator<Item = Range<usize>> {
     let (words, begins) = &*FAMILY;
@@ -119,9 +129,10 @@ fn is_one(text: &[u8], word: Range<usize>, counts: Counts, reach: Reach) -> bool
             !OTHERS.iter().any(|other| starts_with(&text[word.start..], other.as_bytes()))
                 && !is_about(text, &word, reach)
         }
-        Apart => is_apart(text, &word) && (reach != Reach::Texts || is_compound(text, &word) || is_assigned(text, end)),
+        Apart => is_apart(text, &word) && (reach != Reach::Texts || is_told(text, &word)),
         Acts => reach >= Reach::Functions,
         InTexts => reach == Reach::Texts && is_assigned(text, end),
+        Told => reach == Reach::Texts && is_told(text, &word),
         Of(kinds) => {
             is_of(text, word.start, kinds) && !is_about(text, &word, reach)
                 || text[word.clone()].eq_ignore_ascii_case(KEY.as_bytes()) && is_key(text, &word, reach)
@@ -174,9 +185,17 @@ fn is_of(text: &[u8], at: usize, kinds: &str) -> bool {
     kinds.split(' ').any(|kind| ends_with(of, kind.as_bytes()))
 }
 
+/// In a text: is it a part of a name, has it a value, or does a word follow and none stand before it (`AUTH x`,
+/// `<pass>x`, `'{auth,pin}'`)?
+fn is_told(text: &[u8], word: &Range<usize>) -> bool {
+    let stands_first = || text[..word.start].trim_ascii_end().last().is_none_or(|before| !is_part_of_name(*before));
+    let goes_on = || text[word.end..].iter().any(u8::is_ascii_alphanumeric);
+    is_compound(text, word) || is_assigned(text, word.end) || stands_first() && goes_on()
+}
+
 /// Is more of the name before it?
 fn is_compound(text: &[u8], word: &Range<usize>) -> bool {
-    text[..word.start].last().is_some_and(|before| is_part_of_name(*before) || b"-.".contains(before))
+    text[..word.start].last().is_some_and(|before| is_part_of_name(*before) || b"-.{".contains(before))
 }
 
 fn is_assigned(text: &[u8], end: usize) -> bool {

@@ -35,6 +35,7 @@
 use std::ops::Range;
 
 use super::credentials;
+use super::family;
 use super::fold::{Effect, List, Rows, Show};
 use super::hash::Hash;
 use super::lexer::{Dialect, DoubleQuotes, Kind, Lexer, Token};
@@ -278,7 +279,7 @@ impl<'a> Composer<'a> {
                 }
             } else {
                 if kind == Kind::Literal {
-                    self.literal(&token);
+                    self.literal(&token, lexer.follows() == Some(b','));
                 }
                 self.token(&token, kind);
             }
@@ -332,7 +333,7 @@ impl<'a> Composer<'a> {
         self.values.names_secrets |= comment.len() > 1 && credentials::inside(comment);
     }
 
-    fn literal(&mut self, token: &Token<'_>) {
+    fn literal(&mut self, token: &Token<'_>, another_follows: bool) {
         self.literals.add(token.bytes);
         if token.end() <= template::LONGEST {
             self.values.literals.push(token.start..token.end());
@@ -340,6 +341,7 @@ impl<'a> Composer<'a> {
         let is_text = !token.bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(byte));
         let looked_at = &token.bytes[..token.bytes.len().min(LONGEST_RAW)];
         self.values.secrets |= is_text && credentials::inside(looked_at);
+        self.values.names_secrets |= another_follows && is_text && family::is_key_of_value(looked_at);
     }
 
     fn token(&mut self, token: &Token<'_>, kind: Kind) {

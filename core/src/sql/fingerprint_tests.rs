@@ -97,6 +97,20 @@ fn comments_and_blanks_become_one_blank() {
 }
 
 #[test]
+fn a_blank_that_is_none_in_ascii_is_one() {
+    check(&[
+        ("\u{feff}select\u{a0}a,\u{a0}b\u{2003}from\u{3000}t", "select a, b from t"),
+        ("select 'a'\u{a0}as b", "select ? as b"),
+        ("select größe from t", "select größe from t"),
+    ]);
+}
+
+#[test]
+fn the_end_of_a_hint_is_hidden_with_its_beginning() {
+    check(&[("''/*+; */", "?; ?"), ("''/*+; /*+ a */ */", "?; /*+ a */ ?")]);
+}
+
+#[test]
 fn hints_and_version_comments_stay_without_their_literals() {
     check(&[
         ("select /*+ MAX_EXECUTION_TIME(1000) */ a", "select /*+ max_execution_time(?) */ a"),

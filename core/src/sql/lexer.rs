@@ -161,6 +161,9 @@ fn is_keyword(word: &[u8]) -> bool {
     )
 }
 
+/// Of a hint, this much is read ahead.
+const LONGEST_HINT: usize = 512;
+
 /// The tokens of a text.
 #[derive(Clone)]
 pub struct Lexer<'a> {
@@ -329,7 +332,7 @@ impl<'a> Lexer<'a> {
                 b',' | b';' => token.kind == Kind::Literal || !self.goes_on_behind(1),
                 b'/' => self.peek(1) == Some(b'*'),
                 b'-' => self.peek(1) == Some(b'-'),
-                _ => is_blank(byte),
+                _ => is_blank(byte) || self.wide_blank(self.at) > 0,
             };
             if ends {
                 break;
@@ -354,6 +357,12 @@ impl<'a> Lexer<'a> {
         rest.starts_with(b"=>") || rest.starts_with(b":=")
     }
 
+    /// What follows of a hint, as far as it is looked at.
+    pub fn hint(&self) -> &'a [u8] {
+        let near = &self.bytes[self.at..self.bytes.len().min(self.at + LONGEST_HINT)];
+        &near[..find(near, b"*/").unwrap_or(near.len())]
+    }
+
     /// The next sign.
     pub fn follows(&self) -> Option<u8> {
         self.bytes[self.at..].iter().copied().find(|byte| !is_blank(*byte))
@@ -368,6 +377,16 @@ impl<'a> Lexer<'a> {
     /// Does a `.` follow?
     pub fn dot_follows(&self) -> bool {
         self.follows() == Some(b'.')
+    }
+
+    /// How long the blank is that stands here in UTF-8: what is copied from a page or a document often holds some.
+    fn wide_blank(&self, at: usize) -> usize {
+        match self.bytes[at..] {
+            [0xc2, 0x85 | 0xa0, ..] => 2,
+            [0xe2, 0x80, 0x80..=0x8b | 0xa8 | 0xa9 | 0xaf, ..] | [0xe2, 0x81, 0x9f, ..] => 3,
+            [0xe1, 0x9a, 0x80, ..] | [0xe3, 0x80, 0x80, ..] | [0xef, 0xbb, 0xbf, ..] => 3,
+            _ => 0,
+        }
     }
 
     fn peek(&self, ahead: usize) -> Option<u8> {
@@ -457,6 +476,7 @@ impl Lexer<'_> {
         while let Some(first) = self.peek(0) {
             match first {
                 _ if is_blank(first) => self.at += 1,
+                0x80.. if self.wide_blank(self.at) > 0 => self.at += self.wide_blank(self.at),
                 b'-' if self.dashes_open_comment() => self.skip_line(),
                 b'#' if self.hash_opens_comment() => self.skip_line(),
                 b'/' => match self.comment_end() {
@@ -583,7 +603,7 @@ impl Lexer<'_> {
                 }
                 (_, Some(next)) if *next == quote => at += 2,
                 (_, next) => {
-                    if quote != b'`' && next.is_some_and(|next| is_word(*next)) {
+                    if quote != b'`' && next.is_some_and(|next| is_word(*next)) && self.wide_blank(at + 1) == 0 {
                         self.sticks(at + 1, quote);
                     }
                     return (kind, at + 1);
@@ -668,11 +688,24 @@ impl Lexer<'_> {
 
     /// `column#>` is a word and PostgreSQL's operator, unless the dialect has `#` in names only.
     fn end_of_word(&self) -> usize {
-        let end = self.end_of(self.at, is_word);
+        let end = self.before_wide_blank(self.end_of(self.at, is_word));
         match &self.bytes[end - 1..] {
             [b'#', b'>', ..] if self.dialect.hash != HashSign::Name => end - 1,
             _ => end,
         }
+    }
+
+    /// A word of letters outside of ASCII may hold a blank that is none in ASCII, either.
+    fn before_wide_blank(&self, end: usize) -> usize {
+        let mut at = self.at;
+        while let Some(ahead) = self.bytes[at..end].iter().position(|byte| *byte >= 0x80) {
+            at += ahead;
+            if self.wide_blank(at) > 0 {
+                return at;
+            }
+            at += 1;
+        }
+        end
     }
 
     fn number_begins(&self, ahead: usize) -> bool {

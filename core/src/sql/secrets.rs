@@ -17,6 +17,7 @@ use memchr::memmem;
 
 use super::family::{Reach, speaks};
 use super::lexer::{AFTER_STRINGS, BEFORE_STRINGS, Kind, Lexer, Token, is_one_of};
+use super::visible;
 
 /// Verbs of statements that name columns, where a bare word is hardly ever a value.
 const OF_ROWS: &str = "select insert update delete merge replace upsert with values call show";
@@ -27,6 +28,9 @@ const CREATING: &str = "create alter recreate drop";
 const DEFINED: &str = "table index view sequence trigger procedure function package type domain policy schema";
 /// Verbs that may begin blocks, in which statements begin with any name.
 const OF_BLOCKS: &str = "begin declare execute exec do if for while loop case";
+/// Behind `BEGIN`: it is one of a transaction, as is one that ends at once.
+const OF_TRANSACTIONS: &[&str] =
+    &["work", "transaction", "tran", "read", "isolation", "immediate", "deferred", "exclusive"];
 /// What holds blocks.
 const HOLDING_BLOCKS: &str = "trigger procedure function package type event body";
 /// The other verbs of SQL. What begins with none of them is no SQL: nothing behind its first word is shown.
@@ -76,6 +80,8 @@ pub struct Secrets {
     verb_may_follow: bool,
     /// In a hint: what the statement does, and its words before.
     hinted: Option<(What, usize)>,
+    /// Of the hints that are open, whether their beginning is hidden: then their end is, too.
+    hints: Vec<bool>,
     /// Behind a dot, or the `@` of a variable.
     after_sign: bool,
     depth: usize,
@@ -138,7 +144,8 @@ impl Secrets {
     /// fingerprint up to here.
     pub fn hold(&mut self, token: &Token<'_>, kind: Kind, lexer: &Lexer<'_>, shown: &str) -> bool {
         if kind == Kind::Semicolon && !(self.hides_all() && lexer.goes_on()) {
-            *self = Secrets { named: self.named, in_block: self.in_block, ..Secrets::default() };
+            let hints = std::mem::take(&mut self.hints);
+            *self = Secrets { named: self.named, in_block: self.in_block, hints, ..Secrets::default() };
             return false;
         }
         if !self.begun && self.hinted.is_none() && self.begins_with_no_verb(token, kind, lexer) {
@@ -149,13 +156,16 @@ impl Secrets {
         if kind == Kind::Open {
             self.depth += 1;
         }
-        let hidden = match self.state {
+        let mut hidden = match self.state {
             State::Opening | State::Hidden => self.command(token, kind),
             State::Value => self.value(token, kind, lexer, shown),
             _ => self.names(token, kind, lexer, shown),
         };
-        if kind == Kind::Close {
-            self.close();
+        match kind {
+            Kind::Close => self.close(),
+            Kind::HintOpen => self.hints.push(hidden),
+            Kind::HintClose => hidden |= self.hints.pop().unwrap_or_default(),
+            _ => {}
         }
         self.verb_may_follow = self.what == What::Commands && (kind == Kind::Open || token.is_any(VERB_MAY_FOLLOW));
         self.after_sign = kind == Kind::Operator && matches!(token.bytes, b"." | b"@" | b"@@");
@@ -170,11 +180,12 @@ impl Secrets {
             return false;
         }
         self.begun = true;
-        self.in_block |= kind == Kind::Word && is_any(token.bytes, OF_BLOCKS);
+        let begins_block = kind == Kind::Word && is_any(token.bytes, OF_BLOCKS);
+        self.in_block |= begins_block && !begins_transaction(token, lexer);
         let is_verb = || [OF_ROWS, OTHER_VERBS, DEFINING, CREATING].iter().any(|verbs| is_any(token.bytes, verbs));
         let is_called = || lexer.follows() == Some(b'(') || lexer.name_goes_on() || lexer.arrow_follows();
         let is_statement = match kind {
-            Kind::Word => self.in_block || is_verb() || is_called(),
+            Kind::Word => begins_block || self.in_block || is_verb() || is_called(),
             Kind::Name => self.in_block || is_called() && !speaks(unquoted(token, kind), Reach::Commands),
             _ => false,
         };
@@ -248,6 +259,9 @@ impl Secrets {
             Kind::Literal => self.state = State::Free,
             // Whoever writes a hint may write anything.
             Kind::HintOpen if token.bytes == b"/*+" => {
+                if self.hinted.is_none() && speaks(lexer.hint(), Reach::Commands) {
+                    self.hide();
+                }
                 self.hinted.get_or_insert((self.what, self.words));
                 self.what = What::Commands;
             }
@@ -280,7 +294,7 @@ impl Secrets {
         let name = unquoted(token, kind);
         let is_command = self.what == What::Commands && !lexer.arrow_follows();
         let of_commands = speaks(name, if is_command { Reach::Commands } else { Reach::Functions });
-        let is_one = of_commands && (self.what == What::Commands || speaks(name, Reach::Names));
+        let is_one = of_commands && (self.what == What::Commands || speaks(name, Reach::Names)) || visible::hides(name);
         let is_named = is_one || name.eq_ignore_ascii_case(b"key") && lexer.arrow_follows();
         self.named |= is_named;
         let is_call = lexer.follows() == Some(b'(');
@@ -288,6 +302,7 @@ impl Secrets {
         if self.after_sign && is_other && self.state == State::Free
             || lexer.dot_follows() && self.what != What::Commands
         {
+            self.named |= of_commands;
             self.leave();
             return false;
         }
@@ -322,7 +337,9 @@ impl Secrets {
 
     fn keyword(&mut self, token: &Token<'_>) -> bool {
         let is_named = matches!(self.state, State::Named { .. } | State::Table);
-        if is_named && (is_any(token.bytes, COMPARING) || self.what == What::Defines && token.is("default")) {
+        let assigns =
+            if self.what == What::Rows { token.is("to") } else { self.what == What::Defines && token.is("default") };
+        if is_named && (is_any(token.bytes, COMPARING) || assigns) {
             self.begins(self.depth);
             self.passes = if token.is("between") { "and" } else { "" };
         } else if token.is_any(&["not", "collate", "at"])
@@ -460,6 +477,12 @@ impl Secrets {
         };
         here
     }
+}
+
+/// `BEGIN` of a transaction, not of a block.
+fn begins_transaction(token: &Token<'_>, lexer: &Lexer<'_>) -> bool {
+    let next = || lexer.clone().next();
+    token.is("begin") && next().is_none_or(|next| next.kind == Kind::Semicolon || next.is_any(OF_TRANSACTIONS))
 }
 
 fn unquoted<'a>(token: &Token<'a>, kind: Kind) -> &'a [u8] {

@@ -225,7 +225,7 @@ fn behind_a_word_of_the_family_nothing_is_shown_until_the_clause_ends() {
         ("update t set password = md5(x), a = b", "update t set password = md5(?), a = b"),
         ("insert into users (password, name) values (x, bob)", "insert into users (password, name) values (?, ?)"),
         ("begin login(name => bob, p_password => x); end", "begin login(name => bob, p_password => ?); end"),
-        ("select /*+ index(t) password x */ a from t", "select /*+ index(t) password ? */ a from t"),
+        ("select /*+ index(t) password x */ a from t", "select /*+ ? */ a from t"),
         (
             "create table t (a int, password text default x, b int default c)",
             "create table t (a int, password text default ?, b int default c)",
@@ -436,5 +436,54 @@ proptest! {
         let mut statements = Statements::new(true);
         let sql = statements.sql_in(dialect, &text.as_bytes()[..end]);
         prop_assert!(!statements.text(sql.text).contains("zq"), "with literals: {}", &text[..end]);
+    }
+}
+
+#[test]
+fn secrets_are_not_shown_among_blanks_and_signs_that_nobody_sees() {
+    for statement in [
+        "CREATE USER bob\u{a0}IDENTIFIED\u{a0}BY\u{a0}Tiger#1",
+        "\u{feff}SET PASSWORD\u{2003}Tiger#1",
+        "SELECT\u{a0}login('bob',\u{a0}$q$Tiger#1$q$::password_text)",
+        "INSERT\u{a0}INTO\u{3000}users (password) VALUE (Tiger#1",
+        "SELECT a FROM users WHERE pass\u{ad}word = Tiger#1",
+        "UPDATE users SET pass\u{3164}word = Tiger#1",
+    ] {
+        for text in [shown(statement), hidden(statement)] {
+            assert!(!text.to_lowercase().contains("tiger"), "{statement} -> {text}");
+        }
+    }
+}
+
+#[test]
+fn secrets_are_not_shown_in_hints_transactions_and_odd_assignments() {
+    for statement in [
+        "SELECT /*+ INDEX(u Tiger#1) password */ a FROM u",
+        "SELECT /*+ OPT_PARAM(password Tiger#1) */ a FROM u",
+        "BEGIN; connect target bob/Tiger#1@prod catalog ann/Tiger#1@rc; COMMIT",
+        "begin transaction; connect bob/Tiger#1",
+        "UPDATE users SET api_key TO Tiger#1",
+        "GRANT ALL ON *.* TO bob IDENTIFY BY Tiger#1",
+    ] {
+        for text in [shown(statement), hidden(statement)] {
+            assert!(!text.to_lowercase().contains("tiger"), "{statement} -> {text}");
+        }
+    }
+}
+
+#[test]
+fn a_word_of_the_family_that_stands_first_or_alone_hides_literals() {
+    for statement in [
+        "select json_object('user', 'bob', 'pass', 'Tiger#1')",
+        "select a from t where b #>> '{auth,pin}' = 'Tiger#1'",
+        "insert into config values ('authorization', 'Tiger#1')",
+        "execute immediate 'AUTH Tiger#1'",
+        "insert into t values ('<pass>Tiger#1</pass>')",
+        "select dbms_obfuscation_toolkit.md5(a => 'Tiger#1') from dual",
+    ] {
+        assert!(!shown(statement).contains("Tiger"), "{statement}");
+    }
+    for statement in ["select a from t where b = 'boarding pass'", "select a from t where b = 'a key, a lock'"] {
+        assert_eq!(shown(statement), statement);
     }
 }

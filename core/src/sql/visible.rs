@@ -23,6 +23,11 @@ pub fn append_lower(text: &mut String, bytes: &[u8]) {
     text[before..].make_ascii_lowercase();
 }
 
+/// Does it hold a character that nobody sees?
+pub fn hides(bytes: &[u8]) -> bool {
+    !bytes.is_ascii() && bytes.utf8_chunks().any(|chunk| chunk.valid().chars().any(is_dangerous))
+}
+
 /// How many bytes [`append`] would add.
 pub fn width(bytes: &[u8]) -> usize {
     if is_plain(bytes) {
