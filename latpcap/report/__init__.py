@@ -25,6 +25,7 @@ from latpcap.tables.files import FILE_FORMATS
 if TYPE_CHECKING:
     from latpcap.projection.assumptions import Conditions
     from latpcap.result.analysis import Measures
+    from latpcap.result.before_after import BeforeAfter
     from latpcap.result.gates import Gates
     from latpcap.result.signoff import Cover
     from latpcap.tables.table import Table
@@ -98,6 +99,12 @@ def _markdown(
     return markdown.render(measures.analyze(rtt_ms, within_s, conditions, cover), gates)
 
 
+def _markdown_of_both(result: BeforeAfter, gates: Gates | None = None) -> str:
+    from latpcap.report import markdown
+
+    return markdown.render_both(result, gates)
+
+
 def _rows(name: str) -> Callable[[Table], Iterator[bytes]]:
     return lambda table: table.encode(name)
 
@@ -112,7 +119,7 @@ FORMATS = {
 }
 
 
-BEFORE_AFTER = {"html": _by("before_after_html"), "markdown": _by("before_after_markdown")}
+BEFORE_AFTER = {"html": _by("before_after_html"), "markdown": _markdown_of_both}
 """How two captures of one job are handed on: what `latpcap.result.before_after` makes, and what became of gates."""
 
 GATE_FORMATS = {name: _by(name) for name in ("junit", "sarif", "github")}

@@ -6,6 +6,7 @@ rich's own table shrinks every column alike, which cuts figures at 80 columns; h
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -35,11 +36,19 @@ class Heading(Struct, frozen=True):
 class Grid:
     """A table; its last column takes the room that is left, and wants `Heading.least` cells."""
 
-    def __init__(self, headings: Sequence[Heading], rows: Sequence[Sequence[str]], *, show_header: bool = True) -> None:
-        """Take the cells of each row, one a heading."""
+    def __init__(
+        self,
+        headings: Sequence[Heading],
+        rows: Sequence[Sequence[str]],
+        *,
+        show_header: bool = True,
+        below: Sequence[str] = (),
+    ) -> None:
+        """Take the cells of each row, one a heading, and for each row what stands below its last cell."""
         self.headings = headings
         self.rows = rows
         self.show_header = show_header
+        self.below = below
 
     @property
     def width(self) -> int:
@@ -66,10 +75,12 @@ class Grid:
         if self.show_header:
             yield self._line([heading.title for heading in self.headings], shown, widths, bold=True)
             yield Text("─" * min(sum(widths[column] + GAP for column in shown) - GAP, options.max_width), style="dim")
-        for row in self.rows:
+        for row, below in zip_longest(self.rows, self.below, fillvalue=""):
             first, *more = self._folded(row[last], widths[last], console)
             yield self._line([*row[:last], first], shown, widths)
             yield from (self._line([*[""] * last, part], shown, widths) for part in more)
+            if below:
+                yield Text(" " * (options.max_width - room) + below, style="dim", no_wrap=True, overflow="ellipsis")
 
     def _folded(self, text: str, width: int, console: Console) -> list[str]:
         """The lines of a last cell."""

@@ -10,8 +10,8 @@ from rich.text import Text
 from latpcap.report.console import parts_of
 from latpcap.report.grid import Grid, Heading
 from latpcap.report.markdown import table, text_of
-from latpcap.report.terminal.budget import PARTS
-from latpcap.report.terminal.settings import settings
+from latpcap.report.sections.budget import PARTS
+from latpcap.report.terminal import settings
 from latpcap.report.text import number, printable
 from latpcap.result.rehearsal import Rehearsal, RehearsedRtt, Run
 from latpcap.result.validation import Term

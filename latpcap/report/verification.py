@@ -10,7 +10,7 @@ from rich.text import Text
 
 from latpcap.report.console import parts_of
 from latpcap.report.grid import Grid, Heading
-from latpcap.report.terminal.selection import selection
+from latpcap.report.terminal import selection
 from latpcap.report.text import printable
 from latpcap.verify import Difference, Measure, Verification
 

@@ -12,7 +12,7 @@ from builder import Conn, Ex, build
 from conftest import load_fixture, read_fixture
 
 from latpcap import Capture
-from latpcap.report import before_after_html, before_after_markdown
+from latpcap.report import before_after_html, markdown
 from latpcap.report.html import _json
 from latpcap.result.before_after import BeforeAfter, before_after
 from latpcap.result.gates import check
@@ -93,14 +93,14 @@ def test_where_an_rtt_is_unknown_there_is_no_curve_and_a_page_all_the_same() -> 
     result = compared(unknown, each_row(5))
     assert result.curves[0] is None
     assert "cannot be projected" in before_after_html.render(result)
-    assert "give it with `--rtt-baseline`" in before_after_markdown.render(result)
+    assert "give it with `--rtt-baseline`" in markdown.render_both(result)
 
 
 # --- Markdown ---------------------------------------------------------------------------------------------------------
 
 
 def test_markdown_sets_the_figures_side_by_side(orm: BeforeAfter) -> None:
-    text = before_after_markdown.render(orm)
+    text = markdown.render_both(orm)
     old, new = orm.before.summary.round_trips, orm.after.summary.round_trips
     assert f"| round trips | {old:,} | {new:,} | −{old - new:,} |" in text
     assert "## At the same round-trip time" in text
@@ -110,7 +110,7 @@ def test_markdown_sets_the_figures_side_by_side(orm: BeforeAfter) -> None:
 
 
 def test_every_heading_of_the_markdown_stands_alone(orm: BeforeAfter) -> None:
-    lines = before_after_markdown.render(orm).split("\n")
+    lines = markdown.render_both(orm).split("\n")
     for at, line in enumerate(lines):
         if line.startswith("#"):
             assert at == 0 or lines[at - 1] == ""
@@ -181,4 +181,4 @@ def test_gates_stand_in_the_report_and_fail_the_command(latpcap: Any, tmp_path: 
 
 def test_gates_that_passed_are_told_as_well(orm: BeforeAfter) -> None:
     gates = check(["round_trips > 100000"], read_fixture("findings/orm-joined-pg").measures)
-    assert "- passed: `round_trips > 100000`: " in before_after_markdown.render(orm, gates)
+    assert "- passed: `round_trips > 100000`: " in markdown.render_both(orm, gates)

@@ -1,0 +1,37 @@
+"""The costliest routes of the application."""
+
+from __future__ import annotations
+
+from latpcap.measures.routes import RouteResult
+from latpcap.report.section import Column, Section, Table
+from latpcap.report.text import top
+from latpcap.units import counted
+
+__all__ = ["routes"]
+
+COLUMNS = (
+    Column("network s", "s"),
+    Column("service s", "s"),
+    *(Column(title, "count") for title in ("runs", "round trips", "distinct")),
+    Column("framework", optional=True, detail=True),
+    Column("route", least=30),
+)
+
+
+def routes(found: tuple[RouteResult, ...], most: int) -> Section:
+    """What each route cost, where statements name one."""
+    rows = [
+        (
+            *(each.network_s, each.service_s, each.executions, each.round_trips, each.distinct_statements),
+            *(each.framework, each.route),
+        )
+        for each in found[:most]
+    ]
+    parts = [Table(COLUMNS, rows, "Routes", _rest(found[most:]))] if rows else []
+    return Section("routes", top("Routes", len(found), most), parts)
+
+
+def _rest(left: tuple[RouteResult, ...]) -> tuple[float | str | None, ...] | None:
+    names = ("network_s", "service_s", "executions", "round_trips")
+    sums = (sum(getattr(each, name) for each in left) for name in names)
+    return (*sums, None, None, f"{counted(len(left), 'further route')} together") if left else None
