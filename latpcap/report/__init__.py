@@ -99,10 +99,14 @@ def _markdown(
     return markdown.render(measures.analyze(rtt_ms, within_s, conditions, cover), gates)
 
 
-def _markdown_of_both(result: BeforeAfter, gates: Gates | None = None) -> str:
-    from latpcap.report import markdown
+def _of_both(module: str) -> Callable[..., str]:
+    """`render_both` of it."""
 
-    return markdown.render_both(result, gates)
+    def render(result: BeforeAfter, gates: Gates | None = None) -> str:
+        text: str = import_module(f"latpcap.report.{module}").render_both(result, gates)
+        return text
+
+    return render
 
 
 def _rows(name: str) -> Callable[[Table], Iterator[bytes]]:
@@ -119,7 +123,7 @@ FORMATS = {
 }
 
 
-BEFORE_AFTER = {"html": _by("before_after_html"), "markdown": _markdown_of_both}
+BEFORE_AFTER = {name: _of_both(name) for name in ("html", "markdown")}
 """How two captures of one job are handed on: what `latpcap.result.before_after` makes, and what became of gates."""
 
 GATE_FORMATS = {name: _by(name) for name in ("junit", "sarif", "github")}

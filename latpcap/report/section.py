@@ -35,6 +35,8 @@ class Column(Struct, frozen=True, omit_defaults=True):
     """Spared where a terminal is narrow, and where no row has a value."""
     detail: bool = False
     """Only where there is room."""
+    heads: bool = False
+    """Names its row: comes first where there is room for all."""
     below: bool = False
     """Stands below the column before it, where that reads well."""
     least: int = 0

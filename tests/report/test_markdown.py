@@ -46,7 +46,7 @@ def test_every_row_of_a_table_has_as_many_cells_as_its_heading(nplus1: Path) -> 
     hostile = replace(result.statements[0], fingerprint="select `a` || '|' || \"``\" \n from <b>t</b>")
     text = render(replace(result, statements=(hostile, *result.statements[1:])))
     tables = re.findall(r"(?:^\|.*\|\n)+", text, re.MULTILINE)
-    assert len(tables) == 6
+    assert len(tables) == 7
     for table in tables:
         assert len({len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}) == 1
 

@@ -46,7 +46,7 @@ STATEMENTS = (
         Column(title, "count", full=full)
         for title, full in (("round trips before", ""), ("after", "round trips after"))
     ),
-    Column("statement", "code", least=30),
+    Column("statement", "code", least=30, heads=True),
 )
 ERRORS = (*(Column(title, "count") for title in ("before", "after")), Column("what failed"), Column("code"))
 Figure = tuple[str, Any, Any, Callable[[Any], str]]
@@ -65,8 +65,8 @@ def both(result: BeforeAfter, gates: Gates | None = None, most: int = TOP) -> It
     yield _findings(result)
     yield _statements(result.comparison, most)
     yield _errors(result.comparison, most)
-    for when, each in (("Before", before), ("After", after)):
-        for section in (sign_off(each.sign_off), captures(each.captures, most)):
+    for when, each, already in (("Before", before, None), ("After", after, before.sign_off)):
+        for section in (sign_off(each.sign_off, already), captures(each.captures, most)):
             yield replace(section, name=f"{when.lower()}-{section.name}", title=f"{when}: {section.title}")
 
 
@@ -88,7 +88,9 @@ def _verdict(result: Comparison) -> Section:
 
 
 def _figures(rows: Sequence[Figure]) -> Section:
-    return Section("figures", "The figures", [Table((Column(""), *FIGURES), [_row(*each) for each in rows], "Figures")])
+    return Section(
+        "figures", "The figures", [Table((Column("figure"), *FIGURES), [_row(*each) for each in rows], "Figures")]
+    )
 
 
 def _of_comparison(result: Comparison) -> list[Figure]:

@@ -17,7 +17,7 @@ COLUMNS = (
     *(Column(title, "count", optional=True) for title in ("connections", "samples")),
     Column("from", optional=True),
     Column("why", detail=True, below=True),
-    Column("client → server", least=40),
+    Column("client → server", least=40, heads=True),
 )
 PERIODS = (
     Column("from (UTC)"),

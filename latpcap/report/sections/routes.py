@@ -14,7 +14,7 @@ COLUMNS = (
     Column("service s", "s"),
     *(Column(title, "count") for title in ("runs", "round trips", "distinct")),
     Column("framework", optional=True, detail=True),
-    Column("route", least=30),
+    Column("route", least=30, heads=True),
 )
 
 

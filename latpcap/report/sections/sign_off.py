@@ -12,13 +12,17 @@ from latpcap.units import counted
 __all__ = ["captures", "sign_off"]
 
 
-def sign_off(told: SignOff) -> Section:
-    """Made by whom, of which packets, under which assumptions."""
+def sign_off(told: SignOff, already: SignOff | None = None) -> Section:
+    """Made by whom, of which packets, under which assumptions; of these only those that were not said `already`."""
+    known = already.assumptions if already else ()
+    assumed = [f"assumed: {each}" for each in told.assumptions if each not in known]
+    others = ["assumed: all else as above"] if len(assumed) < len(told.assumptions) else []
     when = f" of packets captured on {told.captured} (UTC)" if told.captured else ""
     work = f"{told.accuracy.work}. " if told.accuracy.work else ""
     lines = (
         *(f"made by {told.program}{when}", told.packets.text, f"accuracy class: {work}{told.accuracy.text}"),
-        *(f"assumed: {each}" for each in told.assumptions),
+        *assumed,
+        *others,
     )
     return Section("how-made", "Sign-off", [*map(Entry, lines)])
 
@@ -31,7 +35,8 @@ def captures(found: Sequence[CaptureFile], most: int) -> Section:
 
 
 def _file(each: CaptureFile) -> str:
-    span = f", {each.first_time} – {each.last_time}" if each.first_time else ""
+    times = [time[:19].replace("T", " ") for time in (each.first_time, each.last_time) if time]
+    span = f", {' to '.join(times)} UTC" if times else ""
     return f"`{each.path}`: {counted(each.packets, 'packet')}, {each.format}{span}"
 
 

@@ -33,7 +33,7 @@ COLUMNS = (
     Column("p95 ms", "ms", optional=True, full="response p95 ms"),
     Column("share %", "percent", optional=True),
     *PACE,
-    Column("statement", "code", least=40),
+    Column("statement", "code", least=40, heads=True),
 )
 HOW = (
     "Seconds are shared where connections work side by side, so that they add up to the budget. Response: first packet "
