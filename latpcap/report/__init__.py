@@ -114,7 +114,11 @@ def _rows(name: str) -> Callable[[Table], Iterator[bytes]]:
 
 
 FORMATS = {
-    "terminal": Format(("result",), _by("terminal", "pairs", "rehearsal", "verification", "calibration"), (".txt",)),
+    "terminal": Format(
+        ("result",),
+        _by("terminal", *(f"sections.{name}" for name in ("both", "rehearsal", "verification", "calibration"))),
+        (".txt",),
+    ),
     "table": Format(("rows",), _by("rows"), (".txt",)),
     "json": Format(("result", "rows"), _by("jsonout"), (".json",)),
     "html": Format(("report", "comparison"), _html, (".html", ".htm")),

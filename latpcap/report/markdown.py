@@ -8,7 +8,7 @@ something where it stands is written as an entity. There are no backslashes, whi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any
 
@@ -20,7 +20,7 @@ from latpcap.result.analysis import Analysis
 from latpcap.result.before_after import BeforeAfter
 from latpcap.result.gates import Gates
 
-__all__ = ["cell_of", "code_of", "render", "render_both", "table", "text_of"]
+__all__ = ["cell_of", "code_of", "document", "render", "render_both", "text_of"]
 
 MAX_STATEMENT = 300
 
@@ -107,7 +107,9 @@ def _table(part: Table) -> Iterator[str]:
     rows = [*part.rows, *([] if part.foot is None else [part.foot])]
     left = [place for place, column in enumerate(part.columns) if column.is_text]
     cells = ([_cell(column, value) for column, value in zip(part.columns, row, strict=True)] for row in rows)
-    yield from table([column.full or column.title for column in part.columns], cells, left)
+    yield f"| {' | '.join(column.full or column.title for column in part.columns)} |"
+    yield f"|{'|'.join('---' if column in left else '---:' for column in range(len(part.columns)))}|"
+    yield from (f"| {' | '.join(row)} |" for row in cells)
 
 
 def _cell(column: Column, value: Any) -> str:
@@ -198,11 +200,3 @@ def cell_of(statement: str) -> str:
     """
     cut = statement if len(statement) <= MAX_STATEMENT else f"{statement[:MAX_STATEMENT]}…"
     return _in_cell(printable(cut).strip())
-
-
-def table(titles: Sequence[str], rows: Iterable[Sequence[str]], left: Sequence[int] = ()) -> Iterator[str]:
-    """A table whose columns are right-aligned, but for those of `left`."""
-    yield f"| {' | '.join(titles)} |"
-    yield f"|{'|'.join('---' if column in left else '---:' for column in range(len(titles)))}|"
-    for row in rows:
-        yield f"| {' | '.join(row)} |"

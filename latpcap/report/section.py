@@ -7,7 +7,8 @@ terminal leaves out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import singledispatch
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -15,7 +16,21 @@ from msgspec import Struct
 from latpcap.report.text import ms, number, printable
 from latpcap.units import significant
 
-__all__ = ["Bar", "Column", "Entry", "Line", "Lines", "Part", "Piece", "Row", "Say", "Section", "Table", "written"]
+__all__ = [
+    "Bar",
+    "Column",
+    "Entry",
+    "Line",
+    "Lines",
+    "Part",
+    "Piece",
+    "Row",
+    "Say",
+    "Section",
+    "Table",
+    "sections_of",
+    "written",
+]
 
 Kind = Literal["text", "code", "figures", "key", "id", "count", "ms", "s", "percent", "figure", "bytes"]
 """What the values of a column are.
@@ -143,6 +158,12 @@ class Section(Struct, frozen=True, omit_defaults=True):
     title: str
     parts: Sequence[Part]
     level: int = 2
+
+
+@singledispatch
+def sections_of(result: object) -> Iterable[Section]:
+    """What is said of a result; each kind is registered where its sections are made."""
+    raise TypeError(f"{type(result).__name__} has no text")
 
 
 WRITERS: dict[Kind, Callable[[Any], str]] = {

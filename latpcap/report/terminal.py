@@ -15,11 +15,10 @@ from latpcap.findings.frames import short_filter
 from latpcap.findings.what_if import WhatIf
 from latpcap.measures.timing_only import TimingOnly
 from latpcap.projection.project import Projection
-from latpcap.report.console import heading, parts_of, print_renderables, render
+from latpcap.report.console import heading, print_renderables
 from latpcap.report.destination import going_to
 from latpcap.report.grid import Grid, Heading
-from latpcap.report.section import Bar, Column, Entry, Lines, Piece, Say, Section, Table, written
-from latpcap.report.sections import sections
+from latpcap.report.section import Bar, Column, Entry, Lines, Piece, Say, Section, Table, sections_of, written
 from latpcap.report.sections.errors import error_entries
 from latpcap.report.sections.findings import finding_entry, together
 from latpcap.report.sections.opening import asked_for
@@ -27,7 +26,6 @@ from latpcap.report.sections.projection import budget_there, projection, what_if
 from latpcap.report.sparkline import sparkline
 from latpcap.report.text import printable
 from latpcap.report.timing_only import about_findings
-from latpcap.result.analysis import Analysis
 from latpcap.result.errors import ErrorResult
 from latpcap.result.settings import Settings
 from latpcap.tables.selection import Selected
@@ -63,10 +61,9 @@ MAX_BAR = 100
 """Cells of the bar where there is room for more."""
 
 
-@parts_of.register
-def _analysis(result: Analysis) -> Iterator[RenderableType]:
-    for section in sections(result, is_signed=False):
-        yield from drawn(section)
+def render(result: object) -> str:
+    """Return the result as text for where it goes."""
+    return print_renderables(part for section in sections_of(result) for part in drawn(section))
 
 
 def drawn(section: Section) -> Iterator[RenderableType]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from latpcap.report.section import Section
+from latpcap.report.section import Section, sections_of
 from latpcap.report.sections.budget import budget, purposes
 from latpcap.report.sections.chattiness import chattiness
 from latpcap.report.sections.connections import connections
@@ -25,6 +25,11 @@ from latpcap.result.analysis import Analysis
 from latpcap.result.gates import Gates
 
 __all__ = ["sections"]
+
+
+@sections_of.register
+def _analysis(result: Analysis) -> Iterator[Section]:
+    return sections(result, is_signed=False)
 
 
 def sections(

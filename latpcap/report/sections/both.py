@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from latpcap.report.section import Bar, Column, Entry, Line, Say, Section, Table
+from latpcap.report.section import Bar, Column, Entry, Line, Say, Section, Table, sections_of
 from latpcap.report.sections.budget import PARTS, pieces_of
 from latpcap.report.sections.health import gates as gates_section
 from latpcap.report.sections.opening import asked_for, cover
@@ -19,9 +19,16 @@ from latpcap.result.analysis import Analysis
 from latpcap.result.before_after import BeforeAfter, FindingChange
 from latpcap.result.comparison import Comparison
 from latpcap.result.gates import Gates
+from latpcap.result.settings import Settings
+from latpcap.result.validation import Term, Validation
+from latpcap.tables.selection import Selected
 from latpcap.units import counted, format_given_ms, format_ms, format_s, percent, significant
 
-__all__ = ["both", "compared"]
+__all__ = ["both"]
+
+MOST = 20
+"""Rows of a list where the comparison is all that is shown."""
+TERMS = (Column("part"), *(Column(title, "figures") for title in ("predicted s", "measured s", "difference s")))
 
 SENTENCE = re.compile(r"(?<=\.) (?=[A-Z])")
 """Between two sentences of the explanation."""
@@ -70,19 +77,41 @@ def both(result: BeforeAfter, gates: Gates | None = None, most: int = TOP) -> It
             yield replace(section, name=f"{when.lower()}-{section.name}", title=f"{when}: {section.title}")
 
 
-def compared(result: Comparison, most: int) -> Iterator[Section]:
+@sections_of.register
+def _compared(result: Comparison) -> Iterator[Section]:
     """The part of it that a comparison by itself says."""
     yield _verdict(result)
     yield _figures(_of_comparison(result))
     yield _budget(result)
-    yield _errors(result, most)
-    yield _statements(result, most)
+    yield _errors(result, MOST)
+    yield _statements(result, MOST)
+
+
+@sections_of.register
+def _validated(result: Validation) -> Iterator[Section]:
+    asked = _asked(result.selection_base, result.selection_other, result.settings_base, result.settings_other)
+    rows = [
+        (PARTS[term.name][1], number(term.predicted_s), number(term.measured_s), _off(term)) for term in result.terms
+    ]
+    trips = f"{result.round_trips:,} round trips in the base, {result.other_round_trips:,} in the other"
+    yield Section("validation", "", [*asked, Say(result.text, "strong"), Table(TERMS, rows, "Parts"), Say(trips)])
+
+
+def _off(term: Term) -> str:
+    return _signed(term.predicted_s - term.measured_s, number)
+
+
+def _asked(before: Selected | None, after: Selected | None, *settings: Settings) -> Iterator[Say]:
+    """Of what they are, and with what they were asked for: once, where both were asked for alike."""
+    yield from asked_for(before, None)
+    yield from asked_for(after, None)
+    for text in dict.fromkeys(each.text for each in settings):
+        if text:
+            yield Say(f"Asked for: {text}", "quiet")
 
 
 def _verdict(result: Comparison) -> Section:
-    asked = [*asked_for(result.selection_before, None), *asked_for(result.selection_after, None)]
-    settings = dict.fromkeys((result.settings_before.text, result.settings_after.text))
-    asked += [Say(f"Asked for: {text}", "quiet") for text in settings if text]
+    asked = _asked(result.selection_before, result.selection_after, result.settings_before, result.settings_after)
     first, *others = SENTENCE.split(result.explanation)
     return Section("verdict", "", [*asked, Say(first, "strong"), *map(Say, others)])
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from latpcap.measures.budget import Budget
 from latpcap.measures.purposes import PURPOSES, PurposeResult
 from latpcap.report.network import network_in_all
-from latpcap.report.section import Bar, Column, Piece, Say, Section, Table
+from latpcap.report.section import Bar, Column, Part, Piece, Say, Section, Table
 from latpcap.report.timing_only import about_budget
 from latpcap.result.analysis import Analysis
 
-__all__ = ["PARTS", "budget", "pieces_of", "purposes"]
+__all__ = ["PARTS", "budget", "budget_parts", "pieces_of", "purposes"]
 
 PARTS = {
     "network_s": ("N", "network", "red", "round trips at the baseline RTT"),
@@ -22,7 +23,6 @@ PARTS = {
     "unknown_s": ("?", "unknown", "bright_black", "cannot be divided"),
 }
 """Letter in the bar, name, colour, what it is."""
-WHAT = {name.removesuffix("_s"): what for name, (*_, what) in PARTS.items()}
 
 NAMES = {"setup": "set-up"}
 """Purposes as people are told of them, where the filterable value is spelled otherwise."""
@@ -33,15 +33,19 @@ TRIPS = (Column("purpose"), Column("round trips", "count"), Column("share %", "p
 
 def budget(result: Analysis) -> Section:
     """The parts of the runtime, and what encryption hides of them."""
-    parts = result.budget.parts()
     besides = (network_in_all(result), about_budget(result.timing_only, result.connecting))
     said = [Say(text, "quiet") for text in besides if text]
-    pieces, total = pieces_of(parts), sum(parts.values())
+    return Section("budget", "Where the time went", [*budget_parts(result.budget), *said])
+
+
+def budget_parts(budget: Budget) -> list[Part]:
+    """A bar and a table of the parts that take some time."""
+    parts = budget.parts()
+    pieces = pieces_of(parts)
     rows = [
-        (piece.title, piece, parts[f"{piece.name}_s"], parts[f"{piece.name}_s"] / total, WHAT[piece.name])
-        for piece in pieces
+        (piece.title, piece, parts[f"{piece.name}_s"], piece.share, PARTS[f"{piece.name}_s"][3]) for piece in pieces
     ]
-    return Section("budget", "Where the time went", [Bar(pieces), Table(BUDGET, rows), *said] if rows else said)
+    return [Bar(pieces), Table(BUDGET, rows, "Time by part")] if rows else []
 
 
 def pieces_of(parts: dict[str, float]) -> list[Piece]:

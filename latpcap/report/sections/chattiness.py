@@ -2,16 +2,73 @@
 
 from __future__ import annotations
 
-from latpcap.report.chattiness import chattiness_rows
+from collections.abc import Callable, Iterator
+
 from latpcap.report.section import Column, Section, Table
 from latpcap.result.chattiness import Chattiness
+from latpcap.units import counted, format_ms, format_ratio, format_s, percent
 
-__all__ = ["chattiness"]
+__all__ = ["chattiness", "chattiness_rows"]
 
 COLUMNS = (Column("ratio"), Column("value", "figures"), Column("from", folds=True))
+
+Row = tuple[str, str, str]
+"""A ratio, its value, and what it is made of."""
 
 
 def chattiness(result: Chattiness) -> Section:
     """The ratios, and what each is made of."""
     rows = list(chattiness_rows(result))
     return Section("chattiness", "Chattiness", [Table(COLUMNS, rows)] if rows else [])
+
+
+def chattiness_rows(result: Chattiness) -> Iterator[Row]:
+    """The ratios that are known, one after the other."""
+    if result.round_trips == 0:
+        return
+    for row in (*_ratios(result), *_pace(result)):
+        if row[1]:
+            yield row
+
+
+def _ratios(result: Chattiness) -> Iterator[Row]:
+    trips = counted(result.round_trips, "round trip")
+    yield "round trips a second", _figure(result.round_trips_per_s), f"{trips} in {format_s(result.recorded_s)}"
+    yield "round trips a transaction", _figure(result.round_trips_per_transaction), _transactions(result)
+    if result.tasks > 1:
+        yield "round trips a task", _figure(result.round_trips_per_task), f"{trips} in {counted(result.tasks, 'task')}"
+    yield "round trips a row", _figure(result.round_trips_per_row), f"{counted(result.rows, 'row')} came back"
+    yield "round trips a route", _figure(result.round_trips_per_route), _routes(result)
+    sizes = result.request_bytes_per_round_trip, result.response_bytes_per_round_trip
+    yield "bytes a round trip", _pair(*sizes, _bytes), "request / response"
+    if result.network_share is not None and result.network_s is not None:
+        yield "share of the runtime", percent(result.network_share), f"{format_s(result.network_s)} for the network"
+
+
+def _transactions(result: Chattiness) -> str:
+    outside = result.statements_outside
+    beside = f", {counted(outside, 'statement')} outside" if outside else ""
+    trips = counted(result.transaction_round_trips, "round trip")
+    return f"{trips} in {counted(result.transactions, 'transaction')}{beside}"
+
+
+def _routes(result: Chattiness) -> str:
+    return f"{counted(result.route_round_trips, 'round trip')} for {counted(result.routes, 'route')}"
+
+
+def _pace(result: Chattiness) -> Iterator[Row]:
+    deltas, waits = result.delta_ms, result.client_ms
+    yield "inter-query delta", _pair(deltas["p50"], deltas["p95"], format_ms), "p50 / p95, request → request"
+    yield "client time", _pair(waits["p50"], waits["p95"], format_ms), "p50 / p95, response → request"
+
+
+def _pair(first: float | None, second: float | None, write: Callable[[float], str]) -> str:
+    return "" if first is None or second is None else f"{write(first)} / {write(second)}"
+
+
+def _figure(value: float | None) -> str:
+    return "" if value is None else format_ratio(value)
+
+
+def _bytes(value: float) -> str:
+    return f"{value:,.0f}"

@@ -1,12 +1,17 @@
-"""What two taps show together."""
+"""What two taps show together, in sentences."""
 
 from __future__ import annotations
 
-from latpcap.report.section import Entry, Line, Say, Section
-from latpcap.report.taps import sentences
-from latpcap.result.taps import TapsResult
+from collections.abc import Iterator
 
-__all__ = ["taps"]
+from latpcap.report.section import Entry, Line, Say, Section
+from latpcap.result.taps import AtTap, TapsResult, TapsWay
+from latpcap.units import counted, format_ms
+
+__all__ = ["sentences", "taps"]
+
+SAME_MS = 0.001
+"""Taps whose packets have no way between them see them at one time."""
 
 
 def taps(found: tuple[TapsResult, ...], most: int) -> Section:
@@ -21,3 +26,89 @@ def taps(found: tuple[TapsResult, ...], most: int) -> Section:
     left = len(found) - len(shown)
     more = [Say(f"… and {left:,} more: latpcap sql 'select * from taps'", "quiet")] if left else []
     return Section("taps", "Between two taps", [*shown, *more])
+
+
+def sentences(taps: TapsResult) -> Iterator[str]:
+    """What is sure first, then what holds if the clocks agree, then what got lost."""
+    if taps.round_trip_ms is None:
+        yield "Packets passed one way only: how far the taps are apart, and their clocks, cannot be told"
+    elif _are_one(taps):
+        yield "All times are the same at both: they hold one capture, not what two taps saw"
+        return
+    else:
+        least = format_ms(taps.round_trip_min_ms or 0.0)
+        yield f"Between the taps and back: {format_ms(taps.round_trip_ms)}, {least} at least, whatever their clocks say"
+    yield from _ways(taps)
+    yield from _answers(taps)
+    yield from _lost(taps)
+
+
+def _are_one(taps: TapsResult) -> bool:
+    return all(abs(way.min_ms or 0.0) + abs(way.p95_ms or 0.0) < SAME_MS for way in (taps.request, taps.response))
+
+
+def _ways(taps: TapsResult) -> Iterator[str]:
+    told = [
+        f"{name} {_signed(way.median_ms)} "
+        f"({_signed(way.min_ms)} to {_signed(way.p95_ms)}, {counted(way.packets, 'packet')})"
+        for name, way in (("requests", taps.request), ("responses", taps.response))
+        if way.median_ms is not None and way.min_ms is not None and way.p95_ms is not None
+    ]
+    known = {"same": "One way, by one clock", "unknown": "One way, if the clocks agree"}
+    yield f"{known.get(taps.clocks, 'One way, by clocks that disagree')}: {', '.join(told)}"
+    if taps.offset_ms is None or taps.clocks == "same":
+        return
+    drift = "" if taps.drift_ppm is None else f", and gains {taps.drift_ppm:+.3g} µs a second"
+    if early := _early(taps):
+        yield f"{early} arrive before they were sent: the clocks differ, so that only the sum of both ways is sure"
+    yield f"If both ways take equally long, the clock at the server's tap is {_ahead(taps.offset_ms)}{drift}"
+
+
+def _early(taps: TapsResult) -> str:
+    early = [
+        name
+        for name, way in (("requests", taps.request), ("responses", taps.response))
+        if taps.clocks == "differ" and (way.min_ms or 0.0) < 0
+    ]
+    return " and ".join(early).capitalize()
+
+
+def _ahead(offset_ms: float) -> str:
+    return f"{format_ms(abs(offset_ms))} {'ahead' if offset_ms >= 0 else 'behind'}"
+
+
+def _signed(value: float | None) -> str:
+    return f"{'−' if (value or 0.0) < 0 else ''}{format_ms(abs(value or 0.0))}"
+
+
+def _answers(taps: TapsResult) -> Iterator[str]:
+    near, far = taps.at_client, taps.at_server
+    if near.answer_median_ms is None or far.answer_median_ms is None:
+        return
+    yield (
+        f"Answers began {format_ms(far.answer_median_ms)} after the request at the server's tap ({_p95(far)}), "
+        f"{format_ms(near.answer_median_ms)} at the client's ({_p95(near)})"
+    )
+
+
+def _p95(tap: AtTap) -> str:
+    return f"p95 {format_ms(tap.answer_p95_ms or 0.0)}"
+
+
+def _lost(taps: TapsResult) -> Iterator[str]:
+    ways = (("requests", taps.request), ("responses", taps.response))
+    alone = [f"{_alone(way)} of the {name}" for name, way in ways if way.client_tap_only or way.server_tap_only]
+    if alone:
+        yield f"Seen by one tap only: {', '.join(alone)}: lost between the taps, or missed by a capture"
+    again = (taps.at_client.retransmissions, taps.at_server.retransmissions)
+    if any(again):
+        yield f"Sent again: {counted(again[0], 'packet')} at the client's tap, {again[1]:,} at the server's"
+    if taps.reordered_packets:
+        yield f"{counted(taps.reordered_packets, 'packet')} came in another order at the second tap"
+    if taps.joined_packets:
+        yield f"{counted(taps.joined_packets, 'segment')} passed one tap in one piece and the other in several"
+
+
+def _alone(way: TapsWay) -> str:
+    told = ((way.client_tap_only, "client's"), (way.server_tap_only, "server's"))
+    return " and ".join(f"{count:,} by the {whose}" for count, whose in told if count)
