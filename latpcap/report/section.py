@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import singledispatch
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from msgspec import Struct
 
@@ -32,11 +32,14 @@ __all__ = [
     "written",
 ]
 
-Kind = Literal["text", "code", "figures", "key", "id", "count", "ms", "s", "percent", "figure", "bytes"]
+Text = Literal["text", "code", "key", "short", "name", "clock", "day", "moment"]
+"""Of these a column is read from the left."""
+Figure = Literal["any", "figures", "id", "count", "ms", "s", "percent", "share", "ratio", "figure", "bytes", "part"]
+Kind = Text | Figure
 """What the values of a column are.
 
-`figures` are ready to be shown, `key` is the piece of a bar that the row is of, `figure` has three digits. In a column
-of `code` a list of one text is no code: what ran without a statement.
+`figures` are ready to be shown, `short` is cut, `key` is the piece of a bar that the row is of, `figure` has three
+digits. In a column of `code` a list of one text is no code: what ran without a statement.
 """
 Row = Sequence[Any]
 
@@ -65,7 +68,7 @@ class Column(Struct, frozen=True, omit_defaults=True):
     @property
     def is_text(self) -> bool:
         """It is read from the left."""
-        return self.kind in ("text", "code", "key")
+        return self.kind in get_args(Text)
 
 
 class Part(Struct, frozen=True, omit_defaults=True, tag_field="part", tag=str.lower):

@@ -17,7 +17,7 @@ from latpcap.measures.timing_only import TimingOnly
 from latpcap.projection.project import Projection
 from latpcap.report.console import heading, print_renderables
 from latpcap.report.destination import going_to
-from latpcap.report.grid import Grid, Heading
+from latpcap.report.grid import Grid
 from latpcap.report.section import Bar, Column, Entry, Lines, Piece, Say, Section, Table, sections_of, written
 from latpcap.report.sections.errors import error_entries
 from latpcap.report.sections.findings import finding_entry, together
@@ -72,7 +72,7 @@ def drawn(section: Section) -> Iterator[RenderableType]:
         yield from _cover(section)
     elif section.parts:
         if section.title:
-            yield heading(section.title)
+            yield heading(printable(section.title))
         for part in section.parts:
             yield from _part(part)
 
@@ -100,7 +100,7 @@ def _say(part: Say) -> Iterator[RenderableType]:
 @_part.register
 def _entry(part: Entry) -> Iterator[RenderableType]:
     lead = [(f"{printable(part.lead)}: ", STYLES.get(part.tone, ""))] if part.lead else []
-    code = f" [{part.code}]" if part.code else ""
+    code = f" [{printable(part.code)}]" if part.code else ""
     yield Text.assemble(*lead, printable(part.text), code)
     for line in part.lines:
         if not line.detail:
@@ -124,14 +124,14 @@ def _bar(part: Bar) -> Iterator[RenderableType]:
 
 @_part.register
 def _lines(part: Lines) -> Iterator[RenderableType]:
-    headings = (Heading("what", "left"), Heading("least"), Heading("most"), Heading("over time", "left"))
+    columns = (Column("what"), Column("least", "figures"), Column("most", "figures"), Column("over time"))
     rows = []
     for name, values, kind in part.lines:
         write = format_ms if kind == "ms" else "{:,}".format
         known = [value for value in values if value is not None]
         if any(known):
-            rows.append((name, write(min(known)), write(max(known)), sparkline(values)))
-    yield Grid(headings, rows)
+            rows.append((printable(name), write(min(known)), write(max(known)), sparkline(values)))
+    yield Grid(columns, rows)
 
 
 def grid(table: Table) -> Grid:
@@ -141,15 +141,10 @@ def grid(table: Table) -> Grid:
     beside = [place for place, column in enumerate(whole.columns) if not column.below]
     rows = [[written(column, value) for column, value in zip(whole.columns, row, strict=True)] for row in whole.rows]
     return Grid(
-        [_heading(whole.columns[place]) for place in beside],
+        [whole.columns[place] for place in beside],
         [[row[place] for place in beside] for row in rows],
         below=[" ".join(row[place] for place in below) for row in rows] if below else (),
     )
-
-
-def _heading(column: Column) -> Heading:
-    side = "left" if column.is_text else "right"
-    return Heading(column.title, side, column.least, column.optional, folds=column.folds)
 
 
 class StackedBar(Struct, frozen=True):

@@ -28,7 +28,7 @@ NAMES = {"setup": "set-up"}
 """Purposes as people are told of them, where the filterable value is spelled otherwise."""
 
 BUDGET = (Column("part"), Column("", "key"), Column("seconds", "s"), Column("share %", "percent"), Column("what"))
-TRIPS = (Column("purpose"), Column("round trips", "count"), Column("share %", "percent"), Column("they"))
+TRIPS = (Column("purpose"), Column("round trips", "count"), Column("share %", "percent"), Column("what they do"))
 
 
 def budget(result: Analysis) -> Section:
