@@ -115,7 +115,8 @@ def _table(part: Table) -> Iterator[str]:
 def _cell(column: Column, value: Any) -> str:
     if column.kind == "code" and isinstance(value, str):
         return cell_of(value) if value else ""
-    return text_of(written(column, value)) if column.is_text else written(column, value)
+    text = written(column, value)
+    return f"+{text_of(text[1:])}" if text.startswith("+") and not column.is_text else text_of(text)
 
 
 # --- Markdown -------------------------------------------------------------------------------------------------------
