@@ -541,6 +541,7 @@ def test_routes_are_listed_where_statements_name_them(show: Any) -> None:
     assert page.locator("#routes tbody th").all_inner_texts() == [route.route for route in routes]
     cells = page.locator("#routes tbody tr").first.locator("td").all_inner_texts()
     assert f"{routes[0].round_trips}" in cells
+    assert page.inner_text("#routes > .note").startswith(f"{sum(route.round_trips for route in routes)} of ")
     assert show(several()).locator("#routes").is_hidden()
 
 

@@ -53,7 +53,7 @@ def sections(
     yield taps(result.taps, most)
     yield minutes(result.minutes)
     yield statements(result.statements, result.timing_only, most)
-    yield routes(result.routes, most)
+    yield routes(result.routes, result.summary.round_trips, most)
     yield connections(result.connections, most)
     if is_signed or result.sign_off.is_asked:
         yield sign_off(result.sign_off)

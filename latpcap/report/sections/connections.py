@@ -18,6 +18,8 @@ COLUMNS = (
     Column("stream", "id"),
     Column("user", detail=True, optional=True),
     Column("database, application", detail=True, below=True, optional=True),
+    Column("server", detail=True),
+    Column("how it is sent", detail=True, below=True, optional=True),
     Column("trips", "count", full="round trips"),
     *(Column(title, "count", detail=True) for title in ("exchanges", "sent again")),
     Column("bytes", "bytes", detail=True),
@@ -41,7 +43,8 @@ def connections(found: Sequence[ConnectionResult], most: int) -> Section:
     columns = (*COLUMNS, Column(f"client → server{common}", least=36, folds=True, heads=True))
     rest = sums_of_rest(found, order[most:], SUMMED)
     foot: Row | None = rest and (
-        *(None, None, None, *rest[:3], rest[3] + rest[4]),
+        *([None] * 5),
+        *(*rest[:3], rest[3] + rest[4]),
         *[None] * 9,
         f"{len(found) - most:,} further connections together",
     )
@@ -63,6 +66,8 @@ def _row(each: ConnectionResult, *, names_protocol: bool) -> Row:
     between = "" if rtt.low_ms is None or rtt.high_ms is None else f"{rtt.low_ms:,.3f} to {rtt.high_ms:,.3f} ms; "
     return (
         *(each.stream, each.user or "–", ", ".join(filter(None, (each.database, each.application)))),
+        " ".join(filter(None, (each.protocol, each.server_version))),
+        ", ".join(filter(None, (each.encryption, each.compression, "replication" * each.replication))),
         *(each.round_trips, each.exchanges, each.retransmissions),
         *(each.request_bytes + each.response_bytes, rtt.baseline_ms, rtt.handshake_ms, rtt.in_stream_median_ms),
         *(f"{rtt.method}, {rtt.position}", f"{between}{rtt.reason}", *pace(each.chattiness)),

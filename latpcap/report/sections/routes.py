@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from latpcap.measures.routes import RouteResult
-from latpcap.report.section import Column, Section, Table
+from latpcap.report.section import Column, Part, Say, Section, Table
 from latpcap.report.text import top
-from latpcap.units import counted
+from latpcap.units import counted, percent
 
 __all__ = ["routes"]
 
@@ -18,8 +18,11 @@ COLUMNS = (
 )
 
 
-def routes(found: tuple[RouteResult, ...], most: int) -> Section:
-    """What each route cost, where statements name one."""
+def routes(found: tuple[RouteResult, ...], round_trips: int, most: int) -> Section:
+    """What each route cost, where statements name one; and how many of all `round_trips` they have."""
+    trips = sum(each.round_trips for each in found)
+    share = f" ({percent(trips / round_trips)})" if round_trips else ""
+    named = f"{trips:,} of {counted(round_trips, 'round trip')}{share} are of statements whose comment names a route."
     rows = [
         (
             *(each.network_s, each.service_s, each.executions, each.round_trips, each.distinct_statements),
@@ -27,7 +30,8 @@ def routes(found: tuple[RouteResult, ...], most: int) -> Section:
         )
         for each in found[:most]
     ]
-    parts = [Table(COLUMNS, rows, "Routes", _rest(found[most:]))] if rows else []
+    table = Table(COLUMNS, rows, "Routes", _rest(found[most:]))
+    parts: list[Part] = [Say(named, "quiet", detail=True), table] if rows else []
     return Section("routes", top("Routes", len(found), most), parts)
 
 
