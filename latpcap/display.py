@@ -72,7 +72,7 @@ def _all_registered() -> None:
 
 @singledispatch
 def as_html(result: object) -> str:
-    """The result for a notebook; `report/notebook.py` and `report/verification.py` register each kind."""
+    """The result for a notebook; `report/notebook.py` registers each kind."""
     return f"<pre>{escape(repr(result))}</pre>"
 
 

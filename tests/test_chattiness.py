@@ -13,7 +13,7 @@ from conftest import analysed, read_fixture
 
 from latpcap.measures.tasks import count_tasks, tasks
 from latpcap.measures.transactions import transactions
-from latpcap.report.chattiness import chattiness_rows
+from latpcap.report.sections.chattiness import chattiness_rows
 from latpcap.result.analysis import Analysis, Measures
 from latpcap.result.rank import rank_rows, rank_table
 from latpcap.result.rank_order import RankOrder

@@ -280,9 +280,7 @@ def test_a_terminal_shows_each_error_whole(latpcap: Run, monkeypatch: pytest.Mon
     monkeypatch.setenv("COLUMNS", "80")
     printed = latpcap("errors", FIXTURES / "findings" / "failing-my.pcapng.zst", "--limit", "2").stdout.decode()
     assert "for the right syntax to use near ?" in " ".join(printed.split())
-    assert (
-        "select a from absent where id = ?\n     10 statements, 10 round trips, 10.7 ms; first in frame 13" in printed
-    )
+    assert "select a from absent where id = ?\n  10 statements, 10 round trips, 10.7 ms; first in frame 13" in printed
     assert "1062" not in printed
 
 
@@ -313,7 +311,7 @@ def test_compare_lists_the_errors_of_both(latpcap: Run) -> None:
     before, after = (FIXTURES / "mysql" / f"{name}.pcapng" for name in ("sql-errors", "login-wrong-password"))
     printed = latpcap("compare", before, after, "--quiet").stdout.decode()
     assert "Failed: 0 of 1 login before, 10 of 10 logins after." in " ".join(printed.split())
-    assert "10      0  statement  1064 (42000)" in printed
+    assert "10      0  statement    1064 (42000)" in printed
 
 
 @pytest.mark.parametrize(

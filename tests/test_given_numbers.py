@@ -113,10 +113,11 @@ def test_a_job_of_no_time_takes_none_with_more_connections() -> None:
 def test_of_thousands_of_notes_the_first_are_shown_and_the_rest_counted() -> None:
     from latpcap.measures.health import HealthNote
     from latpcap.report.console import print_renderables
-    from latpcap.report.terminal.health import health
+    from latpcap.report.sections.health import health
+    from latpcap.report.terminal import drawn
 
     notes = [HealthNote("file-damaged", "warning", f"file {number} ends early", 1) for number in range(10_000)]
-    printed = print_renderables([*health(notes)])
+    printed = print_renderables(drawn(health(notes)))
     assert len(printed) < 20_000
     assert "file 49 ends" in printed
     assert "and 9,950 more: `latpcap health` lists all" in printed

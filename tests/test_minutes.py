@@ -11,8 +11,9 @@ from latpcap.errors import UsageError
 from latpcap.measures.minutes import Minutes, minutes
 from latpcap.report import markdown
 from latpcap.report.console import print_renderables
+from latpcap.report.sections.minutes import minutes as section
 from latpcap.report.sparkline import sparkline
-from latpcap.report.terminal.minutes import minutes as section
+from latpcap.report.terminal import drawn
 from latpcap.report.text import ascii_only
 from latpcap.result.minutes import minutes_result
 from latpcap.rtt import estimate_paths
@@ -93,7 +94,7 @@ def test_a_short_recording_has_no_section() -> None:
 def test_the_section_is_a_line_of_blocks_for_each_figure() -> None:
     found = read_fixture("mysql/path-changes").analyze().minutes
     assert found is not None
-    text = print_renderables(list(section(found)))
+    text = print_renderables(drawn(section(found)))
     assert "Over time (500 ms each, from 03:31:03 UTC)" in text
     assert "fastest response" in text
     assert "errors" not in text
@@ -127,4 +128,4 @@ def test_at_the_server_the_fastest_response_says_nothing_of_the_path() -> None:
 def test_every_format_has_it() -> None:
     analysis = read_fixture("mysql/path-changes").analyze()
     assert analysis.to_dict()["minutes"]["every_s"] == 0.5
-    assert "## Over time (500 ms each)" in markdown.render(analysis)
+    assert "## Over time (500 ms each, from 03:31:03 UTC)" in markdown.render(analysis)

@@ -10,7 +10,8 @@ from conftest import read_fixture
 import latpcap
 from latpcap.measures.changed_paths import changed_paths
 from latpcap.report.console import print_renderables
-from latpcap.report.terminal.paths import paths
+from latpcap.report.sections.paths import paths
+from latpcap.report.terminal import drawn
 from latpcap.rtt import Estimate, estimate, estimate_paths
 from latpcap.units import format_ms
 
@@ -156,7 +157,7 @@ def test_the_projection_agrees_with_that_of_each_half(capture: latpcap.Capture) 
 
 
 def test_the_terminal_lists_the_periods_and_how_each_is_known(capture: latpcap.Capture) -> None:
-    text = print_renderables(list(paths(capture.analyze().paths)))
+    text = print_renderables(drawn(paths(capture.analyze().paths, 10)))
     assert "10.77.0.1 → 10.77.0.2:3306: the RTT changed" in text
     assert "03:31:09    20.097  19.851  20.343          264" in text
     assert "Changed at 03:31:09, as shown by responses and the senders' clocks (TCP timestamps)" in text

@@ -20,7 +20,8 @@ from latpcap.live.repeated import StandardInput
 from latpcap.live.ways import Ran, Way
 from latpcap.projection.assumptions import Conditions
 from latpcap.report import FORMATS
-from latpcap.report.rehearsal import render_markdown
+from latpcap.report.markdown import document
+from latpcap.report.sections.rehearsal import rehearsal
 from latpcap.result.rehearsal import Ends, Rehearsal
 from latpcap.result.row_gates import judge_rows, parse_row_gate
 from latpcap.tables.recording import Recording
@@ -278,7 +279,7 @@ def test_a_seed_is_a_number_of_32_bits(seed: int) -> None:
 @pytest.mark.parametrize("runs", [1, 3])
 def test_every_report_has_a_row_for_each_rtt(runs: int) -> None:
     result = rehearsed(Wire(job), runs=runs)
-    shown, markdown = FORMATS["terminal"](result), render_markdown(result)
+    shown, markdown = FORMATS["terminal"](result), document(rehearsal(result))
     told = json.loads("".join(part if isinstance(part, str) else part.decode() for part in FORMATS["json"](result)))
     assert told["schema"] == "latpcap.rehearsal/1"
     for each in told["rtts"]:

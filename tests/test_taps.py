@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import latpcap
-from latpcap.report.taps import sentences
+from latpcap.report.sections.taps import sentences
 from latpcap.result.taps import TapsResult
 
 RUN = "postgresql/psycopg2-cursor10-2000"

@@ -16,8 +16,9 @@ from conftest import FIXTURES, Fixture, load_fixture
 from msgspec.structs import replace
 
 from latpcap import CaptureError, UsageError
-from latpcap.report.console import render
-from latpcap.report.verification import render_html, summary
+from latpcap.report.notebook import render as render_html
+from latpcap.report.sections.verification import summary
+from latpcap.report.terminal import render
 from latpcap.verify import Verification, compare, ours, verify
 from latpcap.verify.ours import Exchange, Ours
 

@@ -20,7 +20,8 @@ from latpcap.live.server import LOOKED_UP_S, Server, addresses
 from latpcap.live.ways import Link, Relayed, Way
 from latpcap.projection.assumptions import Conditions
 from latpcap.report.jsonout import dump
-from latpcap.report.rehearsal import render_markdown
+from latpcap.report.markdown import document
+from latpcap.report.sections.rehearsal import rehearsal
 from latpcap.result.rehearsal import Rehearsal
 from latpcap.tables.outputs import write
 from latpcap.units import counted, format_given_ms, listed
@@ -103,7 +104,7 @@ def rehearse(
         result = run_rehearsal(plan, way, into, tell=tell, read=reading)
         if folder is not None:
             write(into / "rehearsal.json", [dump(result.parts())])
-            write(into / "rehearsal.md", [render_markdown(result)])
+            write(into / "rehearsal.md", [document(rehearsal(result))])
     return result
 
 

@@ -25,6 +25,7 @@ from latpcap.tables.files import FILE_FORMATS
 if TYPE_CHECKING:
     from latpcap.projection.assumptions import Conditions
     from latpcap.result.analysis import Measures
+    from latpcap.result.before_after import BeforeAfter
     from latpcap.result.gates import Gates
     from latpcap.result.signoff import Cover
     from latpcap.tables.table import Table
@@ -98,12 +99,26 @@ def _markdown(
     return markdown.render(measures.analyze(rtt_ms, within_s, conditions, cover), gates)
 
 
+def _of_both(module: str) -> Callable[..., str]:
+    """`render_both` of it."""
+
+    def render(result: BeforeAfter, gates: Gates | None = None) -> str:
+        text: str = import_module(f"latpcap.report.{module}").render_both(result, gates)
+        return text
+
+    return render
+
+
 def _rows(name: str) -> Callable[[Table], Iterator[bytes]]:
     return lambda table: table.encode(name)
 
 
 FORMATS = {
-    "terminal": Format(("result",), _by("terminal", "pairs", "rehearsal", "verification", "calibration"), (".txt",)),
+    "terminal": Format(
+        ("result",),
+        _by("terminal", *(f"sections.{name}" for name in ("both", "rehearsal", "verification", "calibration"))),
+        (".txt",),
+    ),
     "table": Format(("rows",), _by("rows"), (".txt",)),
     "json": Format(("result", "rows"), _by("jsonout"), (".json",)),
     "html": Format(("report", "comparison"), _html, (".html", ".htm")),
@@ -112,7 +127,7 @@ FORMATS = {
 }
 
 
-BEFORE_AFTER = {"html": _by("before_after_html"), "markdown": _by("before_after_markdown")}
+BEFORE_AFTER = {name: _of_both(name) for name in ("html", "markdown")}
 """How two captures of one job are handed on: what `latpcap.result.before_after` makes, and what became of gates."""
 
 GATE_FORMATS = {name: _by(name) for name in ("junit", "sarif", "github")}

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from functools import singledispatch
+from collections.abc import Iterable
 from io import StringIO
 
 from rich.cells import cell_len
@@ -14,22 +13,11 @@ from rich.text import Text
 from latpcap.report.destination import going_to
 from latpcap.report.text import ascii_only
 
-__all__ = ["heading", "parts_of", "print_renderables", "render"]
+__all__ = ["heading", "print_renderables"]
 
 FIGURE_AND_UNIT = re.compile(r"(?<=[0-9]) (?=(?:ns|µs|ms|s|min|h|d)\b)")
 BOUND = "\ue000"
 """A space that is no place to break a line; of private use, so no text has it."""
-
-
-def render(result: object) -> str:
-    """Return the result as text for where it goes."""
-    return print_renderables(parts_of(result))
-
-
-@singledispatch
-def parts_of(result: object) -> Iterator[RenderableType]:
-    """What is printed of a result; each kind is registered where it is written."""
-    raise TypeError(f"{type(result).__name__} has no text")
 
 
 def print_renderables(parts: Iterable[RenderableType], width: int | None = None) -> str:

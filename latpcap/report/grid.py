@@ -6,47 +6,43 @@ rich's own table shrinks every column alike, which cuts figures at 80 columns; h
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 
-from msgspec import Struct
 from msgspec.structs import replace
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Span, Text
 
-__all__ = ["Grid", "Heading"]
+from latpcap.report.section import Column
+
+__all__ = ["Grid"]
 
 GAP = 2
 
 
-class Heading(Struct, frozen=True):
-    """A column: its title, `left` or `right`, its least width, and whether it can be spared in a narrow terminal.
-
-    The last one is cut where it does not fit, or goes on in the next line (`folds`).
-    """
-
-    title: str
-    justify: str = "right"
-    least: int = 0
-    optional: bool = False
-    style: str = ""
-    folds: bool = False
-
-
 class Grid:
-    """A table; its last column takes the room that is left, and wants `Heading.least` cells."""
+    """A table; its last column takes the room that is left, and wants `Column.least` cells: it is cut, or folds."""
 
-    def __init__(self, headings: Sequence[Heading], rows: Sequence[Sequence[str]], *, show_header: bool = True) -> None:
-        """Take the cells of each row, one a heading."""
+    def __init__(
+        self,
+        headings: Sequence[Column],
+        rows: Sequence[Sequence[str]],
+        *,
+        show_header: bool = True,
+        below: Sequence[str] = (),
+    ) -> None:
+        """Take the cells of each row, one a heading, and for each row what stands below its last cell."""
         self.headings = headings
         self.rows = rows
         self.show_header = show_header
+        self.below = below
 
     @property
     def width(self) -> int:
         """The cells that it takes with nothing cut."""
         return sum(self._widths()) + GAP * (len(self.headings) - 1)
 
-    def settled(self) -> list[Heading]:
+    def settled(self) -> list[Column]:
         """The headings with the widths that these rows need: for further rows in line with them."""
         return [replace(heading, least=width) for heading, width in zip(self.headings, self._widths(), strict=True)]
 
@@ -66,10 +62,12 @@ class Grid:
         if self.show_header:
             yield self._line([heading.title for heading in self.headings], shown, widths, bold=True)
             yield Text("─" * min(sum(widths[column] + GAP for column in shown) - GAP, options.max_width), style="dim")
-        for row in self.rows:
+        for row, below in zip_longest(self.rows, self.below, fillvalue=""):
             first, *more = self._folded(row[last], widths[last], console)
             yield self._line([*row[:last], first], shown, widths)
             yield from (self._line([*[""] * last, part], shown, widths) for part in more)
+            if below:
+                yield Text(" " * (options.max_width - room) + below, style="dim", no_wrap=True, overflow="ellipsis")
 
     def _folded(self, text: str, width: int, console: Console) -> list[str]:
         """The lines of a last cell."""
@@ -92,10 +90,10 @@ class Grid:
             heading, width = self.headings[column], widths[column]
             text = _fitted(cells[column], width)
             padding = " " * (width - cell_len(text))
-            before, after = (padding, "") if heading.justify == "right" else ("", padding)
+            before, after = (padding, "") if not heading.is_text else ("", padding)
             parts += (before, text, after, " " * GAP)
-            if style := "bold" if bold else heading.style:
-                spans.append(Span(end + len(before), end + len(before) + len(text), style))
+            if bold:
+                spans.append(Span(end + len(before), end + len(before) + len(text), "bold"))
             end += len(padding) + len(text) + GAP
         line = Text("".join(parts), no_wrap=True, overflow="crop", spans=spans)
         line.rstrip()

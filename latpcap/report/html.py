@@ -19,29 +19,42 @@ import hashlib
 import html
 import json
 import re
+from collections import Counter
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from latpcap.display import plain
-from latpcap.measures.timing_only import TimingOnly
-from latpcap.report.network import network_in_all
-from latpcap.report.page import page_data
+from latpcap.measures.health import HealthNote
+from latpcap.report.method import method
+from latpcap.report.page import MOST, bounded, embedded, is_counts, page_data
+from latpcap.report.section import Say, Section
+from latpcap.report.sections.both import both
+from latpcap.report.sections.opening import opening
 from latpcap.report.text import printable
-from latpcap.report.timing_only import about_budget, about_findings, about_statements
+from latpcap.result.analysis import Analysis
+from latpcap.result.before_after import BeforeAfter
+from latpcap.result.captures import CaptureFile
 from latpcap.result.exploration import Exploration
 from latpcap.result.gates import Gates
 from latpcap.result.signoff import SignOff
+from latpcap.units import counted, format_s
 
-__all__ = ["MODULES", "assembled", "cover", "gate_rows", "note", "render"]
+__all__ = ["MODULES", "MODULES_OF_BOTH", "render", "render_both"]
 
 MODULES = (
-    *("dom", "format", "model", "state", "copying", "charts", "theme", "stacking", "parts"),
-    *("what_if", "curve", "fixes", "budget", "chattiness", "findings", "sorting", "errors", "statements", "routes"),
-    *("lanes", "timeline", "minutes", "histograms", "paths", "connections", "health", "method", "printing", "address"),
-    *("gates", "signoff", "sections", "main"),
+    *("dom", "format", "model", "state", "copying", "charts", "theme", "stacking", "table", "parts"),
+    *("what_if", "curve", "fixes", "budget", "findings", "statements"),
+    *("lanes", "timeline", "minutes", "histograms", "printing", "address", "sections", "main"),
 )
 """The modules in the order in which they need each other."""
+
+MODULES_OF_BOTH = (
+    *("dom", "format", "model", "charts", "theme", "stacking", "table", "parts"),
+    *("both_curves", "printing", "sections", "before_after"),
+)
+"""Those of the page of two captures."""
 
 SIGNIFICANT = 7
 """Digits of a fraction that are kept."""
@@ -49,18 +62,38 @@ SIGNIFICANT = 7
 
 def render(explored: Exploration, gates: Gates | None = None) -> str:
     """Return the page of a recording, and of what became of the gates."""
-    data = page_data(explored) | {"gates": gate_rows(gates)}
-    told = explored.analysis.sign_off
+    analysis = explored.analysis
     places = {
-        "TITLE": html.escape(printable(told.title) or _title(data["analysis"])),
-        "COVER": cover(told),
-        "VERDICT": _selection(data["analysis"]["selection"]) + _verdict(data["analysis"]["summary"]["verdict"]),
-        "NETWORK": html.escape(network_in_all(explored.analysis)),
-        "HIDDENBUDGET": note(about_budget(explored.analysis.timing_only, explored.analysis.connecting)),
-        "HIDDENFINDINGS": _missing(explored.analysis.timing_only),
-        "HIDDENSTATEMENTS": note(about_statements(explored.analysis.timing_only)),
+        "TITLE": html.escape(printable(analysis.sign_off.title) or _title(analysis.captures)),
+        "COVER": cover(analysis.sign_off),
+        "META": html.escape(printable(_meta(analysis))),
+        "VERDICT": said(opening(analysis.selection, analysis.settings, analysis.summary.verdict)),
+        "TRUST": _trust(analysis.health),
+        **{name: html.escape(text) for name, text in method(explored).items()},
     }
-    return assembled("page.html", MODULES, data, places)
+    return assembled("page.html", MODULES, page_data(explored, gates), places)
+
+
+def render_both(result: BeforeAfter, gates: Gates | None = None) -> str:
+    """Return the page of two captures of one job."""
+    told, sides = result.after.sign_off, (result.before, result.after)
+    verdict, *others = [each for each in both(result, gates, MOST) if each.name != "cover"]
+    data = {
+        "sides": [
+            {"told_rtt_ms": each.projection.told_rtt_ms, "curve": plain(curve)}
+            | {name: getattr(each.summary, name) for name in ("baseline_rtt_ms", "runtime_s")}
+            for each, curve in zip(sides, result.curves, strict=True)
+        ],
+        "sections": embedded(others, stand_elsewhere=frozenset()),
+        "program": told.program,
+    }
+    places = {
+        "TITLE": html.escape(printable(told.title) or " → ".join(_title(each.captures) for each in sides)),
+        "COVER": cover(told),
+        "META": html.escape(printable(" → ".join(map(_of_side, sides)))),
+        "VERDICT": said(verdict),
+    }
+    return assembled("before_after.html", MODULES_OF_BOTH, bounded(data), places)
 
 
 def assembled(template: str, modules: tuple[str, ...], data: dict[str, Any], places: dict[str, str]) -> str:
@@ -78,42 +111,60 @@ def assembled(template: str, modules: tuple[str, ...], data: dict[str, Any], pla
     return re.sub(r"\{\{([A-Z]+)\}\}", lambda place: made[place[1]], _asset(template))
 
 
-def gate_rows(gates: Gates | None) -> list[dict[str, Any]]:
-    """What became of each gate."""
-    rows: list[dict[str, Any]] = plain(gates.gates) if gates else []
-    return rows
-
-
 def cover(told: SignOff) -> str:
     """For whom, of when, and what else somebody wanted said: below the title."""
     whom = f"For {told.customer}" if told.customer else ""
     return note(", ".join(filter(None, (whom, told.date))), "cover") + "".join(map(note, told.notes))
 
 
-def _title(result: dict[str, Any]) -> str:
-    paths = [re.split(r"[/\\]", capture["path"])[-1] for capture in result["captures"]]
-    more = len(paths) - 1 + result["captures_rest"]["count"]
-    return printable(paths[0] if paths else "capture") + (f" and {more:,} more" if more else "")
+def _title(captures: Sequence[CaptureFile]) -> str:
+    first, *others = [re.split(r"[/\\]", each.path)[-1] for each in captures] or ["capture"]
+    return printable(first) + (f" and {len(others):,} more" if others else "")
 
 
-def _selection(selected: dict[str, Any] | None) -> str:
-    """What the page is of, where that is not all."""
-    return note(f"Selected: {selected['text']}") if selected else ""
+def _meta(analysis: Analysis) -> str:
+    """When, and how much: below the title."""
+    first = min((each.first_time for each in analysis.captures if each.first_time), default=None)
+    summary = analysis.summary
+    parts = (
+        f"{first[:10]} {first[11:19]} UTC" if first else "",
+        counted(sum(each.packets for each in analysis.captures), "packet"),
+        counted(summary.connections, "database connection"),
+        counted(summary.exchanges, "exchange"),
+        f"runtime {format_s(summary.runtime_s)}",
+    )
+    return " · ".join(filter(None, parts))
+
+
+def _of_side(analysis: Analysis) -> str:
+    selected = analysis.selection.text if analysis.selection else ""
+    parts = (
+        _title(analysis.captures),
+        counted(analysis.summary.exchanges, "exchange"),
+        selected,
+        analysis.settings.text,
+    )
+    return ", ".join(filter(None, parts))
+
+
+def _trust(notes: Sequence[HealthNote]) -> str:
+    """Below the verdict, where something limits the trust in it."""
+    counts = Counter(note.severity for note in notes)
+    words = [counted(counts[severity], severity) for severity in ("error", "warning") if counts[severity]]
+    about = f"{' and '.join(words)} about the capture itself"
+    return f'<p class="note" id="trust"><a href="#health">{html.escape(about)}</a></p>\n' if words else ""
+
+
+def said(section: Section) -> str:
+    """A section's sentences as paragraphs: readable where no script runs."""
+    texts = ((part.text, part.tone) for part in section.parts if isinstance(part, Say))
+    return "\n".join(note(text, "note" if tone == "quiet" else "") for text, tone in texts)
 
 
 def note(text: str, kind: str = "note") -> str:
     """A paragraph beside the figures; nothing where there is nothing to say."""
-    return f'<p class="{kind}">{html.escape(printable(text))}</p>\n' if text else ""
-
-
-def _missing(hidden: TimingOnly | None) -> str:
-    """Why findings are missing, and what would show them."""
-    return note(f"{about_statements(hidden)} {about_findings(hidden)}", "missing") if hidden else ""
-
-
-def _verdict(text: str) -> str:
-    """The verdict's lines as paragraphs: readable where no script runs."""
-    return "\n".join(f"<p>{html.escape(printable(line))}</p>" for line in text.split("\n") if line)
+    named = f' class="{kind}"' if kind else ""
+    return f"<p{named}>{html.escape(printable(text))}</p>\n" if text else ""
 
 
 def _policy(style: str, *scripts: str) -> str:
@@ -170,5 +221,5 @@ def _rounded(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _rounded(item) for key, item in value.items()}
     if isinstance(value, list):
-        return value if value and isinstance(value[0], int) else [_rounded(item) for item in value]
+        return value if is_counts(value) else [_rounded(item) for item in value]
     return value

@@ -8,32 +8,21 @@ something where it stands is written as an entity. There are no backslashes, whi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any
 
-from msgspec.structs import replace
-
-from latpcap.findings.frames import Frames, short_filter
-from latpcap.report.chattiness import chattiness_rows
-from latpcap.report.network import network_in_all
-from latpcap.report.terminal import PARTS
-from latpcap.report.text import TOP, number, printable, top
-from latpcap.report.timing_only import about_budget, about_findings, about_statements
+from latpcap.report.section import Column, Entry, Part, Say, Section, Table, written
+from latpcap.report.sections import sections
+from latpcap.report.sections.both import both
+from latpcap.report.text import printable
 from latpcap.result.analysis import Analysis
-from latpcap.result.chattiness import Chattiness
-from latpcap.result.connections import busiest
-from latpcap.result.errors import ErrorsResult
+from latpcap.result.before_after import BeforeAfter
 from latpcap.result.gates import Gates
-from latpcap.result.minutes import MinutesResult
-from latpcap.result.settings import Settings
-from latpcap.result.signoff import SignOff
-from latpcap.units import counted, format_given_ms, format_ms, format_s, percent, significant
 
-__all__ = ["captures_of", "cell_of", "code_of", "cover_of", "gates_of", "render", "sign_off_of", "table", "text_of"]
+__all__ = ["cell_of", "code_of", "document", "render", "render_both", "text_of"]
 
 MAX_STATEMENT = 300
-PACE_TITLES = ("delta p50 ms", "delta p95 ms", "client p50 ms", "client p95 ms")
 
 SPAN = re.compile(r"`([^`]+)`")
 """Our own sentences have code in them."""
@@ -65,272 +54,69 @@ ACTIVE = re.compile(
 
 def render(result: Analysis, gates: Gates | None = None) -> str:
     """Return the result as Markdown, and what became of the gates."""
-    shown = tuple(result.connections[place] for place in busiest(result.connections)[:TOP])
-    plain = replace(result, statements=result.statements[:TOP], connections=shown).to_dict()
-    sections = (
-        cover_of(result.sign_off),
-        _verdict(plain["summary"]["verdict"]),
-        _selection(plain["selection"]),
-        _settings(result.settings),
-        gates_of(gates),
-        _health(plain["health"]),
-        _budget(result.budget.parts(), network_in_all(result), about_budget(result.timing_only, result.connecting)),
-        _projection(plain["projection"]),
-        _chattiness(result.chattiness),
-        _errors(result.errors),
-        _minutes(result.minutes),
-        _findings(plain["findings"], about_findings(result.timing_only)),
-        _statements(plain["statements"], len(result.statements), about_statements(result.timing_only)),
-        _connections(plain["connections"], len(result.connections)),
-        sign_off_of(result.sign_off),
-        captures_of(plain["captures"]),
-    )
-    return "\n\n".join("\n".join(lines) for section in sections if (lines := list(section))) + "\n"
+    return document(sections(result, gates))
+
+
+def render_both(result: BeforeAfter, gates: Gates | None = None) -> str:
+    """Return two captures of one job as Markdown."""
+    return document(both(result, gates))
+
+
+def document(parts: Iterable[Section]) -> str:
+    """Return sections as a document."""
+    return "\n\n".join(block for section in parts for block in _blocks(section)) + "\n"
 
 
 # --- sections -------------------------------------------------------------------------------------------------------
 
 
-def cover_of(told: SignOff) -> Iterator[str]:
-    """What the report was given to say of itself."""
-    title = [f"# {text_of(told.title)}"] if told.title else []
-    named = [f"{name}: {text_of(text)}" for name, text in (("Customer", told.customer), ("Date", told.date)) if text]
-    if lines := [*title, *named, *map(text_of, told.notes)]:
-        yield "\n\n".join(lines)
+def _blocks(section: Section) -> Iterator[str]:
+    """The heading and the parts; entries that follow each other are one list."""
+    blocks = [
+        "\n".join(map(_drawn, group)) if is_list else "\n\n".join(filter(None, map(_drawn, group)))
+        for is_list, group in groupby(section.parts, lambda part: isinstance(part, Entry))
+    ]
+    if section.title and (any(blocks) or section.level == 1):
+        yield f"{'#' * section.level} {text_of(section.title)}"
+    yield from filter(None, blocks)
 
 
-def gates_of(gates: Gates | None) -> Iterator[str]:
-    """What became of the gates, where there are any."""
-    if gates is not None:
-        yield "## Gates\n"
-        for each in gates.gates:
-            yield f"- {'failed' if each.failed else 'passed'}: {code_of(each.condition)}: {text_of(each.text)}"
+def _drawn(part: Part) -> str:
+    """A part as it stands by itself; bars and lines say nothing that their tables do not."""
+    match part:
+        case Say(text, tone):
+            said = text_of(text)
+            return f"**{said}**" if tone == "strong" else f"### {said}" if tone == "head" else said
+        case Entry():
+            return "\n".join(_entry(part))
+        case Table():
+            return "\n".join(_table(part.filled(lambda column: column.kind != "key")))
+    return ""
 
 
-def _verdict(text: str) -> Iterator[str]:
-    first, *others = [text_of(line) for line in text.split("\n") if line]
-    yield f"**{first}**"
-    yield from (f"\n{line}" for line in others)
+def _entry(entry: Entry) -> Iterator[str]:
+    lead = f"{text_of(entry.lead)}: " if entry.lead else ""
+    code = f" ({text_of(entry.code)})" if entry.code else ""
+    yield f"- {lead}{text_of(entry.text)}{code}"
+    for line in entry.lines:
+        text = code_of(line.text) if line.kind == "code" else text_of(line.text)
+        yield f"  - {f'{line.name}: ' if line.name else ''}{text}"
 
 
-def _selection(selected: dict[str, Any] | None) -> Iterator[str]:
-    if selected is not None:
-        yield f"Selected: {text_of(selected['text'])}"
+def _table(part: Table) -> Iterator[str]:
+    rows = [*part.rows, *([] if part.foot is None else [part.foot])]
+    left = [place for place, column in enumerate(part.columns) if column.is_text]
+    cells = ([_cell(column, value) for column, value in zip(part.columns, row, strict=True)] for row in rows)
+    yield f"| {' | '.join(column.full or column.title for column in part.columns)} |"
+    yield f"|{'|'.join('---' if column in left else '---:' for column in range(len(part.columns)))}|"
+    yield from (f"| {' | '.join(row)} |" for row in cells)
 
 
-def _settings(settings: Settings) -> Iterator[str]:
-    if settings.text:
-        yield f"Asked for: {text_of(settings.text)}"
-
-
-def _health(notes: Sequence[dict[str, Any]]) -> Iterator[str]:
-    if notes:
-        yield "## Health\n"
-    for note in notes:
-        yield f"- {note['severity']}: {text_of(note['message'])} ({text_of(note['code'])})"
-
-
-def _budget(parts: dict[str, float], *besides: str) -> Iterator[str]:
-    total = sum(parts.values())
-    if total > 0:
-        yield "## Where the time went\n"
-        yield from table(
-            ("part", "seconds", "share", "what"),
-            (
-                (PARTS[name][1], number(seconds), f"{seconds / total:.1%}", PARTS[name][3])
-                for name, seconds in parts.items()
-                if seconds > 0
-            ),
-            left=(0, 3),
-        )
-        yield from (f"\n{text_of(text)}" for text in besides if text)
-
-
-def _projection(projection: dict[str, Any]) -> Iterator[str]:
-    yield "## At another RTT\n"
-    baseline = projection["baseline_rtt_ms"]
-    if baseline is None:
-        yield "Unknown, because the baseline RTT is; give it with `--rtt-baseline`."
-        return
-    names = ("runtime_s", "factor", "optimistic_s", "pessimistic_s", "throughput_per_s")
-    points = [(f"now: {format_ms(baseline)}", projection["now"])]
-    points += [(format_given_ms(point["rtt_ms"]), point) for point in projection["points"]]
-    yield from table(
-        ("RTT", "runtime s", "× now", "optimistic s", "pessimistic s", "statements/s"),
-        ((rtt, *("" if point[name] is None else significant(point[name]) for name in names)) for rtt, point in points),
-    )
-    yield from (f"\n{text_of(text)}" for text in (projection["range_text"], projection["guess_text"]) if text)
-    if projection.get("within"):
-        yield f"\n{text_of(projection['within']['text'])}"
-
-
-def _chattiness(result: Chattiness) -> Iterator[str]:
-    if rows := list(chattiness_rows(result)):
-        yield "## Chattiness\n"
-        yield from table(("ratio", "value", "from"), rows, left=(0, 2))
-
-
-def _errors(errors: ErrorsResult) -> Iterator[str]:
-    if not errors.found:
-        return
-    yield f"## {top('Errors', len(errors.found))}\n"
-    yield f"{text_of(errors.failed_of_all)}: {counted(errors.round_trips, 'round trip')}.\n"
-    yield from table(
-        ("count", "code", "what", "first frame", "message", "statement"),
-        (
-            (
-                f"{each.count:,}",
-                text_of(each.code),
-                each.kind,
-                "" if each.first_frame is None else f"{each.first_frame}",
-                text_of(each.message),
-                cell_of(each.statement or ""),
-            )
-            for each in errors.found[:TOP]
-        ),
-        left=(1, 2, 4, 5),
-    )
-
-
-def _minutes(result: MinutesResult | None) -> Iterator[str]:
-    if result is not None:
-        yield f"## Over time ({format_given_ms(result.every_s * 1000)} each)\n"
-        columns = ("baseline_ms", "rtt_min_ms", "fastest_ms", "response_p50_ms", "response_p95_ms")
-        counts = ("round_trips", "errors", "retransmissions")
-        yield from table(
-            (
-                "from (UTC)",
-                "RTT ms",
-                "measured ms",
-                "fastest ms",
-                "p50 ms",
-                "p95 ms",
-                "round trips",
-                "errors",
-                "sent again",
-            ),
-            (
-                (
-                    each.start[:23].replace("T", " "),
-                    *(number(getattr(each, name)) for name in columns),
-                    *(f"{getattr(each, name):,}" for name in counts),
-                )
-                for each in result.rows
-            ),
-            left=(0,),
-        )
-
-
-def _findings(findings: Sequence[dict[str, Any]], besides: str) -> Iterator[str]:
-    if findings or besides:
-        yield "## Findings"
-    for finding in findings:
-        yield f"\n### {text_of(finding['title'])}\n"
-        yield f"{text_of(finding['why'])} **Fix:** {text_of(finding['fix'])}\n"
-        if finding.get("statement"):
-            yield f"- statement: {code_of(finding['statement'])}"
-        saved = [
-            f"{format_s(seconds)} at {format_given_ms(float(rtt))}"
-            for rtt, seconds in (finding.get("saved_s") or {}).items()
-        ]
-        trips = finding.get("round_trips_alone", finding["round_trips_saved"])
-        needs = f" (with {', '.join(finding['needs'])}, which it needs)" if finding.get("needs") else ""
-        yield f"- {counted(finding['exchanges'], 'exchange')}, {counted(trips, 'round trip')} to save{needs}"
-        if saved:
-            yield f"- it would save {', '.join(saved)}"
-        if finding.get("display_filter"):
-            frames = [Frames(**each) for each in finding.get("frames", ())]
-            shown, more = short_filter(finding["display_filter"], frames)
-            more += finding.get("frames_left_out", 0)
-            further = f", … {more:,} more (`latpcap findings --filters`)" if more else ""
-            yield f"- in Wireshark: {code_of(shown)}{further}"
-    if besides:
-        yield f"\n{text_of(besides)}"
-
-
-def _statements(costliest: Sequence[dict[str, Any]], count: int, besides: str) -> Iterator[str]:
-    if costliest:
-        yield f"## {top('Statements', count)}\n"
-        if besides:
-            yield f"{text_of(besides)}\n"
-        yield from table(
-            (
-                *("share", "network s", "service s", "runs", "round trips", "p50 ms", "p95 ms"),
-                *(*PACE_TITLES, "statement"),
-            ),
-            map(_statement_row, costliest),
-            left=(11,),
-        )
-
-
-def _statement_row(statement: dict[str, Any]) -> tuple[str, ...]:
-    text = statement["fingerprint"]
-    return (
-        "" if statement["share"] is None else percent(statement["share"]),
-        number(statement["network_s"]),
-        number(statement["service_s"]),
-        f"{statement['executions']:,}" if statement["executions"] else "",
-        f"{statement['round_trips']:,}",
-        number(statement["response_ms"]["p50"]),
-        number(statement["response_ms"]["p95"]),
-        *_pace(statement),
-        cell_of(text) if text else f"({text_of(statement['text'])})",
-    )
-
-
-def _pace(times: dict[str, Any]) -> Iterator[str]:
-    """Inter-query delta and client time."""
-    return (number(times[name][which]) for name in ("delta_ms", "client_ms") for which in ("p50", "p95"))
-
-
-def _connections(shown: Sequence[dict[str, Any]], count: int) -> Iterator[str]:
-    if shown:
-        yield f"## {top('Connections', count)}\n"
-        yield from table(
-            (
-                *("stream", "round trips", "RTT ms", "iRTT ms", "in-stream ms"),
-                *(*PACE_TITLES, "how it is known", "client → server"),
-            ),
-            (
-                (
-                    f"{each['stream']}",
-                    f"{each['round_trips']:,}",
-                    *(number(each["rtt"][name]) for name in ("baseline_ms", "handshake_ms", "in_stream_median_ms")),
-                    *_pace(each["chattiness"]),
-                    text_of(f"{each['rtt']['method']}: {each['rtt']['reason']}"),
-                    text_of(f"{each['client']} → {each['server']} {each['protocol']}{_hidden(each)}"),
-                )
-                for each in shown
-            ),
-            left=(9, 10),
-        )
-
-
-def _hidden(connection: dict[str, Any]) -> str:
-    version = f", {connection['tls_version']}" if connection["tls_version"] else ""
-    return f"{version}, timing only" if connection["timing_only"] else version
-
-
-def sign_off_of(told: SignOff) -> Iterator[str]:
-    """Of what the report is, and how right it may be."""
-    yield "## Sign-off\n"
-    yield f"- made by {told.program}" + (f" of packets captured on {told.captured} (UTC)" if told.captured else "")
-    yield f"- {told.packets.text}"
-    work = f"{told.accuracy.work}. " if told.accuracy.work else ""
-    yield f"- accuracy class: {text_of(f'{work}{told.accuracy.text}')}"
-    yield from (f"- assumed: {text_of(each)}" for each in told.assumptions)
-
-
-def captures_of(captures: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """The files, each with what it can be recognised by."""
-    yield "## Captures\n"
-    for each in captures[:TOP]:
-        span = f", {each['first_time']} – {each['last_time']}" if each["first_time"] else ""
-        yield f"- {code_of(each['path'])}: {counted(each['packets'], 'packet')}, {text_of(each['format'])}{span}"
-        if each["sha256"]:
-            yield f"  SHA-256 {code_of(each['sha256'])}, {each['size_bytes']:,} bytes"
-    if len(captures) > TOP:
-        yield f"- … {len(captures):,} files in all"
+def _cell(column: Column, value: Any) -> str:
+    if column.kind == "code" and isinstance(value, str):
+        return cell_of(value) if value else ""
+    text = written(column, value)
+    return f"+{text_of(text[1:])}" if text.startswith("+") and not column.is_text else text_of(text)
 
 
 # --- Markdown -------------------------------------------------------------------------------------------------------
@@ -415,11 +201,3 @@ def cell_of(statement: str) -> str:
     """
     cut = statement if len(statement) <= MAX_STATEMENT else f"{statement[:MAX_STATEMENT]}…"
     return _in_cell(printable(cut).strip())
-
-
-def table(titles: Sequence[str], rows: Iterable[Sequence[str]], left: Sequence[int] = ()) -> Iterator[str]:
-    """A table whose columns are right-aligned, but for those of `left`."""
-    yield f"| {' | '.join(titles)} |"
-    yield f"|{'|'.join('---' if column in left else '---:' for column in range(len(titles)))}|"
-    for row in rows:
-        yield f"| {' | '.join(row)} |"

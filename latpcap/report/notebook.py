@@ -10,20 +10,23 @@ import base64
 import html
 from collections.abc import Iterable
 
+from msgspec.structs import replace
+
 from latpcap.display import as_html
 from latpcap.errors import UsageError
-from latpcap.findings import FindingResult
 from latpcap.measures.budget import Budget
-from latpcap.measures.health import HealthNote
 from latpcap.measures.views import Deltas, Timeline
 from latpcap.projection.project import Projection
 from latpcap.report import report_to
-from latpcap.report.chattiness import chattiness_rows
 from latpcap.report.plot import as_svg
-from latpcap.report.timing_only import about_findings
+from latpcap.report.section import Entry, Part, Say, Section, Table, sections_of, written
+from latpcap.report.sections.budget import budget_parts
+from latpcap.report.sections.chattiness import chattiness
+from latpcap.report.sections.projection import projection
+from latpcap.report.text import printable
 from latpcap.result.analysis import Analysis, Measures
 from latpcap.result.chattiness import Chattiness
-from latpcap.units import format_given_ms, significant
+from latpcap.units import format_given_ms
 from latpcap.verify.result import Verification
 
 __all__ = ["page_within", "render", "render_budget", "render_deltas", "render_projection", "render_timeline"]
@@ -47,47 +50,47 @@ def page_within(measures: Measures) -> str:
     return f"<iframe sandbox='allow-scripts' title='latpcap: report' style='{style}' srcdoc='{inner}'></iframe>"
 
 
-@as_html.register
-def render(result: Analysis) -> str:
-    """Return the verdict, what limits it, the budget, chattiness, findings and the projection."""
-    verdict = "".join(f"<p>{html.escape(line)}</p>" for line in result.summary.verdict.split("\n"))
-    notes = "".join(f"<li>{_note(note)}</li>" for note in result.health)
-    unread = about_findings(result.timing_only)
-    parts = (
-        render_budget(result.budget),
-        render_chattiness(result.chattiness),
-        render_findings(result.findings) + (f"<p>{html.escape(unread)}</p>" if unread else ""),
-        render_projection(result.projection),
-    )
-    return f"<div>{verdict}<ul>{notes}</ul>{''.join(parts)}</div>"
+@as_html.register(Analysis)
+@as_html.register(Verification)
+def render(result: object) -> str:
+    """Return what is said of it in any format."""
+    return f"<div>{''.join(map(fragment, sections_of(result)))}</div>"
+
+
+def fragment(section: Section) -> str:
+    """Return a section as HTML; everything in it is escaped."""
+    title = f"<h4>{html.escape(section.title)}</h4>" if section.title and section.parts else ""
+    return title + "".join(map(_part, section.parts))
+
+
+def _part(part: Part) -> str:
+    match part:
+        case Say(text, _, False):
+            return f"<p>{_text(text)}</p>"
+        case Entry(text, lead):
+            below = "".join(f"<br><small>{_text(line.text)}</small>" for line in part.lines if not line.detail)
+            return f"<p>{_text(f'{lead}: {text}' if lead else text)}{below}</p>"
+        case Table(_, _, _, _, False):
+            shown = part.filled(lambda column: not column.detail and column.kind != "key")
+            rows = ([written(*each) for each in zip(shown.columns, row, strict=True)] for row in shown.rows)
+            return _table([column.full or column.title for column in shown.columns], rows)
+    return ""
+
+
+def _text(text: str) -> str:
+    return html.escape(printable(text))
 
 
 @as_html.register
-def render_chattiness(chattiness: Chattiness) -> str:
+def render_chattiness(result: Chattiness) -> str:
     """Return the ratios and what each is made of."""
-    return _table(("ratio", "value", "from"), chattiness_rows(chattiness))
-
-
-def render_findings(findings: Iterable[FindingResult]) -> str:
-    """Return a row a finding."""
-    rows = [
-        (found.severity, found.title, found.fix, f"{found.round_trips_saved:,}", _seconds(_most(found.saved_s)))
-        for found in findings
-    ]
-    return _table(("severity", "finding", "fix", "round trips saved", "seconds at the farthest RTT"), rows)
+    return fragment(chattiness(result))
 
 
 @as_html.register
-def render_budget(budget: Budget) -> str:
+def render_budget(result: Budget) -> str:
     """Return the parts and their shares."""
-    parts = budget.parts()
-    total = sum(parts.values()) or 1.0
-    rows = [
-        (name.removesuffix("_s").replace("setup", "set-up"), f"{seconds:,.3f}", f"{seconds / total:.1%}")
-        for name, seconds in parts.items()
-        if seconds > 0
-    ]
-    return _table(("part", "seconds", "share"), rows)
+    return "".join(map(_part, budget_parts(result)))
 
 
 @as_html.register
@@ -107,27 +110,11 @@ def _drawn(projection: Projection) -> str:
     return f"<img alt='runtime over RTT' src='data:image/svg+xml;base64,{image}'>"
 
 
-def render_projection(projection: Projection) -> str:
-    """Return the runtimes at the asked RTTs."""
-    if projection.baseline_rtt_ms is None:
-        return "<p>The runtime at another RTT is unknown, because the baseline RTT is.</p>"
-    points = [
-        *([] if projection.now is None else [("now", projection.now)]),
-        *(("", each) for each in projection.points[:MOST_POINTS]),
-    ]
-    rows = [
-        (
-            f"{name} {significant(point.rtt_ms) if name else f'{point.rtt_ms:g}'}".strip(),
-            *map(_figure, (point.runtime_s, point.factor, point.optimistic_s, point.pessimistic_s)),
-        )
-        for name, point in points
-    ]
-    within = "" if projection.within is None else projection.within.text
-    left = len(projection.points) - MOST_POINTS
-    more = f"and {left:,} more RTTs" if left > 0 else ""
-    said = (more, projection.range_text, projection.guess_text, within)
-    told = "".join(f"<p>{html.escape(text)}</p>" for text in said if text)
-    return _table(("RTT ms", "runtime s", "× now", "optimistic s", "pessimistic s"), rows) + told
+def render_projection(found: Projection) -> str:
+    """Return the runtimes at the first of the asked RTTs."""
+    left = len(found.points) - MOST_POINTS
+    more = f"<p>and {left:,} more RTTs</p>" if left > 0 else ""
+    return "".join(map(_part, projection(replace(found, points=found.points[:MOST_POINTS])).parts)) + more
 
 
 @as_html.register
@@ -152,31 +139,6 @@ def render_timeline(timeline: Timeline) -> str:
     shown = _table(("connection", "from s", "to s", "exchanges", "round trips"), rows)
     left = timeline.connections - len(lanes)
     return shown + (f"<p>and {left:,} connections that waited less</p>" if left else "")
-
-
-@as_html.register
-def render_verification(result: Verification) -> str:
-    """Return latpcap's and Wireshark's counts."""
-    from latpcap.report.verification import render_html
-
-    return render_html(result)
-
-
-def _note(note: HealthNote) -> str:
-    text = html.escape(f"{note.severity}: {note.message}")
-    return f"{text}<br><small>{html.escape(f'{note.effect}; to do: {note.advice}')}</small>" if note.effect else text
-
-
-def _most(saved_s: dict[str, float]) -> float | None:
-    return saved_s[max(saved_s, key=float)] if saved_s else None
-
-
-def _figure(value: float | None) -> str:
-    return "" if value is None else significant(value)
-
-
-def _seconds(value: float | None) -> str:
-    return "" if value is None else f"{value:,.3f}"
 
 
 def _table(headers: Iterable[str], rows: Iterable[Iterable[str]]) -> str:

@@ -1,4 +1,4 @@
-"""What an HTML report carries along: the analysis, the job with any fixes over the RTT, the timeline, histograms.
+"""What an HTML report carries along: the sections, the job with any fixes over the RTT, the timeline, histograms.
 
 Whatever grows with the recording is bounded here, and the page tells the bound.
 """
@@ -6,47 +6,52 @@ Whatever grows with the recording is bounded here, and the page tells the bound.
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 from itertools import takewhile
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from latpcap.display import plain
-from latpcap.report.chattiness import chattiness_rows
-from latpcap.result.analysis import Analysis
-from latpcap.result.connections import ConnectionResult, busiest
+from latpcap.report.section import Part, Say, Section, Table
+from latpcap.report.sections import sections
+from latpcap.report.sections.budget import PARTS
 from latpcap.result.exploration import Exploration
+from latpcap.result.gates import Gates
 from latpcap.result.switches import Switch
-from latpcap.tables.values import column_of
 
-__all__ = ["STATEMENTS", "bounded", "page_data"]
+__all__ = ["MOST", "embedded", "page_data"]
 
-SCHEMA = "latpcap.report/1"
+SCHEMA = "latpcap.report/2"
 
-STATEMENTS = 200
-CONNECTIONS = 200
-ROUTES = 200
-PATHS = 200
-FILES = 50
-ERRORS = 200
+MOST = 200
+"""Rows of a table."""
 TEXT = 4000
 """Characters of one text."""
 LISTS = frozenset({"connections", "frames"})
 """Of a finding; its first and last frame and its display filter say the same."""
-WHOLE_TEXTS = frozenset({"display_filter", "verdict"})
+WHOLE_TEXTS = frozenset({"display_filter"})
 """Texts that would be wrong if they were cut."""
+ELSEWHERE = frozenset({"cover", "verdict", "elsewhere"})
+"""Sections that stand in the page already, or follow the slider."""
+FOLLOWING: dict[str, tuple[type[Part], ...]] = {"findings": (Say,), "budget": (Say,), "minutes": (Table,)}
+"""Of these sections the page draws all but such parts by itself."""
 
 
-def page_data(explored: Exploration) -> dict[str, Any]:
+def page_data(explored: Exploration, gates: Gates | None = None) -> dict[str, Any]:
     """Return all that the page shows."""
-    switches = explored.switches
+    switches, analysis = explored.switches, explored.analysis
     page: dict[str, Any] = bounded(
         {
             "schema": SCHEMA,
-            "program": explored.analysis.sign_off.program,
-            "analysis": _shortened(explored.analysis) | {"findings": _findings(explored)},
+            "program": analysis.sign_off.program,
+            "analysis": {
+                name: plain(getattr(analysis, name)) for name in ("summary", "projection", "budget", "minutes")
+            }
+            | {"findings": _findings(explored), "timing_only": analysis.timing_only is not None},
+            "parts": {name.removesuffix("_s"): [title, what] for name, (_, title, _, what) in PARTS.items()},
+            "sections": embedded(_shown(sections(analysis, gates, MOST))),
             "asked_rtt_ms": explored.first_rtt_ms,
             "moving": plain(explored.moving),
             "lowest_rtt_ms": explored.lowest_rtt_ms,
@@ -54,12 +59,28 @@ def page_data(explored: Exploration) -> dict[str, Any]:
             "switches": [_with_listed_statements(switch) for switch in switches.switches],
             "combined": switches.combined,
             "jobs": plain(switches.jobs),
-            "chattiness": [list(row) for row in chattiness_rows(explored.analysis.chattiness)],
             "timeline": explored.timeline,
             "histograms": explored.histograms,
         }
     )
     return page
+
+
+def _shown(made: Iterable[Section]) -> Iterator[Section]:
+    """The sections without what the page draws by itself."""
+    for section in made:
+        kinds = FOLLOWING.get(section.name, (Part,))
+        yield replace(section, parts=[part for part in section.parts if isinstance(part, kinds)])
+
+
+def embedded(made: Iterable[Section], stand_elsewhere: frozenset[str] = ELSEWHERE) -> list[dict[str, Any]]:
+    """Sections as the page's scripts take them, but for those that are empty or stand elsewhere."""
+    shown = (section for section in made if section.parts and section.name not in stand_elsewhere)
+    return [msgspec.to_builtins(replace(section, parts=[*map(_filled, section.parts)])) for section in shown]
+
+
+def _filled(part: Part) -> Part:
+    return part.filled() if isinstance(part, Table) else part
 
 
 def _findings(explored: Exploration) -> list[dict[str, Any]]:
@@ -72,61 +93,9 @@ def _findings(explored: Exploration) -> list[dict[str, Any]]:
 
 def _with_listed_statements(switch: Switch) -> dict[str, Any]:
     """The switch with its parts of those statements that the page lists; it may have many more."""
-    listed = tuple(takewhile(lambda part: part.statement < STATEMENTS, switch.statements))
+    listed = tuple(takewhile(lambda part: part.statement < MOST, switch.statements))
     shortened: dict[str, Any] = plain(replace(switch, statements=listed))
     return shortened
-
-
-def _shortened(analysis: Analysis) -> dict[str, Any]:
-    """The analysis with the costliest statements, the busiest connections and the first files; sums of the rest."""
-    statements, connections = analysis.statements, analysis.connections
-    order = busiest(connections)
-    kept = tuple(connections[place] for place in sorted(order[:CONNECTIONS]))
-    result = replace(analysis, statements=statements[:STATEMENTS], connections=kept).to_dict()
-    return result | {
-        "statements_rest": _sums_of_rest(
-            statements,
-            range(STATEMENTS, len(statements)),
-            ("executions", "exchanges", "round_trips", "rows", "network_s", "service_s"),
-        ),
-        "connections_rest": _sums_of_rest(
-            connections,
-            order[CONNECTIONS:],
-            ("exchanges", "round_trips", "request_bytes", "response_bytes", "retransmissions", "lost_bytes"),
-        ),
-        "methods": _methods(connections),
-        "errors": _errors(result["errors"]),
-        "routes": result["routes"][:ROUTES],
-        "routes_rest": _sums(result["routes"][ROUTES:], ("executions", "round_trips", "network_s", "service_s")),
-        "paths": result["paths"][:PATHS],
-        "paths_rest": _sums(result["paths"][PATHS:], ("connections",)),
-        "captures": result["captures"][:FILES],
-        "captures_rest": _sums(result["captures"][FILES:], ("packets", "bytes")),
-    }
-
-
-def _errors(errors: dict[str, Any]) -> dict[str, Any]:
-    """The most frequent errors without their filters, which the findings have; sums of the rest."""
-    found = [{name: value for name, value in each.items() if name != "display_filter"} for each in errors["found"]]
-    rest = _sums(found[ERRORS:], ("round_trips",)) | {"failures": sum(each["count"] for each in found[ERRORS:])}
-    return errors | {"found": found[:ERRORS], "found_rest": rest}
-
-
-def _methods(connections: Sequence[ConnectionResult]) -> list[dict[str, Any]]:
-    """How the RTT of how many connections is known, the most usual first."""
-    names, rtts = ("method", "reason", "position"), column_of(connections, "rtt")
-    counts = Counter(zip(*(column_of(rtts, name) for name in names), strict=True))
-    return [dict(zip(names, key, strict=True)) | {"connections": count} for key, count in counts.most_common()]
-
-
-def _sums(rows: list[dict[str, Any]], names: Sequence[str]) -> dict[str, Any]:
-    return {"count": len(rows)} | {name: sum(row[name] or 0 for row in rows) for name in names}
-
-
-def _sums_of_rest(rows: Sequence[Any], rest: Sequence[int], names: Sequence[str]) -> dict[str, Any]:
-    """The same of the rows at the places `rest`, which may be many."""
-    values = {name: list(column_of(rows, name)) for name in names}
-    return {"count": len(rest)} | {name: sum(column[place] or 0 for place in rest) for name, column in values.items()}
 
 
 def bounded(value: Any, name: str = "") -> Any:
@@ -137,6 +106,11 @@ def bounded(value: Any, name: str = "") -> Any:
         return value if name in WHOLE_TEXTS or len(value) <= TEXT else value[: TEXT - 1] + "…"
     if isinstance(value, dict):
         return {key: bounded(item, key) for key, item in value.items()}
-    if isinstance(value, list):
-        return value if value and isinstance(value[0], int) else [bounded(item, name) for item in value]
+    if isinstance(value, list | tuple):
+        return value if is_counts(value) else [bounded(item, name) for item in value]
     return value
+
+
+def is_counts(value: list[Any] | tuple[Any, ...]) -> bool:
+    """A list of whole numbers, which may be long: told by its ends, as the cells of a row differ."""
+    return bool(value) and isinstance(value[0], int) and isinstance(value[-1], int)

@@ -11,7 +11,8 @@ from rich.text import Text
 
 from latpcap.report.console import heading, print_renderables
 from latpcap.report.destination import going_to
-from latpcap.report.grid import Grid, Heading
+from latpcap.report.grid import Grid
+from latpcap.report.section import Column
 from latpcap.report.text import printable
 from latpcap.result.rank_order import RankOrder
 from latpcap.tables.table import Table
@@ -20,7 +21,7 @@ from latpcap.units import counted, format_given_ms, format_s, percent, significa
 __all__ = ["render"]
 
 Row = dict[str, Any]
-Shown = tuple[Heading, Callable[[Row], str]]
+Shown = tuple[Column, Callable[[Row], str]]
 """A column, and how a row fills it."""
 
 NAME_CELLS = 40
@@ -80,31 +81,34 @@ def _columns(asked: RankOrder, folder: str, file_cells: int) -> list[Shown]:
     at = format_given_ms(asked.rtt_ms)
     by_seconds = asked.sort == "seconds"
     shown: list[Shown] = [
-        (Heading("", least=2), lambda row: f"{row['rank']}"),
-        (Heading("a ms adds", optional=asked.sort != "share"), lambda row: _percent(row["share_per_ms"])),
+        (Column("", "figures", least=2), lambda row: f"{row['rank']}"),
+        (Column("a ms adds", "figures", optional=asked.sort != "share"), lambda row: _percent(row["share_per_ms"])),
     ]
-    seconds: Shown = (Heading("s per ms", optional=not by_seconds), lambda row: _number(row["seconds_per_ms"]))
+    seconds: Shown = (
+        Column("s per ms", "figures", optional=not by_seconds),
+        lambda row: _number(row["seconds_per_ms"]),
+    )
     if by_seconds:
         shown.append(seconds)
     shown += [
-        (Heading("round trips"), lambda row: f"{row['round_trips']:,}"),
-        (Heading("runtime s"), lambda row: _number(row["runtime_s"])),
+        (Column("round trips", "figures"), lambda row: f"{row['round_trips']:,}"),
+        (Column("runtime s", "figures"), lambda row: _number(row["runtime_s"])),
     ]
     if asked.by is not None:
         by = asked.by
-        shown.append((Heading(by, "left"), lambda row: _fitted(_name(row, by))))
-    shown.append((Heading("finding", "left", optional=True), lambda row: row["finding"] or ""))
+        shown.append((Column(by), lambda row: _fitted(_name(row, by))))
+    shown.append((Column("finding", optional=True), lambda row: row["finding"] or ""))
     if not by_seconds:
         shown.append(seconds)
     shown += [
-        (Heading(f"× at {at}", optional=True), lambda row: _number(row["factor"])),
-        (Heading("RTT ms", optional=True), lambda row: _number(row["baseline_rtt_ms"])),
-        (Heading("network", optional=True), lambda row: _share(row["network_share"])),
-        (Heading(f"s at {at}", optional=True), lambda row: _number(row["projected_s"])),
-        (Heading("think s", optional=True), lambda row: _number(row["think_s"] or None)),
-        (Heading("timing only", optional=True), _timing_only),
-        (Heading("notes", "left", optional=True), lambda row: row["health"] or ""),
-        (Heading("file", "left", least=max(file_cells, 20)), lambda row: printable(_called(row["file"], folder))),
+        (Column(f"× at {at}", "figures", optional=True), lambda row: _number(row["factor"])),
+        (Column("RTT ms", "figures", optional=True), lambda row: _number(row["baseline_rtt_ms"])),
+        (Column("network", "figures", optional=True), lambda row: _share(row["network_share"])),
+        (Column(f"s at {at}", "figures", optional=True), lambda row: _number(row["projected_s"])),
+        (Column("think s", "figures", optional=True), lambda row: _number(row["think_s"] or None)),
+        (Column("timing only", "figures", optional=True), _timing_only),
+        (Column("notes", optional=True), lambda row: row["health"] or ""),
+        (Column("file", least=max(file_cells, 20)), lambda row: printable(_called(row["file"], folder))),
     ]
     return shown
 

@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from latpcap.measures.asked import GROUPINGS
 from latpcap.report.console import print_renderables
 from latpcap.report.destination import going_to
-from latpcap.report.grid import Grid, Heading
-from latpcap.report.text import number, printable
+from latpcap.report.grid import Grid
+from latpcap.report.section import WRITERS, Column, Kind
+from latpcap.report.text import printable
 from latpcap.tables.table import Table
 from latpcap.units import format_ratio, percent
 
@@ -20,157 +22,135 @@ __all__ = ["render"]
 ROWS_AT_ONCE = 500
 
 Writer = Callable[[Any], str]
-Shown = tuple[str, Heading, Writer]
-"""Column, heading, how a value is written."""
-
-
-def _count(value: Any) -> str:
-    return f"{value:,}"
-
-
-def _ms(value: Any) -> str:
-    return f"{value:,.3f}"
-
-
-def _text(value: Any) -> str:
-    return printable(str(value))
 
 
 def _short(value: Any) -> str:
-    text = _text(value)
+    text = printable(str(value))
     return text if len(text) <= MAX_CELLS else f"{text[: MAX_CELLS - 1]}…"
 
 
-def _clock_time(value: Any) -> str:
-    """The time of the day to the millisecond, UTC; the other formats have the whole."""
-    return str(value.astype("datetime64[ms]")).partition("T")[2]
+OURS: dict[Kind, Writer] = {
+    "short": _short,
+    "name": printable,
+    "ratio": format_ratio,
+    "share": percent,
+    "part": lambda is_whole: "" if is_whole else "part",
+    "clock": lambda moment: str(moment.astype("datetime64[ms]")).partition("T")[2],
+    "day": lambda moment: str(moment.astype("datetime64[ms]")).replace("T", " "),
+    "moment": lambda moment: str(np.datetime_as_string(moment, unit="s")).replace("T", " "),
+}
+"""How values are written that no section has; times are UTC, the other formats have them whole."""
+WRITTEN: dict[Kind, Writer] = WRITERS | OURS | {"text": lambda value: _any(value), "any": lambda value: _any(value)}
 
 
-def _day_and_time(value: Any) -> str:
-    """The same with the day before it."""
-    return str(value.astype("datetime64[ms]")).replace("T", " ")
-
-
-def _flag(value: Any) -> str:
-    return "" if value else "part"
-
-
-def _moment(value: Any) -> str:
-    return str(np.datetime_as_string(value, unit="s")).replace("T", " ")
-
-
-def _name(value: Any) -> str:
-    return "–" if value is None else _text(value)
-
-
-EXCHANGES: tuple[Shown, ...] = (
-    ("stream", Heading("stream", least=6), str),
-    ("exchange", Heading("number", least=6), str),
-    ("command", Heading("command", "left", least=12), _text),
-    ("round_trips", Heading("trips", least=5), _count),
-    ("rows", Heading("rows", least=7, optional=True), _count),
-    ("service_ms", Heading("service ms", least=10), _ms),
-    ("delta_ms", Heading("delta ms", least=10, optional=True), _ms),
-    ("client_ms", Heading("client ms", least=10, optional=True), _ms),
-    ("complete", Heading("seen", least=4, optional=True), _flag),
-    ("request_spread_ms", Heading("request spread ms", least=17, optional=True), _ms),
-    ("response_spread_ms", Heading("response spread ms", least=18, optional=True), _ms),
-    ("statement", Heading("statement", "left", least=30), _text),
+EXCHANGES: tuple[Column, ...] = (
+    Column("stream", "id", least=6, name="stream"),
+    Column("number", "id", least=6, name="exchange"),
+    Column("command", "text", least=12, name="command"),
+    Column("trips", "count", least=5, name="round_trips"),
+    Column("rows", "count", least=7, optional=True, name="rows"),
+    Column("service ms", "ms", least=10, name="service_ms"),
+    Column("delta ms", "ms", least=10, optional=True, name="delta_ms"),
+    Column("client ms", "ms", least=10, optional=True, name="client_ms"),
+    Column("seen", "part", least=4, optional=True, name="complete"),
+    Column("request spread ms", "ms", least=17, optional=True, name="request_spread_ms"),
+    Column("response spread ms", "ms", least=18, optional=True, name="response_spread_ms"),
+    Column("statement", "text", least=30, name="statement"),
 )
-PACE: tuple[Shown, ...] = (
-    ("delta_p50_ms", Heading("delta p50 ms", least=12, optional=True), _ms),
-    ("delta_p95_ms", Heading("p95 ms", least=9, optional=True), _ms),
-    ("client_p50_ms", Heading("client p50 ms", least=13, optional=True), _ms),
-    ("client_p95_ms", Heading("p95 ms", least=9, optional=True), _ms),
+PACE: tuple[Column, ...] = (
+    Column("delta p50 ms", "ms", least=12, optional=True, name="delta_p50_ms"),
+    Column("p95 ms", "ms", least=9, optional=True, name="delta_p95_ms"),
+    Column("client p50 ms", "ms", least=13, optional=True, name="client_p50_ms"),
+    Column("p95 ms", "ms", least=9, optional=True, name="client_p95_ms"),
 )
-CONNECTIONS: tuple[Shown, ...] = (
-    ("stream", Heading("stream", least=6), str),
-    ("round_trips", Heading("trips", least=6), _count),
-    ("rtt_baseline_ms", Heading("RTT ms", least=7), _ms),
-    ("rtt_handshake_ms", Heading("iRTT ms", least=7, optional=True), _ms),
-    ("rtt_in_stream_median_ms", Heading("in-stream", least=9, optional=True), _ms),
-    ("rtt_method", Heading("method", "left", least=14, optional=True), _text),
-    ("state", Heading("state", "left", least=10, optional=True), _text),
-    ("round_trips_per_transaction", Heading("a transaction", least=13, optional=True), format_ratio),
-    ("round_trips_per_row", Heading("a row", least=7, optional=True), format_ratio),
+CONNECTIONS: tuple[Column, ...] = (
+    Column("stream", "id", least=6, name="stream"),
+    Column("trips", "count", least=6, name="round_trips"),
+    Column("RTT ms", "ms", least=7, name="rtt_baseline_ms"),
+    Column("iRTT ms", "ms", least=7, optional=True, name="rtt_handshake_ms"),
+    Column("in-stream", "ms", least=9, optional=True, name="rtt_in_stream_median_ms"),
+    Column("method", "text", least=14, optional=True, name="rtt_method"),
+    Column("state", "text", least=10, optional=True, name="state"),
+    Column("a transaction", "ratio", least=13, optional=True, name="round_trips_per_transaction"),
+    Column("a row", "ratio", least=7, optional=True, name="round_trips_per_row"),
     *PACE,
-    ("client", Heading("client", "left", least=15), _text),
-    ("server", Heading("server", "left", least=14), _text),
+    Column("client", "text", least=15, name="client"),
+    Column("server", "text", least=14, name="server"),
 )
-TOTALS: tuple[Shown, ...] = (
-    ("share", Heading("share", least=6, optional=True), percent),
-    ("cumulative_share", Heading("cumulative", least=10, optional=True), percent),
-    ("network_s", Heading("network s", least=9), number),
-    ("service_s", Heading("service s", least=9, optional=True), number),
-    ("executions", Heading("runs", least=9), _count),
-    ("round_trips", Heading("round trips", least=11), _count),
-    ("response_p50_ms", Heading("p50 ms", least=9), _ms),
-    ("response_p95_ms", Heading("p95 ms", least=9, optional=True), _ms),
-    ("response_avg_ms", Heading("avg ms", least=9, optional=True), _ms),
-    ("response_stddev_ms", Heading("stddev ms", least=9, optional=True), _ms),
+TOTALS: tuple[Column, ...] = (
+    Column("share", "share", least=6, optional=True, name="share"),
+    Column("cumulative", "share", least=10, optional=True, name="cumulative_share"),
+    Column("network s", "s", least=9, name="network_s"),
+    Column("service s", "s", least=9, optional=True, name="service_s"),
+    Column("runs", "count", least=9, name="executions"),
+    Column("round trips", "count", least=11, name="round_trips"),
+    Column("p50 ms", "ms", least=9, name="response_p50_ms"),
+    Column("p95 ms", "ms", least=9, optional=True, name="response_p95_ms"),
+    Column("avg ms", "ms", least=9, optional=True, name="response_avg_ms"),
+    Column("stddev ms", "ms", least=9, optional=True, name="response_stddev_ms"),
     *PACE,
-    ("first_seen", Heading("first seen", "left", least=19, optional=True), _moment),
-    ("last_seen", Heading("last seen", "left", least=19, optional=True), _moment),
+    Column("first seen", "moment", least=19, optional=True, name="first_seen"),
+    Column("last seen", "moment", least=19, optional=True, name="last_seen"),
 )
-STATEMENTS: tuple[Shown, ...] = (*TOTALS, ("text", Heading("statement", "left", least=30), _text))
-FINDINGS: tuple[Shown, ...] = (
-    ("severity", Heading("severity", "left", least=8), _text),
-    ("code", Heading("code", "left", least=16), _text),
-    ("round_trips_saved", Heading("saves trips", least=11), _count),
-    ("saved_at_baseline_s", Heading("here s", least=9, optional=True), number),
-    ("first_frame", Heading("first frame", least=11, optional=True), _count),
-    ("title", Heading("finding", "left", least=40), _text),
+STATEMENTS: tuple[Column, ...] = (*TOTALS, Column("statement", least=30, name="text"))
+FINDINGS: tuple[Column, ...] = (
+    Column("severity", "text", least=8, name="severity"),
+    Column("code", "text", least=16, name="code"),
+    Column("saves trips", "count", least=11, name="round_trips_saved"),
+    Column("here s", "s", least=9, optional=True, name="saved_at_baseline_s"),
+    Column("first frame", "count", least=11, optional=True, name="first_frame"),
+    Column("finding", "text", least=40, name="title"),
 )
-ERRORS: tuple[Shown, ...] = (
-    ("count", Heading("count", least=5), _count),
-    ("code", Heading("code", "left", least=12), _text),
-    ("kind", Heading("what", "left", least=9), _text),
-    ("round_trips", Heading("round trips", least=11, optional=True), _count),
-    ("seconds", Heading("seconds", least=9, optional=True), number),
-    ("first_frame", Heading("first frame", least=11, optional=True), _count),
-    ("statement", Heading("statement", "left", least=20, optional=True), _short),
-    ("message", Heading("message", "left", least=40), _text),
+ERRORS: tuple[Column, ...] = (
+    Column("count", "count", least=5, name="count"),
+    Column("code", "text", least=12, name="code"),
+    Column("what", "text", least=9, name="kind"),
+    Column("round trips", "count", least=11, optional=True, name="round_trips"),
+    Column("seconds", "s", least=9, optional=True, name="seconds"),
+    Column("first frame", "count", least=11, optional=True, name="first_frame"),
+    Column("statement", "short", least=20, optional=True, name="statement"),
+    Column("message", "text", least=40, name="message"),
 )
-TASKS: tuple[Shown, ...] = (
-    ("task", Heading("task", least=4), _count),
-    ("route", Heading("route", "left", least=12, optional=True), _text),
-    ("start", Heading("start", "left", least=12), _clock_time),
-    ("duration_s", Heading("seconds", least=9), number),
-    ("round_trips", Heading("round trips", least=11), _count),
-    ("statements", Heading("statements", least=10, optional=True), _count),
-    ("seconds_per_ms", Heading("s per ms", least=8), _ms),
-    ("network_s", Heading("network s", least=9, optional=True), number),
-    ("transactions", Heading("transactions", least=12, optional=True), _count),
-    ("connections", Heading("connections", least=11, optional=True), _count),
-    ("application", Heading("application", "left", least=12, optional=True), _text),
-    ("client", Heading("client", "left", least=12), _text),
+TASKS: tuple[Column, ...] = (
+    Column("task", "count", least=4, name="task"),
+    Column("route", "text", least=12, optional=True, name="route"),
+    Column("start", "clock", least=12, name="start"),
+    Column("seconds", "s", least=9, name="duration_s"),
+    Column("round trips", "count", least=11, name="round_trips"),
+    Column("statements", "count", least=10, optional=True, name="statements"),
+    Column("s per ms", "ms", least=8, name="seconds_per_ms"),
+    Column("network s", "s", least=9, optional=True, name="network_s"),
+    Column("transactions", "count", least=12, optional=True, name="transactions"),
+    Column("connections", "count", least=11, optional=True, name="connections"),
+    Column("application", "text", least=12, optional=True, name="application"),
+    Column("client", "text", least=12, name="client"),
 )
-MINUTES: tuple[Shown, ...] = (
-    ("start", Heading("start", "left", least=12), _clock_time),
-    ("baseline_ms", Heading("RTT ms", least=8), _ms),
-    ("rtt_min_ms", Heading("measured ms", least=11, optional=True), _ms),
-    ("fastest_ms", Heading("fastest ms", least=10, optional=True), _ms),
-    ("response_p50_ms", Heading("p50 ms", least=9, optional=True), _ms),
-    ("response_p95_ms", Heading("p95 ms", least=9), _ms),
-    ("round_trips", Heading("round trips", least=11), _count),
-    ("connections", Heading("connections", least=11, optional=True), _count),
-    ("errors", Heading("errors", least=6, optional=True), _count),
-    ("retransmissions", Heading("sent again", least=10), _count),
+MINUTES: tuple[Column, ...] = (
+    Column("start", "clock", least=12, name="start"),
+    Column("RTT ms", "ms", least=8, name="baseline_ms"),
+    Column("measured ms", "ms", least=11, optional=True, name="rtt_min_ms"),
+    Column("fastest ms", "ms", least=10, optional=True, name="fastest_ms"),
+    Column("p50 ms", "ms", least=9, optional=True, name="response_p50_ms"),
+    Column("p95 ms", "ms", least=9, name="response_p95_ms"),
+    Column("round trips", "count", least=11, name="round_trips"),
+    Column("connections", "count", least=11, optional=True, name="connections"),
+    Column("errors", "count", least=6, optional=True, name="errors"),
+    Column("sent again", "count", least=10, name="retransmissions"),
 )
-HEALTH: tuple[Shown, ...] = (
-    ("code", Heading("code", "left", least=8), _text),
-    ("severity", Heading("severity", "left", least=8), _text),
-    ("count", Heading("count", least=5), _count),
-    ("message", Heading("message", "left", least=30, folds=True), _text),
+HEALTH: tuple[Column, ...] = (
+    Column("code", "text", least=8, name="code"),
+    Column("severity", "text", least=8, name="severity"),
+    Column("count", "count", least=5, name="count"),
+    Column("message", "text", least=30, folds=True, name="message"),
 )
-CAPTURES: tuple[Shown, ...] = (
-    ("format", Heading("format", "left", least=6), _text),
-    ("packets", Heading("packets", least=7), _count),
-    ("bytes", Heading("bytes", least=9), _count),
-    ("first_time", Heading("first packet", "left", least=19), _moment),
-    ("last_time", Heading("last packet", "left", least=19, optional=True), _moment),
-    ("tick_ns", Heading("tick ns", least=7, optional=True), _count),
-    ("path", Heading("file", "left", least=20, folds=True), _text),
+CAPTURES: tuple[Column, ...] = (
+    Column("format", "text", least=6, name="format"),
+    Column("packets", "count", least=7, name="packets"),
+    Column("bytes", "count", least=9, name="bytes"),
+    Column("first packet", "moment", least=19, name="first_time"),
+    Column("last packet", "moment", least=19, optional=True, name="last_time"),
+    Column("tick ns", "count", least=7, optional=True, name="tick_ns"),
+    Column("file", "text", least=20, folds=True, name="path"),
 )
 SHOWN = {
     "exchanges": EXCHANGES,
@@ -179,7 +159,7 @@ SHOWN = {
     "findings": FINDINGS,
     "errors": ERRORS,
     "tasks": TASKS,
-    **{f"statements by {name}": (*TOTALS, (name, Heading(name, "left", least=20), _name)) for name in GROUPINGS},
+    **{f"statements by {name}": (*TOTALS, Column(name, "name", least=20, name=name)) for name in GROUPINGS},
     "minutes": MINUTES,
     "notes": HEALTH,
     "files": CAPTURES,
@@ -201,26 +181,28 @@ def render(rows: Table) -> Iterator[str]:
         yield from _render_all(rows)
 
 
-def _with_days(rows: Table, shown: tuple[Shown, ...]) -> tuple[Shown, ...]:
+def _with_days(rows: Table, shown: tuple[Column, ...]) -> tuple[Column, ...]:
     """Times of the day get their day where the rows are of several."""
-    days = {name: rows.column(name).astype("datetime64[D]") for name, _, write in shown if write is _clock_time}
+    clocks = [column.name for column in shown if column.kind == "clock"]
+    days = {name: rows.column(name).astype("datetime64[D]") for name in clocks}
     several = {name for name, day in days.items() if len(np.unique(day[~np.isnat(day)])) > 1}
-    return tuple((name, head, _day_and_time if name in several else write) for name, head, write in shown)
+    return tuple(replace(column, kind="day") if column.name in several else column for column in shown)
 
 
-def _with_sorted(rows: Table, shown: tuple[Shown, ...]) -> tuple[Shown, ...]:
+def _with_sorted(rows: Table, shown: tuple[Column, ...]) -> tuple[Column, ...]:
     """The columns that are shown, and before the last of them those that the rows were sorted by.
 
     One that a narrow terminal would spare stands there, too, with its whole name.
     """
     *others, last = shown
-    known = {name for name, heading, _ in shown if not heading.optional}
-    more = [name for name in dict.fromkeys(rows.sorted_by) if name not in known]
-    others = [each for each in others if each[0] not in more]
-    writers = {name: write for name, _, write in shown}
-    usual = {name: _ms if name.endswith(TIMES) else _any for name in more}
-    made = ((name, Heading(printable(name), _side(rows, name)), writers.get(name, usual[name])) for name in more)
-    return (*others, *made, last)
+    kinds: dict[str, Kind] = {column.name: column.kind for column in shown}
+    more = dict.fromkeys(rows.sorted_by)
+    for column in shown:
+        if not column.optional:
+            more.pop(column.name, None)
+    usual: dict[str, Kind] = {name: "ms" if name.endswith(TIMES) else _side(rows, name) for name in more}
+    made = (Column(printable(name), kinds.get(name, usual[name]), name=name) for name in more)
+    return (*(column for column in others if column.name not in more), *made, last)
 
 
 def _parts(rows: Table) -> Iterator[tuple[Table, bool]]:
@@ -229,35 +211,29 @@ def _parts(rows: Table) -> Iterator[tuple[Table, bool]]:
         yield rows.slice(start, ROWS_AT_ONCE), start == 0
 
 
-def _render_some(rows: Table, shown: tuple[Shown, ...]) -> Iterator[str]:
-    shown = tuple(each for each in shown if not _is_bare(rows, *each))
-    headings = [heading for _, heading, _ in shown]
+def _render_some(rows: Table, shown: tuple[Column, ...]) -> Iterator[str]:
+    """The columns, but for texts that can be spared and that no row has."""
+    shown = tuple(each for each in shown if not (each.optional and each.kind == "text" and rows.lacks(each.name)))
     for part, first in _parts(rows):
-        columns = [[_cell(value, write) for value in part.column(name)] for name, _, write in shown]
-        yield print_renderables([Grid(headings, list(zip(*columns, strict=True)), show_header=first)])
-
-
-def _is_bare(rows: Table, name: str, heading: Heading, write: Writer) -> bool:
-    """A text that can be spared, and that no row has."""
-    return heading.optional and write is _text and rows.lacks(name)
+        cells = [[_cell(value, column.kind) for value in part.column(column.name)] for column in shown]
+        yield print_renderables([Grid(shown, list(zip(*cells, strict=True)), show_header=first)])
 
 
 def _render_all(rows: Table) -> Iterator[str]:
     """Every column, as wide as it needs, a sentence last: a line too long for the terminal goes on in the next one."""
     names = sorted(rows.column_names, key=lambda name: name == SENTENCE)
-    headings = [Heading(printable(name), _side(rows, name)) for name in names]
+    columns = [Column(printable(name), _side(rows, name)) for name in names]
     for part, first in _parts(rows):
-        columns = [[_any(value) for value in part.column(name)] for name in names]
+        cells = [[_any(value) for value in part.column(name)] for name in names]
         if going_to().bounds_lines:
-            for column in columns[:-1]:
-                column[:] = [cell if len(cell) <= MAX_CELLS else f"{cell[: MAX_CELLS - 1]}…" for cell in column]
-        grid = Grid(headings, list(zip(*columns, strict=True)), show_header=first)
+            cells[:-1] = [[_short(cell) for cell in column] for column in cells[:-1]]
+        grid = Grid(columns, list(zip(*cells, strict=True)), show_header=first)
         yield print_renderables([grid], width=grid.width)
-        headings = grid.settled()
+        columns = grid.settled()
 
 
-def _side(rows: Table, name: str) -> str:
-    return "right" if rows.slice(0, 1).column(name).dtype.kind in "biuf" else "left"
+def _side(rows: Table, name: str) -> Kind:
+    return "any" if rows.slice(0, 1).column(name).dtype.kind in "biuf" else "text"
 
 
 def _any(value: Any) -> str:
@@ -270,11 +246,7 @@ def _any(value: Any) -> str:
     return printable(str(value))
 
 
-def _cell(value: Any, write: Writer) -> str:
-    if write is _name:
-        return _name(value)
+def _cell(value: Any, kind: Kind) -> str:
     if value is None or value != value:  # NaN and NaT stand for null
-        return ""
-    if write is _count:
-        value = int(value)
-    return write(value)
+        return "–" if kind == "name" else ""
+    return WRITTEN[kind](int(value) if kind == "count" else value)

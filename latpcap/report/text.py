@@ -65,6 +65,6 @@ def ms(value: float | None) -> str:
     return "" if value is None else f"{value:,.3f}"
 
 
-def top(title: str, count: int) -> str:
-    """Return the heading of a list of which `TOP` rows are shown."""
-    return f"{title} (the {TOP} costliest of {count:,})" if count > TOP else f"{title} ({count:,})"
+def top(title: str, count: int, most: int = TOP) -> str:
+    """Return the heading of a list of which `most` rows are shown."""
+    return f"{title} (the {most} costliest of {count:,})" if count > most else f"{title} ({count:,})"

@@ -7,13 +7,15 @@ from collections.abc import Iterator
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from latpcap.report.grid import Grid, Heading
+from latpcap.report.grid import Grid
+from latpcap.report.section import Column
 from latpcap.report.text import printable
 from latpcap.result.watching import Seen, WaitedFor
 from latpcap.units import counted, format_s, percent, significant
 
 __all__ = ["line", "screen"]
 
+COLUMNS = (*(Column(title, "figures") for title in ("waited s", "round trips", "each ms")), Column("statement"))
 FEW_PER_S = 10
 NO_ROOM = "(further statements)"
 
@@ -30,8 +32,7 @@ def _parts(seen: Seen, where: str, hint: str) -> Iterator[RenderableType]:
         yield Text(_further(seen))
     if seen.worst:
         yield Text()
-        headings = (Heading("waited s"), Heading("round trips"), Heading("each ms"), Heading("statement", "left"))
-        yield Grid(headings, [_row(each) for each in seen.worst])
+        yield Grid(COLUMNS, [_row(each) for each in seen.worst])
 
 
 def line(seen: Seen) -> str:

@@ -12,8 +12,8 @@ from builder import Conn, Ex, build
 from conftest import load_fixture, read_fixture
 
 from latpcap import Capture
-from latpcap.report import before_after_html, before_after_markdown
-from latpcap.report.html import _json
+from latpcap.report import markdown
+from latpcap.report.html import _json, render_both
 from latpcap.result.before_after import BeforeAfter, before_after
 from latpcap.result.gates import check
 from latpcap.result.signoff import Cover
@@ -39,6 +39,12 @@ def embedded(page: str) -> Any:
     found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
     assert found
     return json.loads(found[1])
+
+
+def statements(data: Any) -> Any:
+    """The table of the statements that changed."""
+    [section] = [each for each in data["sections"] if each["name"] == "statements"]
+    return section["parts"][0]
 
 
 # --- what became of the findings --------------------------------------------------------------------------------------
@@ -92,15 +98,15 @@ def test_where_an_rtt_is_unknown_there_is_no_curve_and_a_page_all_the_same() -> 
     unknown = Capture(build([Conn(handshake=False, exchanges=[Ex("query", answered=False, complete=False)])]))
     result = compared(unknown, each_row(5))
     assert result.curves[0] is None
-    assert "cannot be projected" in before_after_html.render(result)
-    assert "give it with `--rtt-baseline`" in before_after_markdown.render(result)
+    assert "cannot be projected" in render_both(result)
+    assert "give it with `--rtt-baseline`" in markdown.render_both(result)
 
 
 # --- Markdown ---------------------------------------------------------------------------------------------------------
 
 
 def test_markdown_sets_the_figures_side_by_side(orm: BeforeAfter) -> None:
-    text = before_after_markdown.render(orm)
+    text = markdown.render_both(orm)
     old, new = orm.before.summary.round_trips, orm.after.summary.round_trips
     assert f"| round trips | {old:,} | {new:,} | −{old - new:,} |" in text
     assert "## At the same round-trip time" in text
@@ -110,7 +116,7 @@ def test_markdown_sets_the_figures_side_by_side(orm: BeforeAfter) -> None:
 
 
 def test_every_heading_of_the_markdown_stands_alone(orm: BeforeAfter) -> None:
-    lines = before_after_markdown.render(orm).split("\n")
+    lines = markdown.render_both(orm).split("\n")
     for at, line in enumerate(lines):
         if line.startswith("#"):
             assert at == 0 or lines[at - 1] == ""
@@ -122,26 +128,28 @@ def test_every_heading_of_the_markdown_stands_alone(orm: BeforeAfter) -> None:
 def test_the_page_is_one_inert_file() -> None:
     hostile = Capture(build([Conn(rtt_ms=1, exchanges=[Ex("query", sql=HOSTILE)] * 4)]))
     cover = Cover(title="<b>T</b>", customer="<i>A & B</i>", notes=("{{STYLE}}",), date="2026-11-22")
-    page = before_after_html.render(compared(each_row(3), hostile, cover))
+    page = render_both(compared(each_row(3), hostile, cover))
     assert page.count("</script>") == 3
     assert "<img" not in page
     assert "://" not in page.replace("https://github.com", "")
     assert "&lt;b&gt;T&lt;/b&gt;" in page
     assert "For &lt;i&gt;A &amp; B&lt;/i&gt;, 2026-11-22" in page
     assert "unsafe" not in page.split("</head>", 1)[0]
-    assert [each["text"] for each in embedded(page)["statements"] if each["change"] == "added"] == [HOSTILE]
+    assert [row[-1] for row in statements(embedded(page))["rows"] if row[0] == "added"] == [HOSTILE]
 
 
 def test_the_same_captures_give_the_same_page() -> None:
-    first, second = (before_after_html.render(compared(each_row(3), each_row(9))) for _ in range(2))
+    first, second = (render_both(compared(each_row(3), each_row(9))) for _ in range(2))
     assert first == second
 
 
 def test_the_page_carries_a_bounded_part_of_many_statements() -> None:
     many = Capture(build([Conn(exchanges=[Ex("query", sql=f"select {n}") for n in range(230)])]))
-    data = embedded(before_after_html.render(compared(each_row(3), many)))
-    assert len(data["statements"]) == 200
-    assert data["statements_rest"] + 200 == len(compared(each_row(3), many).comparison.statements)
+    data = embedded(render_both(compared(each_row(3), many)))
+    changed = len(compared(each_row(3), many).comparison.statements)
+    assert len(statements(data)["rows"]) == 200 < changed
+    [title] = [each["title"] for each in data["sections"] if each["name"] == "statements"]
+    assert f"the 200 that changed most of {changed}" in title
     assert len(_json(data)) < 200_000
 
 
@@ -173,12 +181,14 @@ def test_gates_stand_in_the_report_and_fail_the_command(latpcap: Any, tmp_path: 
         assert run.returncode == 1
         text = (tmp_path / name).read_text("utf-8")
         if name.endswith("html"):
-            [row] = embedded(text)["gates"]
-            assert (row["condition"], row["holds"]) == (gate, True)
+            [section] = [each for each in embedded(text)["sections"] if each["name"] == "gates"]
+            [entry] = section["parts"]
+            assert entry["lead"] == "failed"
+            assert entry["text"].startswith(f"`{gate}`: ")
         else:
             assert f"- failed: `{gate}`: " in text
 
 
 def test_gates_that_passed_are_told_as_well(orm: BeforeAfter) -> None:
     gates = check(["round_trips > 100000"], read_fixture("findings/orm-joined-pg").measures)
-    assert "- passed: `round_trips > 100000`: " in before_after_markdown.render(orm, gates)
+    assert "- passed: `round_trips > 100000`: " in markdown.render_both(orm, gates)

@@ -13,10 +13,10 @@ from builder import EPOCH_NS, I64, TEXT, TIME, U32, U64, Conn, Ex, Tables, build
 from conftest import load_fixture, read_fixture
 
 from latpcap import Capture, UsageError
-from latpcap.report import before_after_html, html
+from latpcap.report import html
 from latpcap.report import page as pages
-from latpcap.report.html import MODULES
-from latpcap.report.page import PATHS, ROUTES, STATEMENTS
+from latpcap.report.html import MODULES, MODULES_OF_BOTH
+from latpcap.report.page import MOST
 from latpcap.result.exploration import explore
 from latpcap.result.timeline import ONE_BY_ONE, timeline
 from latpcap.tables.recording import Recording
@@ -37,6 +37,19 @@ def some_capture(*exchanges: Ex) -> Capture:
     return Capture(
         build([Conn(rtt_ms=2, exchanges=list(exchanges or [Ex("query", sql="select ?", service_ms=1)] * 5))])
     )
+
+
+def table_of(data: dict[str, Any], name: str) -> dict[str, Any]:
+    """The first table of a section."""
+    [section] = [each for each in data["sections"] if each["name"] == name]
+    return next(part for part in section["parts"] if part["part"] == "table")
+
+
+def column(data: dict[str, Any], name: str, title: str) -> list[Any]:
+    """The values of a column of a section's table, that of the rows that are summed last."""
+    table = table_of(data, name)
+    place = [each["title"] for each in table["columns"]].index(title)
+    return [row[place] for row in (*table["rows"], *([table["foot"]] if table.get("foot") else []))]
 
 
 def embedded(page: str) -> Any:
@@ -74,7 +87,7 @@ def test_sql_that_looks_like_markup_stays_data() -> None:
     assert "<img" not in page
     assert "\u2028" not in page
     assert page.count("</script>") == 3
-    assert embedded(page)["analysis"]["statements"][0]["text"] == HOSTILE
+    assert column(embedded(page), "statements", "statement") == [HOSTILE]
 
 
 def test_a_hostile_file_name_stays_text() -> None:
@@ -93,7 +106,7 @@ def _captures(path: str) -> Table:
 
 def test_every_module_is_part_of_the_page() -> None:
     assets = files("latpcap.report") / "assets"
-    assert sorted({*MODULES, *before_after_html.MODULES}) == sorted(
+    assert sorted({*MODULES, *MODULES_OF_BOTH}) == sorted(
         each.name[:-3] for each in assets.iterdir() if each.name.endswith(".js")
     )
     assert not re.search(r"^(import|export)\b", render(some_capture()), re.MULTILINE)
@@ -187,30 +200,33 @@ def test_many_fixes_or_exchanges_are_shown_one_fix_at_a_time(monkeypatch: pytest
 
 
 def test_statements_beyond_the_dearest_are_summed() -> None:
-    count = STATEMENTS + 30
+    count = MOST + 30
     data = page_data(some_capture(*(Ex("query", sql=f"select {number}", service_ms=number) for number in range(count))))
-    listed, rest = data["analysis"]["statements"], data["analysis"]["statements_rest"]
-    assert (len(listed), rest["count"]) == (STATEMENTS, 30)
-    assert sum(each["round_trips"] for each in listed) + rest["round_trips"] == count
-    assert min(each["service_s"] for each in listed) >= rest["service_s"] / 30
+    *listed, rest = column(data, "statements", "statement")
+    assert (len(listed), rest) == (MOST, ["30 further statements together"])
+    assert sum(column(data, "statements", "round trips")) == count
+    *seconds, further = column(data, "statements", "service s")
+    assert min(seconds) >= further / 30
 
 
 def test_routes_and_paths_beyond_the_first_are_summed() -> None:
-    count = ROUTES + 20
+    count = MOST + 20
     asked = [Ex("query", sql="select ?", tags=f"route='r{number}'") for number in range(count)]
     paths = [
         Conn(client=f"10.1.{number // 200}.{number % 200 + 1}:40000", exchanges=[Ex("query")])
-        for number in range(PATHS + 9)
+        for number in range(MOST + 9)
     ]
-    data = page_data(Capture(build([Conn(exchanges=asked), *paths])))["analysis"]
-    assert (len(data["routes"]), data["routes_rest"]["count"]) == (ROUTES, 20)
-    assert sum(each["round_trips"] for each in data["routes"]) + data["routes_rest"]["round_trips"] == count
-    assert (len(data["paths"]), data["paths_rest"]["count"]) == (PATHS, 10)
+    data = page_data(Capture(build([Conn(exchanges=asked), *paths])))
+    *routes, rest = column(data, "routes", "route")
+    assert (len(routes), rest) == (MOST, "20 further routes together")
+    assert sum(column(data, "routes", "round trips")) == count
+    *listed, rest = column(data, "paths", "client → server")
+    assert (len(listed), rest) == (MOST, "10 further paths together")
 
 
 def test_texts_have_a_bound() -> None:
     data = page_data(some_capture(Ex("query", sql="select " + "x" * 60_000)))
-    assert len(data["analysis"]["statements"][0]["text"]) == 4000
+    assert len(column(data, "statements", "statement")[0]) == 4000
 
 
 def test_a_capture_without_a_baseline_has_a_page() -> None:

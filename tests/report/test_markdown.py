@@ -29,10 +29,10 @@ def test_the_verdict_comes_first_and_the_tables_follow(nplus1: Path) -> None:
     text = render(result)
     assert text.startswith(f"**{result.summary.verdict.splitlines()[0]}**\n")
     headings = re.findall(r"^## (.*)$", text, re.MULTILINE)
-    assert headings[:3] == ["Where the time went", "At another RTT", "Chattiness"]
+    assert headings[:4] == ["Where the time went", "Findings (1)", "At another RTT", "What the round trips do"]
     assert headings[-4:] == ["Statements (6)", "Connections (1)", "Sign-off", "Captures"]
     assert "| `select salary, from_date from salaries where emp_no = ?` |" in text
-    assert re.search(r"^\| 15 ms \| 4\.\d+ \|", text, re.MULTILINE)
+    assert re.search(r"^\|  \| 15 \| 4\.\d+ \|", text, re.MULTILINE)
 
 
 def test_a_capture_writes_it_where_the_name_says_so(tmp_path: Path) -> None:
@@ -46,35 +46,42 @@ def test_every_row_of_a_table_has_as_many_cells_as_its_heading(nplus1: Path) -> 
     hostile = replace(result.statements[0], fingerprint="select `a` || '|' || \"``\" \n from <b>t</b>")
     text = render(replace(result, statements=(hostile, *result.statements[1:])))
     tables = re.findall(r"(?:^\|.*\|\n)+", text, re.MULTILINE)
-    assert len(tables) == 5
+    assert len(tables) == 7
     for table in tables:
         assert len({len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}) == 1
 
 
-def test_findings_are_told_with_their_fix_and_filter(nplus1: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_findings_are_told_with_their_fix_and_filter() -> None:
     result = read_fixture("mysql/nplus1-300-client").analyze()
-    finding = {
-        "title": "One query <for> each row",
-        "why": "It waits.",
-        "fix": "Join.",
-        "statement": "select a || b",
-        "exchanges": 300,
-        "round_trips_saved": 299,
-        "saved_s": {"15": 4.5},
-        "display_filter": "frame.number == 1 || frame.number == 3",
-    }
-    told = result.to_dict() | {"findings": [finding]}
-    monkeypatch.setattr(type(result), "to_dict", lambda self: told)
-    text = render(result)
-    assert "### One query &lt;for> each row\n\nIt waits. **Fix:** Join.\n" in text
-    assert "- statement: `select a || b`\n" in text
-    assert "- it would save 4.50 s at 15 ms\n- in Wireshark: `frame.number == 1 || frame.number == 3`\n" in text
+    finding = replace(
+        result.findings[0],
+        title="One query <for> each row",
+        why="It waits.",
+        fix="Join.",
+        severity="high",
+        statement="select a || b",
+        round_trips_alone=299,
+        saved_at_baseline_s=0.5,
+        saved_s={"15": 4.5},
+        display_filter="frame.number == 1 || frame.number == 3",
+        frames=(),
+        frames_left_out=0,
+    )
+    text = render(replace(result, findings=(finding,)))
+    assert "- high: One query &lt;for> each row (n+1)\n  - It waits.\n" in text
+    assert (
+        "  - saves 299 round trips: 0.500 s here, 4.50 s at 15 ms\n  - statement: `select a || b`\n  - fix: Join.\n"
+        in text
+    )
+    assert "  - in Wireshark: `frame.number == 1 || frame.number == 3`\n" in text
 
 
 def test_errors_have_a_table_only_where_there_are_some() -> None:
     text = render(read_fixture("mysql/sql-errors").analyze())
-    assert "## Errors (3)\n\n30 of 40 statements: 30 round trips.\n" in text
-    assert "| 10 | 1146 (42S02) | statement | 15 | Table ? doesn't exist | `select * from absent` |" in text
+    assert "## Errors (3)\n\n30 of 40 statements failed: 30 round trips\n" in text
+    [row] = re.findall(r"^\| 10 \| 1146 .*", text, re.MULTILINE)
+    assert row.startswith("| 10 | 1146 (42S02) | statement | ")
+    assert row.endswith(" | 15 | 88 | Table ? doesn't exist | `select * from absent` |")
     assert "## Errors" not in render(read_fixture("mysql/nplus1-300-client").analyze())
 
 

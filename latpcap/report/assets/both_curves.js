@@ -2,13 +2,12 @@
 
 import { button, byId, data, fill, make } from "./dom.js";
 import { POINTER, axis, between, chart, colour, logTicks, reach, reading, removeChart } from "./charts.js";
-import { formatGivenMs, formatMs, formatS, significant } from "./format.js";
+import { formatGivenMs, formatS, significant } from "./format.js";
 import { readAt } from "./model.js";
-import { signed, times } from "./both_figures.js";
 
 const { sides } = data;
 const curves = sides.map(({ curve }) => curve);
-const told = sides[0].projection.told_rtt_ms;
+const told = sides[0].told_rtt_ms;
 const LEAST_S = 1e-6;
 const AXES = { logarithmic: false, linear: true };
 const NAMES = ["before", "after"];
@@ -18,7 +17,6 @@ const BAND = "2e"; // how opaque a band is, so that both are seen where they ove
 /** Shows chart and table; nothing where one of the baselines is unknown. */
 export function showCurves() {
   const unknown = curves.some((curve) => curve === null);
-  byId("no-projection").hidden = !unknown;
   byId("curves").hidden = unknown;
   if (unknown) return;
   const buttons = Object.entries(AXES).map(([name, linear]) => button(name, () => choose(linear)));
@@ -34,7 +32,6 @@ export function showCurves() {
   }
   choose(false);
   byId("curve").setAttribute("aria-label", "Runtime over round-trip time before and after. The table below has the values.");
-  showLadder();
 }
 
 const at = (side, rtt, name = "runtime_s") => Math.max(readAt(curves[side].rtt_ms, curves[side][name], rtt), LEAST_S);
@@ -48,7 +45,7 @@ function series() {
 function options(linear) {
   const line = (side, width) => ({ stroke: () => colour(COLOURS[side]), width, points: { show: false }, pxAlign: 0 });
   const [low, high] = [curves[0].rtt_ms[0], curves[0].rtt_ms.at(-1)];
-  const end = reach(Math.max(told ?? 0, ...sides.map(({ summary }) => summary.baseline_rtt_ms)), high);
+  const end = reach(Math.max(told ?? 0, ...sides.map(({ baseline_rtt_ms: baseline }) => baseline)), high);
   const seconds = (_, places) => places.map((place) => formatGivenMs(1000 * place));
   return {
     padding: [12, 26, 0, 0],
@@ -68,13 +65,13 @@ function options(linear) {
 
 function valuesAt(rtt) {
   const each = NAMES.map((name, side) => `${name} ${formatS(at(side, rtt))} (${formatS(at(side, rtt, "optimistic_s"))} to ${formatS(at(side, rtt, "pessimistic_s"))})`);
-  return [formatGivenMs(Number(rtt.toPrecision(3))), ...each, times(at(1, rtt) / at(0, rtt))];
+  return [formatGivenMs(Number(rtt.toPrecision(3))), ...each, `× ${significant(at(1, rtt) / at(0, rtt))}`];
 }
 
 function drawMeasured(plot) {
   const { ctx } = plot;
   ctx.save();
-  sides.forEach(({ summary }, side) => {
+  sides.forEach((summary, side) => {
     ctx.beginPath();
     ctx.arc(plot.valToPos(summary.baseline_rtt_ms, "x", true), plot.valToPos(Math.max(summary.runtime_s, LEAST_S), "y", true), 5 * devicePixelRatio, 0, 2 * Math.PI);
     ctx.fillStyle = colour("paper");
@@ -84,19 +81,4 @@ function drawMeasured(plot) {
     ctx.stroke();
   });
   ctx.restore();
-}
-
-/** The runtimes at the asked RTTs, and at those of the captures. */
-function showLadder() {
-  const asked = sides[0].projection.points.map(({ rtt_ms: rtt }) => [rtt, formatGivenMs(rtt)]);
-  const measured = sides.map(({ summary }, side) => [summary.baseline_rtt_ms, `${formatMs(summary.baseline_rtt_ms)}, as measured ${NAMES[side]}`]);
-  const rows = [...asked, ...measured].sort(([a], [b]) => a - b).map(([rtt, title]) => {
-    const range = (side) => `${significant(at(side, rtt, "optimistic_s"))} to ${significant(at(side, rtt, "pessimistic_s"))}`;
-    const cells = [significant(at(0, rtt)), range(0), significant(at(1, rtt)), range(1), signed(at(1, rtt) - at(0, rtt), significant), times(at(1, rtt) / at(0, rtt))];
-    return make("tr", {}, make("th", { scope: "row" }, title), cells.map((cell) => make("td", {}, cell)));
-  });
-  const head = ["RTT", "before s", "range s", "after s", "range s", "difference s", "after ÷ before"];
-  fill(byId("ladder"), make("table", { class: "numbers" }, make("caption", { id: "ladder-title" }, "At the same round-trip time"),
-    make("thead", {}, make("tr", {}, head.map((title) => make("th", { scope: "col" }, title)))), make("tbody", {}, rows)));
-  byId("how-projected").textContent = [...new Set(sides.map(({ projection }) => projection.range_text))].filter(Boolean).join(" ");
 }

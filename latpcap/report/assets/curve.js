@@ -5,6 +5,7 @@ import { POINTER, axis, between, chart, colour, logTicks, reach, reading, remove
 import { formatGivenMs, formatMs, formatS, significant } from "./format.js";
 import { isProjected, jobWith, projectAt, readAt } from "./model.js";
 import { chooseAxes, chooseRtt, follow, state } from "./state.js";
+import { drawTable } from "./table.js";
 
 const curve = data.jobs[0]?.curve;
 const baseline = data.moving.measured_ms;
@@ -156,30 +157,24 @@ function inWords() {
 
 /** The runtimes at the RTTs of the analysis, as a table. */
 function showLadder() {
-  const { points } = data.analysis.projection;
+  const { now, points } = data.analysis.projection;
   const limited = points.some(({ method }) => method !== points[0].method);
-  const head = ["RTT", "runtime s", "× now", "optimistic s", "pessimistic s", "statements/s",
+  const titles = ["RTT", "runtime s", "× now", "optimistic s", "pessimistic s", "statements/s",
     ...(limited ? ["how"] : []), ...(state.fixes.size ? ["with the fixes s", "range s"] : [])];
-  const rows = points.map(({ rtt_ms: rtt, method }) => {
-    const there = projectAt(data.jobs[0], rtt);
-    return row(formatGivenMs(rtt), there, [...(limited ? [method] : []), ...(state.fixes.size ? fixedCells(rtt) : [])]);
-  });
-  const { runtime_s: runtime, throughput_per_s: throughput } = data.analysis.projection.now;
-  const now = row(baseline === null ? "now" : `now: ${formatMs(baseline)}`, { runtime, optimistic: runtime, pessimistic: runtime, throughput }, [...(limited ? ["observed"] : []), ...(state.fixes.size ? ["", ""] : [])]);
-  fill(byId("ladder"), make("table", { class: "numbers" },
-    make("caption", { id: "ladder-title" }, "At other round-trip times"),
-    make("thead", {}, make("tr", {}, head.map((title) => make("th", { scope: "col" }, title)))),
-    make("tbody", {}, [now, ...rows])));
+  const here = { runtime: now.runtime_s, optimistic: now.runtime_s, pessimistic: now.runtime_s, throughput: now.throughput_per_s };
+  const rows = points.map(({ rtt_ms: rtt, method }) =>
+    [formatGivenMs(rtt), ...figures(projectAt(data.jobs[0], rtt)), ...(limited ? [method] : []), ...(state.fixes.size ? fixedCells(rtt) : [])]);
+  rows.unshift([baseline === null ? "now" : `now: ${formatMs(baseline)}`, ...figures(here), ...(limited ? ["observed"] : [])]);
+  fill(byId("ladder"));
+  drawTable(byId("ladder"), { caption: "At other round-trip times", columns: titles.map((title) => ({ title, kind: "figures" })), rows });
 }
 
-function row(title, there, more) {
-  const factor = measured > 0 ? there.runtime / measured : null;
-  const figures = [there.runtime, factor, there.optimistic, there.pessimistic, there.throughput];
-  const cells = figures.map((figure) => (figure === null ? "" : significant(figure)));
-  return make("tr", {}, make("th", { scope: "row" }, title), [...cells, ...more].map((cell) => make("td", {}, cell)));
+function figures({ runtime, optimistic, pessimistic, throughput }) {
+  const factor = measured > 0 ? runtime / measured : null;
+  return [runtime, factor, optimistic, pessimistic, throughput].map((figure) => (figure === null ? "" : significant(figure)));
 }
 
 function fixedCells(rtt) {
-  const fixed = projectAt(jobWith(data, state.fixes), rtt);
-  return [significant(fixed.runtime), `${significant(fixed.optimistic)} to ${significant(fixed.pessimistic)}`];
+  const { runtime, optimistic, pessimistic } = projectAt(jobWith(data, state.fixes), rtt);
+  return [significant(runtime), `${significant(optimistic)} to ${significant(pessimistic)}`];
 }

@@ -37,7 +37,7 @@ function article(finding, index) {
     facts,
     finding.statement ? make("pre", { class: "sql", tabindex: "0", "aria-label": "Statement" }, finding.statement) : null,
     finding.display_filter ? filter(finding) : null,
-    finding.frames_left_out ? make("p", { class: "note" }, `The filter leaves out ${counted(finding.frames_left_out, "further stretch", "es")} of frames.`) : null);
+    finding.frames_left_out ? make("p", { class: "note" }, `The filter leaves out ${counted(finding.frames_left_out, "further range")} of frames.`) : null);
   return { element, update: (rtt) => updateSaving(facts, saving, index, rtt, saves) };
 }
 

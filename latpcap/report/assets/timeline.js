@@ -36,7 +36,7 @@ const laneHeight = () => (lanes.length <= 20 ? TALL : LOW);
 
 function note() {
   const blocks = drawn.stretch_us
-    ? `The recording is cut into stretches of ${formatGivenMs(drawn.stretch_us / 1000)}; colours show how each was spent.`
+    ? `The recording is divided into intervals of ${formatGivenMs(drawn.stretch_us / 1000)}; colours show how each was spent.`
     : "Every exchange is drawn from its request to the end of its response; colours show how it was spent.";
   const left = drawn.lanes_left_out ? ` ${counted(drawn.lanes_left_out, "lane")} with fewer exchanges left out.` : "";
   const held = drawn.lanes.some((lane) => lane.stall) ? " A stall before a request is drawn with it." : "";

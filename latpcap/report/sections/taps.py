@@ -1,16 +1,31 @@
-"""What two taps show together, in sentences: every report prints these."""
+"""What two taps show together, in sentences."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from latpcap.report.section import Entry, Line, Say, Section
 from latpcap.result.taps import AtTap, TapsResult, TapsWay
 from latpcap.units import counted, format_ms
 
-__all__ = ["sentences"]
+__all__ = ["sentences", "taps"]
 
 SAME_MS = 0.001
 """Taps whose packets have no way between them see them at one time."""
+
+
+def taps(found: tuple[TapsResult, ...], most: int) -> Section:
+    """Each two taps of each path: how far apart they are, and what got lost between them."""
+    shown = [
+        Entry(
+            f"{each.client} → {each.server}: {each.client_tap} and {each.server_tap}",
+            lines=tuple(map(Line, sentences(each))),
+        )
+        for each in found[:most]
+    ]
+    left = len(found) - len(shown)
+    more = [Say(f"… and {left:,} more: latpcap sql 'select * from taps'", "quiet")] if left else []
+    return Section("taps", "Between two taps", [*shown, *more])
 
 
 def sentences(taps: TapsResult) -> Iterator[str]:

@@ -4,28 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rich.console import RenderableType
-from rich.text import Text
-
-from latpcap.report.console import parts_of
-from latpcap.report.grid import Grid, Heading
-from latpcap.report.text import ms, printable
+from latpcap.report.section import Column, Row, Say, Section, Table, sections_of
 from latpcap.result.calibration import Calibration, Series
 from latpcap.units import counted, format_given_ms, format_ms, significant
 
 __all__ = ["facts", "summary"]
 
-TITLES = ("count", "least ms", "median ms", "most ms", "deviation ms")
+COLUMNS = (
+    *(Column("measured"), Column("count", "count")),
+    *(Column(title, "ms") for title in ("least ms", "median ms", "most ms", "deviation ms")),
+)
 
 
-@parts_of.register
-def _calibration(result: Calibration) -> Iterator[RenderableType]:
-    yield Text(printable(summary(result)), style="bold")
-    yield Text(f"To project onto it: latpcap project CAPTURE {result.options}")
-    yield Text()
-    yield Grid((Heading("measured", "left"), *map(Heading, TITLES)), [_row(each) for each in result.series])
-    yield Text()
-    yield from (Text(printable(line)) for line in (*facts(result), *result.notes))
+@sections_of.register
+def _calibration(result: Calibration) -> Iterator[Section]:
+    how = f"To project onto it: latpcap project CAPTURE {result.options}"
+    yield Section("calibration", "", [Say(summary(result), "strong"), Say(how)])
+    said = map(Say, (*facts(result), *result.notes))
+    yield Section("measured", "Measured", [Table(COLUMNS, [_row(each) for each in result.series]), *said])
 
 
 def summary(result: Calibration) -> str:
@@ -35,9 +31,8 @@ def summary(result: Calibration) -> str:
     return f"{result.server}: RTT {format_ms(result.rtt_ms)} ({about}), from {made}: {result.reason}."
 
 
-def _row(series: Series) -> tuple[str, ...]:
-    figures = (series.least_ms, series.median_ms, series.most_ms, series.deviation_ms)
-    return (series.name, f"{series.count:,}", *map(ms, figures))
+def _row(series: Series) -> Row:
+    return (series.name, series.count, series.least_ms, series.median_ms, series.most_ms, series.deviation_ms)
 
 
 def facts(result: Calibration) -> Iterator[str]:

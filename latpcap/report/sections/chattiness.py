@@ -1,16 +1,25 @@
-"""Chattiness in rows for people: what the terminal, Markdown, the page and notebooks show alike."""
+"""How many round trips the application makes for what it gets done, and the pace of its requests."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from latpcap.report.section import Column, Section, Table
 from latpcap.result.chattiness import Chattiness
 from latpcap.units import counted, format_ms, format_ratio, format_s, percent
 
-__all__ = ["chattiness_rows"]
+__all__ = ["chattiness", "chattiness_rows"]
+
+COLUMNS = (Column("ratio"), Column("value", "figures"), Column("from", folds=True))
 
 Row = tuple[str, str, str]
 """A ratio, its value, and what it is made of."""
+
+
+def chattiness(result: Chattiness) -> Section:
+    """The ratios, and what each is made of."""
+    rows = list(chattiness_rows(result))
+    return Section("chattiness", "Chattiness", [Table(COLUMNS, rows)] if rows else [])
 
 
 def chattiness_rows(result: Chattiness) -> Iterator[Row]:

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rich.console import RenderableType
-from rich.text import Text
-
-from latpcap.report.console import parts_of
-from latpcap.report.grid import Grid, Heading
-from latpcap.report.markdown import table, text_of
-from latpcap.report.terminal.budget import PARTS
-from latpcap.report.terminal.settings import settings
+from latpcap.report.section import Column, Say, Section, Table, sections_of
+from latpcap.report.sections.budget import PARTS
+from latpcap.report.sections.opening import asked_for
 from latpcap.report.text import number, printable
 from latpcap.result.rehearsal import Rehearsal, RehearsedRtt, Run
 from latpcap.result.validation import Term
 from latpcap.units import counted, format_ms, listed, significant
 
-__all__ = ["render_markdown"]
+__all__ = ["rehearsal"]
 
-TITLES = ("RTT ms", "SYN ms", "data ms", "predicted s", "range s", "measured s", "difference", "inside", "round trips")
-"""Of the columns of figures; the last column is of words."""
-SPARED = {"SYN ms", "data ms", "round trips"}
-"""Columns that a narrow terminal has no room for."""
-MOST_OFF = "most off s"
+COLUMNS = (
+    Column("RTT ms", "figures"),
+    *(Column(title, "figures", optional=True) for title in ("SYN ms", "data ms")),
+    *(Column(title, "figures") for title in ("predicted s", "range s", "measured s", "difference", "inside")),
+    Column("round trips", "figures", optional=True),
+    Column("most off s", folds=True),
+)
 LINK_ALONE = 0.95
 """A link that takes more of the RTT takes all that one sees."""
 WAYS = {
@@ -33,24 +30,12 @@ WAYS = {
 }
 
 
-@parts_of.register
-def _rehearsal(result: Rehearsal) -> Iterator[RenderableType]:
-    yield from settings(result.settings)
-    yield Text(result.text, style="bold")
-    headings = [Heading(title, optional=title in SPARED) for title in TITLES]
-    yield Grid([*headings, Heading(MOST_OFF, "left", folds=True)], list(_rows(result)))
-    yield from (Text(line, style="dim") for line in _lines(result))
-
-
-def render_markdown(result: Rehearsal) -> str:
-    """Return the same as Markdown."""
-    rows = [[text_of(cell) for cell in row] for row in _rows(result)]
-    parts = (
-        [f"**{text_of(result.text)}**"],
-        table((*TITLES, MOST_OFF), rows, left=(len(TITLES),)),
-        [f"- {text_of(line)}" for line in _lines(result)],
-    )
-    return "\n\n".join("\n".join(part) for part in parts) + "\n"
+@sections_of.register
+def rehearsal(result: Rehearsal) -> Iterator[Section]:
+    """What was predicted and measured at each RTT, and what the table cannot say."""
+    said = [*asked_for(None, result.settings), Say(result.text, "strong")]
+    table = Table(COLUMNS, list(_rows(result)), "Predicted and measured")
+    yield Section("rehearsal", "", [*said, table, *(Say(line, "quiet") for line in _lines(result))])
 
 
 def _rows(result: Rehearsal) -> Iterator[Sequence[str]]:

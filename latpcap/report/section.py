@@ -1,0 +1,188 @@
+"""What a report is made of, whatever its format: sections of sentences, lists, tables and charts.
+
+A section is made once from the result (`report/sections/`, one subject a file). A format draws any section and knows no
+subject: `terminal.py`, `markdown.py`, `assets/section.js`. What is only of use where there is room (`detail`) the
+terminal leaves out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import singledispatch
+from typing import Any, Literal, get_args
+
+from msgspec import Struct
+
+from latpcap.report.text import ms, number, printable
+from latpcap.units import significant
+
+__all__ = [
+    "Bar",
+    "Column",
+    "Entry",
+    "Line",
+    "Lines",
+    "Part",
+    "Piece",
+    "Row",
+    "Say",
+    "Section",
+    "Table",
+    "sections_of",
+    "written",
+]
+
+Text = Literal["text", "code", "key", "short", "name", "clock", "day", "moment"]
+"""Of these a column is read from the left."""
+Figure = Literal["any", "figures", "id", "count", "ms", "s", "percent", "share", "ratio", "figure", "bytes", "part"]
+Kind = Text | Figure
+"""What the values of a column are.
+
+`figures` are ready to be shown, `short` is cut, `key` is the piece of a bar that the row is of, `figure` has three
+digits. In a column of `code` a list of one text is no code: what ran without a statement.
+"""
+Row = Sequence[Any]
+
+
+class Column(Struct, frozen=True, omit_defaults=True):
+    """A column of a table: its heading, what its values are, and whether it can be spared."""
+
+    title: str
+    kind: Kind = "text"
+    optional: bool = False
+    """Spared where a terminal is narrow, and where no row has a value."""
+    detail: bool = False
+    """Only where there is room."""
+    heads: bool = False
+    """Names its row: comes first where there is room for all."""
+    below: bool = False
+    """Stands below the column before it, where that reads well."""
+    least: int = 0
+    """Cells of a terminal that it wants."""
+    folds: bool = False
+    full: str = ""
+    """Its heading where it stands alone: `p95 ms` beside `p50 ms` is one of the client's time."""
+    name: str = ""
+    """By what a page finds it whose values follow the reader's choice."""
+
+    @property
+    def is_text(self) -> bool:
+        """It is read from the left."""
+        return self.kind in get_args(Text)
+
+
+class Part(Struct, frozen=True, omit_defaults=True, tag_field="part", tag=str.lower):
+    """One after the other they make a section."""
+
+
+class Say(Part, frozen=True, omit_defaults=True):
+    """A sentence; `code` stands between backticks."""
+
+    text: str
+    tone: Literal["", "strong", "quiet", "head", "missing"] = ""
+    detail: bool = False
+
+
+class Line(Struct, frozen=True, omit_defaults=True):
+    """What else is known of an entry."""
+
+    text: str
+    name: str = ""
+    """What it is, where that does not show."""
+    kind: Literal["text", "quiet", "code"] = "text"
+    detail: bool = False
+
+
+class Entry(Part, frozen=True, omit_defaults=True):
+    """One of a list: `lead: text [code]`, and lines below it."""
+
+    text: str
+    lead: str = ""
+    tone: str = ""
+    """How grave it is: decides the colour."""
+    code: str = ""
+    lines: tuple[Line, ...] = ()
+
+
+class Table(Part, frozen=True, omit_defaults=True):
+    """Rows of values, one a column."""
+
+    columns: Sequence[Column]
+    rows: Sequence[Row]
+    caption: str = ""
+    foot: Row | None = None
+    """What the rows together are that are not shown."""
+    detail: bool = False
+
+    def filled(self, keep: Callable[[Column], bool] = bool) -> Table:
+        """The columns that `keep` keeps, but for those that can be spared and that no row fills."""
+        places = [
+            place
+            for place, column in enumerate(self.columns)
+            if keep(column) and not (column.optional and column.is_text and not any(row[place] for row in self.rows))
+        ]
+        foot = None if self.foot is None else [self.foot[place] for place in places]
+        rows = [[row[place] for place in places] for row in self.rows]
+        return Table([self.columns[place] for place in places], rows, self.caption, foot)
+
+
+class Piece(Struct, frozen=True):
+    """A part of a bar, and of a table's column of keys."""
+
+    name: str
+    title: str
+    letter: str
+    """Where there is no colour."""
+    colour: str
+    share: float
+    """Of the bar; those of all pieces sum to 1."""
+
+
+class Bar(Part, frozen=True, omit_defaults=True):
+    """One bar, cut into pieces."""
+
+    pieces: Sequence[Piece]
+    title: str = ""
+    width: float = 1.0
+    """The part of the room that it takes."""
+
+
+class Lines(Part, frozen=True, omit_defaults=True):
+    """Lines over one time: the name of each, its values, and what these are."""
+
+    lines: Sequence[tuple[str, Sequence[float | None], Kind]]
+
+
+class Section(Struct, frozen=True, omit_defaults=True):
+    """A part of a report with a heading."""
+
+    name: str
+    """By what a link finds it."""
+    title: str
+    parts: Sequence[Part]
+    level: int = 2
+
+
+@singledispatch
+def sections_of(result: object) -> Iterable[Section]:
+    """What is said of a result; each kind is registered where its sections are made."""
+    raise TypeError(f"{type(result).__name__} has no text")
+
+
+WRITERS: dict[Kind, Callable[[Any], str]] = {
+    **dict.fromkeys(("text", "code", "figures"), printable),
+    "key": lambda piece: piece.letter,
+    "id": str,
+    **dict.fromkeys(("count", "bytes"), "{:,}".format),
+    "ms": ms,
+    "s": number,
+    "percent": lambda share: f"{100 * share:.1f}",
+    "figure": significant,
+}
+
+
+def written(column: Column, value: Any) -> str:
+    """The value as people read it, without markup; nothing for none."""
+    if isinstance(value, list):
+        return f"({printable(value[0])})"
+    return "" if value is None else WRITERS[column.kind](value)

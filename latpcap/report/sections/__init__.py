@@ -1,0 +1,60 @@
+"""The sections of a report, one subject a file: each is made of its part of the result, whatever the format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from latpcap.report.section import Section, sections_of
+from latpcap.report.sections.budget import budget, purposes
+from latpcap.report.sections.chattiness import chattiness
+from latpcap.report.sections.connections import connections
+from latpcap.report.sections.errors import errors
+from latpcap.report.sections.findings import findings
+from latpcap.report.sections.health import gates as gates_section
+from latpcap.report.sections.health import health
+from latpcap.report.sections.minutes import minutes
+from latpcap.report.sections.opening import cover, opening
+from latpcap.report.sections.paths import paths
+from latpcap.report.sections.projection import projection
+from latpcap.report.sections.routes import routes
+from latpcap.report.sections.sign_off import captures, sign_off
+from latpcap.report.sections.statements import statements
+from latpcap.report.sections.taps import taps
+from latpcap.report.text import TOP
+from latpcap.result.analysis import Analysis
+from latpcap.result.gates import Gates
+
+__all__ = ["sections"]
+
+
+@sections_of.register
+def _analysis(result: Analysis) -> Iterator[Section]:
+    return sections(result, is_signed=False)
+
+
+def sections(
+    result: Analysis, gates: Gates | None = None, most: int = TOP, *, is_signed: bool = True
+) -> Iterator[Section]:
+    """Everything that is said of a capture, in its order; of a long list the first `most`.
+
+    Unless `is_signed` it says how it was made only where it was given something to say of itself: hashes take time.
+    """
+    yield cover(result.sign_off)
+    yield opening(result.selection, result.settings, result.summary.verdict)
+    yield gates_section(gates)
+    yield health(result.health)
+    yield budget(result)
+    yield errors(result.errors, most)
+    yield findings(result, most)
+    yield projection(result.projection)
+    yield purposes(result.purposes)
+    yield chattiness(result.chattiness)
+    yield paths(result.paths, most)
+    yield taps(result.taps, most)
+    yield minutes(result.minutes)
+    yield statements(result.statements, result.timing_only, most)
+    yield routes(result.routes, result.summary.round_trips, most)
+    yield connections(result.connections, most)
+    if is_signed or result.sign_off.is_asked:
+        yield sign_off(result.sign_off)
+        yield captures(result.captures, most)

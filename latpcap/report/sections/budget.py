@@ -1,0 +1,68 @@
+"""Where the time went, as a bar and as figures; and what the round trips do."""
+
+from __future__ import annotations
+
+from latpcap.measures.budget import Budget
+from latpcap.measures.purposes import PURPOSES, PurposeResult
+from latpcap.report.network import network_in_all
+from latpcap.report.section import Bar, Column, Part, Piece, Say, Section, Table
+from latpcap.report.timing_only import about_budget
+from latpcap.result.analysis import Analysis
+
+__all__ = ["PARTS", "budget", "budget_parts", "pieces_of", "purposes"]
+
+PARTS = {
+    "network_s": ("N", "network", "red", "round trips at the baseline RTT"),
+    "service_s": ("S", "service", "yellow", "the server works"),
+    "transfer_s": ("T", "transfer", "cyan", "long requests and responses"),
+    "stall_s": ("A", "stall", "bright_magenta", "Nagle and delayed ACK, with its round trip"),
+    "client_s": ("C", "client", "green", "the application works"),
+    "think_s": ("P", "think", "blue", "long pauses, kept as they are"),
+    "setup_s": ("U", "set-up", "magenta", "TCP, TLS, authentication"),
+    "loss_s": ("L", "loss", "bright_red", "retransmissions"),
+    "unknown_s": ("?", "unknown", "bright_black", "cannot be divided"),
+}
+"""Letter in the bar, name, colour, what it is."""
+
+NAMES = {"setup": "set-up"}
+"""Purposes as people are told of them, where the filterable value is spelled otherwise."""
+
+BUDGET = (Column("part"), Column("", "key"), Column("seconds", "s"), Column("share %", "percent"), Column("what"))
+TRIPS = (Column("purpose"), Column("round trips", "count"), Column("share %", "percent"), Column("what they do"))
+
+
+def budget(result: Analysis) -> Section:
+    """The parts of the runtime, and what encryption hides of them."""
+    besides = (network_in_all(result), about_budget(result.timing_only, result.connecting))
+    said = [Say(text, "quiet") for text in besides if text]
+    return Section("budget", "Where the time went", [*budget_parts(result.budget), *said])
+
+
+def budget_parts(budget: Budget) -> list[Part]:
+    """A bar and a table of the parts that take some time."""
+    parts = budget.parts()
+    pieces = pieces_of(parts)
+    rows = [
+        (piece.title, piece, parts[f"{piece.name}_s"], piece.share, PARTS[f"{piece.name}_s"][3]) for piece in pieces
+    ]
+    return [Bar(pieces), Table(BUDGET, rows, "Time by part")] if rows else []
+
+
+def pieces_of(parts: dict[str, float]) -> list[Piece]:
+    """The parts that take some time, as pieces of a bar."""
+    total = sum(parts.values())
+    return [
+        Piece(name.removesuffix("_s"), title, letter, colour, parts[name] / total)
+        for name, (letter, title, colour, _) in PARTS.items()
+        if parts[name] > 0
+    ]
+
+
+def purposes(found: tuple[PurposeResult, ...]) -> Section:
+    """What the round trips are for, where they are for several things."""
+    total = sum(each.round_trips for each in found)
+    rows = [
+        (NAMES.get(each.purpose, each.purpose), each.round_trips, each.round_trips / total, PURPOSES[each.purpose])
+        for each in found
+    ]
+    return Section("purposes", "What the round trips do", [Table(TRIPS, rows)] if len(rows) > 1 else [])

@@ -1,0 +1,66 @@
+"""The findings: which patterns cost the round trips, what fixes them, what that saves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from latpcap.findings import FindingResult, FixesTogether
+from latpcap.findings.frames import short_filter
+from latpcap.report.section import Entry, Line, Say, Section
+from latpcap.report.text import top
+from latpcap.report.timing_only import about_findings
+from latpcap.result.analysis import Analysis
+from latpcap.units import counted, format_given_ms, format_s, listed
+
+__all__ = ["finding_entry", "findings", "together"]
+
+
+def findings(result: Analysis, most: int) -> Section:
+    """Those that cost most, what their fixes save at once, and which could not be looked for."""
+    told_rtt_ms = result.projection.told_rtt_ms
+    shown = [finding_entry(each, told_rtt_ms) for each in result.findings[:most]]
+    hidden = [Say(text, "missing")] if (text := about_findings(result.timing_only)) else []
+    parts = [*shown, *together(result.fixes_together, told_rtt_ms), *hidden]
+    return Section("findings", top("Findings", len(result.findings), most), parts)
+
+
+def finding_entry(found: FindingResult, told_rtt_ms: float | None) -> Entry:
+    """A finding: what is wrong, what the fix saves, which statement, what the fix is, and where to look."""
+    lines = (
+        Line(found.why, detail=True),
+        Line(f"saves {saved}" if (saved := _saved(found, told_rtt_ms)) else ""),
+        Line(found.statement or "", "statement", kind="code"),
+        Line(found.fix, "fix"),
+        *_filter(found),
+    )
+    return Entry(found.title, found.severity, found.severity, found.code, tuple(line for line in lines if line.text))
+
+
+def together(fixes: FixesTogether | None, told_rtt_ms: float | None) -> Iterator[Say]:
+    """What all fixes save at once: not the sum, where some of them remove the same waits."""
+    if fixes is None or told_rtt_ms is None:
+        return
+    seconds = fixes.saved_s[f"{told_rtt_ms:g}"]
+    yield Say(f"Together {listed(fixes.fixes)} save {format_s(seconds)} at {format_given_ms(told_rtt_ms)}.")
+
+
+def _filter(found: FindingResult) -> Iterator[Line]:
+    text, more = short_filter(found.display_filter, found.frames)
+    more += found.frames_left_out
+    yield Line(text, "in Wireshark", kind="code", detail=True)
+    yield Line(f"… {more:,} more (`latpcap findings --filters`)" if more else "", kind="quiet", detail=True)
+
+
+def _saved(found: FindingResult, told_rtt_ms: float | None) -> str:
+    """What the fix saves, at the baseline and at the RTT of the verdict."""
+    if not found.fix_name:
+        return ""
+    times = []
+    if found.saved_at_baseline_s is not None:
+        times.append(f"{format_s(found.saved_at_baseline_s)} here")
+    if told_rtt_ms is not None:
+        times.append(f"{format_s(found.saved_s[f'{told_rtt_ms:g}'])} at {format_given_ms(told_rtt_ms)}")
+    trips = counted(found.round_trips_alone, "round trip") if found.round_trips_alone else ""
+    besides = f" (with {', '.join(found.needs)}, which it needs)" if found.needs else ""
+    about = " (one of several findings that this fix covers)" if found.estimated else ""
+    return ": ".join(filter(None, (trips, ", ".join(times) + besides + about)))

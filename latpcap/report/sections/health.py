@@ -1,0 +1,35 @@
+"""Health: what limits the trust in the result, the most serious first; and what became of the gates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from latpcap.measures.health import HealthNote
+from latpcap.report.section import Entry, Line, Say, Section
+from latpcap.result.gates import Gates
+
+__all__ = ["gates", "health"]
+
+MOST = 50
+"""Notes that are shown: of thousands of damaged files nobody reads one each."""
+
+
+def health(notes: Iterable[HealthNote]) -> Section:
+    """The notes; what to do about those that are no mere information."""
+    found = list(notes)
+    shown = [Entry(note.message, note.severity, note.severity, note.code, _more(note)) for note in found[:MOST]]
+    more = [Say(f"and {len(found) - MOST:,} more: `latpcap health` lists all", "quiet")] if len(found) > MOST else []
+    return Section("health", "Health", [*shown, *more])
+
+
+def _more(note: HealthNote) -> tuple[Line, ...]:
+    text = f"{note.effect}; to do: {note.advice}"
+    return (Line(text, kind="quiet", detail=note.severity == "info"),) if note.effect else ()
+
+
+def gates(found: Gates | None) -> Section:
+    """Those that failed, or could not be decided, first."""
+    each = sorted(found.gates if found else (), key=lambda gate: not gate.failed)
+    words = ["failed" if gate.failed else "passed" for gate in each]
+    shown = (Entry(f"`{gate.condition}`: {gate.text}", word, word) for gate, word in zip(each, words, strict=True))
+    return Section("gates", "Gates", [*shown])

@@ -1,0 +1,126 @@
+"""One set of sections, in every format: what stands in one stands in all, and a renderer knows no subject."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import get_args
+
+import pytest
+from conftest import ROOT, read_fixture
+from markdown_it import MarkdownIt
+from msgspec.structs import replace
+
+from latpcap.report import html, markdown
+from latpcap.report.console import print_renderables
+from latpcap.report.notebook import fragment
+from latpcap.report.page import embedded
+from latpcap.report.section import Bar, Column, Entry, Figure, Line, Lines, Piece, Row, Say, Section, Table, Text
+from latpcap.report.sections import sections
+from latpcap.report.terminal import drawn
+from latpcap.result.exploration import explore
+
+HOSTILE = "a`b <b>bold</b> | [x](http://a.example) \x1b[31m\u202e"
+NAMES = ("mysql/path-changes", "findings/failing-my", "findings/tagged-pg", "mysql/tls13-nplus1-50", "mysql/pool-4")
+
+
+def words(text: str) -> str:
+    """What of a text is the same in every format."""
+    return " ".join(re.findall(r"\w+", text.replace("`", "")))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_section_stands_in_every_format(name: str) -> None:
+    capture = read_fixture(name)
+    result = capture.analyze()
+    made = [section for section in sections(result) if section.parts and section.title]
+    assert len(made) >= 9
+    texts = [
+        words(print_renderables(part for section in made for part in drawn(section))),
+        words(markdown.render(result)),
+    ]
+    for text in texts:
+        assert [section.title for section in made if words(section.title) not in text] == []
+    page = html.render(explore(capture.measures))
+    assert [
+        section.name
+        for section in made
+        if f'id="{section.name}"' not in page and f'"name":"{section.name}"' not in page
+    ] == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_markdown_says_a_page_says_too(name: str) -> None:
+    """Every sentence, and every row of a table, but for what the page writes by itself and moves with its slider."""
+    made = list(sections(read_fixture(name).analyze()))
+    page = {section["name"]: section for section in embedded(made)}
+    for section in made:
+        if section.name in page:
+            tables = [part for part in section.parts if isinstance(part, Table)]
+            shown = [part for part in page[section.name]["parts"] if part["part"] == "table"]
+            assert [len(table.rows) for table in tables] == [len(table["rows"]) for table in shown]
+            assert len(page[section.name]["parts"]) == len(section.parts)
+
+
+PIECE = Piece("network", HOSTILE, "N", "red", 1.0)
+VALUES: dict[str, object] = {
+    **dict.fromkeys(get_args(Text), HOSTILE),
+    **dict.fromkeys(get_args(Figure), 1),
+    "figures": HOSTILE,
+    "key": PIECE,
+}
+KINDS = ("text", "key", "code", "figures", "id", "count", "ms", "s", "percent", "figure", "bytes")
+HARD: Row = [VALUES[kind] for kind in KINDS]
+ALL = Section(
+    "all",
+    HOSTILE,
+    [
+        *(Say(HOSTILE, tone) for tone in ("", "strong", "quiet", "head", "missing")),
+        Entry(HOSTILE, HOSTILE, "high", HOSTILE, (Line(HOSTILE), Line(HOSTILE, "a name", "code"))),
+        Table([Column(kind, kind) for kind in KINDS], [HARD, [[HOSTILE]] + [None] * (len(KINDS) - 1)], HOSTILE),
+        Bar([PIECE], HOSTILE),
+        Lines([(HOSTILE, [1.0, None, 2.0], "ms")]),
+    ],
+)
+
+
+def test_no_text_of_a_section_does_anything_anywhere() -> None:
+    text = print_renderables(drawn(ALL))
+    assert "\x1b[31m" not in text
+    assert "\u202e" not in text
+    said = markdown.document([ALL])
+    told = MarkdownIt("commonmark").enable(["table", "strikethrough"]).render(said)
+    tags = {"h2", "h3", "p", "strong", "ul", "li", "code", "table", "thead", "tbody", "tr", "th", "td"}
+    assert set(re.findall(r"<(\w+)", told)) <= tags
+    tables = re.findall(r"(?:^\|.*\|\n)+", said, re.MULTILINE)
+    assert len(tables) == 1
+    for table in tables:
+        assert len({line.count("|") for line in table.splitlines()}) == 1
+    assert "<b>" not in fragment(ALL)
+
+
+def test_what_needs_room_is_left_out_of_a_terminal_and_stands_in_markdown() -> None:
+    table = Table([Column("a"), Column("b", detail=True), Column("c", optional=True)], [("here", "there", None)])
+    section = Section("one", "One", [Say("a note", detail=True), table])
+    text = print_renderables(drawn(section))
+    assert "here" in text
+    assert not re.search("there|note|c", text.split("One")[1])
+    said = markdown.document([section])
+    assert "a note" in said
+    assert "| here | there |" in said
+    assert [column["title"] for column in embedded([section])[0]["parts"][1]["columns"]] == ["a", "b"]
+
+
+def test_a_section_without_parts_is_nowhere() -> None:
+    empty = replace(ALL, parts=[])
+    assert (print_renderables(drawn(empty)), markdown.document([empty]).strip(), embedded([empty])) == ("", "", [])
+
+
+@pytest.mark.parametrize("renderer", ["terminal", "markdown", "notebook"])
+def test_a_renderer_draws_every_part_there_is(renderer: str) -> None:
+    """But bars and lines, whose figures stand in a table, where nothing can be drawn."""
+    source = (ROOT / "latpcap" / "report" / f"{renderer}.py").read_text()
+    named = {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
+    assert {"Say", "Entry", "Table"} <= named
+    if renderer == "terminal":
+        assert {"Bar", "Lines"} <= named
