@@ -42,7 +42,8 @@ __all__ = [
 INTERRUPTED = 128 + signal.SIGINT
 WARNINGS = 50
 """Lines of warnings: of thousands of damaged files nobody reads one each."""
-READER_GONE = 128 + signal.SIGPIPE
+READER_GONE = 128 + 13
+"""As shells tell of SIGPIPE, which Windows does not have."""
 
 
 def read_capture(reading: dict[str, Any], *, may_stop: bool = True) -> Capture:

@@ -65,7 +65,10 @@ def _screen(watch: Watch, where: str, end: float | None, say: Callable[[str], No
 
 @contextmanager
 def _keys() -> Iterator[Callable[[str], bool] | None]:
-    """Tell whether a key was pressed, without Enter; `None` where there is no keyboard."""
+    """Tell whether a key was pressed, without Enter; `None` where there is no keyboard that tells so."""
+    if sys.platform == "win32":
+        yield None
+        return
     try:
         import termios
         import tty
