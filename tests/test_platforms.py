@@ -5,8 +5,23 @@ import sys
 
 from test_structure import graph
 
-READERS = """analyze annotate compare findings minutes project rank scan sql tables tasks verify gates
-help completion""".split()
+READERS = [
+    "analyze",
+    "annotate",
+    "compare",
+    "findings",
+    "minutes",
+    "project",
+    "rank",
+    "scan",
+    "sql",
+    "tables",
+    "tasks",
+    "verify",
+    "gates",
+    "help",
+    "completion",
+]
 NAMES_OF_PACKAGES = {"latpcap", "latpcap.cli"}
 """They know everything, and load it when it is asked for."""
 
