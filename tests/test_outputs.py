@@ -17,7 +17,7 @@ from conftest import FIXTURES
 
 import latpcap as package
 from latpcap.cli import COMMANDS
-from latpcap.cli.files import FOLDER, OUTPUT, OUTPUT_FOLDER, _Input
+from latpcap.cli.files import CI_OUTPUT, FOLDER, OUTPUT, OUTPUT_FOLDER, _Input
 from latpcap.errors import UsageError
 from latpcap.tables import outputs
 
@@ -42,7 +42,7 @@ def test_every_file_that_a_command_names_is_known_as_read_or_written() -> None:
         for command in COMMANDS
         for param in command.params
         if isinstance(param.type, click.Path)
-        and not (isinstance(param.type, _Input) or param.type in (OUTPUT, OUTPUT_FOLDER, FOLDER))
+        and not (isinstance(param.type, _Input) or param.type in (OUTPUT, CI_OUTPUT, OUTPUT_FOLDER, FOLDER))
     ]
     assert unknown == []
 
@@ -51,13 +51,12 @@ READS = {
     "analyze": ("{}", "-o", "{out}"),
     "project": ("{}", "-o", "{out}"),
     "rank": (".", "-o", "{out}"),
-    "findings": ("{}", "--sarif", "{out}"),
-    "compare": ("{}", "{}", *GATE, "--junit-xml", "{out}"),
-    "validate": (str(CAPTURE), "--against", "{}", "-o", "{out}"),
-    "report": ("{}", "-o", "{out}"),
+    "findings": ("{}", "--ci", "{out}"),
+    "compare": ("{}", "{}", *GATE, "--ci", "{out}"),
+    "validate": (str(CAPTURE), "{}", "-o", "{out}"),
     "exchanges": ("{}", "-o", "{out}"),
     "connections": ("*.pcapng", "-o", "{out}"),
-    "statements": ("{}", *GATE, "--junit-xml", "{out}"),
+    "statements": ("{}", *GATE, "--ci", "{out}"),
     "errors": ("{}", "-o", "{out}"),
     "tasks": ("{}", "-o", "{out}"),
     "minutes": ("{}", "-o", "{out}"),
@@ -67,7 +66,7 @@ READS = {
     "verify": ("{}", "-o", "{out}"),
     "annotate": ("{}", "{out}", "--force"),
     "watch": ("{}", "--report", "{out}"),
-    "rehearse": ("--rtt", "1ms", "--from", "{}", *GATE, "--junit-xml", "{out}", "--", "true"),
+    "rehearse": ("--rtt", "1ms", "--from", "{}", *GATE, "--ci", "{out}", "--", "true"),
 }
 """Of each command that reads a capture and writes a file."""
 

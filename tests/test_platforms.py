@@ -5,23 +5,10 @@ import sys
 
 from test_structure import graph
 
-READERS = [
-    "analyze",
-    "annotate",
-    "compare",
-    "findings",
-    "minutes",
-    "project",
-    "rank",
-    "scan",
-    "sql",
-    "tables",
-    "tasks",
+READERS = (
+    *("analyze", "annotate", "compare", "completion", "gates", "help", "project", "rank", "scan", "sql", "tables"),
     "verify",
-    "gates",
-    "help",
-    "completion",
-]
+)
 NAMES_OF_PACKAGES = {"latpcap", "latpcap.cli"}
 """They know everything, and load it when it is asked for."""
 

@@ -101,7 +101,7 @@ def test_a_malformed_condition_is_refused_before_the_captures_are_read(latpcap: 
 def test_rank_names_the_file_that_is_so(latpcap: Run, tmp_path: Path) -> None:
     path = tmp_path / "junit.xml"
     gates = ["--fail-if", "share_per_ms > 5%", "--fail-if", "runtime > 1h"]
-    ended = latpcap("rank", THINKS, POOL, "--quiet", "--json", *gates, "--junit-xml", path)
+    ended = latpcap("rank", THINKS, POOL, "--quiet", "--json", *gates, "--ci", path)
     assert ended.returncode == 1
     assert b"share_per_ms > 5%: it is 85% in " in ended.stderr
     assert [each["holds"] for each in json.loads(ended.stdout)["gates"]] == [True, False]
@@ -111,7 +111,7 @@ def test_rank_names_the_file_that_is_so(latpcap: Run, tmp_path: Path) -> None:
 
 
 def test_tasks_and_statements_have_gates_too(latpcap: Run) -> None:
-    tasks = latpcap("tasks", THINKS, "--quiet", "--fail-if", "round_trips > 11", "--annotations", "github")
+    tasks = latpcap("tasks", THINKS, "--quiet", "--fail-if", "round_trips > 11", "--ci", "github")
     statements = latpcap("statements", NPLUS1, "--quiet", "--limit", "1", "--fail-if", "executions > 299")
     users = latpcap("statements", NPLUS1, "--quiet", "--by", "user", "--fail-if", "round_trips > 302")
     assert [each.returncode for each in (tasks, statements, users)] == [1, 1, 1]
@@ -125,5 +125,5 @@ def test_tasks_and_statements_have_gates_too(latpcap: Run) -> None:
 
 def test_what_is_ranked_under_pseudonyms_is_told_so(latpcap: Run, tmp_path: Path) -> None:
     path = tmp_path / "junit.xml"
-    latpcap("rank", THINKS, "--quiet", "--pseudonymise", "--fail-if", "round_trips > 1", "--junit-xml", path)
+    latpcap("rank", THINKS, "--quiet", "--pseudonymise", "--fail-if", "round_trips > 1", "--ci", path)
     assert "think-time" not in path.read_text()
