@@ -279,7 +279,7 @@ def test_the_conditions_of_a_projection_stand_beside_it(latpcap: Run) -> None:
 
 def test_how_two_captures_were_read_is_told_once(latpcap: Run) -> None:
     assert latpcap("compare", NPLUS1, NPLUS1, "--think", "2s").stdout.decode().count("think time above 2 s") == 1
-    told = latpcap("validate", NPLUS1, "--against", NPLUS1, "--against-rtt", "1ms").stdout.decode()
+    told = latpcap("validate", NPLUS1, NPLUS1, "--against-rtt", "1ms").stdout.decode()
     assert told.startswith("Asked for: a baseline RTT of 1 ms\n")
 
 

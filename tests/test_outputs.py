@@ -106,7 +106,7 @@ def test_no_output_is_written_over_a_key_log_or_a_baseline(latpcap: Run, tmp_pat
     done = latpcap("analyze", CAPTURE, "--keylog", keys, "-o", keys)
     assert (done.returncode, keys.read_text()) == (2, KEYS)
     assert b"a key log is never overwritten" in done.stderr
-    done = latpcap("analyze", CAPTURE, "--baseline", baseline, *COMPARED, "--junit-xml", baseline)
+    done = latpcap("analyze", CAPTURE, "--baseline", baseline, *COMPARED, "--ci", baseline)
     assert (done.returncode, baseline.read_bytes()) == (2, before)
     assert b"a baseline is never overwritten" in done.stderr
 
@@ -145,7 +145,7 @@ def test_python_overwrites_nothing_that_it_has_read(tmp_path: Path) -> None:
 
 def test_an_output_is_no_other_output(latpcap: Run, tmp_path: Path) -> None:
     same = os.path.join(tmp_path, ".", "x.json")
-    done = latpcap("analyze", CAPTURE, *GATE, "-o", tmp_path / "x.json", "--sarif", same)
+    done = latpcap("analyze", CAPTURE, *GATE, "-o", tmp_path / "x.json", "--ci", same)
     assert (done.returncode, list(tmp_path.iterdir())) == (2, [])
     assert done.stderr.endswith(b"x.json: each output needs a file of its own\n")
 

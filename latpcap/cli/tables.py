@@ -117,7 +117,7 @@ def statements(capture: Capture, grouping: str | None) -> Found:
     latpcap statements capture.pcapng --baseline last.json --fail-if 'round_trips > baseline + 10%'
     """
     rows = capture.statements_by(grouping) if grouping else capture.statements
-    return Found(lambda: rows, named_by=(grouping or "text",))
+    return Found(lambda: rows, named_by=(grouping,) if grouping else ("text", "protocol"))
 
 
 @table_command("Why it failed: every error, how often, of what.")

@@ -11,6 +11,7 @@ with the row of the same name; one that the baseline lacks is not, and how many 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -91,7 +92,9 @@ def saved_rows(path: str, table: str) -> RowBaseline:
         raise UsageError(f"{path}: the baseline cannot be read: {error.strerror}") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise UsageError(f"{path}: a baseline is a JSON file: {how}") from None
-    rows = saved.get("rows") if isinstance(saved, dict) and saved.get("schema") == f"latpcap.{table}/1" else None
+    schema, rows = (saved.get("schema"), saved.get("rows")) if isinstance(saved, dict) else (None, None)
+    if not re.fullmatch(rf"latpcap\.{re.escape(table)}(-by-\w+)?/1", str(schema)):
+        rows = None
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise UsageError(f"{path}: has no rows of `latpcap {table}`: {how}")
     return RowBaseline(path, tuple(rows))
