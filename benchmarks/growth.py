@@ -180,7 +180,7 @@ SUBJECTS = {
 COMMANDS = {
     "analyze": ("analyze", "--json"),
     "findings": ("findings", "--rtt", "15ms"),
-    "report": ("report", "-o", "{out}.html"),
+    "report": ("analyze", "-o", "{out}.html"),
     "statements": ("statements", "--format", "csv"),
     "connections": ("connections", "--format", "csv"),
     "annotate": ("annotate", "{out}.pcapng", "--force"),
@@ -191,7 +191,7 @@ OF_GROUPS = {
     "rank by client": ("rank", "--by", "client", "--json"),
     "rank by user": ("rank", "--by", "user", "--json"),
     "rank by server": ("rank", "--by", "server", "--json"),
-    "scan": ("scan", "--json", "--workers", "1"),
+    "scan": ("scan", "--totals", "--workers", "1"),
     "scan to a dataset": ("scan", "--force", "-o", "{out}.dataset"),
     "analyze a dataset": ("analyze", "--json"),
 }

@@ -121,16 +121,16 @@ COMMANDS: dict[str, list[str]] = {
         )
     },
     "analyze --json": ["analyze", "{}", "--json"],
-    "report": ["report", "{}", "-o", "OUT.html"],
+    "analyze -o": ["analyze", "{}", "-o", "OUT.html"],
     "exchanges": ["exchanges", "{}", "--format", "csv"],
     "project": ["project", "{}", "--rtt", "15ms"],
     "compare": ["compare", "{}", "{}"],
-    "validate": ["validate", "{}", "--against", "{}"],
+    "validate": ["validate", "{}", "{}"],
     "sql": ["sql", "{}", "select command, count(*), max(response_ms) from exchanges group by all"],
     "annotate": ["annotate", "{}", "OUT.pcapng"],
     "watch": ["watch", "{}"],
     "scan -o": ["scan", "{}", "-o", "OUT"],
-    "scan --json": ["scan", "{}", "--json"],
+    "scan --totals": ["scan", "{}", "--totals"],
 }
 
 

@@ -94,8 +94,8 @@ COMMANDS = (
     ["connections", "--format", "csv"],
     ["health", "--format", "csv"],
     ["findings"],
-    ["report", "-o", "{}/report.md"],
-    ["report", "-o", "{}/report.html"],
+    ["analyze", "-o", "{}/report.md"],
+    ["analyze", "-o", "{}/report.html"],
     ["sql", "select * from statements"],
 )
 

@@ -323,10 +323,15 @@ def test_so_is_one_that_takes_no_help_and_a_reader_who_has_gone(command: str) ->
     assert done.stderr == b""
 
 
-@pytest.mark.parametrize("option", ["-o", "--junit-xml", "--sarif"])
-def test_so_is_a_full_disk_behind_a_file(capture: Path, option: str) -> None:
-    done = shell(f'latpcap analyze "$1" --fail-if "round_trips > 5" {option} /dev/full', capture)
-    assert done.stderr == b"latpcap: /dev/full: cannot be written: No space left on device\n"
+@pytest.mark.parametrize("output", ["-o full", "--ci full.xml", "--ci full.sarif"])
+def test_so_is_a_full_disk_behind_a_file(
+    capture: Path, output: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    name = output.split()[1]
+    (tmp_path / name).symlink_to("/dev/full")
+    done = shell(f'latpcap analyze "$1" --fail-if "round_trips > 5" {output}', capture)
+    assert done.stderr.decode() == f"latpcap: {name}: cannot be written: No space left on device\n"
     assert done.returncode == 5
 
 

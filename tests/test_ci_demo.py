@@ -88,4 +88,4 @@ def test_the_workflow_runs_what_is_there() -> None:
     workflow = (DEMO / ".github" / "workflows" / "latency.yml").read_text()
     for script in re.findall(r"run: \./(\S+)", workflow):
         assert os.access(DEMO / script, os.X_OK), script
-    assert "./check.sh release.pcap --annotations github" in workflow
+    assert "./check.sh release.pcap --ci github" in workflow

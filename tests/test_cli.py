@@ -33,8 +33,10 @@ def test_every_help_has_an_example(command: list[str]) -> None:
 
 def test_what_each_command_does_is_told_whole_at_80_columns(latpcap: Run) -> None:
     told = latpcap("--help").stdout.decode()
-    assert "…" not in told
-    assert "..." not in told.partition("Commands:")[2]
+    commands = told.partition("Look:")[2].partition("Options:")[0]
+    assert commands
+    assert "…" not in commands
+    assert "..." not in commands
 
 
 def test_the_verdict_comes_first_and_standard_error_is_silent(latpcap: Run, nplus1: Path) -> None:

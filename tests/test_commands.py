@@ -1,14 +1,16 @@
-"""What the first argument is: a command, a capture, or a mistake."""
+"""What the first argument is: a command, a capture, or a mistake; which options there are, and by which names."""
 
+import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import click
 import pytest
 from conftest import FIXTURES
 from test_cli import failed
 
-from latpcap.cli import COMMANDS
+from latpcap.cli import COMMANDS, EVERYWHERE, GROUPS
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
 
@@ -65,3 +67,98 @@ def test_each_help_names_the_exit_statuses(command, latpcap: Run) -> None:  # ty
     assert ("1 a condition of --fail-if holds" in told) == gated
     reads = command.name not in ("calibrate", "completion", "help")
     assert ("3 unreadable capture, 4 no database traffic" in told) == reads
+
+
+# --- options ---------------------------------------------------------------------------------------------------------
+
+MOST_OPTIONS = 420
+
+
+def own_options(command: click.Command) -> list[click.Option]:
+    return [param for param in command.params if isinstance(param, click.Option) and not param.hidden]
+
+
+def test_there_are_no_more_options_than_somebody_can_learn() -> None:
+    """Over all commands, those of latpcap itself once. Each new one needs another to go, or a better reason."""
+    assert len(EVERYWHERE) + sum(len(own_options(command)) for command in COMMANDS) <= MOST_OPTIONS
+
+
+def test_the_help_names_each_command_in_its_group(latpcap: Run) -> None:
+    told = latpcap("--help").stdout.decode()
+    for title, commands in GROUPS.items():
+        group = told.partition(f"\n{title}:\n")[2].partition("\n\n")[0]
+        assert [line.split()[0] for line in group.splitlines() if line[2] != " "] == [each.name for each in commands]
+
+
+@pytest.mark.parametrize("command", [each for each in COMMANDS if each.name != "help"], ids=lambda each: each.name)
+def test_a_help_names_all_options_and_explains_its_own(command: click.Command, latpcap: Run) -> None:
+    shown, everything = (latpcap(command.name, "--help", *more).stdout.decode() for more in ([], ["--all"]))
+    for option in own_options(command):
+        assert option.opts[-1] in shown
+        assert any(line.strip().startswith(("-o, ", option.opts[-1], "--json, ")) for line in everything.splitlines())
+    assert all(option.opts[0] in everything for option in EVERYWHERE[-2:])
+    assert latpcap(command.name, "--all", "--help").stdout.decode() == everything
+    assert latpcap("help", command.name, "--all").stdout.decode() == everything
+
+
+def test_all_goes_with_help(latpcap: Run) -> None:
+    assert "--all goes with --help" in failed(latpcap("analyze", NPLUS1, "--all"))[1]
+
+
+def test_options_of_all_commands_stand_before_the_name_or_behind_it(latpcap: Run) -> None:
+    behind = latpcap("analyze", NPLUS1, "--pseudonymise", "--color", "always").stdout
+    assert b"server-1:3306" in behind
+    assert latpcap("--pseudonymise", "--color", "always", "analyze", NPLUS1).stdout == behind
+    assert latpcap("--pseudonymise", "--color", "always", NPLUS1).stdout == behind
+    assert latpcap("--color", "always", "analyze", NPLUS1, "--color", "never", "--pseudonymise").stdout != behind
+
+
+def test_an_option_that_a_command_lacks_is_refused_before_its_name_too(latpcap: Run) -> None:
+    for arguments in (["--pseudonymise", "verify", NPLUS1], ["verify", NPLUS1, "--pseudonymise"]):
+        assert "No such option" in failed(latpcap(*arguments))[1]
+
+
+@pytest.mark.parametrize("value", ["--rtt", "--"])
+def test_an_option_is_no_value_of_another(latpcap: Run, value: str) -> None:
+    status, line = failed(latpcap("record", "--relay", value, "--", "true"))
+    assert status == 2
+    assert f"--relay needs a value, and {value} is an option" in line
+
+
+FORMER = [
+    (["report", "{}", "--rtt", "15ms"], ["analyze", "{}", "--rtt", "15ms"], "latpcap report"),
+    (["validate", "{}", "--against", "{}"], ["validate", "{}", "{}"], "validate BASE --against OTHER"),
+    (["project", "{}", "--client", "50%"], ["project", "{}", "--client-time", "50%"], "--client 50%"),
+    (["scan", "{}", "--json", "--workers", "1"], ["scan", "{}", "--totals", "--workers", "1"], "--json"),
+    (["analyze", "{}", "--annotations", "github"], ["analyze", "{}", "--ci", "github"], "--annotations"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "name"), FORMER)
+def test_an_old_name_works_and_is_told(old: list[str], new: list[str], name: str, latpcap: Run) -> None:
+    before, now = (latpcap(*(word.format(NPLUS1) for word in words)) for words in (old, new))
+    assert (before.returncode, before.stdout) == (now.returncode, now.stdout)
+    told, *rest = before.stderr.decode().splitlines()
+    assert told.startswith(f"latpcap: `{name}` is `")
+    assert told.endswith("` now; the old name goes with the next release")
+    assert rest == now.stderr.decode().splitlines()
+
+
+def test_the_old_names_of_files_for_build_servers_work(latpcap: Run, tmp_path: Path) -> None:
+    gate = ("--quiet", "--fail-if", "round_trips > 500")
+    paths = [tmp_path / name for name in ("old.xml", "new.xml", "old.sarif", "new.sarif")]
+    old = latpcap("analyze", NPLUS1, *gate, "--junit-xml", paths[0], "--sarif", paths[2])
+    new = latpcap("analyze", NPLUS1, *gate, "--ci", paths[1], "--ci", paths[3])
+    assert (old.returncode, new.returncode, new.stderr) == (0, 0, b"")
+    assert old.stderr.count(b"the old name goes with the next release") == 2
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+    assert paths[2].read_bytes() == paths[3].read_bytes()
+    assert json.loads(paths[3].read_text())["version"] == "2.1.0"
+
+
+def test_a_file_for_build_servers_says_by_its_name_what_it_is(latpcap: Run, tmp_path: Path) -> None:
+    status, line = failed(latpcap("analyze", NPLUS1, "--ci", tmp_path / "gates.txt"))
+    assert (status, line) == (
+        2,
+        f"{tmp_path}/gates.txt: name a file that ends with .xml (JUnit XML) or .sarif, or write `--ci github`",
+    )

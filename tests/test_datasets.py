@@ -125,9 +125,9 @@ SAYS = {
     "project": [GIVEN, "--rtt", "15ms", "--json"],
     "findings": [GIVEN, "--json"],
     "compare": [GIVEN, GIVEN, "--json"],
-    "validate": [GIVEN, "--against", GIVEN, "--json"],
+    "validate": [GIVEN, GIVEN, "--json"],
     "sql": [GIVEN, "from exchanges", "--json"],
-    "scan": [GIVEN, "--json"],
+    "scan": [GIVEN, "--totals"],
     **{
         rows: [GIVEN, "--json"]
         for rows in (*("exchanges", "connections", "statements", "errors", "tasks", "minutes", "health", "captures"),)
@@ -149,7 +149,7 @@ def test_all_commands_that_take_captures_are_tried_here() -> None:
         for name in cli.list_commands(context)
         if takes & {each.name for each in (cli.get_command(context, name) or cli).params}
     }
-    assert commands - {"rank", "report"} == SAYS.keys() | NEED_PACKETS.keys()
+    assert commands - {"rank"} == SAYS.keys() | NEED_PACKETS.keys()
 
 
 @pytest.mark.parametrize("command", SAYS)
@@ -174,12 +174,12 @@ def test_commands_that_need_packets_say_so(latpcap: Run, command: str, saved: Pa
     assert refused.stderr.count(b"\n") == 1
 
 
-def test_rank_and_report_take_it(latpcap: Run, saved: Path, fixture: Callable[[str], Fixture]) -> None:
+def test_rank_and_pages_take_it(latpcap: Run, saved: Path, fixture: Callable[[str], Fixture]) -> None:
     ranked = json.loads(latpcap("rank", str(saved.parent), "--json").stdout)
     assert [row["file"] for row in ranked["rows"]] == [str(saved)]
     pages = [saved.parent / f"{name}.md" for name in ("dataset", "captures")]
     for given, page in zip((saved, fixture(SEVERAL).path), pages, strict=True):
-        assert latpcap("report", str(given), "-o", str(page)).returncode == 0
+        assert latpcap("analyze", str(given), "-o", str(page)).returncode == 0
     assert pages[0].read_bytes() == pages[1].read_bytes()
 
 

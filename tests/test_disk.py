@@ -280,7 +280,7 @@ def test_a_disk_that_is_full_later_ends_latpcap_in_one_line(beyond: Path, tmp_pa
 
 def test_an_output_without_room_is_not_left_half_written(tmp_path: Path) -> None:
     made = tmp_path / "made.html"
-    told = limited(10_000, 10**9, "report", load_fixture("mysql/sql-errors").path, "-o", made)
+    told = limited(10_000, 10**9, "analyze", load_fixture("mysql/sql-errors").path, "-o", made)
     assert told.returncode == 5
     assert told.stderr.decode() == f"latpcap: {made}: cannot be written: File too large\n"
     assert not [*tmp_path.iterdir()]

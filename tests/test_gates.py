@@ -314,7 +314,7 @@ def test_compare_has_gates_whose_baseline_is_the_first_capture(latpcap: Run) -> 
 @pytest.mark.parametrize("name", ["report.md", "report.html"])
 def test_a_report_has_gates_and_is_written_where_they_fail(name: str, tmp_path: Path, latpcap: Run) -> None:
     path = tmp_path / name
-    ended = latpcap("report", FIXTURE, "-o", path, "--quiet", "--fail-if", "round_trips > 5")
+    ended = latpcap("analyze", FIXTURE, "-o", path, "--quiet", "--fail-if", "round_trips > 5")
     assert ended.returncode == 1
     assert path.stat().st_size > 1000
 

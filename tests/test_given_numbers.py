@@ -37,7 +37,7 @@ LONG = "9" * 5000
         ("record", "--server", f"db:{LONG}", "--", "true"),
         ("record", "--relay", f"{LONG}:db:1", "--", "true"),
         ("record", "--ring", f"{LONG}x1MB", "-o", "x.pcapng", "--", "true"),
-        ("scan", CAPTURE, "--json", "--workers", LONG),
+        ("scan", CAPTURE, "--totals", "--workers", LONG),
     ],
     ids=lambda arguments: " ".join(map(str, arguments))[:60],
 )
@@ -75,7 +75,7 @@ def test_a_key_log_that_never_ends_is_given_up(process: Run) -> None:
 def test_a_scan_without_database_traffic_ends_with_4(latpcap: Run, tmp_path: Path) -> None:
     path = tmp_path / "x.pcap"
     path.write_bytes(bytes.fromhex("d4c3b2a102000400000000000000000000000400") + (1).to_bytes(4, "little"))
-    done = latpcap("scan", path, "--json")
+    done = latpcap("scan", path, "--totals")
     assert (done.returncode, done.stdout) == (4, b"")
     assert done.stderr.endswith(b"no database traffic; `latpcap analyze` says why\n")
 

@@ -56,7 +56,7 @@ def test_standard_input_is_the_capture_or_the_key_log(process: Run) -> None:
     )
 
 
-@pytest.mark.parametrize("command", [["compare", CAPTURE, CAPTURE], ["validate", CAPTURE, "--against", CAPTURE]])
+@pytest.mark.parametrize("command", [["compare", CAPTURE, CAPTURE], ["validate", CAPTURE, CAPTURE]])
 def test_a_key_log_is_read_once_for_two_captures(process: Run, command: list[object]) -> None:
     assert process(*command, "--keylog", "-", input=KEYS.read_bytes()).returncode == 0
 

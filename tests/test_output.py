@@ -50,10 +50,9 @@ def test_a_name_without_a_suffix_and_a_dash_are_text(latpcap: Run, tmp_path: Pat
     ("command", "name", "message"),
     [
         ("analyze", "x.parquet", ".txt, .json, .html or .md; tables such as `latpcap exchanges` write .parquet"),
-        ("project", "x.md", "name a file that ends with .txt or .json; `latpcap report` writes .md"),
+        ("project", "x.md", "name a file that ends with .txt or .json; `latpcap analyze` writes .md"),
         ("exchanges", "x.xlsx", "name a file that ends with .txt, .json, .csv, .jsonl or .parquet"),
-        ("findings", "x.html", "`latpcap report` writes .html"),
-        ("report", "x.json", "a report is .html or .md; for tables and JSON there are other commands"),
+        ("findings", "x.html", "`latpcap analyze` writes .html"),
         ("analyze", "x.pcapng", "a capture is never overwritten"),
         ("analyze", "x.pcap.gz", "a capture is never overwritten"),
         ("exchanges", "x.csv.gz", "x.csv.gz: name a file that ends with"),
@@ -93,8 +92,16 @@ def test_the_json_of_a_table_is_its_rows(latpcap: Run, command: str) -> None:
 
 
 def test_every_command_has_json_but_those_that_write_something_else() -> None:
-    without = {command.name for command in COMMANDS if not any("--json" in param.opts for param in command.params)}
-    assert without == {"report", "completion", "help", "record", "watch"}  # the last two: --report FILE.json
+    without = {
+        command.name
+        for command in COMMANDS
+        if not any(
+            "--json" in (*param.opts, *param.secondary_opts)
+            for param in command.params
+            if not getattr(param, "hidden", False)
+        )
+    }
+    assert without == {"scan", "completion", "help", "record", "watch"}  # the last two: --report FILE.json
 
 
 def test_a_table_without_rows_is_an_object_too(latpcap: Run) -> None:
@@ -272,7 +279,7 @@ def test_the_conditions_of_a_projection_stand_beside_it(latpcap: Run) -> None:
 
 def test_how_two_captures_were_read_is_told_once(latpcap: Run) -> None:
     assert latpcap("compare", NPLUS1, NPLUS1, "--think", "2s").stdout.decode().count("think time above 2 s") == 1
-    told = latpcap("validate", NPLUS1, "--against", NPLUS1, "--against-rtt", "1ms").stdout.decode()
+    told = latpcap("validate", NPLUS1, NPLUS1, "--against-rtt", "1ms").stdout.decode()
     assert told.startswith("Asked for: a baseline RTT of 1 ms\n")
 
 

@@ -17,7 +17,7 @@ from conftest import FIXTURES
 
 import latpcap as package
 from latpcap.cli import COMMANDS
-from latpcap.cli.files import FOLDER, OUTPUT, OUTPUT_FOLDER, _Input
+from latpcap.cli.files import CI_OUTPUT, FOLDER, OUTPUT, OUTPUT_FOLDER, _Input
 from latpcap.errors import UsageError
 from latpcap.tables import outputs
 
@@ -42,7 +42,7 @@ def test_every_file_that_a_command_names_is_known_as_read_or_written() -> None:
         for command in COMMANDS
         for param in command.params
         if isinstance(param.type, click.Path)
-        and not (isinstance(param.type, _Input) or param.type in (OUTPUT, OUTPUT_FOLDER, FOLDER))
+        and not (isinstance(param.type, _Input) or param.type in (OUTPUT, CI_OUTPUT, OUTPUT_FOLDER, FOLDER))
     ]
     assert unknown == []
 
@@ -51,13 +51,12 @@ READS = {
     "analyze": ("{}", "-o", "{out}"),
     "project": ("{}", "-o", "{out}"),
     "rank": (".", "-o", "{out}"),
-    "findings": ("{}", "--sarif", "{out}"),
-    "compare": ("{}", "{}", *GATE, "--junit-xml", "{out}"),
-    "validate": (str(CAPTURE), "--against", "{}", "-o", "{out}"),
-    "report": ("{}", "-o", "{out}"),
+    "findings": ("{}", "--ci", "{out}"),
+    "compare": ("{}", "{}", *GATE, "--ci", "{out}"),
+    "validate": (str(CAPTURE), "{}", "-o", "{out}"),
     "exchanges": ("{}", "-o", "{out}"),
     "connections": ("*.pcapng", "-o", "{out}"),
-    "statements": ("{}", *GATE, "--junit-xml", "{out}"),
+    "statements": ("{}", *GATE, "--ci", "{out}"),
     "errors": ("{}", "-o", "{out}"),
     "tasks": ("{}", "-o", "{out}"),
     "minutes": ("{}", "-o", "{out}"),
@@ -67,7 +66,7 @@ READS = {
     "verify": ("{}", "-o", "{out}"),
     "annotate": ("{}", "{out}", "--force"),
     "watch": ("{}", "--report", "{out}"),
-    "rehearse": ("--rtt", "1ms", "--from", "{}", *GATE, "--junit-xml", "{out}", "--", "true"),
+    "rehearse": ("--rtt", "1ms", "--from", "{}", *GATE, "--ci", "{out}", "--", "true"),
 }
 """Of each command that reads a capture and writes a file."""
 
@@ -107,7 +106,7 @@ def test_no_output_is_written_over_a_key_log_or_a_baseline(latpcap: Run, tmp_pat
     done = latpcap("analyze", CAPTURE, "--keylog", keys, "-o", keys)
     assert (done.returncode, keys.read_text()) == (2, KEYS)
     assert b"a key log is never overwritten" in done.stderr
-    done = latpcap("analyze", CAPTURE, "--baseline", baseline, *COMPARED, "--junit-xml", baseline)
+    done = latpcap("analyze", CAPTURE, "--baseline", baseline, *COMPARED, "--ci", baseline)
     assert (done.returncode, baseline.read_bytes()) == (2, before)
     assert b"a baseline is never overwritten" in done.stderr
 
@@ -146,7 +145,7 @@ def test_python_overwrites_nothing_that_it_has_read(tmp_path: Path) -> None:
 
 def test_an_output_is_no_other_output(latpcap: Run, tmp_path: Path) -> None:
     same = os.path.join(tmp_path, ".", "x.json")
-    done = latpcap("analyze", CAPTURE, *GATE, "-o", tmp_path / "x.json", "--sarif", same)
+    done = latpcap("analyze", CAPTURE, *GATE, "-o", tmp_path / "x.json", "--ci", same)
     assert (done.returncode, list(tmp_path.iterdir())) == (2, [])
     assert done.stderr.endswith(b"x.json: each output needs a file of its own\n")
 

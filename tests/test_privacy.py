@@ -34,15 +34,18 @@ WITHOUT_CAPTURE = {"calibrate", "completion", "help", "record", "rehearse", "ver
 """Commands that read no capture, or make their own; that show what Wireshark says of it; that hand on the packets."""
 RUNS: dict[str, list[list[str]]] = {
     "compare": [["{capture}"], ["{capture}", "--json"]],
-    "validate": [["--against", "{capture}"], ["--against", "{capture}", "--json"]],
-    "report": [["-o", "{tmp}/report.md"], ["-o", "{tmp}/report.html"]],
+    "validate": [["{capture}"], ["{capture}", "--json"]],
     "scan": [["-o", "{tmp}/dataset"]],
     "watch": [[], ["--report", "{tmp}/watch.json"]],
     "sql": [[f"select * from {table}"] for table in TABLES],
 }
 """Commands that need more than a capture."""
 MORE: dict[str, list[list[str]]] = {
-    "analyze": [["--rtt", "1ms,15ms", "--within", "60s"]],
+    "analyze": [
+        ["--rtt", "1ms,15ms", "--within", "60s"],
+        ["-o", "{tmp}/report.md"],
+        ["-o", "{tmp}/report.html"],
+    ],
     "project": [["--rtt", "15ms"]],
     "rank": [["--by", "user"], ["--by", "database", "--json"], ["--by", "connection"], ["--by", "task"]],
     "tasks": [["--by", "route", "--json"]],
@@ -214,7 +217,7 @@ def test_what_parts_found_together_tells_as_little(capture: Path, way: str, tmp_
     if way == "pseudonyms":  # are those of the dataset
         source, options = str(tmp_path / "dataset"), []
         assert CliRunner().invoke(cli, ["scan", str(capture), "-o", source, *keys, *WAYS[way]]).exit_code == 0
-    done = CliRunner().invoke(cli, ["scan", source, "--json", "--workers", "1", *options])
+    done = CliRunner().invoke(cli, ["scan", source, "--totals", "--workers", "1", *options])
     assert done.exit_code == 0
     assert NEVER.findall(done.output) == []
     assert LITERAL.findall(done.output) == []  # statements are told by their fingerprints, however they were read

@@ -166,11 +166,11 @@ def test_a_file_behind_http_is_called_as_one_without_the_secrets_of_its_url(s3: 
         (["analyze", "s3://captures/text.pcapng"], 3, "s3://captures/text.pcapng: is no capture but"),
         (["analyze", "s3://captures/text.pcapng", "--pseudonymise"], 3, "capture-1.pcapng: is no capture but"),
         (["analyze", "s3://captures/none.pcapng", "--pseudonymise"], 3, "capture-1.pcapng: no such file"),
-        (["scan", "s3://captures/none.pcapng", "--json"], 3, "s3://captures/none.pcapng: no such file"),
+        (["scan", "s3://captures/none.pcapng", "--totals"], 3, "s3://captures/none.pcapng: no such file"),
         (["analyze", "s3://me:hush/hush@captures/a.pcapng"], 3, 'Invalid bucket name "***:***"'),
         (["analyze", "S3://captures/none.pcapng"], 3, "S3://captures/none.pcapng: no such file"),
         (["analyze", "s3://captures/none.pcapng", "-o", "s3://captures/a.txt"], 2, "s3://captures/a.txt: results are"),
-        (["report", "a.pcapng", "-o", "https://host/a.html?hush"], 2, "https://host/a.html: results are written on"),
+        (["analyze", "a.pcapng", "-o", "https://host/a.html?hush"], 2, "https://host/a.html: results are written on"),
         (["analyze", "sftp://me:hush@host/a.pcapng"], 2, "sftp://host/a.pcapng: needs a package for sftp://: pip"),
         (
             ["scan", "s3://captures/ring/*", "-o", "s3://captures/made"],

@@ -16,7 +16,7 @@ from junitparser import JUnitXml
 
 from latpcap.errors import UsageError
 from latpcap.result.gates import Gates
-from latpcap.result.row_gates import judge_rows, parse_row_gate
+from latpcap.result.row_gates import RowBaseline, judge_rows, parse_row_gate
 from latpcap.tables.table import Table
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
@@ -101,7 +101,7 @@ def test_a_malformed_condition_is_refused_before_the_captures_are_read(latpcap: 
 def test_rank_names_the_file_that_is_so(latpcap: Run, tmp_path: Path) -> None:
     path = tmp_path / "junit.xml"
     gates = ["--fail-if", "share_per_ms > 5%", "--fail-if", "runtime > 1h"]
-    ended = latpcap("rank", THINKS, POOL, "--quiet", "--json", *gates, "--junit-xml", path)
+    ended = latpcap("rank", THINKS, POOL, "--quiet", "--json", *gates, "--ci", path)
     assert ended.returncode == 1
     assert b"share_per_ms > 5%: it is 85% in " in ended.stderr
     assert [each["holds"] for each in json.loads(ended.stdout)["gates"]] == [True, False]
@@ -111,7 +111,7 @@ def test_rank_names_the_file_that_is_so(latpcap: Run, tmp_path: Path) -> None:
 
 
 def test_tasks_and_statements_have_gates_too(latpcap: Run) -> None:
-    tasks = latpcap("tasks", THINKS, "--quiet", "--fail-if", "round_trips > 11", "--annotations", "github")
+    tasks = latpcap("tasks", THINKS, "--quiet", "--fail-if", "round_trips > 11", "--ci", "github")
     statements = latpcap("statements", NPLUS1, "--quiet", "--limit", "1", "--fail-if", "executions > 299")
     users = latpcap("statements", NPLUS1, "--quiet", "--by", "user", "--fail-if", "round_trips > 302")
     assert [each.returncode for each in (tasks, statements, users)] == [1, 1, 1]
@@ -125,5 +125,94 @@ def test_tasks_and_statements_have_gates_too(latpcap: Run) -> None:
 
 def test_what_is_ranked_under_pseudonyms_is_told_so(latpcap: Run, tmp_path: Path) -> None:
     path = tmp_path / "junit.xml"
-    latpcap("rank", THINKS, "--quiet", "--pseudonymise", "--fail-if", "round_trips > 1", "--junit-xml", path)
+    latpcap("rank", THINKS, "--quiet", "--pseudonymise", "--fail-if", "round_trips > 1", "--ci", path)
     assert "think-time" not in path.read_text()
+
+
+# --- against earlier rows --------------------------------------------------------------------------------------------
+
+BEFORE = (
+    {"task": 1, "route": "/cart", "round_trips": 100, "duration_s": 1.0, "share_per_ms": 0.2},
+    {"task": 2, "route": "/pay", "round_trips": 20, "duration_s": 2.0, "share_per_ms": None},
+)
+NOW: dict[str, list[Any]] = {
+    "task": [1, 2, 3],
+    "route": ["/cart", "/pay", "/new"],
+    "round_trips": [105, 30, 900],
+    "duration_s": [1.5, 2.0, 9.0],
+    "share_per_ms": [0.2, 0.3, 0.9],
+}
+
+
+def compared(condition: str, **columns: list[Any]) -> Gates:
+    return judge_rows([parse_row_gate(condition)], table(**columns), ["route"], RowBaseline("last.json", BEFORE))
+
+
+NEW = "; of 1 other row the baseline says nothing"
+
+
+@pytest.mark.parametrize(
+    ("condition", "said"),
+    [
+        ("round_trips > baseline", f"it is 30 in /pay, in the baseline 20, and so in 1 more{NEW}"),
+        ("round_trips > baseline + 10%", f"it is 30 in /pay, in the baseline 20 (limit 22){NEW}"),
+        ("round_trips > baseline + 4", f"it is 30 in /pay, in the baseline 20 (limit 24), and so in 1 more{NEW}"),
+        ("duration > baseline + 200ms", f"it is 1.50 s in /cart, in the baseline 1.00 s (limit 1.20 s){NEW}"),
+        ("duration >= baseline * 1.2", f"it is 1.50 s in /cart, in the baseline 1.00 s (limit 1.20 s){NEW}"),
+        ("round_trips < baseline * 2", f"it is 105 in /cart, in the baseline 100 (limit 200), and so in 1 more{NEW}"),
+    ],
+)
+def test_a_row_is_compared_with_the_row_of_its_name(condition: str, said: str) -> None:
+    [found] = compared(condition, **NOW).failed
+    assert (found.text, found.holds) == (said, True)
+
+
+def test_a_row_that_is_as_it_was_passes_and_one_without_a_figure_is_passed_over() -> None:
+    assert compared("round_trips > baseline * 2", **NOW).passed
+    assert compared("share_per_ms > baseline", **NOW).passed
+
+
+def test_where_the_baseline_has_none_of_the_rows_the_gate_fails() -> None:
+    other = {name: values[2:] for name, values in NOW.items()}
+    [found] = compared("round_trips > baseline", **other).failed
+    assert (found.holds, found.text) == (None, "there is no row of which the baseline says anything")
+
+
+@pytest.mark.parametrize(
+    ("condition", "said"),
+    [
+        ("duration > baseline + 200", "the limit has no unit: write 200s or 200ms"),
+        ("round_trips > baseline + 2s", "is no duration: write a number"),
+        ("network > baseline", "no column `network`"),
+        ("task > baseline / 2", "is not a condition for rows"),
+    ],
+)
+def test_a_limit_that_says_nothing_is_refused(condition: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        compared(condition, **NOW)
+
+
+def test_statements_and_files_are_compared_with_earlier_ones(latpcap: Run, tmp_path: Path) -> None:
+    for name, arguments in (("statements", [NPLUS1]), ("statements", [NPLUS1, "--by", "user"]), ("rank", [THINKS])):
+        saved, sarif = tmp_path / "last.json", tmp_path / "gates.sarif"
+        assert latpcap(name, *arguments, "--json", "-o", saved, "--quiet").returncode == 0
+        asked = [name, *arguments, "--quiet", "--baseline", saved, "--fail-if"]
+        assert latpcap(*asked, "round_trips > baseline").returncode == 0
+        ended = latpcap(*asked, "round_trips >= baseline", "--ci", sarif, "--json")
+        assert ended.returncode == 1
+        assert [gate["holds"] for gate in json.loads(ended.stdout)["gates"]] == [True]
+        assert json.loads(sarif.read_text())["runs"][0]["results"][0]["level"] == "error"
+
+
+def test_rows_of_another_kind_are_no_baseline(latpcap: Run, tmp_path: Path) -> None:
+    saved = tmp_path / "last.json"
+    gate = ["--quiet", "--baseline", saved, "--fail-if", "round_trips > baseline"]
+    assert b"cannot be read" in latpcap("statements", NPLUS1, *gate).stderr
+    latpcap("connections", NPLUS1, "--json", "-o", saved, "--quiet")
+    assert b"has no rows of `latpcap statements`" in latpcap("statements", NPLUS1, *gate).stderr
+    latpcap("statements", NPLUS1, "--json", "-o", saved, "--quiet")
+    by_user = latpcap("statements", NPLUS1, "--by", "user", *gate)
+    assert (by_user.returncode, by_user.stdout) == (2, b"")
+    assert b"the baseline has other columns" in by_user.stderr
+    assert b"no condition of --fail-if compares" in latpcap("statements", NPLUS1, "--baseline", saved).stderr
+    assert b"name the earlier result" in latpcap("statements", NPLUS1, *gate[3:]).stderr

@@ -144,7 +144,7 @@ def test_the_commands_say_what_moved(command: str, latpcap: Run) -> None:
     [("report.md", "only 10.77.0.2:3306 at 15 ms"), ("report.html", "The slider moves 10.77.0.2:3306 alone")],
 )
 def test_a_report_moves_a_server(tmp_path: Path, latpcap: Run, name: str, told: str) -> None:
-    assert latpcap("report", N_PLUS_ONE, "--move", ":3306=15ms", "-o", tmp_path / name).returncode == 0
+    assert latpcap("analyze", N_PLUS_ONE, "--move", ":3306=15ms", "-o", tmp_path / name).returncode == 0
     assert told in (tmp_path / name).read_text("utf-8")
 
 

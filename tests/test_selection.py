@@ -445,7 +445,7 @@ def test_a_thousand_streams_are_looked_up_in_order_and_not_one_by_one() -> None:
 @pytest.mark.parametrize("suffix", [".html", ".md"])
 def test_reports_to_hand_on_say_what_was_selected(latpcap: Run, tmp_path: Path, suffix: str) -> None:
     report = tmp_path / f"report{suffix}"
-    assert latpcap("report", load_fixture("postgresql/logins").path, "--user", "plain", "-o", report).returncode == 0
+    assert latpcap("analyze", load_fixture("postgresql/logins").path, "--user", "plain", "-o", report).returncode == 0
     assert "Selected: user plain: 1 of 6 connections, 3 of 14 exchanges" in report.read_text()
 
 

@@ -103,7 +103,7 @@ def test_a_hostile_title_stays_text(latpcap: Run, far: Path, tmp_path: Path) -> 
 
 
 def test_a_date_is_today_or_a_day(latpcap: Run, far: Path, tmp_path: Path) -> None:
-    done = latpcap("report", far, "--date", "tomorrow", "-o", tmp_path / "r.md")
+    done = latpcap("analyze", far, "--date", "tomorrow", "-o", tmp_path / "r.md")
     assert (done.returncode, done.stderr.count(b"\n")) == (2, 1)
     assert b"`tomorrow` is not a date: today, or for instance 2026-11-22" in done.stderr
     with pytest.raises(UsageError, match="is not a date"):
@@ -143,8 +143,7 @@ def test_no_output_names_a_folder(latpcap: Run, far: Path, arguments: tuple[str,
 
 def test_pairs_name_both_sides(latpcap: Run, far: Path) -> None:
     for command, sides in (("compare", ("before", "after")), ("validate", ("base", "other"))):
-        given = (far, far) if command == "compare" else (far, "--against", far)
-        told = json.loads(latpcap(command, *given, "--json").stdout)
+        told = json.loads(latpcap(command, far, far, "--json").stdout)
         assert [told[f"captures_{side}"][0]["sha256"] for side in sides] == [sha256(far)] * 2
         assert told["program"] == program()
 

@@ -55,7 +55,7 @@ def run(*arguments: str) -> tuple[int, str, str]:
 
 @pytest.mark.parametrize("engine", ["threads", "processes", "dask", "ray"])
 def test_the_command_prints_what_all_parts_found(files: list[str], engine: str) -> None:
-    status, out, err = run(*files, "--json", "--engine", engine, "--workers", "2", "--parts", "3")
+    status, out, err = run(*files, "--totals", "--engine", engine, "--workers", "2", "--parts", "3")
     assert (status, out) == (0, alone(files))
     told = [line for line in err.splitlines() if line.startswith("latpcap: ")]  # Ray may have a line of its own
     assert sorted(told) == [f"latpcap: part {number} of 3 is done" for number in (1, 2, 3)]
@@ -63,15 +63,15 @@ def test_the_command_prints_what_all_parts_found(files: list[str], engine: str) 
 
 def test_a_damaged_file_is_named_as_the_other_commands_name_it(files: list[str]) -> None:
     Path(files[1]).write_bytes(Path(files[1]).read_bytes()[:-7])
-    status, out, err = run(*files, "--json", "--parts", "2")
+    status, out, err = run(*files, "--totals", "--parts", "2")
     (note,) = [note["message"] for note in json.loads(out)["health"] if note["code"] == "file-cut"]
     assert (status, note.startswith("1.pcapng: ")) == (0, True)
     assert f"latpcap: warning: {note}\n" in err
-    assert run(*files, "--json", "--parts", "2", "--quiet") == (0, out, "")
+    assert run(*files, "--totals", "--parts", "2", "--quiet") == (0, out, "")
 
 
 def test_what_is_asked_reaches_the_parts(files: list[str]) -> None:
-    done = CliRunner().invoke(cli, ["scan", *files[:1], "--json", "--rtt", "7ms", "--think", "2s", "--quiet"])
+    done = CliRunner().invoke(cli, ["scan", *files[:1], "--totals", "--rtt", "7ms", "--think", "2s", "--quiet"])
     asked = Asked(rtt_ms=(7.0,), think_s=2.0)
     assert done.output == reduce([part(files[:1], asked=asked)]).json()
     assert "runtime_7ms_ns" in json.loads(done.output)["groups"][0]
@@ -110,7 +110,7 @@ def test_ctrl_c_ends_all_workers(files: list[str], tmp_path: Path, engine: str) 
     """They wait for a pipe that says nothing."""
     pipe = tmp_path / "pipe.pcapng"
     os.mkfifo(pipe)
-    command = [sys.executable, "-m", "latpcap", "scan", str(pipe), "--json", "--engine", engine, "--parts", "1"]
+    command = [sys.executable, "-m", "latpcap", "scan", str(pipe), "--totals", "--engine", engine, "--parts", "1"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
     with pipe.open("wb", buffering=0) as writer:  # as soon as a worker reads
         os.killpg(process.pid, signal.SIGINT)
@@ -133,12 +133,12 @@ def test_a_terminal_s_ctrl_c_does_not_reach_workers(engine: Processes | Dask) ->
     ("arguments", "message"),
     [
         ([], "ask for one of them"),
-        (["--json", "-o", "dataset"], "ask for one of them"),
-        (["--json", "--pseudonymise"], "--pseudonymise is for -o FOLDER"),
+        (["--totals", "-o", "dataset"], "ask for one of them"),
+        (["--totals", "--pseudonymise"], "--pseudonymise is for -o FOLDER"),
         (["-o", "dataset", "--workers", "2", "--pseudonymise"], "parts cannot agree on pseudonyms"),
-        (["-o", "dataset", "--rtt", "2ms"], "--rtt is for --json"),
-        (["--json", "--workers", "3", "--memory", "191MB"], "--memory is shared by 3 workers, and each needs 64 MB"),
-        (["--json", "--scheduler", "tcp://127.0.0.1:1"], "--scheduler is that of Dask or Ray"),
+        (["-o", "dataset", "--rtt", "2ms"], "--rtt is for --totals"),
+        (["--totals", "--workers", "3", "--memory", "191MB"], "--memory is shared by 3 workers, and each needs 64 MB"),
+        (["--totals", "--scheduler", "tcp://127.0.0.1:1"], "--scheduler is that of Dask or Ray"),
     ],
 )
 def test_what_does_not_go_together_is_told(files: list[str], arguments: list[str], message: str) -> None:
@@ -156,8 +156,8 @@ def test_workers_of_one_machine_share_what_they_may_take(files: list[str], monke
 
     monkeypatch.setattr("latpcap.work.scanning.scanned", ended)
     room = ["--memory", "900MB", "--disk", "6GB"]
-    CliRunner().invoke(cli, ["scan", *files, "--json", "--workers", "3", *room])
-    CliRunner().invoke(cli, ["scan", *files, "--json", "--workers", "1", *room])
+    CliRunner().invoke(cli, ["scan", *files, "--totals", "--workers", "3", *room])
+    CliRunner().invoke(cli, ["scan", *files, "--totals", "--workers", "1", *room])
     assert [(asked.memory, asked.disk) for asked in seen] == [
         (300_000_000, 2_000_000_000),
         (900_000_000, 6_000_000_000),
@@ -194,7 +194,7 @@ def test_what_a_worker_of_a_cluster_cannot_read_is_told_as_by_this_machine(
     ],
 )
 def test_a_scheduler_that_is_not_there_is_told(files: list[str], engine: str, scheduler: str, message: str) -> None:
-    status, out, err = run(*files, "--json", "--engine", engine, "--scheduler", scheduler)
+    status, out, err = run(*files, "--totals", "--engine", engine, "--scheduler", scheduler)
     assert (status, out) == (7, "")
     assert err.startswith(f"latpcap: {scheduler}: {message}: ")
     assert err.count("\n") == 1
@@ -205,7 +205,7 @@ def test_a_server_of_another_kind_is_told(files: list[str], engine: str, scheme:
     with ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as server:
         Thread(target=server.serve_forever, daemon=True).start()
         scheduler = f"{scheme}127.0.0.1:{server.server_port}"
-        status, out, err = run(*files, "--json", "--engine", engine, "--scheduler", scheduler)
+        status, out, err = run(*files, "--totals", "--engine", engine, "--scheduler", scheduler)
         server.shutdown()
     assert (status, out) == (7, "")
     assert re.fullmatch(rf"latpcap: {scheduler}: no (Dask scheduler|Ray cluster) answers: .*\n", err)
@@ -232,7 +232,7 @@ def test_an_engine_that_is_not_installed_is_told(
 
 
 def test_standard_input_is_not_divided() -> None:
-    status, out, err = run("-", "--json")
+    status, out, err = run("-", "--totals")
     assert (status, out) == (2, "")
     assert err.startswith("latpcap: standard input can be read only once")
 
@@ -253,7 +253,7 @@ def test_workers_with_another_latpcap_compute_nothing(found: str | BaseException
 def test_a_scheduler_without_workers_is_told(files: list[str]) -> None:
     with LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0") as cluster:  # type: ignore[no-untyped-call]
         scheduler = cluster.scheduler_address
-        told = run(*files, "--json", "--engine", "dask", "--scheduler", scheduler)
+        told = run(*files, "--totals", "--engine", "dask", "--scheduler", scheduler)
     assert told == (7, "", f"latpcap: {scheduler}: the Dask scheduler has no workers: start some, and scan again\n")
 
 
@@ -264,7 +264,7 @@ def test_files_are_those_of_the_workers_which_have_the_same_latpcap(
     settings = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
     with LocalCluster(**settings) as cluster:  # type: ignore[no-untyped-call]
         monkeypatch.chdir("/")
-        asked = ("--json", "--quiet", "--engine", "dask", "--scheduler", cluster.scheduler_address)
+        asked = ("--totals", "--quiet", "--engine", "dask", "--scheduler", cluster.scheduler_address)
         assert CliRunner().invoke(cli, ["scan", "*.pcapng", *asked]).output == alone(files)
         done = CliRunner().invoke(cli, ["scan", "none.pcapng", *asked])
         assert isinstance(done.exception, CaptureError)
@@ -274,7 +274,7 @@ def test_files_are_those_of_the_workers_which_have_the_same_latpcap(
     metadata.write_text("Metadata-Version: 2.1\nName: latpcap\nVersion: 0.0.9\n")
     monkeypatch.syspath_prepend(tmp_path)  # workers inherit it
     with LocalCluster(**settings) as cluster:  # type: ignore[no-untyped-call]
-        status, out, err = run(*files, "--json", "--engine", "dask", "--scheduler", cluster.scheduler_address)
+        status, out, err = run(*files, "--totals", "--engine", "dask", "--scheduler", cluster.scheduler_address)
     assert (status, out) == (2, "")
     assert re.fullmatch(
         r"latpcap: tcp://\S+: has latpcap 0\.0\.9, and here is .*: install the same on all workers\n", err

@@ -33,14 +33,14 @@ def commands(folder: Path) -> Iterator[tuple[str, list[str]]]:
         yield f"{name}-project.json", ["project", *given, "--fix", "all", "--connections", "4", "--jitter", "1ms"]
         yield f"{name}-rank.json", ["rank", *given, "--by", "server"]
         yield f"{name}-rank.txt", ["rank", *given]
-        yield f"{name}-names.md", ["report", *given, "--pseudonymise", "--title", "T", "--date", "2031-05-06"]
+        yield f"{name}-names.md", ["analyze", *given, "--pseudonymise", "--title", "T", "--date", "2031-05-06"]
     for suffix in ("json", "txt", "html", "md"):
         yield f"compare.{suffix}", ["compare", one, long]
     for suffix in ("json", "txt"):
-        yield f"validate.{suffix}", ["validate", one, "--against", one]
+        yield f"validate.{suffix}", ["validate", one, one]
         yield f"sql.{suffix}", ["sql", long, "select command, count(*) n from exchanges group by all order by all"]
     yield "sql.parquet", ["sql", long, "select * from findings"]
-    gates = ["--junit-xml", str(folder / "gates.xml"), "--sarif", str(folder / "gates.sarif")]
+    gates = ["--ci", str(folder / "gates.xml"), "--ci", str(folder / "gates.sarif")]
     yield "gates.json", ["analyze", one, "--fail-if", "round_trips > 5000", *gates]
     yield "annotated.pcapng", ["annotate", one]
 

@@ -3,9 +3,9 @@
 set -eu
 capture=$1
 shift
-exec latpcap report "$capture" -o report.html --quiet \
+exec latpcap analyze "$capture" -o report.html --quiet \
     --baseline "$(dirname "$0")/baseline.json" \
     --fail-if 'round_trips > baseline + 10%' \
     --fail-if 'finding(new)' \
     --fail-if 'project(15ms) > 500ms' \
-    --junit-xml gates.xml --sarif latpcap.sarif "$@"
+    --ci gates.xml --ci latpcap.sarif "$@"

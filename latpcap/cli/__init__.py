@@ -13,28 +13,37 @@ from contextvars import copy_context
 from typing import Any
 
 import click
+from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
-from latpcap.cli.analyze import analyze
+from latpcap.cli.analyze import REPORT, analyze
 from latpcap.cli.annotate import annotate
 from latpcap.cli.calibrate import calibrate
 from latpcap.cli.compare import compare, validate
 from latpcap.cli.completion import completion
 from latpcap.cli.files import never_over_inputs
-from latpcap.cli.findings import findings
 from latpcap.cli.help import help_command
 from latpcap.cli.io import INTERRUPTED, click_writes
-from latpcap.cli.minutes import minutes
+from latpcap.cli.options import EVERYWHERE
 from latpcap.cli.project import project
 from latpcap.cli.rank import rank
 from latpcap.cli.record import record
 from latpcap.cli.rehearse import rehearse
-from latpcap.cli.report import report
 from latpcap.cli.scan import scan
 from latpcap.cli.sql import sql
 from latpcap.cli.status import told
-from latpcap.cli.tables import captures, connections, errors, exchanges, health, statements
-from latpcap.cli.tasks import tasks
+from latpcap.cli.tables import (
+    captures,
+    connections,
+    errors,
+    exchanges,
+    findings,
+    health,
+    minutes,
+    statements,
+    tasks,
+)
+from latpcap.cli.verb import write_options
 from latpcap.cli.verify import verify
 from latpcap.cli.watch import watch
 from latpcap.errors import LatpcapError, UsageError
@@ -42,34 +51,16 @@ from latpcap.report import CAPTURES
 
 __all__ = ["cli", "main"]
 
-COMMANDS = (
-    analyze,
-    record,
-    watch,
-    project,
-    rank,
-    findings,
-    compare,
-    validate,
-    report,
-    exchanges,
-    connections,
-    statements,
-    errors,
-    tasks,
-    minutes,
-    health,
-    captures,
-    sql,
-    scan,
-    verify,
-    annotate,
-    calibrate,
-    rehearse,
-    completion,
-    help_command,
-)
-"""In the order in which they are needed."""
+GROUPS = {
+    "Look": (analyze, findings, statements, errors, connections, exchanges, tasks, minutes, health),
+    "Ask": (project, compare, validate, rank),
+    "Hand on": (annotate, sql, verify),
+    "Measure": (record, watch, calibrate, rehearse),
+    "Many captures": (scan, captures),
+    "latpcap itself": (help_command, completion),
+}
+"""What somebody wants, and the commands for that."""
+COMMANDS = tuple(command for commands in GROUPS.values() for command in commands)
 
 
 def main() -> None:
@@ -110,10 +101,24 @@ def _usage_line(error: click.ClickException) -> str:
 
 
 class _Group(click.Group):
-    """Commands in the order in which they are needed; what is no command but a capture is analysed."""
+    """Commands in groups, by what somebody wants; what is no command but a capture is analysed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The commands, then the options."""
+        root = max(len(str(command.name)) for command in COMMANDS)
+        for title, commands in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl(
+                    [(f"{command.name:<{root}}", command.get_short_help_str(limit=200)) for command in commands]
+                )
+        own = [param for param in self.get_params(ctx) if param not in EVERYWHERE]
+        write_options(ctx, formatter, "Options", own)
+        write_options(
+            ctx, formatter, "Options of all commands, which stand before a command's name or behind it", EVERYWHERE
+        )
 
     def make_context(self, *given: Any, **more: Any) -> click.Context:
         """Its options: --help and --version are printed here."""
@@ -132,6 +137,8 @@ class _Group(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] == REPORT:
+            return REPORT, analyze, args[1:]
         if args and args[0] not in self.commands and _is_capture(args[0]):
             return analyze.name, analyze, args
         return super().resolve_command(ctx, args)
@@ -143,9 +150,14 @@ def _is_capture(argument: str) -> bool:
     return there or glob.has_magic(argument) or "://" in argument or argument.lower().endswith(CAPTURES)
 
 
-@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.group(
+    cls=_Group,
+    params=[*EVERYWHERE],
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
 @click.version_option(package_name="latpcap", message="latpcap %(version)s")
-def cli() -> None:
+@click.pass_context
+def cli(ctx: click.Context, /, **given: Any) -> None:
     """What the network costs a database application, and what it would cost at another round-trip time.
 
     CAPTURE is a pcap or pcapng file (also .gz, .zst, .lz4), a glob, a URL (s3://bucket/ring_*.pcapng), `-` for a pipe,
@@ -156,6 +168,8 @@ def cli() -> None:
     latpcap project capture.pcapng --rtt 1ms,15ms,50ms
     tcpdump -w - port 3306 | latpcap analyze -
     """
+    said = {name: given[name] for name in given if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE}
+    ctx.default_map = dict.fromkeys([*cli.commands, REPORT], said)
 
 
 for command in COMMANDS:

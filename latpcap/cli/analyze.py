@@ -2,41 +2,37 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from latpcap.cli.gates import Gating, gate_options, gating_of
-from latpcap.cli.io import flat, in_seconds, read_capture, result_format, warn, write, write_result
-from latpcap.cli.options import json_option, output_option, reading_options, sign_off_options, target_options
+from latpcap.cli.gates import Gating, gate_options
+from latpcap.cli.io import result_format, warn, write, write_result
+from latpcap.cli.options import Target, json_option, output_option, reading_options, sign_off_options, target_options
+from latpcap.cli.verb import command, tell_formerly
 
 if TYPE_CHECKING:
     from latpcap.capture import Capture
+    from latpcap.cli.request import Request
     from latpcap.result.signoff import Cover
 
-__all__ = ["analyze", "write_analysis"]
+__all__ = ["REPORT", "analyze", "write_analysis"]
+
+REPORT = "report"
+"""The name that `analyze` has had for pages; it works for one release."""
 
 
-@click.command(short_help="What the network cost, why, and what it costs elsewhere.")
+@command(short_help="What the network cost, why, and what it costs elsewhere.")
 @reading_options
 @target_options
 @sign_off_options
 @gate_options
 @json_option
 @output_option
-def analyze(
-    rtt: tuple[list[float], ...],
-    move: tuple[tuple[str, float], ...],
-    within: float | None,
-    title: str | None,
-    customer: str | None,
-    notes: tuple[str, ...],
-    date: str | None,
-    as_json: bool,
-    output: str | None,
-    **reading: Any,
-) -> None:
+def analyze(request: Request, target: Target, cover: Cover, gating: Gating, as_json: bool, output: str | None) -> None:
     """Verdict, health, budget, findings, projection, statements and connections.
+
+    With -o report.html it is a page with a slider for the RTT, with -o report.md Markdown for a ticket or a mail.
 
     \b
     latpcap analyze capture.pcapng
@@ -44,14 +40,12 @@ def analyze(
     latpcap analyze capture.pcapng --move 10.0.0.5:3306=15ms
     latpcap analyze nightly.pcapng --fail-if 'round_trips > 500' --fail-if 'finding(n+1)'
     latpcap analyze 'ring/*.pcapng' -o result.json
+    latpcap analyze capture.pcapng --title 'Nightly job' --customer ACME --date today -o report.html
     """
-    from latpcap.result.signoff import Cover
-
+    if click.get_current_context().info_name == REPORT:
+        tell_formerly("latpcap report", "latpcap analyze")
     chosen = result_format(as_json, output, "result", "report")
-    gating = gating_of(reading)
-    capture = read_capture(reading)
-    asked = {**reading, "rtt": rtt, "move": move, "within": within}
-    write_analysis(capture, gating, chosen, output, asked, Cover(title, customer, notes, date))
+    write_analysis(request.read(), gating, chosen, output, target, quiet=request.quiet, cover=cover)
 
 
 def write_analysis(
@@ -59,22 +53,23 @@ def write_analysis(
     gating: Gating,
     chosen: str,
     output: str | None,
-    options: dict[str, Any],
+    target: Target,
+    *,
+    quiet: bool,
     cover: Cover | None = None,
 ) -> None:
     """Write all that is known of a capture in the chosen format, and end with status 1 where a gate fails."""
     from latpcap.report import FORMATS, formats_of
 
-    asked, conditions = capture.moved(flat(options["rtt"]), dict(options["move"]))
-    within_s = in_seconds(options["within"])
+    asked, conditions = capture.moved(target.rtt_ms, dict(target.move))
     if chosen in formats_of("report"):
         gates = gating.judge(capture, None, conditions)
-        text = FORMATS[chosen](capture.measures, asked, within_s, conditions, cover, gates)
-        warn(capture, options["quiet"])
+        text = FORMATS[chosen](capture.measures, asked, target.within_s, conditions, cover, gates)
+        warn(capture, quiet)
         write([text], output)
         gating.end(gates, capture)
         return
-    result = capture.measures.analyze(asked, within_s, conditions, cover)
+    result = capture.measures.analyze(asked, target.within_s, conditions, cover)
     gates = gating.judge(capture, result, conditions)
     write_result(result, chosen, output, gates)
     gating.end(gates, capture, result)

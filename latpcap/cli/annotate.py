@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from latpcap.cli import io
 from latpcap.cli.files import OUTPUT
-from latpcap.cli.io import read_capture, warn
+from latpcap.cli.io import warn
 from latpcap.cli.options import json_option, reading_options
+from latpcap.cli.verb import command
 from latpcap.errors import UsageError
+
+if TYPE_CHECKING:
+    from latpcap.cli.request import Request
 
 __all__ = ["annotate"]
 
 
-@click.command(short_help="Write the captures again, with comments for Wireshark.")
+@command(short_help="Write the captures again, with comments for Wireshark.")
 @reading_options
 @click.argument("output", metavar="OUTPUT", type=OUTPUT)
 @click.option("--force", is_flag=True, help="Write over an existing file (never over one of the captures).")
@@ -25,7 +29,7 @@ __all__ = ["annotate"]
     help="Keep decryption secrets that the captures hold, and add those of --keylog that open their sessions.",
 )
 @json_option
-def annotate(output: str, force: bool, embed_keys: bool, as_json: bool, **reading: Any) -> None:
+def annotate(request: Request, output: str, force: bool, embed_keys: bool, as_json: bool) -> None:
     """Write the captures again as pcapng, with latpcap's findings and exchanges as packet comments.
 
     The last argument is the file to write. Packets, times and whatever else a pcapng file holds stay as they are; in
@@ -41,14 +45,13 @@ def annotate(output: str, force: bool, embed_keys: bool, as_json: bool, **readin
     from latpcap.tables import sources
     from latpcap.tables.keys import key_log
 
-    if reading["pseudonymise"]:
+    if request.reading.pseudonymise:
         raise UsageError("packets are written as they were captured, names and all: pseudonymise a report instead")
-    paths = [path for given in reading["captures"] for path in sources.packets(given)]
+    paths = [path for given in request.captures for path in sources.packets(given)]
     check_output(output, paths, force=force)
-    keys = key_log(reading["keylog"], memory=reading["memory"])
-    reading["keylog"] = keys
-    capture = read_capture({**reading, "captures": paths}, may_stop=False)
-    warn(capture, reading["quiet"])
+    keys = key_log(request.reading.keylog, memory=request.reading.memory)
+    capture = request.of(paths, keylog=keys).read(may_stop=False)
+    warn(capture, request.quiet)
     written = watch(
         lambda progress: write(
             paths,
@@ -61,7 +64,7 @@ def annotate(output: str, force: bool, embed_keys: bool, as_json: bool, **readin
             recording=capture.measures.recording.core,
             progress=progress,
         ),
-        quiet=reading["quiet"],
+        quiet=request.quiet,
     )
     if as_json:
         from latpcap.report.jsonout import dump
@@ -70,5 +73,5 @@ def annotate(output: str, force: bool, embed_keys: bool, as_json: bool, **readin
         told |= {"decryption_secrets": written.secrets, "tls_sessions_added": written.sessions}
         told |= {"secrets_embedded": written.embedded}
         io.write([dump({"schema": "latpcap.annotation/1", **told})], None)
-    elif not reading["quiet"]:
+    elif not request.quiet:
         click.echo(f"latpcap: {output}: {written.text}", err=True)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import click
 
 from latpcap.cli.io import result_format, teller, write_result
-from latpcap.cli.options import Duration, color_option, json_option, output_option
+from latpcap.cli.options import ROOM, Duration, json_option, output_option
+from latpcap.cli.verb import command
 
 __all__ = ["calibrate"]
 
 ASKED = ("mysql", "postgresql", "oracle", "firebird", "none")
 
 
-@click.command(short_help="The RTT to a server, without a capture: handshakes and greetings.")
+@command(short_help="The RTT to a server, without a capture: handshakes and greetings.", without=ROOM)
 @click.argument("server", metavar="HOST:PORT")
 @click.option(
     "--protocol", type=click.Choice(ASKED), help="What it speaks, where its port does not tell; none: handshakes only."
@@ -28,8 +29,6 @@ ASKED = ("mysql", "postgresql", "oracle", "firebird", "none")
 @click.option("--timeout", type=Duration(), default="15s", show_default=True, metavar="DURATION",
               help="What all of it may take.")  # fmt: skip
 @json_option
-@click.option("--quiet", is_flag=True, help="Do not say on standard error what is about to be done.")
-@color_option
 @output_option
 def calibrate(
     server: str,

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from latpcap.cli.files import CAPTURE
-from latpcap.cli.gates import compared_options, gating_of
-from latpcap.cli.io import read_capture, result_format, tell_timing_only, write, write_result
+from latpcap.cli.gates import Gating, compared_options
+from latpcap.cli.io import result_format, tell_timing_only, write, write_result
 from latpcap.cli.options import Rtt, json_option, output_option, sign_off_options, two_captures_options
+from latpcap.cli.verb import command, tell_formerly
 from latpcap.errors import UsageError
+
+if TYPE_CHECKING:
+    from latpcap.capture import Capture
+    from latpcap.cli.request import Request
+    from latpcap.result.signoff import Cover
 
 __all__ = ["compare", "validate"]
 
 
-@click.command(short_help="Two captures of one job: what was added, what is gone.")
+@command(short_help="Two captures of one job: what was added, what is gone.")
 @click.argument("before", metavar="BEFORE", type=CAPTURE)
 @click.argument("after", metavar="AFTER", type=CAPTURE)
 @two_captures_options
@@ -24,15 +30,7 @@ __all__ = ["compare", "validate"]
 @json_option
 @output_option
 def compare(
-    before: str,
-    after: str,
-    title: str | None,
-    customer: str | None,
-    notes: tuple[str, ...],
-    date: str | None,
-    as_json: bool,
-    output: str | None,
-    **reading: Any,
+    request: Request, before: str, after: str, cover: Cover, gating: Gating, as_json: bool, output: str | None
 ) -> None:
     """Two captures of one job: what was added, what is gone, what explains the difference.
 
@@ -48,11 +46,9 @@ def compare(
     from latpcap.result.signoff import Cover
 
     chosen = result_format(as_json, output, "result", "comparison")
-    cover = Cover(title, customer, notes, date)
     if cover != Cover() and chosen not in BEFORE_AFTER:
         raise UsageError("--title, --customer, --note and --date are of a report: name one with -o report.html or .md")
-    gating = gating_of(reading, before)
-    first, second = _both(before, after, reading)
+    first, second = _both(request, before, after)
     if chosen in BEFORE_AFTER:
         both = before_after(first.measures, second.measures, cover)
         gates = gating.judge(second, both.after, before=first)
@@ -65,45 +61,52 @@ def compare(
     gating.end(gates, second, result)
 
 
-@click.command(short_help="Was the projection right? Predicted against measured.")
+@command(short_help="Was the projection right? Predicted against measured.")
 @click.argument("base", metavar="BASE", type=CAPTURE)
-@click.option(
-    "--against", "other", required=True, type=CAPTURE, metavar="OTHER", help="A capture of the same job at another RTT."
-)
+@click.argument("other", metavar="OTHER", type=CAPTURE, required=False)
+@click.option("--against", type=CAPTURE, hidden=True)
 @click.option("--against-rtt", type=Rtt(), metavar="DURATION", help="The RTT of OTHER, where you know it better.")
 @two_captures_options
 @json_option
 @output_option
 def validate(
-    base: str, other: str, against_rtt: float | None, as_json: bool, output: str | None, **reading: Any
+    request: Request,
+    base: str,
+    other: str | None,
+    against: str | None,
+    against_rtt: float | None,
+    as_json: bool,
+    output: str | None,
 ) -> None:
-    """Predicted against measured: project BASE onto the RTT of OTHER, and see how right that is.
+    """Predicted against measured: project BASE onto the RTT of OTHER, the same job, and see how right that is.
 
     \b
-    latpcap validate lan.pcapng --against wan.pcapng
+    latpcap validate lan.pcapng wan.pcapng
     """
     from latpcap.result.validation import validate as check
 
+    if against is not None:
+        tell_formerly("validate BASE --against OTHER", "validate BASE OTHER")
+    there = against or other
+    if there is None or (against and other):
+        raise click.UsageError("two captures of one job are compared: latpcap validate BASE OTHER")
     chosen = result_format(as_json, output)
-    first, second = _both(base, other, reading, against_rtt)
+    first, second = _both(request, base, there, against_rtt)
     write_result(check(first, second), chosen, output)
 
 
-def _both(first: str, second: str, reading: dict[str, Any], rtt: float | None = None) -> Any:
+def _both(request: Request, first: str, second: str, rtt: float | None = None) -> tuple[Capture, Capture]:
     """Read both captures; under `--pseudonymise` a host has the same name in both. A key log may be of either."""
     from latpcap.tables.keys import key_log
+    from latpcap.tables.pseudonyms import Pseudonyms
 
-    given = reading.pop("rtt_baseline", None)
-    names = reading["pseudonymise"]
-    if names:
-        from latpcap.tables.pseudonyms import Pseudonyms
-
-        reading["pseudonymise"] = Pseudonyms()
-    reading["keylog"] = key_log(reading["keylog"], memory=reading["memory"], show_names=not names)
-    both = tuple(
-        read_capture({**reading, "captures": (path,), "rtt_baseline": baseline}, may_stop=False)
-        for path, baseline in ((first, given), (second, rtt))
+    reading = request.reading
+    names = Pseudonyms() if reading.pseudonymise else False
+    keys = key_log(reading.keylog, memory=reading.memory, show_names=not names)
+    one, other = (
+        request.of((path,), rtt_baseline_ms=baseline, pseudonymise=names, keylog=keys).read(may_stop=False)
+        for path, baseline in ((first, reading.rtt_baseline_ms), (second, rtt))
     )
-    for capture, whose in zip(both, ("the first capture: ", "the second capture: "), strict=True):
-        tell_timing_only(capture, reading["quiet"], whose)
-    return both
+    for capture, whose in ((one, "the first capture: "), (other, "the second capture: ")):
+        tell_timing_only(capture, request.quiet, whose)
+    return one, other

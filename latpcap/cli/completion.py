@@ -7,6 +7,8 @@ import os
 import click
 from click.shell_completion import BashComplete, add_completion_class, get_completion_class, split_arg_string
 
+from latpcap.cli.options import ROOM
+from latpcap.cli.verb import command
 from latpcap.errors import UsageError
 
 __all__ = ["completion"]
@@ -44,9 +46,9 @@ complete -o nosort -F %(complete_func)s %(prog_name)s
 add_completion_class(_Bash)
 
 
-@click.command()
+@command(without=ROOM)
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-def completion(shell: str) -> None:
+def completion(shell: str, quiet: bool) -> None:
     """Print the completion script of a shell.
 
     \b

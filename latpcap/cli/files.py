@@ -8,7 +8,20 @@ from typing import Any
 
 import click
 
-__all__ = ["BASELINE", "CAPTURE", "FOLDER", "KEY_LOG", "OUTPUT", "OUTPUT_FOLDER", "never_over_inputs"]
+__all__ = [
+    "BASELINE",
+    "CAPTURE",
+    "CI_OUTPUT",
+    "FOLDER",
+    "GITHUB",
+    "KEY_LOG",
+    "OUTPUT",
+    "OUTPUT_FOLDER",
+    "never_over_inputs",
+]
+
+GITHUB = "github"
+"""The build server that reads standard error."""
 
 
 class _Input(click.Path):
@@ -34,8 +47,16 @@ class _Output(click.Path):
         return super().convert(value, param, ctx)
 
 
+class _CiOutput(_Output):
+    """A file for build servers, or the name of one that reads standard error."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The name."""
+        return value if value == GITHUB else super().convert(value, param, ctx)
+
+
 CAPTURE, KEY_LOG, BASELINE = _Input("capture"), _Input("key log"), _Input("baseline")
-OUTPUT, OUTPUT_FOLDER = _Output(), _Output(is_folder=True)
+OUTPUT, CI_OUTPUT, OUTPUT_FOLDER = _Output(), _CiOutput(), _Output(is_folder=True)
 FOLDER = click.Path(readable=False)
 """A folder in which temporary files are made."""
 
@@ -47,7 +68,9 @@ def never_over_inputs(command: click.Command) -> None:
 
     @wraps(run)
     def checked(**given: Any) -> Any:
-        outputs = [*_named(command, given, lambda kind: kind is OUTPUT)]
+        outputs = [
+            each for each in _named(command, given, lambda kind: kind in (OUTPUT, CI_OUTPUT)) if each[1] != GITHUB
+        ]
         folders = [*_named(command, given, lambda kind: kind is OUTPUT_FOLDER)]
         if outputs or folders:
             from latpcap.tables.outputs import check

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +11,10 @@ from click.shell_completion import CompletionItem
 from msgspec import Struct
 
 from latpcap.cli import values
-from latpcap.cli.files import BASELINE, OUTPUT
+from latpcap.cli.files import BASELINE, CI_OUTPUT, GITHUB, OUTPUT
 from latpcap.cli.io import write
+from latpcap.cli.options import gathered
+from latpcap.cli.verb import formerly
 from latpcap.errors import UsageError
 
 if TYPE_CHECKING:
@@ -22,23 +24,10 @@ if TYPE_CHECKING:
     from latpcap.result.checked import Checked
     from latpcap.result.figures import Measured
     from latpcap.result.gates import Gate, Gates
-    from latpcap.result.row_gates import RowGate
+    from latpcap.result.row_gates import RowBaseline, RowGate
     from latpcap.tables.table import Table
 
-__all__ = [
-    "Gating",
-    "RowGating",
-    "compared_options",
-    "gate_options",
-    "gating_of",
-    "row_gate_options",
-    "row_gating_of",
-]
-
-ANNOTATIONS = ("github",)
-"""Whose annotations there are."""
-_FILES = {"junit": "junit_xml", "sarif": "sarif"}
-"""The option of each format that is written to a file."""
+__all__ = ["Gating", "RowGating", "compared_options", "gate_options", "keyed_row_gate_options", "row_gate_options"]
 
 
 class RowCondition(click.ParamType[Any]):
@@ -89,39 +78,32 @@ _BASELINE = click.option(
     help="An earlier result (`analyze --json`), which --fail-if may compare with: 'round_trips > baseline + 10%', "
     "'finding(new)'.",
 )
-_JUNIT = click.option("--junit-xml", type=OUTPUT, metavar="FILE", help="Also write gates as JUnit XML, a test each.")
-_SARIF = click.option("--sarif", type=OUTPUT, metavar="FILE", help="Also write gates and findings as SARIF 2.1.0.")
-_ANNOTATIONS = click.option(
-    "--annotations",
-    type=click.Choice(ANNOTATIONS),
-    help="Also print gates and findings on standard error, as annotations of a GitHub workflow.",
+_ROW_BASELINE = click.option(
+    "--baseline",
+    type=BASELINE,
+    metavar="FILE",
+    help="Earlier rows (this command's --json), which --fail-if may compare the same rows with: "
+    "'round_trips > baseline + 10%'.",
 )
-
-
-def _options(kind: click.ParamType[Any], fail_if: str, *more: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    condition = click.option("--fail-if", type=kind, multiple=True, metavar="CONDITION", help=fail_if)
-
-    def decorate(command: Any) -> Any:
-        for option in reversed((condition, *more)):
-            command = option(command)
-        return command
-
-    return decorate
-
-
-gate_options = _options(Condition(), _FAIL_IF, _BASELINE, _JUNIT, _SARIF, _ANNOTATIONS)
-compared_options = _options(Condition(), _FAIL_IF_COMPARED, _JUNIT, _SARIF, _ANNOTATIONS)
-"""The same where two captures are compared."""
-row_gate_options = _options(RowCondition(), _FAIL_IF_ANY, _JUNIT, _ANNOTATIONS)
-"""The same for commands whose result are rows."""
+_CI = click.option(
+    "--ci",
+    type=CI_OUTPUT,
+    multiple=True,
+    metavar="FILE|github",
+    help="Also tell of gates and findings, for build servers: FILE.xml is JUnit XML, a test for each gate, FILE.sarif "
+    "SARIF 2.1.0; github: as annotations of a GitHub workflow, on standard error; repeatable.",
+)
+_JUNIT = formerly("--junit-xml", "--ci FILE.xml", type=OUTPUT)
+_SARIF = formerly("--sarif", "--ci FILE.sarif", type=OUTPUT)
+_ANNOTATIONS = formerly("--annotations", "--ci github", type=click.Choice([GITHUB]))
 
 
 class Told(Struct, frozen=True):
     """Where else to tell of gates, beside the result."""
 
-    files: Mapping[str, str] = {}
-    """By what is written into them: `junit`, `sarif`."""
-    annotations: str | None = None
+    files: tuple[tuple[str, str], ...] = ()
+    """What is written (`junit`, `sarif`) into which file."""
+    annotations: bool = False
 
     def tell(self, gates: Gates | None, found: Callable[[Gates], Checked]) -> None:
         """Tell of them, and end with status 1 where one failed; the result of the command is written before."""
@@ -130,10 +112,10 @@ class Told(Struct, frozen=True):
             from latpcap.result.gates import Gates
 
             checked = found(gates or Gates())
-            for name, path in self.files.items():
+            for name, path in self.files:
                 write([GATE_FORMATS[name](checked)], path)
             if self.annotations:
-                click.echo(GATE_FORMATS[self.annotations](checked), err=True, nl=False)
+                click.echo(GATE_FORMATS[GITHUB](checked), err=True, nl=False)
         if gates is not None:
             gates.enforce()
 
@@ -166,6 +148,10 @@ class Gating(Struct, frozen=True):
         baseline = of_measures(before.measures, rtts) if before is not None else self.baseline
         return judge(self.gates, of_measures(capture.measures, rtts, result, conditions), baseline)
 
+    def judge_found(self, capture: Capture, rows: Callable[[], Table], named_by: Sequence[str]) -> Gates | None:
+        """The same for a command whose result are rows of a capture, which these gates do not ask for."""
+        return self.judge(capture)
+
     def end(self, gates: Gates | None, capture: Capture, result: Analysis | None = None) -> None:
         """Tell of the gates where that was asked for, and end with status 1 where one failed."""
         from latpcap.result.checked import checked
@@ -178,6 +164,7 @@ class RowGating(Struct, frozen=True):
 
     gates: tuple[RowGate, ...]
     told: Told
+    baseline: RowBaseline | None = None
 
     def judge(self, rows: Table, *named_by: str) -> Gates | None:
         """Say what became of the gates; rows are called as the first of these columns that says something has it."""
@@ -185,54 +172,97 @@ class RowGating(Struct, frozen=True):
             return None
         from latpcap.result.row_gates import judge_rows
 
-        return judge_rows(self.gates, rows, named_by)
+        return judge_rows(self.gates, rows, named_by, self.baseline)
 
-    def end(self, gates: Gates | None, captures: Iterable[str]) -> None:
+    def judge_found(self, capture: Capture, rows: Callable[[], Table], named_by: Sequence[str]) -> Gates | None:
+        """The same for rows of a capture."""
+        return self.judge(rows(), *named_by)
+
+    def end(self, gates: Gates | None, capture: Capture) -> None:
         """Tell of the gates where that was asked for, and end with status 1 where one failed."""
+        self.end_of(gates, capture.captures.column("path"))
+
+    def end_of(self, gates: Gates | None, captures: Iterable[str]) -> None:
+        """The same where there are several captures."""
         from latpcap.result.checked import checked_rows
 
         self.told.tell(gates, lambda judged: checked_rows(captures, judged, version("latpcap")))
 
 
-def gating_of(options: dict[str, Any], before: str | None = None) -> Gating:
-    """What the options of a command ask for; refused before the captures are read, which takes longer.
-
-    `before` is the capture that is compared with.
-    """
-    gates: tuple[Gate, ...] = options.pop("fail_if")
-    told, path = _told(options, gates), options.pop("baseline", None)
-    needing = [gate for gate in gates if gate.needs_baseline]
-    if path is None:
-        if needing and before is None:
-            raise UsageError(f"`{needing[0].text}`: name the earlier result to compare with: --baseline FILE")
-        return Gating(gates, told)
-    if not needing:
-        raise UsageError("--baseline: no condition of --fail-if compares with it; write 'round_trips > baseline + 10%'")
-    return Gating(gates, told, _baseline(path, needing))
-
-
-def row_gating_of(options: dict[str, Any]) -> RowGating:
-    """The same for rows."""
-    gates: tuple[RowGate, ...] = options.pop("fail_if")
-    return RowGating(gates, _told(options, gates))
-
-
-def _told(options: dict[str, Any], gates: Sequence[object]) -> Told:
-    """Where else to tell of gates."""
-    files = {name: path for name, option in _FILES.items() if (path := options.pop(option, None)) is not None}
-    if "junit" in files and not gates:
-        raise UsageError("--junit-xml: there is no gate to tell of; write --fail-if 'round_trips > 500'")
-    if "-" in files.values():
-        raise UsageError("--junit-xml and --sarif write files: standard output has the result")
-    return Told(files, options.pop("annotations"))
-
-
-def _baseline(path: str, gates: Iterable[Gate]) -> Measured:
-    """The baseline, which has all that is asked of it."""
+def _gating(fail_if: tuple[Gate, ...], baseline: str | None = None, **told: Any) -> Gating:
+    """What the options ask for; refused before the captures are read, which takes longer."""
+    _refuse_no_baseline(fail_if, baseline)
+    if baseline is None:
+        return Gating(fail_if, _told(fail_if, **told))
     from latpcap.result.baseline import saved
     from latpcap.result.gates import before_of
 
-    baseline = saved(path)
-    for gate in gates:
-        before_of(gate, baseline)
-    return baseline
+    measured = saved(baseline)
+    for gate in fail_if:
+        before_of(gate, measured)  # it has all that is asked of it
+    return Gating(fail_if, _told(fail_if, **told), measured)
+
+
+def _compared_gating(fail_if: tuple[Gate, ...], **told: Any) -> Gating:
+    """Of two captures the first is the baseline."""
+    return Gating(fail_if, _told(fail_if, **told))
+
+
+def _row_gating(fail_if: tuple[RowGate, ...], baseline: str | None = None, **told: Any) -> RowGating:
+    _refuse_no_baseline(fail_if, baseline)
+    if baseline is None:
+        return RowGating(fail_if, _told(fail_if, **told))
+    from latpcap.result.row_gates import saved_rows
+
+    return RowGating(fail_if, _told(fail_if, **told), saved_rows(baseline, click.get_current_context().info_name or ""))
+
+
+def _refuse_no_baseline(gates: Sequence[Gate] | Sequence[RowGate], baseline: str | None) -> None:
+    """A baseline is there where a gate compares with one, and nowhere else."""
+    needing = [gate for gate in gates if gate.needs_baseline]
+    if baseline is None and needing:
+        raise UsageError(f"`{needing[0].text}`: name the earlier result to compare with: --baseline FILE")
+    if baseline is not None and not needing:
+        raise UsageError("--baseline: no condition of --fail-if compares with it; write 'round_trips > baseline + 10%'")
+
+
+def _told(
+    gates: Sequence[object],
+    ci: tuple[str, ...],
+    junit_xml: str | None,
+    annotations: str | None,
+    sarif: str | None = None,
+) -> Told:
+    """Where else to tell of gates."""
+    if "-" in (*ci, junit_xml, sarif):
+        raise UsageError("--ci writes files: standard output has the result")
+    files = [(_format(path), path) for path in ci if path != GITHUB]
+    files += [(name, path) for name, path in (("junit", junit_xml), ("sarif", sarif)) if path is not None]
+    if not gates and (junit := next((path for name, path in files if name == "junit"), None)):
+        raise UsageError(f"{junit}: there is no gate to tell of; write --fail-if 'round_trips > 500'")
+    return Told(tuple(files), annotations is not None or GITHUB in ci)
+
+
+def _format(path: str) -> str:
+    """What is written into a file for build servers."""
+    if path.lower().endswith(".xml"):
+        return "junit"
+    if path.lower().endswith((".sarif", ".sarif.json")):
+        return "sarif"
+    raise UsageError(f"{path}: name a file that ends with .xml (JUnit XML) or .sarif, or write `--ci github`")
+
+
+def _options(
+    make: Callable[..., Any], kind: click.ParamType[Any], fail_if: str, *more: Callable[[Any], Any]
+) -> Callable[[Any], Any]:
+    condition = click.option("--fail-if", type=kind, multiple=True, metavar="CONDITION", help=fail_if)
+    return gathered("gating", make, condition, *more, _CI, _JUNIT, _ANNOTATIONS)
+
+
+gate_options = _options(_gating, Condition(), _FAIL_IF, _BASELINE, _SARIF)
+compared_options = _options(_compared_gating, Condition(), _FAIL_IF_COMPARED, _SARIF)
+"""The same where two captures are compared."""
+row_gate_options = _options(_row_gating, RowCondition(), _FAIL_IF_ANY)
+"""The same for commands whose result are rows."""
+keyed_row_gate_options = _options(_row_gating, RowCondition(), _FAIL_IF_ANY, _ROW_BASELINE)
+"""The same where a row has a name that it has in another capture, too."""

@@ -6,6 +6,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from latpcap.cli.values import items
+from latpcap.cli.verb import ALL
 
 __all__ = ["help_command"]
 
@@ -22,14 +23,16 @@ class CommandName(click.ParamType[str]):
 
 @click.command("help")
 @click.argument("name", metavar="[COMMAND]", required=False, type=CommandName())
+@click.option("--all", "everything", is_flag=True, help="What the options do that many commands share, too.")
 @click.option("--man", is_flag=True, help="Print the man page, for `man -l -`.")
 @click.pass_context
-def help_command(ctx: click.Context, name: str | None, man: bool) -> None:
+def help_command(ctx: click.Context, name: str | None, everything: bool, man: bool) -> None:
     """Show what latpcap, or one of its commands, does.
 
     \b
     latpcap help
     latpcap help project
+    latpcap help project --all
     latpcap help --man | man -l -
     """
     root = ctx.find_root()
@@ -45,6 +48,7 @@ def help_command(ctx: click.Context, name: str | None, man: bool) -> None:
         return
     _, command, _ = _all_commands(ctx).resolve_command(root, [name])
     if command is not None:
+        ctx.meta[ALL] = everything
         click.echo(command.get_help(click.Context(command, info_name=name, parent=root)))
 
 

@@ -1,86 +1,41 @@
-"""What commands share: reading captures under a progress line, writing results, warning on standard error."""
+"""What commands share: writing results, warning on standard error."""
 
 from __future__ import annotations
 
 import errno
 import os
-import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from itertools import chain
 from typing import IO, TYPE_CHECKING, Any
 
 import click
 
+from latpcap.cli.request import INTERRUPTED
 from latpcap.errors import NO_ROOM, UsageError, unwritten
 
 if TYPE_CHECKING:
-    from latpcap._core import Progress
     from latpcap.capture import Capture
     from latpcap.result.gates import Gates
     from latpcap.tables.table import Table
 
 __all__ = [
     "INTERRUPTED",
+    "beside",
     "click_writes",
-    "flat",
-    "in_seconds",
-    "read_capture",
-    "read_options",
     "result_format",
-    "rows_format",
     "tell_timing_only",
     "teller",
     "warn",
     "warn_of",
     "write",
     "write_result",
-    "write_rows",
 ]
 
-INTERRUPTED = 128 + signal.SIGINT
 WARNINGS = 50
 """Lines of warnings: of thousands of damaged files nobody reads one each."""
-READER_GONE = 128 + signal.SIGPIPE
-
-
-def read_capture(reading: dict[str, Any], *, may_stop: bool = True) -> Capture:
-    """Read the captures, watched.
-
-    Where a part of a capture is of use (`may_stop`), the first Ctrl-C ends the reading, the second one ends latpcap.
-    """
-    from latpcap.capture import read
-    from latpcap.cli.progress import watch
-    from latpcap.cli.selection import asked_for
-    from latpcap.tables import sources
-
-    paths = [path for given in reading["captures"] for path in sources.paths(given)]
-    asked = asked_for(reading)
-
-    def work(progress: Progress) -> Capture:
-        return read(paths, progress=progress, **read_options(reading)).select(**asked)
-
-    try:
-        return watch(work, quiet=reading["quiet"], may_stop=may_stop)
-    except KeyboardInterrupt:
-        raise click.exceptions.Exit(INTERRUPTED) from None
-
-
-def read_options(reading: dict[str, Any]) -> dict[str, Any]:
-    """What the reading options mean for `latpcap.read`."""
-    return {
-        "show_literals": reading["show_literals"],
-        "decode_as": dict(reading["decode_as"]),
-        "keylog": reading["keylog"],
-        "think_s": reading["think"] / 1000,
-        "rtt_baseline_ms": reading["rtt_baseline"],
-        "rtt_is": reading.get("rtt_is", "ping"),
-        "memory": reading["memory"],
-        "disk": reading["disk"],
-        "temp_folder": reading["temp_folder"],
-        "pseudonymise": reading["pseudonymise"],
-    }
+READER_GONE = 128 + 13
+"""As shells tell of SIGPIPE, which Windows does not have."""
 
 
 def result_format(as_json: bool, output: str | None, *kinds: str) -> str:
@@ -94,32 +49,13 @@ def write_result(result: object, chosen: str, output: str | None, gates: Gates |
     """Write what a command found in the chosen format; JSON tells what became of the gates."""
     from latpcap.report import FORMATS
 
-    text = FORMATS[chosen](result, *_beside(chosen, gates))
+    text = FORMATS[chosen](result, *beside(chosen, gates))
     write([text] if isinstance(text, str) else text, output)
 
 
-def _beside(chosen: str, gates: Gates | None) -> list[dict[str, Any]]:
+def beside(chosen: str, gates: Gates | None) -> list[dict[str, Any]]:
+    """What stands beside a result in this format."""
     return [gates.parts()] if chosen == "json" and gates is not None else []
-
-
-def rows_format(file_format: str | None, as_json: bool, output: str | None, name: str) -> str:
-    """The format of rows that was asked for, else the one that the output's name says, else a table for people."""
-    from latpcap.report import FORMATS, chosen_format
-
-    if as_json and file_format not in (None, "json"):
-        raise UsageError(f"--json and --format {file_format}: ask for one of them")
-    chosen = chosen_format(["rows"], output, "json" if as_json else file_format)
-    if not FORMATS[chosen].is_text and output is None and sys.stdout.isatty():
-        raise UsageError(f"{chosen.capitalize()} is binary: name a file with `-o {name}.{chosen}`")
-    return chosen
-
-
-def write_rows(rows: Table, chosen: str, output: str | None, gates: Gates | None = None) -> None:
-    """Write `rows` in the chosen format, in the order that was asked for."""
-    from latpcap.cli.sorting import in_order
-    from latpcap.report import FORMATS
-
-    write(FORMATS[chosen](in_order(rows), *_beside(chosen, gates)), output)
 
 
 def write(parts: Iterable[str | bytes], output: str | None) -> None:
@@ -208,13 +144,3 @@ def tell_timing_only(capture: Capture, quiet: bool, whose: str = "") -> None:
     for note in () if quiet else capture.health.to_dicts():
         if note["code"] == "encrypted":
             click.echo(f"latpcap: {whose}{printable(note['message'])} ({KEYS_PAGE})", err=True)
-
-
-def flat(lists: Iterable[Iterable[float]]) -> list[float] | None:
-    """The values of a repeatable list option in one list; `None` where it was not given."""
-    return list(chain.from_iterable(lists)) or None
-
-
-def in_seconds(milliseconds: float | None) -> float | None:
-    """Milliseconds as seconds."""
-    return None if milliseconds is None else milliseconds / 1000

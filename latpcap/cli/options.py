@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from itertools import chain
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 from click.shell_completion import CompletionItem
+from msgspec import Struct
 
 from latpcap.cli import values
 from latpcap.cli.files import CAPTURE, FOLDER, KEY_LOG, OUTPUT
-from latpcap.cli.selection import connection_options as _connection_options
-from latpcap.cli.selection import selection_options
-from latpcap.cli.sorting import sort_options
+from latpcap.cli.request import request_of
 from latpcap.errors import UsageError
-from latpcap.report import formats_of
 from latpcap.report.destination import COLOURS, send_to
 from latpcap.units import (
     RTT_IS,
@@ -31,30 +32,34 @@ from latpcap.units import (
 )
 
 __all__ = [
+    "EVERYWHERE",
+    "ROOM",
     "Duration",
     "Quantity",
     "Rtt",
     "RttList",
+    "Target",
     "all_of",
     "analysing_options",
     "captures_argument",
-    "color_option",
     "condition_options",
     "connection_options",
     "decode_as_option",
     "fix_option",
-    "format_options",
+    "flat",
+    "gathered",
+    "in_seconds",
     "json_option",
     "keylog_option",
     "link_options",
-    "memory_option",
     "move_option",
     "output_option",
-    "output_options",
     "reading_options",
+    "requesting",
     "rtt_is_option",
     "rtt_option",
     "scanning_options",
+    "set_output",
     "sign_off_options",
     "target_options",
     "two_captures_options",
@@ -160,7 +165,64 @@ def all_of(*decorators: Callable[[Command], Command]) -> Callable[[Command], Com
     return decorate
 
 
-connection_options = all_of(*_connection_options)
+def gathered(
+    name: str, make: Callable[..., Any], *options: Callable[[Any], Any], also: Sequence[str] = ()
+) -> Callable[[Command], Command]:
+    """Options whose values a command gets as one argument: what `make` makes of them, and of others called `also`."""
+
+    def takes_options() -> None:
+        pass
+
+    all_of(*options)(takes_options)
+    params: list[click.Parameter] = getattr(takes_options, "__click_params__", [])
+    names = [*also, *(str(param.name) for param in params if param.expose_value)]
+
+    def decorate(run: Command) -> Command:
+        @wraps(run)
+        def gathering(**given: Any) -> Any:
+            mine = {each: given.pop(each) for each in names if each in given}
+            return run(**given, **{name: make(**mine)})
+
+        decorated: Command = all_of(*options)(gathering)
+        return decorated
+
+    return decorate
+
+
+def flat(lists: Sequence[Sequence[float]]) -> list[float] | None:
+    """The values of a repeatable list option in one list; `None` where it was not given."""
+    return list(chain.from_iterable(lists)) or None
+
+
+def in_seconds(milliseconds: float | None) -> float | None:
+    """Milliseconds as seconds."""
+    return None if milliseconds is None else milliseconds / 1000
+
+
+connection_options = all_of(
+    click.option("--stream", multiple=True, metavar="NUMBERS", help="Only these connections (tcp.stream): 0,3-5."),
+    click.option("--client", multiple=True, metavar="ADDRESS", help="Only from these: host, host:port, :port, net/24."),
+    click.option("--server", multiple=True, metavar="ADDRESS", help="Only to these, for instance 10.0.0.5:3306."),
+    click.option("--user", multiple=True, metavar="NAME", help="Only of this user; `app*` and `!batch` work, too."),
+    click.option("--database", multiple=True, metavar="NAME", help="Only to this database."),
+    click.option("--application", multiple=True, metavar="NAME", help="Only of this application, as it calls itself."),
+    click.option(
+        "--protocol",
+        multiple=True,
+        metavar="NAME",
+        shell_complete=values.completes(values.protocols),
+        help="Only this protocol: mysql, postgresql, …",
+    ),
+)
+"""Each that can be given several times means any of these; different ones must all hold: docs/selecting.md."""
+
+_selection_options = all_of(
+    connection_options,
+    click.option(
+        "--from", "start", metavar="TIME", help="Only what begins from here on: 14:05 (UTC), +90s, frame:1200."
+    ),
+    click.option("--to", "end", metavar="TIME", help="Only what begins before: likewise, or 2026-11-22T14:05:30Z."),
+)
 
 decode_as_option = click.option(
     "--decode-as",
@@ -172,36 +234,6 @@ decode_as_option = click.option(
 )
 
 
-def _set_colour(ctx: click.Context, param: click.Parameter, value: str) -> None:
-    send_to(colour=value)
-
-
-color_option = click.option(
-    "--color",
-    type=click.Choice(COLOURS),
-    default="auto",
-    show_default=True,
-    expose_value=False,
-    callback=_set_colour,
-    help="Colour; auto: on a terminal, unless NO_COLOR, CLICOLOR_FORCE or FORCE_COLOR say otherwise.",
-)
-
-memory_option = click.option(
-    "--memory",
-    type=Quantity("size", parse_size),
-    default="1GB",
-    metavar="SIZE",
-    show_default=True,
-    help="What reading may keep; of what a capture has beyond it, exchanges go to temporary files.",
-)
-
-disk_options = all_of(
-    click.option("--disk", type=Quantity("size", parse_room), default="20GB", metavar="SIZE", show_default=True,
-                 help="What temporary files may take, 0 for none; what has no room is left out, with a note."),
-    click.option("--temp-folder", metavar="FOLDER", type=FOLDER,
-                 help="Where they are written; by default $TMPDIR, else /var/tmp."),
-)  # fmt: skip
-
 keylog_option = click.option(
     "--keylog",
     metavar="FILE",
@@ -210,33 +242,52 @@ keylog_option = click.option(
     help="Secrets of TLS sessions, as the client logs them (SSLKEYLOGFILE): statements are read, too; repeatable.",
 )
 
-_what_is_kept = (
-    click.option("--show-literals", is_flag=True, help="Keep the literals of statements; they may hold personal data."),
-    click.option("--pseudonymise", is_flag=True,
+
+def _set_colour(ctx: click.Context, param: click.Parameter, value: str) -> None:
+    """Behind the command's name it overrules what stands before; there it begins anew."""
+    if ctx.parent is None or ctx.get_parameter_source("color") is not ParameterSource.DEFAULT:
+        send_to(colour=value)
+
+
+EVERYWHERE = (
+    click.Option(["--show-literals"], is_flag=True,
+                 help="Keep the literals of statements; they may hold personal data."),
+    click.Option(["--pseudonymise"], is_flag=True,
                  help="Show client-1, server-1:3306, user-1, database-1, … instead of real names; tables keep theirs."),
-    click.option("--quiet", is_flag=True, help="No progress and no warnings on standard error."),
-    color_option,
+    click.Option(["--memory"], type=Quantity("size", parse_size), default="1GB", metavar="SIZE", show_default=True,
+                 help="What reading may keep; of what a capture has beyond it, exchanges go to temporary files."),
+    click.Option(["--disk"], type=Quantity("size", parse_room), default="20GB", metavar="SIZE", show_default=True,
+                 help="What temporary files may take, 0 for none; what has no room is left out, with a note."),
+    click.Option(["--temp-folder"], metavar="FOLDER", type=FOLDER,
+                 help="Where they are written; by default $TMPDIR, else /var/tmp."),
+    click.Option(["--quiet"], is_flag=True, help="No progress and no warnings on standard error."),
+    click.Option(["--color"], type=click.Choice(COLOURS), default="auto", show_default=True, expose_value=False,
+                 callback=_set_colour,
+                 help="Colour; auto: on a terminal, unless NO_COLOR, CLICOLOR_FORCE or FORCE_COLOR say otherwise."),
 )  # fmt: skip
+"""Options of latpcap itself: how a run reads, shows and speaks. They stand before a command's name or behind it."""
+ROOM = ("show_literals", "pseudonymise", "memory", "disk", "temp_folder")
+"""Those of captures that are read."""
 
 analysing_options = all_of(
-    memory_option,
-    disk_options,
     click.option("--think", type=Duration(), default="1s", metavar="DURATION", show_default=True,
                  help="Client time above this is think time: kept as it is at any RTT."),
     click.option("--rtt-baseline", type=Rtt(), metavar="DURATION",
                  help="The RTT of the captured traffic, where you know it better than the capture."),
-    *_what_is_kept,
 )  # fmt: skip
-
-_reading_options = (*selection_options, decode_as_option, keylog_option, analysing_options)
 
 captures_argument = click.argument("captures", nargs=-1, required=True, metavar="CAPTURE...", type=CAPTURE)
 
-reading_options = all_of(captures_argument, *_reading_options)
-two_captures_options = all_of(*_reading_options)
-scanning_options = all_of(
-    captures_argument, decode_as_option, keylog_option, memory_option, disk_options, *_what_is_kept
-)
+
+def requesting(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
+    """Options that a command gets as its `request`, with those of all commands."""
+    return gathered("request", request_of, *options, also=(*ROOM, "quiet", "rtt_is"))
+
+
+_how_to_read = (_selection_options, decode_as_option, keylog_option, analysing_options)
+reading_options = requesting(captures_argument, *_how_to_read)
+two_captures_options = requesting(*_how_to_read)
+scanning_options = requesting(captures_argument, decode_as_option, keylog_option)
 """To read captures, whatever is asked of them later."""
 
 rtt_is_option = click.option(
@@ -247,17 +298,15 @@ rtt_is_option = click.option(
     help="What the RTT to project onto is: that of a ping, of a TCP handshake, or of the data itself.",
 )
 
-rtt_option = all_of(
-    click.option(
-        "--rtt",
-        "rtt",
-        type=RttList(),
-        multiple=True,
-        metavar="LIST",
-        help="RTTs to project onto: 1ms,15ms, a ladder 1..50ms, places lan,metro,region,ocean; repeatable.",
-    ),
-    rtt_is_option,
+_rtt_list_option = click.option(
+    "--rtt",
+    "rtt",
+    type=RttList(),
+    multiple=True,
+    metavar="LIST",
+    help="RTTs to project onto: 1ms,15ms, a ladder 1..50ms, places lan,metro,region,ocean; repeatable.",
 )
+rtt_option = all_of(_rtt_list_option, rtt_is_option)
 
 move_option = click.option(
     "--move",
@@ -272,15 +321,28 @@ within_option = click.option(
     "--within", type=Duration(), metavar="DURATION", help="Find the largest RTT that meets this runtime."
 )
 
-target_options = all_of(rtt_option, move_option, within_option)
-"""What an analysis projects onto."""
+
+class Target(Struct, frozen=True):
+    """What an analysis projects onto."""
+
+    rtt_ms: list[float] | None
+    move: Mapping[str, float]
+    """RTTs (ms) of servers that move alone."""
+    within_s: float | None
+
+
+def _target(rtt: Sequence[Sequence[float]], move: Sequence[tuple[str, float]], within: float | None = None) -> Target:
+    return Target(flat(rtt), dict(move), in_seconds(within))
+
+
+target_options = all_of(gathered("target", _target, _rtt_list_option, move_option, within_option), rtt_is_option)
 
 condition_options = all_of(
     move_option,
     click.option("--service", type=Quantity("part", parse_part), metavar="PART",
                  help="The server takes this part of its own time, for instance 50%: what a faster one would save."),
     click.option("--client-time", type=Quantity("part", parse_part), metavar="PART",
-                 help="The same of the client's own time between requests, think time excepted; also --client 50%."),
+                 help="The same of the client's own time between requests, think time excepted."),
     click.option("--bandwidth", type=Quantity("bandwidth", parse_bandwidth), metavar="RATE",
                  help="The bottleneck there, for instance 34Mbit; by default none."),
     click.option("--loss", type=Quantity("loss", parse_share), metavar="SHARE",
@@ -336,7 +398,15 @@ class ReportDate(click.ParamType[Any]):
             self.fail(str(error), param, ctx)
 
 
-sign_off_options = all_of(
+def _cover(**given: Any) -> Any:
+    from latpcap.result.signoff import Cover
+
+    return Cover(**given)
+
+
+sign_off_options = gathered(
+    "cover",
+    _cover,
     click.option("--title", metavar="TEXT", help="What the report is called."),
     click.option("--customer", metavar="TEXT", help="Whom it is for."),
     click.option("--note", "notes", multiple=True, metavar="TEXT", help="What else it is to say; repeatable."),
@@ -347,7 +417,8 @@ sign_off_options = all_of(
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
 
-def _set_output(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+def set_output(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """The file; `None` for standard output."""
     output = None if value == "-" else value
     send_to(is_file=output is not None)
     return output
@@ -358,18 +429,6 @@ output_option = click.option(
     "--output",
     metavar="FILE",
     type=OUTPUT,
-    callback=_set_output,
+    callback=set_output,
     help="Write to FILE instead of standard output; its suffix says the format, .txt and none are text.",
 )
-
-format_options = all_of(
-    click.option(
-        "--format",
-        "file_format",
-        type=click.Choice(formats_of("rows")),
-        help="How rows are written; by default a table, or what the name after -o says.",
-    ),
-    json_option,
-    output_option,
-)
-output_options = all_of(*sort_options, format_options)

@@ -2,27 +2,48 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Any
 
-import click
-
-from latpcap.cli.gates import gate_options, gating_of
-from latpcap.cli.io import flat, in_seconds, read_capture, result_format, warn, write
+from latpcap.cli.gates import Gating, gate_options
+from latpcap.cli.io import result_format, warn, write
 from latpcap.cli.options import (
     condition_options,
     fix_option,
+    flat,
+    in_seconds,
     json_option,
     output_option,
     reading_options,
     rtt_option,
     within_option,
 )
+from latpcap.cli.verb import command, tell_formerly
 from latpcap.units import parse_part
+
+if TYPE_CHECKING:
+    from latpcap.cli.request import Request
 
 __all__ = ["project"]
 
 
-@click.command(short_help="The runtime at other RTTs, and with fixes.")
+def _client_parts(run: Callable[..., None]) -> Callable[..., None]:
+    """`--client 50%` once meant `--client-time 50%`."""
+
+    @wraps(run)
+    def running(client: tuple[str, ...], client_time: float | None, **given: Any) -> None:
+        parts = [each for each in client if each.strip().endswith("%")]
+        if parts:
+            tell_formerly(f"--client {parts[-1]}", f"--client-time {parts[-1]}")
+            client, client_time = tuple(each for each in client if each not in parts), parse_part(parts[-1])
+        run(client=client, client_time=client_time, **given)
+
+    return running
+
+
+@command(short_help="The runtime at other RTTs, and with fixes.")
+@_client_parts
 @reading_options
 @rtt_option
 @within_option
@@ -32,6 +53,8 @@ __all__ = ["project"]
 @json_option
 @output_option
 def project(
+    request: Request,
+    gating: Gating,
     rtt: tuple[list[float], ...],
     within: float | None,
     bandwidth: float | None,
@@ -45,7 +68,6 @@ def project(
     fixes: tuple[list[Any], ...],
     as_json: bool,
     output: str | None,
-    **reading: Any,
 ) -> None:
     """The runtime at other RTTs, what fixes would change, and the largest RTT that meets a target.
 
@@ -60,9 +82,7 @@ def project(
     latpcap project capture.pcapng --rtt 15ms --fix all --fail-if 'project(15ms) > 60s'
     """
     chosen = result_format(as_json, output)
-    gating = gating_of(reading)
-    reading["client"], client_time = _client(reading["client"], client_time)
-    capture = read_capture(reading)
+    capture = request.read()
     projection = capture.project(
         flat(rtt),
         in_seconds(within),
@@ -102,12 +122,6 @@ def project(
         asked_for = [*selection(capture.selected), *settings(capture.measures.settings)]
         parts = [*asked_for, *projection_parts(projection), *budget_parts(projection), *what_if_parts(changed)]
         text = print_renderables(parts).lstrip("\n")
-    warn(capture, reading["quiet"], told=chosen != "json")
+    warn(capture, request.quiet, told=chosen != "json")
     write([text], output)
     gating.end(gates, capture)
-
-
-def _client(given: tuple[str, ...], part: float | None) -> tuple[tuple[str, ...], float | None]:
-    """The clients that are selected, and which part of its own time the client takes: `--client 50%` is no address."""
-    parts = [each for each in given if each.strip().endswith("%")]
-    return tuple(each for each in given if each not in parts), parse_part(parts[-1]) if parts else part

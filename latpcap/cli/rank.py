@@ -7,21 +7,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from latpcap.cli.gates import row_gate_options, row_gating_of
-from latpcap.cli.io import INTERRUPTED, read_options, rows_format, write, write_rows
-from latpcap.cli.options import Rtt, format_options, reading_options, rtt_is_option
-from latpcap.cli.selection import asked_for
-from latpcap.cli.sorting import in_order, limit_option
-from latpcap.cli.tasks import idle_option
+from latpcap.cli.gates import RowGating, keyed_row_gate_options
+from latpcap.cli.io import INTERRUPTED, write
+from latpcap.cli.options import Rtt, reading_options, rtt_is_option
+from latpcap.cli.rows import Rows, unsorted_rows_options
+from latpcap.cli.tables import idle_option
+from latpcap.cli.verb import command
 from latpcap.result.rank_order import RANK_BY, RANK_RTT_MS, RANK_SORTS, RankOrder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from latpcap.cli.request import Request
     from latpcap.ranking import Ranking
 
 __all__ = ["rank"]
@@ -29,7 +30,7 @@ __all__ = ["rank"]
 SHOW_AFTER_S = 0.5
 
 
-@click.command(short_help="Which of many captures is the chatty one: a line each.")
+@command(short_help="Which of many captures is the chatty one: a line each.")
 @reading_options
 @click.option("--by", type=click.Choice(RANK_BY), help="Rank these within and across the files; by default the files.")
 @click.option(
@@ -49,19 +50,9 @@ SHOW_AFTER_S = 0.5
 )
 @rtt_is_option
 @idle_option
-@row_gate_options
-@limit_option
-@format_options
-def rank(
-    by: str | None,
-    sort: str,
-    rtt: float,
-    idle: float,
-    file_format: str | None,
-    as_json: bool,
-    output: str | None,
-    **reading: Any,
-) -> None:
+@keyed_row_gate_options
+@unsorted_rows_options
+def rank(request: Request, by: str | None, sort: str, rtt: float, idle: float, gating: RowGating, rows: Rows) -> None:
     """Which of many captures is the chatty one: a line each, by the share of the runtime that a further ms adds.
 
     Unlike for other commands, CAPTUREs are not one recording: each file is read by itself. A directory stands for the
@@ -77,27 +68,24 @@ def rank(
     from latpcap.ranking import Ranking
     from latpcap.tables import sources
 
-    chosen = rows_format(file_format, as_json, output, "rank")
     asked = RankOrder(by, sort, rtt, idle / 1000)
-    selected = asked_for(reading)
-    files = sources.files(reading["captures"])
-    gating = row_gating_of(reading)
-    ranking = Ranking(asked, selected, **read_options(reading))
-    stopped = _read_all(ranking, files, quiet=reading["quiet"])
-    rows = ranking.table()
-    gates = gating.judge(rows, *([by] if by else []), "file")
-    if chosen == "table":
+    files = sources.files(request.captures)
+    ranking = Ranking(asked, request.selected, **request.reading.options)
+    stopped = _read_all(ranking, files, quiet=request.quiet)
+    table = ranking.table()
+    gates = gating.judge(table, *([by] if by else []), "file")
+    if rows.is_text:
         from latpcap.report.rank import render
 
-        write([render(rows, asked, len(in_order(rows)))], output)
+        write([render(table, asked, len(rows.in_order(table)))], rows.path)
     else:
-        write_rows(rows, chosen, output, gates)
+        rows.write(table, gates)
     if stopped:
         click.echo(f"latpcap: stopped after {ranking.files:,} of {len(files):,} files", err=True)
         raise click.exceptions.Exit(INTERRUPTED)
     if len(ranking.failures) == ranking.files:
         raise click.exceptions.Exit(max(ranking.failures))
-    gating.end(gates, dict.fromkeys(rows.column("file")))
+    gating.end_of(gates, dict.fromkeys(table.column("file")))
 
 
 def _read_all(ranking: Ranking, files: list[str], *, quiet: bool) -> bool:

@@ -7,21 +7,23 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from latpcap.cli.analyze import write_analysis
-from latpcap.cli.gates import gate_options, gating_of
-from latpcap.cli.io import INTERRUPTED, in_seconds, read_capture, result_format, teller
-from latpcap.cli.options import Quantity
-from latpcap.cli.recording import check_recording, new_recorder, recording_options, tell_problems
+from latpcap.cli.gates import Gating, gate_options
+from latpcap.cli.io import INTERRUPTED, result_format, teller
+from latpcap.cli.options import Quantity, Target
+from latpcap.cli.recording import Recording, new_recorder, recording_options, tell_problems
+from latpcap.cli.verb import command as a_command
 from latpcap.errors import LatpcapError, NoDatabaseTraffic, UsageError
 from latpcap.units import counted
 
 if TYPE_CHECKING:
     from latpcap._core import KeyLog
     from latpcap.capture import Capture
+    from latpcap.cli.request import Request
     from latpcap.live.recorder import Recorded, Recorder
     from latpcap.live.ring import Ring
 
@@ -34,7 +36,7 @@ def _ring(text: str) -> Ring:
     return parse_ring(text)
 
 
-@click.command(
+@a_command(
     short_help="Run a command, record what it asks of databases, analyse that.",
     context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False},
 )
@@ -58,11 +60,21 @@ def _ring(text: str) -> Ring:
 )
 @click.option(
     "--keylog",
+    "logs_keys",
     is_flag=True,
     help="Have the command log its TLS secrets (SSLKEYLOGFILE, Node's --tls-keylog) and put them into FILE.",
 )
 @gate_options
-def record(command: tuple[str, ...], ring: Ring | None, privacy: bool, keylog: bool, **options: Any) -> None:
+def record(
+    command: tuple[str, ...],
+    recording: Recording,
+    request: Request,
+    target: Target,
+    gating: Gating,
+    ring: Ring | None,
+    privacy: bool,
+    logs_keys: bool,
+) -> None:
     """Run COMMAND with its terminal untouched, record its packets with dumpcap or tcpdump, and analyse them.
 
     The result goes to standard error, as standard output is the command's. The exit status is that of the command;
@@ -76,9 +88,8 @@ def record(command: tuple[str, ...], ring: Ring | None, privacy: bool, keylog: b
     latpcap record --pid 4711 --duration 60s -o service.pcapng
     latpcap record --port 3306 --ring 10x100MB -o /var/tmp/app.pcapng
     """
-    _check(command, ring, keylog, options)
-    chosen = result_format(False, options["result"], "result", "report")
-    gating = gating_of(options)
+    _check(command, ring, logs_keys, recording)
+    chosen = result_format(False, recording.result, "result", "report")
 
     from latpcap.live import job
     from latpcap.live.folder import Folder
@@ -86,41 +97,42 @@ def record(command: tuple[str, ...], ring: Ring | None, privacy: bool, keylog: b
 
     if command:
         job.find(command)
-    say = teller(options["quiet"])
-    with Folder(options["temp_folder"]) as folder:
-        keys = folder.path / "keys" if keylog else None
-        recorder, ports = new_recorder(options, folder, privacy=privacy, ring=ring)
+    say = teller(request.quiet)
+    with Folder(request.reading.temp_folder) as folder:
+        keys = folder.path / "keys" if logs_keys else None
+        recorder, ports = new_recorder(recording, folder, privacy=privacy, ring=ring)
         if privacy:
-            options["decode_as"] = by_turns(ports) | dict(options["decode_as"])
-        status, recorded = _recorded(recorder, command, keys, options, say)
-        say(_told(recorded, options["output"]))
+            request = request.of((), decode_as=by_turns(ports) | dict(request.reading.decode_as))
+        status, recorded = _recorded(recorder, command, keys, recording, say)
+        say(_told(recorded, recording.output))
         tell_problems(recorded)
 
         def analyse() -> None:
-            write_analysis(_read(recorded, keys, options, say), gating, chosen, options["result"], options)
+            capture = _read(recorded, keys, request, say, is_kept=recording.output is not None)
+            write_analysis(capture, gating, chosen, recording.result, target, quiet=request.quiet)
 
         with redirect_stdout(sys.stderr if command else sys.stdout):
             _end(analyse, status)
 
 
-def _check(command: Sequence[str], ring: Ring | None, keylog: bool, options: dict[str, Any]) -> None:
+def _check(command: Sequence[str], ring: Ring | None, logs_keys: bool, recording: Recording) -> None:
     """Refuse what does not go together, before anything runs."""
-    told = (options[name] for name in ("output", "ports", "servers", "relays", "pid", "duration"))
+    told = (recording.output, recording.ports, recording.servers, recording.relays, recording.pid, recording.duration_s)
     if not (command or any(told)):
         raise UsageError("what is to be recorded? Write `latpcap record -- COMMAND`, or --port, --server or --pid")
     if not sys.platform.startswith("linux"):
         raise UsageError("`latpcap record` needs Linux: capture with dumpcap here, and `latpcap analyze` the file")
-    if command and (options["pid"] is not None or options["duration"] is not None):
+    if command and (recording.pid is not None or recording.duration_s is not None):
         raise UsageError("--pid and --duration record what runs already: leave the command out")
-    if keylog and not command:
+    if logs_keys and not command:
         raise UsageError("--keylog is told to a command when it starts: a process that runs cannot be told any more")
-    if ring and (not options["output"] or keylog):
+    if ring and (not recording.output or logs_keys):
         raise UsageError("--ring keeps files: name them with -o app.pcapng, and leave --keylog out")
-    check_recording(options)
+    recording.check()
 
 
 def _recorded(
-    recorder: Recorder, command: Sequence[str], keys: Path | None, options: dict[str, Any], say: Callable[[str], None]
+    recorder: Recorder, command: Sequence[str], keys: Path | None, asked: Recording, say: Callable[[str], None]
 ) -> tuple[int, Recorded]:
     """Record while the command runs, or until somebody ends it; return the command's status, too."""
     from latpcap.live import job, keylog, until
@@ -133,11 +145,11 @@ def _recorded(
             status = job.run(command, environment).status
             return status, recorder.stop()
         say(f"recording {recorder.where}; Ctrl-C ends that")
-        until.wait(in_seconds(options["duration"]), options["pid"])
+        until.wait(asked.duration_s, asked.pid)
         return 0, ended_now(recorder)
     except KeyboardInterrupt:
         path = recorder.stop(at_once=True).path
-        kept = options["output"] is not None
+        kept = asked.output is not None
         say(f"ended at once; what was recorded is in {path}" if kept else "ended at once, and nothing is kept")
         raise click.exceptions.Exit(INTERRUPTED) from None
 
@@ -151,21 +163,22 @@ def _told(recorded: Recorded, output: str | None) -> str:
     return f"recorded {recorded.where} into {into}"
 
 
-def _read(recorded: Recorded, keys: Path | None, options: dict[str, Any], say: Callable[[str], None]) -> Capture:
+def _read(
+    recorded: Recorded, keys: Path | None, request: Request, say: Callable[[str], None], *, is_kept: bool
+) -> Capture:
     """Read what was recorded, and put the secrets that open some of it into a recording that is kept."""
     from latpcap.live.keylog import embed
     from latpcap.live.record import nothing_seen
 
-    log = None if keys is None else _logged(keys, options["memory"])
+    log = None if keys is None else _logged(keys, request.reading.memory)
     if keys is not None and log is None:
         say("the command logged no TLS secret: it encrypts nothing, or needs another setting (docs/keys.md)")
-    reading = {**options, "captures": [str(each) for each in recorded.paths], "keylog": log or ()}
     try:
-        capture = read_capture(reading)
+        capture = request.of([str(each) for each in recorded.paths], keylog=log or ()).read()
         recording = capture.measures.recording.core
     except NoDatabaseTraffic as error:
         raise nothing_seen(error, recorded) from None
-    if log is not None and options["output"] is not None:
+    if log is not None and is_kept:
         count = embed(log, recording, recorded.path)
         say(_embedded(recorded.path, count))
     return capture

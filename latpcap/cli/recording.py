@@ -7,9 +7,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from msgspec import Struct
 
 from latpcap.cli.files import OUTPUT
-from latpcap.cli.options import Duration, Quantity, all_of, analysing_options, decode_as_option, target_options
+from latpcap.cli.options import (
+    Duration,
+    Quantity,
+    all_of,
+    analysing_options,
+    decode_as_option,
+    gathered,
+    in_seconds,
+    requesting,
+    target_options,
+)
 from latpcap.given import tcp_port
 
 if TYPE_CHECKING:
@@ -17,9 +28,38 @@ if TYPE_CHECKING:
     from latpcap.live.recorder import Recorded, Recorder
     from latpcap.live.ring import Ring
 
-__all__ = ["check_recording", "database_options", "new_recorder", "recording_options", "tell_problems"]
+__all__ = ["Recording", "database_options", "new_recorder", "recording_options", "tell_problems"]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class Recording(Struct, frozen=True):
+    """What is to be recorded, for how long, and where that and its result are to be kept."""
+
+    output: str | None
+    ports: tuple[int, ...]
+    servers: tuple[str, ...]
+    relays: tuple[str, ...]
+    pid: int | None
+    interfaces: tuple[str, ...]
+    duration_s: float | None
+    result: str | None
+
+    @property
+    def says_what(self) -> bool:
+        """Whether anything was said of what to record, beside --duration."""
+        return any((self.output, self.ports, self.servers, self.relays, self.pid, self.interfaces))
+
+    def check(self) -> None:
+        """Refuse a recording that would be called as something else, before anything runs."""
+        from latpcap.report import check_capture_name
+
+        if self.output:
+            check_capture_name(self.output, f"; for the result there is `--report {self.output}`")
+
+
+def _recording(duration: float | None, **given: Any) -> Recording:
+    return Recording(duration_s=in_seconds(duration), **given)
 
 
 def database_options(*, port: str, server: str, relay: str) -> Callable[[Command], Command]:
@@ -31,9 +71,16 @@ def database_options(*, port: str, server: str, relay: str) -> Callable[[Command
     )
 
 
-def recording_options(verb: str, *, pid: str, duration: str) -> Callable[[Command], Command]:
-    """What is recorded (`verb` is what the command does), where to, and what is made of that in the end."""
-    return all_of(
+def recording_options(
+    verb: str, *reading: Callable[[Any], Any], pid: str, duration: str
+) -> Callable[[Command], Command]:
+    """What is recorded (`verb` is what the command does), where to, and what is made of that in the end.
+
+    `reading` is what else the command takes for that.
+    """
+    recording = gathered(
+        "recording",
+        _recording,
         click.option(
             "-o", "--output", type=OUTPUT, metavar="FILE", help="Keep the recording, a pcapng; else it is removed."
         ),
@@ -54,34 +101,23 @@ def recording_options(verb: str, *, pid: str, duration: str) -> Callable[[Comman
             metavar="FILE",
             help="Write the result to FILE (.html, .md, .json, .txt) instead of showing it.",
         ),
-        decode_as_option,
-        analysing_options,
-        target_options,
     )
-
-
-def check_recording(options: dict[str, Any]) -> None:
-    """Refuse a recording that would be called as something else, before anything runs."""
-    from latpcap.report import check_capture_name
-
-    if output := options["output"]:
-        check_capture_name(output, f"; for the result there is `--report {output}`")
+    return all_of(recording, requesting(decode_as_option, analysing_options, *reading), target_options)
 
 
 def new_recorder(
-    options: dict[str, Any], folder: Folder, *, privacy: bool = False, ring: Ring | None = None
+    recording: Recording, folder: Folder, *, privacy: bool = False, ring: Ring | None = None
 ) -> tuple[Recorder, tuple[int, ...]]:
-    """Who records what the options ask for, into `folder` unless it is kept, and the ports of its servers."""
+    """Who records what was asked for, into `folder` unless it is kept, and the ports of its servers."""
     from latpcap.live.record import recorder_of
 
-    output = options["output"]
     return recorder_of(
-        Path(output) if output else folder.path / "recording.pcapng",
-        options["ports"],
-        options["servers"],
-        options["relays"],
-        options["pid"],
-        interfaces=options["interfaces"],
+        Path(recording.output) if recording.output else folder.path / "recording.pcapng",
+        recording.ports,
+        recording.servers,
+        recording.relays,
+        recording.pid,
+        interfaces=recording.interfaces,
         privacy=privacy,
         ring=ring,
     )

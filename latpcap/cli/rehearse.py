@@ -5,24 +5,25 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from typing import Any
 
 import click
 
 from latpcap.cli.files import CAPTURE, OUTPUT_FOLDER
-from latpcap.cli.gates import row_gate_options, row_gating_of
-from latpcap.cli.io import flat, teller, write_result
-from latpcap.cli.options import RttList, color_option, decode_as_option, json_option, link_options
+from latpcap.cli.gates import RowGating, row_gate_options
+from latpcap.cli.io import teller, write_result
+from latpcap.cli.options import ROOM, RttList, decode_as_option, flat, json_option, link_options
 from latpcap.cli.recording import database_options
+from latpcap.cli.verb import command as a_command
 
 __all__ = ["rehearse"]
 
 STDOUT, STDERR = 1, 2
 
 
-@click.command(
+@a_command(
     short_help="Run a job at another RTT, and see whether the projection was right.",
     context_settings={"allow_interspersed_args": False},
+    without=ROOM,
 )
 @click.argument("command", nargs=-1, required=True, metavar="-- COMMAND...", type=click.UNPROCESSED)
 @click.option(
@@ -73,8 +74,6 @@ STDOUT, STDERR = 1, 2
     metavar="FOLDER",
     help="Keep the recordings here, with the result as rehearsal.json and rehearsal.md.",
 )
-@click.option("--quiet", is_flag=True, help="Say nothing on standard error.")
-@color_option
 def rehearse(
     command: tuple[str, ...],
     rtt: tuple[list[float], ...],
@@ -91,7 +90,7 @@ def rehearse(
     as_json: bool,
     folder: str | None,
     quiet: bool,
-    **gates: Any,
+    gating: RowGating,
 ) -> None:
     """Run COMMAND with today's network, and again with its database as far away as --rtt says.
 
@@ -111,7 +110,6 @@ def rehearse(
     from latpcap.live.rehearse import rehearse as run
     from latpcap.result.rehearsal import rehearsed_rows
 
-    gating = row_gating_of(gates)
     gating.judge(rehearsed_rows([]))  # a condition that cannot be judged is refused before the command is run
 
     with _output_to_error() if as_json else nullcontext():
@@ -133,7 +131,7 @@ def rehearse(
         )
     judged = gating.judge(result.table(), "recording")
     write_result(result, "json" if as_json else "terminal", None, judged)
-    gating.end(judged, (each.told.recording for each in result.rtts))
+    gating.end_of(judged, (each.told.recording for each in result.rtts))
 
 
 @contextmanager

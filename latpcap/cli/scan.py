@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from msgspec import Struct
 
 from latpcap.cli.files import OUTPUT_FOLDER
-from latpcap.cli.io import INTERRUPTED, flat, read_capture, teller, warn, warn_of, write
-from latpcap.cli.options import Duration, RttList, json_option, scanning_options
+from latpcap.cli.io import INTERRUPTED, teller, warn, warn_of, write
+from latpcap.cli.options import Duration, RttList, flat, gathered, scanning_options
+from latpcap.cli.verb import command, formerly
 from latpcap.errors import NoDatabaseTraffic, UsageError
 from latpcap.units import LEAST_MEMORY
 
 if TYPE_CHECKING:
+    from latpcap.cli.request import Request
     from latpcap.scan import Asked
     from latpcap.tables.table import Table
     from latpcap.work.engine import Engine
@@ -25,115 +28,142 @@ ENGINES = ("threads", "processes", "dask", "ray")
 T = TypeVar("T")
 
 
-@click.command(short_help="Read captures once: keep what they say as a dataset, or analyse them in parts.")
+class Parting(Struct, frozen=True):
+    """What is asked of the parts of captures, and who computes them."""
+
+    rtt_ms: list[float] | None
+    think_s: float
+    workers: int | None
+    parts: int | None
+    engine: str | None
+    scheduler: str | None
+
+    @property
+    def is_asked_for(self) -> bool:
+        """Whether there are to be parts where they are not needed."""
+        return any((self.workers, self.parts, self.engine, self.scheduler))
+
+
+def _parting(rtt: tuple[list[float], ...], think: float, **given: Any) -> Parting:
+    return Parting(rtt_ms=flat(rtt), think_s=think / 1000, **given)
+
+
+@command(short_help="Read captures once: keep what they say as a dataset, or analyse them in parts.")
 @scanning_options
 @click.option("--force", is_flag=True, help="Replace a dataset that is there.")
 @click.option("-o", "--output", type=OUTPUT_FOLDER, metavar="FOLDER", help="Keep a dataset: a new or empty folder.")
-@json_option
 @click.option(
-    "--rtt",
-    type=RttList(),
-    multiple=True,
-    metavar="LIST",
-    help="With --json, the RTTs to project onto; by default 1, 5, 15 and 50 ms; repeatable.",
+    "--totals", is_flag=True, help="Analyse the captures in parts instead, and print their totals as one JSON object."
 )
-@click.option(
-    "--think",
-    type=Duration(),
-    default="1s",
-    metavar="DURATION",
-    show_default=True,
-    help="With --json, client time above this is think time.",
+@formerly("--json", "--totals", "as_json", is_flag=True)
+@gathered(
+    "parting",
+    _parting,
+    click.option(
+        "--rtt",
+        type=RttList(),
+        multiple=True,
+        metavar="LIST",
+        help="With --totals, the RTTs to project onto; by default 1, 5, 15 and 50 ms; repeatable.",
+    ),
+    click.option(
+        "--think",
+        type=Duration(),
+        default="1s",
+        metavar="DURATION",
+        show_default=True,
+        help="With --totals, client time above this is think time.",
+    ),
+    click.option(
+        "--workers",
+        type=click.IntRange(1),
+        metavar="N",
+        help="Number of workers. Those of this machine share --memory, each one of a --scheduler has all of it. By "
+        "default with --totals one for each processor.",
+    ),
+    click.option(
+        "--parts",
+        type=click.IntRange(1),
+        metavar="N",
+        help="Number of parts, by default one for each worker; each part reads all files.",
+    ),
+    click.option(
+        "--engine",
+        type=click.Choice(ENGINES),
+        help="What computes the parts, threads by default; if a process dies, another one does its part again.",
+    ),
+    click.option(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="With --engine dask or ray, a cluster that is running (tcp://host:8786, host:6379); by default --workers "
+        "of this machine.",
+    ),
 )
-@click.option(
-    "--workers",
-    type=click.IntRange(1),
-    metavar="N",
-    help="Number of workers. Those of this machine share --memory, each one of a --scheduler has all of it. By default "
-    "with --json one for each processor.",
-)
-@click.option(
-    "--parts",
-    type=click.IntRange(1),
-    metavar="N",
-    help="Number of parts, by default one for each worker; each part reads all files.",
-)
-@click.option(
-    "--engine",
-    type=click.Choice(ENGINES),
-    help="What computes the parts, threads by default; if a process dies, another one does its part again.",
-)
-@click.option(
-    "--scheduler",
-    metavar="ADDRESS",
-    help="With --engine dask or ray, a cluster that is running (tcp://host:8786, host:6379); by default --workers of "
-    "this machine.",
-)
-def scan(force: bool, output: str | None, as_json: bool, **given: Any) -> None:
+def scan(request: Request, force: bool, output: str | None, totals: bool, as_json: bool, parting: Parting) -> None:
     """Read captures once, and keep what they say as a dataset of Parquet files, a folder for each day and server.
 
     Every command that takes a CAPTURE takes the dataset, with the same result and without the captures; DuckDB,
     Polars and pandas read the files. A dataset is written as a whole or not at all.
 
-    With --json, captures are analysed in parts by several workers, and one result is printed: totals, an entry for each
-    client host and server host, one for each statement; the same bytes however many parts there are. With --workers,
-    --parts or --engine, a dataset is written in parts, too, each with the memory that it needs itself.
+    With --totals, captures are analysed in parts by several workers, and one result is printed: totals, an entry for
+    each client host and server host, one for each statement; the same bytes however many parts there are. With
+    --workers, --parts or --engine, a dataset is written in parts, too, each with the memory that it needs itself.
 
     \b
     latpcap scan 'ring/*.pcapng' -o nightly/
     latpcap scan 'ring/*.pcapng' -o nightly/ --workers 4 --parts 16 --engine processes
     latpcap analyze nightly/ --server 10.0.0.5:3306
     latpcap sql nightly/ "from statements order by network_s desc limit 5"
-    latpcap scan 'ring/*.pcapng' --json --workers 4 > scan.json
+    latpcap scan 'ring/*.pcapng' --totals --workers 4 > scan.json
     """  # fmt: skip
     from latpcap.tables.dataset.writing import check_place
 
-    if as_json == (output is not None):
-        raise UsageError("ask for one of them: a dataset (-o FOLDER), or the analysis of all parts (--json)")
+    if (totals or as_json) == (output is not None):
+        raise UsageError("ask for one of them: a dataset (-o FOLDER), or the analysis of all parts (--totals)")
     if output is None:
-        _analyse(given)
+        _analyse(request, parting)
         return
-    if given["rtt"]:
-        raise UsageError("--rtt is for --json: a dataset is asked for RTTs later")
+    if parting.rtt_ms:
+        raise UsageError("--rtt is for --totals: a dataset is asked for RTTs later")
     check_place(output, force=force)
-    if any(given[name] for name in ("workers", "parts", "engine", "scheduler")):
-        _keep_in_parts(output, force, given)
+    if parting.is_asked_for:
+        _keep_in_parts(output, force, request, parting)
     else:
-        _keep(output, force, given)
+        _keep(output, force, request)
 
 
-def _keep(output: str, force: bool, reading: dict[str, Any]) -> None:
-    capture = read_capture({"rtt_baseline": None, **reading}, may_stop=False)
-    warn(capture, reading["quiet"])
+def _keep(output: str, force: bool, request: Request) -> None:
+    capture = request.read(may_stop=False)
+    warn(capture, request.quiet)
     capture.save(output, force=force)
-    _tell_what_it_is(output, reading["quiet"])
+    _tell_what_it_is(output, request.quiet)
 
 
-def _keep_in_parts(output: str, force: bool, given: dict[str, Any]) -> None:
+def _keep_in_parts(output: str, force: bool, request: Request, parting: Parting) -> None:
     from latpcap.capture import read
     from latpcap.measures.health import core_notes
     from latpcap.result.tables import health_table
     from latpcap.work.saving import saved
 
-    if given["pseudonymise"]:
+    if request.reading.pseudonymise:
         raise UsageError(
             "parts cannot agree on pseudonyms: scan without --pseudonymise, then scan that dataset with it, in one part"
         )
-    work = _Work(given)
+    work = _Work(request, parting)
     work.done(saved, output, force=force)
-    warn_of(health_table(core_notes(read(output).recording)), given["quiet"])
-    _tell_what_it_is(output, given["quiet"])
+    warn_of(health_table(core_notes(read(output).recording)), request.quiet)
+    _tell_what_it_is(output, request.quiet)
 
 
-def _analyse(given: dict[str, Any]) -> None:
+def _analyse(request: Request, parting: Parting) -> None:
     from latpcap.work.scanning import scanned
 
-    if given["pseudonymise"]:
-        raise UsageError("--pseudonymise is for -o FOLDER: scan the dataset that it makes with --json")
-    found = _Work(given).done(scanned)
+    if request.reading.pseudonymise:
+        raise UsageError("--pseudonymise is for -o FOLDER: scan the dataset that it makes with --totals")
+    found = _Work(request, parting).done(scanned)
     if not len(found.groups):
         raise NoDatabaseTraffic(f"{_told_files(found.captures)}: no database traffic; `latpcap analyze` says why")
-    warn_of(found.health, given["quiet"])
+    warn_of(found.health, request.quiet)
     write([found.json()], None)
 
 
@@ -144,22 +174,22 @@ def _told_files(captures: Table) -> str:
 class _Work:
     """What is done in parts, by whom."""
 
-    def __init__(self, given: Mapping[str, Any]) -> None:
+    def __init__(self, request: Request, parting: Parting) -> None:
         from latpcap.work.local import processors
         from latpcap.work.parts import files_of, named_by
 
-        if given["scheduler"] is not None and given["engine"] not in ("dask", "ray"):
+        if parting.scheduler is not None and parting.engine not in ("dask", "ray"):
             raise UsageError("--scheduler is that of Dask or Ray: say --engine dask or ray, too")
-        if "-" in given["captures"] or "-" in given["keylog"]:
+        if "-" in request.captures or "-" in request.reading.keylog:
             raise UsageError("standard input can be read only once, and each part reads all files: name files")
-        is_here = given["scheduler"] is None
-        most = min(processors(), max(1, given["memory"] // LEAST_MEMORY)) if is_here else processors()
-        at_once = given["workers"] or min(given["parts"] or most, most)
-        self.parts = given["parts"] or at_once
-        self.asked = _asked(given, at_once, at_once if is_here else 1)
-        self.engine = _engine(given["engine"] or "threads", at_once, given["scheduler"])
-        self.files = named_by(given["captures"]) if is_here else files_of(given["captures"], self.engine)
-        self.quiet = given["quiet"]
+        is_here = parting.scheduler is None
+        most = min(processors(), max(1, request.reading.memory // LEAST_MEMORY)) if is_here else processors()
+        at_once = parting.workers or min(parting.parts or most, most)
+        self.parts = parting.parts or at_once
+        self.asked = _asked(request, parting, at_once, at_once if is_here else 1)
+        self.engine = _engine(parting.engine or "threads", at_once, parting.scheduler)
+        self.files = named_by(request.captures) if is_here else files_of(request.captures, self.engine)
+        self.quiet = request.quiet
 
     def done(self, work: Callable[..., T], *more: Any, **named: Any) -> T:
         """What `work` gives for all parts."""
@@ -176,25 +206,26 @@ def _tell_what_it_is(output: str, quiet: bool) -> None:
         click.echo(f"latpcap: {output}: {manifest.of_folder(output).text}", err=True)
 
 
-def _asked(options: Mapping[str, Any], at_once: int, sharing: int) -> Asked:
+def _asked(request: Request, parting: Parting, at_once: int, sharing: int) -> Asked:
     """What is asked of each worker, so that those of one machine together keep no more than --memory and --disk."""
     from latpcap.scan import RTTS_MS, Asked
     from latpcap.work.local import processors
 
-    if sharing > 1 and options["memory"] < sharing * LEAST_MEMORY:
+    reading = request.reading
+    if sharing > 1 and reading.memory < sharing * LEAST_MEMORY:
         raise UsageError(
             f"--memory is shared by {sharing} workers, and each needs {LEAST_MEMORY // 1_000_000} MB: "
             "give more, or name fewer --workers"
         )
     return Asked(
-        rtt_ms=tuple(flat(options["rtt"]) or RTTS_MS),
-        think_s=options["think"] / 1000,
-        show_literals=options["show_literals"],
-        decode_as=tuple(options["decode_as"]),
-        keylog=tuple(options["keylog"]),
-        memory=options["memory"] // sharing,
-        disk=options["disk"] // sharing,
-        temp_folder=options["temp_folder"],
+        rtt_ms=tuple(parting.rtt_ms or RTTS_MS),
+        think_s=parting.think_s,
+        show_literals=reading.show_literals,
+        decode_as=tuple(reading.decode_as.items()),
+        keylog=tuple(reading.keylog),
+        memory=reading.memory // sharing,
+        disk=reading.disk // sharing,
+        temp_folder=reading.temp_folder,
         threads=max(1, processors() // at_once),
     )
 

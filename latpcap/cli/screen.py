@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from select import select
 from typing import TYPE_CHECKING, Any
 
-from latpcap.cli.io import in_seconds, teller
+from latpcap.cli.io import teller
 
 if TYPE_CHECKING:
     from latpcap.live.watch import Watch
@@ -22,12 +22,11 @@ LINE_S = 5.0
 """Where nobody sees a terminal, a line every so often."""
 
 
-def look_on(watch: Watch, where: str, options: dict[str, Any]) -> None:
+def look_on(watch: Watch, where: str, duration_s: float | None, *, quiet: bool) -> None:
     """Return when it has ended, after Ctrl-C or `q`, or after --duration."""
-    duration_s = in_seconds(options["duration"])
     end = None if duration_s is None else time.monotonic() + duration_s
-    say = teller(options["quiet"])
-    sees = sys.stderr is not None and sys.stderr.isatty() and not options["quiet"]
+    say = teller(quiet)
+    sees = sys.stderr is not None and sys.stderr.isatty() and not quiet
     try:
         (_screen if sees else _lines)(watch, where, end, say)
     except KeyboardInterrupt:
@@ -65,7 +64,10 @@ def _screen(watch: Watch, where: str, end: float | None, say: Callable[[str], No
 
 @contextmanager
 def _keys() -> Iterator[Callable[[str], bool] | None]:
-    """Tell whether a key was pressed, without Enter; `None` where there is no keyboard."""
+    """Tell whether a key was pressed, without Enter; `None` where there is no keyboard that tells so."""
+    if sys.platform == "win32":
+        yield None
+        return
     try:
         import termios
         import tty

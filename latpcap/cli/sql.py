@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
-from latpcap.cli.io import read_capture, rows_format, warn, write_rows
-from latpcap.cli.options import Duration, output_options, reading_options
+from latpcap.cli.io import warn
+from latpcap.cli.options import Duration, reading_options
+from latpcap.cli.rows import Rows, rows_options
+from latpcap.cli.verb import command
 from latpcap.errors import UsageError
 from latpcap.units import QUERY_TIMEOUT_S
+
+if TYPE_CHECKING:
+    from latpcap.cli.request import Request
 
 __all__ = ["sql"]
 
 
-@click.command(short_help="Ask the tables a question in SQL.")
+@command(short_help="Ask the tables a question in SQL.")
 @reading_options
 @click.option(
     "--timeout",
@@ -25,8 +30,8 @@ __all__ = ["sql"]
     show_default=True,
     help="How long the query may take.",
 )
-@output_options
-def sql(timeout: float, file_format: str | None, as_json: bool, output: str | None, **reading: Any) -> None:
+@rows_options
+def sql(request: Request, timeout: float, rows: Rows) -> None:
     """Ask the tables a question in SQL (DuckDB's): the last argument is the query.
 
     The tables are exchanges, connections, statements, findings, errors, tasks, minutes, health, captures,
@@ -39,14 +44,13 @@ def sql(timeout: float, file_format: str | None, as_json: bool, output: str | No
     """
     from latpcap.tables.sql import engine
 
-    *captures, query = reading["captures"]
+    *captures, query = request.captures
     if not captures:
         raise UsageError('give a capture and, as the last argument, a query: latpcap sql FILE "from statements"')
     if os.path.exists(query):
         raise UsageError(f"the last argument is the query, and {query} is a file")
     engine()  # before the captures take their time
-    chosen = rows_format(file_format, as_json, output, "rows")
-    capture = read_capture({**reading, "captures": captures})
-    rows = capture.sql(query, timeout_s=timeout / 1000)
-    warn(capture, reading["quiet"])
-    write_rows(rows, chosen, output)
+    capture = request.of(captures).read()
+    answer = capture.sql(query, timeout_s=timeout / 1000)
+    warn(capture, request.quiet)
+    rows.write(answer)

@@ -1,66 +1,112 @@
-"""`latpcap exchanges`, `connections`, `statements`, `errors`, …: the tables, to look at or to hand on."""
+"""The commands that write tables, to look at or to hand on: all of them are `table_command`s."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec import Struct
 
-from latpcap.cli.gates import row_gate_options, row_gating_of
-from latpcap.cli.io import read_capture, rows_format, warn, write, write_rows
-from latpcap.cli.options import output_options, reading_options
-from latpcap.cli.sorting import in_order_of
+from latpcap.cli.gates import Gating, RowGating, gate_options, keyed_row_gate_options, row_gate_options
+from latpcap.cli.io import warn, write
+from latpcap.cli.options import Duration, flat, in_seconds, reading_options, rtt_option
+from latpcap.cli.rows import Rows, rows_options
+from latpcap.cli.verb import command
 from latpcap.measures.asked import GROUPINGS
 from latpcap.report.destination import going_to
 
 if TYPE_CHECKING:
     from latpcap.capture import Capture
-    from latpcap.result.gates import Gates
+    from latpcap.cli.request import Request
+    from latpcap.measures.asked import TaskBy
+    from latpcap.result.tasks import TaskSummary
     from latpcap.tables.table import Table
 
-__all__ = ["captures", "connections", "errors", "exchanges", "health", "statements"]
+__all__ = [
+    "captures",
+    "connections",
+    "errors",
+    "exchanges",
+    "findings",
+    "health",
+    "idle_option",
+    "minutes",
+    "statements",
+    "tasks",
+]
 
 
-def _rows_command(name: str, what: str, short: str) -> click.Command:
-    examples = f"latpcap {name} capture.pcapng\nlatpcap {name} capture.pcapng -o {name}.parquet"
+class Found(Struct, frozen=True):
+    """What a command found: a table, and what else there is to say of it."""
 
-    @click.command(name, help=f"{what}\n\n\b\n{examples}", short_help=short)
-    @reading_options
-    @output_options
-    def command(file_format: str | None, as_json: bool, output: str | None, **reading: Any) -> None:
-        _write(name, lambda capture: getattr(capture, name), file_format, as_json, output, reading)
-
-    return command
-
-
-def _write(
-    name: str,
-    rows_of: Callable[[Capture], Table],
-    file_format: str | None,
-    as_json: bool,
-    output: str | None,
-    reading: dict[str, Any],
-    judge: Callable[[Table], Gates | None] = lambda rows: None,
-) -> tuple[Capture, Gates | None]:
-    """Read the captures and write some rows of them; what became of their gates is for the end."""
-    chosen = rows_format(file_format, as_json, output, name)
-    capture = read_capture(reading)
-    rows = rows_of(capture)
-    gates = judge(rows)
-    warn(capture, reading["quiet"] or name == "health")
-    write_rows(rows, chosen, output, gates)
-    return capture, gates
+    table: Callable[[], Table]
+    named_by: tuple[str, ...] = ()
+    """The columns that a gate calls rows by, the first that says something."""
+    text: Callable[[Rows], Iterable[str | bytes]] | None = None
+    """What people see in place of the table, where that is more."""
+    said: str = ""
+    """A sentence for standard error."""
 
 
-@click.command(short_help="Every statement: how often, how long, its share.")
-@reading_options
-@click.option("--by", "grouping", type=click.Choice(GROUPINGS), help="One row for each of these instead.")
-@row_gate_options
-@output_options
-def statements(
-    grouping: str | None, file_format: str | None, as_json: bool, output: str | None, **reading: Any
-) -> None:
+def table_command(
+    short: str, *options: Callable[[Any], Any], gates: Callable[[Any], Any] | None = None
+) -> Callable[[Callable[..., Found]], click.Command]:
+    """A command that reads captures, finds a table in them and writes it; with `gates` it may fail by what it says."""
+
+    def decorate(find: Callable[..., Found]) -> click.Command:
+        def run(request: Request, rows: Rows, gating: Gating | RowGating | None = None, **asked: Any) -> None:
+            capture = request.read()
+            found = find(capture, **asked)
+            judged = gating.judge_found(capture, found.table, found.named_by) if gating else None
+            if found.said and not request.quiet:
+                click.echo(f"latpcap: {found.said}", err=True)
+            warn(capture, request.quiet or find.__name__ == "health")
+            if rows.is_text and found.text is not None:
+                write(found.text(rows), rows.path)
+            else:
+                rows.write(found.table(), judged)
+            if gating:
+                gating.end(judged, capture)
+
+        run.__name__, run.__doc__ = find.__name__, find.__doc__
+        for option in (rows_options, *filter(None, [gates]), *reversed(options), reading_options):
+            run = option(run)
+        made: click.Command = command(find.__name__, short_help=short)(run)
+        return made
+
+    return decorate
+
+
+@table_command("Every request with its response: times, round trips, rows.")
+def exchanges(capture: Capture) -> Found:
+    """Every request with its whole response: times, round trips, bytes, rows.
+
+    \b
+    latpcap exchanges capture.pcapng
+    latpcap exchanges capture.pcapng -o exchanges.parquet
+    """
+    return Found(lambda: capture.exchanges)
+
+
+@table_command("Every connection: who, what, its RTT and how it is known.")
+def connections(capture: Capture) -> Found:
+    """Every database connection: who, what, its RTT and where that comes from.
+
+    \b
+    latpcap connections capture.pcapng
+    latpcap connections capture.pcapng -o connections.parquet
+    """
+    return Found(lambda: capture.connections)
+
+
+@table_command(
+    "Every statement: how often, how long, its share.",
+    click.option("--by", "grouping", type=click.Choice(GROUPINGS), help="One row for each of these instead."),
+    gates=keyed_row_gate_options,
+)
+def statements(capture: Capture, grouping: str | None) -> Found:
     """Every statement: how often it ran, what it waited for, how long it took, its share.
 
     \b
@@ -68,60 +114,158 @@ def statements(
     latpcap statements capture.pcapng --by user
     latpcap statements capture.pcapng -o statements.parquet
     latpcap statements capture.pcapng --fail-if 'round_trips_per_execution > 2'
+    latpcap statements capture.pcapng --baseline last.json --fail-if 'round_trips > baseline + 10%'
     """
-    gating = row_gating_of(reading)
-
-    def rows_of(capture: Capture) -> Table:
-        return capture.statements_by(grouping) if grouping else capture.statements
-
-    def judge(rows: Table) -> Gates | None:
-        return gating.judge(rows, grouping or "text")
-
-    capture, gates = _write("statements", rows_of, file_format, as_json, output, reading, judge)
-    gating.end(gates, capture.captures.column("path"))
+    rows = capture.statements_by(grouping) if grouping else capture.statements
+    return Found(lambda: rows, named_by=(grouping,) if grouping else ("text", "protocol"))
 
 
-@click.command(short_help="Why it failed: every error, how often, of what.")
-@reading_options
-@output_options
-def errors(file_format: str | None, as_json: bool, output: str | None, **reading: Any) -> None:
+@table_command("Why it failed: every error, how often, of what.")
+def errors(capture: Capture) -> Found:
     """Why it failed: every error, how often, of which statement or login, in which frames.
 
     \b
     latpcap errors capture.pcapng
     latpcap errors capture.pcapng --format csv -o errors.csv
     """
-    chosen = rows_format(file_format, as_json, output, "errors")
-    capture = read_capture(reading)
-    found = capture.measures.errors
-    if not reading["quiet"]:
-        click.echo(f"latpcap: {found.text}", err=True)
-    warn(capture, reading["quiet"])
-    if chosen == "table" and going_to().bounds_lines:
+    result = capture.measures.errors
+
+    def text(rows: Rows) -> list[str]:
         from latpcap.report.terminal import errors_text
 
-        write([errors_text(in_order_of(found.found, lambda: capture.errors))], output)
-    else:
-        write_rows(capture.errors, chosen, output)
+        return [errors_text(rows.in_order_of(result.found, lambda: capture.errors))]
+
+    return Found(lambda: capture.errors, text=text if going_to().bounds_lines else None, said=result.text)
 
 
-exchanges = _rows_command(
-    "exchanges",
-    "Every request with its whole response: times, round trips, bytes, rows.",
-    "Every request with its response: times, round trips, rows.",
+@table_command(
+    "Which patterns cost round trips, and what fixes them.",
+    rtt_option,
+    click.option("--filters", is_flag=True, help="Show each display filter whole, however many frames it names."),
+    gates=gate_options,
 )
-connections = _rows_command(
-    "connections",
-    "Every database connection: who, what, its RTT and where that comes from.",
-    "Every connection: who, what, its RTT and how it is known.",
+def findings(capture: Capture, rtt: tuple[list[float], ...], filters: bool) -> Found:
+    """Which patterns cost round trips, what fixes them, and which packets show it.
+
+    \b
+    latpcap findings capture.pcapng --rtt 15ms
+    latpcap findings capture.pcapng --filters
+    latpcap findings capture.pcapng --format jsonl
+    latpcap findings nightly.pcapng --fail-if 'finding(n+1)'
+    """
+    rtts = flat(rtt)
+
+    def text(rows: Rows) -> list[str]:
+        from latpcap.report.terminal import findings_text
+
+        result = capture.analyze(rtts)
+        shown = rows.in_order_of(result.findings, lambda: capture.findings_at(rtts))
+        told, encrypted = result.projection.told_rtt_ms, result.timing_only
+        return [findings_text(shown, result.fixes_together, told, whole_filters=filters, timing_only=encrypted)]
+
+    return Found(lambda: capture.findings_at(rtts), text=text)
+
+
+idle_option = click.option(
+    "--idle",
+    type=Duration(),
+    default="1s",
+    metavar="DURATION",
+    show_default=True,
+    help="A client that asks for nothing for longer has ended its task.",
 )
-health = _rows_command(
-    "health",
-    "What limits the trust in the result: losses, cut packets, unknown round-trip times.",
-    "What limits the trust in the result.",
+
+
+@table_command(
+    "What is done between idle gaps: round trips and seconds.",
+    idle_option,
+    click.option(
+        "--by",
+        type=click.Choice(["idle", "route"]),
+        default="idle",
+        show_default=True,
+        help="With `route`, a task also ends where the route that its statements name changes.",
+    ),
+    gates=row_gate_options,
 )
-captures = _rows_command(
-    "captures",
-    "The files: format, packets, bytes, first and last time.",
-    "The files: format, packets, bytes, first and last time.",
+def tasks(capture: Capture, idle: float, by: TaskBy) -> Found:
+    """What the application does between idle gaps: round trips, statements and seconds of each task.
+
+    A pool is taken to serve one task after the other; connections that work side by side and rest at different times
+    are taken for workers with tasks of their own.
+
+    \b
+    latpcap tasks capture.pcapng
+    latpcap tasks capture.pcapng --idle 200ms -o tasks.csv
+    latpcap tasks capture.pcapng --by route
+    latpcap tasks capture.pcapng --fail-if 'round_trips > 50' --fail-if 'duration > 2s'
+    """
+    table = capture.tasks_at(idle / 1000, by)
+
+    def text(rows: Rows) -> Iterator[str | bytes]:
+        from latpcap.report import FORMATS
+        from latpcap.report.console import print_renderables
+        from latpcap.result.tasks import summary
+
+        typical = _typical(summary(capture.measures.tasks(idle / 1000, by)))
+        return chain([print_renderables([typical])], FORMATS["table"](rows.in_order(table)))
+
+    return Found(lambda: table, named_by=("task",), text=text)
+
+
+def _typical(found: TaskSummary | None) -> str:
+    """What is typical of the tasks, in a sentence."""
+    from latpcap.units import counted, format_s
+
+    if found is None:
+        return "No task: no client asked for anything."
+    trips, took, added = found.round_trips, found.duration_s, found.seconds_per_ms
+    if found.tasks == 1:
+        return f"1 task of {counted(int(trips.max), 'round trip')} in {format_s(took.max)}."
+    return (
+        f"{found.tasks:,} tasks. At the median {counted(int(trips.p50), 'round trip')}, {format_s(took.p50)}, and "
+        f"{format_s(added.p50)} more with each further millisecond; at p95 {counted(int(trips.p95), 'round trip')}, "
+        f"{format_s(took.p95)}, and {format_s(added.p95)} more."
+    )
+
+
+@table_command(
+    "RTT, loss, round trips and response times over time.",
+    click.option(
+        "--every",
+        type=Duration(),
+        metavar="DURATION",
+        help="How long an interval is; else a minute, or less where the capture is shorter than an hour.",
+    ),
 )
+def minutes(capture: Capture, every: float | None) -> Found:
+    """RTT, loss, round trips and response times over time: one row a minute, or another interval.
+
+    \b
+    latpcap minutes capture.pcapng
+    latpcap minutes capture.pcapng --every 10s -o minutes.csv
+    """
+    table = capture.minutes_of(in_seconds(every))
+    return Found(lambda: table)
+
+
+@table_command("What limits the trust in the result.")
+def health(capture: Capture) -> Found:
+    """What limits the trust in the result: losses, cut packets, unknown round-trip times.
+
+    \b
+    latpcap health capture.pcapng
+    latpcap health capture.pcapng -o health.parquet
+    """
+    return Found(lambda: capture.health)
+
+
+@table_command("The files: format, packets, bytes, first and last time.")
+def captures(capture: Capture) -> Found:
+    """The files: format, packets, bytes, first and last time.
+
+    \b
+    latpcap captures capture.pcapng
+    latpcap captures capture.pcapng -o captures.parquet
+    """
+    return Found(lambda: capture.captures)

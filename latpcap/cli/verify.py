@@ -2,45 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import click
+from typing import TYPE_CHECKING
 
 from latpcap.cli.io import result_format, write_result
 from latpcap.cli.options import (
+    ROOM,
     captures_argument,
-    color_option,
     connection_options,
     decode_as_option,
     json_option,
     keylog_option,
-    memory_option,
     output_option,
+    requesting,
 )
+from latpcap.cli.verb import command
+
+if TYPE_CHECKING:
+    from latpcap.cli.request import Request
 
 __all__ = ["verify"]
 
 
-@click.command()
-@captures_argument
-@connection_options
-@decode_as_option
-@keylog_option
-@memory_option
+@command(short_help="Compare with Wireshark's own dissectors, measure by measure.", without=set(ROOM) - {"memory"})
+@requesting(captures_argument, connection_options, decode_as_option, keylog_option)
 @json_option
-@click.option("--quiet", is_flag=True, help="No progress on standard error.")
-@color_option
 @output_option
-def verify(
-    captures: tuple[str, ...],
-    decode_as: tuple[tuple[int, str], ...],
-    keylog: tuple[str, ...],
-    memory: int,
-    as_json: bool,
-    quiet: bool,
-    output: str | None,
-    **asked: Any,
-) -> int:
+def verify(request: Request, as_json: bool, output: str | None) -> int:
     """Compare with Wireshark's own dissectors, measure by measure.
 
     Runs tshark, which must be installed, over the same captures and with the same keys. Exit status: 0 the two
@@ -58,11 +45,14 @@ def verify(
     from latpcap.verify import compare, ours, wireshark
 
     chosen = result_format(as_json, output)
-    paths = [path for given in captures for path in sources.packets(given)]
+    paths = [path for given in request.captures for path in sources.packets(given)]
     wireshark.version()  # before the captures take their time
-    selection = Selection.of(**asked)
-    keys = held(keylog)
-    seen = watch(lambda progress: ours.read(paths, dict(decode_as), memory, progress, selection, keys), quiet=quiet)
+    reading, selection = request.reading, Selection.of(**request.selected)
+    keys = held(reading.keylog)
+    seen = watch(
+        lambda progress: ours.read(paths, dict(reading.decode_as), reading.memory, progress, selection, keys),
+        quiet=request.quiet,
+    )
     result = compare(paths, seen, keys)
     write_result(result, chosen, output)
     return 0 if result.agrees else 1

@@ -10,34 +10,34 @@ import click
 
 from latpcap.cli.analyze import write_analysis
 from latpcap.cli.files import CAPTURE
-from latpcap.cli.gates import gate_options, gating_of
-from latpcap.cli.io import INTERRUPTED, read_options, result_format
-from latpcap.cli.options import keylog_option
-from latpcap.cli.recording import check_recording, new_recorder, recording_options, tell_problems
+from latpcap.cli.gates import Gating, gate_options
+from latpcap.cli.io import INTERRUPTED, result_format
+from latpcap.cli.options import Target, keylog_option
+from latpcap.cli.recording import Recording, new_recorder, recording_options, tell_problems
 from latpcap.cli.screen import look_on
+from latpcap.cli.verb import command
 from latpcap.errors import NoDatabaseTraffic, UsageError
 
 if TYPE_CHECKING:
     from latpcap._core import Progress
     from latpcap.capture import Capture
+    from latpcap.cli.request import Request
     from latpcap.live.recorder import Recorder
     from latpcap.live.watch import Watch
 
 __all__ = ["watch"]
 
-SAYS_WHAT_TO_RECORD = ("output", "ports", "servers", "relays", "pid", "interfaces")
 
-
-@click.command(short_help="A live view: rate, round trips, worst statements; then the full report.")
+@command(short_help="A live view: rate, round trips, worst statements; then the full report.")
 @click.argument("capture", required=False, type=CAPTURE)
 @recording_options(
     "Watch",
+    keylog_option,
     pid="Watch the servers that this process and its children are connected to.",
     duration="Watch for this long, not until q or Ctrl-C.",
 )
-@keylog_option
 @gate_options
-def watch(capture: str | None, **options: Any) -> None:
+def watch(capture: str | None, recording: Recording, request: Request, target: Target, gating: Gating) -> None:
     """Show what passes between applications and databases while it does: the rate, round trips, the statements that
     are waited for longest, and what a further millisecond costs. `q` or Ctrl-C ends that with the full report.
 
@@ -51,17 +51,18 @@ def watch(capture: str | None, **options: Any) -> None:
     """  # noqa: D205 (click shows the first paragraph as one)
     from latpcap.tables.sources import packets
 
-    if capture is not None and any(options[name] for name in SAYS_WHAT_TO_RECORD):
+    if capture is not None and recording.says_what:
         raise UsageError(f"{capture} is watched as it was recorded: leave out what says what to record")
     files = [] if capture is None else [*packets(capture)]
-    result = options["result"]
+    result = recording.result
     chosen = result_format(False, result, "result", "report")
-    gating = gating_of(options)
     if capture is not None:
-        write_analysis(_watched_capture(files, options), gating, chosen, result, options)
+        watched = _watched_capture(files, request, recording.duration_s)
+        write_analysis(watched, gating, chosen, result, target, quiet=request.quiet)
         return
-    with _recorder(options) as recorder:
-        write_analysis(_watched(recorder, options), gating, chosen, result, options)
+    with _recorder(recording, request) as recorder:
+        watched = _watched(recorder, request, recording.duration_s)
+        write_analysis(watched, gating, chosen, result, target, quiet=request.quiet)
 
 
 def _read_to_the_end(watch: Watch) -> Capture:
@@ -73,26 +74,26 @@ def _read_to_the_end(watch: Watch) -> Capture:
 
 
 @contextmanager
-def _recorder(options: dict[str, Any]) -> Iterator[Recorder]:
+def _recorder(recording: Recording, request: Request) -> Iterator[Recorder]:
     """What records, not started yet."""
     from latpcap.live.folder import Folder
 
-    check_recording(options)
-    with Folder(options["temp_folder"]) as folder:
-        yield new_recorder(options, folder)[0]
+    recording.check()
+    with Folder(request.reading.temp_folder) as folder:
+        yield new_recorder(recording, folder)[0]
 
 
-def _watched_capture(files: list[str], options: dict[str, Any]) -> Capture:
+def _watched_capture(files: list[str], request: Request, duration_s: float | None) -> Capture:
     """Show what a capture holds until that ends; then the whole of it."""
     from latpcap.live.watch import Watch
 
-    with closing(Watch(_reader(files, options))) as watch:
-        look_on(watch, "watching the capture", options)
+    with closing(Watch(_reader(files, request))) as watch:
+        look_on(watch, "watching the capture", duration_s, quiet=request.quiet)
         watch.progress.stop()
         return _read_to_the_end(watch)
 
 
-def _watched(recorder: Recorder, options: dict[str, Any]) -> Capture:
+def _watched(recorder: Recorder, request: Request, duration_s: float | None) -> Capture:
     """Show what is recorded until that ends; then the whole recording."""
     from latpcap.live.record import nothing_seen
     from latpcap.live.recorder import ended_now
@@ -100,9 +101,9 @@ def _watched(recorder: Recorder, options: dict[str, Any]) -> Capture:
 
     recorder.start()
     try:
-        with closing(Following(recorder.path)) as following, closing(Watch(_reader(following, options))) as watch:
+        with closing(Following(recorder.path)) as following, closing(Watch(_reader(following, request))) as watch:
             try:
-                look_on(watch, f"watching {recorder.where}", options)
+                look_on(watch, f"watching {recorder.where}", duration_s, quiet=request.quiet)
                 recorded = ended_now(recorder)
             except KeyboardInterrupt:
                 raise click.exceptions.Exit(INTERRUPTED) from None
@@ -118,7 +119,7 @@ def _watched(recorder: Recorder, options: dict[str, Any]) -> Capture:
         recorder.stop(at_once=True)
 
 
-def _reader(source: Any, options: dict[str, Any]) -> Callable[[Progress], Capture]:
+def _reader(source: Any, request: Request) -> Callable[[Progress], Capture]:
     from latpcap.capture import read
 
-    return lambda progress: read(source, progress=progress, **read_options(options))
+    return lambda progress: read(source, progress=progress, **request.reading.options)

@@ -1,13 +1,14 @@
 """A folder of a recording under way: it goes with latpcap, and what a killed one left goes when the next one starts.
 
-Whoever uses a folder holds a lock on it, which the system lets go however that process ends.
+Whoever uses a folder holds a lock on it, which the system lets go however that process ends. Windows has no locks of
+folders: what a killed process left stays there.
 """
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
+import sys
 import tempfile
 import weakref
 from contextlib import suppress
@@ -39,7 +40,8 @@ class Folder:
     def keep(self) -> Path:
         """Leave it there for good; returns where."""
         if self._removal.detach() is not None:
-            os.close(self._lock)
+            if self._lock is not None:
+                os.close(self._lock)
             self.path = self.path.rename(self.path.with_name(self.path.name.replace(IN_USE, KEPT, 1)))
         return self.path
 
@@ -56,8 +58,12 @@ class Folder:
         self.remove()
 
 
-def _made(place: Path) -> tuple[Path, int]:
+def _made(place: Path) -> tuple[Path, int | None]:
     """A folder and the file that holds its lock."""
+    if sys.platform == "win32":
+        return Path(tempfile.mkdtemp(prefix=IN_USE, dir=place)), None
+    import fcntl
+
     while True:
         path = Path(tempfile.mkdtemp(prefix=IN_USE, dir=place))
         lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
@@ -68,14 +74,19 @@ def _made(place: Path) -> tuple[Path, int]:
         os.close(lock)
 
 
-def _remove(path: Path, lock: int, owner: int) -> None:
+def _remove(path: Path, lock: int | None, owner: int) -> None:
     if os.getpid() == owner:  # a process that was forked from it has no say
         shutil.rmtree(path, ignore_errors=True)
-    os.close(lock)
+    if lock is not None:
+        os.close(lock)
 
 
 def _remove_left(place: Path) -> None:
     """Remove the folders that nobody holds."""
+    if sys.platform == "win32":
+        return
+    import fcntl
+
     for path in place.glob(f"{IN_USE}*"):
         with suppress(OSError):
             lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)

@@ -22,7 +22,7 @@ import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
 
@@ -30,12 +30,14 @@ from latpcap.display import Displayed
 from latpcap.errors import GateFailed, UsageError
 from latpcap.result.baseline import saved
 from latpcap.result.figures import CODES, FIGURES, PROJECTED, Figure, Found, Measured, amount, count, of_measures
+from latpcap.tables.columns import Floats
 from latpcap.units import MissingUnit, listed, parse_ms
 
 if TYPE_CHECKING:
     from latpcap.result.analysis import Measures
 
 __all__ = [
+    "CONDITION",
     "GRAMMAR",
     "OPERATORS",
     "Gate",
@@ -45,6 +47,7 @@ __all__ = [
     "before_of",
     "check",
     "judge",
+    "limit_of",
     "parse",
     "rtts_of",
 ]
@@ -69,8 +72,11 @@ GRAMMAR = (
     "'project(15ms) > 60s', 'finding(n+1)', 'round_trips > baseline + 10%'"
 )
 
-_CONDITION = re.compile(r"\s*(\w+)\s*(?:\(\s*([^()]*?)\s*\))?\s*(?:(>=|<=|==|!=|>|<)\s*(\S.*?))?\s*")
+CONDITION = re.compile(r"\s*(\w+)\s*(?:\(\s*([^()]*?)\s*\))?\s*(?:(>=|<=|==|!=|>|<)\s*(\S.*?))?\s*")
 _OF_BASELINE = re.compile(r"baseline(?:\s*([-+*])\s*(\S.*))?")
+
+
+Number = TypeVar("Number", float, Floats)
 
 
 class Limit(Struct, frozen=True):
@@ -93,9 +99,16 @@ class Limit(Struct, frozen=True):
             return self.amount
         if baseline is None:
             return None
+        return round(self.changed(baseline), DIGITS)
+
+    def changed(self, baseline: Number) -> Number:
+        """The baseline's figure, or many at once, changed as the condition says."""
+        if self.change is None:
+            return baseline
+        if self.change == "*":
+            return baseline * self.amount
         by = self.amount * baseline if self.is_part else self.amount
-        changed = {"+": baseline + by, "-": baseline - by, "*": baseline * self.amount}
-        return round(changed.get(self.change or "", baseline), DIGITS)
+        return baseline + by if self.change == "+" else baseline - by
 
 
 class Gate(Struct, frozen=True):
@@ -180,7 +193,7 @@ def parse(text: str) -> Gate:
     >>> parse("project(15ms) > 60s").limit
     Limit(amount=60.0, of_baseline=False, change=None, is_part=False)
     """
-    match = _CONDITION.fullmatch(text)
+    match = CONDITION.fullmatch(text)
     if match is None:
         raise _malformed(text)
     figure, argument, sign, value = match.groups()
@@ -200,21 +213,22 @@ def _gate(text: str, figure: str, argument: str | None, sign: str | None, value:
     if sign is None or value is None or (argument is not None) != (figure == "project"):
         raise ValueError(figure)
     if figure == "project":
-        return Gate(text, figure, None, parse_ms(argument or ""), sign, _limit(value, PROJECTED))
+        return Gate(text, figure, None, parse_ms(argument or ""), sign, limit_of(value, PROJECTED.read))
     if figure not in FIGURES:
         raise ValueError(figure)
-    return Gate(text, figure, None, None, sign, _limit(value, FIGURES[figure]))
+    return Gate(text, figure, None, None, sign, limit_of(value, FIGURES[figure].read))
 
 
-def _limit(text: str, figure: Figure) -> Limit:
+def limit_of(text: str, read: Callable[[str], float]) -> Limit:
+    """What a figure is compared with; `read` reads an amount of it, and raises for anything else."""
     of_baseline = _OF_BASELINE.fullmatch(text)
     if of_baseline is None:
-        return Limit(figure.read(text))
+        return Limit(read(text))
     change, by = of_baseline.groups()
     if change is None:
         return Limit(0.0, of_baseline=True)
     is_part = by.endswith("%")
-    read = amount if is_part or change == "*" else figure.read
+    read = amount if is_part or change == "*" else read
     return Limit(read(by), of_baseline=True, change=change, is_part=is_part and change != "*")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
@@ -89,6 +90,9 @@ class _Undisturbed(ProcessPoolExecutor):
 @contextmanager
 def without_ctrl_c() -> Iterator[None]:
     """Processes that are started meanwhile never get a Ctrl-C: it is for the one that started them, which ends them."""
+    if sys.platform == "win32":
+        yield
+        return
     resource_tracker.ensure_running()  # it would let the signal through again where it began only now
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import io
 import os
 import re
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -78,7 +78,12 @@ def new_folder(folder: str | os.PathLike[str], *, force: bool = False) -> Iterat
 
 @contextmanager
 def _held(making: Path) -> Iterator[None]:
-    """Somebody is at work there, which ends with the program at the latest."""
+    """Somebody is at work there, which ends with the program at the latest; Windows has no locks of folders."""
+    if sys.platform == "win32":
+        yield
+        return
+    import fcntl
+
     folder = os.open(making, os.O_RDONLY)
     try:
         fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -88,7 +93,9 @@ def _held(making: Path) -> Iterator[None]:
 
 
 def _forget_abandoned(place: Path) -> None:
-    """Remove what programs have left that were killed while they wrote to the same place."""
+    """Remove what programs have left that were killed while they wrote to the same place, where a lock tells that."""
+    if sys.platform == "win32":
+        return
     called = re.compile(rf"\.{re.escape(place.name)}\.[a-z0-9_]{{8}}(\.gone)?{re.escape(MAKING)}")
     for left in place.parent.iterdir():
         if called.fullmatch(left.name) and not left.is_symlink():

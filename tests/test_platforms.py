@@ -1,0 +1,57 @@
+"""Who reads captures on Windows imports nothing that only POSIX has."""
+
+import subprocess
+import sys
+
+from test_structure import graph
+
+READERS = (
+    *("analyze", "annotate", "compare", "completion", "gates", "help", "project", "rank", "scan", "sql", "tables"),
+    "verify",
+)
+NAMES_OF_PACKAGES = {"latpcap", "latpcap.cli"}
+"""They know everything, and load it when it is asked for."""
+
+WITHOUT = """
+import builtins, importlib, os, signal, sys
+import click, msgspec, numpy, arro3.core, tempfile, shutil, subprocess, multiprocessing.resource_tracker  # as they are
+import concurrent.futures.process, asyncio
+
+def without(name, globals=None, *more, **named):
+    importer = (globals or {}).get("__name__", "")
+    if importer.startswith("latpcap") and name in ("fcntl", "grp", "pwd", "resource", "termios", "tty"):
+        raise ModuleNotFoundError(f"{importer} imports {name}, which Windows does not have")
+    return known(name, globals, *more, **named)
+
+known, builtins.__import__ = builtins.__import__, without
+for name in ("SIGPIPE", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGXFSZ", "SIGKILL", "pthread_sigmask"):
+    delattr(signal, name)
+for name in ("geteuid", "getuid", "O_DIRECTORY", "O_NOFOLLOW", "WNOHANG", "fork", "pread"):
+    delattr(os, name)
+failed = []
+for module in sys.argv[1:]:
+    try:
+        importlib.import_module(module)
+    except Exception as error:
+        if getattr(error, "name", "") not in ("dask", "distributed", "ray", "altair"):  # of optional packages
+            failed.append(f"{module}: {error}")
+print(*failed, sep="\\n")
+"""
+
+
+def reachable(modules: set[str]) -> set[str]:
+    """These and what they import, in functions too."""
+    known, found = graph(), set()
+    while modules:
+        found |= modules
+        modules = {other for module in modules for other in known[module]} - found - NAMES_OF_PACKAGES
+    return found
+
+
+def test_the_reading_commands_import_nothing_that_only_posix_has() -> None:
+    modules = reachable({f"latpcap.cli.{name}" for name in READERS})
+    assert {"latpcap.capture", "latpcap.cli.io", "latpcap.tables.dataset.writing"} <= modules
+    assert not [name for name in modules if name.startswith("latpcap.live")]
+    command = [sys.executable, "-c", WITHOUT, "latpcap.cli", *sorted(modules - {"latpcap._core"})]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.split("\n") == ["", ""]
