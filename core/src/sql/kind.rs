@@ -37,6 +37,8 @@ const SESSION: &[&str] = &[
     "select current_schema",
     "select current_database",
     "select current_user",
+    "select pg_advisory_unlock_all",
+    "close all",
 ];
 /// Without a word's end behind them.
 const SESSION_BEGINNINGS: &[&str] = &[
