@@ -214,6 +214,13 @@ mod tests {
     }
 
     #[test]
+    fn the_reset_of_a_pooled_connection_is_of_the_session() {
+        let texts =
+            ["select pg_advisory_unlock_all(); close all; unlisten *; reset all;", "close all", "close all_rows"];
+        assert_eq!(kinds(&texts), ["session", "session", "other"]);
+    }
+
+    #[test]
     fn hints_and_parentheses_hide_nothing() {
         let texts =
             ["/*+ index(t) */ select a", "(select a", "/*!40101 set names", "/*m!100100 select a", "; update t set a"];
