@@ -153,6 +153,24 @@ def test_queries_over_a_pool_that_are_fewer_than_the_rows_before_them_are_no_loo
     assert 40 not in [each.facts["repeats"] for each in of("n+1", *pool(5, 40, rows=400))]
 
 
+def test_what_a_pool_asks_after_think_time_is_no_loop_whatever_others_do_meanwhile() -> None:
+    later = pool(5, 40, rows=40, application="shop")
+    for conn in later:
+        for each in conn.exchanges:
+            each.at_ms = (each.at_ms or 0) + (5000 if each.parameters != 1 else 0)
+    busy = [
+        Conn(
+            exchanges=[Ex(sql="select 1 from a", at_ms=0), Ex(sql="select 2 from a", at_ms=9000)],
+            client=f"10.0.0.1:{n}",
+        )
+        for n in (90, 91)
+    ]
+    for conn in busy:
+        conn.application = "a first one"
+    assert not [each for each in of("n+1", *busy, *later) if each.facts["connections"] > 1]
+    assert of("n+1", *busy, *pool(5, 40, rows=40, application="shop"))
+
+
 def test_what_two_programs_ask_is_no_loop_of_one() -> None:
     apart = [
         Conn(exchanges=conn.exchanges, client=conn.client, application=f"worker {number}")
