@@ -214,15 +214,15 @@ class Evidence:
     @cached_property
     def place(self) -> Codes:
         """The server and the database that each connection asks: two of them answer the same statement otherwise."""
-        connections, recording = self.recording.connections, self.recording
-        servers, databases = connections.server.texts(), recording.said("database").texts()
-        named = [
-            f"{server}, database {database}" if database else f"{server}"
-            for server, database in zip(servers, databases, strict=True)
+        server, database = self.recording.connections.server, self.recording.said("database")
+        order, starts = passes.grouped(server.codes, database.codes)
+        firsts = order[starts[:-1]]
+        servers, databases = server.picked(firsts).texts(), database.picked(firsts).texts()
+        names = [
+            f"{asked}, database {named}" if named else str(asked)
+            for asked, named in zip(servers, databases, strict=True)
         ]
-        names = sorted(set(named))
-        numbers = {name: number for number, name in enumerate(names)}
-        return Codes(np.array([numbers[name] for name in named], np.int64), names)
+        return Codes(passes.numbered(server.codes, database.codes), names)
 
     @cached_property
     def question(self) -> Ints:
