@@ -176,6 +176,8 @@ class RoundTrips:
             return
         try:
             self._recorder.start()
+            if addresses := getattr(self._recorder, "addresses", None):
+                os.environ[RELAY_PORT] = str(addresses[0][1])
             self._sections.cut()
         except LatpcapError as error:
             advice = str(error).replace("`--relay`", "`--latpcap-relay`")
@@ -269,9 +271,7 @@ def _recorder(config: pytest.Config, path: Path) -> Recorder:
 
     route = Route.of(config.getoption("latpcap_relay"))
     worker = str(getattr(config, "workerinput", {}).get("workerid", "gw0")).removeprefix("gw")
-    route = replace(route, port=tcp_port(route.port + int(worker)))
-    os.environ[RELAY_PORT] = str(route.port)
-    return Relay([route], path)
+    return Relay([replace(route, port=route.port and tcp_port(route.port + int(worker)))], path)
 
 
 def _limit(item: pytest.Item, otherwise: int | None) -> int | None:
