@@ -6,6 +6,7 @@ imports the rest (`pytest_round_trips.py`) when one of the options asks for it.
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -39,6 +40,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Without any rights: the tests connect to PORT, where all is passed on to the server and recorded, "
         "as in 15432:localhost:5432.",
     )
+    group.addoption(
+        "--latpcap-max",
+        type=int,
+        metavar="N",
+        help="At most so many round trips for the body of each test that has no marker of its own.",
+    )
+    group.addoption(
+        "--latpcap-keylog",
+        metavar="FILE",
+        help="Read what TLS encrypts with the keys that the tests' client logs there. SSLKEYLOGFILE is set to it, "
+        "which most clients heed; libpq 18 wants sslkeylogfile= in the connection string (docs/keys.md).",
+    )
     group.addoption("--latpcap-output", metavar="FILE", help="Keep the recording, a pcapng; by default it is deleted.")
 
 
@@ -50,15 +63,22 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     if len(asked) > 1:
         raise pytest.UsageError(f"ask for one of {', '.join(_written(name) for name in asked)}")
-    if hasattr(config, "workerinput") or getattr(config.option, "tx", None):
+    in_parallel = hasattr(config, "workerinput") or bool(getattr(config.option, "tx", None))
+    if in_parallel and asked != ["latpcap_relay"]:
         raise pytest.UsageError(
-            f"{_written(asked[0])} tells tests apart by their time, so they must not run side by side: leave out -n"
+            f"{_written(asked[0])} sees the tests of all workers at once: leave out -n, or give each worker a port of "
+            "its own with --latpcap-relay (docs/pytest.md)"
         )
+    if (most := config.getoption("latpcap_max")) is not None and most < 0:
+        raise pytest.UsageError("--latpcap-max is a number of round trips")
+    if keylog := config.getoption("latpcap_keylog"):
+        os.environ["SSLKEYLOGFILE"] = os.path.abspath(keylog)
     from latpcap.errors import LatpcapError
-    from latpcap.pytest_round_trips import RoundTrips
+    from latpcap.pytest_round_trips import OfWorkers, RoundTrips
 
+    is_controller = in_parallel and not hasattr(config, "workerinput")
     try:
-        config.pluginmanager.register(RoundTrips(config), NAME)
+        config.pluginmanager.register(OfWorkers() if is_controller else RoundTrips(config), NAME)
     except LatpcapError as error:
         raise pytest.UsageError(f"latpcap: {error}") from None
 

@@ -4,16 +4,21 @@
 |---|---|
 | setup, teardown | the test's fixtures; those of a module or session for the first (last) test that needs them |
 | call | the test's body: what the marker limits |
+
+With pytest-xdist each worker has a relay of its own, on the port that was asked for plus its number, and tells the
+controller at its end what its tests have cost.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec import Struct, field
+from msgspec import Struct, field, json
+from msgspec.structs import replace
 
 from latpcap.errors import LatpcapError
 from latpcap.given import tcp_port
@@ -24,9 +29,16 @@ from latpcap.report import check_capture_name
 from latpcap.report.text import printable
 from latpcap.units import counted
 
-__all__ = ["PhaseSoFar", "RoundTrips"]
+__all__ = ["OfWorkers", "PhaseSoFar", "RoundTrips"]
 
 MARKER = "round_trips"
+RELAY_PORT = "LATPCAP_RELAY_PORT"
+"""The variable that tells the tests to which port of this machine they connect."""
+SENT = "latpcap"
+"""What a worker tells the controller stands under this name."""
+KEYS = "--latpcap-keylog FILE (and SSLKEYLOGFILE, or what docs/keys.md says of your client) reads them"
+UNREAD = "unreadable"
+"""What stands in the place of a statement that is encrypted."""
 TOP = 10
 """Tests that the summary shows, and statements that a failure does."""
 
@@ -91,6 +103,11 @@ class Cost(Struct):
         return sum(failure.count for failure in self.failures)
 
     @property
+    def unread(self) -> int:
+        """The round trips of all phases of which nothing but the time is known."""
+        return sum(phase.unread for phase in self.phases.values())
+
+    @property
     def loops(self) -> tuple[str, ...]:
         """Those of all phases."""
         return tuple(loop for phase in self.phases.values() for loop in phase.loops)
@@ -99,8 +116,39 @@ class Cost(Struct):
         """Yield what JUnit XML tells of it."""
         yield "latpcap_round_trips", self.body.round_trips
         yield "latpcap_fixture_round_trips", self.fixtures
-        yield "latpcap_errors", self.errors
-        yield "latpcap_n_plus_one", len(self.loops)
+        if self.unread:
+            yield "latpcap_unread_round_trips", self.unread
+        if self.unread < self.round_trips or not self.round_trips:
+            yield "latpcap_errors", self.errors
+            yield "latpcap_n_plus_one", len(self.loops)
+
+
+class Told(Struct):
+    """What is told of a recording at the end."""
+
+    costs: list[Cost]
+    where: str
+    dropped: int | None = None
+    trouble: str | None = None
+    kept: str | None = None
+
+
+class OfWorkers:
+    """The controller of pytest-xdist: it records nothing, and tells what its workers have recorded."""
+
+    def __init__(self) -> None:
+        """Nothing was told yet."""
+        self._told: list[Told] = []
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Take what a worker tells at its end."""
+        if sent := getattr(node, "workeroutput", {}).get(SENT):
+            self._told.append(json.decode(sent, type=Told))
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Show the tests that cost most."""
+        _show(terminalreporter, self._told)
 
 
 class RoundTrips:
@@ -109,13 +157,15 @@ class RoundTrips:
     def __init__(self, config: pytest.Config) -> None:
         """Nothing is recorded before the session starts."""
         self._folder = Folder()
-        self._kept: str | None = config.getoption("latpcap_output")
+        self._config = config
+        self._kept = _of_worker(config, config.getoption("latpcap_output"))
+        self._most: int | None = config.getoption("latpcap_max")
         try:
             self._recorder = _recorder(config, Path(self._kept or self._folder.path / "tests.pcapng"))
         except LatpcapError:
             self._folder.remove()
             raise
-        self._sections = Sections(self._recorder)
+        self._sections = Sections(self._recorder, config.getoption("latpcap_keylog"))
         self._costs: list[Cost] = []
         self._recorded: Recorded | None = None
         self.so_far = PhaseSoFar(self._sections)
@@ -126,6 +176,8 @@ class RoundTrips:
             return
         try:
             self._recorder.start()
+            if addresses := getattr(self._recorder, "addresses", None):
+                os.environ[RELAY_PORT] = str(addresses[0][1])
             self._sections.cut()
         except LatpcapError as error:
             advice = str(error).replace("`--relay`", "`--latpcap-relay`")
@@ -143,7 +195,7 @@ class RoundTrips:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:
         """Count the body, and fail the test where it passed but cost too much."""
-        limit = _limit(item)
+        limit = _limit(item, self._most)
         try:
             result = yield
         finally:
@@ -171,6 +223,11 @@ class RoundTrips:
             self._recorded = self._recorder.stop(at_once=True)
         except LatpcapError:
             self._recorded = None  # it never began
+        if self._recorded and hasattr(self._config, "workeroutput"):
+            self._config.workeroutput[SENT] = json.encode(self._told(self._recorded)).decode()
+
+    def _told(self, recorded: Recorded) -> Told:
+        return Told(self._costs, recorded.where, recorded.dropped, recorded.trouble, self._kept)
 
     def pytest_unconfigure(self) -> None:
         """Leave nothing behind."""
@@ -178,11 +235,22 @@ class RoundTrips:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Show the tests that cost most."""
-        if self._recorded is None:
-            return
+        _show(terminalreporter, [self._told(self._recorded)] if self._recorded else [])
+
+
+def _show(terminalreporter: pytest.TerminalReporter, told: list[Told]) -> None:
+    if told:
         terminalreporter.section("latpcap: round trips")
-        for line in _summary(self._costs, self._recorded, self._kept):
+        for line in _summary(told):
             terminalreporter.line(printable(line))
+
+
+def _of_worker(config: pytest.Config, path: str | None) -> str | None:
+    """Each worker keeps a recording of its own."""
+    if path is None or not hasattr(config, "workerinput"):
+        return path
+    kept = Path(path)
+    return str(kept.with_name(f"{kept.stem}-{config.workerinput['workerid']}{kept.suffix}"))
 
 
 def _recorder(config: pytest.Config, path: Path) -> Recorder:
@@ -201,14 +269,16 @@ def _recorder(config: pytest.Config, path: Path) -> Recorder:
         return Capturer(path, capture_filter=filters, where=str(server), marks=server.port)
     from latpcap.live.relay import Relay, Route
 
-    return Relay([Route.of(config.getoption("latpcap_relay"))], path)
+    route = Route.of(config.getoption("latpcap_relay"))
+    worker = str(getattr(config, "workerinput", {}).get("workerid", "gw0")).removeprefix("gw")
+    return Relay([replace(route, port=route.port and tcp_port(route.port + int(worker)))], path)
 
 
-def _limit(item: pytest.Item) -> int | None:
+def _limit(item: pytest.Item, otherwise: int | None) -> int | None:
     """The most round trips of a test's body; `None` for any number."""
     marker = item.get_closest_marker(MARKER)
     if marker is None:
-        return None
+        return otherwise
     given = (*marker.args, *marker.kwargs.values())
     is_written = len(given) == 1 and set(marker.kwargs) <= {"max"}
     if not is_written or type(given[0]) is not int or given[0] < 0:
@@ -220,9 +290,12 @@ def _limit(item: pytest.Item) -> int | None:
 def _too_many(cost: Counted, limit: int) -> str:
     """What the test waited for, the costliest statement first."""
     lines = [f"{counted(cost.round_trips, 'round trip')} to the database, and at most {limit:,} may be:"]
-    lines += [f"  {_often(ran)}" for ran in cost.statements[:TOP]]
-    if len(cost.statements) > TOP:
-        lines.append(f"  and {counted(len(cost.statements) - TOP, 'other statement')}")
+    read = [ran for ran in cost.statements if ran.text != UNREAD]
+    lines += [f"  {_often(ran)}" for ran in read[:TOP]]
+    if len(read) > TOP:
+        lines.append(f"  and {counted(len(read) - TOP, 'other statement')}")
+    if cost.unread:
+        lines.append(f"  {counted(cost.unread, 'round trip')} on encrypted connections, statements unknown: {KEYS}")
     lines += [f"  N+1, once for each row of another statement: {printable(loop)}" for loop in cost.loops]
     return "\n".join(lines)
 
@@ -233,27 +306,34 @@ def _often(ran: Ran) -> str:
     return f"{ran.executions:,} × {printable(ran.text)}{trips}" if ran.executions else f"{printable(ran.text)}{trips}"
 
 
-def _summary(costs: list[Cost], recorded: Recorded, kept: str | None) -> Iterator[str]:
+def _summary(told: list[Told]) -> Iterator[str]:
+    costs = [cost for each in told for cost in each.costs]
+    unread = sum(cost.unread for cost in costs)
     total, errors = sum(cost.round_trips for cost in costs), sum(cost.errors for cost in costs)
     costly = sorted((cost for cost in costs if cost.round_trips), key=lambda cost: -cost.round_trips)
     looping = sum(bool(cost.loops) for cost in costs)
-    yield (
-        f"{counted(total, 'round trip')} in {len(costly):,} of {counted(len(costs), 'test')}, "
-        f"{counted(errors, 'error')} of the database, N+1 in {counted(looping, 'test')} ({recorded.where})"
-    )
+    known = f"{counted(errors, 'error')} of the database, N+1 in {counted(looping, 'test')}"
+    if unread:
+        known = "errors and N+1 unknown" if unread == total else f"{known} as far as could be read"
+    where = ", ".join(each.where for each in told)
+    yield f"{counted(total, 'round trip')} in {len(costly):,} of {counted(len(costs), 'test')}, {known} ({where})"
+    if unread:
+        yield f"{unread:,} of them are encrypted, so what they asked is unknown: {KEYS}."
     if costly:
         yield "  body  fixtures  errors  test"
     else:
         yield "None was seen: do the tests connect to that port, by TCP? A host `localhost` may mean a Unix socket."
     for cost in costly[:TOP]:
-        yield f"{cost.body.round_trips:6,}  {cost.fixtures:8,}  {cost.errors:6,}  {cost.test}"
+        failed = f"{cost.errors:,}" if not cost.unread else f"{cost.errors or ''}?"
+        yield f"{cost.body.round_trips:6,}  {cost.fixtures:8,}  {failed:>6}  {cost.test}"
         yield from (f"{'':26}N+1: {loop}" for loop in cost.loops)
         yield from (f"{'':26}error {each.code}: {each.message}" for each in cost.failures)
     if len(costly) > TOP:
         yield f"and {counted(len(costly) - TOP, 'other test')}"
-    if recorded.dropped:
-        yield f"{counted(recorded.dropped, 'packet')} were dropped while recording: counts may be too low."
-    if recorded.trouble:
-        yield f"The recording ended early: {recorded.trouble}."
-    if kept:
-        yield f"The recording: {kept}"
+    if dropped := sum(each.dropped or 0 for each in told):
+        yield f"{counted(dropped, 'packet')} were dropped while recording: counts may be too low."
+    for each in told:
+        if each.trouble:
+            yield f"The recording ended early: {each.trouble}."
+        if each.kept:
+            yield f"The recording: {each.kept}"

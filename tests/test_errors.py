@@ -199,13 +199,13 @@ def test_failing_statements_are_told_by_what_must_be_mended() -> None:
         (
             "medium",
             "syntax",
-            "10 of 50 statements failed (10 round trips): 1064 × 5, 1146 × 5; "
+            "10 of 50 statements failed (10 round trips): syntax error (1064) × 5, no such table (1146) × 5; "
             "the statement is wrong, or names something that is not there",
         ),
         (
             "medium",
             "conflict",
-            "5 of 50 statements failed (5 round trips of their transactions): 1213 × 5; "
+            "5 of 50 statements failed (5 round trips of their transactions): deadlock (1213) × 5; "
             "lock conflict with another transaction",
         ),
     ]
@@ -214,7 +214,8 @@ def test_failing_statements_are_told_by_what_must_be_mended() -> None:
 def test_the_severity_of_failures_is_their_share() -> None:
     assert [severity for severity, *_ in found(*[SYNTAX] * 10, *[GOOD] * 30)] == ["high"]
     assert [severity for severity, *_ in found(*[SYNTAX] * 5, *[GOOD] * 200)] == ["low"]
-    assert found(*[SYNTAX] * 4, *[GOOD] * 4) == []
+    assert [severity for severity, *_ in found(*[SYNTAX] * 4, *[GOOD] * 4)] == ["high"]
+    assert found(*[SYNTAX] * 4, *[GOOD] * 40) == []
 
 
 def test_failures_promise_no_saving() -> None:

@@ -119,6 +119,106 @@ def test_a_test_may_ask_what_it_has_cost_so_far(counted: Run, project: Path) -> 
     assert 'error 42601: syntax error at or near "selekt"' in done.stdout.str()
 
 
+def test_the_limit_of_all_tests_gives_way_to_the_marker_of_one(counted: Run, project: Path) -> None:
+    (project / "test_library.py").write_text(
+        "import pytest\n"
+        "from sqlalchemy import text\n"
+        "def asks(session, times):\n"
+        "    for _ in range(times):\n"
+        "        session.execute(text('select 1'))\n"
+        "def test_few(session):\n"
+        "    asks(session, 2)\n"
+        "def test_many(session):\n"
+        "    asks(session, 4)\n"
+        "@pytest.mark.round_trips(max=20)\n"
+        "def test_many_and_allowed(session):\n"
+        "    asks(session, 4)\n"
+    )
+    done = counted("--latpcap-max", "4")
+    assert "1 failed, 2 passed" in done.stdout.str(), done.stdout.str() + done.stderr.str()
+    assert "5 round trips to the database, and at most 4 may be" in done.stdout.str()
+
+
+def test_each_worker_relays_on_a_port_of_its_own(
+    project: Path, server: str, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port = re.search(r":(\d+)/", server)[1]  # type: ignore[index]
+    (project / "conftest.py").write_text(
+        "import os\nimport pytest\nfrom sqlalchemy import create_engine, text\n"
+        "@pytest.fixture\ndef connection():\n"
+        f"    url = {server!r}.replace(':{port}/', f':{{os.environ[\"LATPCAP_RELAY_PORT\"]}}/')\n"
+        "    with create_engine(url).connect() as connection:\n"
+        "        yield connection\n"
+    )
+    tests = (
+        f"def test_{n}(connection):\n    for _ in range({n}):\n        connection.execute(text('select 1'))\n"
+        for n in range(1, 5)
+    )
+    (project / "test_library.py").write_text("from sqlalchemy import text\n" + "".join(tests))
+    here = free_port()
+    recorded = project / "tests.pcapng"
+    relay = ("--latpcap-relay", f"{here}:127.0.0.1:{port}", "--latpcap-max", "4", "--latpcap-output", str(recorded))
+    done = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-n", "2", *relay)
+    told = done.stdout.str()
+    assert "1 failed, 3 passed" in told, told + done.stderr.str()
+    assert "in 4 of 4 tests" in told
+    for n in range(1, 5):
+        assert re.search(rf"^ +{n + 1} .* test_library.py::test_{n}$", told, re.MULTILINE), told  # with its BEGIN
+    parts = [latpcap.read(recorded.with_name(f"tests-gw{worker}.pcapng")).statements for worker in (0, 1)]
+    assert sum(int(row["executions"]) for part in parts for row in part if row["text"] == "select ?") == 1 + 2 + 3 + 4
+
+
+@pytest.fixture(scope="module")
+def encrypted(server: str) -> str:
+    """The URL of the same database where TLS is demanded."""
+    psycopg = pytest.importorskip("psycopg")
+    if shutil.which("openssl") is None:
+        pytest.skip("not installed: openssl")
+    with psycopg.connect(server.replace("+psycopg", ""), autocommit=True) as admin:
+        [[data]] = admin.execute("show data_directory").fetchall()
+        made = ["-subj", "/CN=tests", "-keyout", f"{data}/server.key", "-out", f"{data}/server.crt"]
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", *made], check=True, capture_output=True
+        )
+        for name in ("server.key", "server.crt"):
+            if os.geteuid() == 0:
+                shutil.chown(f"{data}/{name}", "postgres", "postgres")
+            os.chmod(f"{data}/{name}", 0o600)
+        admin.execute("alter system set ssl = on")
+        admin.execute("select pg_reload_conf()")
+    return f"{server}?sslmode=require"
+
+
+@pytest.mark.parametrize("with_keys", [False, True])
+def test_behind_tls_it_claims_nothing_that_it_did_not_read_and_names_the_key_log(
+    run: Run, project: Path, encrypted: str, monkeypatch: pytest.MonkeyPatch, with_keys: bool
+) -> None:
+    port = re.search(r":(\d+)/", encrypted)[1]  # type: ignore[index]
+    here, keys = free_port(), project / "tls.keys"
+    options = ["--latpcap-relay", f"{here}:127.0.0.1:{port}"]
+    monkeypatch.setenv("SSLKEYLOGFILE", "")
+    url = encrypted.replace(f":{port}/", f":{here}/")
+    if with_keys:
+        import psycopg
+
+        if psycopg.pq.version() < 180000:
+            pytest.skip("libpq logs keys from version 18 on")
+        options += ["--latpcap-keylog", str(keys)]
+        url += f"&sslkeylogfile={keys}"
+    monkeypatch.setenv("DATABASE_URL", url)
+    told = run(*options).stdout.str()
+    assert "23 round trips to the database, and at most 5 may be" in told, told
+    if with_keys:
+        assert "N+1 in 1 test (" in told
+        assert re.search(rf"  20 × {re.escape(BOOKS)}", told)
+        assert "encrypted" not in told
+    else:
+        assert "in 3 of 3 tests, errors and N+1 unknown (" in told
+        assert "--latpcap-keylog FILE (and SSLKEYLOGFILE" in told
+        assert "0 errors" not in told
+        assert "unreadable" not in told
+
+
 # --- without a database -----------------------------------------------------------------------------------------------
 
 
@@ -152,7 +252,8 @@ def test_nothing_heavy_is_loaded_before_it_is_asked_for() -> None:
         (["--latpcap-server", "db"], "is no HOST:PORT"),
         (["--latpcap-port", "70000"], "70000 is no TCP port"),
         (["--latpcap-port", "5432", "--latpcap-relay", "1:db:2"], "ask for one of --latpcap-port, --latpcap-relay"),
-        (["--latpcap-port", "5432", "-n", "2"], "must not run side by side: leave out -n"),
+        (["--latpcap-port", "5432", "-n", "2"], "give each worker a port of its own with --latpcap-relay"),
+        (["--latpcap-port", "5432", "--latpcap-max", "-1"], "--latpcap-max is a number of round trips"),
     ],
 )
 def test_a_mistake_is_told_in_one_line(

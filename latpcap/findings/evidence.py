@@ -17,6 +17,7 @@ from latpcap.findings.groups import Groups
 from latpcap.measures.budget import Timeline
 from latpcap.measures.errors import Failures, failures
 from latpcap.measures.proxies import Hidden, hidden_networks
+from latpcap.measures.routes import parse_tags, site_of
 from latpcap.measures.statement_text import CATALOG_WORDS, CUT, reads_catalog
 from latpcap.rtt import Estimate
 from latpcap.tables import columns, passes
@@ -203,6 +204,53 @@ class Evidence:
     def _asked(self, purpose: str, kind: str) -> Bools:
         return bools(self.exchanges.is_for(purpose) | (self.exchanges.is_execution & self.does(kind)))
 
+    @cached_property
+    def is_unread(self) -> Bools:
+        """Asks something, and what cannot be read: the connection is encrypted."""
+        return bools(self.exchanges.is_for("unreadable") & self.waits)
+
+    # --- whom it is about ---------------------------------------------------------------------------------------------
+
+    @cached_property
+    def place(self) -> Codes:
+        """The server and the database that each connection asks: two of them answer the same statement otherwise."""
+        server, database = self.recording.connections.server, self.recording.said("database")
+        order, starts = passes.grouped(server.codes, database.codes)
+        firsts = order[starts[:-1]]
+        servers, databases = server.picked(firsts).texts(), database.picked(firsts).texts()
+        names = [
+            f"{asked}, database {named}" if named else str(asked)
+            for asked, named in zip(servers, databases, strict=True)
+        ]
+        return Codes(passes.numbered(server.codes, database.codes), names)
+
+    @cached_property
+    def question(self) -> Ints:
+        """The statement of each exchange and the place where it is asked, as one number; -1 for no statement."""
+        statement = self.exchanges.fingerprint
+        if len(self.place.names) <= 1:
+            return statement
+        asked = statement + self.place.codes[self.exchanges.connection] * len(self.texts)
+        return np.where(statement >= 0, asked, -1)
+
+    def statement_of(self, question: int) -> int:
+        """The statement of a `question`."""
+        return question % len(self.texts) if question >= 0 else -1
+
+    def place_of(self, question: int) -> str:
+        """Its place in words, where the recording has several; else empty."""
+        names = self.place.names
+        return names[question // len(self.texts)] if question >= 0 and len(names) > 1 else ""
+
+    @cached_property
+    def sites(self) -> tuple[list[str], Ints]:
+        """The places in the code that comments of statements name, and for each exchange which; -1 for none."""
+        named = [site_of(parse_tags(text)) for text in self.recording.tag_texts]
+        places = sorted({name for name in named if name})
+        numbers = {name: number for number, name in enumerate(places)}
+        of_tags = np.array([numbers.get(name or "", -1) for name in named] + [-1], np.int64)
+        return places, of_tags[self.recording.exchange_column("tags").ints(-1)] if places else of_tags[:0]
+
     # --- what belongs together ----------------------------------------------------------------------------------------
 
     @cached_property
@@ -309,7 +357,7 @@ class Evidence:
         setting_up = self.exchanges.is_setup | self.is_session | self.is_begin | self.is_end | self.is_ping
         unknown = self.exchanges.is_execution & (self.kind.codes < 0)
         works = (self.is_prepare & self._is_of_application) | self.is_execution | self.is_fetch | unknown
-        works = (works & ~setting_up & ~self._looks_around) | self.insists
+        works = (works & ~setting_up & ~self._looks_around) | self.insists | self.is_unread
         so_far = np.cumsum(works)
         first = self.exchanges.is_first
         base: Ints = (so_far - works)[first]

@@ -95,6 +95,8 @@ class Candidate(Struct, frozen=True):
     """Shown in the place of the fingerprint's text."""
     needs: tuple[str, ...] = ()
     """Names of the fixes without which this one cannot be made; its saving is that of all of them together."""
+    place: str = ""
+    """The server and the database, where the recording has several."""
     share: float | None = None
     """How grave it is, 0 to 1, where that is no matter of what a fix saves."""
 
@@ -110,6 +112,8 @@ class Pattern(Struct, frozen=True):
     why: str
     find: Callable[[Evidence, int | None], Iterator[Candidate]]
     """From the evidence and the fix's value (rows a fetch, calls a batch; `None` for the usual one)."""
+    beside: str = ""
+    """The code of a pattern that may be true of the same runs: both are told, although one counts the round trips."""
     suggestion: bool = False
     """Worth a thought rather than wrong: it takes only round trips that nothing else claims."""
     choices: tuple[str, ...] = ()

@@ -22,6 +22,8 @@ __all__ = ["Claimed", "share_out"]
 
 Claimed = tuple[Pattern, Candidate]
 
+LEAST_BESIDE = 0.5
+"""Of what a pattern saves, from which on another one that is true of the same runs is told beside it."""
 LEAST_SHARE = 0.2
 """A finding that keeps less of what it saves alone repeats what the others say."""
 
@@ -39,9 +41,22 @@ def share_out(evidence: Evidence, found: Sequence[Claimed], worth: Callable[[Eff
     for number in order:
         pattern, candidate = found[number]
         value = worth(own[number])
-        if alone[number] == 0 or value >= LEAST_SHARE * alone[number]:
+        least = LEAST_SHARE * alone[number]
+        if alone[number] == 0 or value >= least or alone[number] >= LEAST_BESIDE * _beside(found, alone, number):
             kept.append((value, (pattern, replace(candidate, effect=own[number]))))
     return [claimed for _, claimed in sorted(kept, key=lambda item: (item[1][0].suggestion, -item[0]))]
+
+
+def _beside(found: Sequence[Claimed], alone: Sequence[float], number: int) -> float:
+    """What the pattern saves that may be true of the same runs as this one."""
+    pattern, candidate = found[number]
+    same = (
+        saved
+        for (other, theirs), saved in zip(found, alone, strict=True)
+        if other.code == pattern.beside
+        and (theirs.fingerprint, theirs.place) == (candidate.fingerprint, candidate.place)
+    )
+    return max(same, default=float("inf"))
 
 
 def _take(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from latpcap.findings.estimate import Costs, estimated_s
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Effect, Finding, Pattern
@@ -14,6 +16,8 @@ __all__ = ["MAX_FINDINGS", "candidates", "claims", "find"]
 
 MAX_FINDINGS = 100
 """The costliest; a recording with more has other worries."""
+MAX_SITES = 5
+"""Places in the code that a finding names."""
 LEGIBLE = 0.9
 """Of the round trips must be readable, before a recording is called healthy."""
 
@@ -55,22 +59,41 @@ def _is_legible(evidence: Evidence) -> bool:
 
 def _finding(evidence: Evidence, pattern: Pattern, candidate: Candidate, costs: Costs, total: float) -> Finding:
     fingerprint = evidence.text(candidate.fingerprint) if candidate.fingerprint >= 0 else None
+    sites = _sites(evidence, candidate)
     return Finding(
         code=pattern.code,
         fix_name=pattern.fix,
-        title=pattern.title.format_map(dict(candidate.facts)),
+        title=_title(pattern, candidate),
         why=pattern.why,
-        fix=candidate.fix,
+        fix=f"{candidate.fix} {_asked_by(sites)}".rstrip(),
         share=_share(evidence, candidate.effect, costs, total) if candidate.share is None else candidate.share,
         suggestion=pattern.suggestion or (pattern.fix == "" and candidate.share is None),
         fingerprint=fingerprint,
         statement=candidate.statement if fingerprint is None else fingerprint,
         shown=candidate.shown,
         effect=candidate.effect,
-        facts=candidate.facts,
+        facts={**candidate.facts, "sites": sites} if sites else candidate.facts,
         needs=candidate.needs,
         statement_id=candidate.fingerprint,
     )
+
+
+def _sites(evidence: Evidence, candidate: Candidate) -> dict[str, int]:
+    """The places in the code that its statements come from, as their comments say, and how often each."""
+    places, of_exchange = evidence.sites
+    numbers = of_exchange[candidate.shown] if places else candidate.shown[:0]
+    counts = np.bincount(numbers[numbers >= 0], minlength=len(places))
+    most = np.argsort(-counts, kind="stable")[:MAX_SITES]
+    return {places[number]: int(counts[number]) for number in most.tolist() if counts[number]}
+
+
+def _asked_by(sites: Mapping[str, int]) -> str:
+    return f"Asked by {', '.join(f'{site} × {count:,}' for site, count in sites.items())}." if sites else ""
+
+
+def _title(pattern: Pattern, candidate: Candidate) -> str:
+    title = pattern.title.format_map(dict(candidate.facts))
+    return f"{title} ({candidate.place})" if candidate.place else title
 
 
 def _share(evidence: Evidence, effect: Effect, costs: Costs, total: float) -> float:

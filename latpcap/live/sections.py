@@ -12,6 +12,7 @@ sections  head + packets · head + packets · head + packets …
 
 from __future__ import annotations
 
+import os
 import struct
 
 from msgspec import Struct
@@ -57,6 +58,8 @@ class Counted(Struct, frozen=True):
     failures: tuple[Failure, ...] = ()
     loops: tuple[str, ...] = ()
     """The statements of each N+1."""
+    unread: int = 0
+    """Round trips of encrypted connections: what they asked, errors and loops among them are unknown."""
 
     @property
     def errors(self) -> int:
@@ -67,9 +70,14 @@ class Counted(Struct, frozen=True):
 class Sections:
     """The sections of what a recorder writes."""
 
-    def __init__(self, recorder: Recorder) -> None:
-        """`recorder` has been started, or will be before the first section is asked for."""
+    def __init__(self, recorder: Recorder, keylog: str | None = None) -> None:
+        """`recorder` has been started, or will be before the first section is asked for.
+
+        With the keys that clients log to `keylog`, encrypted sections are read, too. TLS numbers its records from the
+        handshake on, so all that was recorded before is read with such a section.
+        """
         self._recorder = recorder
+        self._keylog = keylog
         self._head = b""
         self._done = 0
         self._known: dict[int, str] = {}
@@ -105,7 +113,15 @@ class Sections:
         except NoDatabaseTraffic:
             return Counted()
         self._learn(capture)
-        return counted
+        return self._opened(capture) if counted.unread and self._has_keys() else counted
+
+    def _has_keys(self) -> bool:
+        return self._keylog is not None and os.path.exists(self._keylog) and os.path.getsize(self._keylog) > 0
+
+    def _opened(self, section: Capture) -> Counted:
+        """The same section with the keys."""
+        begin = min(each.first_time for each in section.files if each.first_time)
+        return _of(read(self._recorder.path, keylog=self._keylog).select(start=begin))
 
     def _learn(self, capture: Capture) -> None:
         """The next section of a connection begins in mid-stream, where its protocol may not show."""
@@ -121,12 +137,16 @@ def _of(capture: Capture) -> Counted:
         for row in capture.statements[["text", "executions", "round_trips"]]
     ]
     round_trips = sum(each.round_trips for each in ran)
+    hidden = sum(
+        int(row["round_trips"]) for row in capture.connections[["timing_only", "round_trips"]] if row["timing_only"]
+    )
     loops = capture.findings[["code", "statement"]] if round_trips >= FEWEST_OF_A_LOOP else ()
     return Counted(
         round_trips,
         tuple(sorted(ran, key=lambda each: (-each.round_trips, each.text))),
         tuple(Failure(str(row["code"]), str(row["message"]), int(row["count"])) for row in capture.errors),
         tuple(str(row["statement"]) for row in loops if row["code"] == N_PLUS_ONE),
+        hidden,
     )
 
 

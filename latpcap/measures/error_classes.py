@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["CLASSES", "class_of"]
+__all__ = ["CLASSES", "class_of", "meaning_of"]
 
 CLASSES = {
     "syntax": "the statement is wrong, or names something that is not there",
@@ -80,6 +80,105 @@ _ORACLE = _listed(
 _CODE = re.compile(r"(?P<oracle>ORA-)?(?P<number>\w+)(?: \((?P<state>\w{5})\))?")
 _ORACLE_APPLICATION = range(20_000, 21_000)
 """Those of `raise_application_error`."""
+
+
+_MEANINGS = {
+    "mysql": {
+        "1040": "too many connections",
+        "1044": "no right to the database",
+        "1045": "access denied",
+        "1048": "null where none may be",
+        "1049": "no such database",
+        "1054": "no such column",
+        "1062": "duplicate key",
+        "1064": "syntax error",
+        "1142": "no right to the table",
+        "1146": "no such table",
+        "1205": "lock wait time-out",
+        "1213": "deadlock",
+        "1264": "value out of range",
+        "1292": "malformed value",
+        "1305": "no such procedure",
+        "1317": "interrupted",
+        "1364": "value missing",
+        "1366": "malformed value",
+        "1406": "value too long",
+        "1451": "foreign key",
+        "1452": "foreign key",
+        "1969": "time-out of the statement",
+        "3024": "time-out of the statement",
+        "3572": "row is locked",
+    },
+    "postgresql": {
+        "22001": "value too long",
+        "22003": "value out of range",
+        "22012": "division by zero",
+        "22P02": "malformed value",
+        "23502": "null where none may be",
+        "23503": "foreign key",
+        "23505": "duplicate key",
+        "23514": "check constraint",
+        "25P02": "transaction aborted",
+        "28000": "not let in",
+        "28P01": "wrong password",
+        "3D000": "no such database",
+        "40001": "serialization failure",
+        "40P01": "deadlock",
+        "42501": "no right to it",
+        "42601": "syntax error",
+        "42703": "no such column",
+        "42883": "no such function",
+        "42P01": "no such table",
+        "42P07": "table exists",
+        "53300": "too many connections",
+        "55P03": "row is locked",
+        "57014": "cancelled",
+        "57P01": "ended by an administrator",
+        "57P03": "server is starting or stopping",
+        "P0001": "raised by a procedure",
+    },
+    "oracle": {
+        "1": "duplicate key",
+        "54": "row is locked",
+        "60": "deadlock",
+        "904": "no such column",
+        "942": "no such table",
+        "1017": "wrong user or password",
+        "1400": "null where none may be",
+        "1438": "value out of range",
+        "1722": "malformed number",
+        "2291": "foreign key",
+        "2292": "foreign key",
+        "12514": "no such service",
+        "12899": "value too long",
+    },
+    "firebird": {
+        "335544321": "arithmetic error",
+        "335544336": "deadlock",
+        "335544345": "lock conflict",
+        "335544347": "validation of a column",
+        "335544352": "no right to it",
+        "335544466": "foreign key",
+        "335544472": "wrong user or password",
+        "335544517": "raised by a procedure",
+        "335544558": "check constraint",
+        "335544580": "no such table",
+        "335544634": "syntax error",
+        "335544665": "duplicate key",
+    },
+}
+"""What the usual codes mean, in two or three words."""
+
+
+def meaning_of(protocol: str, code: str) -> str:
+    """Return what a code means; empty where its class alone is known.
+
+    >>> meaning_of("mysql", "1213 (40001)"), meaning_of("oracle", "ORA-00060"), meaning_of("postgresql", "XX000")
+    ('deadlock', 'deadlock', '')
+    """
+    found = _CODE.fullmatch(code)
+    number = found["number"].lstrip("0") if found and found["oracle"] else found["number"] if found else ""
+    return _MEANINGS.get(protocol, {}).get(number, "")
 
 
 def class_of(protocol: str, code: str) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from latpcap.measures.error_classes import CLASSES, class_of
+from latpcap.measures.error_classes import CLASSES, class_of, meaning_of
 from latpcap.tables.columns import Codes, first_that_holds
 from latpcap.tables.recording import MISSING, Exchanges, Recording
 
@@ -55,11 +55,19 @@ class Failures(Struct, frozen=True):
     """Which of `rows` each of `cost` served."""
     category: Codes
     """Why each of `rows` failed, in the words of `error_classes`."""
+    protocol: Codes
+    """Of each of `rows`."""
 
     def codes(self, mine: Ints) -> str:
-        """The codes of `mine`, indices into `rows`, and how often each is there."""
-        numbers, counts = np.unique(self.code.codes[mine], return_counts=True)
-        return codes_said((self.code.names[number], int(count)) for number, count in zip(numbers, counts, strict=True))
+        """What the codes of `mine`, indices into `rows`, mean, and how often each is there: `deadlock (1213) × 6`."""
+        said: Counter[str] = Counter()
+        for protocol, code in zip(self.protocol.picked(mine).texts(), self.code.picked(mine).texts(), strict=True):
+            said[_meant(protocol or "", code or NO_ANSWER)] += 1
+        return _listed(said)
+
+    def bare_codes(self, mine: Ints) -> str:
+        """The codes alone: `25P02`."""
+        return ", ".join(sorted({_bare(code or NO_ANSWER) for code in self.code.picked(mine).texts()})[:SAID_CODES])
 
     def by_category(self, *kinds: int) -> Iterator[tuple[str, Ints]]:
         """The failures of these kinds, as indices into `rows`, by what they are due to; the most frequent first."""
@@ -97,6 +105,7 @@ def failures(recording: Recording) -> Failures:
         int(np.count_nonzero(ran & ~failed & _is_unread(exchanges))),
         *_cost(exchanges, rows, echo),
         _categories(recording, rows, code),
+        recording.connections.protocol.picked(exchanges.connection[rows]),
     )
 
 
@@ -108,9 +117,24 @@ def codes_said(found: Iterable[tuple[str, int]]) -> str:
     """
     counts: Counter[str] = Counter()
     for code, count in found:
-        counts[code.split(" (")[0]] += count
+        counts[_bare(code)] += count
+    return _listed(counts)
+
+
+def _listed(counts: Counter[str]) -> str:
     shown = [f"{code} × {count:,}" for code, count in counts.most_common(SAID_CODES)]
     return ", ".join(shown) + (" …" if len(counts) > SAID_CODES else "")
+
+
+def _bare(code: str) -> str:
+    """Without the SQLSTATE."""
+    return code.split(" (")[0]
+
+
+def _meant(protocol: str, code: str) -> str:
+    """The meaning before the code."""
+    meaning = meaning_of(protocol, code)
+    return f"{meaning} ({_bare(code)})" if meaning else _bare(code)
 
 
 def _categories(recording: Recording, rows: Ints, code: Codes) -> Codes:

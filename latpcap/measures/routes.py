@@ -19,7 +19,7 @@ from latpcap.tables import passes
 from latpcap.tables.columns import Ints
 from latpcap.tables.recording import Recording
 
-__all__ = ["RouteResult", "name_of", "parse_tags", "route_results", "routes_of_exchanges"]
+__all__ = ["RouteResult", "name_of", "parse_tags", "route_results", "routes_of_exchanges", "site_of"]
 
 _TAG = re.compile(r"([\w.-]+)='([^']*)'")
 
@@ -54,6 +54,17 @@ def name_of(tags: dict[str, str]) -> str | None:
     """
     named = "#".join(tags[key] for key in ("controller", "action") if key in tags)
     return tags.get("route") or named or None
+
+
+def site_of(tags: dict[str, str]) -> str | None:
+    """The place in the code, as near as the tags name it; a trace where they name nothing else.
+
+    >>> site_of({"route": "/a", "file": "shop/views.py", "line": "12"}), site_of({"line": "app/polls.rb:12"})
+    ('/a shop/views.py:12', 'app/polls.rb:12')
+    """
+    file, line = tags.get("file") or tags.get("source_location"), tags.get("line")
+    place = ":".join(part for part in (file, line) if part)
+    return " ".join(part for part in (name_of(tags), place) if part) or tags.get("traceparent") or None
 
 
 def routes_of_exchanges(recording: Recording) -> tuple[list[str], Ints]:

@@ -37,6 +37,8 @@ const SESSION: &[&str] = &[
     "select current_schema",
     "select current_database",
     "select current_user",
+    "select pg_advisory_unlock_all",
+    "close all",
 ];
 /// Without a word's end behind them.
 const SESSION_BEGINNINGS: &[&str] = &[
@@ -209,6 +211,13 @@ mod tests {
     fn a_version_that_is_asked_for_with_other_things_is_read() {
         let texts = ["select version()", "select pg_catalog.version() as v", "select version(), database(), user()"];
         assert_eq!(kinds(&texts), ["session", "session", "read"]);
+    }
+
+    #[test]
+    fn the_reset_of_a_pooled_connection_is_of_the_session() {
+        let texts =
+            ["select pg_advisory_unlock_all(); close all; unlisten *; reset all;", "close all", "close all_rows"];
+        assert_eq!(kinds(&texts), ["session", "session", "other"]);
     }
 
     #[test]

@@ -17,7 +17,11 @@ use memchr::memmem::{find, rfind};
 use super::credentials;
 
 /// Keys that name code: they are shown by default. Others may name a request or a person.
-const OF_CODE: [&str; 5] = ["action", "controller", "db_driver", "framework", "route"];
+const OF_CODE: [&str; 8] =
+    ["action", "controller", "db_driver", "file", "framework", "line", "route", "source_location"];
+/// Those that name a file, whose folders are of a machine or a person: its name and the folder around it are code.
+const FILES: [&str; 3] = ["file", "line", "source_location"];
+const PARTS_OF_FILE: usize = 2;
 /// A longer comment is none of tags.
 const LONGEST: usize = 4096;
 const LONGEST_VALUE: usize = 256;
@@ -30,8 +34,12 @@ pub fn tags(text: &[u8], all: bool) -> String {
         comment.split(',').filter_map(tag).filter(|(key, _)| all || is_of_code(key)).collect();
     tags.sort_unstable();
     tags.dedup_by_key(|(key, _)| *key);
-    let shown = |value: &str| if all { credentials::mask(value) } else { credentials::mask(path_of(value)) };
-    tags.iter().map(|(key, value)| format!("{key}='{}'", shown(value))).collect::<Vec<_>>().join(",")
+    let shown = |key: &str, value: &str| match (all, FILES.contains(&key)) {
+        (true, _) => credentials::mask(value),
+        (false, true) => credentials::mask(file_of(value)),
+        (false, false) => credentials::mask(path_of(value)),
+    };
+    tags.iter().map(|(key, value)| format!("{key}='{}'", shown(key, value))).collect::<Vec<_>>().join(",")
 }
 
 /// Where the comment stands that is read.
@@ -45,6 +53,20 @@ pub fn place(text: &[u8]) -> Option<Range<usize>> {
 fn path_of(value: &str) -> &str {
     let end = ["?", "%3F", "%3f"].iter().filter_map(|sign| value.find(sign)).min();
     &value[..end.unwrap_or(value.len())]
+}
+
+/// The file with the folder around it.
+fn file_of(value: &str) -> &str {
+    let signs = ["/", "%2F", "%2f", "\\", "%5C", "%5c"];
+    let mut rest = value.len();
+    for _ in 0..PARTS_OF_FILE {
+        match signs.iter().filter_map(|sign| Some((value[..rest].rfind(sign)?, sign.len()))).max() {
+            None => return value,
+            Some((at, length)) => rest = at.min(value.len() - length),
+        }
+    }
+    let sign = signs.iter().find(|sign| value[rest..].starts_with(**sign)).map_or(0, |sign| sign.len());
+    &value[rest + sign..]
 }
 
 fn is_of_code(key: &str) -> bool {
@@ -81,6 +103,7 @@ fn tag(part: &str) -> Option<(&str, &str)> {
     };
     let plain = || {
         let (key, value) = part.split_once(':')?;
+        let value = value.split(":in ").next().unwrap_or(value); // Rails: `line:app/polls.rb:12:in 'index'`
         Some((key.trim(), value.trim())).filter(|(key, _)| is_of_code(key))
     };
     quoted().or_else(plain).filter(|(key, value)| is_key(key) && is_value(value))
@@ -114,6 +137,18 @@ mod tests {
     fn the_comment_may_stand_before_the_statement_and_a_semicolon_behind_it() {
         assert_eq!(shown("/*route='/a'*/ select 1"), "route='/a'");
         assert_eq!(shown(" select 1 /* route='/a' */ ; "), "route='/a'");
+    }
+
+    #[test]
+    fn a_file_is_told_without_the_folders_of_a_machine() {
+        assert_eq!(
+            shown("select 1 /*file='%2Fhome%2Fann%2Fshop%2Fviews.py',line='42'*/"),
+            "file='shop%2Fviews.py',line='42'"
+        );
+        assert_eq!(shown("select 1 /*line:/srv/app/polls.rb:12:in `index'*/"), "line='app/polls.rb:12'");
+        assert_eq!(shown("select 1 /*file='views.py'*/"), "file='views.py'");
+        assert_eq!(shown("select 1 /*file='C%3A%5Cann%5Cshop%5Ca.cs'*/"), "file='shop%5Ca.cs'");
+        assert_eq!(shown("select 1 /*file='//'*/"), "file='/'");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-"""Blob per row: each blob or LOB is opened and read in round trips of its own."""
+"""Blob per row: each blob or LOB is read, or written, in round trips of its own."""
 
 from __future__ import annotations
 
@@ -7,38 +7,77 @@ from collections.abc import Iterator
 import numpy as np
 
 from latpcap.findings.drivers import Advice
-from latpcap.findings.evidence import Evidence
+from latpcap.findings.evidence import Evidence, bools
 from latpcap.findings.finding import Candidate, Pattern, Takes, effect_of
 from latpcap.findings.groups import most_frequent
 from latpcap.tables import passes
+from latpcap.tables.columns import Bools, Ints
+from latpcap.units import counted
 
 MIN_BLOBS = 5
 TAKES = Takes(client=0.0, service=0.5)
-"""The bytes are still read, with the rows."""
+"""The bytes still travel, with the rows."""
+CREATES = ("create_blob", "create_blob2", "lob_create_temporary")
+WRITES = (*CREATES, "put_segment", "batch_segments", "batch_blob_stream", "lob_write", "lob_trim")
+CLOSES = ("close_blob", "cancel_blob", "lob_close", "lob_free_temporary")
+"""Of a blob that was read or written before: of the same connection's last one."""
 
 
 def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
-    """One candidate a statement."""
+    """One candidate a statement, and whether its blobs are read or written."""
     exchanges = evidence.exchanges
-    blobs = np.flatnonzero(evidence.is_blob & evidence.waits)
-    followers = np.flatnonzero(evidence.is_blob & ~evidence.waits)
-    statement = exchanges.fingerprint[blobs]
-    for number in most_frequent(statement):
-        mine = blobs[statement == number]
-        trips = int(exchanges.round_trips[mine].sum())
-        units = passes.occurring(evidence.unit[mine])
-        rows = int(np.maximum(evidence.unit_rows[units[units >= 0]], 0).sum())
+    if not evidence.is_blob.any():
+        return
+    blobs = np.flatnonzero(evidence.is_blob)
+    waits, written = evidence.waits[blobs], _written(evidence, blobs)
+    key = evidence.question[blobs] * 2 + written
+    for number in most_frequent(key[waits]):
+        mine, along = blobs[waits & (key == number)], blobs[~waits & (key == number)]
+        trips, question = int(exchanges.round_trips[mine].sum()), number // 2
+        rows = _created(evidence, blobs[key == number]) if number % 2 else _brought(evidence, mine)
         if len(mine) < MIN_BLOBS or trips < rows:
             continue
+        advice, verb = (SENDING, "write") if number % 2 else (ADVICE, "open and read")
         yield Candidate(
             shown=mine,
-            effect=effect_of(evidence, TAKES, mine, along=followers[exchanges.fingerprint[followers] == number]),
-            fingerprint=number,
-            facts={"round_trips": trips, "rows": rows},
-            fix=ADVICE.sentence(evidence, exchanges.connection[mine]),
+            effect=effect_of(evidence, TAKES, mine, along=along),
+            fingerprint=evidence.statement_of(question),
+            place=evidence.place_of(question),
+            facts={"round_trips": trips, "rows": rows, "what": f"{verb} {_blobs(rows, bool(number % 2))}"},
+            fix=advice.sentence(evidence, exchanges.connection[mine]),
         )
 
 
+def _written(evidence: Evidence, blobs: Ints) -> Bools:
+    """Those that write; a close is of what was done before it on its connection."""
+    command = evidence.exchanges.command.picked(blobs)
+    does = np.where(command.where(CLOSES.__contains__), -1, command.where(WRITES.__contains__))
+    return bools(passes.last_known(does, evidence.exchanges.connection[blobs]) > 0)
+
+
+def _created(evidence: Evidence, blobs: Ints) -> int:
+    return int(evidence.exchanges.command.picked(blobs).where(CREATES.__contains__).sum())
+
+
+def _brought(evidence: Evidence, blobs: Ints) -> int:
+    """The rows that these blobs were of."""
+    units = passes.occurring(evidence.unit[blobs])
+    return int(np.maximum(evidence.unit_rows[units[units >= 0]], 0).sum())
+
+
+def _blobs(count: int, written: bool) -> str:
+    return counted(count, "blob") if written else f"blobs of {counted(count, 'row')}"
+
+
+SENDING = Advice(
+    "Send small blobs with their statement instead of creating each before it",
+    {
+        "Oracle JDBC": "`setBytes()` or `setString()`, not a temporary LOB",
+        "python-oracledb": "bind `bytes` or `str`, not a temporary LOB",
+        "Jaybird": "bind small values as `cast(? as varchar(…))`, many rows by the batch API (Firebird 4)",
+        "libfbclient": "bind small values as `VARCHAR`, many rows by `IBatch` (Firebird 4)",
+    },
+)
 ADVICE = Advice(
     "Fetch small blobs with their rows instead of opening each",
     {
@@ -53,7 +92,7 @@ ADVICE = Advice(
 PATTERN = Pattern(
     code="blob-per-row",
     fix="blob",
-    title="Blob per row: {round_trips:,} round trips open and read blobs of {rows:,} rows",
+    title="Blob per row: {round_trips:,} round trips {what}",
     why="A blob does not travel with its row: each waits once or more often for itself.",
     find=find,
 )

@@ -27,10 +27,10 @@ def find(evidence: Evidence, size: int | None) -> Iterator[Candidate]:
     size = size or USUAL_SIZE
     exchanges = evidence.exchanges
     series = find_series(evidence)
-    statement = exchanges.fingerprint[series.firsts]
+    question = evidence.question[series.firsts]
     bounds = (evidence.is_begin | evidence.is_end) & evidence.waits
-    for number in most_frequent(statement):
-        changes = series.where(statement == number).rows
+    for number in most_frequent(question):
+        changes = series.where(question == number).rows
         transactions = passes.occurring(evidence.transaction[changes])
         mine = bounds & np.isin(evidence.transaction, transactions)
         ends = passes.occurring(evidence.transaction[evidence.is_end & mine])
@@ -42,7 +42,8 @@ def find(evidence: Evidence, size: int | None) -> Iterator[Candidate]:
         yield Candidate(
             shown=rows,
             effect=effect_of(evidence, TAKES, gone),
-            fingerprint=number,
+            fingerprint=evidence.statement_of(number),
+            place=evidence.place_of(number),
             facts={"commits": len(ends), "changes": len(changes), "changes_per_commit_after": size},
             fix=ADVICE.sentence(evidence, exchanges.connection[rows]),
         )

@@ -18,6 +18,8 @@ from latpcap.units import counted
 MIN_CONNECTIONS = 5
 MAX_STATEMENTS = 2
 """Of the median connection."""
+WHOSE = ("application", "user", "database")
+"""What connections say of whose they are, where it can be read."""
 MIN_SHARE = 0.2
 """Of the round trips, those that open and close connections: from there on more statements are too few as well."""
 TAKES = Takes(client=1.0, service=1.0)
@@ -25,23 +27,25 @@ TAKES = Takes(client=1.0, service=1.0)
 
 
 def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
-    """One candidate a pair of client and server: all connections but those that were open at the same time can go."""
+    """One candidate a program, user and database at a server: all but as many as were open at once can go."""
     connections = evidence.recording.connections
-    used = np.flatnonzero(_used(evidence))
-    works = (evidence.is_execution | evidence.is_ping | evidence.insists) & ~evidence.is_fetch
-    statements = np.bincount(evidence.exchanges.connection[works], minlength=len(connections))
+    statements = _statements(evidence)
     costs = _costs(evidence)
+    # What carries more than its opening is worth belongs to a pool, and is no part of this.
+    short = (statements <= MAX_STATEMENTS) | (costs.opening >= MIN_SHARE * costs.every)
+    used = np.flatnonzero(_used(evidence) & short)
     if len(used) < MIN_CONNECTIONS:
         return
     around = evidence.is_opening | evidence.is_goodbye
     waited_for = around & evidence.waits & ~evidence.is_ping
-    pairs = Groups.of(used, connections.host.codes[used], connections.server.renamed(str).codes[used])
-    for number in np.flatnonzero(pairs.sizes >= MIN_CONNECTIONS):
-        mine = pairs.rows[pairs.starts[number] : pairs.starts[number + 1]]
+    whose = {name: evidence.recording.said(name) for name in WHOSE}
+    server = connections.server.renamed(str)
+    programs = Groups.of(used, *(each.codes[used] for each in (connections.host, server, *whose.values())))
+    for number in np.flatnonzero(programs.sizes >= MIN_CONNECTIONS):
+        mine = programs.rows[programs.starts[number] : programs.starts[number + 1]]
         closed = _reopened(evidence, mine)
-        # Most were opened one after the other, and that was much of the waiting.
-        costly = 2 * len(closed) > len(mine) and costs.opening[mine].sum() >= MIN_SHARE * costs.every[mine].sum()
-        if np.median(statements[mine]) > MAX_STATEMENTS and not costly:
+        # Either they do next to nothing, or most of them were opened one after the other.
+        if np.median(statements[mine]) > MAX_STATEMENTS and 2 * len(closed) <= len(mine):
             continue
         of_closed, of_mine = _exchanges_of(evidence, closed), _exchanges_of(evidence, mine)
         yield Candidate(
@@ -51,11 +55,32 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
                 "connections": len(mine),
                 "statements_per_connection": (each := float(np.median(statements[mine]))),
                 "about": f"about {counted(round(each), 'statement')}",
-                "client": connections.host.name(mine[0]),
-                "server": connections.server.name(mine[0]),
+                "client": (client := connections.host.name(mine[0])),
+                "server": (asked := connections.server.name(mine[0])),
+                "whose": _named(
+                    {name: said.picked(mine[:1]).texts()[0] for name, said in whose.items()}, client, asked
+                ),
             },
             fix=ADVICE.sentence(evidence, mine),
         )
+
+
+def _named(said: dict[str, str | None], client: str, server: str) -> str:
+    """Whose connections they are, as far as they say it.
+
+    >>> _named({"application": "monitor", "user": "ann", "database": None}, "10.0.0.1", "10.0.0.2:5432")
+    ' of monitor (user ann), 10.0.0.1 → 10.0.0.2:5432'
+    """
+    application = f" of {said['application']}" if said["application"] else ""
+    account = ", ".join(f"{name} {said[name]}" for name in ("user", "database") if said[name])
+    return f"{application}{f' ({account})' if account else ''}, {client} → {server}"
+
+
+def _statements(evidence: Evidence) -> Ints:
+    """How many each connection runs; what cannot be read of an encrypted one is taken for statements."""
+    works = (evidence.is_execution | evidence.is_ping | evidence.insists) & ~evidence.is_fetch
+    works |= evidence.is_unread
+    return np.bincount(evidence.exchanges.connection[works], minlength=len(evidence.recording.connections))
 
 
 class Costs(NamedTuple):
@@ -79,6 +104,7 @@ def _used(evidence: Evidence) -> Bools:
     count = len(recording.connections)
     refused = np.bincount(exchanges.connection[exchanges.is_setup & evidence.failed], minlength=count) > 0
     works = (evidence.is_execution | evidence.is_fetch | evidence.is_ping | evidence.insists) & evidence.waits
+    works |= evidence.is_unread
     worked = np.bincount(exchanges.connection[works], minlength=count) > 0
     begun = np.ones(count, bool)
     begun[exchanges.connection[evidence.is_late]] = False
@@ -118,7 +144,7 @@ ADVICE = Advice(
 PATTERN = Pattern(
     code="connect-per-query",
     fix="pool",
-    title="Connect per query: {connections:,} connections, {about} each",
+    title="Connect per query: {connections:,} connections{whose}; {about} each",
     why="Every connection waits for the TCP handshake, TLS and the login before its first statement.",
     find=find,
 )

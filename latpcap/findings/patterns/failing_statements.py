@@ -16,8 +16,13 @@ from latpcap.tables import passes
 from latpcap.units import counted
 
 Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 
 MIN_FAILURES = 5
+MIN_OF_FEW, MIN_SHARE = 2, 0.25
+"""So many are enough where they are so large a part of all statements."""
+ABORTED = "aborted"
+"""The category of what a server refuses because another statement of the transaction has failed."""
 
 CONFLICT = "conflict"
 
@@ -39,18 +44,40 @@ FIXES = {
 
 
 def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
-    """One candidate a class of error."""
+    """One candidate a class of error; what an aborted transaction refuses belongs to the failure that aborted it."""
     failures = evidence.failures
-    for category, mine in failures.by_category(STATEMENT, TRANSACTION):
-        if len(mine) >= MIN_FAILURES:
-            yield _candidate(evidence, category, mine)
+    mine = np.flatnonzero(np.isin(failures.kind, (STATEMENT, TRANSACTION)))
+    cause = mine[_causes(evidence, mine)]
+    counts = np.bincount(failures.category.codes[cause], minlength=len(failures.category.names))
+    for number in np.argsort(-counts, kind="stable"):
+        due = failures.category.codes[cause] == number
+        few = counts[number] >= MIN_OF_FEW and counts[number] >= MIN_SHARE * _every(evidence, mine[due])
+        if counts[number] >= MIN_FAILURES or few:
+            yield _candidate(evidence, failures.category.names[number], mine[due], (cause == mine)[due])
 
 
-def _candidate(evidence: Evidence, category: str, mine: Ints) -> Candidate:
+def _causes(evidence: Evidence, mine: Ints) -> Ints:
+    """Which of `mine` (failures) each is due to: itself, or what had failed before in its transaction, now refused."""
+    category, places = evidence.failures.category, np.arange(len(mine))
+    refused = category.picked(mine).where(ABORTED.__eq__)
+    before = passes.last_known(np.where(refused, -1, places), evidence.transaction[evidence.failures.rows[mine]])
+    return np.where(refused & (before >= 0), before, places)
+
+
+def _every(evidence: Evidence, mine: Ints) -> int:
+    """Among how many of their kinds they failed."""
+    return int(evidence.failures.of[passes.occurring(evidence.failures.kind[mine])].sum())
+
+
+def _candidate(evidence: Evidence, category: str, mine: Ints, is_cause: Bools) -> Candidate:
+    """`is_cause`: the others were refused after one of these."""
     failures, exchanges = evidence.failures, evidence.exchanges
     rows = failures.rows[mine]
-    every = int(failures.of[passes.occurring(failures.kind[mine])].sum())
-    statements = exchanges.fingerprint[rows]
+    every = _every(evidence, mine)
+    statements = exchanges.fingerprint[rows[is_cause]]
+    codes, refused = failures.codes(mine[is_cause]), int(np.count_nonzero(~is_cause))
+    if refused:
+        codes += f"; its transaction then refused {refused:,} more ({failures.bare_codes(mine[~is_cause])})"
     trips = _transactions(evidence, rows) if category == CONFLICT else int(exchanges.round_trips[rows].sum())
     return Candidate(
         shown=rows,
@@ -61,12 +88,14 @@ def _candidate(evidence: Evidence, category: str, mine: Ints) -> Candidate:
             "statements": every,
             "category": category,
             "because": CLASSES[category],
-            "codes": failures.codes(mine),
+            "codes": codes,
+            "refused_after": refused,
+            "first_statement": evidence.text(int(statements[0])) or None,
             "distinct_statements": len(np.unique(statements)),
             "round_trips": trips,
             "cost": counted(trips, "round trip") + (" of their transactions" if category == CONFLICT else ""),
         },
-        fix=FIXES[category],
+        fix=f"{FIXES[category]} {FIXES[ABORTED]}" if refused else FIXES[category],
         share=len(rows) / every,
     )
 

@@ -23,12 +23,24 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
     share = evidence.timeline.waits.shared_s / evidence.timeline.runtime_s if evidence.timeline.runtime_s > 0 else 0.0
     much = share >= MUCH and responses(evidence.recording) >= FEWEST_RESPONSES
     title = f"No pattern wastes round trips, and yet the network takes {percent(share)} of the time" if much else ""
+    if failed := _failed(evidence):
+        title = f"{title or 'No pattern wastes round trips'}; {failed}"
     nothing = np.empty(0, np.int64)
     yield Candidate(
         shown=nothing,
         effect=effect_of(evidence, NOTHING, nothing),
         facts={"network_share": share, "said": title or "Nothing to fix: no pattern wastes round trips"},
         fix=" ".join(_helps(evidence)) if much else "",
+    )
+
+
+def _failed(evidence: Evidence) -> str:
+    """What failed all the same, which is too little for a pattern."""
+    failures = evidence.failures
+    return (
+        f"{counted(len(failures.rows), 'request')} failed: {failures.codes(np.arange(len(failures.rows)))}"
+        if len(failures.rows)
+        else ""
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
@@ -11,30 +11,21 @@ from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence, bools
 from latpcap.findings.finding import Candidate, Pattern, Takes, effect_of
 from latpcap.findings.groups import Groups, most_frequent
+from latpcap.findings.pooled import (
+    MAX_BETWEEN,
+    MIN_DISTINCT,
+    MIN_OF_ROWS,
+    MIN_OWN_LOOP,
+    MIN_REPEATS,
+    Loops,
+    pooled_loops,
+)
 from latpcap.tables import passes
 from latpcap.tables.columns import Bools, Ints
 from latpcap.tables.scratch import zeros
 
-MIN_REPEATS = 5
-"""Repeats, and distinct parameters among them."""
-MIN_DISTINCT = 0.5
 MIN_LATE_REPEATS = 20
 """Repeats of a loop that was under way when the capture began, so that its source was not captured."""
-MIN_OWN_LOOP = 3
-"""Executions of what looks like the source, all before the loop, that make it a loop of its own."""
-MAX_BETWEEN = 8
-"""Executions of other statements that may lie between the source and the first repeat."""
-
-
-class Loops(NamedTuple):
-    """Runs of one statement with changing parameters within a stretch of work."""
-
-    groups: Groups
-    """The executions of each loop."""
-    source: Ints
-    """The execution that brought the rows each loop goes through; -1 where it was not captured."""
-
-
 TAKES = Takes(client=1.0, service=0.5)
 """The parent's query does half of the work of the children's."""
 
@@ -45,19 +36,22 @@ def find(evidence: Evidence, keys: int | None) -> Iterator[Candidate]:
     if not len(loops):
         return
     exchanges = evidence.exchanges
-    statement = exchanges.fingerprint[loops.firsts]
-    for number in most_frequent(exchanges.fingerprint[loops.rows]):
-        mine = loops.where(statement == number)
-        sources = source[statement == number]
+    question = evidence.question[loops.firsts]
+    for number in most_frequent(evidence.question[loops.rows]):
+        mine = loops.where(question == number)
+        sources = source[question == number]
         gone = _removed(mine, sources, keys)
         last = int(sources.max())
         yield Candidate(
             shown=evidence.serving(mine.rows),
             effect=effect_of(evidence, TAKES, evidence.serving(gone), executions=gone),
-            fingerprint=number,
+            fingerprint=evidence.statement_of(number),
+            place=evidence.place_of(number),
             facts={
                 "repeats": len(mine.rows),
-                "distinct_parameters": _distinct(evidence, mine.rows),
+                "distinct_parameters": (different := _distinct(evidence, mine.rows)),
+                "how": "" if different in (None, len(mine.rows)) else f" ({different:,} different parameters)",
+                "connections": len(passes.occurring(exchanges.connection[mine.rows])),
                 "source": evidence.text(int(exchanges.fingerprint[last])) if last >= 0 else None,
                 "loops": len(mine),
             },
@@ -84,18 +78,31 @@ def _removed(loops: Groups, source: Ints, keys: int | None) -> Ints:
 
 
 def find_loops(evidence: Evidence) -> Loops:
-    """The loops that look like N+1."""
+    """The loops that look like N+1: over the connections of a pool, and on single ones."""
+    single, pooled = _on_one_connection(evidence), pooled_loops(evidence)
+    if not len(pooled.groups):
+        return single
+    is_pooled = np.zeros(len(evidence.exchanges), bool)
+    is_pooled[pooled.groups.rows] = True
+    alone = single.groups.sum(is_pooled[single.groups.rows]) == 0
+    left = single.groups.where(alone)
+    starts = np.concatenate((left.starts, pooled.groups.starts[1:] + len(left.rows)))
+    groups = Groups(np.concatenate((left.rows, pooled.groups.rows)), starts)
+    return Loops(groups, np.concatenate((single.source[alone], pooled.source)))
+
+
+def _on_one_connection(evidence: Evidence) -> Loops:
     asks = evidence.is_read & evidence.is_waited_for & ~evidence.is_opening
     candidates = np.flatnonzero(asks & ~evidence.failed)
     groups = Groups.of(candidates, evidence.stretch[candidates], evidence.exchanges.fingerprint[candidates])
     groups = groups.where(groups.sizes >= MIN_REPEATS)
     if not len(groups):
         return Loops(groups, groups.firsts)
-    groups = groups.where(_various(evidence, groups))
     source = _sources(evidence, groups)
     fitting = _fits(evidence, groups, source)
     late = (
-        evidence.is_late[groups.firsts]
+        _various(evidence, groups)
+        & evidence.is_late[groups.firsts]
         & (source < 0)
         & (groups.sizes >= MIN_LATE_REPEATS)
         & _opens_stretch(evidence, groups)
@@ -104,11 +111,16 @@ def find_loops(evidence: Evidence) -> Loops:
     return Loops(groups.where(keep), np.where(fitting, source, -1)[keep])
 
 
-def _various(evidence: Evidence, groups: Groups) -> Bools:
-    """The parameters change from repeat to repeat, as far as they are known."""
-    distinct = groups.distinct(evidence.parameter_numbers[groups.rows])
+def _various(evidence: Evidence, groups: Groups, rounds: Ints | None = None) -> Bools:
+    """The parameters change from repeat to repeat, as far as they are known; in each of `rounds`, if there are any.
+
+    A loop that goes through the same rows once more asks for the same.
+    """
+    numbers = evidence.parameter_numbers[groups.rows]
+    distinct = groups.distinct(numbers)
+    apart = distinct if rounds is None else groups.distinct(passes.numbered(rounds, numbers))
     known = groups.sum(evidence.parameters_known[groups.rows]) == groups.sizes
-    return bools(~known | ((distinct >= MIN_REPEATS) & (distinct >= MIN_DISTINCT * groups.sizes)))
+    return bools(~known | ((distinct >= MIN_REPEATS) & (apart >= MIN_DISTINCT * groups.sizes)))
 
 
 def _sources(evidence: Evidence, groups: Groups) -> Ints:
@@ -155,7 +167,22 @@ def _fits(evidence: Evidence, groups: Groups, source: Ints) -> Bools:
     unknown = reads.sum(evidence.unit_rows[reads.rows] < 0) > 0
     enough = unknown[of_sources] | (groups.sizes <= brought[of_sources] * 1.05 + 1)
     fetched = evidence.is_fetch[source]
-    return (source >= 0) & enough & (fetched | ~_are_two_loops(groups, reads, of_sources))
+    various = _various(evidence, groups, _rounds(groups, reads, of_sources))
+    various |= _one_for_each(evidence, groups, np.where(unknown, 0, brought)[of_sources])
+    return (source >= 0) & enough & various & (fetched | ~_are_two_loops(groups, reads, of_sources))
+
+
+def _one_for_each(evidence: Evidence, groups: Groups, brought: Ints) -> Bools:
+    """As many repeats as rows: the same keys may stand in several of them."""
+    distinct = groups.distinct(evidence.parameter_numbers[groups.rows])
+    return bools((distinct >= MIN_REPEATS) & (brought > 0) & (groups.sizes >= MIN_OF_ROWS * brought))
+
+
+def _rounds(groups: Groups, reads: Groups, of_sources: Ints) -> Ints:
+    """After which execution of its source each repeat runs."""
+    size = int(max(reads.rows.max(initial=0), groups.rows.max(initial=0))) + 2
+    rounds: Ints = np.searchsorted(reads.ids * size + reads.rows, of_sources[groups.ids] * size + groups.rows)
+    return rounds
 
 
 def _are_two_loops(groups: Groups, reads: Groups, of_sources: Ints) -> Bools:
@@ -182,7 +209,7 @@ ADVICE = Advice("Ask once: join the two statements, or fetch all keys with `IN (
 PATTERN = Pattern(
     code="n+1",
     fix="n+1",
-    title="N+1: one statement runs {repeats:,} times, once for each row of another",
+    title="N+1: one statement runs {repeats:,} times{how}, once for each row of another",
     why="Each repeat waits a whole round trip for a few rows; the wait grows with the distance and with the data.",
     find=find,
     choices=("join", "in"),

@@ -24,9 +24,9 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
     """One candidate a statement: all but the first prepare of each connection can go."""
     exchanges = evidence.exchanges
     repeated, executions = _repeated(evidence)
-    statement = exchanges.fingerprint[repeated.rows]
-    for number in most_frequent(statement):
-        mine = statement == number
+    question = evidence.question[repeated.rows]
+    for number in most_frequent(question):
+        mine = question == number
         prepares = repeated.rows[mine]
         again = repeated.rows[mine & (repeated.places > 0)]
         before = repeated.rows[mine & (repeated.places < repeated.sizes[repeated.ids] - 1)]
@@ -40,10 +40,11 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
                 gone[evidence.waits[gone]],
                 along=np.union1d(gone[~evidence.waits[gone]], _closing_unseen(evidence, prepares)),
             ),
-            fingerprint=number,
+            fingerprint=evidence.statement_of(number),
+            place=evidence.place_of(number),
             facts={
                 "prepares": int(mine.sum()),
-                "executions": int(executions[exchanges.fingerprint[repeated.firsts] == number].sum()),
+                "executions": int(executions[evidence.question[repeated.firsts] == number].sum()),
             },
             fix=ADVICE.sentence(evidence, exchanges.connection[again]),
         )

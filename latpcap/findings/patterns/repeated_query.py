@@ -26,27 +26,34 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
     exchanges = evidence.exchanges
     asking = evidence.is_read & evidence.parameters_known & evidence.is_waited_for
     rows = np.flatnonzero(asking & ~evidence.is_opening & ~evidence.failed)
-    alike = Groups.of(rows, exchanges.fingerprint[rows], evidence.parameter_numbers[rows])
+    alike = Groups.of(rows, evidence.question[rows], evidence.parameter_numbers[rows])
     alike = alike.where(alike.sizes >= MIN_REPEATS)
     if not len(alike):
         return
     rows = np.sort(alike.rows)
     parameters = evidence.parameter_numbers[rows]
-    groups = Groups.of(rows, exchanges.fingerprint[rows], parameters, _epoch(evidence, rows))
+    groups = Groups.of(rows, evidence.question[rows], parameters, _epoch(evidence, rows))
     groups = groups.where(groups.sizes >= MIN_REPEATS)
-    statement = exchanges.fingerprint[groups.firsts]
-    for number in most_frequent(exchanges.fingerprint[groups.rows]):
-        if is_volatile(evidence.text(number)):
+    question = evidence.question[groups.firsts]
+    for number in most_frequent(evidence.question[groups.rows]):
+        if is_volatile(evidence.text(evidence.statement_of(number))):
             continue
-        mine = groups.where(statement == number)
+        mine = groups.where(question == number)
         again = mine.rows[mine.places > 0]
         yield Candidate(
             shown=evidence.serving(mine.rows),
             effect=effect_of(evidence, TAKES, evidence.serving(again), executions=again),
-            fingerprint=number,
-            facts={"repeats": len(mine.rows), "distinct_parameters": len(mine)},
+            fingerprint=evidence.statement_of(number),
+            place=evidence.place_of(number),
+            facts=_facts(evidence, mine),
             fix=ADVICE.sentence(evidence, exchanges.connection[again]),
         )
+
+
+def _facts(evidence: Evidence, runs: Groups) -> dict[str, object]:
+    different = len(passes.occurring(evidence.parameter_numbers[runs.rows]))
+    how = "always the same parameters" if different == 1 else f"{different:,} different parameters"
+    return {"repeats": len(runs.rows), "distinct_parameters": different, "how": how}
 
 
 def _epoch(evidence: Evidence, rows: Ints) -> Ints:
@@ -72,7 +79,8 @@ ADVICE = Advice("Cache the result for as long as stale data is acceptable")
 PATTERN = Pattern(
     code="repeated-query",
     fix="cache",
-    title="The same query with the same parameters runs {repeats:,} times",
+    title="The same query again and again: {repeats:,} runs, {how}",
     why="The answer was known already: each repeat waits a round trip and makes the server work for nothing new.",
     find=find,
+    beside="n+1",
 )

@@ -26,14 +26,15 @@ def find(evidence: Evidence, size: int | None) -> Iterator[Candidate]:
     series = find_series(evidence)
     if not len(series):
         return
-    statement = exchanges.fingerprint[series.firsts]
-    for number in most_frequent(statement):
-        mine = series.where(statement == number)
+    question = evidence.question[series.firsts]
+    for number in most_frequent(question):
+        mine = series.where(question == number)
         gone = mine.rows[mine.places % size > 0]
         yield Candidate(
             shown=evidence.serving(mine.rows),
             effect=effect_of(evidence, TAKES, evidence.serving(gone), executions=gone),
-            fingerprint=number,
+            fingerprint=evidence.statement_of(number),
+            place=evidence.place_of(number),
             facts={"repeats": len(mine.rows), "series": len(mine), "rows_per_batch_after": size},
             fix=ADVICE.sentence(evidence, exchanges.connection[mine.rows]),
             needs=("commit",) if _commits_between(evidence, mine) else (),

@@ -38,9 +38,9 @@ def find(evidence: Evidence, size: int | None) -> Iterator[Candidate]:
     if len(cursors) == 0:
         return
     exchanges, rows_of = evidence.exchanges, evidence.exchanges.rows.ints(0)
-    statement = exchanges.fingerprint[cursors.firsts]
-    for number in most_frequent(exchanges.fingerprint[cursors.rows]):
-        mine = cursors.where(statement == number)
+    question = evidence.question[cursors.firsts]
+    for number in most_frequent(evidence.question[cursors.rows]):
+        mine = cursors.where(question == number)
         rows = rows_of[mine.rows]
         gone = _removed(evidence, mine, rows_of, size)
         if len(gone) == 0:
@@ -50,7 +50,8 @@ def find(evidence: Evidence, size: int | None) -> Iterator[Candidate]:
         yield Candidate(
             shown=mine.rows,
             effect=effect_of(evidence, TAKES, gone),
-            fingerprint=number,
+            fingerprint=evidence.statement_of(number),
+            place=evidence.place_of(number),
             facts={
                 "fetches": len(mine.rows),
                 "rows": int(rows.sum()),

@@ -249,8 +249,8 @@ impl Requests {
     fn query(&mut self, body: &[u8], statements: &mut Statements) -> Request {
         let text = text(body);
         self.names.read_for(self.exchange.wrapping_add(1));
-        let sql = text_of(body, statements);
-        Request::using("query", statements.named(DIALECT, &text, sql, &mut self.names))
+        let Some(sql) = text_of(body, statements) else { return Request::new("query", Purpose::Ping) };
+        Request::using("query", statements.named(DIALECT, &text, Some(sql), &mut self.names))
     }
 
     /// The server has refused what the exchange asked: a name that it gave stands for what it stood for before.

@@ -356,6 +356,14 @@ fn a_function_call_is_one_exchange() {
 }
 
 #[test]
+fn an_empty_query_asks_whether_the_server_is_there() {
+    let mut fed = Fed::in_session();
+    assert_eq!(fed.client(&query("")), ["query Answer"]);
+    assert_eq!((asked(&fed).purpose, asked(&fed).sql), (Purpose::Ping, None));
+    assert_eq!(fed.server(&[tagged(b'I', b""), ready()].concat()), ["done"]);
+}
+
+#[test]
 fn terminate_is_not_waited_for() {
     assert_eq!(Fed::in_session().client(b"X\0\0\0\x04"), ["terminate Nothing"]);
 }

@@ -1,0 +1,114 @@
+"""Loops over the connections of a pool: a query brings rows on one of them, and the repeats run on any.
+
+One connection shows a part of such a loop and perhaps not what it goes through. So the executions of all connections of
+one program, user and database are looked at in the order of time. Others may run between them: only as many repeats as
+the query brought rows make a loop.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from latpcap.findings.evidence import Evidence, bools
+from latpcap.findings.groups import Groups
+from latpcap.tables import passes
+from latpcap.tables.columns import Bools, Ints
+
+__all__ = ["MAX_BETWEEN", "MIN_DISTINCT", "MIN_OF_ROWS", "MIN_OWN_LOOP", "MIN_REPEATS", "Loops", "pooled_loops"]
+
+MIN_REPEATS = 5
+"""Repeats, and distinct parameters among them."""
+MIN_DISTINCT = 0.5
+MIN_OF_ROWS = 0.8
+"""Of the rows, those for which a loop asks where it asks for the same keys several times, or over a pool."""
+MIN_OWN_LOOP = 3
+"""Executions of what looks like the source, all before the loop, that make it a loop of its own."""
+MAX_BETWEEN = 8
+"""Executions of other statements that may lie between the source and the first repeat."""
+
+
+class Loops(NamedTuple):
+    """Runs of one statement with changing parameters within a stretch of work."""
+
+    groups: Groups
+    """The executions of each loop."""
+    source: Ints
+    """The execution that brought the rows each loop goes through; -1 where it was not captured."""
+
+
+WHOSE = ("application", "user", "database")
+
+
+def pooled_loops(evidence: Evidence) -> Loops:
+    """The loops that run over several connections."""
+    nothing = np.empty(0, np.int64)
+    none = Loops(Groups.of(nothing, nothing), nothing)
+    program = _programs(evidence)
+    connection = evidence.exchanges.connection
+    rows = np.flatnonzero((program >= 0)[connection] & evidence.is_execution)
+    if not len(rows):
+        return none
+    rows = rows[passes.ordered(program[connection[rows]], evidence.exchanges.begin[rows])]
+    stretch = _stretches(evidence, program[connection[rows]], rows)
+    asks = evidence.is_read & evidence.is_waited_for & ~evidence.is_opening & ~evidence.failed
+    places = np.flatnonzero(asks[rows])
+    reads = Groups.of(places, stretch[places], evidence.exchanges.fingerprint[rows[places]])
+    loops = reads.where(reads.sizes >= MIN_REPEATS)
+    if not len(loops):
+        return none
+    source = _sources(evidence, rows, stretch, loops.firsts)
+    keep = (source >= 0) & _fits(evidence, rows, reads, loops, source)
+    found = loops.where(keep)
+    return Loops(Groups(rows[found.rows], found.starts), rows[source[keep]])
+
+
+def _programs(evidence: Evidence) -> Ints:
+    """The program, user and database of each connection by a number; -1 where it has this connection only."""
+    recording, connections = evidence.recording, evidence.recording.connections
+    said = (recording.said(name).codes for name in WHOSE)
+    numbers = passes.numbered(connections.host.codes, connections.server.codes, *said)
+    several = np.bincount(numbers, minlength=1) > 1
+    return np.where(several[numbers], numbers, -1)
+
+
+def _stretches(evidence: Evidence, program: Ints, rows: Ints) -> Ints:
+    """Numbers the stretches of work of each program without think time on all of its connections."""
+    begin, end = evidence.exchanges.begin[rows], evidence.exchanges.end[rows]
+    new = np.diff(program, prepend=-1) != 0
+    by_end = passes.ordered(end)
+    rank = np.empty(len(rows), np.int64)
+    rank[by_end] = np.arange(len(rows))
+    before = np.cumsum(new) * len(rows)  # larger than all that programs before this one have
+    latest = end[by_end[np.maximum.accumulate(rank + before) - before]]
+    new[1:] |= begin[1:] - latest[:-1] > evidence.think_ns
+    return np.cumsum(new)
+
+
+def _sources(evidence: Evidence, rows: Ints, stretch: Ints, firsts: Ints) -> Ints:
+    """The last query before each place that brought several rows, near it; -1 for none."""
+    of_application = ~evidence.reads_catalog[rows]
+    brings = evidence.is_read & ~evidence.failed & (evidence.unit_rows >= 2) & ~evidence.is_opening
+    last = passes.last_known(np.where(brings[rows] & of_application, np.arange(len(rows)), -1), stretch)
+    before = np.maximum(firsts - 1, 0)
+    source = np.where((firsts > 0) & (stretch[before] == stretch[firsts]), last[before], -1)
+    executed = np.cumsum(of_application)
+    return np.where((source >= 0) & (executed[before] - executed[source] <= MAX_BETWEEN), source, -1)
+
+
+def _fits(evidence: Evidence, rows: Ints, reads: Groups, loops: Groups, source: Ints) -> Bools:
+    """Several connections, changing parameters, and one repeat for each row that the source brought."""
+    of_reads = np.zeros(len(rows), np.int64)
+    of_reads[reads.rows] = reads.ids
+    of_source = of_reads[source]
+    brought = reads.sum(np.maximum(evidence.unit_rows[rows[reads.rows]], 0))[of_source]
+    fits = (loops.sizes <= brought * 1.05 + 1) & (loops.sizes >= MIN_OF_ROWS * brought)
+    repeats = rows[loops.rows]
+    known = loops.sum(evidence.parameters_known[repeats]) == loops.sizes
+    fits &= ~known | (loops.distinct(evidence.parameter_numbers[repeats]) >= MIN_REPEATS)
+    fits &= loops.distinct(passes.first_alike(evidence.exchanges.connection[repeats])) > 1
+    size = len(rows) + 1
+    executions = reads.ids * size + reads.rows
+    first, last = (np.searchsorted(executions, of_source * size + place) for place in (loops.firsts, loops.lasts))
+    return bools(fits & ~((first - reads.starts[of_source] >= MIN_OWN_LOOP) & (last == first)))
