@@ -111,7 +111,13 @@ FOURTH = {
     "postgresql/psycopg2-transactions": (19,),
     "postgresql/psycopg3-nplus1-100": (0,),
 }
-SETS = {"development": DEVELOPMENT, "held-out": HELD_OUT, "second": SECOND, "third": THIRD, "fourth": FOURTH}
+SETS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
+    "development": DEVELOPMENT,
+    "held-out": HELD_OUT,
+    "second": SECOND,
+    "third": THIRD,
+    "fourth": FOURTH,
+}
 MOST_PACKETS = 400
 HOST_NS = 40_000
 """The server's turnaround for a SYN."""

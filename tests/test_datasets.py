@@ -97,7 +97,7 @@ def test_it_stays_the_same_where_it_is_written_piece_by_piece(
     fixture: Callable[[str], Fixture], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     capture = package.read(fixture(SEVERAL).path)
-    for name, least in (("BLOCK", 7), ("PIECE", 3), ("TEXT_AT_ONCE", 100)):
+    for name, least in (("PIECE", 7), ("TEXT_AT_ONCE", 100)):
         monkeypatch.setattr(dataset_rows, name, least)
     for name, least in (("BLOCK", 5), ("ROW_GROUP", 16), ("ROW_GROUP_TEXT", 64)):
         monkeypatch.setattr(writing, name, least)

@@ -85,8 +85,8 @@ REASON_TEXTS = {
     "the same time for each",
     Reason.SPLIT_SYN: "measured directly; all responses took plainly longer: a host on the way answered, or the server "
     "takes as long for each; the range holds both",
-    Reason.SPLIT_CHANGE: "responses were all slower by as much until or from one moment on, and nothing tells whether the "
-    "path or the server was: the range holds both",
+    Reason.SPLIT_CHANGE: "responses were all slower by as much until or from one moment on, and nothing tells whether "
+    "the path or the server was: the range holds both",
     Reason.FAR_RESPONSES: "to the host that answers; every response took much longer: a proxy "
     "may stand before the server",
     Reason.CHANGED: "the path changed: the fastest responses of this time, less what the hosts took for them before",

@@ -311,7 +311,7 @@ def _kinds(half: Half, group: Ints, level: Floats, asked: Bools) -> Ints:
 
 
 def _split(chosen: Chosen, alike: Bools, level: Floats, kinds: Ints) -> Chosen:
-    """Measurements beside responses that are `alike` and take plainly longer, and nothing that tells which is the path's.
+    """Measurements beside responses that are `alike` and take plainly longer: nothing tells which is the path's.
 
     A host on the way answered, or the server takes its time for each. Acknowledgments bear a handshake out, unless
     responses to several statements are alike: no work is the same for each of them.

@@ -113,13 +113,12 @@ def _held(known: Estimate, doubted: Floats) -> Estimate:
         reason = np.where(longer, Reason.SPLIT_CHANGE, of.reason)
         return replace(of, high=np.where(longer, most, of.high), reason=reason)
 
-    of_periods, of_phases = held(known.of_periods, changes.path_of_period), held(known.of_phases, phases.path[phases.connection])
     return replace(
         known,
         of_paths=held(known.of_paths, np.arange(len(known.paths))),
         of_connections=held(known.of_connections, phases.path),
-        of_periods=of_periods,
-        of_phases=of_phases,
+        of_periods=held(known.of_periods, changes.path_of_period),
+        of_phases=held(known.of_phases, phases.path[phases.connection]),
     )
 
 

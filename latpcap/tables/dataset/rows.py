@@ -15,7 +15,7 @@ from latpcap.tables.columns import Codes, Ints, nullable, rows_of, take
 from latpcap.tables.dataset.layout import RENAMED, TEXTS
 from latpcap.tables.recording import Recording
 from latpcap.tables.scratch import filled, laid
-from latpcap.tables.table import BLOCK, PIECE
+from latpcap.tables.table import PIECE
 
 __all__ = ["Exchanges", "Rows", "Samples"]
 
@@ -108,16 +108,16 @@ class Exchanges(Rows):
     def text_bytes(self, rows: Ints) -> int:
         """How long the statements of these are."""
         total, first, last = 0, int(rows[0]), int(rows[-1]) + 1
-        for begin in range(first, last, BLOCK):
-            block = self._recording.exchange_columns(*STATEMENTS, rows=(begin, min(begin + BLOCK, last)))
-            here = rows[slice(*np.searchsorted(rows, (begin, begin + BLOCK)))] - begin
+        for begin in range(first, last, PIECE):
+            block = self._recording.exchange_columns(*STATEMENTS, rows=(begin, min(begin + PIECE, last)))
+            here = rows[slice(*np.searchsorted(rows, (begin, begin + PIECE)))] - begin
             total += int(self._text_bytes(block)[here].sum())
         return total
 
     def _blocks(self, begin: int, end: int) -> Iterable[tuple[int, Table]]:
         names = _core.SavedExchanges.names()
-        for first in range(begin, end, BLOCK):
-            yield first, self._recording.exchange_columns(*names, rows=(first, min(first + BLOCK, end)))
+        for first in range(begin, end, PIECE):
+            yield first, self._recording.exchange_columns(*names, rows=(first, min(first + PIECE, end)))
 
     def _text_bytes(self, table: Table) -> Ints:
         """Of the statements of each row."""

@@ -31,15 +31,16 @@ from latpcap.tables.dataset.rows import Exchanges, Rows, Samples
 from latpcap.tables.outputs import check_here
 from latpcap.tables.recording import Recording
 from latpcap.tables.sources import shown
-from latpcap.tables.table import BLOCK, MOST_PASSES, PIECE
+from latpcap.tables.table import BLOCK, MOST_PASSES
 from latpcap.tables.window import begins_of
 
 __all__ = ["check_place", "new_folder", "save", "write_part"]
 
-ROW_GROUP = 1 << 17
+ROW_GROUP = 1 << 16
 """Rows that are compressed together."""
 ROW_GROUP_TEXT = 1 << 24
 """Bytes of statements of such rows, at most: they are kept until all of them are there."""
+LEAST_ROW_GROUP = 1 << 10
 SAY_SERVER = ("connections", "exchanges")
 """Tables whose rows say their server."""
 MAKING = ".part"
@@ -199,14 +200,16 @@ class _Writer:
         """The rows of database connections in a file for each day and server."""
         stream = rows.column("stream")
         files = [*self._places.files(stream, time)]
+        columns.give_back()
         for some in _together([of_file for _, _, of_file in files]):
             of_all = np.sort(np.concatenate([of_file for _, _, of_file in files[some]]))
             picked = rows.picked if some.stop - some.start == 1 else rows.among(of_all)
+            text_bytes = rows.text_bytes(of_all)
             for day, server, here in files[some]:
                 path = part_path(name, self.number, day, server)
                 streams = int(stream[here].min()), int(stream[here].max())
                 made = (self._placed(name, part) for piece in picked(here) for part in rows.made(piece))
-                row_group = min(ROW_GROUP, max(ROW_GROUP_TEXT * len(here) // (rows.text_bytes(here) + 1), PIECE // 16))
+                row_group = _row_group(len(here), text_bytes)
                 yield self._write(path, len(here), made, streams, row_group)
 
     def _placed(self, name: str, part: Table) -> Table:
@@ -243,6 +246,13 @@ class _Writer:
                 created_by="latpcap",
             )
         return manifest.data_file(self.folder, path, count, streams)
+
+
+def _row_group(rows: int, text_bytes: int) -> int:
+    """How many of a file's rows are compressed together, where all text may be theirs."""
+    if text_bytes <= ROW_GROUP_TEXT:
+        return ROW_GROUP
+    return min(ROW_GROUP, max(ROW_GROUP_TEXT * rows // text_bytes, LEAST_ROW_GROUP))
 
 
 def _together(files: list[Ints]) -> Iterator[slice]:
