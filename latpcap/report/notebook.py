@@ -68,7 +68,7 @@ def _part(part: Part) -> str:
         case Say(text, _, False):
             return f"<p>{_text(text)}</p>"
         case Entry(text, lead):
-            below = "".join(f"<br><small>{_text(line.text)}</small>" for line in part.lines if not line.detail)
+            below = "".join(f"<br><small>{_text(line.text)}</small>" for line in part.lines)
             return f"<p>{_text(f'{lead}: {text}' if lead else text)}{below}</p>"
         case Table(_, _, _, _, False):
             shown = part.filled(lambda column: not column.detail and column.kind != "key")
