@@ -237,7 +237,10 @@ def check_workers(versions: Iterable[str], captures: Iterable[object]) -> None:
     if len(several) > 1:
         raise UsageError(f"workers have different versions of latpcap ({', '.join(several)}): install the same on all")
     if len({*captures}) > 1:
-        raise UsageError("workers have read different files under the same names: all must see the same ones")
+        raise UsageError(
+            "workers have read different files under the same names, or their memory was full at different packets: "
+            "all must see the same files, and --memory hold a part of them"
+        )
 
 
 def _check(parts: Sequence[Partial]) -> None:

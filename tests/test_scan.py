@@ -154,7 +154,7 @@ def test_parts_that_are_not_of_one_scan_are_told(files: list[str], tmp_path: Pat
         ([*parts, parts[0]], "3 parts are there"),
         ([replace(parts[0], version="0.0.9"), parts[1]], r"different versions of latpcap \(0.0.9, "),
         ([part(files[:2], Partition(0, 2), Asked(think_s=2.0)), parts[1]], "asked for different things"),
-        ([part(files[1:2], Partition(0, 2)), parts[1]], "all must see the same ones"),
+        ([part(files[1:2], Partition(0, 2)), parts[1]], "different files under the same names"),
         ([part(files[:2], Partition.weighed(2, [1] * SHARES)[0]), parts[1]], "divided differently"),
     ):
         with pytest.raises(package.UsageError, match=message):
