@@ -62,7 +62,9 @@ def _summing_to(runtime_s: float, part_s: Mapping[str, float]) -> There:
     setup_s, setup_network_s = part_s["setup"], part_s["setup_network"]
     parts = {name: seconds for name, seconds in part_s.items() if name != "setup_network"}
     total_s = sum(parts.values())
-    scale = runtime_s / total_s if total_s > 0 else 0.0
+    if total_s <= 0:
+        return There(Budget(transfer_s=runtime_s), 0.0)  # the bottleneck's time for the bytes is left
+    scale = runtime_s / total_s
     budget = Budget(**{f"{name}_s": seconds * scale for name, seconds in parts.items()})
     return There(budget, (part_s["network"] + min(setup_network_s, setup_s)) * scale)
 
