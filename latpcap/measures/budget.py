@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from latpcap import _core
 from latpcap.display import Plotted
+from latpcap.measures import missing
 from latpcap.measures.goodbyes import goodbyes
 from latpcap.measures.losses import losses
 from latpcap.measures.stalls import AckStalls, HeldBack, ack_stalls
@@ -134,7 +135,7 @@ def _captured(recording: Recording, rtt: Estimate, stalls: AckStalls) -> SimpleN
     """What the core divides: the columns of `Captured` in `core/src/job/captured.rs`."""
     connections, exchanges, phases = recording.connections, recording.exchanges, rtt.phases
     near = np.rint(rtt.of_phases.near).astype(np.int64)
-    lost = exchanges.lost_before
+    lost, seen = exchanges.lost_before, missing.times(exchanges, len(connections))
     return SimpleNamespace(
         baseline_ns=known(rtt.of_phases.baseline),
         near_ns=near,
@@ -149,10 +150,10 @@ def _captured(recording: Recording, rtt: Estimate, stalls: AckStalls) -> SimpleN
         server_first=connections.server_first,
         connection=exchanges.connection.astype(np.uint32),
         phase=rtt.of_exchanges.astype(np.uint32),
-        request_ns=exchanges.request,
-        request_end_ns=exchanges.request_end,
-        response_ns=exchanges.response,
-        response_end_ns=exchanges.response_end,
+        request_ns=seen.request,
+        request_end_ns=seen.request_end,
+        response_ns=seen.response,
+        response_end_ns=seen.response_end,
         waited_ns=exchanges.waited,
         round_trips=exchanges.round_trips.astype(np.uint32),
         complete=exchanges.complete,

@@ -13,12 +13,12 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from latpcap._core import Replay
+from latpcap.measures import missing
 from latpcap.measures.goodbyes import goodbyes
 from latpcap.measures.pacing import pacing
 from latpcap.measures.stalls import ack_stalls
 from latpcap.measures.tcp import INITIAL_WINDOW, MSS_BYTES, TIMESTAMPS_BYTES
 from latpcap.measures.windows import narrow_windows
-from latpcap.projection import lost
 from latpcap.rtt import Beyond, Estimate
 from latpcap.tables import passes
 from latpcap.tables.columns import Codes, known
@@ -162,7 +162,7 @@ class Columns(Struct, frozen=True):
         stalled = len(exchanges) if stalls.before.any() or stalls.inside.any() else 0
         never = _never_waits(connections, exchanges)
         aside = never[exchanges.connection] if never.any() else None
-        seen = lost.times(exchanges, len(connections))
+        seen = missing.times(exchanges, len(connections))
         return cls(
             baseline_ns=baseline,
             low_ns=low,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 
 import damage
 import pytest
@@ -10,7 +11,7 @@ from builder import Conn, Ex, build
 from conftest import load_fixture
 
 import latpcap
-from latpcap.projection.lost import times
+from latpcap.measures.missing import times
 from latpcap.tables.recording import MISSING
 
 RTTS_MS = [0.5, 15.0, 50.0]
@@ -44,3 +45,13 @@ def test_what_was_not_captured_lies_between_its_neighbours(name: str) -> None:
     assert (seen.response[own] != MISSING).all()
     assert (seen.response[own] >= seen.request_end[own]).all()
     assert (seen.request[1:] >= seen.response_end[:-1])[own[1:]].all()
+
+
+@pytest.mark.parametrize("seen", [damage.only_client, damage.only_server])
+def test_what_one_direction_hides_is_no_time_of_the_client(
+    seen: Callable[[damage.Packets, random.Random], damage.Packets],
+) -> None:
+    name = "mysql/nplus1-1000"
+    packets = seen(damage.read(load_fixture(name).path), random.Random(7))
+    budget = latpcap.read(damage.pcapng(packets)).analyze([15]).budget
+    assert budget.client_s < 0.05 * latpcap.read(load_fixture(name).path).analyze([15]).budget.client_s

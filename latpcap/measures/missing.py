@@ -1,7 +1,8 @@
 """Exchanges of which a packet is missing in the capture, given the times that they had as far as others tell.
 
 A request without its answer, or an answer without its request, waited like its siblings, between the packets before and
-after it: a job is replayed with all the round trips that it made. What was measured stays as it is.
+after it; where there is none, all that time, since nobody knows what of it the client took. A job is replayed with all
+the round trips that it made. What was measured stays as it is.
 """
 
 from __future__ import annotations
