@@ -231,7 +231,7 @@ def test_two_responses_do() -> None:
 # --- every fixture ----------------------------------------------------------------------------------------------------
 
 NAMES = sorted(
-    str(path.relative_to(FIXTURES)).split(".pcap")[0] for path in FIXTURES.rglob("*.pcap*") if path.suffix != ".toml"
+    str(path.relative_to(FIXTURES)).split(".pcap")[0] for path in FIXTURES.rglob("*.pcapng*") if path.suffix != ".toml"
 )
 
 

@@ -62,11 +62,12 @@ def table_command(
             judged = gating.judge_found(capture, found.table, found.named_by) if gating else None
             if found.said and not request.quiet:
                 click.echo(f"latpcap: {found.said}", err=True)
+            table = None if rows.is_text and found.text is not None else found.table()  # may find no database traffic
             warn(capture, request.quiet or find.__name__ == "health")
-            if rows.is_text and found.text is not None:
+            if found.text is not None and table is None:
                 write(found.text(rows), rows.path)
-            else:
-                rows.write(found.table(), judged)
+            elif table is not None:
+                rows.write(table, judged)
             if gating:
                 gating.end(judged, capture)
 

@@ -68,9 +68,9 @@ const ABOUT: &str =
 const COUNTED: &str = "max min num total";
 /// What is made of a secret: `pin_code`, `pass_hash`.
 const MADE_OF: &str = "code codes digest hash key phrase seed";
-/// `bypass`, `tokenizer`, `secretary`
+/// `bypass`, `tokenizer`, `secretary`, `identify_system`
 const BEFORE_PASS: &str = "by com over sur tres under";
-const OTHERS: &[&str] = &["tokeni", "secretar"];
+const OTHERS: &[&str] = &["tokeni", "secretar", "entify_system"];
 /// Between what makes a name one of the family and the sign of its value stands no more.
 const LONGEST_GAP: usize = 32;
 
@@ -124,13 +124,11 @@ fn length(text: &[u8], at: usize, words: &[(&[u8], Counts)], mut found: u64, rea
 
 fn is_one(text: &[u8], word: Range<usize>, counts: Counts, reach: Reach) -> bool {
     let end = word.end;
+    let is_other = || OTHERS.iter().any(|other| starts_with(&text[word.start..], other.as_bytes()));
     match counts {
-        Always => {
-            !OTHERS.iter().any(|other| starts_with(&text[word.start..], other.as_bytes()))
-                && !is_about(text, &word, reach)
-        }
+        Always => !is_other() && !is_about(text, &word, reach),
         Apart => is_apart(text, &word) && (reach != Reach::Texts || is_told(text, &word)),
-        Acts => reach >= Reach::Functions,
+        Acts => reach >= Reach::Functions && !is_other(),
         InTexts => reach == Reach::Texts && is_assigned(text, end),
         Told => reach == Reach::Texts && is_told(text, &word),
         Of(kinds) => {
