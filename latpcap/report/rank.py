@@ -60,7 +60,9 @@ def _grid(columns: Sequence[Shown], rows: Sequence[Row]) -> Grid:
     """The columns, but for those that can be spared and that no row fills."""
     cells = [(heading, [write(row) for row in rows]) for heading, write in columns]
     filled = [(heading, column) for heading, column in cells if not heading.optional or any(column)]
-    return Grid([heading for heading, _ in filled], list(zip(*(column for _, column in filled), strict=True)))
+    lines = list(zip(*(column for _, column in filled), strict=True))
+    among = [*rows[0]] if rows and going_to().bounds_lines else []
+    return Grid([heading for heading, _ in filled], lines, among=among)
 
 
 def _first(ranked: list[Row], asked: RankOrder, folder: str) -> str:
@@ -81,34 +83,40 @@ def _columns(asked: RankOrder, folder: str, file_cells: int) -> list[Shown]:
     at = format_given_ms(asked.rtt_ms)
     by_seconds = asked.sort == "seconds"
     shown: list[Shown] = [
-        (Column("", "figures", least=2), lambda row: f"{row['rank']}"),
-        (Column("a ms adds", "figures", optional=asked.sort != "share"), lambda row: _percent(row["share_per_ms"])),
+        (Column("", "figures", least=2, name="rank"), lambda row: f"{row['rank']}"),
+        (
+            Column("a ms adds", "figures", optional=asked.sort != "share", name="share_per_ms"),
+            lambda row: _percent(row["share_per_ms"]),
+        ),
     ]
     seconds: Shown = (
-        Column("s per ms", "figures", optional=not by_seconds),
+        Column("s per ms", "figures", optional=not by_seconds, name="seconds_per_ms"),
         lambda row: _number(row["seconds_per_ms"]),
     )
     if by_seconds:
         shown.append(seconds)
     shown += [
-        (Column("round trips", "figures"), lambda row: f"{row['round_trips']:,}"),
-        (Column("runtime s", "figures"), lambda row: _number(row["runtime_s"])),
+        (Column("round trips", "figures", name="round_trips"), lambda row: f"{row['round_trips']:,}"),
+        (Column("runtime s", "figures", name="runtime_s"), lambda row: _number(row["runtime_s"])),
     ]
     if asked.by is not None:
         by = asked.by
-        shown.append((Column(by), lambda row: _fitted(_name(row, by))))
-    shown.append((Column("finding", optional=True), lambda row: row["finding"] or ""))
+        shown.append((Column(by, name=by), lambda row: _fitted(_name(row, by))))
+    shown.append((Column("finding", optional=True, name="finding"), lambda row: row["finding"] or ""))
     if not by_seconds:
         shown.append(seconds)
     shown += [
-        (Column(f"× at {at}", "figures", optional=True), lambda row: _number(row["factor"])),
-        (Column("RTT ms", "figures", optional=True), lambda row: _number(row["baseline_rtt_ms"])),
-        (Column("network", "figures", optional=True), lambda row: _share(row["network_share"])),
-        (Column(f"s at {at}", "figures", optional=True), lambda row: _number(row["projected_s"])),
-        (Column("think s", "figures", optional=True), lambda row: _number(row["think_s"] or None)),
-        (Column("timing only", "figures", optional=True), _timing_only),
-        (Column("notes", optional=True), lambda row: row["health"] or ""),
-        (Column("file", least=max(file_cells, 20)), lambda row: printable(_called(row["file"], folder))),
+        (Column(f"× at {at}", "figures", optional=True, name="factor"), lambda row: _number(row["factor"])),
+        (
+            Column("RTT ms", "figures", optional=True, name="baseline_rtt_ms"),
+            lambda row: _number(row["baseline_rtt_ms"]),
+        ),
+        (Column("network", "figures", optional=True, name="network_share"), lambda row: _share(row["network_share"])),
+        (Column(f"s at {at}", "figures", optional=True, name="projected_s"), lambda row: _number(row["projected_s"])),
+        (Column("think s", "figures", optional=True, name="think_s"), lambda row: _number(row["think_s"] or None)),
+        (Column("timing only", "figures", optional=True, name="timing_only"), _timing_only),
+        (Column("notes", optional=True, name="health"), lambda row: row["health"] or ""),
+        (Column("file", least=max(file_cells, 20), name="file"), lambda row: printable(_called(row["file"], folder))),
     ]
     return shown
 
