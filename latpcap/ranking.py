@@ -1,4 +1,4 @@
-"""`rank()`: many captures, each read by itself, in the order of what a further millisecond of RTT adds."""
+"""`rank()`: many captures, each read by itself, in the order of what another RTT adds to them."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ def rank(
     source: Any,
     by: str | None = None,
     *,
-    sort: str = "share",
+    sort: str = "added",
     rtt_ms: float = RANK_RTT_MS,
     idle_s: float = 1.0,
     select: Mapping[str, Any] | None = None,
     **reading: Any,
 ) -> Table:
-    """Return one row a file, the one first of whose runtime a further millisecond adds the largest share.
+    """Return one row a file, the one first to which the RTT `rtt_ms` adds most seconds.
 
     `source` is a path, a glob or a directory, or a list of these; unlike for `read`, every file is a recording of its
     own. `by` ranks what is within the files instead: `server`, `application`, `route`, `client`, `user`, `database`,
-    `task` (between rests of `idle_s` seconds) or `connection`. `sort` is `share`, `seconds` or `round-trips`; runtimes
-    are projected to `rtt_ms`; `select` is what `Capture.select` takes, and `reading` what `read` takes. What cannot be
-    ranked comes last, with the `reason`.
+    `task` (between rests of `idle_s` seconds) or `connection`. `sort` is `added`, `share`, `seconds` (both of a
+    further millisecond) or `round-trips`; `select` is what `Capture.select` takes, and `reading` what `read` takes.
+    What cannot be ranked comes last, with the `reason`.
     """
     ranking = Ranking(RankOrder(by, sort, rtt_ms, idle_s), select, **reading)
     for path in sources.files(source):

@@ -287,6 +287,9 @@ def test_a_terminal_shows_each_error_whole(latpcap: Run, monkeypatch: pytest.Mon
 
 def test_where_nothing_failed_the_command_says_so(latpcap: Run) -> None:
     done = latpcap("errors", FIXTURES / "mysql" / "churn-20.pcapng")
+    assert done.stdout == b"Nothing failed among 20 statements and 20 logins.\n"
+    assert b"nothing failed" not in done.stderr
+    done = latpcap("errors", FIXTURES / "mysql" / "churn-20.pcapng", "--format", "csv")
     assert b"latpcap: nothing failed among 20 statements and 20 logins\n" in done.stderr
     done = latpcap("errors", FIXTURES / "mysql" / "sql-errors.pcapng", "--json")
     assert b"latpcap: 30 of 40 statements failed\n" in done.stderr

@@ -19,6 +19,7 @@ Run = Callable[..., subprocess.CompletedProcess[bytes]]
 
 NPLUS1 = FIXTURES / "mysql/nplus1-300-client.pcapng"
 PREPARED = FIXTURES / "mysql/prepared-each.pcapng"
+FLAWLESS = FIXTURES / "mysql/small-commands.pcapng"
 ESCAPE = b"\x1b["
 
 
@@ -81,6 +82,30 @@ def test_two_formats_at_once_are_refused(latpcap: Run, options: list[str], messa
 
 
 # --- one JSON object of every command --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("health", "Nothing limits the result."),
+        ("findings", "No findings."),
+        ("errors", "Nothing failed among 20 statements"),
+    ],
+)
+@pytest.mark.parametrize("width", ["", "80"])
+def test_where_there_are_no_rows_a_sentence_says_so(
+    latpcap: Run, monkeypatch: pytest.MonkeyPatch, command: str, said: str, width: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", width)
+    done = latpcap(command, FLAWLESS)
+    assert done.returncode == 0
+    assert done.stdout.decode().startswith(said)
+    assert done.stdout.decode().count("\n") == 1
+    rows = json.loads(latpcap(command, FLAWLESS, "--json").stdout)["rows"]
+    assert rows == []
+    failing = FIXTURES / "findings" / "failing-my.pcapng.zst"
+    others = {"health": FIXTURES / "mysql" / "filtered.pcapng", "findings": NPLUS1, "errors": failing}
+    assert said not in latpcap(command, others[command]).stdout.decode()
 
 
 @pytest.mark.parametrize("command", ["exchanges", "connections", "statements", "findings", "health", "captures"])

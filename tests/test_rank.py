@@ -64,8 +64,34 @@ def test_the_name_of_a_file_steers_nothing_and_need_be_no_text(
             assert "capture-4" not in written
 
 
-def test_the_first_is_the_one_of_whose_runtime_a_millisecond_adds_most() -> None:
-    table = rank([SLOW, THINKING, CHATTY])
+def test_the_first_is_the_one_to_which_the_rtt_adds_most_seconds() -> None:
+    long = FIXTURES / "mysql/prepared-each.pcapng"  # 403 round trips in 5 s; the other has 48 in 66 ms
+    rows = rank([CHATTY, long]).to_dicts()
+    assert [Path(row["file"]).name for row in rows] == [long.name, CHATTY.name]
+    assert rows[0]["share_per_ms"] < rows[1]["share_per_ms"]
+    for row in rows:
+        assert row["added_s"] == pytest.approx(row["projected_s"] - row["runtime_s"])
+
+
+def test_a_row_says_who_holds_it_up_what_failed_and_what_was_lost() -> None:
+    names = ("mysql/prepared-reused", "mysql/progress", "mysql/sql-errors", "mysql/nplus1-300-loss2")
+    rows = {name: row for name in names for row in rank(FIXTURES / f"{name}.pcapng").to_dicts()}
+    assert [rows[name]["culprit"] for name in names] == ["network", "server", "network", "network"]
+    assert [rows[name]["errors"] for name in names] == [0, 0, 30, 0]
+    lost = rows["mysql/nplus1-300-loss2"]["loss_share"]
+    assert lost == pytest.approx(0.005, abs=0.001)
+    assert rows["mysql/progress"]["loss_share"] == 0
+    [held] = rows_of([Conn(exchanges=[Ex(client_ms=90, service_ms=1)] * 4)])
+    assert held["culprit"] == "client"
+
+
+def test_the_errors_of_tasks_are_those_of_their_file() -> None:
+    path = FIXTURES / "mysql/sql-errors.pcapng"
+    assert sum(row["errors"] for row in rank(path, by="task").to_dicts()) == 30
+
+
+def test_by_share_the_first_is_the_one_of_whose_runtime_a_millisecond_adds_most() -> None:
+    table = rank([SLOW, THINKING, CHATTY], sort="share")
     assert [Path(file).name for file in table.column("file")] == [path.name for path in (CHATTY, THINKING, SLOW)]
     assert table.column("rank").tolist() == [1, 2, 3]
 
@@ -294,7 +320,8 @@ def test_one_command_names_the_chatty_one(latpcap: Run) -> None:
     first = done.stdout.decode().splitlines()[0]
     assert first.startswith("3 captures (below ")
     assert (
-        "First pool-4.pcapng: each further millisecond adds 56.0 ms to its 66.0 ms (+84.9%), 48 round trips." in first
+        "First pool-4.pcapng: 15 ms of RTT add 0.795 s to its 66.0 ms, each further millisecond 56.0 ms (+84.9%), "
+        "48 round trips." in first
     )
 
 
@@ -304,7 +331,9 @@ def test_figures_and_files_fit_80_columns(latpcap: Run, monkeypatch: pytest.Monk
         lines = latpcap("rank", CHATTY, THINKING, SLOW, *more).stdout.decode().splitlines()
         assert max(map(len, lines)) <= 80
     lines = latpcap("rank", CHATTY, THINKING, SLOW).stdout.decode().splitlines()
-    assert [line.split()[-1] for line in lines if line.lstrip()[:1].isdigit()][1:] == [
+    told = [line for line in lines if " more columns (--columns NAME,… or --format csv): " in line]
+    assert len(told) == 1
+    assert [line.split()[-1] for line in lines if line.lstrip()[:1].isdigit() and line not in told][1:] == [
         *("pool-4.pcapng", "think-time.pcapng", "progress.pcapng")
     ]
 

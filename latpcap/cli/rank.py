@@ -36,9 +36,10 @@ SHOW_AFTER_S = 0.5
 @click.option(
     "--sort",
     type=click.Choice(list(RANK_SORTS)),
-    default="share",
+    default="added",
     show_default=True,
-    help="By the share of the runtime that a further millisecond adds, by the seconds that it adds, or by round trips.",
+    help="By the seconds that the RTT of --rtt adds, the share of the runtime that a further millisecond adds, the "
+    "seconds that it adds, or round trips.",
 )
 @click.option(
     "--rtt",
@@ -53,14 +54,14 @@ SHOW_AFTER_S = 0.5
 @keyed_row_gate_options
 @unsorted_rows_options
 def rank(request: Request, by: str | None, sort: str, rtt: float, idle: float, gating: RowGating, rows: Rows) -> None:
-    """Which of many captures is the chatty one: a line each, by the share of the runtime that a further ms adds.
+    """Which of many captures is the chatty one: a line each, by the seconds that another RTT adds.
 
     Unlike for other commands, CAPTUREs are not one recording: each file is read by itself. A directory stands for the
     captures in it and below. What cannot be ranked comes last, with the reason; Ctrl-C prints what is ranked so far.
 
     \b
     latpcap rank *.pcapng
-    latpcap rank captures/ --sort seconds --rtt 30ms
+    latpcap rank captures/ --rtt 30ms
     latpcap rank captures/ --by application
     latpcap rank app.pcapng --by task --idle 200ms
     latpcap rank captures/ --fail-if 'share_per_ms > 5%'

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from latpcap.result.gates import Gates
     from latpcap.tables.table import Table
 
-__all__ = ["Rows", "format_option", "limit_option", "rows_options", "unsorted_rows_options"]
+__all__ = ["Rows", "format_option", "limit_option", "queried_rows_options", "rows_options", "unsorted_rows_options"]
 
 T = TypeVar("T")
 
@@ -32,16 +32,19 @@ class Rows(Struct, frozen=True):
     """The file; `None` is standard output."""
     by: tuple[str, ...] = ()
     limit: int | None = None
+    columns: tuple[str, ...] = ()
+    """Those that are asked for; else all, or what a table for people shows of them."""
 
     @property
     def is_text(self) -> bool:
-        """Whether they are for people."""
-        return self.format == "table"
+        """Whether they are for people, who may see more than a table."""
+        return self.format == "table" and not self.columns
 
     def in_order(self, rows: Table) -> Table:
         """Those that are asked for, in that order."""
         rows = rows.sort(*self.by) if self.by else rows
-        return rows if self.limit is None else rows.head(self.limit)
+        rows = rows if self.limit is None else rows.head(self.limit)
+        return rows[self.columns] if self.columns else rows
 
     def in_order_of(self, results: Sequence[T], rows: Callable[[], Table]) -> list[T]:
         """`results`, of which `rows` makes the table, in that order."""
@@ -98,16 +101,35 @@ _sort_option = click.option(
     shell_complete=columns,
     help="By these columns, called as in --json, with `-` before one from the largest down: `-round_trips`.",
 )
+_columns_option = click.option(
+    "--columns",
+    multiple=True,
+    metavar="COLUMNS",
+    shell_complete=columns,
+    help="Only these columns, called as in --json: `request_frame,statement`.",
+)
 
 
-def _rows(limit: int | None, file_format: str | None, output: str | None, by_columns: tuple[str, ...] = ()) -> Rows:
+def _rows(
+    limit: int | None,
+    file_format: str | None,
+    output: str | None,
+    columns: tuple[str, ...] = (),
+    by_columns: tuple[str, ...] = (),
+) -> Rows:
     chosen = chosen_format(["rows"], output, file_format)
     if not FORMATS[chosen].is_text and output is None and sys.stdout.isatty():
         name = click.get_current_context().info_name
         raise UsageError(f"{chosen.capitalize()} is binary: name a file with `-o {name}.{chosen}`")
-    return Rows(chosen, output, tuple(name for given in by_columns for name in map(str.strip, given.split(","))), limit)
+    return Rows(chosen, output, _names(by_columns), limit, tuple(dict.fromkeys(_names(columns))))
 
 
-rows_options = gathered("rows", _rows, _sort_option, limit_option, format_option, output_option)
-unsorted_rows_options = gathered("rows", _rows, limit_option, format_option, output_option)
+def _names(given: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name for each in given for name in map(str.strip, each.split(",")))
+
+
+rows_options = gathered("rows", _rows, _sort_option, _columns_option, limit_option, format_option, output_option)
+unsorted_rows_options = gathered("rows", _rows, _columns_option, limit_option, format_option, output_option)
 """Where the command has an order of its own."""
+queried_rows_options = gathered("rows", _rows, _sort_option, limit_option, format_option, output_option)
+"""Where a query chooses the columns."""

@@ -48,6 +48,8 @@ class Found(Struct, frozen=True):
     """What people see in place of the table, where that is more."""
     said: str = ""
     """A sentence for standard error."""
+    none: str = ""
+    """What is said in place of a table without rows, where there is more to say than that; `said` is not, then."""
 
 
 def table_command(
@@ -60,14 +62,16 @@ def table_command(
             capture = request.read()
             found = find(capture, **asked)
             judged = gating.judge_found(capture, found.table, found.named_by) if gating else None
-            if found.said and not request.quiet:
+            is_told_empty = rows.is_text and not len(found.table())
+            if found.said and not request.quiet and not is_told_empty:
                 click.echo(f"latpcap: {found.said}", err=True)
-            table = None if rows.is_text and found.text is not None else found.table()  # may find no database traffic
             warn(capture, request.quiet or find.__name__ == "health")
-            if found.text is not None and table is None:
+            if is_told_empty:
+                write(chain([_none(found)], found.text(rows) if found.text else ()), rows.path)
+            elif rows.is_text and found.text is not None:
                 write(found.text(rows), rows.path)
-            elif table is not None:
-                rows.write(table, judged)
+            else:
+                rows.write(found.table(), judged)
             if gating:
                 gating.end(judged, capture)
 
@@ -78,6 +82,16 @@ def table_command(
         return made
 
     return decorate
+
+
+def _none(found: Found) -> str:
+    """What people see where there are no rows."""
+    from rich.text import Text
+
+    from latpcap.report.console import print_renderables
+
+    said = found.none or f"no {found.table().name}"
+    return print_renderables([Text(f"{said[0].upper()}{said[1:]}.")])
 
 
 @table_command("Every request with its response: times, round trips, rows.")
@@ -136,7 +150,9 @@ def errors(capture: Capture) -> Found:
 
         return [errors_text(rows.in_order_of(result.found, lambda: capture.errors))]
 
-    return Found(lambda: capture.errors, text=text if going_to().bounds_lines else None, said=result.text)
+    return Found(
+        lambda: capture.errors, text=text if going_to().bounds_lines else None, said=result.text, none=result.text
+    )
 
 
 @table_command(
@@ -204,22 +220,23 @@ def tasks(capture: Capture, idle: float, by: TaskBy) -> Found:
     table = capture.tasks_at(idle / 1000, by)
 
     def text(rows: Rows) -> Iterator[str | bytes]:
+        from rich.text import Text
+
         from latpcap.report import FORMATS
         from latpcap.report.console import print_renderables
         from latpcap.result.tasks import summary
 
-        typical = _typical(summary(capture.measures.tasks(idle / 1000, by)))
-        return chain([print_renderables([typical])], FORMATS["table"](rows.in_order(table)))
+        found = summary(capture.measures.tasks(idle / 1000, by))
+        typical = [print_renderables([Text(_typical(found))])] if found else []
+        return chain(typical, FORMATS["table"](rows.in_order(table)) if found else ())
 
-    return Found(lambda: table, named_by=("task",), text=text)
+    return Found(lambda: table, named_by=("task",), text=text, none="no task: no client asked for anything")
 
 
-def _typical(found: TaskSummary | None) -> str:
+def _typical(found: TaskSummary) -> str:
     """What is typical of the tasks, in a sentence."""
     from latpcap.units import counted, format_s
 
-    if found is None:
-        return "No task: no client asked for anything."
     trips, took, added = found.round_trips, found.duration_s, found.seconds_per_ms
     if found.tasks == 1:
         return f"1 task of {counted(int(trips.max), 'round trip')} in {format_s(took.max)}."
@@ -258,7 +275,7 @@ def health(capture: Capture) -> Found:
     latpcap health capture.pcapng
     latpcap health capture.pcapng -o health.parquet
     """
-    return Found(lambda: capture.health)
+    return Found(lambda: capture.health, none="nothing limits the result")
 
 
 @table_command("The files: format, packets, bytes, first and last time.")

@@ -470,10 +470,7 @@ def _about_states(recording: Recording, total: int) -> Iterator[HealthNote]:
 
 def _about_retransmissions(recording: Recording) -> Iterator[HealthNote]:
     """What was sent again, and what of it had been lost."""
-    again, spurious, sent = (
-        int(recording.connection_column(name).values.sum())
-        for name in ("retransmissions", "spurious_retransmissions", "data_packets")
-    )
+    again, spurious, sent = _sent(recording)
     if again:
         lost = again - spurious
         text = f"{counted(again, 'packet')} {'was' if again == 1 else 'were'} sent again"
@@ -485,6 +482,21 @@ def _about_retransmissions(recording: Recording) -> Iterator[HealthNote]:
             text += f": at least {lost:,} of {counted(sent, 'packet')} with data {'was' if lost == 1 else 'were'} lost"
             text += f" ({percent(lost / sent)})"
         yield HealthNote("retransmissions", "info", text, again)
+
+
+def _sent(recording: Recording) -> tuple[int, int, int]:
+    """Packets that were sent again, those of them whose first copy had arrived, and all with data."""
+    again, spurious, sent = (
+        int(recording.connection_column(name).values.sum())
+        for name in ("retransmissions", "spurious_retransmissions", "data_packets")
+    )
+    return again, spurious, sent
+
+
+def loss_share(recording: Recording) -> float | None:
+    """The part of the packets with data that was lost, at least; `None` where it is not known."""
+    again, spurious, sent = _sent(recording)
+    return (again - spurious) / sent if sent and recording.period is None else None
 
 
 def _some(part: int, whole: int) -> str:

@@ -14,6 +14,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Span, Text
 
 from latpcap.report.section import Column
+from latpcap.units import counted
 
 __all__ = ["Grid"]
 
@@ -30,12 +31,17 @@ class Grid:
         *,
         show_header: bool = True,
         below: Sequence[str] = (),
+        among: Sequence[str] = (),
     ) -> None:
-        """Take the cells of each row, one a heading, and for each row what stands below its last cell."""
+        """Take the cells of each row, one a heading, and for each row what stands below its last cell.
+
+        Of the columns `among` which they are, by name, a line below the table says which are not shown.
+        """
         self.headings = headings
         self.rows = rows
         self.show_header = show_header
         self.below = below
+        self.among = among
 
     @property
     def width(self) -> int:
@@ -57,6 +63,7 @@ class Grid:
         widths = self._widths()
         shown = self._shown(widths, options.max_width)
         *kept, last = shown
+        self._cut(widths, shown, options.max_width)
         room = options.max_width - sum(widths[column] + GAP for column in kept)
         widths[last] = min(widths[last], max(room, cell_len(self.headings[last].title)))
         if self.show_header:
@@ -68,6 +75,28 @@ class Grid:
             yield from (self._line([*[""] * last, part], shown, widths) for part in more)
             if below:
                 yield Text(" " * (options.max_width - room) + below, style="dim", no_wrap=True, overflow="ellipsis")
+        if left := self._left([self.headings[column] for column in shown]):
+            told = f"{counted(len(left), 'more column')} (--columns NAME,… or --format csv): {', '.join(left)}"
+            yield Text(told, style="dim", no_wrap=True, overflow="ellipsis")
+
+    def _left(self, shown: Sequence[Column]) -> list[str]:
+        """The names of the columns that are not shown: first those that gave way."""
+        names = {name for column in shown for name in column.names}
+        gave_way = (name for column in self.headings for name in column.names)
+        return [name for name in dict.fromkeys((*gave_way, *self.among)) if name in self.among and name not in names]
+
+    def _cut(self, widths: list[int], shown: Sequence[int], width: int) -> None:
+        """Cut those that may be cut, until the last of the columns has what it wants."""
+        over = self._needed(widths, shown) - width
+        for column in shown[:-1]:
+            if (cuts := self.headings[column].cuts) and over > 0:
+                cut = min(over, max(widths[column] - cuts, 0))
+                widths[column] -= cut
+                over -= cut
+
+    def _needed(self, widths: list[int], shown: Sequence[int]) -> int:
+        """The cells of these columns, with no more for the last than it wants."""
+        return sum(widths[each] + GAP for each in shown[:-1]) + min(self.headings[-1].least, widths[-1])
 
     def _folded(self, text: str, width: int, console: Console) -> list[str]:
         """The lines of a last cell."""
@@ -79,8 +108,7 @@ class Grid:
         """The columns that fit, sparing optional ones from the right until the last has its least width."""
         shown = list(range(len(widths)))
         for column in reversed(shown[:-1]):
-            needed = sum(widths[each] + GAP for each in shown[:-1]) + min(self.headings[-1].least, widths[-1])
-            if needed > width and self.headings[column].optional:
+            if self._needed(widths, shown) > width and self.headings[column].optional:
                 shown.remove(column)
         return shown
 

@@ -14,7 +14,7 @@ from latpcap.report.destination import going_to
 from latpcap.report.grid import Grid
 from latpcap.report.section import Column
 from latpcap.report.text import printable
-from latpcap.result.rank_order import RankOrder
+from latpcap.result.rank_order import RANK_SORTS, RankOrder
 from latpcap.tables.table import Table
 from latpcap.units import counted, format_given_ms, format_s, percent, significant
 
@@ -51,7 +51,7 @@ def _parts(ranked: list[Row], others: list[Row], asked: RankOrder, shown: int) -
     if others:
         yield heading(f"Not ranked ({len(others):,})")
         yield from (
-            Text(printable(f"{_whose(row, asked, folder)}: {row['reason']}"))
+            Text(printable(f"{_whose(row, asked, folder)}: {row['reason']}{_failed(row)}"))
             for row in others[: max(shown - len(ranked), 0)]
         )
 
@@ -60,7 +60,9 @@ def _grid(columns: Sequence[Shown], rows: Sequence[Row]) -> Grid:
     """The columns, but for those that can be spared and that no row fills."""
     cells = [(heading, [write(row) for row in rows]) for heading, write in columns]
     filled = [(heading, column) for heading, column in cells if not heading.optional or any(column)]
-    return Grid([heading for heading, _ in filled], list(zip(*(column for _, column in filled), strict=True)))
+    lines = list(zip(*(column for _, column in filled), strict=True))
+    among = [*rows[0]] if rows and going_to().bounds_lines else []
+    return Grid([heading for heading, _ in filled], lines, among=among)
 
 
 def _first(ranked: list[Row], asked: RankOrder, folder: str) -> str:
@@ -68,47 +70,50 @@ def _first(ranked: list[Row], asked: RankOrder, folder: str) -> str:
     worst = ranked[0]
     where = f" (below {folder})" if folder else ""
     of = f"{counted(len(ranked), asked.by or 'capture')}{where}"
-    added, runtime = format_s(worst["seconds_per_ms"]), format_s(worst["runtime_s"])
+    per_ms, runtime = format_s(worst["seconds_per_ms"]), format_s(worst["runtime_s"])
     first = " ".join(filter(None, (asked.by, _whose(worst, asked, folder))))
+    adds = f"each further millisecond adds {per_ms} to its {runtime}"
+    if (worst["added_s"] or 0) > 0:
+        there = format_given_ms(asked.rtt_ms)
+        adds = f"{there} of RTT add {format_s(worst['added_s'])} to its {runtime}, each further millisecond {per_ms}"
     return (
-        f"{of}. First {first}: each further millisecond adds {added} to its {runtime} "
-        f"({_percent(worst['share_per_ms'])}), {counted(worst['round_trips'], 'round trip')}."
+        f"{of}. First {first}: {adds} ({_percent(worst['share_per_ms'])}), "
+        f"{counted(worst['round_trips'], 'round trip')}."
     )
 
 
 def _columns(asked: RankOrder, folder: str, file_cells: int) -> list[Shown]:
     """What ranks them first, what can be spared from the right, the file last."""
-    at = format_given_ms(asked.rtt_ms)
-    by_seconds = asked.sort == "seconds"
+    at, key = format_given_ms(asked.rtt_ms), RANK_SORTS[asked.sort]
+
+    def figures(title: str, name: str, write: Callable[[Any], str], *, optional: bool = True) -> Shown:
+        column = Column(title, "figures", optional=optional and name != key, name=name)
+        return column, lambda row: write(row[name])
+
     shown: list[Shown] = [
-        (Column("", "figures", least=2), lambda row: f"{row['rank']}"),
-        (Column("a ms adds", "figures", optional=asked.sort != "share"), lambda row: _percent(row["share_per_ms"])),
-    ]
-    seconds: Shown = (
-        Column("s per ms", "figures", optional=not by_seconds),
-        lambda row: _number(row["seconds_per_ms"]),
-    )
-    if by_seconds:
-        shown.append(seconds)
-    shown += [
-        (Column("round trips", "figures"), lambda row: f"{row['round_trips']:,}"),
-        (Column("runtime s", "figures"), lambda row: _number(row["runtime_s"])),
+        (Column("", "figures", least=2, name="rank"), lambda row: f"{row['rank']}"),
+        figures(f"+s at {at}", "added_s", _number, optional=False),
+        figures("+1 ms", "share_per_ms", _percent, optional=False),
+        figures("runtime s", "runtime_s", _number, optional=False),
+        (Column("culprit", optional=True, name="culprit"), lambda row: row["culprit"] or ""),
+        figures("errors", "errors", _count),
+        figures("loss", "loss_share", lambda share: _share(share or None)),
+        figures("round trips", "round_trips", _count),
+        figures("s per ms", "seconds_per_ms", _number),
     ]
     if asked.by is not None:
         by = asked.by
-        shown.append((Column(by), lambda row: _fitted(_name(row, by))))
-    shown.append((Column("finding", optional=True), lambda row: row["finding"] or ""))
-    if not by_seconds:
-        shown.append(seconds)
+        shown.append((Column(by, name=by), lambda row: _fitted(_name(row, by))))
     shown += [
-        (Column(f"× at {at}", "figures", optional=True), lambda row: _number(row["factor"])),
-        (Column("RTT ms", "figures", optional=True), lambda row: _number(row["baseline_rtt_ms"])),
-        (Column("network", "figures", optional=True), lambda row: _share(row["network_share"])),
-        (Column(f"s at {at}", "figures", optional=True), lambda row: _number(row["projected_s"])),
-        (Column("think s", "figures", optional=True), lambda row: _number(row["think_s"] or None)),
-        (Column("timing only", "figures", optional=True), _timing_only),
-        (Column("notes", optional=True), lambda row: row["health"] or ""),
-        (Column("file", least=max(file_cells, 20)), lambda row: printable(_called(row["file"], folder))),
+        (Column("finding", optional=True, name="finding"), lambda row: row["finding"] or ""),
+        figures(f"× at {at}", "factor", _number),
+        figures("RTT ms", "baseline_rtt_ms", _number),
+        figures("network", "network_share", _share),
+        figures(f"s at {at}", "projected_s", _number),
+        figures("think s", "think_s", lambda seconds: _number(seconds or None)),
+        (Column("timing only", "figures", optional=True, name="timing_only"), _timing_only),
+        (Column("notes", optional=True, name="health"), lambda row: row["health"] or ""),
+        (Column("file", least=max(file_cells, 20), name="file"), lambda row: printable(_called(row["file"], folder))),
     ]
     return shown
 
@@ -144,6 +149,14 @@ def _timing_only(row: Row) -> str:
     """How many of its connections could not be read."""
     hidden = row["timing_only"] or 0
     return "" if hidden == 0 else "all" if hidden == row["connections"] else f"{hidden:,} of {row['connections']:,}"
+
+
+def _failed(row: Row) -> str:
+    return f" ({counted(row['errors'], 'error')})" if row["errors"] else ""
+
+
+def _count(number: int | None) -> str:
+    return f"{number:,}" if number else ""
 
 
 def _percent(share: float | None) -> str:

@@ -44,9 +44,11 @@ WRITTEN: dict[Kind, Writer] = WRITERS | OURS | {"text": lambda value: _any(value
 
 
 EXCHANGES: tuple[Column, ...] = (
+    Column("time", "clock", least=12, name="request_time"),
+    Column("frames", "frames", least=9, name="request_frame"),
     Column("stream", "id", least=6, name="stream"),
-    Column("number", "id", least=6, name="exchange"),
-    Column("command", "text", least=12, name="command"),
+    Column("number", "id", least=6, optional=True, name="exchange"),
+    Column("command", "text", least=12, cuts=8, name="command"),
     Column("trips", "count", least=5, name="round_trips"),
     Column("rows", "count", least=7, optional=True, name="rows"),
     Column("service ms", "ms", least=10, name="service_ms"),
@@ -59,9 +61,9 @@ EXCHANGES: tuple[Column, ...] = (
 )
 PACE: tuple[Column, ...] = (
     Column("delta p50 ms", "ms", least=12, optional=True, name="delta_p50_ms"),
-    Column("p95 ms", "ms", least=9, optional=True, name="delta_p95_ms"),
+    Column("delta p95 ms", "ms", least=12, optional=True, name="delta_p95_ms"),
     Column("client p50 ms", "ms", least=13, optional=True, name="client_p50_ms"),
-    Column("p95 ms", "ms", least=9, optional=True, name="client_p95_ms"),
+    Column("client p95 ms", "ms", least=13, optional=True, name="client_p95_ms"),
 )
 CONNECTIONS: tuple[Column, ...] = (
     Column("stream", "id", least=6, name="stream"),
@@ -175,7 +177,7 @@ SENTENCE = "message"
 
 def render(rows: Table) -> Iterator[str]:
     """Yield `rows` as text, a few hundred rows at a time."""
-    if rows.name in SHOWN:
+    if rows.name in SHOWN and not rows.is_chosen:
         yield from _render_some(rows, _with_sorted(rows, _with_days(rows, SHOWN[rows.name])))
     else:
         yield from _render_all(rows)
@@ -184,8 +186,8 @@ def render(rows: Table) -> Iterator[str]:
 def _with_days(rows: Table, shown: tuple[Column, ...]) -> tuple[Column, ...]:
     """Times of the day get their day where the rows are of several."""
     clocks = [column.name for column in shown if column.kind == "clock"]
-    days = {name: rows.column(name).astype("datetime64[D]") for name in clocks}
-    several = {name for name, day in days.items() if len(np.unique(day[~np.isnat(day)])) > 1}
+    spans = {name: rows.span(name) for name in clocks}
+    several = {name for name, span in spans.items() if len({np.datetime64(end, "D") for end in span}) > 1}
     return tuple(replace(column, kind="day") if column.name in several else column for column in shown)
 
 
@@ -214,9 +216,22 @@ def _parts(rows: Table) -> Iterator[tuple[Table, bool]]:
 def _render_some(rows: Table, shown: tuple[Column, ...]) -> Iterator[str]:
     """The columns, but for texts that can be spared and that no row has."""
     shown = tuple(each for each in shown if not (each.optional and each.kind == "text" and rows.lacks(each.name)))
+    among = rows.column_names if going_to().bounds_lines else []
+    told = 0
     for part, first in _parts(rows):
-        cells = [[_cell(value, column.kind) for value in part.column(column.name)] for column in shown]
-        yield print_renderables([Grid(shown, list(zip(*cells, strict=True)), show_header=first)])
+        told += len(part)
+        cells = [_cells(part, column) for column in shown]
+        grid = Grid(shown, list(zip(*cells, strict=True)), show_header=first, among=among if told == len(rows) else ())
+        yield print_renderables([grid])
+        *others, _ = grid.settled()
+        shown = (*others, shown[-1])
+
+
+def _cells(part: Table, column: Column) -> list[str]:
+    if column.kind != "frames":
+        return [_cell(value, column.kind) for value in part.column(column.name)]
+    ends = ([_cell(frame, "count").replace(",", "") for frame in part.column(name)] for name in column.names)
+    return ["" if first == last == "" else f"{first}→{last}" for first, last in zip(*ends, strict=True)]
 
 
 def _render_all(rows: Table) -> Iterator[str]:

@@ -34,13 +34,17 @@ __all__ = [
 
 Text = Literal["text", "code", "key", "short", "name", "clock", "day", "moment"]
 """Of these a column is read from the left."""
-Figure = Literal["any", "figures", "id", "count", "ms", "s", "percent", "share", "ratio", "figure", "bytes", "part"]
+Figure = Literal[
+    "any", "figures", "id", "count", "ms", "s", "percent", "share", "ratio", "figure", "bytes", "part", "frames"
+]
 Kind = Text | Figure
 """What the values of a column are.
 
 `figures` are ready to be shown, `short` is cut, `key` is the piece of a bar that the row is of, `figure` has three
 digits. In a column of `code` a list of one text is no code: what ran without a statement.
 """
+FRAMES = ("request_frame", "response_frame")
+"""What a column of `frames` shows: `47→52`."""
 Row = Sequence[Any]
 
 
@@ -59,11 +63,18 @@ class Column(Struct, frozen=True, omit_defaults=True):
     """Stands below the column before it, where that reads well."""
     least: int = 0
     """Cells of a terminal that it wants."""
+    cuts: int = 0
+    """Cells of a terminal that it is cut to before the last column gets fewer than it wants; none: it is not cut."""
     folds: bool = False
     full: str = ""
     """Its heading where it stands alone: `p95 ms` beside `p50 ms` is one of the client's time."""
     name: str = ""
     """By what a page finds it whose values follow the reader's choice."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns of a table of rows that it shows."""
+        return FRAMES if self.kind == "frames" else (self.name,)
 
     @property
     def is_text(self) -> bool:

@@ -1,4 +1,4 @@
-"""Which capture, connection or task is the chatty one: one row each, by what a further millisecond of RTT adds.
+"""Which capture, connection or task is the chatty one, and what holds it up: one row each, by what an RTT adds.
 
 A row of a file, or of a group of its connections, is what `analyze` says of these connections alone; a row of a route
 sums its tasks (`measures.tasks`).
@@ -17,6 +17,8 @@ from msgspec.structs import replace
 
 from latpcap.display import finite
 from latpcap.findings import finding_results
+from latpcap.measures.budget import Budget
+from latpcap.measures.health import loss_share
 from latpcap.measures.tasks import Tasks
 from latpcap.projection.project import central_s
 from latpcap.result.analysis import Measures
@@ -51,6 +53,14 @@ class RankRow(Struct, frozen=True):
     projected_s: float | None = None
     factor: float | None = None
     """`projected_s ÷ runtime_s`."""
+    added_s: float | None = None
+    """`projected_s - runtime_s`."""
+    culprit: str | None = None
+    """Where most of the time went, but think time: one of `CULPRITS`; null of tasks, and where it is not known."""
+    errors: int | None = None
+    """Statements, logins and others that failed; null where nothing could be read."""
+    loss_share: float | None = None
+    """Of the packets with data those that were lost, at least; null of tasks."""
     finding: str | None = None
     """The code of the finding that would save most there."""
     connections: int | None = None
@@ -62,6 +72,18 @@ class RankRow(Struct, frozen=True):
     """The codes of errors and warnings among the health notes."""
     reason: str | None = None
     """Why it has no rank."""
+
+
+CULPRITS = {
+    "network": "network_s",
+    "server": "service_s",
+    "transfer": "transfer_s",
+    "stall": "stall_s",
+    "client": "client_s",
+    "setup": "setup_s",
+    "loss": "loss_s",
+}
+"""What a row can be held up by, and what of the budget that is."""
 
 
 def rank_rows(measures: Measures, file: str, asked: RankOrder) -> Iterator[RankRow]:
@@ -118,6 +140,9 @@ def _row(measures: Measures, file: str, name: str | None, asked: RankOrder) -> R
         network_share=measures.network_share,
         rtt_ms=asked.rtt_ms,
         projected_s=central_s(basis, asked.rtt_ms),
+        culprit=_culprit(measures.budget),
+        errors=None if measures.recording.timing_only.all() else len(measures.evidence.failures.rows),
+        loss_share=loss_share(measures.recording),
         finding=next(found, None),
         connections=len(measures.recording.database_rows),
         exchanges=len(exchanges),
@@ -125,6 +150,12 @@ def _row(measures: Measures, file: str, name: str | None, asked: RankOrder) -> R
         health=_codes(note.code for note in measures.health if note.severity != "info"),
     )
     return _compared(row, _unknown(measures))
+
+
+def _culprit(budget: Budget) -> str | None:
+    seconds = {name: getattr(budget, part) for name, part in CULPRITS.items()}
+    worst = max(seconds, key=seconds.__getitem__)
+    return worst if seconds[worst] > budget.unknown_s else None
 
 
 def _compared(row: RankRow, reason: str | None) -> RankRow:
@@ -135,7 +166,8 @@ def _compared(row: RankRow, reason: str | None) -> RankRow:
         return replace(row, projected_s=None, reason=reason)
     share = None if row.seconds_per_ms is None else row.seconds_per_ms / row.runtime_s
     factor = None if row.projected_s is None else row.projected_s / row.runtime_s
-    return replace(row, share_per_ms=share, factor=factor)
+    added = None if row.projected_s is None else row.projected_s - row.runtime_s
+    return replace(row, share_per_ms=share, factor=factor, added_s=added)
 
 
 def _unknown(measures: Measures) -> str | None:
@@ -179,6 +211,8 @@ def _rows_of_tasks(measures: Measures, file: str, asked: RankOrder) -> Iterator[
     weights = np.maximum(tasks.effective_round_trips, 1e-9)
     baseline = total(tasks.baseline_ns / 1e6 * weights) / total(weights)
     there = np.maximum(took + added * (asked.rtt_ms - baseline), took - waited)
+    failing = tasks.of_exchange[measures.evidence.failures.rows]
+    failed = np.bincount(group[failing[failing >= 0]], minlength=len(names))
     of_tasks = np.bincount(group, minlength=len(names))
     for number, name in enumerate(names):
         row = RankRow(
@@ -192,6 +226,7 @@ def _rows_of_tasks(measures: Measures, file: str, asked: RankOrder) -> Iterator[
             network_share=finite(waited[number] / took[number]) if took[number] > 0 else None,
             rtt_ms=asked.rtt_ms,
             projected_s=finite(there[number]),
+            errors=int(failed[number]),
             finding=found[number],
             connections=int(counts["connections"][number]) if asked.by == "task" else None,
             exchanges=int(counts["exchanges"][number]),

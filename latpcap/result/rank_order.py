@@ -11,7 +11,12 @@ from latpcap.units import MAX_MS
 __all__ = ["RANK_BY", "RANK_RTT_MS", "RANK_SORTS", "RankOrder"]
 
 RANK_BY = ("server", "application", "route", "client", "user", "database", "task", "connection")
-RANK_SORTS = {"share": "share_per_ms", "seconds": "seconds_per_ms", "round-trips": "round_trips"}
+RANK_SORTS = {
+    "added": "added_s",
+    "share": "share_per_ms",
+    "seconds": "seconds_per_ms",
+    "round-trips": "round_trips",
+}
 RANK_RTT_MS = 15.0
 """Where the runtimes beside each other are projected to, if nobody says."""
 
@@ -21,7 +26,7 @@ class RankOrder(Struct, frozen=True):
 
     by: str | None = None
     """One of `RANK_BY`; `None` for files."""
-    sort: str = "share"
+    sort: str = "added"
     rtt_ms: float = RANK_RTT_MS
     idle_s: float = IDLE_S
 

@@ -67,16 +67,26 @@ class Table(Tidy):
     numbers, those with `_time`, `start` and `end` moments in UTC with nanoseconds.
     """
 
-    def __init__(self, arrow: Any, name: str = "rows", schema: str = "", sorted_by: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        arrow: Any,
+        name: str = "rows",
+        schema: str = "",
+        sorted_by: tuple[str, ...] = (),
+        *,
+        is_chosen: bool = False,
+    ) -> None:
         """Wrap anything that has `__arrow_c_stream__`; `name` says what its rows are, `schema` what their JSON is.
 
-        `sorted_by` are the columns that somebody sorted the rows by: reports show these. Rows that come as `Pieces` are
+        `sorted_by` are the columns that somebody sorted the rows by: reports show these; where
+        somebody chose the columns (`is_chosen`), they show all of them. Rows that come as `Pieces` are
         made as a whole only for who asks for the whole.
         """
         self._pieces: Pieces = arrow if hasattr(arrow, "piece") else _Whole(ArrowTable.from_arrow(arrow))
         self.name = name
         self.schema = schema or f"latpcap.{name}/1"
         self.sorted_by = sorted_by
+        self.is_chosen = is_chosen
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self._arrow.__arrow_c_stream__(requested_schema)
@@ -129,7 +139,8 @@ class Table(Tidy):
         if isinstance(key, slice):
             return self._rows(range(len(self))[key])
         if isinstance(key, list | tuple) and key and all(isinstance(name, str) for name in key):
-            return Table(_Named(self._pieces, [self._known(name) for name in key]), self.name, self.schema)
+            part = _Named(self._pieces, [self._known(name) for name in key])
+            return Table(part, self.name, self.schema, is_chosen=True)
         rows = np.asarray(key)
         if rows.ndim == 0 and rows.dtype.kind in "iu":
             row = range(len(self))[int(rows)]  # IndexError
@@ -277,6 +288,12 @@ class Table(Tidy):
     def lacks(self, name: str) -> bool:
         """Whether no row has anything in a column."""
         return all(made.column(name).null_count == made.num_rows for made in self._made([self._known(name)]))
+
+    def span(self, name: str) -> tuple[Any, ...]:
+        """The first and the last of the times in a column; nothing where it has none."""
+        pieces = (Table(made).column(name) for made in self._made([self._known(name)]))
+        known = [times for times in (each[~np.isnat(each)] for each in pieces) if len(times)]
+        return (min(times.min() for times in known), max(times.max() for times in known)) if known else ()
 
     def _selected(self, names: list[str]) -> ArrowTable:
         """Some columns of all rows."""
