@@ -520,7 +520,7 @@ class Capture(Tidy):
         """
         from latpcap.tables import sql
 
-        return sql.query(_Tables(self), query, QUERY_TIMEOUT_S if timeout_s is None else timeout_s, self._memory)
+        return sql.query(_CaptureTables(self), query, QUERY_TIMEOUT_S if timeout_s is None else timeout_s, self._memory)
 
     @cached_property
     def captures(self) -> Table:
@@ -610,7 +610,7 @@ class Capture(Tidy):
         return tables.taps_table(self._recording)
 
 
-class _Tables(Mapping[str, Table]):
+class _CaptureTables(Mapping[str, Table]):
     """Those of a capture, each made when it is asked for."""
 
     def __init__(self, capture: Capture) -> None:

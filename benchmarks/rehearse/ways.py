@@ -15,7 +15,7 @@ from latpcap.live import ways
 from latpcap.live.capturer import Capturer
 from latpcap.live.relay import Route
 from latpcap.live.server import Server
-from latpcap.live.ways import Ran, Relayed
+from latpcap.live.ways import CommandRun, Relayed
 from latpcap.projection.assumptions import Conditions
 from latpcap.result.rehearsal import Ends
 
@@ -35,7 +35,7 @@ class Lab:
     def __init__(self, conditions: Conditions) -> None:
         self._conditions = conditions
 
-    def run(self, command: Sequence[str], into: Path, servers: Sequence[str], link_ms: float | None) -> Ran:
+    def run(self, command: Sequence[str], into: Path, servers: Sequence[str], link_ms: float | None) -> CommandRun:
         if link_ms is None:
             lab.set_link()
         else:
@@ -45,7 +45,7 @@ class Lab:
             status = subprocess.run(lab.inside(lab.CLIENT[0], [*lab.REALTIME, *command])).returncode
         crossed = lab.control("")["dirs"][0]["rx"]
         lab.set_link()
-        return Ran(status, crossed, Ends("cubic", "cubic"))
+        return CommandRun(status, crossed, Ends("cubic", "cubic"))
 
 
 class Relay(Relayed):

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from latpcap.result.gates import Gates
     from latpcap.tables.table import Table
 
-__all__ = ["Rows", "format_option", "limit_option", "rows_options", "unsorted_rows_options"]
+__all__ = ["RowOutput", "format_option", "limit_option", "rows_options", "unsorted_rows_options"]
 
 T = TypeVar("T")
 
 
-class Rows(Struct, frozen=True):
+class RowOutput(Struct, frozen=True):
     """What becomes of a command's rows."""
 
     format: str
@@ -100,12 +100,16 @@ _sort_option = click.option(
 )
 
 
-def _rows(limit: int | None, file_format: str | None, output: str | None, by_columns: tuple[str, ...] = ()) -> Rows:
+def _rows(
+    limit: int | None, file_format: str | None, output: str | None, by_columns: tuple[str, ...] = ()
+) -> RowOutput:
     chosen = chosen_format(["rows"], output, file_format)
     if not FORMATS[chosen].is_text and output is None and sys.stdout.isatty():
         name = click.get_current_context().info_name
         raise UsageError(f"{chosen.capitalize()} is binary: name a file with `-o {name}.{chosen}`")
-    return Rows(chosen, output, tuple(name for given in by_columns for name in map(str.strip, given.split(","))), limit)
+    return RowOutput(
+        chosen, output, tuple(name for given in by_columns for name in map(str.strip, given.split(","))), limit
+    )
 
 
 rows_options = gathered("rows", _rows, _sort_option, limit_option, format_option, output_option)

@@ -19,7 +19,7 @@ from msgspec import Struct
 from latpcap.capture import Capture, read
 from latpcap.errors import CommandFailed, NoDatabaseTraffic, UsageError
 from latpcap.live.repeated import StandardInput
-from latpcap.live.ways import Ran, Way
+from latpcap.live.ways import CommandRun, Way
 from latpcap.projection.assumptions import Conditions
 from latpcap.result.analysis import Analysis
 from latpcap.result.rehearsal import RecordedRun, Rehearsal, rehearsal, told_path
@@ -103,7 +103,7 @@ def run_rehearsal(
     )
 
 
-def _check(ran: Ran, asked_ms: float | None) -> None:
+def _check(ran: CommandRun, asked_ms: float | None) -> None:
     """A run is compared only where the command did its work, over the way that is rehearsed."""
     if ran.status:
         raise CommandFailed(

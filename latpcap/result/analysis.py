@@ -14,7 +14,7 @@ from latpcap.findings import Evidence, FindingResult, FixesTogether, Savings, fi
 from latpcap.findings.estimate import costs_of
 from latpcap.findings.what_if import Fix, WhatIf, what_if
 from latpcap.measures.asked import IDLE_S, TaskBy
-from latpcap.measures.budget import Budget, Timeline, timeline
+from latpcap.measures.budget import Budget, BudgetTimeline, timeline
 from latpcap.measures.chattiness import ChattinessGroups, by_connection, overall
 from latpcap.measures.connecting import Connecting, connecting
 from latpcap.measures.health import HealthNote, core_notes, gravest_first, measured_notes
@@ -170,7 +170,7 @@ class Measures:
         return self.rtt.of_connections
 
     @cached_property
-    def timeline(self) -> Timeline:
+    def timeline(self) -> BudgetTimeline:
         """Where the time went."""
         return timeline(self.recording, self.rtt, self.settings.think_s)
 
