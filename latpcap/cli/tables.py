@@ -14,13 +14,13 @@ from latpcap.cli.io import warn, write
 from latpcap.cli.options import Duration, flat, in_seconds, reading_options, rtt_option
 from latpcap.cli.rows import RowOutput, rows_options
 from latpcap.cli.verb import command
-from latpcap.measures.asked import GROUPINGS
+from latpcap.measures.options import GROUPINGS
 from latpcap.report.destination import going_to
 
 if TYPE_CHECKING:
     from latpcap.capture import Capture
     from latpcap.cli.request import Request
-    from latpcap.measures.asked import TaskBy
+    from latpcap.measures.options import TaskBy
     from latpcap.result.tasks import TaskSummary
     from latpcap.tables.table import Table
 

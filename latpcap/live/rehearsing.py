@@ -18,8 +18,8 @@ from msgspec import Struct
 
 from latpcap.capture import Capture, read
 from latpcap.errors import CommandFailed, NoDatabaseTraffic, UsageError
+from latpcap.live.network_paths import CommandRun, NetworkPath
 from latpcap.live.repeated import StandardInput
-from latpcap.live.ways import CommandRun, Way
 from latpcap.projection.assumptions import Conditions
 from latpcap.result.analysis import Analysis
 from latpcap.result.rehearsal import RecordedRun, Rehearsal, rehearsal, told_path
@@ -63,7 +63,7 @@ class Today(Struct, frozen=True):
 
 def run_rehearsal(
     plan: Plan,
-    way: Way,
+    way: NetworkPath,
     folder: Path,
     *,
     tell: Callable[[str], object] = lambda line: None,

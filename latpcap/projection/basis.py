@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 
 from latpcap.measures.budget import BudgetTimeline
 from latpcap.projection.assumptions import CENTRAL, Case, Conditions
+from latpcap.projection.baseline import usual_ns
 from latpcap.projection.capacity import Crowd, Limit, crowd
 from latpcap.projection.classes import Work, shares
 from latpcap.projection.job import FixEffects, Job, Replay, ReplayNetwork, Waiting
 from latpcap.projection.scope import Scopes
-from latpcap.projection.usual import usual_ns
 from latpcap.rtt import Estimate
 from latpcap.tables.recording import Recording
 from latpcap.units import RttIs

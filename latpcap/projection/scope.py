@@ -15,8 +15,8 @@ from msgspec import Struct
 from latpcap.errors import UsageError
 from latpcap.projection.assumptions import Conditions, Mean, Move
 from latpcap.projection.job import Job, Replay, ReplayNetwork
-from latpcap.tables.asked import ConnectionNames
 from latpcap.tables.columns import Bools, Codes, Floats
+from latpcap.tables.matching import ConnectionNames
 from latpcap.tables.recording import Recording
 from latpcap.tables.selection import Selection
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from latpcap.display import as_html
 from latpcap.errors import UsageError
 from latpcap.measures.budget import Budget
-from latpcap.measures.views import Deltas, Timeline
+from latpcap.measures.charts import Deltas, Timeline
 from latpcap.projection.project import Projection
 from latpcap.report import report_to
 from latpcap.report.plot import as_svg

@@ -20,8 +20,8 @@ from latpcap.measures.budget import Budget
 from latpcap.measures.statements import StatementGroups
 from latpcap.projection.assumptions import Conditions
 from latpcap.projection.basis import Basis, Variant
+from latpcap.projection.budget_elsewhere import There, budget_with, budgets_there
 from latpcap.projection.curve import Curve, curves
-from latpcap.projection.there import There, budget_with, budgets_there
 from latpcap.tables.values import Fractions, Numbers, Rows, TableColumn
 
 __all__ = ["FixedJob", "StatementPart", "Switch", "Switches", "switches"]

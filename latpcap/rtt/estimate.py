@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from latpcap.rtt.baselines import AT_SERVER, AT_UNKNOWN, BETWEEN, LOOPBACK, Baselines, Method, Reason
-from latpcap.rtt.beyond import Beyond, further
+from latpcap.rtt.behind_proxy import Beyond, further
 from latpcap.rtt.changes import find
 from latpcap.rtt.choice import AGREE, DRIFT, PLAIN_NS, STEADY, SURE, Chosen, choose, less_work, limits
 from latpcap.rtt.measured import MIN_FOR_DENSITY, Direct, Half, direct, halves, whole_handshakes

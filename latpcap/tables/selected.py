@@ -16,8 +16,8 @@ import numpy as np
 from arro3.core import Table
 
 from latpcap.tables import columns
-from latpcap.tables.asked import ConnectionNames
 from latpcap.tables.columns import Bools, Ints, NullableArray, rows_of
+from latpcap.tables.matching import ConnectionNames
 from latpcap.tables.recording import CUT, MISSING, Recording
 from latpcap.tables.selection import Selected, Selection
 from latpcap.tables.times import iso

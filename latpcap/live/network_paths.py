@@ -1,4 +1,4 @@
-"""Ways to a database: as it is, over a link that delays packets, or through a relay that holds back what is said."""
+"""Paths to a database: as it is, over a link that delays packets, or through a relay that holds back what is said."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from latpcap.live.relay import Relay, Route
 from latpcap.projection.assumptions import Conditions
 from latpcap.result.rehearsal import Ends
 
-__all__ = ["CommandRun", "Link", "Relayed", "Way"]
+__all__ = ["CommandRun", "Link", "NetworkPath", "Relayed"]
 
 ANYWHERE = "127.0.0.1:1"
 
@@ -35,7 +35,7 @@ class CommandRun(Struct, frozen=True):
     """What went wrong on the way to a server, a line each."""
 
 
-class Way(Protocol):
+class NetworkPath(Protocol):
     """How a database is made farther away, and what is said to it recorded."""
 
     kind: str
