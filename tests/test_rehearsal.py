@@ -244,7 +244,7 @@ def seeds(way: NetworkPath, runs: Sequence[float | None]) -> None:
 
 
 def test_each_run_over_the_link_has_random_numbers_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(network_paths.network, "Network", Unlinked)
+    monkeypatch.setattr(network, "Network", Unlinked)
     monkeypatch.setattr(network_paths, "recorded", lambda recorder, command: CommandRun(0))
     monkeypatch.setattr(Unlinked, "asked", [])
     link = network_paths.Link(lambda into: None, Conditions(loss=0.01), "cubic", seed=7)  # type: ignore[arg-type,return-value]
