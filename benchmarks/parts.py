@@ -146,12 +146,12 @@ def watched(
 
 def done(arguments: argparse.Namespace) -> None:
     """In that process: all parts by one engine."""
-    from latpcap.scan import Asked, part, reduce
+    from latpcap.scan import ScanOptions, part, reduce
     from latpcap.work.local import processors
     from latpcap.work.parts import each_part
 
     engine = engine_of(arguments.engines, arguments.workers, arguments.mark and Path(arguments.mark))
-    asked = Asked(threads=max(1, processors() // arguments.workers))
+    asked = ScanOptions(threads=max(1, processors() // arguments.workers))
     begin = time.perf_counter()
     partials = each_part(part, arguments.source, asked, (), engine, arguments.parts, lambda line: None)
     text = reduce(partials).json()

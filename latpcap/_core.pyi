@@ -401,7 +401,7 @@ class Replay:
         """Return the same where the senders of the capture are taken to have been like `network`'s."""
 
     def changed(self, changes: object) -> Replay:
-        """Return the job with fixes made: the columns of a `latpcap.replay.Changes`."""
+        """Return the job with fixes made: the columns of a `latpcap.projection.job.FixEffects`."""
 
     def scoped(
         self, rtts_ns: NDArray[Any], asked: NDArray[Any], client: float, service: float, think_ns: float

@@ -14,11 +14,11 @@ from latpcap.display import Tidy, shown_by
 from latpcap.errors import CaptureError, NoDatabaseTraffic, UsageError
 from latpcap.findings.what_if import Fix, WhatIf, parse_fix
 from latpcap.given import Duration, Rtts, bits_per_s, kilometres, milliseconds, part, rtts_ms, seconds, share, size
-from latpcap.measures import views
-from latpcap.measures.asked import GROUPINGS, IDLE_S, TaskBy
+from latpcap.measures import charts
+from latpcap.measures.charts import Deltas, Timeline
 from latpcap.measures.minutes import Minutes
+from latpcap.measures.options import GROUPINGS, IDLE_S, TaskBy
 from latpcap.measures.traffic import notes_without_traffic, unanswered_ports, why_none
-from latpcap.measures.views import Deltas, Timeline
 from latpcap.projection.assumptions import Conditions
 from latpcap.projection.project import DEFAULT_LADDER_MS, Projection
 from latpcap.projection.scope import moves
@@ -457,12 +457,12 @@ class Capture(Tidy):
     @cached_property
     def deltas(self) -> Deltas:
         """How far apart requests begin: `.plot()` shows the pace of the application."""
-        return views.deltas(self._recording, self.measures.project([]).baseline_rtt_ms)
+        return charts.deltas(self._recording, self.measures.project([]).baseline_rtt_ms)
 
     @cached_property
     def timeline(self) -> Timeline:
         """When which connection was busy: `.plot()` shows a lane for each."""
-        return views.timeline(self._recording)
+        return charts.timeline(self._recording)
 
     def report(
         self,
@@ -520,7 +520,7 @@ class Capture(Tidy):
         """
         from latpcap.tables import sql
 
-        return sql.query(_Tables(self), query, QUERY_TIMEOUT_S if timeout_s is None else timeout_s, self._memory)
+        return sql.query(_CaptureTables(self), query, QUERY_TIMEOUT_S if timeout_s is None else timeout_s, self._memory)
 
     @cached_property
     def captures(self) -> Table:
@@ -610,7 +610,7 @@ class Capture(Tidy):
         return tables.taps_table(self._recording)
 
 
-class _Tables(Mapping[str, Table]):
+class _CaptureTables(Mapping[str, Table]):
     """Those of a capture, each made when it is asked for."""
 
     def __init__(self, capture: Capture) -> None:

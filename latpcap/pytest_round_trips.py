@@ -24,7 +24,7 @@ from latpcap.errors import LatpcapError
 from latpcap.given import tcp_port
 from latpcap.live.folder import Folder
 from latpcap.live.recorder import Recorded, Recorder
-from latpcap.live.sections import Counted, Failure, Ran, Sections
+from latpcap.live.sections import Counted, Failure, Sections, StatementCount
 from latpcap.report import check_capture_name
 from latpcap.report.text import printable
 from latpcap.units import counted
@@ -56,7 +56,7 @@ class PhaseSoFar:
         return self._sections.so_far().round_trips
 
     @property
-    def statements(self) -> tuple[Ran, ...]:
+    def statements(self) -> tuple[StatementCount, ...]:
         """What was asked, the costliest first."""
         return self._sections.so_far().statements
 
@@ -123,7 +123,7 @@ class Cost(Struct):
             yield "latpcap_n_plus_one", len(self.loops)
 
 
-class Told(Struct):
+class RecordingReport(Struct):
     """What is told of a recording at the end."""
 
     costs: list[Cost]
@@ -138,13 +138,13 @@ class OfWorkers:
 
     def __init__(self) -> None:
         """Nothing was told yet."""
-        self._told: list[Told] = []
+        self._told: list[RecordingReport] = []
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
         """Take what a worker tells at its end."""
         if sent := getattr(node, "workeroutput", {}).get(SENT):
-            self._told.append(json.decode(sent, type=Told))
+            self._told.append(json.decode(sent, type=RecordingReport))
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Show the tests that cost most."""
@@ -226,8 +226,8 @@ class RoundTrips:
         if self._recorded and hasattr(self._config, "workeroutput"):
             self._config.workeroutput[SENT] = json.encode(self._told(self._recorded)).decode()
 
-    def _told(self, recorded: Recorded) -> Told:
-        return Told(self._costs, recorded.where, recorded.dropped, recorded.trouble, self._kept)
+    def _told(self, recorded: Recorded) -> RecordingReport:
+        return RecordingReport(self._costs, recorded.where, recorded.dropped, recorded.trouble, self._kept)
 
     def pytest_unconfigure(self) -> None:
         """Leave nothing behind."""
@@ -238,7 +238,7 @@ class RoundTrips:
         _show(terminalreporter, [self._told(self._recorded)] if self._recorded else [])
 
 
-def _show(terminalreporter: pytest.TerminalReporter, told: list[Told]) -> None:
+def _show(terminalreporter: pytest.TerminalReporter, told: list[RecordingReport]) -> None:
     if told:
         terminalreporter.section("latpcap: round trips")
         for line in _summary(told):
@@ -300,13 +300,13 @@ def _too_many(cost: Counted, limit: int) -> str:
     return "\n".join(lines)
 
 
-def _often(ran: Ran) -> str:
+def _often(ran: StatementCount) -> str:
     """How often a statement was run, and what that cost where it is not one round trip each."""
     trips = "" if ran.round_trips == ran.executions else f" ({counted(ran.round_trips, 'round trip')})"
     return f"{ran.executions:,} × {printable(ran.text)}{trips}" if ran.executions else f"{printable(ran.text)}{trips}"
 
 
-def _summary(told: list[Told]) -> Iterator[str]:
+def _summary(told: list[RecordingReport]) -> Iterator[str]:
     costs = [cost for each in told for cost in each.costs]
     unread = sum(cost.unread for cost in costs)
     total, errors = sum(cost.round_trips for cost in costs), sum(cost.errors for cost in costs)

@@ -43,7 +43,18 @@ from latpcap.tables.selected import only
 from latpcap.tables.table import Table
 from latpcap.units import DEFAULT_DISK, DEFAULT_MEMORY, RttIs
 
-__all__ = ["SHARES", "TABLES", "Asked", "Partial", "Partition", "Scan", "check_workers", "part", "reduce", "share_of"]
+__all__ = [
+    "SHARES",
+    "TABLES",
+    "Partial",
+    "Partition",
+    "Scan",
+    "ScanOptions",
+    "check_workers",
+    "part",
+    "reduce",
+    "share_of",
+]
 
 TABLES = ("captures", "health", "groups", "statements")
 SHARES = 1024
@@ -100,7 +111,7 @@ def share_of(group: str, of: int) -> int:
     return crc32(group.encode("utf-8", "surrogateescape")) % of
 
 
-class Asked(Struct, frozen=True):
+class ScanOptions(Struct, frozen=True):
     """What is asked of every part."""
 
     rtt_ms: tuple[float, ...] = RTTS_MS
@@ -130,7 +141,7 @@ class Partial(Struct, frozen=True):
     version: str
     """Of the latpcap that found it."""
     partition: Partition
-    asked: Asked
+    asked: ScanOptions
     captures: bytes
     """The files that were read: the same for every part."""
     notes: bytes
@@ -163,13 +174,13 @@ class Scan(Struct, frozen=True):
 
 
 def part(
-    files: Sequence[str], partition: Partition | None = None, asked: Asked | None = None, *, progress: Any = None
+    files: Sequence[str], partition: Partition | None = None, asked: ScanOptions | None = None, *, progress: Any = None
 ) -> Partial:
     """Read one part of `files` (of all of it) as one recording, and analyse its client groups.
 
     `files` may be a dataset, of which no more is loaded. A `latpcap.Progress` can be cancelled from another thread.
     """
-    partition, asked = partition or Partition(), asked or Asked()
+    partition, asked = partition or Partition(), asked or ScanOptions()
     of = None if _is_saved(files) else partition.part
     found = read([*files], part=of, progress=progress, **asked.reading).recording
     recording = _of_part(found, files, partition)
@@ -273,7 +284,7 @@ def _group_columns(rtt_ms: Sequence[float]) -> dict[str, DataType]:
     }
 
 
-def _measures(recording: Recording, asked: Asked) -> Measures:
+def _measures(recording: Recording, asked: ScanOptions) -> Measures:
     return Measures(
         recording,
         think_s=asked.think_s,

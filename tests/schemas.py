@@ -26,7 +26,7 @@ import latpcap
 from latpcap import scan
 from latpcap.display import fields_of
 from latpcap.findings.what_if import WhatIf
-from latpcap.measures.asked import GROUPINGS
+from latpcap.measures.options import GROUPINGS
 from latpcap.projection.project import Projection
 from latpcap.result.analysis import Analysis
 from latpcap.result.calibration import Calibration

@@ -15,7 +15,7 @@ from test_budget import RECORDINGS
 import latpcap
 from latpcap.findings.what_if import WhatIf
 from latpcap.projection.basis import AS_IT_IS
-from latpcap.projection.there import budget_with, budgets_there
+from latpcap.projection.budget_elsewhere import budget_with, budgets_there
 from latpcap.report import html
 from latpcap.result.analysis import Measures
 from latpcap.result.exploration import explore

@@ -5,12 +5,12 @@ from builder import Conn, Ex, build
 from hypothesis import given
 from hypothesis import strategies as st
 
-from latpcap.measures.budget import Timeline, timeline
+from latpcap.measures.budget import BudgetTimeline, timeline
 from latpcap.rtt import estimate_paths
 from latpcap.tables.recording import Recording
 
 
-def measure(*connections: Conn, think_s: float = 1.0, given_ms: float | None = None) -> Timeline:
+def measure(*connections: Conn, think_s: float = 1.0, given_ms: float | None = None) -> BudgetTimeline:
     recording = build(list(connections))
     return timeline(recording, estimate_paths(recording, given_ms), think_s)
 

@@ -32,7 +32,7 @@ import latpcap as package
 from latpcap.capture import TABLES
 from latpcap.cli import cli
 from latpcap.report import FORMATS
-from latpcap.scan import Asked
+from latpcap.scan import ScanOptions
 from latpcap.tables.dataset import rows as dataset_rows
 from latpcap.tables.dataset import writing
 from latpcap.tables.dataset.footer import weighed
@@ -78,7 +78,7 @@ def saved(fixture: Callable[[str], Fixture], tmp_path: Path) -> Path:
 @pytest.fixture
 def saved_in_parts(fixture: Callable[[str], Fixture], tmp_path: Path) -> Path:
     """The same, written by workers."""
-    parts.saved([str(fixture(SEVERAL).path)], Asked(), Threads(1), 3, str(tmp_path / "in-parts"))
+    parts.saved([str(fixture(SEVERAL).path)], ScanOptions(), Threads(1), 3, str(tmp_path / "in-parts"))
     return tmp_path / "in-parts"
 
 

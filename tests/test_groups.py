@@ -18,7 +18,7 @@ from latpcap import Capture, read
 from latpcap.result.rank import RankRow, rank_rows
 from latpcap.result.rank_order import RankOrder
 from latpcap.rtt import grouped
-from latpcap.scan import Asked, part, reduce
+from latpcap.scan import ScanOptions, part, reduce
 from latpcap.tables import columns, groups
 from latpcap.tables.dataset import places
 from latpcap.tables.dataset.manifest import of_folder
@@ -173,7 +173,7 @@ def test_each_row_says_its_server_also_where_several_share_a_file(
 
 def test_parts_share_the_room_for_files(many: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(places, "PLACES", 6)
-    saved(many, Asked(), Threads(1), 3, str(tmp_path / "saved"))
+    saved(many, ScanOptions(), Threads(1), 3, str(tmp_path / "saved"))
     assert max(files(tmp_path / "saved").values()) <= 6
     assert reduce([part([str(tmp_path / "saved")])]).json() == reduce([part(many)]).json()
 

@@ -21,7 +21,7 @@ from test_workers import run
 
 import latpcap as package
 from latpcap.errors import CaptureError, UsageError, WorkersLost
-from latpcap.scan import Asked, Partition, part, reduce
+from latpcap.scan import Partition, ScanOptions, part, reduce
 from latpcap.tables.dataset import manifest
 from latpcap.tables.dataset.writing import new_folder
 from latpcap.work.local import Processes, Threads
@@ -52,13 +52,13 @@ def whole(files: list[str]) -> str:
 
 @pytest.mark.parametrize("parts", [1, 3, 8])
 def test_the_number_of_parts_does_not_show(files: list[str], whole: str, parts: int, tmp_path: Path) -> None:
-    saved(files, Asked(), Threads(2), parts, str(tmp_path / "saved"))
+    saved(files, ScanOptions(), Threads(2), parts, str(tmp_path / "saved"))
     assert told(package.read(tmp_path / "saved")) == whole
     assert [each.name for each in tmp_path.iterdir()] == ["saved"]
 
 
 def test_names_are_replaced_in_all_parts_as_in_the_captures(files: list[str], tmp_path: Path) -> None:
-    saved(files, Asked(), Threads(1), 3, str(tmp_path / "saved"))
+    saved(files, ScanOptions(), Threads(1), 3, str(tmp_path / "saved"))
     assert told(package.read(tmp_path / "saved", pseudonymise=True)) == told(package.read(files, pseudonymise=True))
 
 
@@ -69,7 +69,7 @@ def test_names_that_statements_alone_have_are_numbered_as_in_the_captures(tmp_pa
         path.write_bytes(
             moved("postgresql/psycopg2-errors", number).replace(b"SELECT * FROM nowhere", b"grant select to " + user)
         )
-    saved([*map(str, files)], Asked(), Threads(1), 3, str(tmp_path / "saved"))
+    saved([*map(str, files)], ScanOptions(), Threads(1), 3, str(tmp_path / "saved"))
     of_captures = told(package.read(files, pseudonymise=True))
     assert "grant select to user-6" in of_captures
     assert told(package.read(tmp_path / "saved", pseudonymise=True)) == of_captures
@@ -80,7 +80,7 @@ def test_each_file_has_one_pseudonym_in_notes_too(tmp_path: Path) -> None:
     files = [tmp_path / f"{number}.pcapng" for number in (1, 21, 321)]
     for number, path in enumerate(files):
         path.write_bytes(moved("postgresql/psycopg2-errors", number)[:-7])
-    saved([*map(str, files)], Asked(), Threads(1), 2, str(tmp_path / "saved"))
+    saved([*map(str, files)], ScanOptions(), Threads(1), 2, str(tmp_path / "saved"))
     of_captures = package.read(files, pseudonymise=True).health.to_dicts()
     assert package.read(tmp_path / "saved", pseudonymise=True).health.to_dicts() == of_captures
     named = [note["message"].partition(":")[0] for note in of_captures if note["code"] == "file-cut"]
@@ -90,12 +90,12 @@ def test_each_file_has_one_pseudonym_in_notes_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize("seed", [11, 12])
 def test_nor_do_the_captures(seed: int, tmp_path: Path) -> None:
     files = captures(tmp_path, seed)
-    saved(files, Asked(show_literals=True), Threads(2), 4, str(tmp_path / "saved"))
+    saved(files, ScanOptions(show_literals=True), Threads(2), 4, str(tmp_path / "saved"))
     assert told(package.read(tmp_path / "saved")) == told(package.read(files, show_literals=True))
 
 
 def test_workers_of_dask_write_it_too(files: list[str], whole: str, tmp_path: Path) -> None:
-    saved(files, Asked(), Dask(1), 3, str(tmp_path / "saved"))
+    saved(files, ScanOptions(), Dask(1), 3, str(tmp_path / "saved"))
     assert told(package.read(tmp_path / "saved")) == whole
 
 
@@ -112,7 +112,7 @@ def test_the_command_has_it_written_by_workers(files: list[str], whole: str, tmp
 def test_what_a_dead_worker_has_written_counts_once(files: list[str], whole: str, tmp_path: Path) -> None:
     copy = shutil.copy(files[0], tmp_path / "0.pcapng")
     told_: list[str] = []
-    saved([copy, *files[1:]], Asked(), DyingOnce(2), 3, str(tmp_path / "saved"), tell=told_.append)
+    saved([copy, *files[1:]], ScanOptions(), DyingOnce(2), 3, str(tmp_path / "saved"), tell=told_.append)
     assert [line for line in told_ if line.startswith("a worker died: ")]
     assert told(package.read(tmp_path / "saved")) == whole
     names = [path.name for path in (tmp_path / "saved").iterdir()]
@@ -121,7 +121,7 @@ def test_what_a_dead_worker_has_written_counts_once(files: list[str], whole: str
 
 def test_a_part_that_no_worker_survives_leaves_nothing(files: list[str], tmp_path: Path) -> None:
     with pytest.raises(WorkersLost):
-        saved(files, Asked(), DyingAlways(1), 2, str(tmp_path / "saved"))
+        saved(files, ScanOptions(), DyingAlways(1), 2, str(tmp_path / "saved"))
     assert not active_children()
     assert not [*tmp_path.iterdir()]
 
@@ -131,7 +131,7 @@ def test_what_a_worker_cannot_read_leaves_nothing(
     files: list[str], engine: Threads | Processes, tmp_path: Path
 ) -> None:
     with pytest.raises(CaptureError, match=r"^[^\n]*missing\.pcapng: no such file$"):
-        saved([*files, str(tmp_path / "missing.pcapng")], Asked(), engine, 2, str(tmp_path / "saved"))
+        saved([*files, str(tmp_path / "missing.pcapng")], ScanOptions(), engine, 2, str(tmp_path / "saved"))
     assert not [*tmp_path.iterdir()]
 
 
@@ -159,7 +159,7 @@ def test_ctrl_c_leaves_nothing(files: list[str], engine: str, tmp_path: Path) ->
 
 def test_a_folder_that_only_some_workers_see_is_told(files: list[str], tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"^/nowhere: a worker does not see what is written there: name a folder"):
-        write(files[:1], Partition(), Asked(), "/nowhere/.saved.123.part", b"secret")
+        write(files[:1], Partition(), ScanOptions(), "/nowhere/.saved.123.part", b"secret")
 
 
 def test_a_worker_that_writes_on_when_the_scan_has_ended_leaves_nothing(
@@ -192,7 +192,7 @@ def test_workers_that_read_other_files_under_the_same_names_are_told(files: list
             return lambda files, partition, *more: write([files[partition.number]], partition, *more)
 
     with pytest.raises(UsageError, match=r"^workers have read different files under the same names"):
-        saved(files[:2], Asked(), Elsewhere(1), 2, str(tmp_path / "saved"))
+        saved(files[:2], ScanOptions(), Elsewhere(1), 2, str(tmp_path / "saved"))
     assert not [*tmp_path.iterdir()]
 
 
@@ -219,7 +219,7 @@ def read_files(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_of_a_selection_only_its_own_files_are_read(
     files: list[str], asked: dict[str, str], read_files: list[str], tmp_path: Path
 ) -> None:
-    saved(files, Asked(), Threads(2), 3, str(tmp_path / "saved"))
+    saved(files, ScanOptions(), Threads(2), 3, str(tmp_path / "saved"))
     whole, part = package.read(files).select(**asked), package.read(tmp_path / "saved").select(**asked)
     assert told(part) == told(whole)
     of_exchanges = [path for path in read_files if path.startswith("exchanges/")]
@@ -231,7 +231,7 @@ def test_of_a_selection_only_its_own_files_are_read(
 
 
 def test_what_was_read_is_not_read_again(files: list[str], read_files: list[str], tmp_path: Path) -> None:
-    saved(files, Asked(), Threads(1), 1, str(tmp_path / "saved"))
+    saved(files, ScanOptions(), Threads(1), 1, str(tmp_path / "saved"))
     capture = package.read(tmp_path / "saved")
     capture.analyze()
     before = len(read_files)
@@ -243,7 +243,7 @@ def test_a_part_of_a_dataset_loads_no_more_than_its_client_groups(
     files: list[str], read_files: list[str], tmp_path: Path
 ) -> None:
     output = str(tmp_path / "saved")
-    saved(files, Asked(), Threads(2), 3, output)
+    saved(files, ScanOptions(), Threads(2), 3, output)
     of_exchanges = []
     parts = []
     for each in Partition.all(5):
@@ -255,7 +255,7 @@ def test_a_part_of_a_dataset_loads_no_more_than_its_client_groups(
 
 
 def test_a_query_reads_what_it_names(files: list[str], read_files: list[str], tmp_path: Path) -> None:
-    saved(files, Asked(), Threads(1), 1, str(tmp_path / "saved"))
+    saved(files, ScanOptions(), Threads(1), 1, str(tmp_path / "saved"))
     capture = package.read(tmp_path / "saved")
     assert capture.sql("select count(*) as files from captures").to_dicts() == [{"files": MANY}]
     assert {path.split("/")[0] for path in read_files} == {"captures"}

@@ -13,11 +13,11 @@ from builder import Conn, Ex, build
 
 from latpcap import Capture
 from latpcap.errors import CommandFailed, NoDatabaseTraffic, UsageError
-from latpcap.live import network, ways
+from latpcap.live import network, network_paths
+from latpcap.live.network_paths import CommandRun, NetworkPath
 from latpcap.live.rehearse import rehearse
 from latpcap.live.rehearsing import Plan, run_rehearsal
 from latpcap.live.repeated import StandardInput
-from latpcap.live.ways import Ran, Way
 from latpcap.projection.assumptions import Conditions
 from latpcap.report import FORMATS
 from latpcap.report.markdown import document
@@ -43,12 +43,12 @@ class Wire:
     ) -> None:
         self.goes_on = goes_on
         self.ran: list[tuple[str, float | None]] = []
-        self.ends = [Ran(0, 10, Ends("cubic", "bbr"))]
+        self.ends = [CommandRun(0, 10, Ends("cubic", "bbr"))]
         self._recordings = recordings
         self._today_ms = today_ms
         self._recorded: dict[str, Recording] = {}
 
-    def run(self, command: Sequence[str], into: Path, servers: Sequence[str], link_ms: float | None) -> Ran:
+    def run(self, command: Sequence[str], into: Path, servers: Sequence[str], link_ms: float | None) -> CommandRun:
         self.ran.append((into.name, link_ms))
         rtt_ms = (link_ms or 0) + (0 if link_ms is not None and self.goes_on else self._today_ms)
         self._recorded[into.name] = self._recordings(rtt_ms)
@@ -168,7 +168,7 @@ def test_what_overlaps_otherwise_than_today_is_named() -> None:
 
 def test_a_command_that_fails_is_not_compared() -> None:
     wire = Wire(job)
-    wire.ends = [Ran(3, 10), Ran(0, 10)]
+    wire.ends = [CommandRun(3, 10), CommandRun(0, 10)]
     with pytest.raises(CommandFailed, match="status 3 at 5 ms") as failed:
         rehearsed(wire)
     assert failed.value.exit_status == 3
@@ -176,7 +176,7 @@ def test_a_command_that_fails_is_not_compared() -> None:
 
 def test_a_run_that_crosses_no_link_is_refused() -> None:
     wire = Wire(job)
-    wire.ends = [Ran(0, 0), Ran(0, 10)]
+    wire.ends = [CommandRun(0, 0), CommandRun(0, 10)]
     with pytest.raises(NoDatabaseTraffic, match=r"at 5 ms.*127\.0\.0\.1"):
         rehearsed(wire)
 
@@ -214,7 +214,9 @@ class Unlinked:
 
     asked: ClassVar[list[int]] = []
 
-    def __init__(self, servers: Sequence[str], conditions: network.Conditions, congestion_control: str = "") -> None:
+    def __init__(
+        self, servers: Sequence[str], conditions: network.LinkConditions, congestion_control: str = ""
+    ) -> None:
         self.asked.append(conditions.seed)
         self.congestion_control = congestion_control
 
@@ -236,29 +238,31 @@ class Counted:
     received = 1
 
 
-def seeds(way: Way, runs: Sequence[float | None]) -> None:
+def seeds(way: NetworkPath, runs: Sequence[float | None]) -> None:
     for link_ms in runs:
         way.run(["job"], Path("kept.pcapng"), [], link_ms)
 
 
 def test_each_run_over_the_link_has_random_numbers_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ways.network, "Network", Unlinked)
-    monkeypatch.setattr(ways, "recorded", lambda recorder, command: Ran(0))
+    monkeypatch.setattr(network, "Network", Unlinked)
+    monkeypatch.setattr(network_paths, "recorded", lambda recorder, command: CommandRun(0))
     monkeypatch.setattr(Unlinked, "asked", [])
-    link = ways.Link(lambda into: None, Conditions(loss=0.01), "cubic", seed=7)  # type: ignore[arg-type,return-value]
+    link = network_paths.Link(lambda into: None, Conditions(loss=0.01), "cubic", seed=7)  # type: ignore[arg-type,return-value]
     seeds(link, [None, 5, 15, 15, 5, None])
     assert (link.seed, Unlinked.asked[1:]) == (7, [7, 8, 9, 10])  # the first was the trial whether one can be made
-    assert ways.Link(lambda into: None, Conditions(), "cubic", seed=7).seed is None  # type: ignore[arg-type,return-value]
+    assert network_paths.Link(lambda into: None, Conditions(), "cubic", seed=7).seed is None  # type: ignore[arg-type,return-value]
 
 
 def test_each_run_through_a_delaying_relay_has_a_jitter_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[float | None, int]] = []
-    monkeypatch.setattr(ways, "Relay", lambda routes, into, **told: asked.append((told["rtt_ms"], told["seed"])))
-    monkeypatch.setattr(ways, "recorded", lambda recorder, command: Ran(0))
-    relayed = ways.Relayed([], Conditions(jitter_ms=1), seed=7)
+    monkeypatch.setattr(
+        network_paths, "Relay", lambda routes, into, **told: asked.append((told["rtt_ms"], told["seed"]))
+    )
+    monkeypatch.setattr(network_paths, "recorded", lambda recorder, command: CommandRun(0))
+    relayed = network_paths.Relayed([], Conditions(jitter_ms=1), seed=7)
     seeds(relayed, [None, 5, 15])
     assert (relayed.seed, asked) == (7, [(None, 0), (5, 7), (15, 8)])
-    assert ways.Relayed([], Conditions(bandwidth_bps=1e6), seed=7).seed is None
+    assert network_paths.Relayed([], Conditions(bandwidth_bps=1e6), seed=7).seed is None
 
 
 def test_the_seed_of_a_link_that_loses_is_told_and_no_other() -> None:

@@ -18,7 +18,7 @@ from test_client_groups import moved
 
 import latpcap as package
 from latpcap.measures.health import core_notes
-from latpcap.scan import SHARES, Asked, Partition, Scan, part, reduce
+from latpcap.scan import SHARES, Partition, Scan, ScanOptions, part, reduce
 from latpcap.tables.client_groups import client_groups
 from latpcap.units import DEFAULT_MEMORY
 from latpcap.work.weighing import GROUP, weights
@@ -153,7 +153,7 @@ def test_parts_that_are_not_of_one_scan_are_told(files: list[str], tmp_path: Pat
         (parts[:1], "1 parts are there, and not each of the 2 once"),
         ([*parts, parts[0]], "3 parts are there"),
         ([replace(parts[0], version="0.0.9"), parts[1]], r"different versions of latpcap \(0.0.9, "),
-        ([part(files[:2], Partition(0, 2), Asked(think_s=2.0)), parts[1]], "asked for different things"),
+        ([part(files[:2], Partition(0, 2), ScanOptions(think_s=2.0)), parts[1]], "asked for different things"),
         ([part(files[1:2], Partition(0, 2)), parts[1]], "different files under the same names"),
         ([part(files[:2], Partition.weighed(2, [1] * SHARES)[0]), parts[1]], "divided differently"),
     ):

@@ -1,6 +1,7 @@
 """The rooms of the house: which may know of which. Imports in functions and for type checkers count like all others."""
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -68,3 +69,10 @@ def test_no_room_knows_a_room_above_it() -> None:
 
 def test_every_room_has_its_floor() -> None:
     assert {name for name in graph() if floor(name) == len(FLOORS)} == {"latpcap", "latpcap.__main__"}
+
+
+def test_a_class_name_says_which_class_is_meant() -> None:
+    """Of Python's classes: `tables.recording.Recording` is what Python makes of the core's `Recording`."""
+    trees = (ast.parse(path.read_text()) for path in modules().values() if path.suffix == ".py")
+    names = Counter(node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+    assert {name: count for name, count in names.items() if count > 1} == {}

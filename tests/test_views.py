@@ -12,7 +12,7 @@ import pytest
 from conftest import load_fixture, read_fixture
 
 import latpcap
-from latpcap.measures.views import ONE_BY_ONE
+from latpcap.measures.charts import ONE_BY_ONE
 
 
 @pytest.fixture(scope="module")

@@ -25,7 +25,7 @@ from test_client_groups import moved
 from latpcap import LatpcapError
 from latpcap.cli import cli
 from latpcap.errors import CaptureError, ServerUnreachable, UsageError, WorkersLost
-from latpcap.scan import Asked, part, reduce
+from latpcap.scan import ScanOptions, part, reduce
 from latpcap.work import cluster
 from latpcap.work.local import Processes, Threads
 from latpcap.work.on_dask import Dask
@@ -72,14 +72,14 @@ def test_a_damaged_file_is_named_as_the_other_commands_name_it(files: list[str])
 
 def test_what_is_asked_reaches_the_parts(files: list[str]) -> None:
     done = CliRunner().invoke(cli, ["scan", *files[:1], "--totals", "--rtt", "7ms", "--think", "2s", "--quiet"])
-    asked = Asked(rtt_ms=(7.0,), think_s=2.0)
+    asked = ScanOptions(rtt_ms=(7.0,), think_s=2.0)
     assert done.output == reduce([part(files[:1], asked=asked)]).json()
     assert "runtime_7ms_ns" in json.loads(done.output)["groups"][0]
 
 
 def test_a_part_whose_worker_died_is_done_again(files: list[str]) -> None:
     told: list[str] = []
-    assert scanned(files, Asked(), DyingOnce(2), 3, told.append).json() == alone(files)
+    assert scanned(files, ScanOptions(), DyingOnce(2), 3, told.append).json() == alone(files)
     assert Path(f"{files[0]}.died").exists()
     assert [line for line in told if line.startswith("a worker died: ")]
     assert sorted(line for line in told if line.endswith(" is done")) == [f"part {n} of 3 is done" for n in (1, 2, 3)]
@@ -87,13 +87,13 @@ def test_a_part_whose_worker_died_is_done_again(files: list[str]) -> None:
 
 def test_a_part_that_no_worker_survives_ends_the_scan(files: list[str]) -> None:
     with pytest.raises(WorkersLost, match=r"^workers died 3 times before .* done .*--parts"):
-        scanned(files, Asked(), DyingAlways(1), 2)
+        scanned(files, ScanOptions(), DyingAlways(1), 2)
     assert not active_children()
 
 
 def test_workers_without_memory_end_the_scan_in_one_line(files: list[str]) -> None:
     with pytest.raises(WorkersLost, match=r"^workers died 3 times [^\n]*no memory left[^\n]*$"):
-        scanned(files, Asked(), WithoutMemory(1), 1)
+        scanned(files, ScanOptions(), WithoutMemory(1), 1)
     assert not active_children()
 
 
@@ -101,7 +101,7 @@ def test_workers_without_memory_end_the_scan_in_one_line(files: list[str]) -> No
 def test_what_a_worker_cannot_read_ends_the_scan_in_one_line(files: list[str], engine: Threads | Processes) -> None:
     os.unlink(files[2])
     with pytest.raises(CaptureError, match=r"^[^\n]*2\.pcapng: no such file$"):
-        scanned(files, Asked(), engine, 2)
+        scanned(files, ScanOptions(), engine, 2)
     assert not active_children()
 
 
@@ -148,9 +148,9 @@ def test_what_does_not_go_together_is_told(files: list[str], arguments: list[str
 
 
 def test_workers_of_one_machine_share_what_they_may_take(files: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[Asked] = []
+    seen: list[ScanOptions] = []
 
-    def ended(files: list[str], asked: Asked, *more: object, **named: object) -> None:
+    def ended(files: list[str], asked: ScanOptions, *more: object, **named: object) -> None:
         seen.append(asked)
         raise UsageError("enough")
 
@@ -169,7 +169,7 @@ def test_a_cluster_does_again_what_a_dead_worker_had(
     files: list[str], engine: DyingOnDask | DyingOnRay, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", os.path.dirname(__file__))  # workers import `dying`, too
-    assert scanned(files, Asked(threads=1), engine, 3).json() == alone(files)
+    assert scanned(files, ScanOptions(threads=1), engine, 3).json() == alone(files)
     assert Path(f"{files[0]}.died").exists()
 
 
@@ -179,7 +179,7 @@ def test_what_a_worker_of_a_cluster_cannot_read_is_told_as_by_this_machine(
 ) -> None:
     os.unlink(files[2])
     with pytest.raises(CaptureError, match=r"^[^\n]*2\.pcapng: no such file$"):
-        scanned(files, Asked(), engine, 1)
+        scanned(files, ScanOptions(), engine, 1)
     assert "Traceback" not in capfd.readouterr().err
 
 
@@ -228,7 +228,7 @@ def test_an_engine_that_is_not_installed_is_told(
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(UsageError, match=f"^{name} is not installed: pip install 'latpcap.{name.lower()}.'$"):
-        scanned(files, Asked(), engine, 1)
+        scanned(files, ScanOptions(), engine, 1)
 
 
 def test_standard_input_is_not_divided() -> None:
@@ -239,7 +239,7 @@ def test_standard_input_is_not_divided() -> None:
 
 def test_datasets_are_scanned_by_workers_too(files: list[str], tmp_path: Path) -> None:
     assert run(*files, "-o", str(tmp_path / "saved"), "--quiet") == (0, "", "")
-    assert scanned([str(tmp_path / "saved")], Asked(), Threads(2), 2).json() == alone(files)
+    assert scanned([str(tmp_path / "saved")], ScanOptions(), Threads(2), 2).json() == alone(files)
 
 
 @pytest.mark.parametrize(

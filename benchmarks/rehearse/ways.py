@@ -11,11 +11,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "fixtures"))
 
 from recorder import lab
 
-from latpcap.live import ways
+from latpcap.live import network_paths
 from latpcap.live.capturer import Capturer
+from latpcap.live.network_paths import CommandRun, Relayed
 from latpcap.live.relay import Route
 from latpcap.live.server import Server
-from latpcap.live.ways import Ran, Relayed
 from latpcap.projection.assumptions import Conditions
 from latpcap.result.rehearsal import Ends
 
@@ -35,7 +35,7 @@ class Lab:
     def __init__(self, conditions: Conditions) -> None:
         self._conditions = conditions
 
-    def run(self, command: Sequence[str], into: Path, servers: Sequence[str], link_ms: float | None) -> Ran:
+    def run(self, command: Sequence[str], into: Path, servers: Sequence[str], link_ms: float | None) -> CommandRun:
         if link_ms is None:
             lab.set_link()
         else:
@@ -45,7 +45,7 @@ class Lab:
             status = subprocess.run(lab.inside(lab.CLIENT[0], [*lab.REALTIME, *command])).returncode
         crossed = lab.control("")["dirs"][0]["rx"]
         lab.set_link()
-        return Ran(status, crossed, Ends("cubic", "cubic"))
+        return CommandRun(status, crossed, Ends("cubic", "cubic"))
 
 
 class Relay(Relayed):
@@ -58,7 +58,7 @@ class Relay(Relayed):
         super().__init__([Route(self.host, port, Server(lab.DEBIANS, port)) for port in (3306, 5432)], conditions)
 
 
-class Link(ways.Link):
+class Link(network_paths.Link):
     """The network of a rehearsal, in which the lab's servers are farther away; its congestion control is the lab's."""
 
     host = lab.DEBIANS

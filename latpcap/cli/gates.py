@@ -46,7 +46,7 @@ class RowCondition(click.ParamType[Any]):
         return values.columns(ctx, param, incomplete)
 
 
-class Condition(click.ParamType[Any]):
+class GateType(click.ParamType[Any]):
     """`round_trips > 500`: a gate."""
 
     name = "condition"
@@ -98,7 +98,7 @@ _SARIF = formerly("--sarif", "--ci FILE.sarif", type=OUTPUT)
 _ANNOTATIONS = formerly("--annotations", "--ci github", type=click.Choice([GITHUB]))
 
 
-class Told(Struct, frozen=True):
+class GateReports(Struct, frozen=True):
     """Where else to tell of gates, beside the result."""
 
     files: tuple[tuple[str, str], ...] = ()
@@ -124,7 +124,7 @@ class Gating(Struct, frozen=True):
     """What was asked for: the gates, the baseline of those that compare with one, and where else to tell of them."""
 
     gates: tuple[Gate, ...]
-    told: Told
+    told: GateReports
     baseline: Measured | None = None
 
     def judge(
@@ -163,7 +163,7 @@ class RowGating(Struct, frozen=True):
     """The same for rows."""
 
     gates: tuple[RowGate, ...]
-    told: Told
+    told: GateReports
     baseline: RowBaseline | None = None
 
     def judge(self, rows: Table, *named_by: str) -> Gates | None:
@@ -232,7 +232,7 @@ def _told(
     junit_xml: str | None,
     annotations: str | None,
     sarif: str | None = None,
-) -> Told:
+) -> GateReports:
     """Where else to tell of gates."""
     if "-" in (*ci, junit_xml, sarif):
         raise UsageError("--ci writes files: standard output has the result")
@@ -240,7 +240,7 @@ def _told(
     files += [(name, path) for name, path in (("junit", junit_xml), ("sarif", sarif)) if path is not None]
     if not gates and (junit := next((path for name, path in files if name == "junit"), None)):
         raise UsageError(f"{junit}: there is no gate to tell of; write --fail-if 'round_trips > 500'")
-    return Told(tuple(files), annotations is not None or GITHUB in ci)
+    return GateReports(tuple(files), annotations is not None or GITHUB in ci)
 
 
 def _format(path: str) -> str:
@@ -259,8 +259,8 @@ def _options(
     return gathered("gating", make, condition, *more, _CI, _JUNIT, _ANNOTATIONS)
 
 
-gate_options = _options(_gating, Condition(), _FAIL_IF, _BASELINE, _SARIF)
-compared_options = _options(_compared_gating, Condition(), _FAIL_IF_COMPARED, _SARIF)
+gate_options = _options(_gating, GateType(), _FAIL_IF, _BASELINE, _SARIF)
+compared_options = _options(_compared_gating, GateType(), _FAIL_IF_COMPARED, _SARIF)
 """The same where two captures are compared."""
 row_gate_options = _options(_row_gating, RowCondition(), _FAIL_IF_ANY)
 """The same for commands whose result are rows."""

@@ -14,7 +14,7 @@ import click
 from latpcap.cli.gates import RowGating, keyed_row_gate_options
 from latpcap.cli.io import INTERRUPTED, write
 from latpcap.cli.options import Rtt, reading_options, rtt_is_option
-from latpcap.cli.rows import Rows, unsorted_rows_options
+from latpcap.cli.rows import RowOutput, unsorted_rows_options
 from latpcap.cli.tables import idle_option
 from latpcap.cli.verb import command
 from latpcap.result.rank_order import RANK_BY, RANK_RTT_MS, RANK_SORTS, RankOrder
@@ -53,7 +53,9 @@ SHOW_AFTER_S = 0.5
 @idle_option
 @keyed_row_gate_options
 @unsorted_rows_options
-def rank(request: Request, by: str | None, sort: str, rtt: float, idle: float, gating: RowGating, rows: Rows) -> None:
+def rank(
+    request: Request, by: str | None, sort: str, rtt: float, idle: float, gating: RowGating, rows: RowOutput
+) -> None:
     """Which of many captures is the chatty one: a line each, by the seconds that another RTT adds.
 
     Unlike for other commands, CAPTUREs are not one recording: each file is read by itself. A directory stands for the

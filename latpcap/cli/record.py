@@ -15,7 +15,7 @@ from latpcap.cli.analyze import write_analysis
 from latpcap.cli.gates import Gating, gate_options
 from latpcap.cli.io import INTERRUPTED, result_format, teller
 from latpcap.cli.options import Quantity, Target
-from latpcap.cli.recording import Recording, new_recorder, recording_options, tell_problems
+from latpcap.cli.recording import RecordingRequest, new_recorder, recording_options, tell_problems
 from latpcap.cli.verb import command as a_command
 from latpcap.errors import LatpcapError, NoDatabaseTraffic, UsageError
 from latpcap.units import counted
@@ -67,7 +67,7 @@ def _ring(text: str) -> Ring:
 @gate_options
 def record(
     command: tuple[str, ...],
-    recording: Recording,
+    recording: RecordingRequest,
     request: Request,
     target: Target,
     gating: Gating,
@@ -115,7 +115,7 @@ def record(
             _end(analyse, status)
 
 
-def _check(command: Sequence[str], ring: Ring | None, logs_keys: bool, recording: Recording) -> None:
+def _check(command: Sequence[str], ring: Ring | None, logs_keys: bool, recording: RecordingRequest) -> None:
     """Refuse what does not go together, before anything runs."""
     told = (recording.output, recording.ports, recording.servers, recording.relays, recording.pid, recording.duration_s)
     if not (command or any(told)):
@@ -132,7 +132,7 @@ def _check(command: Sequence[str], ring: Ring | None, logs_keys: bool, recording
 
 
 def _recorded(
-    recorder: Recorder, command: Sequence[str], keys: Path | None, asked: Recording, say: Callable[[str], None]
+    recorder: Recorder, command: Sequence[str], keys: Path | None, asked: RecordingRequest, say: Callable[[str], None]
 ) -> tuple[int, Recorded]:
     """Record while the command runs, or until somebody ends it; return the command's status, too."""
     from latpcap.live import job, keylog, until

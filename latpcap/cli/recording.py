@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from latpcap.live.recorder import Recorded, Recorder
     from latpcap.live.ring import Ring
 
-__all__ = ["Recording", "database_options", "new_recorder", "recording_options", "tell_problems"]
+__all__ = ["RecordingRequest", "database_options", "new_recorder", "recording_options", "tell_problems"]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-class Recording(Struct, frozen=True):
+class RecordingRequest(Struct, frozen=True):
     """What is to be recorded, for how long, and where that and its result are to be kept."""
 
     output: str | None
@@ -58,8 +58,8 @@ class Recording(Struct, frozen=True):
             check_capture_name(self.output, f"; for the result there is `--report {self.output}`")
 
 
-def _recording(duration: float | None, **given: Any) -> Recording:
-    return Recording(duration_s=in_seconds(duration), **given)
+def _recording(duration: float | None, **given: Any) -> RecordingRequest:
+    return RecordingRequest(duration_s=in_seconds(duration), **given)
 
 
 def database_options(*, port: str, server: str, relay: str) -> Callable[[Command], Command]:
@@ -106,7 +106,7 @@ def recording_options(
 
 
 def new_recorder(
-    recording: Recording, folder: Folder, *, privacy: bool = False, ring: Ring | None = None
+    recording: RecordingRequest, folder: Folder, *, privacy: bool = False, ring: Ring | None = None
 ) -> tuple[Recorder, tuple[int, ...]]:
     """Who records what was asked for, into `folder` unless it is kept, and the ports of its servers."""
     from latpcap.live.record import recorder_of

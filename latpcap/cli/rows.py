@@ -1,4 +1,4 @@
-"""Rows as a command writes them: which, in which order, how many, in which format, where to."""
+"""RowOutput as a command writes them: which, in which order, how many, in which format, where to."""
 
 from __future__ import annotations
 
@@ -19,12 +19,19 @@ if TYPE_CHECKING:
     from latpcap.result.gates import Gates
     from latpcap.tables.table import Table
 
-__all__ = ["Rows", "format_option", "limit_option", "queried_rows_options", "rows_options", "unsorted_rows_options"]
+__all__ = [
+    "RowOutput",
+    "format_option",
+    "limit_option",
+    "queried_rows_options",
+    "rows_options",
+    "unsorted_rows_options",
+]
 
 T = TypeVar("T")
 
 
-class Rows(Struct, frozen=True):
+class RowOutput(Struct, frozen=True):
     """What becomes of a command's rows."""
 
     format: str
@@ -116,12 +123,12 @@ def _rows(
     output: str | None,
     columns: tuple[str, ...] = (),
     by_columns: tuple[str, ...] = (),
-) -> Rows:
+) -> RowOutput:
     chosen = chosen_format(["rows"], output, file_format)
     if not FORMATS[chosen].is_text and output is None and sys.stdout.isatty():
         name = click.get_current_context().info_name
         raise UsageError(f"{chosen.capitalize()} is binary: name a file with `-o {name}.{chosen}`")
-    return Rows(chosen, output, _names(by_columns), limit, tuple(dict.fromkeys(_names(columns))))
+    return RowOutput(chosen, output, _names(by_columns), limit, tuple(dict.fromkeys(_names(columns))))
 
 
 def _names(given: tuple[str, ...]) -> tuple[str, ...]:

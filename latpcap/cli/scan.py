@@ -17,7 +17,7 @@ from latpcap.units import LEAST_MEMORY
 
 if TYPE_CHECKING:
     from latpcap.cli.request import Request
-    from latpcap.scan import Asked
+    from latpcap.scan import ScanOptions
     from latpcap.tables.table import Table
     from latpcap.work.engine import Engine
 
@@ -206,9 +206,9 @@ def _tell_what_it_is(output: str, quiet: bool) -> None:
         click.echo(f"latpcap: {output}: {manifest.of_folder(output).text}", err=True)
 
 
-def _asked(request: Request, parting: Parting, at_once: int, sharing: int) -> Asked:
+def _asked(request: Request, parting: Parting, at_once: int, sharing: int) -> ScanOptions:
     """What is asked of each worker, so that those of one machine together keep no more than --memory and --disk."""
-    from latpcap.scan import RTTS_MS, Asked
+    from latpcap.scan import RTTS_MS, ScanOptions
     from latpcap.work.local import processors
 
     reading = request.reading
@@ -217,7 +217,7 @@ def _asked(request: Request, parting: Parting, at_once: int, sharing: int) -> As
             f"--memory is shared by {sharing} workers, and each needs {LEAST_MEMORY // 1_000_000} MB: "
             "give more, or name fewer --workers"
         )
-    return Asked(
+    return ScanOptions(
         rtt_ms=tuple(parting.rtt_ms or RTTS_MS),
         think_s=parting.think_s,
         show_literals=reading.show_literals,

@@ -9,7 +9,7 @@ import click
 
 from latpcap.cli.io import warn
 from latpcap.cli.options import Duration, reading_options
-from latpcap.cli.rows import Rows, queried_rows_options
+from latpcap.cli.rows import RowOutput, queried_rows_options
 from latpcap.cli.verb import command
 from latpcap.errors import UsageError
 from latpcap.units import QUERY_TIMEOUT_S
@@ -31,7 +31,7 @@ __all__ = ["sql"]
     help="How long the query may take.",
 )
 @queried_rows_options
-def sql(request: Request, timeout: float, rows: Rows) -> None:
+def sql(request: Request, timeout: float, rows: RowOutput) -> None:
     """Ask the tables a question in SQL (DuckDB's): the last argument is the query.
 
     The tables are exchanges, connections, statements, findings, errors, tasks, minutes, health, captures,

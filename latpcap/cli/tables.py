@@ -12,15 +12,15 @@ from msgspec import Struct
 from latpcap.cli.gates import Gating, RowGating, gate_options, keyed_row_gate_options, row_gate_options
 from latpcap.cli.io import warn, write
 from latpcap.cli.options import Duration, flat, in_seconds, reading_options, rtt_option
-from latpcap.cli.rows import Rows, rows_options
+from latpcap.cli.rows import RowOutput, rows_options
 from latpcap.cli.verb import command
-from latpcap.measures.asked import GROUPINGS
+from latpcap.measures.options import GROUPINGS
 from latpcap.report.destination import going_to
 
 if TYPE_CHECKING:
     from latpcap.capture import Capture
     from latpcap.cli.request import Request
-    from latpcap.measures.asked import TaskBy
+    from latpcap.measures.options import TaskBy
     from latpcap.result.tasks import TaskSummary
     from latpcap.tables.table import Table
 
@@ -44,7 +44,7 @@ class Found(Struct, frozen=True):
     table: Callable[[], Table]
     named_by: tuple[str, ...] = ()
     """The columns that a gate calls rows by, the first that says something."""
-    text: Callable[[Rows], Iterable[str | bytes]] | None = None
+    text: Callable[[RowOutput], Iterable[str | bytes]] | None = None
     """What people see in place of the table, where that is more."""
     said: str = ""
     """A sentence for standard error."""
@@ -58,7 +58,7 @@ def table_command(
     """A command that reads captures, finds a table in them and writes it; with `gates` it may fail by what it says."""
 
     def decorate(find: Callable[..., Found]) -> click.Command:
-        def run(request: Request, rows: Rows, gating: Gating | RowGating | None = None, **asked: Any) -> None:
+        def run(request: Request, rows: RowOutput, gating: Gating | RowGating | None = None, **asked: Any) -> None:
             capture = request.read()
             found = find(capture, **asked)
             judged = gating.judge_found(capture, found.table, found.named_by) if gating else None
@@ -145,7 +145,7 @@ def errors(capture: Capture) -> Found:
     """
     result = capture.measures.errors
 
-    def text(rows: Rows) -> list[str]:
+    def text(rows: RowOutput) -> list[str]:
         from latpcap.report.terminal import errors_text
 
         return [errors_text(rows.in_order_of(result.found, lambda: capture.errors))]
@@ -172,7 +172,7 @@ def findings(capture: Capture, rtt: tuple[list[float], ...], filters: bool) -> F
     """
     rtts = flat(rtt)
 
-    def text(rows: Rows) -> list[str]:
+    def text(rows: RowOutput) -> list[str]:
         from latpcap.report.terminal import findings_text
 
         result = capture.analyze(rtts)
@@ -219,7 +219,7 @@ def tasks(capture: Capture, idle: float, by: TaskBy) -> Found:
     """
     table = capture.tasks_at(idle / 1000, by)
 
-    def text(rows: Rows) -> Iterator[str | bytes]:
+    def text(rows: RowOutput) -> Iterator[str | bytes]:
         from rich.text import Text
 
         from latpcap.report import FORMATS

@@ -13,7 +13,7 @@ from latpcap.cli.files import CAPTURE
 from latpcap.cli.gates import Gating, gate_options
 from latpcap.cli.io import INTERRUPTED, result_format
 from latpcap.cli.options import Target, keylog_option
-from latpcap.cli.recording import Recording, new_recorder, recording_options, tell_problems
+from latpcap.cli.recording import RecordingRequest, new_recorder, recording_options, tell_problems
 from latpcap.cli.screen import look_on
 from latpcap.cli.verb import command
 from latpcap.errors import NoDatabaseTraffic, UsageError
@@ -37,7 +37,7 @@ __all__ = ["watch"]
     duration="Watch for this long, not until q or Ctrl-C.",
 )
 @gate_options
-def watch(capture: str | None, recording: Recording, request: Request, target: Target, gating: Gating) -> None:
+def watch(capture: str | None, recording: RecordingRequest, request: Request, target: Target, gating: Gating) -> None:
     """Show what passes between applications and databases while it does: the rate, round trips, the statements that
     are waited for longest, and what a further millisecond costs. `q` or Ctrl-C ends that with the full report.
 
@@ -74,7 +74,7 @@ def _read_to_the_end(watch: Watch) -> Capture:
 
 
 @contextmanager
-def _recorder(recording: Recording, request: Request) -> Iterator[Recorder]:
+def _recorder(recording: RecordingRequest, request: Request) -> Iterator[Recorder]:
     """What records, not started yet."""
     from latpcap.live.folder import Folder
 

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from latpcap.findings.evidence import Evidence
 
-__all__ = ["Advice", "Session", "driver_of"]
+__all__ = ["Advice", "DriverTraits", "driver_of"]
 
 
-class Session(NamedTuple):
+class DriverTraits(NamedTuple):
     """What a connection shows of its driver."""
 
     protocol: str
@@ -29,11 +29,11 @@ class Session(NamedTuple):
     """The first statement."""
 
 
-def _unrecognised(_: Session) -> bool:
+def _unrecognised(_: DriverTraits) -> bool:
     return False
 
 
-DRIVERS: dict[str, dict[str, Callable[[Session], bool]]] = {
+DRIVERS: dict[str, dict[str, Callable[[DriverTraits], bool]]] = {
     "postgresql": {
         "PostgreSQL JDBC": lambda session: "JDBC" in session.application,
         "psycopg": _unrecognised,
@@ -65,7 +65,7 @@ DRIVERS: dict[str, dict[str, Callable[[Session], bool]]] = {
 SHOWN_DRIVERS = 2
 
 
-def driver_of(session: Session) -> str | None:
+def driver_of(session: DriverTraits) -> str | None:
     """The driver behind a connection, where something it sent identifies it.
 
     >>> driver_of(Session("oracle", "/usr/bin/python3", "19.0", ""))
@@ -92,7 +92,7 @@ class Advice(Struct, frozen=True):
         return f"{'; '.join((self.general, *settings))}."
 
 
-def _session(evidence: Evidence, connection: int) -> Session:
+def _session(evidence: Evidence, connection: int) -> DriverTraits:
     recording = evidence.recording
     row = int(recording.database_rows[connection])
     table = recording.all_connections_table
@@ -101,4 +101,4 @@ def _session(evidence: Evidence, connection: int) -> Session:
     statements = evidence.exchanges.fingerprint[begin:end]
     statements = statements[statements >= 0]
     first_text = evidence.text(int(statements[0])) if len(statements) else ""
-    return Session(recording.connections.protocol.name(connection), application, version, first_text)
+    return DriverTraits(recording.connections.protocol.name(connection), application, version, first_text)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latpcap.findings.groups import Groups
-from latpcap.measures.budget import Timeline
+from latpcap.measures.budget import BudgetTimeline
 from latpcap.measures.errors import Failures, failures
 from latpcap.measures.proxies import Hidden, hidden_networks
 from latpcap.measures.routes import parse_tags, site_of
@@ -42,7 +42,7 @@ MAX_LOOKUPS = 5
 class Evidence:
     """One recording as the findings see it; every property is an array with one value an exchange unless said."""
 
-    def __init__(self, recording: Recording, rtt: Estimate, timeline: Timeline, think_s: float) -> None:
+    def __init__(self, recording: Recording, rtt: Estimate, timeline: BudgetTimeline, think_s: float) -> None:
         """Look at `recording`, measured."""
         self.recording = recording
         self.rtt = rtt

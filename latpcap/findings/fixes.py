@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Effect
 from latpcap.projection.basis import Variant
-from latpcap.projection.job import Changes, Job
+from latpcap.projection.job import FixEffects, Job
 from latpcap.tables import passes
 from latpcap.tables.columns import Ints
 from latpcap.tables.recording import MISSING
@@ -40,7 +40,7 @@ def _gone(effects: Sequence[Effect], evidence: Evidence) -> Bools:
     return gone
 
 
-def _changes(effects: Sequence[Effect], evidence: Evidence, job: Job) -> Changes:
+def _changes(effects: Sequence[Effect], evidence: Evidence, job: Job) -> FixEffects:
     requests, responses = job.segments()
     size = len(evidence.exchanges)
     trips, gap, service = (zeros(requests, size, float) for _ in range(3))
@@ -61,7 +61,7 @@ def _changes(effects: Sequence[Effect], evidence: Evidence, job: Job) -> Changes
     stalled_within[gone | undelayed] = False
     for left in (trips, gap, service):
         np.maximum(left, 0, out=left)
-    return Changes(
+    return FixEffects(
         closed=closed,
         trips=trips,
         gap=gap,

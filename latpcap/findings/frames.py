@@ -38,8 +38,8 @@ class Frames(Struct, frozen=True):
     last: int
 
 
-class Stretches(Struct, frozen=True):
-    """The stretches of a finding, in the order of streams and frames."""
+class FrameRanges(Struct, frozen=True):
+    """The ranges of packets of a finding, in the order of streams and frames."""
 
     stream: Ints
     first: Ints
@@ -54,11 +54,11 @@ class Stretches(Struct, frozen=True):
         return len(self.stream)
 
 
-def frames_of_exchanges(evidence: Evidence, rows: Ints) -> Stretches:
+def frames_of_exchanges(evidence: Evidence, rows: Ints) -> FrameRanges:
     """The stretches that hold the exchanges `rows`."""
     rows = rows[(evidence.first_frame[rows] >= 0) & (evidence.last_frame[rows] >= 0)]
     if len(rows) == 0:
-        return Stretches(rows, rows, rows)
+        return FrameRanges(rows, rows, rows)
     waited = evidence.waited
     connection = evidence.exchanges.connection[rows]
     others_between = waited[rows[1:] - 1] > waited[rows[:-1]]
@@ -70,20 +70,20 @@ def frames_of_exchanges(evidence: Evidence, rows: Ints) -> Stretches:
     return _merged(stream, first, last)
 
 
-def frames_of_connections(evidence: Evidence, connections: Ints) -> Stretches:
+def frames_of_connections(evidence: Evidence, connections: Ints) -> FrameRanges:
     """Whole connections, from their first packet to their last."""
     recording = evidence.recording
     first, last = (recording.connection_column(name).ints(-1)[connections] for name in ("first_frame", "last_frame"))
-    return Stretches(recording.connections.stream[connections], first, last)
+    return FrameRanges(recording.connections.stream[connections], first, last)
 
 
-def _merged(stream: Ints, first: Ints, last: Ints) -> Stretches:
-    """Stretches in order, those that touch joined (exchanges may share a packet)."""
+def _merged(stream: Ints, first: Ints, last: Ints) -> FrameRanges:
+    """Ranges in order, those that touch joined (exchanges may share a packet)."""
     order = passes.ordered(stream, first)
     stream, first, reached = stream[order], first[order], running_maximum(stream[order], last[order])
     apart = (stream[1:] != stream[:-1]) | (first[1:] > reached[:-1] + 1)
     begins = np.flatnonzero(np.concatenate(([True], apart)))
-    return Stretches(stream[begins], first[begins], reached[np.append(begins[1:], len(order)) - 1])
+    return FrameRanges(stream[begins], first[begins], reached[np.append(begins[1:], len(order)) - 1])
 
 
 def display_filter(frames: Sequence[Frames], whole: bool) -> str:

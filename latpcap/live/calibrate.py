@@ -31,7 +31,7 @@ from latpcap.result.calibration import Calibration, Series
 from latpcap.result.signoff import program
 from latpcap.rtt.baselines import METHOD_NAMES, REASON_TEXTS, Method, Reason
 from latpcap.rtt.choice import choose, limits
-from latpcap.rtt.measured import Half, Values
+from latpcap.rtt.measured import Half, Measurements
 from latpcap.units import counted, listed
 
 __all__ = ["MOST_CONNECTIONS", "calibrate"]
@@ -337,9 +337,9 @@ def _middle(handshakes: Sequence[float], acks: Sequence[float], jitter_ms: float
     return Judged(rtt_ms, max(rtt_ms - error_ms, 0.0), rtt_ms + error_ms, method, f"it varies: the median of {what}")
 
 
-def _values(milliseconds: Sequence[float]) -> Values:
+def _values(milliseconds: Sequence[float]) -> Measurements:
     ns = np.array([value * 1e6 for value in milliseconds], np.int64)
-    return Values(np.zeros(len(ns), np.int64), ns, np.zeros(len(ns), np.int64))
+    return Measurements(np.zeros(len(ns), np.int64), ns, np.zeros(len(ns), np.int64))
 
 
 def _jitter(values: Sequence[float]) -> float:

@@ -22,7 +22,7 @@ from latpcap.errors import RecordingError, UsageError, reason
 if TYPE_CHECKING:
     from latpcap._core import Counts, JobNetwork
 
-__all__ = ["INTERFACE", "Conditions", "Network"]
+__all__ = ["INTERFACE", "LinkConditions", "Network"]
 
 INTERFACE = "delayed"
 """The job's network interface on which its packets from and to the servers pass, and no others."""
@@ -33,7 +33,7 @@ ENDS_S = 10.0
 """How long the process that keeps the namespaces may take to end."""
 
 
-class Conditions(Struct, frozen=True, kw_only=True):
+class LinkConditions(Struct, frozen=True, kw_only=True):
     """What the link adds; RTT and jitter of both ways together, loss and bandwidth of each."""
 
     rtt_ms: float
@@ -59,7 +59,7 @@ class Network:
     A server that is away by itself is farther away by the link. Its end takes along whatever still runs in it.
     """
 
-    def __init__(self, servers: Sequence[str], conditions: Conditions, congestion_control: str = "") -> None:
+    def __init__(self, servers: Sequence[str], conditions: LinkConditions, congestion_control: str = "") -> None:
         """`congestion_control` is that of both ends of the link, by default this machine's own."""
         self._servers = list(servers)
         self._conditions = conditions
@@ -107,7 +107,7 @@ class Network:
         limits = ["x" if may_capture else "", str(self._files[0])]
         return [sys.executable, "-P", "-m", "latpcap.live.inside", f"{files}{network}", user_path, *limits]
 
-    def set(self, conditions: Conditions) -> None:
+    def set(self, conditions: LinkConditions) -> None:
         """Change the link, for packets to come."""
         self._made().set(
             rtt_ms=conditions.rtt_ms,

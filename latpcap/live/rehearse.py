@@ -14,10 +14,10 @@ from latpcap.given import Duration, Rtts, bits_per_s, milliseconds, rtts_ms, sev
 from latpcap.live import job
 from latpcap.live.capturer import Capturer
 from latpcap.live.folder import Folder
+from latpcap.live.network_paths import Link, NetworkPath, Relayed
 from latpcap.live.rehearsing import Plan, run_rehearsal
 from latpcap.live.relay import Route
 from latpcap.live.server import LOOKED_UP_S, Server, addresses
-from latpcap.live.ways import Link, Relayed, Way
 from latpcap.projection.assumptions import Conditions
 from latpcap.report.jsonout import dump
 from latpcap.report.markdown import document
@@ -84,7 +84,7 @@ def rehearse(
     servers = [at for each in several(server) for at in _addresses(each)] or [str(route.server) for route in routes]
     ports = [tcp_port(each) for each in several(port)]
     begins = secrets.randbelow(MOST_SEED + 1) if seed is None else seed
-    way: Way = (
+    way: NetworkPath = (
         Relayed(routes, conditions, seed=begins) if routes else Link(_today(servers, ports), conditions, seed=begins)
     )
     if recording is not None and not servers:

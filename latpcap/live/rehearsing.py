@@ -18,8 +18,8 @@ from msgspec import Struct
 
 from latpcap.capture import Capture, read
 from latpcap.errors import CommandFailed, NoDatabaseTraffic, UsageError
+from latpcap.live.network_paths import CommandRun, NetworkPath
 from latpcap.live.repeated import StandardInput
-from latpcap.live.ways import Ran, Way
 from latpcap.projection.assumptions import Conditions
 from latpcap.result.analysis import Analysis
 from latpcap.result.rehearsal import RecordedRun, Rehearsal, rehearsal, told_path
@@ -63,7 +63,7 @@ class Today(Struct, frozen=True):
 
 def run_rehearsal(
     plan: Plan,
-    way: Way,
+    way: NetworkPath,
     folder: Path,
     *,
     tell: Callable[[str], object] = lambda line: None,
@@ -103,7 +103,7 @@ def run_rehearsal(
     )
 
 
-def _check(ran: Ran, asked_ms: float | None) -> None:
+def _check(ran: CommandRun, asked_ms: float | None) -> None:
     """A run is compared only where the command did its work, over the way that is rehearsed."""
     if ran.status:
         raise CommandFailed(

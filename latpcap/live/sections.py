@@ -22,7 +22,7 @@ from latpcap.errors import NoDatabaseTraffic
 from latpcap.live.questions import QUESTIONS
 from latpcap.live.recorder import Recorder
 
-__all__ = ["Counted", "Failure", "Ran", "Sections"]
+__all__ = ["Counted", "Failure", "Sections", "StatementCount"]
 
 SECTION_HEADER, PACKETS = 0x0A0D0D0A, (2, 3, 6)
 """Types of pcapng's blocks."""
@@ -33,7 +33,7 @@ FEWEST_OF_A_LOOP = 6
 """Round trips below which no statement is run for each row of another one."""
 
 
-class Ran(Struct, frozen=True):
+class StatementCount(Struct, frozen=True):
     """A statement, or what else was asked (`authenticate`), and how often."""
 
     text: str
@@ -53,7 +53,7 @@ class Counted(Struct, frozen=True):
     """What a section holds."""
 
     round_trips: int = 0
-    statements: tuple[Ran, ...] = ()
+    statements: tuple[StatementCount, ...] = ()
     """The costliest first."""
     failures: tuple[Failure, ...] = ()
     loops: tuple[str, ...] = ()
@@ -133,7 +133,7 @@ class Sections:
 
 def _of(capture: Capture) -> Counted:
     ran = [
-        Ran(str(row["text"]), int(row["executions"]), int(row["round_trips"]))
+        StatementCount(str(row["text"]), int(row["executions"]), int(row["round_trips"]))
         for row in capture.statements[["text", "executions", "round_trips"]]
     ]
     round_trips = sum(each.round_trips for each in ran)

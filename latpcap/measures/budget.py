@@ -32,13 +32,13 @@ from latpcap.measures import missing
 from latpcap.measures.goodbyes import goodbyes
 from latpcap.measures.losses import losses
 from latpcap.measures.stalls import AckStalls, HeldBack, ack_stalls
-from latpcap.measures.waits import Stretches, Waits, waits
+from latpcap.measures.waits import WaitIntervals, Waits, waits
 from latpcap.rtt import Estimate
 from latpcap.tables.columns import constant, known
 from latpcap.tables.recording import Recording
 from latpcap.tables.scratch import laid
 
-__all__ = ["Budget", "StallTime", "Timeline", "timeline"]
+__all__ = ["Budget", "BudgetTimeline", "StallTime", "timeline"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -97,7 +97,7 @@ class StallTime(Struct, frozen=True):
         return _seconds(self.network_before) + _seconds(self.network_within)
 
 
-class Timeline(Struct, frozen=True):
+class BudgetTimeline(Struct, frozen=True):
     """The budget, and what it rests on: shared time, so that parallel work counts once."""
 
     budget: Budget
@@ -165,7 +165,7 @@ def _captured(recording: Recording, rtt: Estimate, stalls: AckStalls) -> SimpleN
     )
 
 
-def timeline(recording: Recording, rtt: Estimate, think_s: float = 1.0) -> Timeline:
+def timeline(recording: Recording, rtt: Estimate, think_s: float = 1.0) -> BudgetTimeline:
     """Give each instant of the recording's runtime to its part; client time above `think_s` is think time."""
     exchanges, stalls = recording.exchanges, ack_stalls(recording.exchanges)
     runtime_ns = round(recording.runtime_s * 1e9)
@@ -189,7 +189,7 @@ def timeline(recording: Recording, rtt: Estimate, think_s: float = 1.0) -> Timel
     trips = exchanges.round_trips
     opening, closing = rtt.phases.opening[shakes["connection"]], rtt.phases.closing[byes["connection"]]
     whole_trips = np.where(exchanges.complete, trips, 0)
-    return Timeline(
+    return BudgetTimeline(
         budget=Budget(**{f"{name}_s": seconds for name, seconds in parts.items()}),
         runtime_s=runtime_ns / 1e9,
         think_above_s=think_s,
@@ -207,7 +207,7 @@ def timeline(recording: Recording, rtt: Estimate, think_s: float = 1.0) -> Timel
         stalls=_stall_time(own_held, HeldBack(columns["held_before"], columns["held_within"]), stalls),
         waits=waits(
             rtt.of_phases,
-            Stretches(rtt.of_exchanges, whole_trips, columns["unseen"], told["own_waited"], columns["network"]),
+            WaitIntervals(rtt.of_exchanges, whole_trips, columns["unseen"], told["own_waited"], columns["network"]),
             _around(opening, shakes),
             recording.connections.server_first,
             _around(closing, byes),
@@ -226,10 +226,10 @@ def _column(where: NDArray[Any], values: NDArray[Any]) -> NDArray[Any]:
     return laid(where, values) if len(values) else constant(0, len(where))
 
 
-def _around(phase: Ints, stretches: dict[str, Any]) -> Stretches:
+def _around(phase: Ints, stretches: dict[str, Any]) -> WaitIntervals:
     """Handshakes, or good-byes."""
     nowhere = np.zeros(len(phase), np.int64)
-    return Stretches(phase, stretches["trips"], nowhere, stretches["length"], stretches["network"])
+    return WaitIntervals(phase, stretches["trips"], nowhere, stretches["length"], stretches["network"])
 
 
 def _stall_time(held: HeldBack, worth: HeldBack, stalls: AckStalls) -> StallTime:

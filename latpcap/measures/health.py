@@ -10,7 +10,7 @@ from arro3.core import Table
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
-from latpcap.measures.budget import Budget, Timeline
+from latpcap.measures.budget import Budget, BudgetTimeline
 from latpcap.measures.changed_paths import changed_paths
 from latpcap.measures.legs import Proxied
 from latpcap.measures.pacing import pacing
@@ -332,7 +332,7 @@ def notes_in(table: Table) -> list[HealthNote]:
 
 
 def measured_notes(
-    recording: Recording, rtt: Estimate, timeline: Timeline, budget: Budget, legs: Proxied | None = None
+    recording: Recording, rtt: Estimate, timeline: BudgetTimeline, budget: Budget, legs: Proxied | None = None
 ) -> list[HealthNote]:
     """What the measures themselves say about their trustworthiness; `budget` is that of the result."""
     notes = (
@@ -531,7 +531,7 @@ def _about_keys(recording: Recording) -> Iterator[HealthNote]:
         yield HealthNote("tls-suite-unsupported", "warning", text, unsupported)
 
 
-def _about_time(timeline: Timeline, budget: Budget) -> Iterator[HealthNote]:
+def _about_time(timeline: BudgetTimeline, budget: Budget) -> Iterator[HealthNote]:
     if timeline.runtime_s <= 0:
         return
     loss, unknown = budget.loss_s / timeline.runtime_s, budget.unknown_s / timeline.runtime_s
@@ -544,7 +544,7 @@ def _about_time(timeline: Timeline, budget: Budget) -> Iterator[HealthNote]:
         yield HealthNote("unknown-time", "warning", text, 1)
 
 
-def _probable(timeline: Timeline) -> str:
+def _probable(timeline: BudgetTimeline) -> str:
     """What of the loss shows by how long it took alone."""
     waits = int(np.count_nonzero(timeline.probably_lost))
     if not waits:

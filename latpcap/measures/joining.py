@@ -67,7 +67,7 @@ class _Sides(Struct, frozen=True, eq=False):
         return _Sides(self.front[rows], self.back[rows], self.together[rows])
 
 
-class _Known(Struct, frozen=True, eq=False):
+class _WholeRecording(Struct, frozen=True, eq=False):
     """What all of a recording tells, whatever part of it is asked for."""
 
     is_inner: Bools
@@ -118,7 +118,7 @@ def _servers(connections: Connections, mine: Bools) -> tuple[str, ...]:
     return tuple(connections.server.names[code] for code in np.unique(connections.server.codes[mine]).tolist())
 
 
-def _known(recording: Recording) -> _Known | None:
+def _known(recording: Recording) -> _WholeRecording | None:
     connections, exchanges = recording.connections, recording.exchanges
     outer_leg = _passed_on(recording)
     is_inner = outer_leg >= 0
@@ -133,7 +133,7 @@ def _known(recording: Recording) -> _Known | None:
         return None
     is_outer = np.zeros(len(connections), bool) if sides is None else sides.front >= 0
     is_outer[outer_leg[outer_leg >= 0]] = True
-    return _Known(is_inner, is_outer, outer_leg, _is_terminated(connections, outer_leg), sides)
+    return _WholeRecording(is_inner, is_outer, outer_leg, _is_terminated(connections, outer_leg), sides)
 
 
 def _statements(recording: Recording) -> Bools:

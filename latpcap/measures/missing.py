@@ -14,10 +14,10 @@ from latpcap.tables.columns import Bools, Floats, Ints
 from latpcap.tables.quantiles import Grouped
 from latpcap.tables.recording import MISSING, Exchanges
 
-__all__ = ["Times", "times"]
+__all__ = ["ExchangeTimes", "times"]
 
 
-class Times(Struct, frozen=True):
+class ExchangeTimes(Struct, frozen=True):
     """First and last packet of each exchange's request and response; `MISSING` where nothing tells."""
 
     request: Ints
@@ -26,9 +26,9 @@ class Times(Struct, frozen=True):
     response_end: Ints
 
 
-def times(exchanges: Exchanges, connections: int) -> Times:
+def times(exchanges: Exchanges, connections: int) -> ExchangeTimes:
     """The times of all exchanges, those of packets that were not captured filled in."""
-    seen = Times(exchanges.request, exchanges.request_end, exchanges.response, exchanges.response_end)
+    seen = ExchangeTimes(exchanges.request, exchanges.request_end, exchanges.response, exchanges.response_end)
     waits = ~exchanges.complete & (exchanges.round_trips > 0)
     if not waits.any():
         return seen
@@ -59,7 +59,7 @@ def _usual(exchanges: Exchanges, connections: int) -> Floats:
     return each
 
 
-def _with_answers(seen: Times, no_answer: Bools, no_request: Bools, usual: Floats) -> Times:
+def _with_answers(seen: ExchangeTimes, no_answer: Bools, no_request: Bools, usual: Floats) -> ExchangeTimes:
     """Answers came before what follows them was sent."""
     rows = np.flatnonzero(no_answer)
     begin = np.where(seen.request == MISSING, seen.response, seen.request)[rows + 1]
@@ -69,10 +69,10 @@ def _with_answers(seen: Times, no_answer: Bools, no_request: Bools, usual: Float
     known = begin != MISSING
     came = sent + np.clip(np.fmin(usual[rows], room), 0, np.maximum(begin - sent, 0)).astype(np.int64)
     response[rows[known]] = response_end[rows[known]] = came[known]
-    return Times(seen.request, seen.request_end, response, response_end)
+    return ExchangeTimes(seen.request, seen.request_end, response, response_end)
 
 
-def _with_requests(seen: Times, no_request: Bools, usual: Floats) -> Times:
+def _with_requests(seen: ExchangeTimes, no_request: Bools, usual: Floats) -> ExchangeTimes:
     """Requests were sent after the answer before them had come."""
     rows = np.flatnonzero(no_request)
     before = np.maximum(seen.response_end, seen.request_end)[rows - 1]
@@ -81,4 +81,4 @@ def _with_requests(seen: Times, no_request: Bools, usual: Floats) -> Times:
     request, request_end = seen.request.copy(), seen.request_end.copy()
     sent = np.fmax(answered - np.nan_to_num(usual[rows], nan=np.inf), earliest).astype(np.int64)
     request[rows] = request_end[rows] = sent
-    return Times(request, request_end, seen.response, seen.response_end)
+    return ExchangeTimes(request, request_end, seen.response, seen.response_end)

@@ -55,5 +55,5 @@ def purpose_results(exchanges: Exchanges) -> Iterator[PurposeResult]:
         total = totals.setdefault(_GROUPS.get(name, "others"), [0, 0])
         total[0] += int(count)
         total[1] += int(waits)
-    costliest = sorted(totals.items(), key=lambda item: (-item[1][1], item[0]))
-    return (PurposeResult(purpose, count, waits) for purpose, (count, waits) in costliest if waits > 0)
+    by_cost = sorted(totals.items(), key=lambda item: (-item[1][1], item[0]))
+    return (PurposeResult(purpose, count, waits) for purpose, (count, waits) in by_cost if waits > 0)

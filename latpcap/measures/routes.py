@@ -14,7 +14,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from latpcap.measures.budget import Timeline
+from latpcap.measures.budget import BudgetTimeline
 from latpcap.tables import passes
 from latpcap.tables.columns import Ints
 from latpcap.tables.recording import Recording
@@ -84,7 +84,7 @@ def _tags_of_exchanges(recording: Recording) -> Ints:
     return recording.exchange_column("tags").ints(-1)
 
 
-def route_results(recording: Recording, timeline: Timeline) -> Iterator[RouteResult]:
+def route_results(recording: Recording, timeline: BudgetTimeline) -> Iterator[RouteResult]:
     """The routes, the one that waits most first; none where no statement is tagged."""
     tags = [parse_tags(text) for text in recording.tag_texts]
     routes, of_exchange = _routes(recording, tags)

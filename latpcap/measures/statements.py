@@ -14,9 +14,9 @@ from arro3.core import Array, DataType
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from latpcap.measures.budget import Timeline
+from latpcap.measures.budget import BudgetTimeline
 from latpcap.tables import passes
-from latpcap.tables.columns import Column, take
+from latpcap.tables.columns import NullableArray, take
 from latpcap.tables.groups import names_of
 from latpcap.tables.quantiles import Grouped
 from latpcap.tables.recording import MISSING, Exchanges, Recording
@@ -83,7 +83,7 @@ class StatementGroups(Struct, frozen=True):
         return len(self.text)
 
 
-def group(recording: Recording, timeline: Timeline) -> StatementGroups:
+def group(recording: Recording, timeline: BudgetTimeline) -> StatementGroups:
     """Sum up the exchanges of `recording` by statement."""
     exchanges = recording.exchanges
     protocol = recording.connections.protocol.renamed(str)
@@ -91,7 +91,7 @@ def group(recording: Recording, timeline: Timeline) -> StatementGroups:
     return _grouped(recording, timeline, keys)
 
 
-def group_by(recording: Recording, timeline: Timeline, grouping: str) -> tuple[list[str | None], StatementGroups]:
+def group_by(recording: Recording, timeline: BudgetTimeline, grouping: str) -> tuple[list[str | None], StatementGroups]:
     """Sum up the exchanges of `recording` by what their connection tells, and name the groups."""
     named = names_of(recording, grouping)
     names = sorted({name for name in named if name is not None})
@@ -101,7 +101,7 @@ def group_by(recording: Recording, timeline: Timeline, grouping: str) -> tuple[l
     return [named[connection] for connection in recording.exchanges.connection[groups.first]], groups
 
 
-def _grouped(recording: Recording, timeline: Timeline, keys: Ints) -> StatementGroups:
+def _grouped(recording: Recording, timeline: BudgetTimeline, keys: Ints) -> StatementGroups:
     """Sum up the exchanges with the same key."""
     exchanges = recording.exchanges
     present, groups = _number(keys)
@@ -212,7 +212,7 @@ def _places(order: Ints) -> Ints:
     return places
 
 
-def _sums(groups: Ints, values: Column, count: int, order: Ints) -> Numbers:
+def _sums(groups: Ints, values: NullableArray, count: int, order: Ints) -> Numbers:
     """The sum of each group; not known where no exchange of it has a number."""
     sums, known = passes.sums(groups, values.ints(0), count, values.valid)
     return Numbers(sums[order], known[order])

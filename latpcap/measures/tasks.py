@@ -18,8 +18,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from latpcap._core import SharedTime, side_by_side
-from latpcap.measures.asked import IDLE_S, TaskBy
 from latpcap.measures.goodbyes import goodbyes
+from latpcap.measures.options import IDLE_S, TaskBy
 from latpcap.measures.routes import routes_of_exchanges
 from latpcap.measures.transactions import transactions
 from latpcap.rtt import Estimate

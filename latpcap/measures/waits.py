@@ -8,11 +8,11 @@ from msgspec import Struct
 from latpcap.rtt import Baselines
 from latpcap.tables.columns import Bools, Floats, Ints
 
-__all__ = ["Stretches", "Waits", "waits"]
+__all__ = ["WaitIntervals", "Waits", "waits"]
 
 
-class Stretches(Struct, frozen=True):
-    """Stretches of one kind in which a client waits `trips` times."""
+class WaitIntervals(Struct, frozen=True):
+    """Intervals of one kind in which a client waits `trips` times."""
 
     phase: Ints
     """Of a connection: one, but where its path changed."""
@@ -81,7 +81,9 @@ class Waits(Struct, frozen=True):
         return 1000 * self.alone_s / self.count if self.count else 0.0
 
 
-def waits(baselines: Baselines, exchanges: Stretches, shakes: Stretches, greeted: Bools, byes: Stretches) -> Waits:
+def waits(
+    baselines: Baselines, exchanges: WaitIntervals, shakes: WaitIntervals, greeted: Bools, byes: WaitIntervals
+) -> Waits:
     """Add up what is known, with the baseline of each phase; `greeted`: the shakes that take in a greeting."""
     parts = (exchanges, shakes, byes)
     timed = [part.timed(baselines) for part in parts]

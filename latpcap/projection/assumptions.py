@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from latpcap.projection.classes import Work
-from latpcap.projection.job import Network, Waiting
+from latpcap.projection.job import ReplayNetwork, Waiting
 from latpcap.projection.wake_up import MEANINGS, WakeUp, mean_rtt_ms
 from latpcap.units import RttIs, counted, fibre_ms, format_bandwidth, format_given_ms, listed
 
@@ -82,7 +82,7 @@ class Own(Struct, frozen=True):
 ANY: tuple[Waiting, ...] = ("evidence", "independent", "chained", "clocked", "unclocked")
 
 
-class Spread(Struct, frozen=True):
+class Uncertainty(Struct, frozen=True):
     """How far things may differ for one kind of work; calibrated on measured runs, docs/model.md C.6."""
 
     least: Own
@@ -93,16 +93,16 @@ class Spread(Struct, frozen=True):
     """What a turn takes of its own up to that is not sure."""
 
 
-ONE_BY_ONE = Spread(Own(0.6, 0.1), Own(1.4, 1.0))
+ONE_BY_ONE = Uncertainty(Own(0.6, 0.1), Own(1.4, 1.0))
 """Work of which each step waits for the one before."""
 IN_TURN = replace(ONE_BY_ONE, waiting=("evidence", "clocked", "unclocked"))
 """The same on many connections: that they take turns is seen often enough."""
-DATA = Spread(Own(0.5, 0.2), Own(1.4, 1.4), sure_ms=math.inf)
+DATA = Uncertainty(Own(0.5, 0.2), Own(1.4, 1.4), sure_ms=math.inf)
 """Much is sent at once: own time is production, which goes on while data travel."""
-SIDE_BY_SIDE = Spread(Own(0.1, 0.1), Own(2.0, 2.0))
+SIDE_BY_SIDE = Uncertainty(Own(0.1, 0.1), Own(2.0, 2.0))
 """Processes wait for processors and locks, the longer the more requests come at once."""
 
-SPREADS: dict[Work, Spread] = {
+SPREADS: dict[Work, Uncertainty] = {
     "bulk": DATA,
     "pipeline": DATA,
     "parallel": SIDE_BY_SIDE,
@@ -112,7 +112,7 @@ SPREADS: dict[Work, Spread] = {
 """All other kinds go one by one."""
 
 
-def spread(work: Work) -> Spread:
+def spread(work: Work) -> Uncertainty:
     """How far things may differ for this kind of work."""
     return SPREADS.get(work, ONE_BY_ONE)
 
@@ -123,7 +123,7 @@ def assumptions(work: Work | None, clocks: Sequence[Waiting] = (), *, relayed: b
     return (*_assumptions(spread(work or "stop and wait")), *of_clocks, *of_relay)
 
 
-def _assumptions(may: Spread) -> Iterator[Assumption]:
+def _assumptions(may: Uncertainty) -> Iterator[Assumption]:
     yield Assumption("baseline high", "optimistic", "the baseline RTT was at the high end of its range")
     yield Assumption("baseline low", "pessimistic", "the baseline RTT was at the low end of its range")
     yield Assumption(
@@ -172,7 +172,7 @@ RELAYED = Assumption(
 )
 
 
-def _own_time(may: Spread) -> str:
+def _own_time(may: Uncertainty) -> str:
     """What client and server may take, where the RTT is longer and where it is shorter."""
     least, most = may.least, may.most
     text = f"client and server take {least.farther:.0%} to {most.farther:.0%} of the time they took"
@@ -283,8 +283,8 @@ class Case(Struct, frozen=True):
 
     waiting: tuple[Waiting, ...]
     """The range takes the end of all of them."""
-    network: Network
-    learned: Network = field(default_factory=Network)
+    network: ReplayNetwork
+    learned: ReplayNetwork = field(default_factory=ReplayNetwork)
     """How the transfers of the capture are taken to have gone."""
     rtt: int = 0
     """Which end of what the asked RTT may mean: -1 the low one, 1 the high one."""
@@ -316,11 +316,11 @@ class Case(Struct, frozen=True):
         return own_s + (self.own.part(baseline_ms, rtt_ms) - 1) * may_differ_s
 
 
-CENTRAL = Case(("evidence",), Network(), wake_up=WakeUp(gained=1.0, lost=1.0, of_own=0.7))
+CENTRAL = Case(("evidence",), ReplayNetwork(), wake_up=WakeUp(gained=1.0, lost=1.0, of_own=0.7))
 OPTIMISTIC = Case(
     ANY,
-    Network(restarts=False, baseline=1, taken=1 + WINDOW_SPREAD),
-    Network(growth=SLOW_GROWTH, hidden=0.0),
+    ReplayNetwork(restarts=False, baseline=1, taken=1 + WINDOW_SPREAD),
+    ReplayNetwork(growth=SLOW_GROWTH, hidden=0.0),
     rtt=-1,
     crowd=-1,
     loss_sigma=-LOSS_SIGMA,
@@ -328,8 +328,8 @@ OPTIMISTIC = Case(
 )
 PESSIMISTIC = Case(
     ANY,
-    Network(growth=SLOW_GROWTH, baseline=-1, taken=1 - WINDOW_SPREAD, skips=True),
-    Network(hidden=1.0),
+    ReplayNetwork(growth=SLOW_GROWTH, baseline=-1, taken=1 - WINDOW_SPREAD, skips=True),
+    ReplayNetwork(hidden=1.0),
     rtt=1,
     crowd=1,
     jitter=1.0,

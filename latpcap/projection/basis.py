@@ -20,13 +20,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from latpcap.measures.budget import Timeline
+from latpcap.measures.budget import BudgetTimeline
 from latpcap.projection.assumptions import CENTRAL, Case, Conditions
+from latpcap.projection.baseline import usual_ns
 from latpcap.projection.capacity import Crowd, Limit, crowd
 from latpcap.projection.classes import Work, shares
-from latpcap.projection.job import Changes, Job, Network, Replay, Waiting
+from latpcap.projection.job import FixEffects, Job, Replay, ReplayNetwork, Waiting
 from latpcap.projection.scope import Scopes
-from latpcap.projection.usual import usual_ns
 from latpcap.rtt import Estimate
 from latpcap.tables.recording import Recording
 from latpcap.units import RttIs
@@ -48,7 +48,7 @@ WITH_HEADERS = 1500 / 1448
 class Variant(Struct, frozen=True, eq=False, weakref=True):
     """The job with fixes made; without changes, as it is."""
 
-    changes: Callable[[], Changes] | None = None
+    changes: Callable[[], FixEffects] | None = None
     """Made where they are needed: they are as large as the recording."""
     statements: int = 0
     """Executions that are needed no longer."""
@@ -63,14 +63,14 @@ class _Learned:
     def __init__(self, replay: Replay) -> None:
         """Ask for nothing but the network of the capture."""
         self.replay = replay
-        self._known: dict[tuple[Network, float | None], float] = {}
-        [self.as_it_was_ns] = self.run([None], Network())
+        self._known: dict[tuple[ReplayNetwork, float | None], float] = {}
+        [self.as_it_was_ns] = self.run([None], ReplayNetwork())
 
     def of(self, variant: Variant) -> _Learned | Replay:
         """The variant, to be run."""
         return self if variant.changes is None else self.replay.changed(variant.changes())
 
-    def run(self, rtts_ns: list[float | None], network: Network) -> list[float]:
+    def run(self, rtts_ns: list[float | None], network: ReplayNetwork) -> list[float]:
         """When the job as it is is over at each RTT (ns): each is replayed once."""
         new = [rtt for rtt in dict.fromkeys(rtts_ns) if (network, rtt) not in self._known]
         if new:
@@ -91,7 +91,7 @@ class Basis:
     """The observed job, ready to be replayed."""
 
     def __init__(
-        self, recording: Recording, timeline: Timeline, job: Job | None, usual: float, rtt_is: RttIs = "ping"
+        self, recording: Recording, timeline: BudgetTimeline, job: Job | None, usual: float, rtt_is: RttIs = "ping"
     ) -> None:
         """Take the observed figures; `job` is `None` and `usual` NaN where no baseline is known (ns)."""
         self.as_usual = Conditions(rtt_is=rtt_is)
@@ -216,7 +216,7 @@ class Basis:
             farther_ms = sum((part * (rtts - was) for part, was, rtts in moving), np.zeros(len(asked)))
         return self.crowd.runtime(runtime, farther_ms / 1000, conditions.connections, case.crowd or 0, work)
 
-    def _network(self, case: Case, conditions: Conditions) -> Network:
+    def _network(self, case: Case, conditions: Conditions) -> ReplayNetwork:
         """The network there, but for its RTT."""
         network = case.network
         if conditions.bandwidth_bps is not None:
@@ -254,7 +254,7 @@ class Basis:
     @cached_property
     def _parts_ns(self) -> dict[str, float]:
         """The parts of the replay as it was."""
-        [part_ns] = self._central.replay.parts([None], Network(), self.timeline.think_above_s * NS)
+        [part_ns] = self._central.replay.parts([None], ReplayNetwork(), self.timeline.think_above_s * NS)
         return part_ns
 
     def _woken_s(self, case: Case, figures: Figures, baseline_ms: float, rtt_ms: Floats, rtt_is: RttIs) -> Floats:
@@ -408,7 +408,7 @@ class Basis:
                 yield waiting, _Learned(found)
 
 
-def basis(recording: Recording, rtt: Estimate, timeline: Timeline, rtt_is: RttIs = "ping") -> Basis:
+def basis(recording: Recording, rtt: Estimate, timeline: BudgetTimeline, rtt_is: RttIs = "ping") -> Basis:
     """Sum up what the projection needs. Connections without a baseline take the median of the others."""
     usual = usual_ns(recording, rtt, timeline.round_trips)
     known = rtt.of_phases

@@ -15,7 +15,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from latpcap.measures.budget import Timeline
+from latpcap.measures.budget import BudgetTimeline
 from latpcap.tables.recording import Exchanges, Recording
 from latpcap.units import listed, percent
 
@@ -98,7 +98,7 @@ class Shares(Struct, frozen=True):
         return next((work for work, so in told.items() if so), "stop and wait")
 
 
-def shares(recording: Recording, timeline: Timeline) -> Shares:
+def shares(recording: Recording, timeline: BudgetTimeline) -> Shares:
     """What the waiting of the recording's job consists of."""
     exchanges, budget = recording.exchanges, timeline.budget
     trips: Floats = exchanges.round_trips.astype(float)

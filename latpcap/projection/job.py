@@ -25,7 +25,7 @@ from latpcap.tables.columns import Codes, known
 from latpcap.tables.recording import FEW, MISSING, Connections, Exchanges, Recording
 from latpcap.tables.scratch import zeros
 
-__all__ = ["Changes", "Columns", "Job", "Network", "Replay", "Waiting"]
+__all__ = ["Columns", "FixEffects", "Job", "Replay", "ReplayNetwork", "Waiting"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -202,7 +202,7 @@ class Columns(Struct, frozen=True):
         )
 
 
-class Changes(Struct, frozen=True):
+class FixEffects(Struct, frozen=True):
     """What fixes leave of a job, from 0 (gone) to 1 (as it was): one value an exchange, `closed` one a connection."""
 
     closed: NDArray[np.bool_]
@@ -220,7 +220,7 @@ class Changes(Struct, frozen=True):
     response_segments: Floats
 
 
-class Network(Struct, frozen=True):
+class ReplayNetwork(Struct, frozen=True):
     """The network that a job is replayed on; see `core/src/job`."""
 
     bandwidth: float = np.inf

@@ -26,9 +26,9 @@ from latpcap.projection.assumptions import (
     ends,
 )
 from latpcap.projection.basis import AS_IT_IS, Basis, Variant
+from latpcap.projection.budget_elsewhere import HostSaving, budgets_there, host_saving
 from latpcap.projection.capacity import Limit
 from latpcap.projection.classes import Coverage, Work, coverage, coverage_text
-from latpcap.projection.there import HostSaving, budgets_there, host_saving
 from latpcap.tables.table import Table, Tabular
 from latpcap.units import counted, format_given_ms, format_ms, format_s
 

@@ -14,9 +14,9 @@ from msgspec import Struct
 
 from latpcap.errors import UsageError
 from latpcap.projection.assumptions import Conditions, Mean, Move
-from latpcap.projection.job import Job, Network, Replay
-from latpcap.tables.asked import Asked
+from latpcap.projection.job import Job, Replay, ReplayNetwork
 from latpcap.tables.columns import Bools, Codes, Floats
+from latpcap.tables.matching import ConnectionNames
 from latpcap.tables.recording import Recording
 from latpcap.tables.selection import Selection
 
@@ -33,7 +33,7 @@ def moves(recording: Recording, asked: Mapping[str, float]) -> tuple[Move, ...]:
 
     A name is whatever `--server` takes: `10.0.0.5`, `10.0.0.5:3306`, `:3306`, `10.0.0.0/24`.
     """
-    servers, table = recording.connections.server, Asked(recording)
+    servers, table = recording.connections.server, ConnectionNames(recording)
     moved: dict[str, float] = {}
     for name, rtt_ms in asked.items():
         rows = table.chosen(Selection.of(server=name))[recording.database_rows]
@@ -166,7 +166,7 @@ class Scopes:
 
 def _over_s(replay: Replay, asked_ns: float | None) -> float:
     """When the job is over at an RTT; `None`: at those of the capture."""
-    return replay.run([asked_ns], Network())[0] / 1e9
+    return replay.run([asked_ns], ReplayNetwork())[0] / 1e9
 
 
 def _rules(server: Codes, conditions: Conditions) -> Floats:

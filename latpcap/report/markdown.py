@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any
 
-from latpcap.report.section import Column, Entry, Part, Say, Section, Table, written
+from latpcap.report.section import Column, Entry, Say, Section, SectionPart, SectionTable, written
 from latpcap.report.sections import sections
 from latpcap.report.sections.both import both
 from latpcap.report.text import printable
@@ -81,7 +81,7 @@ def _blocks(section: Section) -> Iterator[str]:
     yield from filter(None, blocks)
 
 
-def _drawn(part: Part) -> str:
+def _drawn(part: SectionPart) -> str:
     """A part as it stands by itself; bars and lines say nothing that their tables do not."""
     match part:
         case Say(text, tone):
@@ -89,7 +89,7 @@ def _drawn(part: Part) -> str:
             return f"**{said}**" if tone == "strong" else f"### {said}" if tone == "head" else said
         case Entry():
             return "\n".join(_entry(part))
-        case Table():
+        case SectionTable():
             return "\n".join(_table(part.filled(lambda column: column.kind != "key")))
     return ""
 
@@ -103,7 +103,7 @@ def _entry(entry: Entry) -> Iterator[str]:
         yield f"  - {f'{line.name}: ' if line.name else ''}{text}"
 
 
-def _table(part: Table) -> Iterator[str]:
+def _table(part: SectionTable) -> Iterator[str]:
     rows = [*part.rows, *([] if part.foot is None else [part.foot])]
     left = [place for place, column in enumerate(part.columns) if column.is_text]
     cells = ([_cell(column, value) for column, value in zip(part.columns, row, strict=True)] for row in rows)

@@ -15,11 +15,11 @@ from msgspec.structs import replace
 from latpcap.display import as_html
 from latpcap.errors import UsageError
 from latpcap.measures.budget import Budget
-from latpcap.measures.views import Deltas, Timeline
+from latpcap.measures.charts import Deltas, Timeline
 from latpcap.projection.project import Projection
 from latpcap.report import report_to
 from latpcap.report.plot import as_svg
-from latpcap.report.section import Entry, Part, Say, Section, Table, sections_of, written
+from latpcap.report.section import Entry, Say, Section, SectionPart, SectionTable, sections_of, written
 from latpcap.report.sections.budget import budget_parts
 from latpcap.report.sections.chattiness import chattiness
 from latpcap.report.sections.projection import projection
@@ -63,14 +63,14 @@ def fragment(section: Section) -> str:
     return title + "".join(map(_part, section.parts))
 
 
-def _part(part: Part) -> str:
+def _part(part: SectionPart) -> str:
     match part:
         case Say(text, _, False):
             return f"<p>{_text(text)}</p>"
         case Entry(text, lead):
             below = "".join(f"<br><small>{_text(line.text)}</small>" for line in part.lines)
             return f"<p>{_text(f'{lead}: {text}' if lead else text)}{below}</p>"
-        case Table(_, _, _, _, False):
+        case SectionTable(_, _, _, _, False):
             shown = part.filled(lambda column: not column.detail and column.kind != "key")
             rows = ([written(*each) for each in zip(shown.columns, row, strict=True)] for row in shown.rows)
             return _table([column.full or column.title for column in shown.columns], rows)

@@ -14,7 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from latpcap.display import plain
-from latpcap.report.section import Part, Say, Section, Table
+from latpcap.report.section import Say, Section, SectionPart, SectionTable
 from latpcap.report.sections import sections
 from latpcap.report.sections.budget import PARTS
 from latpcap.result.exploration import Exploration
@@ -35,7 +35,7 @@ WHOLE_TEXTS = frozenset({"display_filter"})
 """Texts that would be wrong if they were cut."""
 ELSEWHERE = frozenset({"cover", "verdict", "elsewhere"})
 """Sections that stand in the page already, or follow the slider."""
-FOLLOWING: dict[str, tuple[type[Part], ...]] = {"findings": (Say,), "budget": (Say,), "minutes": (Table,)}
+FOLLOWING: dict[str, tuple[type[SectionPart], ...]] = {"findings": (Say,), "budget": (Say,), "minutes": (SectionTable,)}
 """Of these sections the page draws all but such parts by itself."""
 
 
@@ -69,7 +69,7 @@ def page_data(explored: Exploration, gates: Gates | None = None) -> dict[str, An
 def _shown(made: Iterable[Section]) -> Iterator[Section]:
     """The sections without what the page draws by itself."""
     for section in made:
-        kinds = FOLLOWING.get(section.name, (Part,))
+        kinds = FOLLOWING.get(section.name, (SectionPart,))
         yield replace(section, parts=[part for part in section.parts if isinstance(part, kinds)])
 
 
@@ -79,8 +79,8 @@ def embedded(made: Iterable[Section], stand_elsewhere: frozenset[str] = ELSEWHER
     return [msgspec.to_builtins(replace(section, parts=[*map(_filled, section.parts)])) for section in shown]
 
 
-def _filled(part: Part) -> Part:
-    return part.filled() if isinstance(part, Table) else part
+def _filled(part: SectionPart) -> SectionPart:
+    return part.filled() if isinstance(part, SectionTable) else part
 
 
 def _findings(explored: Exploration) -> list[dict[str, Any]]:

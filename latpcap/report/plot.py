@@ -14,7 +14,7 @@ from typing import Any
 from latpcap.display import as_chart
 from latpcap.errors import UsageError
 from latpcap.measures.budget import Budget
-from latpcap.measures.views import Deltas, Timeline
+from latpcap.measures.charts import Deltas, Timeline
 from latpcap.projection.project import Projection
 from latpcap.result.minutes import MinutesResult
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from latpcap.measures.asked import GROUPINGS
+from latpcap.measures.options import GROUPINGS
 from latpcap.report.console import print_renderables
 from latpcap.report.destination import going_to
 from latpcap.report.grid import Grid

@@ -22,12 +22,12 @@ __all__ = [
     "Entry",
     "Line",
     "Lines",
-    "Part",
     "Piece",
     "Row",
     "Say",
     "Section",
-    "Table",
+    "SectionPart",
+    "SectionTable",
     "sections_of",
     "written",
 ]
@@ -82,11 +82,11 @@ class Column(Struct, frozen=True, omit_defaults=True):
         return self.kind in get_args(Text)
 
 
-class Part(Struct, frozen=True, omit_defaults=True, tag_field="part", tag=str.lower):
+class SectionPart(Struct, frozen=True, omit_defaults=True, tag_field="part", tag=str.lower):
     """One after the other they make a section."""
 
 
-class Say(Part, frozen=True, omit_defaults=True):
+class Say(SectionPart, frozen=True, omit_defaults=True):
     """A sentence; `code` stands between backticks."""
 
     text: str
@@ -104,7 +104,7 @@ class Line(Struct, frozen=True, omit_defaults=True):
     detail: bool = False
 
 
-class Entry(Part, frozen=True, omit_defaults=True):
+class Entry(SectionPart, frozen=True, omit_defaults=True):
     """One of a list: `lead: text [code]`, and lines below it."""
 
     text: str
@@ -115,7 +115,7 @@ class Entry(Part, frozen=True, omit_defaults=True):
     lines: tuple[Line, ...] = ()
 
 
-class Table(Part, frozen=True, omit_defaults=True):
+class SectionTable(SectionPart, frozen=True, omit_defaults=True, tag="table"):
     """Rows of values, one a column."""
 
     columns: Sequence[Column]
@@ -125,7 +125,7 @@ class Table(Part, frozen=True, omit_defaults=True):
     """What the rows together are that are not shown."""
     detail: bool = False
 
-    def filled(self, keep: Callable[[Column], bool] = bool) -> Table:
+    def filled(self, keep: Callable[[Column], bool] = bool) -> SectionTable:
         """The columns that `keep` keeps, but for those that can be spared and that no row fills."""
         places = [
             place
@@ -134,7 +134,7 @@ class Table(Part, frozen=True, omit_defaults=True):
         ]
         foot = None if self.foot is None else [self.foot[place] for place in places]
         rows = [[row[place] for place in places] for row in self.rows]
-        return Table([self.columns[place] for place in places], rows, self.caption, foot)
+        return SectionTable([self.columns[place] for place in places], rows, self.caption, foot)
 
 
 class Piece(Struct, frozen=True):
@@ -149,7 +149,7 @@ class Piece(Struct, frozen=True):
     """Of the bar; those of all pieces sum to 1."""
 
 
-class Bar(Part, frozen=True, omit_defaults=True):
+class Bar(SectionPart, frozen=True, omit_defaults=True):
     """One bar, cut into pieces."""
 
     pieces: Sequence[Piece]
@@ -158,7 +158,7 @@ class Bar(Part, frozen=True, omit_defaults=True):
     """The part of the room that it takes."""
 
 
-class Lines(Part, frozen=True, omit_defaults=True):
+class Lines(SectionPart, frozen=True, omit_defaults=True):
     """Lines over one time: the name of each, its values, and what these are."""
 
     lines: Sequence[tuple[str, Sequence[float | None], Kind]]
@@ -170,7 +170,7 @@ class Section(Struct, frozen=True, omit_defaults=True):
     name: str
     """By what a link finds it."""
     title: str
-    parts: Sequence[Part]
+    parts: Sequence[SectionPart]
     level: int = 2
 
 

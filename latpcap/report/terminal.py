@@ -18,7 +18,7 @@ from latpcap.projection.project import Projection
 from latpcap.report.console import heading, print_renderables
 from latpcap.report.destination import going_to
 from latpcap.report.grid import Grid
-from latpcap.report.section import Bar, Column, Entry, Lines, Piece, Say, Section, Table, sections_of, written
+from latpcap.report.section import Bar, Column, Entry, Lines, Piece, Say, Section, SectionTable, sections_of, written
 from latpcap.report.sections.errors import error_entries
 from latpcap.report.sections.findings import finding_entry, together
 from latpcap.report.sections.opening import asked_for
@@ -110,7 +110,7 @@ def _entry(part: Entry) -> Iterator[RenderableType]:
 
 
 @_part.register
-def _table(part: Table) -> Iterator[RenderableType]:
+def _table(part: SectionTable) -> Iterator[RenderableType]:
     if not part.detail:
         yield grid(part)
 
@@ -134,7 +134,7 @@ def _lines(part: Lines) -> Iterator[RenderableType]:
     yield Grid(columns, rows)
 
 
-def grid(table: Table) -> Grid:
+def grid(table: SectionTable) -> Grid:
     """The table without what needs room; what stands below a cell is below its row."""
     whole = table.filled(lambda column: not column.detail)
     below = [place for place, column in enumerate(whole.columns) if column.below]

@@ -13,13 +13,13 @@ from latpcap.display import Brief, Displayed, plain
 from latpcap.findings import Evidence, FindingResult, FixesTogether, Savings, finding_results, fixes_together
 from latpcap.findings.estimate import costs_of
 from latpcap.findings.what_if import Fix, WhatIf, what_if
-from latpcap.measures.asked import IDLE_S, TaskBy
-from latpcap.measures.budget import Budget, Timeline, timeline
+from latpcap.measures.budget import Budget, BudgetTimeline, timeline
 from latpcap.measures.chattiness import ChattinessGroups, by_connection, overall
 from latpcap.measures.connecting import Connecting, connecting
 from latpcap.measures.health import HealthNote, core_notes, gravest_first, measured_notes
 from latpcap.measures.legs import Legs, Proxied, application, joined_legs
 from latpcap.measures.minutes import Minutes, minutes
+from latpcap.measures.options import IDLE_S, TaskBy
 from latpcap.measures.purposes import PurposeResult, purpose_results
 from latpcap.measures.responses import FEWEST_RESPONSES, responses
 from latpcap.measures.routes import RouteResult, route_results
@@ -170,7 +170,7 @@ class Measures:
         return self.rtt.of_connections
 
     @cached_property
-    def timeline(self) -> Timeline:
+    def timeline(self) -> BudgetTimeline:
         """Where the time went."""
         return timeline(self.recording, self.rtt, self.settings.think_s)
 

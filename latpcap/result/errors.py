@@ -171,8 +171,8 @@ def _found(evidence: Evidence) -> Iterator[ErrorResult]:
     order = np.argsort(group, kind="stable")
     begins = np.flatnonzero(np.diff(group[order], prepend=-1))
     begun, ended = exchanges.begin[rows][order], exchanges.end[rows][order]
-    first_time = iso(columns.Column(np.minimum.reduceat(begun, begins) + recording.start_ns))
-    last_time = iso(columns.Column(np.maximum.reduceat(ended, begins) + recording.start_ns))
+    first_time = iso(columns.NullableArray(np.minimum.reduceat(begun, begins) + recording.start_ns))
+    last_time = iso(columns.NullableArray(np.maximum.reduceat(ended, begins) + recording.start_ns))
     messages = recording.exchange_codes("error")
     users = recording.said("user")
     for number, part in enumerate(np.split(order, begins[1:])):

@@ -26,7 +26,18 @@ if TYPE_CHECKING:
     from latpcap.projection.assumptions import Conditions
     from latpcap.result.analysis import Analysis, Measures
 
-__all__ = ["CODES", "FIGURES", "PROJECTED", "Figure", "Found", "Measured", "amount", "at", "count", "of_measures"]
+__all__ = [
+    "CODES",
+    "FIGURES",
+    "PROJECTED",
+    "Figure",
+    "FindingFigures",
+    "Measured",
+    "amount",
+    "at",
+    "count",
+    "of_measures",
+]
 
 LARGEST = 1e15
 """Nothing that is counted is more, and products of such figures are still numbers."""
@@ -99,7 +110,7 @@ PROJECTED = Figure("projection.points", format_s, _seconds, "s")
 CODES = (*(pattern.code for pattern in PATTERNS), HEALTHY.code)
 
 
-class Found(Struct, frozen=True):
+class FindingFigures(Struct, frozen=True):
     """A finding, as far as gates know it."""
 
     code: str
@@ -137,10 +148,10 @@ class Measured(Struct, frozen=True):
         return 0.0 if value is None and figure.failed is not None else value
 
     @property
-    def findings(self) -> list[Found]:
+    def findings(self) -> list[FindingFigures]:
         """The findings, the costliest first."""
         try:
-            return [convert(each, Found, from_attributes=True) for each in _part(self.result, "findings")]
+            return [convert(each, FindingFigures, from_attributes=True) for each in _part(self.result, "findings")]
         except (KeyError, TypeError, AttributeError, ValidationError):
             raise UsageError(f"{self.name}: the baseline has no `findings`") from None
 

@@ -29,7 +29,17 @@ from msgspec import Struct
 from latpcap.display import Displayed
 from latpcap.errors import GateFailed, UsageError
 from latpcap.result.baseline import saved
-from latpcap.result.figures import CODES, FIGURES, PROJECTED, Figure, Found, Measured, amount, count, of_measures
+from latpcap.result.figures import (
+    CODES,
+    FIGURES,
+    PROJECTED,
+    Figure,
+    FindingFigures,
+    Measured,
+    amount,
+    count,
+    of_measures,
+)
 from latpcap.tables.columns import Floats
 from latpcap.units import MissingUnit, listed, parse_ms
 
@@ -43,7 +53,7 @@ __all__ = [
     "Gate",
     "GateResult",
     "Gates",
-    "Limit",
+    "Threshold",
     "before_of",
     "check",
     "judge",
@@ -79,7 +89,7 @@ _OF_BASELINE = re.compile(r"baseline(?:\s*([-+*])\s*(\S.*))?")
 Number = TypeVar("Number", float, Floats)
 
 
-class Limit(Struct, frozen=True):
+class Threshold(Struct, frozen=True):
     """What a figure is compared with: an amount, or the baseline's figure changed by one."""
 
     amount: float
@@ -120,7 +130,7 @@ class Gate(Struct, frozen=True):
     """The code of a finding."""
     rtt_ms: float | None
     sign: str | None
-    limit: Limit | None
+    limit: Threshold | None
 
     @property
     def needs_baseline(self) -> bool:
@@ -219,17 +229,17 @@ def _gate(text: str, figure: str, argument: str | None, sign: str | None, value:
     return Gate(text, figure, None, None, sign, limit_of(value, FIGURES[figure].read))
 
 
-def limit_of(text: str, read: Callable[[str], float]) -> Limit:
+def limit_of(text: str, read: Callable[[str], float]) -> Threshold:
     """What a figure is compared with; `read` reads an amount of it, and raises for anything else."""
     of_baseline = _OF_BASELINE.fullmatch(text)
     if of_baseline is None:
-        return Limit(read(text))
+        return Threshold(read(text))
     change, by = of_baseline.groups()
     if change is None:
-        return Limit(0.0, of_baseline=True)
+        return Threshold(0.0, of_baseline=True)
     is_part = by.endswith("%")
     read = amount if is_part or change == "*" else read
-    return Limit(read(by), of_baseline=True, change=change, is_part=is_part and change != "*")
+    return Threshold(read(by), of_baseline=True, change=change, is_part=is_part and change != "*")
 
 
 def _malformed(text: str) -> UsageError:
@@ -326,13 +336,13 @@ def _finding(gate: Gate, measured: Measured, baseline: Measured | None) -> GateR
     return GateResult(gate.text, _name(gate), float(len(found)), 0.0, before, None, bool(found), text)
 
 
-def _wanted(gate: Gate, findings: Sequence[Found]) -> list[Found]:
+def _wanted(gate: Gate, findings: Sequence[FindingFigures]) -> list[FindingFigures]:
     if gate.argument in (ANY, NEW):
         return [each for each in findings if each.saves]
     return [each for each in findings if each.code == gate.argument]
 
 
-def _findings_text(found: Sequence[Found]) -> str:
+def _findings_text(found: Sequence[FindingFigures]) -> str:
     if not found:
         return "there is none"
     first = found[0]

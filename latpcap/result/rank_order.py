@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from latpcap.errors import UsageError
-from latpcap.measures.asked import IDLE_S
+from latpcap.measures.options import IDLE_S
 from latpcap.units import MAX_MS
 
 __all__ = ["RANK_BY", "RANK_RTT_MS", "RANK_SORTS", "RankOrder"]

@@ -13,8 +13,8 @@ from latpcap.errors import NotTheSameJob, UsageError
 from latpcap.projection.assumptions import Conditions
 from latpcap.projection.project import Point
 from latpcap.result.analysis import Analysis
-from latpcap.result.apart import reasons
 from latpcap.result.connections import PathResult
+from latpcap.result.prediction_error import reasons
 from latpcap.result.settings import Settings
 from latpcap.result.signoff import program
 from latpcap.result.validation import Term, Validation, judge

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from latpcap.errors import UsageError
 from latpcap.result.figures import amount, count
-from latpcap.result.gates import CONDITION, DIGITS, OPERATORS, GateResult, Gates, Limit, limit_of
+from latpcap.result.gates import CONDITION, DIGITS, OPERATORS, GateResult, Gates, Threshold, limit_of
 from latpcap.tables.columns import Bools, Floats
 from latpcap.tables.table import Table
 from latpcap.units import MissingUnit, format_ms, format_s, parse_duration_ms, percent, significant
@@ -45,7 +45,7 @@ class RowGate(Struct, frozen=True):
     text: str
     figure: str
     sign: str
-    limit: Limit
+    limit: Threshold
     is_duration: bool
     """The amount of the limit is in milliseconds."""
 

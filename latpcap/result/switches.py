@@ -20,9 +20,9 @@ from latpcap.measures.budget import Budget
 from latpcap.measures.statements import StatementGroups
 from latpcap.projection.assumptions import Conditions
 from latpcap.projection.basis import Basis, Variant
+from latpcap.projection.budget_elsewhere import There, budget_with, budgets_there
 from latpcap.projection.curve import Curve, curves
-from latpcap.projection.there import There, budget_with, budgets_there
-from latpcap.tables.values import Column, Fractions, Numbers, Rows
+from latpcap.tables.values import Fractions, Numbers, Rows, TableColumn
 
 __all__ = ["FixedJob", "StatementPart", "Switch", "Switches", "switches"]
 
@@ -188,7 +188,7 @@ class Removal:
             network += np.bincount(places, share * self.timeline.network_ns[rows], count) / 1e9
             service += np.bincount(places, share * effect.takes.service * self.timeline.service_ns[rows], count) / 1e9
         losing: NDArray[np.int64] = np.flatnonzero((trips > 0) | (service > 0))
-        columns: dict[str, Column[Any]] = {"statement": Numbers(losing)}
+        columns: dict[str, TableColumn[Any]] = {"statement": Numbers(losing)}
         for name, lost in (("round_trips", trips), ("network_s", network), ("service_s", service)):
             columns[name] = Fractions(lost[losing])
         return Rows(columns, StatementPart)

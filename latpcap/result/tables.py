@@ -27,7 +27,7 @@ from latpcap.tables import columns
 from latpcap.tables.columns import Codes, Ints, nullable, take
 from latpcap.tables.recording import Recording
 from latpcap.tables.table import BLOCK, MOST_PASSES, PIECE, Table
-from latpcap.tables.values import Column, Names, Rows
+from latpcap.tables.values import Names, Rows, TableColumn
 
 __all__ = [
     "COLUMNS",
@@ -65,12 +65,12 @@ def exchange_table(measures: Measures) -> Table:
 
 def connection_table(measures: Measures) -> Table:
     """One row a database connection, its RTT with `rtt_` before the names, what TCP shows with `tcp_`."""
-    flat: dict[str, Column[Any]] = {}
+    flat: dict[str, TableColumn[Any]] = {}
     for name, values in measures.connections().columns.items():
         if isinstance(values, Rows):
             prefix = "" if name == "chattiness" else f"{name}_"
             flat |= {prefix + part: each for part, each in _flat_columns(values).items()}
-        elif isinstance(values, Column):
+        elif isinstance(values, TableColumn):
             flat[name] = values
     return _values_table(flat, "connections")
 
@@ -86,22 +86,22 @@ def grouped_table(measures: Measures, grouping: str) -> Table:
     names, groups = group_by(measures.recording, measures.timeline, grouping)
     flat = _flat_columns(statement_results(groups, measures.recording.start_ns))
     told = {name: values for name, values in flat.items() if name not in _OF_STATEMENTS}
-    values: dict[str, Column[Any]] = {grouping: Names.of(names)} | told
+    values: dict[str, TableColumn[Any]] = {grouping: Names.of(names)} | told
     return _values_table(values, f"statements by {grouping}", f"latpcap.statements-by-{grouping}/1")
 
 
-def _flat_columns(rows: Rows[Any]) -> dict[str, Column[Any]]:
+def _flat_columns(rows: Rows[Any]) -> dict[str, TableColumn[Any]]:
     """The columns, with each time of several (`delta_ms`) as columns of their own (`delta_p50_ms`) at the end."""
-    flat, times = dict[str, Column[Any]](), dict[str, Column[Any]]()
+    flat, times = dict[str, TableColumn[Any]](), dict[str, TableColumn[Any]]()
     for name, values in rows.columns.items():
         if isinstance(values, Rows):
             times |= {_time_column(name, which): each for which, each in _flat_columns(values).items()}
-        elif isinstance(values, Column):
+        elif isinstance(values, TableColumn):
             flat[name] = values
     return flat | times
 
 
-def _values_table(values: Mapping[str, Column[Any]], name: str, schema: str = "") -> Table:
+def _values_table(values: Mapping[str, TableColumn[Any]], name: str, schema: str = "") -> Table:
     """A table of any length."""
     return Table(ArrowTable.from_pydict({column: each.arrow() for column, each in values.items()}), name, schema)
 

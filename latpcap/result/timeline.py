@@ -18,7 +18,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from latpcap.measures.budget import Timeline
+from latpcap.measures.budget import BudgetTimeline
 from latpcap.tables import columns
 from latpcap.tables.columns import Floats, Ints
 from latpcap.tables.passes import lanes
@@ -54,7 +54,7 @@ class _Blocks(Struct, frozen=True):
 def timeline(
     recording: Recording,
     baseline_ns: Floats,
-    measured: Timeline,
+    measured: BudgetTimeline,
     one_by_one: int = ONE_BY_ONE,
     stretches: int = STRETCHES,
 ) -> dict[str, Any]:
@@ -95,7 +95,7 @@ def _busiest(lane: Ints) -> Ints:
     return np.sort(np.argsort(-counts, kind="stable")[:LANES])
 
 
-def _blocks(exchanges: Exchanges, lane_of: Ints, network_ns: Floats, measured: Timeline) -> _Blocks:
+def _blocks(exchanges: Exchanges, lane_of: Ints, network_ns: Floats, measured: BudgetTimeline) -> _Blocks:
     """Cut each exchange into its round trips, as far as its wait holds them, the rest of its wait, and what remains.
 
     What its packets were held back comes first, for most of it lies before the request.

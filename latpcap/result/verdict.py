@@ -189,10 +189,10 @@ def _sentences(facts: Facts) -> Iterator[str]:
 
 def _warning(facts: Facts) -> str:
     """The gravest note: they come in that order. A file is called by its name without its folders."""
-    gravest = next(iter(facts.health), None)
-    if gravest is None or gravest.severity == "info":
+    worst = next(iter(facts.health), None)
+    if worst is None or worst.severity == "info":
         return ""
-    message = gravest.message.rstrip(".")
+    message = worst.message.rstrip(".")
     for path in facts.files:
         message = message.replace(path, re.split(r"[/\\]", path)[-1] or path)
     return f"Warning: {message}."

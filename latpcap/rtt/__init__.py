@@ -17,10 +17,10 @@ baselines.py  the result                             beyond.py     networks behi
 """
 
 from latpcap.rtt.baselines import LOOPBACK, Baselines, Method, Reason
-from latpcap.rtt.beyond import Beyond
+from latpcap.rtt.behind_proxy import Beyond
 from latpcap.rtt.estimate import Estimate, estimate, estimate_paths
+from latpcap.rtt.of_window import estimate_recording
 from latpcap.rtt.paths import Paths
-from latpcap.rtt.within import estimate_recording
 
 __all__ = [
     "LOOPBACK",

@@ -22,8 +22,8 @@ from msgspec import Struct
 
 from latpcap.rtt.choice import AGREE, ALIKE, HOST_NS
 from latpcap.rtt.clocks import Clocks, SendersClocks
-from latpcap.rtt.measured import Half, Values
-from latpcap.rtt.phases import Changes, Shown
+from latpcap.rtt.measured import Half, Measurements
+from latpcap.rtt.phases import PathChanges, Shown
 from latpcap.tables.columns import Bools, Floats, Ints
 from latpcap.tables.passes import ordered
 from latpcap.tables.recording import Readings
@@ -83,7 +83,7 @@ class _Series(Struct, frozen=True):
 class _Measured:
     """Measurements by path and time: sorted once, whatever the number of paths."""
 
-    def __init__(self, values: Values, path: Ints, count: int) -> None:
+    def __init__(self, values: Measurements, path: Ints, count: int) -> None:
         self._values, self._path, self._count = values, path, count
 
     def may_change(self) -> Bools:
@@ -110,7 +110,7 @@ class _Measured:
 
 def find(
     readings: Readings, path: Ints, count: int, halves: tuple[Half, Half], relevant: tuple[Bools, Bools]
-) -> tuple[Changes, Floats]:
+) -> tuple[PathChanges, Floats]:
     """The changes of each of `count` paths, and by how much it may have changed where nothing tells (ns, else 0).
 
     `path` is the path of each connection; `relevant` are the paths of which the far half, and the near one, may be
@@ -136,7 +136,7 @@ def find(
             doubted[number] = max(doubted[number], move)
     rows = [(number, *change) for number in sorted(found) for change in _once(found[number])]
     numbers, moments, shown = (np.array([row[part] for row in rows], np.int64) for part in range(3))
-    return Changes(numbers, moments, shown, count), doubted
+    return PathChanges(numbers, moments, shown, count), doubted
 
 
 def _once(changes: list[_Change]) -> Iterator[_Change]:

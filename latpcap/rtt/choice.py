@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from latpcap.rtt.baselines import Method, Reason
-from latpcap.rtt.measured import COARSE, MIN_FOR_DENSITY, SEVERAL, Half, Values, typical
+from latpcap.rtt.measured import COARSE, MIN_FOR_DENSITY, SEVERAL, Half, Measurements, typical
 from latpcap.rtt.varying import Varying, varying
 from latpcap.tables.columns import Bools, Floats, Ints, first_that_holds
 from latpcap.tables.quantiles import Grouped
@@ -175,7 +175,7 @@ def less_work(chosen: Chosen, other: Ints) -> Chosen:
     return replace(chosen, value=value, measured=measured, reason=reason, work=taken)
 
 
-def _deficit(value: Floats, bounds: Values, group: Ints) -> Floats:
+def _deficit(value: Floats, bounds: Measurements, group: Ints) -> Floats:
     """No service time is made 0 by decree: what is missing there is too much in the RTT, and lowers its low end."""
     groups = group[bounds.connection]
     value = np.nan_to_num(value)
@@ -264,7 +264,7 @@ def _weighed(
 
 
 def _pool(half: Half, group: Ints, count: int, use_h: Bools, use_a: Bools) -> Grouped:
-    def used(values: Values, use: Bools) -> tuple[Ints, Ints]:
+    def used(values: Measurements, use: Bools) -> tuple[Ints, Ints]:
         groups = group[values.connection]
         keep = use[groups]
         return (groups, values.ns) if keep.all() else (groups[keep], values.ns[keep])

@@ -7,12 +7,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from latpcap.rtt.baselines import AT_SERVER, AT_UNKNOWN, BETWEEN, LOOPBACK, Baselines, Method, Reason
-from latpcap.rtt.beyond import Beyond, further
+from latpcap.rtt.behind_proxy import Beyond, further
 from latpcap.rtt.changes import find
 from latpcap.rtt.choice import AGREE, DRIFT, PLAIN_NS, STEADY, SURE, Chosen, choose, less_work, limits
 from latpcap.rtt.measured import MIN_FOR_DENSITY, Direct, Half, direct, halves, whole_handshakes
 from latpcap.rtt.paths import Paths, paths, position
-from latpcap.rtt.phases import Changes, Phases
+from latpcap.rtt.phases import PathChanges, Phases
 from latpcap.tables.columns import Bools, Floats, Ints, first_that_holds
 from latpcap.tables.quantiles import Grouped
 from latpcap.tables.recording import Connections, Recording
@@ -77,7 +77,7 @@ def estimate_paths(recording: Recording, given_ms: float | None = None, groups: 
     """
     found = paths(recording.connections, groups)
     path, count = found.of_connection, len(found)
-    phases = Phases.of(recording.connections, path, Changes.none(count))
+    phases = Phases.of(recording.connections, path, PathChanges.none(count))
     measured = halves(recording, phases)
     whole = _estimated(recording, found, phases, measured)
     of_paths, of_connections = whole.of_paths, whole.of_connections
@@ -162,7 +162,7 @@ def _estimated(
     )
 
 
-def _place_of_periods(found: Paths, changes: Changes, chosen: list[Chosen], known: Ints, step_ns: int) -> Ints:
+def _place_of_periods(found: Paths, changes: PathChanges, chosen: list[Chosen], known: Ints, step_ns: int) -> Ints:
     """Where the capture was taken: as the whole path shows, or else one of its periods."""
     path = changes.path_of_period
     periods = Paths(path, [found.client[each] for each in path], [found.server[each] for each in path])
@@ -173,7 +173,7 @@ def _place_of_periods(found: Paths, changes: Changes, chosen: list[Chosen], know
     return place[path]
 
 
-def _neighbour(chosen: Chosen, changes: Changes) -> Ints:
+def _neighbour(chosen: Chosen, changes: PathChanges) -> Ints:
     """Of each period, one before or after it on its path of which more than responses is known; -1 for none."""
     direct = np.isin(chosen.method, DIRECT)
     number, path = np.arange(len(direct)), changes.path_of_period

@@ -13,9 +13,9 @@ from msgspec.structs import replace
 
 from latpcap.rtt.baselines import Baselines
 from latpcap.rtt.estimate import Estimate, estimate_paths
-from latpcap.rtt.measured import Values
+from latpcap.rtt.measured import Measurements
 from latpcap.rtt.paths import Paths
-from latpcap.rtt.phases import Changes
+from latpcap.rtt.phases import PathChanges
 from latpcap.tables.groups import Arranged, Group
 
 __all__ = ["estimate_groups"]
@@ -43,7 +43,7 @@ def _part(known: Estimate, group: Group, connections: slice, paths: slice) -> Es
     own = slice(int(phases.opening[connections.start]), int(phases.closing[connections.stop - 1]) + 1)
     of_phases = replace(
         phases,
-        changes=Changes(
+        changes=PathChanges(
             changes.path[shown] - paths.start,
             changes.time[shown] - later,
             changes.shown[shown],
@@ -73,9 +73,9 @@ def _of(known: Baselines, rows: slice) -> Baselines:
     return Baselines(*(getattr(known, name)[rows] for name in Baselines.__struct_fields__))
 
 
-def _direct(known: Estimate, phases: slice, later: int) -> Iterator[tuple[bool, Values]]:
+def _direct(known: Estimate, phases: slice, later: int) -> Iterator[tuple[bool, Measurements]]:
     """Handshakes and clean ACKs of these phases; all are looked through."""
     for near, values in known.direct():
         inside = (values.connection >= phases.start) & (values.connection < phases.stop)
         own = values.where(inside)
-        yield near, Values(own.connection - phases.start, own.ns, own.time - later)
+        yield near, Measurements(own.connection - phases.start, own.ns, own.time - later)

@@ -35,7 +35,7 @@ __all__ = [
     "SEVERAL",
     "Direct",
     "Half",
-    "Values",
+    "Measurements",
     "direct",
     "halves",
     "typical",
@@ -58,7 +58,7 @@ COARSE = 0.1
 """Where the clock's step is a larger part of the value, only the mean helps: rounding evens out."""
 
 
-class Values(Struct, frozen=True):
+class Measurements(Struct, frozen=True):
     """Measurements in ns, the connection (where paths changed: the phase) of each, and when it was taken."""
 
     connection: NDArray[np.signedinteger[Any]]
@@ -66,7 +66,7 @@ class Values(Struct, frozen=True):
     time: Ints
 
     @classmethod
-    def joined(cls, parts: Sequence[Values]) -> Values:
+    def joined(cls, parts: Sequence[Measurements]) -> Measurements:
         """Several of them, one after the other."""
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("connection", "ns", "time")))
 
@@ -74,19 +74,19 @@ class Values(Struct, frozen=True):
         """Sorted by group; `group` is the group of each connection."""
         return Grouped.of(group[self.connection] if count > 1 else self.connection, self.ns, count)
 
-    def where(self, keep: Bools) -> Values:
+    def where(self, keep: Bools) -> Measurements:
         """Those to keep."""
-        return self if keep.all() else Values(self.connection[keep], self.ns[keep], self.time[keep])
+        return self if keep.all() else Measurements(self.connection[keep], self.ns[keep], self.time[keep])
 
-    def __add__(self, other: Values) -> Values:
-        return Values.joined((self, other)) if len(other) else self
+    def __add__(self, other: Measurements) -> Measurements:
+        return Measurements.joined((self, other)) if len(other) else self
 
-    def cut(self, phases: Phases) -> Values:
+    def cut(self, phases: Phases) -> Measurements:
         """The phase of each in the place of its connection."""
         if not len(phases.changes):
             return self
         inside = self.where(phases.covers(self.connection, self.time))
-        return Values(phases.at(inside.connection, inside.time), inside.ns, inside.time)
+        return Measurements(phases.at(inside.connection, inside.time), inside.ns, inside.time)
 
     def __len__(self) -> int:
         return len(self.ns)
@@ -95,21 +95,21 @@ class Values(Struct, frozen=True):
 class Half(Struct, frozen=True):
     """All that was measured of one half."""
 
-    handshakes: Values
-    acks: Values
+    handshakes: Measurements
+    acks: Measurements
     """Clean ones: quiet and prompt."""
-    bounds: Values
+    bounds: Measurements
     statement: Ints
     """Of each bound, -1 for none."""
-    answers: Values
+    answers: Measurements
     """The fastest of each connection."""
-    late: Values
+    late: Measurements
     """ACKs that may have been delayed: they bound, too, and show that their sender waited for something."""
     is_clean: Bools
     """Which of the half's samples `acks` are."""
 
     @property
-    def bounding(self) -> Values:
+    def bounding(self) -> Measurements:
         """All that bounds it, each packet once: most answers are responses."""
         last = max(int(values.connection.max(initial=-1)) for values in (self.bounds, self.answers))
         least = np.full(last + 1, np.iinfo(np.int64).max)
@@ -141,7 +141,7 @@ def halves(recording: Recording, phases: Phases) -> tuple[Half, Half]:
     )
 
 
-Direct = Callable[[], Iterator[tuple[bool, Values]]]
+Direct = Callable[[], Iterator[tuple[bool, Measurements]]]
 """Handshakes and clean ACKs part by part, and whether they are of the near half. Made where they are asked for: they
 are larger than the exchanges."""
 
@@ -150,7 +150,7 @@ def direct(recording: Recording, phases: Phases, measured: tuple[Half, Half]) ->
     """Those of both halves, with the phase of each."""
     handshakes, is_clean = [half.handshakes for half in measured], [half.is_clean for half in measured]
 
-    def again() -> Iterator[tuple[bool, Values]]:
+    def again() -> Iterator[tuple[bool, Measurements]]:
         yield from ((bool(near), values) for near, values in enumerate(handshakes))
         left = list(is_clean)
         for samples in recording.samples:
@@ -169,33 +169,37 @@ def whole_handshakes(connections: Connections) -> Floats:
     return np.where(timed, np.minimum(far.astype(float) + near, LONGEST_NS), np.nan)
 
 
-def _known(of_connections: Ints, connections: Connections) -> Values:
+def _known(of_connections: Ints, connections: Connections) -> Measurements:
     """One measurement a connection, where there is one: of its beginning."""
     known = np.flatnonzero(of_connections != MISSING)
-    return Values(known, of_connections[known], connections.start[known])
+    return Measurements(known, of_connections[known], connections.start[known])
 
 
-def _waits(exchanges: Exchanges) -> tuple[Values, Ints]:
+def _waits(exchanges: Exchanges) -> tuple[Measurements, Ints]:
     """Request → response of exchanges that waited once, and not for a retransmission; the statement of each."""
     waited = exchanges.waited
     usable = exchanges.complete & (exchanges.round_trips == 1) & (waited >= 0)
     usable &= exchanges.retransmissions == 0
-    return Values(exchanges.connection[usable], waited[usable], exchanges.begin[usable]), exchanges.fingerprint[usable]
+    return Measurements(exchanges.connection[usable], waited[usable], exchanges.begin[usable]), exchanges.fingerprint[
+        usable
+    ]
 
 
-def _turns(exchanges: Exchanges) -> tuple[Values, Ints]:
+def _turns(exchanges: Exchanges) -> tuple[Measurements, Ints]:
     """Response → next request, where the client had to read that response before it went on; the statement of each."""
     paused = exchanges.client
     usable = exchanges.complete & (exchanges.round_trips > 0) & (paused >= 0)
     sent_again = exchanges.retransmissions > 0
     usable &= ~(sent_again | np.roll(sent_again, 1))  # the exchange before: its response may have come twice
-    return Values(exchanges.connection[usable], paused[usable], exchanges.begin[usable]), exchanges.fingerprint[usable]
+    return Measurements(exchanges.connection[usable], paused[usable], exchanges.begin[usable]), exchanges.fingerprint[
+        usable
+    ]
 
 
 class _Sampled(Struct, frozen=True):
     """The acknowledgments of the data that one side sent."""
 
-    acks: Values
+    acks: Measurements
     alone: Bools
     """Of one segment."""
     quiet: Bools
@@ -211,7 +215,7 @@ class _Sampled(Struct, frozen=True):
     def joined(cls, parts: Sequence[_Sampled]) -> _Sampled:
         """Several of them, one after the other."""
         return cls(
-            Values.joined([part.acks for part in parts]),
+            Measurements.joined([part.acks for part in parts]),
             np.concatenate([part.alone for part in parts]),
             np.concatenate([part.quiet for part in parts]),
         )
@@ -220,7 +224,7 @@ class _Sampled(Struct, frozen=True):
 def _sampled(recording: Recording) -> tuple[_Sampled, _Sampled]:
     """Those of the far half and of the near one."""
     nothing = np.empty(0, np.int64)
-    none = _Sampled(Values(nothing.astype(np.int32), nothing, nothing), nothing > 0, nothing > 0)
+    none = _Sampled(Measurements(nothing.astype(np.int32), nothing, nothing), nothing > 0, nothing > 0)
     parts = (
         [none, none],
         *([_Sampled.of(samples, near=near) for near in (False, True)] for samples in recording.samples),
@@ -229,11 +233,13 @@ def _sampled(recording: Recording) -> tuple[_Sampled, _Sampled]:
     return far, near
 
 
-def _taken(samples: Samples, rows: Ints) -> Values:
-    return Values(samples.connection[rows], samples.rtt[rows], samples.time[rows])
+def _taken(samples: Samples, rows: Ints) -> Measurements:
+    return Measurements(samples.connection[rows], samples.rtt[rows], samples.time[rows])
 
 
-def _half(sampled: _Sampled, phases: Phases, shakes: Values, bounded: tuple[Values, Ints], answers: Values) -> Half:
+def _half(
+    sampled: _Sampled, phases: Phases, shakes: Measurements, bounded: tuple[Measurements, Ints], answers: Measurements
+) -> Half:
     """One half: its acknowledgments are quiet (where the path has such) and not delayed.
 
     One segment alone may be acknowledged late, and nothing in a late ACK says so: where neither a handshake nor an ACK
@@ -264,7 +270,7 @@ def _half(sampled: _Sampled, phases: Phases, shakes: Values, bounded: tuple[Valu
     )
 
 
-def _least(path: Ints, count: int, *several: Values) -> Ints:
+def _least(path: Ints, count: int, *several: Measurements) -> Ints:
     """The least measurement of each path; far beyond all where there is none."""
     least = np.full(count, np.iinfo(np.int64).max - 2 * DELAYED_NS)
     for values in several:

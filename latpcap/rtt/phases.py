@@ -16,7 +16,7 @@ from latpcap.tables import passes
 from latpcap.tables.columns import Bools, Ints
 from latpcap.tables.recording import MISSING, Connections
 
-__all__ = ["Changes", "Phases", "Shown"]
+__all__ = ["PathChanges", "Phases", "Shown"]
 
 
 class Shown(IntEnum):
@@ -34,7 +34,7 @@ SHOWN_TEXTS = {
 }
 
 
-class Changes(Struct, frozen=True, dict=True):
+class PathChanges(Struct, frozen=True, dict=True):
     """When which path changed, in the order of path and time."""
 
     path: Ints
@@ -46,7 +46,7 @@ class Changes(Struct, frozen=True, dict=True):
     """Of paths, changed or not."""
 
     @classmethod
-    def none(cls, count: int) -> Changes:
+    def none(cls, count: int) -> PathChanges:
         """Of paths that did not change."""
         nothing = np.empty(0, np.int64)
         return cls(nothing, nothing, nothing, count)
@@ -93,7 +93,7 @@ class Changes(Struct, frozen=True, dict=True):
 class Phases(Struct, frozen=True):
     """The phases of connections, in the order of connection and time."""
 
-    changes: Changes
+    changes: PathChanges
     path: Ints
     """Of each connection."""
     opening: Ints
@@ -104,7 +104,7 @@ class Phases(Struct, frozen=True):
     """Of each phase: the period of its path."""
 
     @classmethod
-    def of(cls, connections: Connections, path: Ints, changes: Changes) -> Phases:
+    def of(cls, connections: Connections, path: Ints, changes: PathChanges) -> Phases:
         """Cut `connections`, each on its path, where these changed."""
         begin, end = (changes.period(path, time) for time in (connections.start, connections.end))
         count = end - begin + 1

@@ -21,9 +21,9 @@ from latpcap.tables.scratch import zeros
 __all__ = [
     "Bools",
     "Codes",
-    "Column",
     "Floats",
     "Ints",
+    "NullableArray",
     "codes",
     "column",
     "constant",
@@ -77,7 +77,7 @@ _pointer.restype = ctypes.c_void_p
 _pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
 
 
-class Column(Struct, frozen=True):
+class NullableArray(Struct, frozen=True):
     """Values and, where some are null, which of them are valid."""
 
     values: NDArray[Any]
@@ -89,13 +89,13 @@ class Column(Struct, frozen=True):
         values = self.values.view(np.int64) if wide else self.values.astype(np.int64, copy=False)
         return values if self.valid is None else np.where(self.valid, values, missing)
 
-    def part(self, rows: slice) -> Column:
+    def part(self, rows: slice) -> NullableArray:
         """Some rows of it."""
-        return Column(self.values[rows], None if self.valid is None else self.valid[rows])
+        return NullableArray(self.values[rows], None if self.valid is None else self.valid[rows])
 
-    def picked(self, rows: NDArray[np.integer[Any]]) -> Column:
+    def picked(self, rows: NDArray[np.integer[Any]]) -> NullableArray:
         """Some rows, in this order."""
-        return Column(self.values[rows], None if self.valid is None else self.valid[rows])
+        return NullableArray(self.values[rows], None if self.valid is None else self.valid[rows])
 
     def is_valid(self) -> Bools:
         """True where there is a value."""
@@ -204,7 +204,7 @@ def before(values: NDArray[Any]) -> NDArray[Any]:
     return np.concatenate((values[-1:], values[:-1]))
 
 
-def column(table: Table, name: str) -> Column:
+def column(table: Table, name: str) -> NullableArray:
     """Return a column of numbers, booleans or timestamps (as int64 of their unit)."""
     return _view(_one_array(table.column(name)))
 
@@ -335,16 +335,18 @@ def _one_array(chunked: ChunkedArray) -> Array:
     return chunked.chunk(0) if chunked.num_chunks == 1 else chunked.combine_chunks()
 
 
-def _view(array: Array) -> Column:
+def _view(array: Array) -> NullableArray:
     schema_capsule, array_capsule = array.__arrow_c_array__()
     arrow = _ArrowArray.from_address(_pointer(array_capsule, b"arrow_array"))
     kind = (_ArrowSchema.from_address(_pointer(schema_capsule, b"arrow_schema")).format or b"").decode()
     if arrow.length == 0:
-        return Column(np.empty(0, bool if kind == "b" else _dtype(kind)))
+        return NullableArray(np.empty(0, bool if kind == "b" else _dtype(kind)))
     valid = _bits(arrow, 0, array_capsule) if array.null_count else None
     if kind == "b":
-        return Column(_bits(arrow, 1, array_capsule), valid)
-    return Column(_buffer(arrow, 1, _dtype(kind), arrow.offset + arrow.length, array_capsule)[arrow.offset :], valid)
+        return NullableArray(_bits(arrow, 1, array_capsule), valid)
+    return NullableArray(
+        _buffer(arrow, 1, _dtype(kind), arrow.offset + arrow.length, array_capsule)[arrow.offset :], valid
+    )
 
 
 def text_buffers(array: Array) -> tuple[Ints, NDArray[np.uint8]]:

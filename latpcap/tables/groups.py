@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from latpcap import _core
 from latpcap.tables import columns
-from latpcap.tables.columns import Bools, Codes, Column, Ints
+from latpcap.tables.columns import Bools, Codes, Ints, NullableArray
 from latpcap.tables.endpoints import host_of
 from latpcap.tables.recording import MISSING, Connections, Exchanges, Gap, Recording
 from latpcap.tables.selected import only
@@ -111,7 +111,7 @@ class Arranged(Recording):
 
     def __init__(self, tables: dict[str, Table], names: Sequence[str | None], bounds: Mapping[str, Ints]) -> None:
         """Take the tables, the name of each group, and where it begins in each table; at last where all end."""
-        super().__init__(_Tables(tables))
+        super().__init__(_GroupTables(tables))
         self.names = names
         self._bounds = bounds
         self.of_connection: Ints = np.repeat(np.arange(len(names)), np.diff(bounds["connections"]))
@@ -127,7 +127,7 @@ class Arranged(Recording):
         first, last = self._bounds[table][group : group + 2].tolist()
         return first, last
 
-    def exchange_column(self, name: str, rows: Bounds | None = None) -> Column:
+    def exchange_column(self, name: str, rows: Bounds | None = None) -> NullableArray:
         """Made once."""
         return self._once("column", name, super().exchange_column).part(slice(*rows or (None,)))
 
@@ -144,7 +144,7 @@ class Arranged(Recording):
         """The exchanges for one of these, likewise."""
         return self._once("is for", purposes, lambda purposes: self.exchanges.is_for(*purposes))
 
-    def connection_column(self, name: str) -> Column:
+    def connection_column(self, name: str) -> NullableArray:
         """Likewise."""
         return self._once("of connections", name, super().connection_column)
 
@@ -173,7 +173,7 @@ class Group(Recording):
     def __init__(self, arranged: Arranged, number: int) -> None:
         """Take the group with this number; nothing is made before it is asked for."""
         super().__init__(
-            _Tables(arranged.tables.all, lambda table: None if table in OF_ALL else arranged.bounds(table, number))
+            _GroupTables(arranged.tables.all, lambda table: None if table in OF_ALL else arranged.bounds(table, number))
         )
         self.arranged = arranged
         self.number = number
@@ -222,7 +222,7 @@ class Group(Recording):
         """Those of the group."""
         return _Exchanges(self)
 
-    def exchange_column(self, name: str, rows: Bounds | None = None) -> Column:
+    def exchange_column(self, name: str, rows: Bounds | None = None) -> NullableArray:
         """A slice of what was made of all."""
         return self.arranged.exchange_column(name, self._rows(rows))
 
@@ -230,7 +230,7 @@ class Group(Recording):
         """Likewise."""
         return self.arranged.exchange_codes(name, self._rows(rows))
 
-    def connection_column(self, name: str) -> Column:
+    def connection_column(self, name: str) -> NullableArray:
         """Likewise."""
         return self.arranged.connection_column(name).part(self._of_connections)
 
@@ -317,7 +317,7 @@ def _in_order(stream: Ints, of_stream: Ints) -> tuple[Ints, Ints]:
     return rows, group[rows]
 
 
-class _Tables:
+class _GroupTables:
     """The tables of all groups, or of one: what `Recording` takes."""
 
     def __init__(self, tables: dict[str, Table], bounds: Callable[[str], Bounds | None] = lambda table: None) -> None:

@@ -68,7 +68,7 @@ class Pseudonyms:
         self._pseudonyms: dict[tuple[str, str], str] = {}
         self._numbers: Counter[str] = Counter()
         self._of_captures: set[str] = set()
-        self._in_texts = _Known()
+        self._in_texts = _NameNode()
         """The names that texts are searched for, in lower case."""
 
     def of(self, kind: str, name: str) -> str:
@@ -119,20 +119,20 @@ class Pseudonyms:
             at = max(end, at + 1)
 
 
-class _Known:
+class _NameNode:
     """Names by their tokens: what is known after those that led here, and the name that ends here."""
 
     __slots__ = ("after", "pseudonym")
 
     def __init__(self) -> None:
-        self.after: dict[str, _Known] = {}
+        self.after: dict[str, _NameNode] = {}
         self.pseudonym = ""
 
     def learn(self, tokens: Iterable[str], pseudonym: str) -> None:
         """Add a name; one that differs by its case alone stays what it was."""
         node = self
         for token in tokens:
-            node = node.after.setdefault(token, _Known())
+            node = node.after.setdefault(token, _NameNode())
         node.pseudonym = node.pseudonym or pseudonym
 
     def longest(self, tokens: Sequence[str], at: int) -> tuple[int, str]:

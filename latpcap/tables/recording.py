@@ -15,7 +15,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from latpcap.tables import columns
-from latpcap.tables.columns import Codes, Column
+from latpcap.tables.columns import Codes, NullableArray
 from latpcap.tables.endpoints import host_of
 from latpcap.tables.scratch import Scratch, filled, laid
 from latpcap.tables.selection import Selected
@@ -186,12 +186,12 @@ class Exchanges:
         return self._codes("wait")
 
     @property
-    def rows(self) -> Column:
+    def rows(self) -> NullableArray:
         """How many came back."""
         return self._column("rows")
 
     @property
-    def affected_rows(self) -> Column:
+    def affected_rows(self) -> NullableArray:
         """How many it changed."""
         return self._column("affected_rows")
 
@@ -274,7 +274,7 @@ class Exchanges:
         """Columns as the core has them, texts as numbers."""
         return self._recording.exchange_columns(*names, rows=self._rows)
 
-    def _column(self, name: str) -> Column:
+    def _column(self, name: str) -> NullableArray:
         return self._recording.exchange_column(name, self._rows)
 
     def _filled(self, dtype: Any, values: Callable[[slice], Any]) -> NDArray[Any]:
@@ -462,7 +462,7 @@ class Recording:
         asked = ([*names],) if rows is None else ([*names], rows)
         return Table.from_arrow(self._tables.exchanges(*asked))
 
-    def exchange_column(self, name: str, rows: tuple[int, int] | None = None) -> Column:
+    def exchange_column(self, name: str, rows: tuple[int, int] | None = None) -> NullableArray:
         """One of them, of numbers or times."""
         return columns.column(self.exchange_columns(name, rows=rows), name)
 
@@ -496,7 +496,7 @@ class Recording:
         """Rows of the connection table that are database traffic."""
         return np.flatnonzero(columns.codes(self.all_connections_table, "protocol").codes >= 0)
 
-    def connection_column(self, name: str) -> Column:
+    def connection_column(self, name: str) -> NullableArray:
         """A column of the connection table, of the database connections."""
         return columns.column(self.all_connections_table, name).picked(self.database_rows)
 
@@ -655,7 +655,7 @@ class Recording:
         """A timestamp column as ns since `start_ns`; `MISSING` for null."""
         return self._since_start(columns.column(table, name))
 
-    def _since_start(self, times: Column) -> Ints:
+    def _since_start(self, times: NullableArray) -> Ints:
         start_ns = self.start_ns
 
         def shifted(rows: slice) -> Ints:

@@ -16,8 +16,8 @@ import numpy as np
 from arro3.core import Table
 
 from latpcap.tables import columns
-from latpcap.tables.asked import Asked
-from latpcap.tables.columns import Bools, Column, Ints, rows_of
+from latpcap.tables.columns import Bools, Ints, NullableArray, rows_of
+from latpcap.tables.matching import ConnectionNames
 from latpcap.tables.recording import CUT, MISSING, Recording
 from latpcap.tables.selection import Selected, Selection
 from latpcap.tables.times import iso
@@ -42,7 +42,7 @@ def select(recording: Recording, selection: Selection) -> Recording:
     """
     if not selection or len(recording.database_rows) == 0:
         return recording
-    asked = Asked(recording)
+    asked = ConnectionNames(recording)
     part = _part(recording, asked, selection)
     then = window(part, selection)
     if then is None:
@@ -59,13 +59,13 @@ def only(recording: Recording, streams: Ints) -> Recording:
     return Recording(tables, recording.selected, recording.period, whole, recording.scratch)
 
 
-def _part(recording: Recording, asked: Asked, selection: Selection) -> Recording:
+def _part(recording: Recording, asked: ConnectionNames, selection: Selection) -> Recording:
     """The recording with the chosen connections alone, and so the one that it is a window of."""
     chosen = _streams(recording)[asked.chosen(selection)]
     tables, period = OfStreams(_reading_only(recording, chosen), chosen), recording.period
     if recording.whole is None or period is None:
         return Recording(tables, scratch=recording.scratch)
-    whole = _part(recording.whole, Asked(recording.whole), selection)
+    whole = _part(recording.whole, ConnectionNames(recording.whole), selection)
     begins, ends = reach(whole)
     return Recording(tables, None, (max(begins, period[0]), min(ends, period[1])), whole, recording.scratch)
 
@@ -182,7 +182,7 @@ class InWindow(OfStreams):
     def _connections(self) -> Table:
         whole = self._whole.all_connections_table
         kind, there = whole.column("start").type, np.isin(_streams(self._whole), self._chosen)
-        until = Column(self._under_way.values[there], self._under_way.is_valid()[there])
+        until = NullableArray(self._under_way.values[there], self._under_way.is_valid()[there])
         table = _clipped(self._of_chosen(whole), self.exchanges(["stream", *SUMS]), *self._window.edges)
         kept = {name: table.column(name) for name in table.column_names if name != CUT}
         return Table.from_pydict({**kept, CUT: columns.nullable(until.values, until.valid).cast(kind)})
@@ -216,7 +216,7 @@ class InWindow(OfStreams):
         return rows_of(table, np.flatnonzero((time >= begins) & (time < ends)))
 
 
-def _under_way(recording: Recording, begins: int) -> Column:
+def _under_way(recording: Recording, begins: int) -> NullableArray:
     """Of each connection, until when an exchange went on that had begun before the window."""
     table, streams = recording.exchange_columns("stream", "request_end_time", "response_end_time"), _streams(recording)
     stream = columns.column(table, "stream").values.astype(np.int64)
@@ -228,7 +228,7 @@ def _under_way(recording: Recording, begins: int) -> Column:
     if CUT in recording.all_connections_table.column_names:
         before = columns.column(recording.all_connections_table, CUT).ints(MISSING)
         until = np.where(before > begins, np.maximum(until, before), until)
-    return Column(until, until != MISSING)
+    return NullableArray(until, until != MISSING)
 
 
 def _clipped(table: Table, exchanges: Table, begins: int, ends: int) -> Table:
@@ -240,9 +240,9 @@ def _clipped(table: Table, exchanges: Table, begins: int, ends: int) -> Table:
     times = {name: columns.column(table, name) for name in ("start", "end", "data_end")}
     return _with(
         table,
-        {name: Column(each.values, each.is_valid() & shook) for name, each in handshake.items()}
-        | {name: Column(np.clip(each.values, begins, ends), each.valid) for name, each in times.items()}
-        | {name: Column(values) for name, values in _sums(table, exchanges)},
+        {name: NullableArray(each.values, each.is_valid() & shook) for name, each in handshake.items()}
+        | {name: NullableArray(np.clip(each.values, begins, ends), each.valid) for name, each in times.items()}
+        | {name: NullableArray(values) for name, values in _sums(table, exchanges)},
     )
 
 
@@ -264,13 +264,15 @@ def _without_time_before(table: Table, begins: int) -> Table:
     return _with(
         table,
         {
-            name: Column(each.values, each.is_valid() & asked.is_valid() & (asked.values - each.values >= begins))
+            name: NullableArray(
+                each.values, each.is_valid() & asked.is_valid() & (asked.values - each.values >= begins)
+            )
             for name, each in spans.items()
         },
     )
 
 
-def _with(table: Table, changed: dict[str, Column]) -> Table:
+def _with(table: Table, changed: dict[str, NullableArray]) -> Table:
     """`table` with some of its columns changed, each of the type that it was."""
 
     def column(name: str) -> Any:
@@ -282,7 +284,7 @@ def _with(table: Table, changed: dict[str, Column]) -> Table:
     return Table.from_pydict({name: column(name) for name in table.column_names})
 
 
-def _selected(asked: Asked, selection: Selection, tables: Any, period: tuple[int, int] | None) -> Selected:
+def _selected(asked: ConnectionNames, selection: Selection, tables: Any, period: tuple[int, int] | None) -> Selected:
     """What is said of it."""
     recording, before = asked.recording, asked.recording.selected
     conditions = [*(before.conditions if before else ()), *map(asked.words, selection.conditions)]
@@ -291,7 +293,7 @@ def _selected(asked: Asked, selection: Selection, tables: Any, period: tuple[int
     of_connections = before.of_connections if before else len(recording.database_rows)
     exchanges = len(tables.exchanges(["stream"]))
     of_exchanges = before.of_exchanges if before else recording.exchange_count
-    start, end = (None, None) if period is None else iso(Column(np.array(period)))
+    start, end = (None, None) if period is None else iso(NullableArray(np.array(period)))
     when = "" if period is None else f", {utc_span(*period)}"
     part = f"{connections:,} of {counted(of_connections, 'connection')}"
     part += f", {exchanges:,} of {counted(of_exchanges, 'exchange')}"

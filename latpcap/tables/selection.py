@@ -23,12 +23,12 @@ from latpcap.tables.columns import Bools
 from latpcap.tables.endpoints import Endpoints
 from latpcap.tables.moments import Moment, moment, written
 
-__all__ = ["Condition", "Pattern", "Selected", "Selection"]
+__all__ = ["Condition", "Selected", "Selection", "ValuePattern"]
 
 STREAMS = re.compile(r"(\d{1,10})(?:\s*(?:-|\.\.)\s*(\d{1,10}))?")
 
 
-class Pattern(Struct, frozen=True):
+class ValuePattern(Struct, frozen=True):
     """One value of an option."""
 
     text: str
@@ -41,7 +41,7 @@ class Condition(Struct, frozen=True):
     """What one option asks of a connection."""
 
     name: str
-    patterns: tuple[Pattern, ...]
+    patterns: tuple[ValuePattern, ...]
 
     def holds(self, hits: Sequence[Bools]) -> Bools:
         """For each connection: what is hit by one that was asked for, and by none that is left out.
@@ -140,12 +140,12 @@ def _joined(streams: Sequence[str]) -> Iterator[str]:
         yield "!" + ",".join(left_out)
 
 
-def _pattern(text: str, parse: Callable[[str], Callable[[str], bool]]) -> Pattern:
+def _pattern(text: str, parse: Callable[[str], Callable[[str], bool]]) -> ValuePattern:
     negated = text.startswith("!")
     bare = text.removeprefix("!").strip()
     if not bare:
         raise UsageError("an empty text selects nothing: give a name, or leave the option out")
-    return Pattern(bare, negated, parse(bare))
+    return ValuePattern(bare, negated, parse(bare))
 
 
 def _streams(text: str) -> Callable[[str], bool]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from latpcap.tables.columns import Column
+from latpcap.tables.columns import NullableArray
 
 __all__ = ["iso"]
 
 
-def iso(times: Column, rows: NDArray[np.int64] | None = None) -> list[str | None]:
+def iso(times: NullableArray, rows: NDArray[np.int64] | None = None) -> list[str | None]:
     """Return ns since 1970 as `2020-09-13T12:26:40.123456789Z`; `None` for null."""
     values, valid = times.values, times.is_valid()
     if rows is not None:

@@ -21,7 +21,7 @@ from latpcap.tables.columns import Bools, Codes, Floats, Ints
 from latpcap.tables.texts import Texts
 from latpcap.tables.times import iso
 
-__all__ = ["Column", "Fractions", "Names", "Numbers", "Rows", "Times", "Truths", "Values", "column_of"]
+__all__ = ["Fractions", "Names", "Numbers", "Rows", "TableColumn", "Times", "Truths", "Values", "column_of"]
 
 Value = TypeVar("Value")
 
@@ -70,7 +70,7 @@ class Values(Sequence[Value]):
         return f"<{len(self):,} {type(self).__name__}: {', '.join(shown)}>"
 
 
-class Column(Values[Value]):
+class TableColumn(Values[Value]):
     """One value a row, as a table's column has them."""
 
     __slots__ = ()
@@ -80,7 +80,7 @@ class Column(Values[Value]):
         """The column of a table."""
 
 
-class Truths(Column[bool | None]):
+class Truths(TableColumn[bool | None]):
     """Yes or no; `None` where it is not known."""
 
     __slots__ = ("known", "values")
@@ -90,7 +90,7 @@ class Truths(Column[bool | None]):
         self.values, self.known = values, known
 
     @classmethod
-    def of(cls, truths: columns.Column, rows: Ints) -> Truths:
+    def of(cls, truths: columns.NullableArray, rows: Ints) -> Truths:
         """Some rows of a column."""
         return cls(truths.values[rows].astype(bool), truths.is_valid()[rows])
 
@@ -114,7 +114,7 @@ class Truths(Column[bool | None]):
         return {"truths": np.ascontiguousarray(self.values), "known": self.known}
 
 
-class Numbers(Column[int | None]):
+class Numbers(TableColumn[int | None]):
     """Counts; `None` where one is not known."""
 
     __slots__ = ("known", "values")
@@ -143,7 +143,7 @@ class Numbers(Column[int | None]):
         return {"numbers": np.ascontiguousarray(self.values.astype(np.int64, copy=False)), "known": self.known}
 
 
-class Fractions(Column[float | None]):
+class Fractions(TableColumn[float | None]):
     """Floats; `None` where one is no number, or without end."""
 
     __slots__ = ("values",)
@@ -176,7 +176,7 @@ class Fractions(Column[float | None]):
         return {"fractions": np.ascontiguousarray(self.values)}
 
 
-class Times(Column[str | None]):
+class Times(TableColumn[str | None]):
     """Timestamps in ISO-8601; `None` where one is not known."""
 
     __slots__ = ("known", "values")
@@ -186,7 +186,7 @@ class Times(Column[str | None]):
         self.values, self.known = values, known
 
     @classmethod
-    def of(cls, times: columns.Column, rows: Ints) -> Times:
+    def of(cls, times: columns.NullableArray, rows: Ints) -> Times:
         """Some rows of a column."""
         return cls(times.values[rows], times.is_valid()[rows])
 
@@ -195,7 +195,7 @@ class Times(Column[str | None]):
 
     def part(self, start: int, stop: int) -> list[str | None]:
         """As text."""
-        return iso(columns.Column(self.values[start:stop], self.known[start:stop]))
+        return iso(columns.NullableArray(self.values[start:stop], self.known[start:stop]))
 
     def arrow(self) -> Array:
         """A column of timestamps."""
@@ -206,7 +206,7 @@ class Times(Column[str | None]):
         return {"times": np.where(self.known, self.values, np.iinfo(np.int64).min)}
 
 
-class Names(Column[str | None]):
+class Names(TableColumn[str | None]):
     """Texts, of which several rows may have the same one."""
 
     __slots__ = ("rows", "texts")

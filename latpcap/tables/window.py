@@ -7,8 +7,8 @@ from msgspec import Struct
 
 from latpcap.errors import NothingSelected
 from latpcap.tables import columns
-from latpcap.tables.asked import files_of
 from latpcap.tables.columns import Bools, Ints
+from latpcap.tables.matching import files_of
 from latpcap.tables.moments import Moment
 from latpcap.tables.recording import MISSING, Recording
 from latpcap.tables.selection import Selection

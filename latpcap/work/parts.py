@@ -7,7 +7,7 @@ from concurrent.futures import Executor, Future, as_completed
 from typing import Any, TypeVar
 
 from latpcap.errors import WorkersLost
-from latpcap.scan import Asked, Partition
+from latpcap.scan import Partition, ScanOptions
 from latpcap.tables import sources
 from latpcap.units import counted
 from latpcap.work.engine import Engine
@@ -36,7 +36,7 @@ def named_by(given: Sequence[str]) -> list[str]:
 def each_part(
     work: Callable[..., T],
     files: Sequence[str],
-    asked: Asked,
+    asked: ScanOptions,
     more: tuple[Any, ...],
     engine: Engine,
     parts: int,
@@ -74,7 +74,7 @@ def each_part(
 
 
 def _divided(
-    executor: Executor, files: Sequence[str], asked: Asked, parts: int, lost: tuple[type[BaseException], ...]
+    executor: Executor, files: Sequence[str], asked: ScanOptions, parts: int, lost: tuple[type[BaseException], ...]
 ) -> list[Partition]:
     """The parts, each with about as much to do, as far as a look at the files tells; each worker looks at some."""
     if parts == 1:

@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from latpcap.capture import read
 from latpcap.errors import UsageError
-from latpcap.scan import Asked, Partition, check_workers
+from latpcap.scan import Partition, ScanOptions, check_workers
 from latpcap.tables.dataset import manifest
 from latpcap.tables.dataset.manifest import ReadWith
 from latpcap.tables.dataset.writing import new_folder, write_part
@@ -41,12 +41,12 @@ class Written(Struct, frozen=True):
     captures: str
     """What it says of the files, as a digest."""
     folder: str
-    part: manifest.Part
+    part: manifest.SavedPart
 
 
 def saved(
     files: Sequence[str],
-    asked: Asked,
+    asked: ScanOptions,
     engine: Engine,
     parts: int,
     output: str,
@@ -72,7 +72,7 @@ def saved(
 
 
 def write(
-    files: Sequence[str], partition: Partition, asked: Asked, making: str, secret: bytes, *, progress: Any = None
+    files: Sequence[str], partition: Partition, asked: ScanOptions, making: str, secret: bytes, *, progress: Any = None
 ) -> Written:
     """Read one part of `files`, and write it to a folder of its own within `making`: what a worker does."""
     capture = read([*files], part=partition.part, progress=progress, **asked.reading)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from latpcap.scan import Asked, Scan, part, reduce
+from latpcap.scan import Scan, ScanOptions, part, reduce
 from latpcap.work.engine import Engine
 from latpcap.work.parts import each_part
 
@@ -13,7 +13,7 @@ __all__ = ["scanned"]
 
 def scanned(
     files: Sequence[str],
-    asked: Asked,
+    asked: ScanOptions,
     engine: Engine,
     parts: int,
     tell: Callable[[str], None] = lambda line: None,

@@ -18,7 +18,7 @@ from loopback import wait_until
 from rehearsed import crossed, machine, needs_namespaces
 
 from latpcap.errors import RecordingError
-from latpcap.live.network import INTERFACE, Conditions, Network
+from latpcap.live.network import INTERFACE, LinkConditions, Network
 
 RTT_MS = 10
 NOBODY = 65534
@@ -69,7 +69,7 @@ def ports() -> Iterator[list[int]]:
 @pytest.fixture
 def network(ports: list[int]) -> Iterator[Network]:
     """The first server is farther away."""
-    with Network([f"127.0.0.1:{ports[0]}"], Conditions(rtt_ms=RTT_MS)) as network:
+    with Network([f"127.0.0.1:{ports[0]}"], LinkConditions(rtt_ms=RTT_MS)) as network:
         yield network
 
 
@@ -123,7 +123,7 @@ def test_another_server_is_reached_without_the_link(network: Network, ports: lis
 def test_the_server_sees_the_client_that_it_always_sees(ports: list[int]) -> None:
     with (
         socket.create_server(("127.0.0.1", 0)) as server,
-        Network([f"127.0.0.1:{server.getsockname()[1]}"], Conditions(rtt_ms=1)) as network,
+        Network([f"127.0.0.1:{server.getsockname()[1]}"], LinkConditions(rtt_ms=1)) as network,
         subprocess.Popen(
             [*network.prefix(), sys.executable, "-c", JOB + "connect(sys.argv[1])", str(server.getsockname()[1])]
         ),
@@ -148,7 +148,7 @@ tell("refused")
 def test_a_server_that_is_not_there_refuses() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-    with Network([f"127.0.0.1:{port}"], Conditions(rtt_ms=1)) as network:
+    with Network([f"127.0.0.1:{port}"], LinkConditions(rtt_ms=1)) as network:
         assert job(network, REFUSED, port) == ["refused"]
         assert crossed(network) >= 2 * 2
 
@@ -156,7 +156,7 @@ def test_a_server_that_is_not_there_refuses() -> None:
 def test_a_server_that_goes_refuses_from_then_on() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-        network = Network([f"127.0.0.1:{port}"], Conditions(rtt_ms=1)).__enter__()
+        network = Network([f"127.0.0.1:{port}"], LinkConditions(rtt_ms=1)).__enter__()
         job(network, "connect(sys.argv[1]); tell()", port)
     with closing(network):
         assert job(network, REFUSED, port) == ["refused"]
@@ -254,7 +254,7 @@ tell(*said)
                 server.sendto(b"answer to " + question, client)
 
         threading.Thread(target=answer, daemon=True).start()
-        with Network([f"127.0.0.1:{ports[0]}"], Conditions(rtt_ms=RTT_MS)) as network:
+        with Network([f"127.0.0.1:{ports[0]}"], LinkConditions(rtt_ms=RTT_MS)) as network:
             assert job(network, program, server.getsockname()[1]) == ["answer to question"] * 2
             assert crossed(network) == 0
 
@@ -292,7 +292,7 @@ sys.stdin.read()
 def test_both_ends_have_the_congestion_control_that_is_asked_for(ports: list[int], asked: str) -> None:
     """Whatever the host has, also what it does not let namespaces choose; without asking its own."""
     (expected,) = [asked] if asked else congestion_controls()
-    with Network([f"127.0.0.1:{ports[0]}"], Conditions(rtt_ms=1), asked) as network:
+    with Network([f"127.0.0.1:{ports[0]}"], LinkConditions(rtt_ms=1), asked) as network:
         assert network._keeper is not None  # which is in the namespace of the far ends
         words = [*network.prefix(), sys.executable, "-c", JOB + CONTROLLED, *map(str, ports)]
         with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as connected:
@@ -311,7 +311,7 @@ def test_both_ends_have_the_congestion_control_that_is_asked_for(ports: list[int
 
 def test_a_congestion_control_that_the_host_lacks_is_told() -> None:
     with pytest.raises(RecordingError, match=r"no congestion control nonsense here, but .*reno"):
-        Network(["127.0.0.1:1"], Conditions(rtt_ms=1), "nonsense").__enter__()
+        Network(["127.0.0.1:1"], LinkConditions(rtt_ms=1), "nonsense").__enter__()
 
 
 # --- the end ----------------------------------------------------------------------------------------------------------
@@ -339,8 +339,8 @@ def inside(namespace: int) -> list[int]:
 
 REHEARSAL = """
 import os, subprocess, sys, time
-from latpcap.live.network import Conditions, Network
-with Network([f"127.0.0.1:{sys.argv[1]}"], Conditions(rtt_ms=10)) as network:
+from latpcap.live.network import LinkConditions, Network
+with Network([f"127.0.0.1:{sys.argv[1]}"], LinkConditions(rtt_ms=10)) as network:
     daemon = ["sh", "-c", "trap '' TERM; (sleep 1000 & sleep 1000) & exec sleep 1000"]
     command = subprocess.Popen([*network.prefix(), *daemon])
     while os.readlink(f"/proc/{command.pid}/ns/net") == os.readlink("/proc/self/ns/net"):
@@ -382,14 +382,14 @@ def test_nothing_stays_behind_whoever_is_killed(ports: list[int], killed: str) -
 
 
 def test_what_still_runs_is_ended_and_counted(ports: list[int]) -> None:
-    with Network([f"127.0.0.1:{ports[0]}"], Conditions(rtt_ms=1)) as network:
+    with Network([f"127.0.0.1:{ports[0]}"], LinkConditions(rtt_ms=1)) as network:
         subprocess.run([*network.prefix(), "sh", "-c", "sleep 1000 & sleep 1000 &"], check=True)
         assert network.close() == 2
         assert network.close() == 0
 
 
 def test_a_keeper_that_is_gone_is_told(ports: list[int]) -> None:
-    with Network([f"127.0.0.1:{ports[0]}"], Conditions(rtt_ms=1)) as network:
+    with Network([f"127.0.0.1:{ports[0]}"], LinkConditions(rtt_ms=1)) as network:
         assert network.failure() is None
         assert network._keeper is not None
         network._keeper.kill()
@@ -401,8 +401,8 @@ def test_a_keeper_that_is_gone_is_told(ports: list[int]) -> None:
 
 ORDINARY = """
 import json, os, subprocess, sys
-from latpcap.live.network import Conditions, Network
-with Network([f"127.0.0.1:{sys.argv[1]}"], Conditions(rtt_ms=10)) as network:
+from latpcap.live.network import LinkConditions, Network
+with Network([f"127.0.0.1:{sys.argv[1]}"], LinkConditions(rtt_ms=10)) as network:
     echo = subprocess.run([*network.prefix(), *sys.argv[2:]], capture_output=True, text=True, check=True).stdout
     rights = "grep CapEff /proc/self/status"
     without = subprocess.run([*network.prefix(), "sh", "-c", rights], capture_output=True, text=True).stdout.split()[1]
@@ -462,7 +462,7 @@ def test_without_devices_one_line_says_what_to_do(ports: list[int]) -> None:
 def test_a_python_that_this_user_may_not_run_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/no/python")
     with pytest.raises(RecordingError, match=r"this user cannot run /no/python: No such file.*use the relay"):
-        Network(["127.0.0.1:1"], Conditions(rtt_ms=1)).__enter__()
+        Network(["127.0.0.1:1"], LinkConditions(rtt_ms=1)).__enter__()
 
 
 def test_a_capture_in_the_network_sees_both_ways_even_of_ipv6(network: Network, ports: list[int]) -> None:

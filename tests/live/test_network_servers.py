@@ -15,7 +15,7 @@ from loopback import wait_until
 from mariadb_server import PASSWORD, free_port, mariadb, running
 from rehearsed import crossed, needs_namespaces
 
-from latpcap.live.network import Conditions, Network
+from latpcap.live.network import LinkConditions, Network
 
 RTT_MS = 5
 POSTGRES = max(Path("/usr/lib/postgresql").glob("*/bin"), default=Path("/nowhere"))
@@ -54,7 +54,7 @@ def test_mariadb_knows_the_user_by_his_host() -> None:
     with (
         folder("mariadb") as home,
         mariadb(home, port := free_port(), ["app"]),
-        Network([f"127.0.0.1:{port}"], Conditions(rtt_ms=RTT_MS)) as network,
+        Network([f"127.0.0.1:{port}"], LinkConditions(rtt_ms=RTT_MS)) as network,
     ):
         done = subprocess.run(
             [*network.prefix(), sys.executable, "-c", MYSQL, str(port), PASSWORD], capture_output=True, text=True
@@ -87,7 +87,7 @@ def test_postgresql_lets_in_whom_its_rules_let_in() -> None:
     ask = ["psql", "-XAt", "-c", "SELECT inet_client_addr()"]
     with folder("postgresql") as home, postgresql(home, port := free_port()):
         for host in "127.0.0.1", "::1", "localhost":
-            with Network([f"127.0.0.1:{port}"], Conditions(rtt_ms=RTT_MS)) as network:
+            with Network([f"127.0.0.1:{port}"], LinkConditions(rtt_ms=RTT_MS)) as network:
                 told = subprocess.run(
                     [*network.prefix(), *ask, f"host={host} port={port} user=app dbname=postgres"],
                     env={**os.environ, "PGPASSWORD": PASSWORD}, capture_output=True, text=True,
@@ -99,7 +99,7 @@ def test_postgresql_lets_in_whom_its_rules_let_in() -> None:
 REMOTE = """
 import os, subprocess, sys, time
 from latpcap._core import Link
-from latpcap.live.network import Conditions, Network
+from latpcap.live.network import LinkConditions, Network
 
 # This process has a network namespace of its own: it stands for the machine. Another is the server's.
 other = subprocess.Popen(["unshare", "--net", "sleep", "1000"])
@@ -120,7 +120,7 @@ server = subprocess.Popen([*there, sys.executable, "-c", sys.argv[1]], stdout=su
 server.stdout.readline()
 servers = ["203.0.113.2:7", "[2001:db8::2]:7"]
 try:
-    with Network(servers, Conditions(rtt_ms=10)) as network:
+    with Network(servers, LinkConditions(rtt_ms=10)) as network:
         subprocess.run([*network.prefix(), sys.executable, "-c", sys.argv[2]], check=True)
 finally:
     other.kill()

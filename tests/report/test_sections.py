@@ -15,7 +15,7 @@ from latpcap.report import html, markdown
 from latpcap.report.console import print_renderables
 from latpcap.report.notebook import fragment
 from latpcap.report.page import embedded
-from latpcap.report.section import Bar, Column, Entry, Figure, Line, Lines, Piece, Row, Say, Section, Table, Text
+from latpcap.report.section import Bar, Column, Entry, Figure, Line, Lines, Piece, Row, Say, Section, SectionTable, Text
 from latpcap.report.sections import sections
 from latpcap.report.terminal import drawn
 from latpcap.result.exploration import explore
@@ -56,7 +56,7 @@ def test_what_markdown_says_a_page_says_too(name: str) -> None:
     page = {section["name"]: section for section in embedded(made)}
     for section in made:
         if section.name in page:
-            tables = [part for part in section.parts if isinstance(part, Table)]
+            tables = [part for part in section.parts if isinstance(part, SectionTable)]
             shown = [part for part in page[section.name]["parts"] if part["part"] == "table"]
             assert [len(table.rows) for table in tables] == [len(table["rows"]) for table in shown]
             assert len(page[section.name]["parts"]) == len(section.parts)
@@ -77,7 +77,7 @@ ALL = Section(
     [
         *(Say(HOSTILE, tone) for tone in ("", "strong", "quiet", "head", "missing")),
         Entry(HOSTILE, HOSTILE, "high", HOSTILE, (Line(HOSTILE), Line(HOSTILE, "a name", "code"))),
-        Table([Column(kind, kind) for kind in KINDS], [HARD, [[HOSTILE]] + [None] * (len(KINDS) - 1)], HOSTILE),
+        SectionTable([Column(kind, kind) for kind in KINDS], [HARD, [[HOSTILE]] + [None] * (len(KINDS) - 1)], HOSTILE),
         Bar([PIECE], HOSTILE),
         Lines([(HOSTILE, [1.0, None, 2.0], "ms")]),
     ],
@@ -100,7 +100,7 @@ def test_no_text_of_a_section_does_anything_anywhere() -> None:
 
 
 def test_what_needs_room_is_left_out_of_a_terminal_and_stands_in_markdown() -> None:
-    table = Table([Column("a"), Column("b", detail=True), Column("c", optional=True)], [("here", "there", None)])
+    table = SectionTable([Column("a"), Column("b", detail=True), Column("c", optional=True)], [("here", "there", None)])
     section = Section("one", "One", [Say("a note", detail=True), table])
     text = print_renderables(drawn(section))
     assert "here" in text
@@ -121,6 +121,6 @@ def test_a_renderer_draws_every_part_there_is(renderer: str) -> None:
     """But bars and lines, whose figures stand in a table, where nothing can be drawn."""
     source = (ROOT / "latpcap" / "report" / f"{renderer}.py").read_text()
     named = {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
-    assert {"Say", "Entry", "Table"} <= named
+    assert {"Say", "Entry", "SectionTable"} <= named
     if renderer == "terminal":
         assert {"Bar", "Lines"} <= named

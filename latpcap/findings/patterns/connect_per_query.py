@@ -83,7 +83,7 @@ def _statements(evidence: Evidence) -> Ints:
     return np.bincount(evidence.exchanges.connection[works], minlength=len(evidence.recording.connections))
 
 
-class Costs(NamedTuple):
+class ConnectionTrips(NamedTuple):
     """Round trips of each connection, its TCP handshake included."""
 
     opening: Ints
@@ -91,11 +91,11 @@ class Costs(NamedTuple):
     every: Ints
 
 
-def _costs(evidence: Evidence) -> Costs:
+def _costs(evidence: Evidence) -> ConnectionTrips:
     exchanges, count = evidence.exchanges, len(evidence.recording.connections)
     around = exchanges.round_trips * (evidence.is_opening | evidence.is_goodbye)
     opening, every = (np.bincount(exchanges.connection, trips, count) + 1 for trips in (around, exchanges.round_trips))
-    return Costs(opening, every)
+    return ConnectionTrips(opening, every)
 
 
 def _used(evidence: Evidence) -> Bools:

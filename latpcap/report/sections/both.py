@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from latpcap.report.section import Bar, Column, Entry, Line, Say, Section, Table, sections_of
+from latpcap.report.section import Bar, Column, Entry, Line, Say, Section, SectionTable, sections_of
 from latpcap.report.sections.budget import PARTS, pieces_of
 from latpcap.report.sections.health import gates as gates_section
 from latpcap.report.sections.opening import asked_for, cover
@@ -94,7 +94,9 @@ def _validated(result: Validation) -> Iterator[Section]:
         (PARTS[term.name][1], number(term.predicted_s), number(term.measured_s), _off(term)) for term in result.terms
     ]
     trips = f"{result.round_trips:,} round trips in the base, {result.other_round_trips:,} in the other"
-    yield Section("validation", "", [*asked, Say(result.text, "strong"), Table(TERMS, rows, "Parts"), Say(trips)])
+    yield Section(
+        "validation", "", [*asked, Say(result.text, "strong"), SectionTable(TERMS, rows, "Parts"), Say(trips)]
+    )
 
 
 def _off(term: Term) -> str:
@@ -118,7 +120,9 @@ def _verdict(result: Comparison) -> Section:
 
 def _figures(rows: Sequence[Figure]) -> Section:
     return Section(
-        "figures", "The figures", [Table((Column("figure"), *FIGURES), [_row(*each) for each in rows], "Figures")]
+        "figures",
+        "The figures",
+        [SectionTable((Column("figure"), *FIGURES), [_row(*each) for each in rows], "Figures")],
     )
 
 
@@ -167,7 +171,7 @@ def _budget(result: Comparison) -> Section:
     before, after = (sum(parts.values()) for parts in sides.values())
     runtime, *figures = _row("runtime", before, after, number)
     return Section(
-        "budget", "Where the time went", [*bars, Table(BUDGET, rows, "Time by part", (runtime, None, *figures))]
+        "budget", "Where the time went", [*bars, SectionTable(BUDGET, rows, "Time by part", (runtime, None, *figures))]
     )
 
 
@@ -184,7 +188,9 @@ def _elsewhere(before: Analysis, after: Analysis) -> Section:
         _, was, now, difference, ratio = _row("", old.runtime_s or 0.0, new.runtime_s or 0.0, significant)
         rows.append((format_given_ms(old.rtt_ms), was, ranges[0], now, ranges[1], difference, ratio))
     how = dict.fromkeys((before.projection.range_text, after.projection.range_text))
-    return Section("elsewhere", title, [Table(ELSEWHERE, rows, title), *(Say(text, "quiet") for text in how if text)])
+    return Section(
+        "elsewhere", title, [SectionTable(ELSEWHERE, rows, title), *(Say(text, "quiet") for text in how if text)]
+    )
 
 
 def _findings(result: BeforeAfter) -> Section:
@@ -230,12 +236,12 @@ def _statements(result: Comparison, most: int) -> Section:
         for each in result.statements[:most]
     ]
     title = f"Statements that changed ({shown}; {result.unchanged:,} did not)"
-    return Section("statements", title, [Table(STATEMENTS, rows, "Statements that changed")] if rows else [])
+    return Section("statements", title, [SectionTable(STATEMENTS, rows, "Statements that changed")] if rows else [])
 
 
 def _errors(result: Comparison, most: int) -> Section:
     rows = [(each.before, each.after, each.kind, each.code) for each in result.errors[:most]]
-    return Section("errors", "Errors", [Table(ERRORS, rows, "Errors")] if rows else [])
+    return Section("errors", "Errors", [SectionTable(ERRORS, rows, "Errors")] if rows else [])
 
 
 def _row(name: str, before: Any, after: Any, show: Callable[[Any], str]) -> tuple[str, str, str, str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from latpcap.measures.budget import Budget
 from latpcap.measures.purposes import PURPOSES, PurposeResult
 from latpcap.report.network import network_in_all
-from latpcap.report.section import Bar, Column, Part, Piece, Say, Section, Table
+from latpcap.report.section import Bar, Column, Piece, Say, Section, SectionPart, SectionTable
 from latpcap.report.timing_only import about_budget
 from latpcap.result.analysis import Analysis
 
@@ -38,14 +38,14 @@ def budget(result: Analysis) -> Section:
     return Section("budget", "Where the time went", [*budget_parts(result.budget), *said])
 
 
-def budget_parts(budget: Budget) -> list[Part]:
+def budget_parts(budget: Budget) -> list[SectionPart]:
     """A bar and a table of the parts that take some time."""
     parts = budget.parts()
     pieces = pieces_of(parts)
     rows = [
         (piece.title, piece, parts[f"{piece.name}_s"], piece.share, PARTS[f"{piece.name}_s"][3]) for piece in pieces
     ]
-    return [Bar(pieces), Table(BUDGET, rows, "Time by part")] if rows else []
+    return [Bar(pieces), SectionTable(BUDGET, rows, "Time by part")] if rows else []
 
 
 def pieces_of(parts: dict[str, float]) -> list[Piece]:
@@ -65,4 +65,4 @@ def purposes(found: tuple[PurposeResult, ...]) -> Section:
         (NAMES.get(each.purpose, each.purpose), each.round_trips, each.round_trips / total, PURPOSES[each.purpose])
         for each in found
     ]
-    return Section("purposes", "What the round trips do", [Table(TRIPS, rows)] if len(rows) > 1 else [])
+    return Section("purposes", "What the round trips do", [SectionTable(TRIPS, rows)] if len(rows) > 1 else [])

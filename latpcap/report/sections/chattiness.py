@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from latpcap.report.section import Column, Section, Table
+from latpcap.report.section import Column, Section, SectionTable
 from latpcap.result.chattiness import Chattiness
 from latpcap.units import counted, format_ms, format_ratio, format_s, percent
 
@@ -19,7 +19,7 @@ Row = tuple[str, str, str]
 def chattiness(result: Chattiness) -> Section:
     """The ratios, and what each is made of."""
     rows = list(chattiness_rows(result))
-    return Section("chattiness", "Chattiness", [Table(COLUMNS, rows)] if rows else [])
+    return Section("chattiness", "Chattiness", [SectionTable(COLUMNS, rows)] if rows else [])
 
 
 def chattiness_rows(result: Chattiness) -> Iterator[Row]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from latpcap.report.section import Column, Row, Say, Section, Table
+from latpcap.report.section import Column, Row, Say, Section, SectionTable
 from latpcap.report.sections.rest import sums_of_rest
 from latpcap.report.sections.statements import PACE, pace
 from latpcap.report.text import printable, top
@@ -48,17 +48,17 @@ def connections(found: Sequence[ConnectionResult], most: int) -> Section:
         *[None] * 9,
         f"{len(found) - most:,} further connections together",
     )
-    table = Table(columns, [_row(each, names_protocol=not common) for each in shown], "Connections", foot)
+    table = SectionTable(columns, [_row(each, names_protocol=not common) for each in shown], "Connections", foot)
     known = Say("How the RTT of the connections is known", "head", detail=True)
     return Section("connections", top("Connections", len(found), most), [table, known, _methods(found)])
 
 
-def _methods(found: Sequence[ConnectionResult]) -> Table:
+def _methods(found: Sequence[ConnectionResult]) -> SectionTable:
     """How the RTT of how many connections is known, the most usual first."""
     names, rtts = ("method", "position", "reason"), column_of(found, "rtt")
     counts = Counter(zip(*(column_of(rtts, name) for name in names), strict=True))
     rows = [(count, *key) for key, count in counts.most_common()]
-    return Table(METHODS, rows, "How the RTT of the connections is known", detail=True)
+    return SectionTable(METHODS, rows, "How the RTT of the connections is known", detail=True)
 
 
 def _row(each: ConnectionResult, *, names_protocol: bool) -> Row:

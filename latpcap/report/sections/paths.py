@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from latpcap.report.section import Column, Say, Section, Table
+from latpcap.report.section import Column, Say, Section, SectionTable
 from latpcap.result.connections import PathResult, PeriodResult
 from latpcap.units import counted, format_ms
 
@@ -35,12 +35,12 @@ def paths(found: Sequence[PathResult], most: int) -> Section:
     return Section("paths", "How the RTT is known", [*_parts(found, most, found[0].rtt.baseline_ms)])
 
 
-def _parts(found: Sequence[PathResult], most: int, baseline_ms: float) -> Iterator[Say | Table]:
+def _parts(found: Sequence[PathResult], most: int, baseline_ms: float) -> Iterator[Say | SectionTable]:
     if len(found) > 1:
         left = found[most:]
         sums = (*[None] * 3, sum(path.connections for path in left), *[None] * 3)
         foot = (*sums, f"{counted(len(left), 'further path')} together") if left else None
-        yield Table(COLUMNS, [_row(path) for path in found[:most]], "Paths", foot)
+        yield SectionTable(COLUMNS, [_row(path) for path in found[:most]], "Paths", foot)
     changed = [path for path in found if path.periods]
     for path in changed[:most]:
         yield from _changes(path)
@@ -48,11 +48,11 @@ def _parts(found: Sequence[PathResult], most: int, baseline_ms: float) -> Iterat
         yield from _in_words(found[0], baseline_ms)
 
 
-def _changes(path: PathResult) -> Iterator[Say | Table]:
+def _changes(path: PathResult) -> Iterator[Say | SectionTable]:
     whose = f"{path.client} → {path.server}"
     yield Say(f"{whose}: the RTT changed", "head")
     one_day = len({period.begin[:10] for period in path.periods}) == 1
-    yield Table(PERIODS, [_period(each, one_day=one_day) for each in path.periods], f"Periods of {whose}")
+    yield SectionTable(PERIODS, [_period(each, one_day=one_day) for each in path.periods], f"Periods of {whose}")
     for each in path.periods:
         if each.shown_by:
             yield Say(f"Changed at {each.begin[11:19]}, as shown by {each.shown_by}")

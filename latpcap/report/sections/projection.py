@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from latpcap.findings.what_if import FixResult, WhatIf
 from latpcap.projection.project import Point, Projection
-from latpcap.report.section import Column, Say, Section, Table
+from latpcap.report.section import Column, Say, Section, SectionTable
 from latpcap.report.sections.budget import PARTS
 from latpcap.report.text import printable
 from latpcap.units import format_given_ms, format_ms, percent, significant
@@ -29,7 +29,7 @@ def projection(found: Projection) -> Section:
         return Section("elsewhere", "At another RTT", [Say(text)])
     now = () if found.now is None else (("now", significant(found.now.rtt_ms), *_figures(found.now)),)
     there = (("", f"{point.rtt_ms:,g}", *_figures(point)) for point in found.points)
-    table = Table(COLUMNS, [*now, *there], "At other round-trip times")
+    table = SectionTable(COLUMNS, [*now, *there], "At other round-trip times")
     return Section("elsewhere", "At another RTT", [table, *_said(found, found.baseline_rtt_ms)])
 
 
@@ -59,7 +59,9 @@ def budget_there(found: Projection) -> Section:
         for name, after in there.parts().items()
         if total > 0 and ((before := now.parts()[name]) > 0 or after > 0)
     ]
-    return Section("budget-there", f"Where the time goes at {format_given_ms(found.told_rtt_ms)}", [Table(THERE, rows)])
+    return Section(
+        "budget-there", f"Where the time goes at {format_given_ms(found.told_rtt_ms)}", [SectionTable(THERE, rows)]
+    )
 
 
 def _figures(point: Point) -> tuple[float | None, ...]:
@@ -88,7 +90,7 @@ def what_if(changed: WhatIf | None) -> Section:
     ]
     left = ", ".join(changed.left_out)
     said = [Say(f"`all` leaves out {left}, a suggestion: name it to try it.", "quiet")] if left else []
-    return Section("what-if", "With fixes", [Table(columns, rows), *said, Say(changed.answer, "strong")])
+    return Section("what-if", "With fixes", [SectionTable(columns, rows), *said, Say(changed.answer, "strong")])
 
 
 def _with_needs(fixed: FixResult) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from latpcap.report.section import Column, Say, Section, Table, sections_of
+from latpcap.report.section import Column, Say, Section, SectionTable, sections_of
 from latpcap.report.sections.budget import PARTS
 from latpcap.report.sections.opening import asked_for
 from latpcap.report.text import number, printable
@@ -34,7 +34,7 @@ WAYS = {
 def rehearsal(result: Rehearsal) -> Iterator[Section]:
     """What was predicted and measured at each RTT, and what the table cannot say."""
     said = [*asked_for(None, result.settings), Say(result.text, "strong")]
-    table = Table(COLUMNS, list(_rows(result)), "Predicted and measured")
+    table = SectionTable(COLUMNS, list(_rows(result)), "Predicted and measured")
     yield Section("rehearsal", "", [*said, table, *(Say(line, "quiet") for line in _lines(result))])
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from latpcap.measures.routes import RouteResult
-from latpcap.report.section import Column, Part, Say, Section, Table
+from latpcap.report.section import Column, Say, Section, SectionPart, SectionTable
 from latpcap.report.text import top
 from latpcap.units import counted, percent
 
@@ -30,8 +30,8 @@ def routes(found: tuple[RouteResult, ...], round_trips: int, most: int) -> Secti
         )
         for each in found[:most]
     ]
-    table = Table(COLUMNS, rows, "Routes", _rest(found[most:]))
-    parts: list[Part] = [Say(named, "quiet", detail=True), table] if rows else []
+    table = SectionTable(COLUMNS, rows, "Routes", _rest(found[most:]))
+    parts: list[SectionPart] = [Say(named, "quiet", detail=True), table] if rows else []
     return Section("routes", top("Routes", len(found), most), parts)
 
 

@@ -18,7 +18,7 @@ from latpcap.errors import CaptureError
 from latpcap.tables.dataset.layout import MANIFEST, SEVERAL, TABLES, server_of
 from latpcap.units import counted
 
-__all__ = ["SERVER", "DataFile", "Manifest", "Part", "ReadWith", "checked", "data_file", "of_folder", "write"]
+__all__ = ["SERVER", "DataFile", "Manifest", "ReadWith", "SavedPart", "checked", "data_file", "of_folder", "write"]
 
 SCHEMA = "latpcap.dataset/1"
 SERVER = re.compile(r"[!-~]{1,255}:[0-9]{1,5}")
@@ -59,7 +59,7 @@ class DataFile(Struct, frozen=True):
         return self.path.split("/", 1)[0]
 
 
-class Part(Struct, frozen=True):
+class SavedPart(Struct, frozen=True):
     """What was saved together: a recording, or the client groups of one that a worker has read."""
 
     files: tuple[DataFile, ...]
@@ -78,7 +78,7 @@ class Manifest(Struct, frozen=True):
     version: str
     """Of the latpcap that wrote it."""
     read_with: ReadWith
-    parts: Annotated[tuple[Part, ...], Meta(min_length=1)]
+    parts: Annotated[tuple[SavedPart, ...], Meta(min_length=1)]
 
     @property
     def text(self) -> str:
@@ -89,7 +89,7 @@ class Manifest(Struct, frozen=True):
         return f"{rows} in {counted(len(files), 'file')}, {sum(each.size_bytes for each in files):,} bytes"
 
 
-def write(folder: Path, read_with: ReadWith, parts: tuple[Part, ...]) -> None:
+def write(folder: Path, read_with: ReadWith, parts: tuple[SavedPart, ...]) -> None:
     """The last file of a dataset: what is there before is none yet."""
     told = msgspec.json.encode(Manifest(SCHEMA, version("latpcap"), read_with, parts))
     with open(folder / MANIFEST, "wb") as file:

@@ -17,7 +17,7 @@ from latpcap.tables.recording import Recording
 from latpcap.tables.scratch import filled, laid
 from latpcap.tables.table import PIECE
 
-__all__ = ["Exchanges", "Rows", "Samples"]
+__all__ = ["ExchangeRows", "SampleRows", "TableRows"]
 
 STATEMENTS = ("text", "fingerprint")
 """Columns of the exchanges that are numbers of statements."""
@@ -25,7 +25,7 @@ TEXT_AT_ONCE = 4_000_000
 """Bytes of statements that are put in their places at once."""
 
 
-class Rows:
+class TableRows:
     """The rows of a table."""
 
     def __init__(self, table: Table) -> None:
@@ -45,7 +45,7 @@ class Rows:
 
     def among(self, rows: Ints) -> Callable[[Ints], Iterator[Table]]:
         """What picks some of these rows, which ascend, after all of them were picked once."""
-        held = Rows(columns.joined(self.picked(rows)))
+        held = TableRows(columns.joined(self.picked(rows)))
         return lambda some: held.picked(np.searchsorted(rows, some))
 
     def made(self, picked: Table) -> Iterator[Table]:
@@ -61,7 +61,7 @@ class Rows:
         return [(0, self._table)]
 
 
-class Samples(Rows):
+class SampleRows(TableRows):
     """RTT samples, which come batch by batch: where they are many, they lie on a disk."""
 
     def __init__(self, recording: Recording) -> None:
@@ -80,7 +80,7 @@ class Samples(Rows):
             first += batch.num_rows
 
 
-class Exchanges(Rows):
+class ExchangeRows(TableRows):
     """The exchanges, with what the files say in words beside the numbers."""
 
     def __init__(self, recording: Recording, keyed: Callable[[NDArray[Any]], NDArray[Any]] | None) -> None:

@@ -25,9 +25,9 @@ from latpcap.tables import columns
 from latpcap.tables.columns import Ints, rows_of
 from latpcap.tables.dataset import manifest
 from latpcap.tables.dataset.layout import MANIFEST, SERVER_OF_ROW, WORDS, is_dataset, part_path
-from latpcap.tables.dataset.manifest import DataFile, Part, ReadWith
+from latpcap.tables.dataset.manifest import DataFile, ReadWith, SavedPart
 from latpcap.tables.dataset.places import Places
-from latpcap.tables.dataset.rows import Exchanges, Rows, Samples
+from latpcap.tables.dataset.rows import ExchangeRows, SampleRows, TableRows
 from latpcap.tables.outputs import check_here
 from latpcap.tables.recording import Recording
 from latpcap.tables.sources import shown
@@ -175,12 +175,14 @@ def _umask() -> int:
     return mask
 
 
-def write_part(recording: Recording, folder: Path, number: int = 0, secret: bytes | None = None, of: int = 1) -> Part:
+def write_part(
+    recording: Recording, folder: Path, number: int = 0, secret: bytes | None = None, of: int = 1
+) -> SavedPart:
     """Write all tables of a recording as part `number` of the dataset in `folder`, which has `of` parts.
 
     With a `secret`, equal parameters are equal in all parts that were written with it. The captures are told by part 0.
     """
-    return Part(tuple(_files(_Writer(recording, folder, number, of), secret)), _words(recording))
+    return SavedPart(tuple(_files(_Writer(recording, folder, number, of), secret)), _words(recording))
 
 
 class _Writer:
@@ -196,7 +198,7 @@ class _Writer:
         """A table in one file."""
         yield self._write(part_path(name, self.number), table.num_rows, iter([table]))
 
-    def by_day_and_server(self, name: str, rows: Rows, time: Ints) -> Iterator[DataFile]:
+    def by_day_and_server(self, name: str, rows: TableRows, time: Ints) -> Iterator[DataFile]:
         """The rows of database connections in a file for each day and server."""
         stream = rows.column("stream")
         files = [*self._places.files(stream, time)]
@@ -308,13 +310,13 @@ def _files(writer: _Writer, secret: bytes | None) -> Iterator[DataFile]:
     is_other = np.ones(len(connections), bool)
     is_other[recording.database_rows] = False
     yield from writer.whole("other_connections", rows_of(connections, np.flatnonzero(is_other)))
-    opened = Rows(connections)
+    opened = TableRows(connections)
     yield from writer.by_day_and_server("connections", opened, opened.column("start"))
-    exchanges = Exchanges(recording, None if secret is None else partial(_keyed, secret=secret))
+    exchanges = ExchangeRows(recording, None if secret is None else partial(_keyed, secret=secret))
     yield from writer.by_day_and_server("exchanges", exchanges, begins_of(recording))
-    samples = Samples(recording)
+    samples = SampleRows(recording)
     yield from writer.by_day_and_server("rtt_samples", samples, samples.column("time"))
-    readings = Rows(Table.from_arrow(recording.tables.clock_readings()))
+    readings = TableRows(Table.from_arrow(recording.tables.clock_readings()))
     yield from writer.by_day_and_server("clock_readings", readings, readings.column("time"))
 
 

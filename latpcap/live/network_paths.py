@@ -1,4 +1,4 @@
-"""Ways to a database: as it is, over a link that delays packets, or through a relay that holds back what is said."""
+"""Paths to a database: as it is, over a link that delays packets, or through a relay that holds back what is said."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from latpcap.live.relay import Relay, Route
 from latpcap.projection.assumptions import Conditions
 from latpcap.result.rehearsal import Ends
 
-__all__ = ["Link", "Ran", "Relayed", "Way"]
+__all__ = ["CommandRun", "Link", "NetworkPath", "Relayed"]
 
 ANYWHERE = "127.0.0.1:1"
 
 
-class Ran(Struct, frozen=True):
+class CommandRun(Struct, frozen=True):
     """How one run of the command ended."""
 
     status: int
@@ -35,7 +35,7 @@ class Ran(Struct, frozen=True):
     """What went wrong on the way to a server, a line each."""
 
 
-class Way(Protocol):
+class NetworkPath(Protocol):
     """How a database is made farther away, and what is said to it recorded."""
 
     kind: str
@@ -45,7 +45,7 @@ class Way(Protocol):
     seed: int | None
     """Where the random numbers of its first run begin, each further run's at the next number; `None`: it has none."""
 
-    def run(self, command: Sequence[str], into: Path, servers: Sequence[str], link_ms: float | None) -> Ran:
+    def run(self, command: Sequence[str], into: Path, servers: Sequence[str], link_ms: float | None) -> CommandRun:
         """Run the command with `servers` that much farther away (`None`: as things are), recorded into a pcapng."""
 
 
@@ -75,7 +75,7 @@ class Link:
         with network.Network([ANYWHERE], self._asked(0, seed), congestion_control):
             pass
 
-    def run(self, command: Sequence[str], into: Path, servers: Sequence[str], link_ms: float | None) -> Ran:
+    def run(self, command: Sequence[str], into: Path, servers: Sequence[str], link_ms: float | None) -> CommandRun:
         """Run the command, with `servers` that much farther away (`None`: as things are)."""
         if link_ms is None:
             return recorded(self._today(into), command)
@@ -90,9 +90,9 @@ class Link:
         ends = Ends(far.congestion_control, far.congestion_control)
         return replace(ran, packets=there.received + back.received, ends=ends)
 
-    def _asked(self, link_ms: float, seed: int) -> network.Conditions:
+    def _asked(self, link_ms: float, seed: int) -> network.LinkConditions:
         asked = self._conditions
-        return network.Conditions(
+        return network.LinkConditions(
             rtt_ms=link_ms,
             jitter_ms=asked.jitter_ms,
             loss=asked.loss or 0.0,
@@ -101,7 +101,7 @@ class Link:
         )
 
 
-def recorded(recorder: Recorder, command: Sequence[str]) -> Ran:
+def recorded(recorder: Recorder, command: Sequence[str]) -> CommandRun:
     """Run the command under a recording that lost nothing.
 
     Whoever ends it wants no further run: `KeyboardInterrupt` where the command took that for no failure.
@@ -119,7 +119,7 @@ def recorded(recorder: Recorder, command: Sequence[str]) -> Ran:
         raise RecordingError(done.trouble)
     if done.dropped:
         raise RecordingError(f"{done.dropped:,} packets were not recorded: this machine was too busy; try again")
-    return Ran(ended.status, problems=done.problems)
+    return CommandRun(ended.status, problems=done.problems)
 
 
 class Relayed:
@@ -137,7 +137,7 @@ class Relayed:
         self.seed = seed if conditions.jitter_ms else None
         self._seeds = count(seed)
 
-    def run(self, command: Sequence[str], into: Path, servers: Sequence[str], link_ms: float | None) -> Ran:
+    def run(self, command: Sequence[str], into: Path, servers: Sequence[str], link_ms: float | None) -> CommandRun:
         """Run the command, with what it says held back for that long (`None`: not at all)."""
         asked = self._conditions if link_ms is not None else Conditions()
         relay = Relay(

@@ -12,9 +12,9 @@ import numpy as np
 
 from latpcap.rtt.baselines import Baselines
 from latpcap.rtt.estimate import Estimate, busiest, estimate_paths
-from latpcap.rtt.measured import Values
+from latpcap.rtt.measured import Measurements
 from latpcap.rtt.paths import Paths, paths
-from latpcap.rtt.phases import Changes, Phases
+from latpcap.rtt.phases import PathChanges, Phases
 from latpcap.tables.columns import Ints
 from latpcap.tables.recording import MISSING, Recording
 
@@ -58,7 +58,7 @@ def _within(known: Estimate, whole: Recording, window: Recording) -> Estimate:
 
 def _measured(
     known: Estimate, phases: Phases, connection: Ints, window: Recording, later: int
-) -> Iterator[tuple[bool, Values]]:
+) -> Iterator[tuple[bool, Measurements]]:
     """Those of the window, each with the phase that it has there; `connection` is each one's number in the whole."""
     number = np.full(len(known.phases.opening), MISSING)
     number[connection] = np.arange(len(connection))
@@ -66,7 +66,7 @@ def _measured(
     for near, values in known.direct():
         own, time = number[values.connection], values.time - later
         inside = (own != MISSING) & (time >= 0) & (time <= round(window.runtime_s * 1e9))
-        yield near, Values(phases.at(own[inside], time[inside]), values.ns[inside], time[inside])
+        yield near, Measurements(phases.at(own[inside], time[inside]), values.ns[inside], time[inside])
 
 
 def _of_whole(found: Paths, path: Ints) -> Ints:
@@ -76,14 +76,14 @@ def _of_whole(found: Paths, path: Ints) -> Ints:
     return numbers
 
 
-def _changes(known: Changes, path: Ints, later: int, runtime_ns: int) -> Changes:
+def _changes(known: PathChanges, path: Ints, later: int, runtime_ns: int) -> PathChanges:
     """The changes in the window; `path` is each of its paths' number in the whole recording."""
     number = np.full(known.count, MISSING)
     number[path] = np.arange(len(path))
     time = known.time - later
     inside = (number[known.path] != MISSING) & (time > 0) & (time < runtime_ns)
     order = np.lexsort((time[inside], number[known.path[inside]]))
-    return Changes(number[known.path[inside]][order], time[inside][order], known.shown[inside][order], len(path))
+    return PathChanges(number[known.path[inside]][order], time[inside][order], known.shown[inside][order], len(path))
 
 
 def _taken(values: Baselines, places: Ints) -> Baselines:

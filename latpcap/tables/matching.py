@@ -14,10 +14,10 @@ from latpcap.tables import columns
 from latpcap.tables.columns import Bools, Ints
 from latpcap.tables.endpoints import host_of
 from latpcap.tables.recording import Recording
-from latpcap.tables.selection import Condition, Pattern, Selection
+from latpcap.tables.selection import Condition, Selection, ValuePattern
 from latpcap.units import counted
 
-__all__ = ["Asked", "files_of"]
+__all__ = ["ConnectionNames", "files_of"]
 
 LISTED = 10
 """Values that a message names."""
@@ -31,7 +31,7 @@ WORDS = {"client": "from client", "server": "to server", "database": "to databas
 """How a message says which connections; else it is `of`."""
 
 
-class _Known(Struct, frozen=True):
+class _DistinctValues(Struct, frozen=True):
     """The distinct values of connections, and which row has which: a row may have several, or none."""
 
     values: list[str]
@@ -39,14 +39,14 @@ class _Known(Struct, frozen=True):
     value: Ints
 
     @classmethod
-    def of(cls, values: Iterable[list[str]]) -> _Known:
+    def of(cls, values: Iterable[list[str]]) -> _DistinctValues:
         numbers: dict[str, int] = {}
         pairs = [(row, numbers.setdefault(each, len(numbers))) for row, held in enumerate(values) for each in held]
         row, value = np.array(pairs, np.int64).reshape(-1, 2).T
         return cls(list(numbers), row, value)
 
 
-class Asked:
+class ConnectionNames:
     """The connections of a recording as conditions ask them: by their real names, and by those that are shown."""
 
     def __init__(self, recording: Recording) -> None:
@@ -55,7 +55,7 @@ class Asked:
         self.shown = recording.all_connections_table
         real = getattr(recording.tables, "real", None)
         self.real = None if real is None else self._same_rows(Table.from_arrow(real.connections()))
-        self._known_by: dict[str, list[_Known]] = {}
+        self._known_by: dict[str, list[_DistinctValues]] = {}
 
     def _same_rows(self, table: Table) -> Table:
         return columns.rows_of(table, columns.column(self.shown, "stream").values.astype(np.int64))
@@ -73,7 +73,7 @@ class Asked:
             before.append(condition)
         return chosen
 
-    def _hit(self, name: str, pattern: Pattern) -> Bools:
+    def _hit(self, name: str, pattern: ValuePattern) -> Bools:
         """Which connections a pattern names: really, else by the names that are shown."""
         hit = np.zeros(len(self.shown), bool)
         for known in self._known(name):
@@ -83,10 +83,12 @@ class Asked:
                 break
         return hit
 
-    def _known(self, name: str) -> list[_Known]:
+    def _known(self, name: str) -> list[_DistinctValues]:
         """What the connections are known by: the real names before those that are shown."""
         if name not in self._known_by:
-            self._known_by[name] = [_Known.of(_values(table, name)) for table in (self.real, self.shown) if table]
+            self._known_by[name] = [
+                _DistinctValues.of(_values(table, name)) for table in (self.real, self.shown) if table
+            ]
         return self._known_by[name]
 
     def words(self, condition: Condition, quoted: str = "") -> str:
