@@ -398,7 +398,7 @@ def _about_baseline(baselines: Baselines) -> Iterator[HealthNote]:
         what = "that of the handshake (and of acknowledgments that agree), or that of all responses, which are slower"
         yield HealthNote("baseline-either", "warning", text + what, either)
     if either := int((baselines.reason == Reason.SPLIT_CHANGE).sum()):
-        text = f"from one moment on the responses of {part_of(either, total)} all took longer, or all less long, by as much"
+        text = f"from one moment on all responses of {part_of(either, total)} took longer, or less long, by as much"
         yield HealthNote("baseline-either", "warning", f"{text}: the path changed, or the server did", either)
     local = baselines.position == LOOPBACK
     if shared := int(local.sum()):
