@@ -398,8 +398,8 @@ def _about_baseline(baselines: Baselines) -> Iterator[HealthNote]:
         what = "that of the handshake (and of acknowledgments that agree), or that of all responses, which are slower"
         yield HealthNote("baseline-either", "warning", text + what, either)
     if either := int((baselines.reason == Reason.SPLIT_CHANGE).sum()):
-        text = f"of {part_of(either, total)} the path or the server became slower, or faster, by the same for all "
-        yield HealthNote("baseline-either", "warning", f"{text}responses: nothing tells which of them", either)
+        text = f"from one moment on all responses of {part_of(either, total)} took longer, or less long, by as much"
+        yield HealthNote("baseline-either", "warning", f"{text}: the path changed, or the server did", either)
     local = baselines.position == LOOPBACK
     if shared := int(local.sum()):
         text = (

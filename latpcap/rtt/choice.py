@@ -378,7 +378,6 @@ def limits(chosen: Chosen, step_ns: int) -> tuple[Floats, Floats]:
     of_responses = np.where(chosen.is_bound_only & (value < PLAIN_NS), 0.0, of_responses)
     low = np.where(bound, np.maximum(of_responses, 0), low)
     most = np.where(np.isnan(chosen.faster), np.inf, np.fmax(chosen.faster, value) + tick)
-    up = np.where(alone & chosen.steady, np.fmax(up, chosen.faster - measured), up)
     at_most = np.where(np.isnan(measured) | chosen.is_bound_only, np.fmax(value, chosen.faster), measured)
     high = np.where(bound, np.fmin(np.fmax(value, at_most) + tick, most), np.fmin(measured + up, most))
     sure = np.fmax(chosen.work, HANDSHAKE_NS)
