@@ -68,7 +68,7 @@ SHOWN_DRIVERS = 2
 def driver_of(session: DriverTraits) -> str | None:
     """The driver behind a connection, where something it sent identifies it.
 
-    >>> driver_of(Session("oracle", "/usr/bin/python3", "19.0", ""))
+    >>> driver_of(DriverTraits("oracle", "/usr/bin/python3", "19.0", ""))
     'python-oracledb'
     """
     return next((driver for driver, fits in DRIVERS.get(session.protocol, {}).items() if fits(session)), None)

@@ -51,7 +51,7 @@ class Network:
     """A network in which these servers (`ADDRESS:PORT`, `[ADDRESS]:PORT`) are farther away by a link.
 
     ```python
-    with Network(["127.0.0.1:5432"], Conditions(rtt_ms=15)) as network:
+    with Network(["127.0.0.1:5432"], LinkConditions(rtt_ms=15)) as network:
         subprocess.run([*network.prefix(), "python", "job.py"])
         there, back = network.counts()
     ```

@@ -102,7 +102,7 @@ class Threshold(Struct, frozen=True):
     def at(self, baseline: float | None) -> float | None:
         """The limit where the baseline's figure is known; `None` where it is not and counts.
 
-        >>> Limit(0.1, of_baseline=True, change="+", is_part=True).at(300.0)
+        >>> Threshold(0.1, of_baseline=True, change="+", is_part=True).at(300.0)
         330.0
         """
         if not self.of_baseline:
@@ -201,7 +201,7 @@ def parse(text: str) -> Gate:
     """Read a condition; raises `UsageError` with the grammar.
 
     >>> parse("project(15ms) > 60s").limit
-    Limit(amount=60.0, of_baseline=False, change=None, is_part=False)
+    Threshold(amount=60.0, of_baseline=False, change=None, is_part=False)
     """
     match = CONDITION.fullmatch(text)
     if match is None:
