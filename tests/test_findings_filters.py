@@ -122,4 +122,4 @@ def test_filters_are_whole_where_they_are_asked_for(latpcap: Any) -> None:
 
 def test_the_markdown_report_is_as_short(latpcap: Any, tmp_path: Path) -> None:
     latpcap("analyze", SCATTERED, "--quiet", "-o", tmp_path / "x.md")
-    assert "}`, … 57 more (`latpcap findings --filters`)\n" in (tmp_path / "x.md").read_text()
+    assert "}`\n  - … 57 more (`latpcap findings --filters`)\n" in (tmp_path / "x.md").read_text()

@@ -16,6 +16,7 @@ from latpcap.rtt.baselines import Method, Reason
 from latpcap.rtt.measured import COARSE, MIN_FOR_DENSITY, SEVERAL, Half, Measurements, typical
 from latpcap.rtt.varying import Varying, varying
 from latpcap.tables.columns import Bools, Floats, Ints, first_that_holds
+from latpcap.tables.passes import occurring
 from latpcap.tables.quantiles import Grouped
 
 __all__ = ["AGREE", "HOST_NS", "PLAIN_NS", "STEADY", "SURE", "Chosen", "choose", "less_work", "limits"]
@@ -306,7 +307,7 @@ def _kinds(half: Half, group: Ints, level: Floats, asked: Bools) -> Ints:
     keep = asked[group][half.bounds.connection]
     if not keep.all():
         kind, ns = kind[keep], ns[keep]
-    kinds = np.unique(kind)
+    kinds = occurring(kind)
     floors = _of_several(Grouped.of(np.searchsorted(kinds, kind), ns, len(kinds)))
     of_group, none = kinds // statements, kinds % statements == 0
     own = level[of_group]
