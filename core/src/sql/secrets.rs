@@ -294,7 +294,8 @@ impl Secrets {
         let name = unquoted(token, kind);
         let is_command = self.what == What::Commands && !lexer.arrow_follows();
         let of_commands = speaks(name, if is_command { Reach::Commands } else { Reach::Functions });
-        let is_one = of_commands && (self.what == What::Commands || speaks(name, Reach::Names)) || visible::hides(name);
+        let is_one = of_commands && (self.what == What::Commands || speaks(name, Reach::Names))
+            || visible::hides(name) && !of_commands;
         let is_named = is_one || name.eq_ignore_ascii_case(b"key") && lexer.arrow_follows();
         self.named |= is_named;
         let is_call = lexer.follows() == Some(b'(');
