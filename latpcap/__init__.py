@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from latpcap.projection.project import Projection
     from latpcap.ranking import rank
     from latpcap.result.analysis import Analysis
-    from latpcap.result.comparison import Comparison
-    from latpcap.result.rehearsal import Rehearsal
-    from latpcap.result.validation import Validation
-    from latpcap.tables.pseudonyms import Pseudonyms
-    from latpcap.tables.table import Table
+    from latpcap.result.pairs.comparison import Comparison
+    from latpcap.result.pairs.rehearsal import Rehearsal
+    from latpcap.result.pairs.validation import Validation
+    from latpcap.tables.columnar.table import Table
+    from latpcap.tables.privacy.pseudonyms import Pseudonyms
 
 __all__ = [
     "Analysis",
@@ -62,17 +62,17 @@ WHERE = {
     "Budget": "measures.budget",
     "Capture": "capture",
     "CaptureError": "errors",
-    "Comparison": "result.comparison",
+    "Comparison": "result.pairs.comparison",
     "DiskFull": "errors",
     "LatpcapError": "errors",
     "NoDatabaseTraffic": "errors",
     "Progress": "_core",
     "Projection": "projection.project",
-    "Pseudonyms": "tables.pseudonyms",
-    "Rehearsal": "result.rehearsal",
-    "Table": "tables.table",
+    "Pseudonyms": "tables.privacy.pseudonyms",
+    "Rehearsal": "result.pairs.rehearsal",
+    "Table": "tables.columnar.table",
     "UsageError": "errors",
-    "Validation": "result.validation",
+    "Validation": "result.pairs.validation",
     "calibrate": "live.calibrate",
     "compare": "comparing",
     "rank": "ranking",

@@ -25,23 +25,25 @@ from latpcap.projection.scope import moves
 from latpcap.result import tables
 from latpcap.result.analysis import Analysis, Measures
 from latpcap.result.captures import CaptureFile, capture_files
-from latpcap.result.gates import Gates, check
+from latpcap.result.checks.gates import Gates, check
 from latpcap.result.minutes import MinutesResult, all_of, minute_table
 from latpcap.result.tasks import task_table
-from latpcap.tables import columns, outputs, sources
+from latpcap.tables.columnar import columns
+from latpcap.tables.columnar.scratch import scratch_within
+from latpcap.tables.columnar.table import Table
 from latpcap.tables.dataset import manifest
 from latpcap.tables.dataset.layout import is_dataset
 from latpcap.tables.dataset.loading import SavedTables
 from latpcap.tables.dataset.manifest import ReadWith
-from latpcap.tables.keys import key_log, named
-from latpcap.tables.packets import link_type_named
-from latpcap.tables.pseudonyms import PseudonymousTables, Pseudonyms, without_paths
+from latpcap.tables.part.selected import select
+from latpcap.tables.part.selection import Selected, Selection
+from latpcap.tables.privacy.pseudonyms import PseudonymousTables, Pseudonyms, without_paths
+from latpcap.tables.reading import sources
+from latpcap.tables.reading.keys import key_log, named
+from latpcap.tables.reading.packets import link_type_named
+from latpcap.tables.reading.remote import opened
 from latpcap.tables.recording import Recording
-from latpcap.tables.remote import opened
-from latpcap.tables.scratch import scratch_within
-from latpcap.tables.selected import select
-from latpcap.tables.selection import Selected, Selection
-from latpcap.tables.table import Table
+from latpcap.tables.writing import outputs
 from latpcap.units import (
     DEFAULT_DISK,
     DEFAULT_MEMORY,
@@ -518,7 +520,7 @@ class Capture(Tidy):
 
         >>> capture.sql("select command, sum(round_trips) as trips from exchanges group by all")  # doctest: +SKIP
         """
-        from latpcap.tables import sql
+        from latpcap.tables.writing import sql
 
         return sql.query(_CaptureTables(self), query, QUERY_TIMEOUT_S if timeout_s is None else timeout_s, self._memory)
 

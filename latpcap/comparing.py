@@ -9,13 +9,13 @@ from latpcap.capture import Capture, read
 from latpcap.errors import UsageError
 from latpcap.given import Duration
 from latpcap.report import BEFORE_AFTER, chosen_format
-from latpcap.result import comparison, validation
-from latpcap.result.before_after import before_after
-from latpcap.result.comparison import Comparison
-from latpcap.result.validation import Validation
-from latpcap.tables import outputs
-from latpcap.tables.keys import key_log
-from latpcap.tables.pseudonyms import Pseudonyms
+from latpcap.result.pairs import comparison, validation
+from latpcap.result.pairs.before_after import before_after
+from latpcap.result.pairs.comparison import Comparison
+from latpcap.result.pairs.validation import Validation
+from latpcap.tables.privacy.pseudonyms import Pseudonyms
+from latpcap.tables.reading.keys import key_log
+from latpcap.tables.writing import outputs
 
 __all__ = ["compare", "validate"]
 

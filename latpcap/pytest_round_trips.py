@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from latpcap.errors import LatpcapError
 from latpcap.given import tcp_port
-from latpcap.live.folder import Folder
+from latpcap.live.capturing.folder import Folder
 from latpcap.live.recorder import Recorded, Recorder
 from latpcap.live.sections import Counted, Failure, Sections, StatementCount
 from latpcap.report import check_capture_name
@@ -256,7 +256,7 @@ def _of_worker(config: pytest.Config, path: str | None) -> str | None:
 def _recorder(config: pytest.Config, path: Path) -> Recorder:
     """The recorder that the options ask for."""
     check_capture_name(path)
-    from latpcap.live.capturer import Capturer
+    from latpcap.live.capturing.capturer import Capturer
     from latpcap.live.server import Server, addresses
 
     if (port := config.getoption("latpcap_port")) is not None:

@@ -9,10 +9,10 @@ from latpcap.capture import read
 from latpcap.errors import CaptureError, NoDatabaseTraffic
 from latpcap.result.rank import RankRow, rank_rows, rank_table
 from latpcap.result.rank_order import RANK_RTT_MS, RankOrder
-from latpcap.tables import sources
-from latpcap.tables.keys import key_log
-from latpcap.tables.pseudonyms import Pseudonyms, without_paths
-from latpcap.tables.table import Table
+from latpcap.tables.columnar.table import Table
+from latpcap.tables.privacy.pseudonyms import Pseudonyms, without_paths
+from latpcap.tables.reading import sources
+from latpcap.tables.reading.keys import key_log
 
 __all__ = ["Ranking", "rank"]
 

@@ -33,14 +33,14 @@ from latpcap.measures.health import HealthNote, core_notes, gravest_first, notes
 from latpcap.measures.statements import group
 from latpcap.result.analysis import Measures
 from latpcap.result.tables import health_table
-from latpcap.tables import columns
-from latpcap.tables.client_groups import client_groups_of, hosts_of
+from latpcap.tables.columnar import columns
+from latpcap.tables.columnar.table import Table
 from latpcap.tables.dataset.layout import is_dataset
-from latpcap.tables.ipc import TIME, received, rows_in, sent, table_of
 from latpcap.tables.notes import together
+from latpcap.tables.part.client_groups import client_groups_of, hosts_of
+from latpcap.tables.part.selected import only
 from latpcap.tables.recording import MISSING, Recording
-from latpcap.tables.selected import only
-from latpcap.tables.table import Table
+from latpcap.tables.writing.ipc import TIME, received, rows_in, sent, table_of
 from latpcap.units import DEFAULT_DISK, DEFAULT_MEMORY, RttIs
 
 __all__ = [

@@ -24,7 +24,7 @@ import damage
 from damage import ACK, Packet, Packets
 
 from latpcap import _core
-from latpcap.tables.table import Table
+from latpcap.tables.columnar.table import Table
 
 COMPARED = set(damage.PACKET_DEFECTS) - {"merge-segments"}
 """All but one whose packets are others, so that there is nothing to compare."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from latpcap.live.network import Network
+from latpcap.live.link.network import Network
 
 
 def _lacking() -> str:

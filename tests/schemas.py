@@ -31,14 +31,14 @@ from latpcap.projection.project import Projection
 from latpcap.result.analysis import Analysis
 from latpcap.result.calibration import Calibration
 from latpcap.result.captures import CaptureFile, Contents
-from latpcap.result.comparison import Comparison
-from latpcap.result.gates import GateResult
+from latpcap.result.checks.gates import GateResult
+from latpcap.result.pairs.comparison import Comparison
+from latpcap.result.pairs.rehearsal import Rehearsal
+from latpcap.result.pairs.validation import Validation
 from latpcap.result.rank_order import RANK_BY
-from latpcap.result.rehearsal import Rehearsal
 from latpcap.result.settings import Settings
-from latpcap.result.validation import Validation
-from latpcap.tables.selection import Selected
-from latpcap.tables.table import Table
+from latpcap.tables.columnar.table import Table
+from latpcap.tables.part.selection import Selected
 from latpcap.verify import Verification
 
 FOLDER = ROOT / "docs" / "schemas"

@@ -17,7 +17,7 @@ from sharkd import Sharkd
 
 import latpcap
 from latpcap import _core
-from latpcap.tables.table import Table
+from latpcap.tables.columnar.table import Table
 from latpcap.verify import Verification, compare, dissect, mysql, network, ours, postgresql, responses
 from latpcap.verify.texts import HIDDEN
 

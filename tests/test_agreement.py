@@ -18,7 +18,7 @@ from latpcap.projection.basis import AS_IT_IS
 from latpcap.projection.budget_elsewhere import budget_with, budgets_there
 from latpcap.report import html
 from latpcap.result.analysis import Measures
-from latpcap.result.exploration import explore
+from latpcap.result.page.exploration import explore
 from latpcap.tables.recording import Recording
 
 RTT_MS = 15.0

@@ -21,8 +21,8 @@ from junitparser import Error, Failure, JUnitXml, TestSuite
 import latpcap as package
 from latpcap.capture import Capture
 from latpcap.report import github, junit, sarif
-from latpcap.result.checked import Checked, checked
-from latpcap.result.gates import GateResult, Gates, check
+from latpcap.result.checks.checked import Checked, checked
+from latpcap.result.checks.gates import GateResult, Gates, check
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
 

@@ -14,8 +14,8 @@ from conftest import FIXTURES, load_fixture
 
 import latpcap
 from latpcap import _core
-from latpcap.tables.client_groups import client_groups, client_groups_of
-from latpcap.tables.groups import arranged
+from latpcap.tables.part.client_groups import client_groups, client_groups_of
+from latpcap.tables.part.groups import arranged
 
 ALL = sorted(path.with_suffix("").relative_to(FIXTURES).as_posix() for path in FIXTURES.glob("*/*.toml"))
 PLAIN = [name for name in ALL if load_fixture(name).path.suffix == ".pcapng"]

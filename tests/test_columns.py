@@ -7,7 +7,7 @@ from arro3.core import Array, ChunkedArray, DataType, Table
 from hypothesis import given
 from hypothesis import strategies as st
 
-from latpcap.tables import columns
+from latpcap.tables.columnar import columns
 
 
 def table(array: Array) -> Table:

@@ -85,7 +85,7 @@ def saved_in_parts(fixture: Callable[[str], Fixture], tmp_path: Path) -> Path:
 def test_it_stays_the_same_where_it_does_not_fit_in_memory(
     saved: Path, fixture: Callable[[str], Fixture], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from latpcap.tables import scratch
+    from latpcap.tables.columnar import scratch
     from latpcap.tables.dataset.loading import SavedTables
 
     monkeypatch.setattr(SavedTables, "is_large", True)

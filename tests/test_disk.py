@@ -18,8 +18,8 @@ from mysql_wire import message, mysql, tcp
 import latpcap
 from latpcap import _core
 from latpcap.report import FORMATS
-from latpcap.tables import scratch
-from latpcap.tables.scratch import OnDisk, Scratch, laid
+from latpcap.tables.columnar import scratch
+from latpcap.tables.columnar.scratch import OnDisk, Scratch, laid
 
 READ = _core.read
 TABLES = ("exchanges", "rtt_samples", "connections", "statements")
@@ -241,7 +241,7 @@ FULL = """
 import resource, sys
 from latpcap.cli import main
 from latpcap import _core
-from latpcap.tables import scratch
+from latpcap.tables.columnar import scratch
 limit, in_memory = map(int, (sys.argv.pop(1), sys.argv.pop(1)))
 resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 scratch.LONG = 1

@@ -19,8 +19,8 @@ from latpcap.capture import Capture
 from latpcap.errors import GateFailed
 from latpcap.measures.error_classes import CLASSES, class_of
 from latpcap.result.analysis import Analysis, Measures
-from latpcap.result.comparison import ErrorChange, compare
-from latpcap.result.gates import check
+from latpcap.result.checks.gates import check
+from latpcap.result.pairs.comparison import ErrorChange, compare
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
 

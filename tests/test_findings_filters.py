@@ -15,7 +15,7 @@ pytest.importorskip("latpcap._core", reason="the core is not built")
 from latpcap.findings import Finding
 from latpcap.projection.project import DEFAULT_LADDER_MS
 from latpcap.result.analysis import Measures
-from latpcap.tables import columns
+from latpcap.tables.columnar import columns
 
 NAMES = [
     *sorted(f"findings/{path.name.split('.')[0]}" for path in (FIXTURES / "findings").glob("*.pcapng.zst")),

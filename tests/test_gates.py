@@ -14,8 +14,8 @@ from builder import Conn, Ex, build
 import latpcap as latpcap_package
 from latpcap.capture import Capture
 from latpcap.errors import GateFailed, UsageError
-from latpcap.result.figures import FIGURES
-from latpcap.result.gates import check, parse
+from latpcap.result.checks.figures import FIGURES
+from latpcap.result.checks.gates import check, parse
 
 FIXTURE = Path(__file__).parent.parent / "fixtures" / "mysql" / "commit-each-row.pcapng"
 

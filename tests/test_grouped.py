@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from latpcap.tables.quantiles import Grouped
+from latpcap.tables.columnar.quantiles import Grouped
 
 ROWS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 2**62)))
 

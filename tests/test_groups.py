@@ -19,11 +19,12 @@ from latpcap.result.rank import RankRow, rank_rows
 from latpcap.result.rank_order import RankOrder
 from latpcap.rtt import grouped
 from latpcap.scan import ScanOptions, part, reduce
-from latpcap.tables import columns, groups
+from latpcap.tables.columnar import columns
+from latpcap.tables.columnar.scratch import Scratch
 from latpcap.tables.dataset import places
 from latpcap.tables.dataset.manifest import of_folder
-from latpcap.tables.groups import names_of, some_groups
-from latpcap.tables.scratch import Scratch
+from latpcap.tables.part import groups
+from latpcap.tables.part.groups import names_of, some_groups
 from latpcap.work.local import Threads
 from latpcap.work.saving import saved
 

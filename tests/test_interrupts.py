@@ -13,7 +13,7 @@ import pytest
 from conftest import FIXTURES, ROOT
 
 import latpcap
-from latpcap.cli.io import write
+from latpcap.cli.shared.io import write
 
 NPLUS1 = FIXTURES / "mysql/nplus1-300-client.pcapng"
 LARGE = FIXTURES / "mysql/nplus1-10k.pcapng.zst"

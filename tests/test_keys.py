@@ -11,7 +11,7 @@ import pytest
 from conftest import FIXTURES
 
 import latpcap as package
-from latpcap.tables.keys import key_file
+from latpcap.tables.reading.keys import key_file
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
 

@@ -17,9 +17,9 @@ from conftest import FIXTURES
 
 import latpcap as package
 from latpcap.cli import COMMANDS
-from latpcap.cli.files import CI_OUTPUT, FOLDER, OUTPUT, OUTPUT_FOLDER, _Input
+from latpcap.cli.shared.files import CI_OUTPUT, FOLDER, OUTPUT, OUTPUT_FOLDER, _Input
 from latpcap.errors import UsageError
-from latpcap.tables import outputs
+from latpcap.tables.writing import outputs
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
 

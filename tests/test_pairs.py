@@ -13,8 +13,8 @@ from conftest import load_fixture, read_fixture
 from latpcap import Capture
 from latpcap.errors import UsageError
 from latpcap.result.analysis import Analysis
-from latpcap.result.comparison import compare
-from latpcap.result.validation import validate
+from latpcap.result.pairs.comparison import compare
+from latpcap.result.pairs.validation import validate
 
 NEAR, FAR, OTHER = "mysql/nplus1-1000-rtt1", "mysql/nplus1-1000-rtt15", "mysql/driver-connector-c"
 

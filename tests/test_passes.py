@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from latpcap import _core
-from latpcap.tables import passes
+from latpcap.tables.columnar import passes
 
 
 def columns(seed: int) -> tuple[np.ndarray, np.ndarray]:

@@ -6,7 +6,19 @@ import sys
 from test_structure import graph
 
 READERS = (
-    *("analyze", "annotate", "compare", "completion", "gates", "help", "project", "rank", "scan", "sql", "tables"),
+    *(
+        "analyze",
+        "annotate",
+        "compare",
+        "completion",
+        "shared.gates",
+        "help",
+        "project",
+        "rank",
+        "scan",
+        "sql",
+        "tables",
+    ),
     "verify",
 )
 NAMES_OF_PACKAGES = {"latpcap", "latpcap.cli"}
@@ -50,7 +62,7 @@ def reachable(modules: set[str]) -> set[str]:
 
 def test_the_reading_commands_import_nothing_that_only_posix_has() -> None:
     modules = reachable({f"latpcap.cli.{name}" for name in READERS})
-    assert {"latpcap.capture", "latpcap.cli.io", "latpcap.tables.dataset.writing"} <= modules
+    assert {"latpcap.capture", "latpcap.cli.shared.io", "latpcap.tables.dataset.writing"} <= modules
     assert not [name for name in modules if name.startswith("latpcap.live")]
     command = [sys.executable, "-c", WITHOUT, "latpcap.cli", *sorted(modules - {"latpcap._core"})]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -9,7 +9,7 @@ import pytest
 from builder import Conn, Ex, build
 
 from latpcap.capture import Capture, read
-from latpcap.tables.pseudonyms import PseudonymousTables, Pseudonyms
+from latpcap.tables.privacy.pseudonyms import PseudonymousTables, Pseudonyms
 from latpcap.tables.recording import Recording
 
 

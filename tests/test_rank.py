@@ -23,7 +23,7 @@ from latpcap.ranking import Ranking
 from latpcap.result.analysis import Measures
 from latpcap.result.rank import RankRow, rank_rows, rank_table
 from latpcap.result.rank_order import RankOrder
-from latpcap.tables.table import Table
+from latpcap.tables.columnar.table import Table
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
 
@@ -399,7 +399,7 @@ def test_pseudonyms_are_the_same_in_all_files_and_hide_their_names(latpcap: Run)
 def test_a_ctrl_c_prints_what_is_ranked_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
     from click.testing import CliRunner
 
-    from latpcap.cli import progress
+    from latpcap.cli.shared import progress
 
     watch, seen = progress.watch, list[Any]()
 

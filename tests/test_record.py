@@ -20,14 +20,14 @@ from test_cli import failed
 import latpcap
 from latpcap import record, rehearse
 from latpcap.errors import NoDatabaseTraffic, UsageError
-from latpcap.live import rights
-from latpcap.live.capturer import _as_pcapng, _dropped_by_dumpcap, _dropped_by_tcpdump
-from latpcap.live.folder import Folder
+from latpcap.live.capturing import rights
+from latpcap.live.capturing.capturer import _as_pcapng, _dropped_by_dumpcap, _dropped_by_tcpdump
+from latpcap.live.capturing.folder import Folder
+from latpcap.live.capturing.ring import Ring, parse_ring
 from latpcap.live.keylog import embed, told_to_log
-from latpcap.live.ring import Ring, parse_ring
 from latpcap.live.routes import interfaces_to
 from latpcap.live.watched import usual_ports, watched
-from latpcap.tables.keys import key_log
+from latpcap.tables.reading.keys import key_log
 
 Run = Callable[..., "subprocess.CompletedProcess[bytes]"]
 
@@ -135,7 +135,7 @@ def test_the_way_to_the_right_to_capture_is_the_one_that_leads_there(
 def test_a_process_that_may_gain_no_rights_knows_it() -> None:
     if shutil.which("setpriv") is None:
         pytest.skip("not installed: setpriv")
-    ask = "from latpcap.live.rights import may_gain_nothing; print(may_gain_nothing())"
+    ask = "from latpcap.live.capturing.rights import may_gain_nothing; print(may_gain_nothing())"
     command = ["setpriv", "--no-new-privs", sys.executable, "-c", ask]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "True\n"
 
@@ -180,7 +180,7 @@ def test_the_secrets_of_the_recording_go_into_its_file(tmp_path: Path) -> None:
 
 
 def test_what_a_killed_latpcap_left_goes_with_the_next_start(tmp_path: Path) -> None:
-    left = "import os, sys\nfrom latpcap.live.folder import Folder\n"
+    left = "import os, sys\nfrom latpcap.live.capturing.folder import Folder\n"
     left += "folder = Folder(sys.argv[1])\n(folder.path / 'keys').touch()\nos.kill(os.getpid(), 9)"
     subprocess.run([sys.executable, "-c", left, str(tmp_path)], check=False)
     assert [[each.name for each in folder.iterdir()] for folder in tmp_path.iterdir()] == [["keys"]]

@@ -6,8 +6,8 @@ from arro3.core import Table
 from conftest import load_fixture, read_fixture
 
 import latpcap
-from latpcap.tables import columns
-from latpcap.tables.groups import arranged, names_of
+from latpcap.tables.columnar import columns
+from latpcap.tables.part.groups import arranged, names_of
 from latpcap.tables.recording import MISSING, Recording
 
 NAMES = ["mysql/parallel-8", "mysql/churn-20", "mysql/unsorted", "postgresql/pgbench-select-simple-c4"]

@@ -13,8 +13,8 @@ from builder import Conn, Ex, build
 
 from latpcap import Capture
 from latpcap.errors import CommandFailed, NoDatabaseTraffic, UsageError
-from latpcap.live import network, network_paths
-from latpcap.live.network_paths import CommandRun, NetworkPath
+from latpcap.live.link import network, network_paths
+from latpcap.live.link.network_paths import CommandRun, NetworkPath
 from latpcap.live.rehearse import rehearse
 from latpcap.live.rehearsing import Plan, run_rehearsal
 from latpcap.live.repeated import StandardInput
@@ -22,8 +22,8 @@ from latpcap.projection.assumptions import Conditions
 from latpcap.report import FORMATS
 from latpcap.report.markdown import document
 from latpcap.report.sections.rehearsal import rehearsal
-from latpcap.result.rehearsal import Ends, Rehearsal
-from latpcap.result.row_gates import judge_rows, parse_row_gate
+from latpcap.result.checks.row_gates import judge_rows, parse_row_gate
+from latpcap.result.pairs.rehearsal import Ends, Rehearsal
 from latpcap.tables.recording import Recording
 
 

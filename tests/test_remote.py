@@ -28,7 +28,7 @@ from test_privacy import NEVER, RUNS, WITHOUT_CAPTURE, ReadOnce, capture_of, lea
 
 import latpcap
 from latpcap.errors import CaptureError
-from latpcap.tables.remote import FIRST, PART, RemoteFile, opened
+from latpcap.tables.reading.remote import FIRST, PART, RemoteFile, opened
 
 MANY = ("mysql/nplus1-300-client", "postgresql/psycopg2-errors", "mysql/unsorted", "postgresql/psycopg2-cursor10")
 PACKETS_A_FILE = 60

@@ -15,9 +15,9 @@ from conftest import FIXTURES
 from junitparser import JUnitXml
 
 from latpcap.errors import UsageError
-from latpcap.result.gates import Gates
-from latpcap.result.row_gates import RowBaseline, judge_rows, parse_row_gate
-from latpcap.tables.table import Table
+from latpcap.result.checks.gates import Gates
+from latpcap.result.checks.row_gates import RowBaseline, judge_rows, parse_row_gate
+from latpcap.tables.columnar.table import Table
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
 

@@ -19,7 +19,7 @@ from test_client_groups import moved
 import latpcap as package
 from latpcap.measures.health import core_notes
 from latpcap.scan import SHARES, Partition, Scan, ScanOptions, part, reduce
-from latpcap.tables.client_groups import client_groups
+from latpcap.tables.part.client_groups import client_groups
 from latpcap.units import DEFAULT_MEMORY
 from latpcap.work.weighing import GROUP, weights
 

@@ -18,7 +18,7 @@ from jsonschema import Draft202012Validator
 
 import latpcap as package
 from latpcap.report.jsonout import render
-from latpcap.result.comparison import compare
+from latpcap.result.pairs.comparison import compare
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
 

@@ -20,9 +20,9 @@ from conftest import Done, Fixture, load_fixture, read_fixture
 import latpcap as package
 from latpcap.capture import Capture
 from latpcap.errors import NoDatabaseTraffic, UsageError
-from latpcap.tables.pseudonyms import PseudonymousTables, Pseudonyms
+from latpcap.tables.part.selection import Selection
+from latpcap.tables.privacy.pseudonyms import PseudonymousTables, Pseudonyms
 from latpcap.tables.recording import Recording
-from latpcap.tables.selection import Selection
 
 SEVERAL = (
     *("mysql/pool-4", "mysql/parallel-8", "mysql/churn-20", "mysql/port-reuse", "mysql/login-native"),

@@ -17,8 +17,8 @@ import latpcap
 from latpcap.findings.what_if import _answer
 from latpcap.report import FORMATS, html
 from latpcap.result.analysis import Analysis, Measures
-from latpcap.result.comparison import compare
-from latpcap.result.exploration import explore
+from latpcap.result.page.exploration import explore
+from latpcap.result.pairs.comparison import compare
 from latpcap.units import format_s, percent
 
 NUMBER = r"([0-9][0-9,.]*)"

@@ -14,7 +14,7 @@ from conftest import load_fixture
 
 import latpcap
 from latpcap import CaptureError, UsageError
-from latpcap.tables.sources import resolve
+from latpcap.tables.reading.sources import resolve
 
 NPLUS1 = "mysql/nplus1-300-client"
 

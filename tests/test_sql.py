@@ -197,7 +197,7 @@ def test_the_statements_before_the_last_one_count_as_well(capture: package.Captu
     ],
 )
 def test_a_query_takes_no_more_memory_than_reading_may(query: str, complaint: str) -> None:
-    from latpcap.tables import sql
+    from latpcap.tables.writing import sql
 
     with pytest.raises(UsageError, match=complaint):
         sql.query({}, query, memory=100_000_000)

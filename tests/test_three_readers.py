@@ -22,7 +22,7 @@ from scapy.contrib.mpls import MPLS  # noqa: E402
 from scapy.layers.vxlan import VXLAN  # noqa: E402
 
 from latpcap import _core  # noqa: E402
-from latpcap.tables.table import Table  # noqa: E402
+from latpcap.tables.columnar.table import Table  # noqa: E402
 
 START_NS = 1_700_000_000_123_456_000
 ETHERNET, RAW_IP = 1, 101

@@ -10,10 +10,10 @@ from builder import Conn, Ex, build
 
 from latpcap import Capture, Pseudonyms
 from latpcap.report import FORMATS
-from latpcap.result.comparison import compare
+from latpcap.result.pairs.comparison import compare
 from latpcap.result.rank import rank_rows, rank_table
 from latpcap.result.rank_order import RankOrder
-from latpcap.tables.pseudonyms import PseudonymousTables
+from latpcap.tables.privacy.pseudonyms import PseudonymousTables
 from latpcap.tables.recording import Recording
 
 TURNS = [Ex("connect", round_trips=0), Ex("tls"), *[Ex("unreadable")] * 9]

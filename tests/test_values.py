@@ -15,8 +15,8 @@ from latpcap.display import plain
 from latpcap.measures import statement_text
 from latpcap.report.jsonout import dump
 from latpcap.result.analysis import Measures
-from latpcap.tables.texts import Texts
-from latpcap.tables.values import AT_ONCE, Fractions, Names, Numbers, Rows, Times, Truths
+from latpcap.tables.columnar.texts import Texts
+from latpcap.tables.columnar.values import AT_ONCE, Fractions, Names, Numbers, Rows, Times, Truths
 
 FRACTIONS = st.floats() | st.floats(-1e-3, 1e-3) | st.integers(-(10**6), 10**6).map(lambda number: number / 1024)
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)

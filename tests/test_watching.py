@@ -5,8 +5,8 @@ import pytest
 
 pytest.importorskip("latpcap._core", reason="the core is not built")
 
-from latpcap.cli import progress
-from latpcap.cli.progress import watch
+from latpcap.cli.shared import progress
+from latpcap.cli.shared.progress import watch
 
 
 def test_the_result_of_the_work_comes_back() -> None:

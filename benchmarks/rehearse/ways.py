@@ -11,13 +11,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "fixtures"))
 
 from recorder import lab
 
-from latpcap.live import network_paths
-from latpcap.live.capturer import Capturer
-from latpcap.live.network_paths import CommandRun, Relayed
+from latpcap.live.capturing.capturer import Capturer
+from latpcap.live.link import network_paths
+from latpcap.live.link.network_paths import CommandRun, Relayed
 from latpcap.live.relay import Route
 from latpcap.live.server import Server
 from latpcap.projection.assumptions import Conditions
-from latpcap.result.rehearsal import Ends
+from latpcap.result.pairs.rehearsal import Ends
 
 SERVERS = [f"{lab.DEBIANS}:3306", f"{lab.DEBIANS}:5432"]
 

@@ -293,7 +293,7 @@ impl Read for FileObject {
     }
 }
 
-/// A file elsewhere, which Python reads: see `latpcap/tables/remote.py`.
+/// A file elsewhere, which Python reads: see `latpcap/tables/reading/remote.py`.
 struct RemoteFile {
     file: Py<PyAny>,
     place: String,

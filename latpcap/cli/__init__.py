@@ -21,17 +21,18 @@ from latpcap.cli.annotate import annotate
 from latpcap.cli.calibrate import calibrate
 from latpcap.cli.compare import compare, validate
 from latpcap.cli.completion import completion
-from latpcap.cli.files import never_over_inputs
 from latpcap.cli.help import help_command
-from latpcap.cli.io import INTERRUPTED, click_writes
-from latpcap.cli.options import EVERYWHERE
 from latpcap.cli.project import project
 from latpcap.cli.rank import rank
 from latpcap.cli.record import record
 from latpcap.cli.rehearse import rehearse
 from latpcap.cli.scan import scan
+from latpcap.cli.shared.files import never_over_inputs
+from latpcap.cli.shared.io import INTERRUPTED, click_writes
+from latpcap.cli.shared.options import EVERYWHERE
+from latpcap.cli.shared.status import told
+from latpcap.cli.shared.verb import write_options
 from latpcap.cli.sql import sql
-from latpcap.cli.status import told
 from latpcap.cli.tables import (
     captures,
     connections,
@@ -43,7 +44,6 @@ from latpcap.cli.tables import (
     statements,
     tasks,
 )
-from latpcap.cli.verb import write_options
 from latpcap.cli.verify import verify
 from latpcap.cli.watch import watch
 from latpcap.errors import LatpcapError, UsageError

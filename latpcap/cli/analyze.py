@@ -6,14 +6,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from latpcap.cli.gates import Gating, gate_options
-from latpcap.cli.io import result_format, warn, write, write_result
-from latpcap.cli.options import Target, json_option, output_option, reading_options, sign_off_options, target_options
-from latpcap.cli.verb import command, tell_formerly
+from latpcap.cli.shared.gates import Gating, gate_options
+from latpcap.cli.shared.io import result_format, warn, write, write_result
+from latpcap.cli.shared.options import (
+    Target,
+    json_option,
+    output_option,
+    reading_options,
+    sign_off_options,
+    target_options,
+)
+from latpcap.cli.shared.verb import command, tell_formerly
 
 if TYPE_CHECKING:
     from latpcap.capture import Capture
-    from latpcap.cli.request import Request
+    from latpcap.cli.shared.request import Request
     from latpcap.result.signoff import Cover
 
 __all__ = ["REPORT", "analyze", "write_analysis"]

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from latpcap.cli import io
-from latpcap.cli.files import OUTPUT
-from latpcap.cli.io import warn
-from latpcap.cli.options import json_option, reading_options
-from latpcap.cli.verb import command
+from latpcap.cli.shared import io
+from latpcap.cli.shared.files import OUTPUT
+from latpcap.cli.shared.io import warn
+from latpcap.cli.shared.options import json_option, reading_options
+from latpcap.cli.shared.verb import command
 from latpcap.errors import UsageError
 
 if TYPE_CHECKING:
-    from latpcap.cli.request import Request
+    from latpcap.cli.shared.request import Request
 
 __all__ = ["annotate"]
 
@@ -39,11 +39,11 @@ def annotate(request: Request, output: str, force: bool, embed_keys: bool, as_js
     latpcap annotate capture.pcap annotated.pcapng
     latpcap annotate 'ring/*.pcapng' annotated.pcapng
     """
-    from latpcap.cli.progress import watch
+    from latpcap.cli.shared.progress import watch
     from latpcap.report.annotate import annotate as write
     from latpcap.report.annotate import check_output
-    from latpcap.tables import sources
-    from latpcap.tables.keys import key_log
+    from latpcap.tables.reading import sources
+    from latpcap.tables.reading.keys import key_log
 
     if request.reading.pseudonymise:
         raise UsageError("packets are written as they were captured, names and all: pseudonymise a report instead")

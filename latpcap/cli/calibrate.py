@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from latpcap.cli.io import result_format, teller, write_result
-from latpcap.cli.options import ROOM, Duration, json_option, output_option
-from latpcap.cli.verb import command
+from latpcap.cli.shared.io import result_format, teller, write_result
+from latpcap.cli.shared.options import ROOM, Duration, json_option, output_option
+from latpcap.cli.shared.verb import command
 
 __all__ = ["calibrate"]
 

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from latpcap.cli.files import CAPTURE
-from latpcap.cli.gates import Gating, compared_options
-from latpcap.cli.io import result_format, tell_timing_only, write, write_result
-from latpcap.cli.options import Rtt, json_option, output_option, sign_off_options, two_captures_options
-from latpcap.cli.verb import command, tell_formerly
+from latpcap.cli.shared.files import CAPTURE
+from latpcap.cli.shared.gates import Gating, compared_options
+from latpcap.cli.shared.io import result_format, tell_timing_only, write, write_result
+from latpcap.cli.shared.options import Rtt, json_option, output_option, sign_off_options, two_captures_options
+from latpcap.cli.shared.verb import command, tell_formerly
 from latpcap.errors import UsageError
 
 if TYPE_CHECKING:
     from latpcap.capture import Capture
-    from latpcap.cli.request import Request
+    from latpcap.cli.shared.request import Request
     from latpcap.result.signoff import Cover
 
 __all__ = ["compare", "validate"]
@@ -41,8 +41,8 @@ def compare(
     latpcap compare release-1.pcapng release-2.pcapng --customer ACME -o report.html
     """
     from latpcap.report import BEFORE_AFTER
-    from latpcap.result.before_after import before_after
-    from latpcap.result.comparison import compare as set_side_by_side
+    from latpcap.result.pairs.before_after import before_after
+    from latpcap.result.pairs.comparison import compare as set_side_by_side
     from latpcap.result.signoff import Cover
 
     chosen = result_format(as_json, output, "result", "comparison")
@@ -83,7 +83,7 @@ def validate(
     \b
     latpcap validate lan.pcapng wan.pcapng
     """
-    from latpcap.result.validation import validate as check
+    from latpcap.result.pairs.validation import validate as check
 
     if against is not None:
         tell_formerly("validate BASE --against OTHER", "validate BASE OTHER")
@@ -97,8 +97,8 @@ def validate(
 
 def _both(request: Request, first: str, second: str, rtt: float | None = None) -> tuple[Capture, Capture]:
     """Read both captures; under `--pseudonymise` a host has the same name in both. A key log may be of either."""
-    from latpcap.tables.keys import key_log
-    from latpcap.tables.pseudonyms import Pseudonyms
+    from latpcap.tables.privacy.pseudonyms import Pseudonyms
+    from latpcap.tables.reading.keys import key_log
 
     reading = request.reading
     names = Pseudonyms() if reading.pseudonymise else False

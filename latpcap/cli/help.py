@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 from click.shell_completion import CompletionItem
 
-from latpcap.cli.values import items
-from latpcap.cli.verb import ALL
+from latpcap.cli.shared.values import items
+from latpcap.cli.shared.verb import ALL
 
 __all__ = ["help_command"]
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 import click
 
-from latpcap.cli.status import EXIT_STATUS
+from latpcap.cli.shared.status import EXIT_STATUS
 
 __all__ = ["man_page"]
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
-from latpcap.cli.gates import Gating, gate_options
-from latpcap.cli.io import result_format, warn, write
-from latpcap.cli.options import (
+from latpcap.cli.shared.gates import Gating, gate_options
+from latpcap.cli.shared.io import result_format, warn, write
+from latpcap.cli.shared.options import (
     condition_options,
     fix_option,
     flat,
@@ -19,11 +19,11 @@ from latpcap.cli.options import (
     rtt_option,
     within_option,
 )
-from latpcap.cli.verb import command, tell_formerly
+from latpcap.cli.shared.verb import command, tell_formerly
 from latpcap.units import parse_part
 
 if TYPE_CHECKING:
-    from latpcap.cli.request import Request
+    from latpcap.cli.shared.request import Request
 
 __all__ = ["project"]
 

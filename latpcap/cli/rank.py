@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from latpcap.cli.gates import RowGating, keyed_row_gate_options
-from latpcap.cli.io import INTERRUPTED, write
-from latpcap.cli.options import Rtt, reading_options, rtt_is_option
-from latpcap.cli.rows import RowOutput, unsorted_rows_options
+from latpcap.cli.shared.gates import RowGating, keyed_row_gate_options
+from latpcap.cli.shared.io import INTERRUPTED, write
+from latpcap.cli.shared.options import Rtt, reading_options, rtt_is_option
+from latpcap.cli.shared.rows import RowOutput, unsorted_rows_options
+from latpcap.cli.shared.verb import command
 from latpcap.cli.tables import idle_option
-from latpcap.cli.verb import command
 from latpcap.result.rank_order import RANK_BY, RANK_RTT_MS, RANK_SORTS, RankOrder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from latpcap.cli.request import Request
+    from latpcap.cli.shared.request import Request
     from latpcap.ranking import Ranking
 
 __all__ = ["rank"]
@@ -69,7 +69,7 @@ def rank(
     latpcap rank captures/ --fail-if 'share_per_ms > 5%'
     """
     from latpcap.ranking import Ranking
-    from latpcap.tables import sources
+    from latpcap.tables.reading import sources
 
     asked = RankOrder(by, sort, rtt, idle / 1000)
     files = sources.files(request.captures)
@@ -93,7 +93,7 @@ def rank(
 
 def _read_all(ranking: Ranking, files: list[str], *, quiet: bool) -> bool:
     """Rank every file; whether Ctrl-C stopped that before the last."""
-    from latpcap.cli.progress import watch
+    from latpcap.cli.shared.progress import watch
 
     with _bar(files, quiet=quiet) as at:
         for number, path in enumerate(files):

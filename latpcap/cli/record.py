@@ -12,26 +12,26 @@ from typing import TYPE_CHECKING
 import click
 
 from latpcap.cli.analyze import write_analysis
-from latpcap.cli.gates import Gating, gate_options
-from latpcap.cli.io import INTERRUPTED, result_format, teller
-from latpcap.cli.options import Quantity, Target
-from latpcap.cli.recording import RecordingRequest, new_recorder, recording_options, tell_problems
-from latpcap.cli.verb import command as a_command
+from latpcap.cli.shared.gates import Gating, gate_options
+from latpcap.cli.shared.io import INTERRUPTED, result_format, teller
+from latpcap.cli.shared.options import Quantity, Target
+from latpcap.cli.shared.recording import RecordingRequest, new_recorder, recording_options, tell_problems
+from latpcap.cli.shared.verb import command as a_command
 from latpcap.errors import LatpcapError, NoDatabaseTraffic, UsageError
 from latpcap.units import counted
 
 if TYPE_CHECKING:
     from latpcap._core import KeyLog
     from latpcap.capture import Capture
-    from latpcap.cli.request import Request
+    from latpcap.cli.shared.request import Request
+    from latpcap.live.capturing.ring import Ring
     from latpcap.live.recorder import Recorded, Recorder
-    from latpcap.live.ring import Ring
 
 __all__ = ["record"]
 
 
 def _ring(text: str) -> Ring:
-    from latpcap.live.ring import parse_ring
+    from latpcap.live.capturing.ring import parse_ring
 
     return parse_ring(text)
 
@@ -92,7 +92,7 @@ def record(
     chosen = result_format(False, recording.result, "result", "report")
 
     from latpcap.live import job
-    from latpcap.live.folder import Folder
+    from latpcap.live.capturing.folder import Folder
     from latpcap.live.record import by_turns
 
     if command:
@@ -192,7 +192,7 @@ def _embedded(path: Path, sessions: int) -> str:
 
 def _logged(keys: Path, memory: int) -> KeyLog | None:
     """The secrets that the command has logged; `None` where there is no file, or nothing but its heading."""
-    from latpcap.tables.keys import key_log
+    from latpcap.tables.reading.keys import key_log
 
     try:
         return key_log(str(keys), memory=memory)

@@ -8,12 +8,12 @@ from contextlib import contextmanager, nullcontext
 
 import click
 
-from latpcap.cli.files import CAPTURE, OUTPUT_FOLDER
-from latpcap.cli.gates import RowGating, row_gate_options
-from latpcap.cli.io import teller, write_result
-from latpcap.cli.options import ROOM, RttList, decode_as_option, flat, json_option, link_options
-from latpcap.cli.recording import database_options
-from latpcap.cli.verb import command as a_command
+from latpcap.cli.shared.files import CAPTURE, OUTPUT_FOLDER
+from latpcap.cli.shared.gates import RowGating, row_gate_options
+from latpcap.cli.shared.io import teller, write_result
+from latpcap.cli.shared.options import ROOM, RttList, decode_as_option, flat, json_option, link_options
+from latpcap.cli.shared.recording import database_options
+from latpcap.cli.shared.verb import command as a_command
 
 __all__ = ["rehearse"]
 
@@ -108,7 +108,7 @@ def rehearse(
     latpcap rehearse --rtt 15ms --fail-if 'runtime > 60s' -- python job.py
     """
     from latpcap.live.rehearse import rehearse as run
-    from latpcap.result.rehearsal import rehearsed_rows
+    from latpcap.result.pairs.rehearsal import rehearsed_rows
 
     gating.judge(rehearsed_rows([]))  # a condition that cannot be judged is refused before the command is run
 

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from msgspec import Struct
 
-from latpcap.cli.files import OUTPUT_FOLDER
-from latpcap.cli.io import INTERRUPTED, teller, warn, warn_of, write
-from latpcap.cli.options import Duration, RttList, flat, gathered, scanning_options
-from latpcap.cli.verb import command, formerly
+from latpcap.cli.shared.files import OUTPUT_FOLDER
+from latpcap.cli.shared.io import INTERRUPTED, teller, warn, warn_of, write
+from latpcap.cli.shared.options import Duration, RttList, flat, gathered, scanning_options
+from latpcap.cli.shared.verb import command, formerly
 from latpcap.errors import NoDatabaseTraffic, UsageError
 from latpcap.units import LEAST_MEMORY
 
 if TYPE_CHECKING:
-    from latpcap.cli.request import Request
+    from latpcap.cli.shared.request import Request
     from latpcap.scan import ScanOptions
-    from latpcap.tables.table import Table
+    from latpcap.tables.columnar.table import Table
     from latpcap.work.engine import Engine
 
 __all__ = ["scan"]

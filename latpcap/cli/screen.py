@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from select import select
 from typing import TYPE_CHECKING, Any
 
-from latpcap.cli.io import teller
+from latpcap.cli.shared.io import teller
 
 if TYPE_CHECKING:
     from latpcap.live.watch import Watch

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from latpcap.cli.io import warn
-from latpcap.cli.options import Duration, reading_options
-from latpcap.cli.rows import RowOutput, queried_rows_options
-from latpcap.cli.verb import command
+from latpcap.cli.shared.io import warn
+from latpcap.cli.shared.options import Duration, reading_options
+from latpcap.cli.shared.rows import RowOutput, queried_rows_options
+from latpcap.cli.shared.verb import command
 from latpcap.errors import UsageError
 from latpcap.units import QUERY_TIMEOUT_S
 
 if TYPE_CHECKING:
-    from latpcap.cli.request import Request
+    from latpcap.cli.shared.request import Request
 
 __all__ = ["sql"]
 
@@ -42,7 +42,7 @@ def sql(request: Request, timeout: float, rows: RowOutput) -> None:
     latpcap sql capture.pcapng "select command, sum(round_trips) from exchanges group by all"
     latpcap sql capture.pcapng "from statements order by network_s desc limit 5" -o top.csv
     """
-    from latpcap.tables.sql import engine
+    from latpcap.tables.writing.sql import engine
 
     *captures, query = request.captures
     if not captures:

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec import Struct
 
-from latpcap.cli.gates import Gating, RowGating, gate_options, keyed_row_gate_options, row_gate_options
-from latpcap.cli.io import warn, write
-from latpcap.cli.options import Duration, flat, in_seconds, reading_options, rtt_option
-from latpcap.cli.rows import RowOutput, rows_options
-from latpcap.cli.verb import command
+from latpcap.cli.shared.gates import Gating, RowGating, gate_options, keyed_row_gate_options, row_gate_options
+from latpcap.cli.shared.io import warn, write
+from latpcap.cli.shared.options import Duration, flat, in_seconds, reading_options, rtt_option
+from latpcap.cli.shared.rows import RowOutput, rows_options
+from latpcap.cli.shared.verb import command
 from latpcap.measures.options import GROUPINGS
 from latpcap.report.destination import going_to
 
 if TYPE_CHECKING:
     from latpcap.capture import Capture
-    from latpcap.cli.request import Request
+    from latpcap.cli.shared.request import Request
     from latpcap.measures.options import TaskBy
     from latpcap.result.tasks import TaskSummary
-    from latpcap.tables.table import Table
+    from latpcap.tables.columnar.table import Table
 
 __all__ = [
     "captures",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from latpcap.cli.io import result_format, write_result
-from latpcap.cli.options import (
+from latpcap.cli.shared.io import result_format, write_result
+from latpcap.cli.shared.options import (
     ROOM,
     captures_argument,
     connection_options,
@@ -15,10 +15,10 @@ from latpcap.cli.options import (
     output_option,
     requesting,
 )
-from latpcap.cli.verb import command
+from latpcap.cli.shared.verb import command
 
 if TYPE_CHECKING:
-    from latpcap.cli.request import Request
+    from latpcap.cli.shared.request import Request
 
 __all__ = ["verify"]
 
@@ -38,10 +38,10 @@ def verify(request: Request, as_json: bool, output: str | None) -> int:
     latpcap verify 'ring/*.pcapng' --json
     latpcap verify capture.pcapng --server :3306
     """
-    from latpcap.cli.progress import watch
-    from latpcap.tables import sources
-    from latpcap.tables.keys import held
-    from latpcap.tables.selection import Selection
+    from latpcap.cli.shared.progress import watch
+    from latpcap.tables.part.selection import Selection
+    from latpcap.tables.reading import sources
+    from latpcap.tables.reading.keys import held
     from latpcap.verify import compare, ours, wireshark
 
     chosen = result_format(as_json, output)

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from latpcap.cli.analyze import write_analysis
-from latpcap.cli.files import CAPTURE
-from latpcap.cli.gates import Gating, gate_options
-from latpcap.cli.io import INTERRUPTED, result_format
-from latpcap.cli.options import Target, keylog_option
-from latpcap.cli.recording import RecordingRequest, new_recorder, recording_options, tell_problems
 from latpcap.cli.screen import look_on
-from latpcap.cli.verb import command
+from latpcap.cli.shared.files import CAPTURE
+from latpcap.cli.shared.gates import Gating, gate_options
+from latpcap.cli.shared.io import INTERRUPTED, result_format
+from latpcap.cli.shared.options import Target, keylog_option
+from latpcap.cli.shared.recording import RecordingRequest, new_recorder, recording_options, tell_problems
+from latpcap.cli.shared.verb import command
 from latpcap.errors import NoDatabaseTraffic, UsageError
 
 if TYPE_CHECKING:
     from latpcap._core import Progress
     from latpcap.capture import Capture
-    from latpcap.cli.request import Request
+    from latpcap.cli.shared.request import Request
     from latpcap.live.recorder import Recorder
     from latpcap.live.watch import Watch
 
@@ -49,7 +49,7 @@ def watch(capture: str | None, recording: RecordingRequest, request: Request, ta
     latpcap watch --relay 15432:db.example:5432
     ssh db.example tcpdump -i eth0 -w - port 3306 | latpcap watch -
     """  # noqa: D205 (click shows the first paragraph as one)
-    from latpcap.tables.sources import packets
+    from latpcap.tables.reading.sources import packets
 
     if capture is not None and recording.says_what:
         raise UsageError(f"{capture} is watched as it was recorded: leave out what says what to record")
@@ -76,7 +76,7 @@ def _read_to_the_end(watch: Watch) -> Capture:
 @contextmanager
 def _recorder(recording: RecordingRequest, request: Request) -> Iterator[Recorder]:
     """What records, not started yet."""
-    from latpcap.live.folder import Folder
+    from latpcap.live.capturing.folder import Folder
 
     recording.check()
     with Folder(request.reading.temp_folder) as folder:

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Effect
 from latpcap.projection.basis import Basis
-from latpcap.tables import passes
-from latpcap.tables.scratch import zeros
+from latpcap.tables.columnar import passes
+from latpcap.tables.columnar.scratch import zeros
 
 __all__ = ["Costs", "costs_of", "estimated_s"]
 

@@ -20,10 +20,10 @@ from latpcap.measures.proxies import Hidden, hidden_networks
 from latpcap.measures.routes import parse_tags, site_of
 from latpcap.measures.statement_text import CATALOG_WORDS, CUT, reads_catalog
 from latpcap.rtt import Estimate
-from latpcap.tables import columns, passes
-from latpcap.tables.columns import Codes
+from latpcap.tables.columnar import columns, passes
+from latpcap.tables.columnar.columns import Codes
+from latpcap.tables.columnar.texts import Texts
 from latpcap.tables.recording import FEW, MISSING, Exchanges, Recording
-from latpcap.tables.texts import Texts
 
 __all__ = ["Evidence", "bools"]
 

@@ -9,8 +9,8 @@ from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from latpcap.findings.evidence import Evidence
-from latpcap.tables import passes
-from latpcap.tables.columns import constant
+from latpcap.tables.columnar import passes
+from latpcap.tables.columnar.columns import constant
 
 __all__ = ["NOTHING", "Candidate", "Effect", "Finding", "Pattern", "Takes", "effect_of"]
 

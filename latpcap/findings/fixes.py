@@ -12,10 +12,10 @@ from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Effect
 from latpcap.projection.basis import Variant
 from latpcap.projection.job import FixEffects, Job
-from latpcap.tables import passes
-from latpcap.tables.columns import Ints
+from latpcap.tables.columnar import passes
+from latpcap.tables.columnar.columns import Ints
+from latpcap.tables.columnar.scratch import zeros
 from latpcap.tables.recording import MISSING
-from latpcap.tables.scratch import zeros
 
 __all__ = ["variant_of"]
 

@@ -14,9 +14,9 @@ import numpy as np
 from msgspec import Struct
 
 from latpcap.findings.evidence import Evidence
-from latpcap.tables import passes
-from latpcap.tables.columns import Ints
-from latpcap.tables.quantiles import running_maximum
+from latpcap.tables.columnar import passes
+from latpcap.tables.columnar.columns import Ints
+from latpcap.tables.columnar.quantiles import running_maximum
 
 __all__ = ["MAX_STRETCHES", "Frames", "display_filter", "frames_of_connections", "frames_of_exchanges", "short_filter"]
 

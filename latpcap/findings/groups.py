@@ -6,9 +6,9 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from latpcap.tables import passes
-from latpcap.tables.columns import Bools, Ints
-from latpcap.tables.scratch import filled, laid
+from latpcap.tables.columnar import passes
+from latpcap.tables.columnar.columns import Bools, Ints
+from latpcap.tables.columnar.scratch import filled, laid
 
 __all__ = ["MAX_STATEMENTS", "Groups", "commonest", "most_frequent"]
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from latpcap.findings.evidence import Evidence, bools
 from latpcap.findings.groups import Groups
-from latpcap.tables import passes
-from latpcap.tables.columns import Bools, Ints
+from latpcap.tables.columnar import passes
+from latpcap.tables.columnar.columns import Bools, Ints
 
 __all__ = ["MAX_BETWEEN", "MIN_DISTINCT", "MIN_OF_ROWS", "MIN_OWN_LOOP", "MIN_REPEATS", "Loops", "pooled_loops"]
 

@@ -20,7 +20,7 @@ from latpcap.findings.overlap import Claimed, share_out
 from latpcap.findings.recognise import candidates, claims, find
 from latpcap.projection.assumptions import CENTRAL
 from latpcap.projection.basis import AS_IT_IS, Basis, Variant
-from latpcap.tables.columns import Floats
+from latpcap.tables.columnar.columns import Floats
 
 __all__ = ["FixSet", "Saving", "Savings"]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from latpcap import _core
 from latpcap.errors import CaptureError, DiskFull, UsageError
-from latpcap.tables.outputs import written
+from latpcap.tables.writing.outputs import written
 
 __all__ = ["embed", "told_to_log"]
 

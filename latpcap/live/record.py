@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from latpcap.errors import NoDatabaseTraffic, RecordingError, UsageError
 from latpcap.given import several, tcp_port
-from latpcap.live.capturer import ANY, Capturer
-from latpcap.live.folder import Folder
+from latpcap.live.capturing.capturer import ANY, Capturer
+from latpcap.live.capturing.folder import Folder
+from latpcap.live.capturing.ring import Ring
 from latpcap.live.recorder import Recorded, Recorder
-from latpcap.live.ring import Ring
 from latpcap.live.watched import watched
 from latpcap.report import check_capture_name
 

@@ -12,9 +12,9 @@ from latpcap.capture import read
 from latpcap.errors import CommandFailed, UsageError, unwritten
 from latpcap.given import Duration, Rtts, bits_per_s, milliseconds, rtts_ms, several, share, tcp_port
 from latpcap.live import job
-from latpcap.live.capturer import Capturer
-from latpcap.live.folder import Folder
-from latpcap.live.network_paths import Link, NetworkPath, Relayed
+from latpcap.live.capturing.capturer import Capturer
+from latpcap.live.capturing.folder import Folder
+from latpcap.live.link.network_paths import Link, NetworkPath, Relayed
 from latpcap.live.rehearsing import Plan, run_rehearsal
 from latpcap.live.relay import Route
 from latpcap.live.server import LOOKED_UP_S, Server, addresses
@@ -22,8 +22,8 @@ from latpcap.projection.assumptions import Conditions
 from latpcap.report.jsonout import dump
 from latpcap.report.markdown import document
 from latpcap.report.sections.rehearsal import rehearsal
-from latpcap.result.rehearsal import Rehearsal
-from latpcap.tables.outputs import write
+from latpcap.result.pairs.rehearsal import Rehearsal
+from latpcap.tables.writing.outputs import write
 from latpcap.units import counted, format_given_ms, listed
 
 __all__ = ["rehearse"]

@@ -18,11 +18,11 @@ from msgspec import Struct
 
 from latpcap.capture import Capture, read
 from latpcap.errors import CommandFailed, NoDatabaseTraffic, UsageError
-from latpcap.live.network_paths import CommandRun, NetworkPath
+from latpcap.live.link.network_paths import CommandRun, NetworkPath
 from latpcap.live.repeated import StandardInput
 from latpcap.projection.assumptions import Conditions
 from latpcap.result.analysis import Analysis
-from latpcap.result.rehearsal import RecordedRun, Rehearsal, rehearsal, told_path
+from latpcap.result.pairs.rehearsal import RecordedRun, Rehearsal, rehearsal, told_path
 from latpcap.units import format_given_ms, format_ms, listed
 
 __all__ = ["Plan", "run_rehearsal"]

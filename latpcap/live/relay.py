@@ -16,7 +16,7 @@ from latpcap import _core
 from latpcap.errors import RecordingError, UsageError, reason, unwritten
 from latpcap.live.recorder import Recorded
 from latpcap.live.server import LOOKED_UP_S, Address, Server, addresses, written
-from latpcap.tables.outputs import written as written_to
+from latpcap.tables.writing.outputs import written as written_to
 from latpcap.units import counted
 
 __all__ = ["Relay", "Route"]

@@ -34,9 +34,9 @@ from latpcap.measures.losses import losses
 from latpcap.measures.stalls import AckStalls, HeldBack, ack_stalls
 from latpcap.measures.waits import WaitIntervals, Waits, waits
 from latpcap.rtt import Estimate
-from latpcap.tables.columns import constant, known
+from latpcap.tables.columnar.columns import constant, known
+from latpcap.tables.columnar.scratch import laid
 from latpcap.tables.recording import Recording
-from latpcap.tables.scratch import laid
 
 __all__ = ["Budget", "BudgetTimeline", "StallTime", "timeline"]
 

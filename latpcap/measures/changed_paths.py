@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from latpcap.rtt import Estimate
-from latpcap.tables import passes
+from latpcap.tables.columnar import passes
 from latpcap.tables.recording import Recording
 from latpcap.units import significant
 

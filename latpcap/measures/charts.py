@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import Struct
 
 from latpcap.display import Plotted
-from latpcap.tables.quantiles import running_maximum
+from latpcap.tables.columnar.quantiles import running_maximum
 from latpcap.tables.recording import MISSING, Recording
 
 __all__ = ["Deltas", "Stretch", "Timeline", "deltas", "timeline"]

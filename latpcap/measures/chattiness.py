@@ -11,9 +11,9 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from latpcap.measures.transactions import transactions
-from latpcap.tables import passes
-from latpcap.tables.columns import Bools, Floats, Ints
-from latpcap.tables.quantiles import Grouped, quantiles
+from latpcap.tables.columnar import passes
+from latpcap.tables.columnar.columns import Bools, Floats, Ints
+from latpcap.tables.columnar.quantiles import Grouped, quantiles
 from latpcap.tables.recording import Exchanges, Recording
 
 __all__ = ["PACE_QUANTILES", "ChattinessGroups", "by_connection", "overall"]

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
-from latpcap.tables.columns import Bools, Floats, Ints
-from latpcap.tables.quantiles import quantiles
+from latpcap.tables.columnar.columns import Bools, Floats, Ints
+from latpcap.tables.columnar.quantiles import quantiles
 from latpcap.tables.recording import MISSING, Recording
 from latpcap.units import counted, format_ms
 

@@ -15,7 +15,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from latpcap.measures.error_classes import CLASSES, class_of, meaning_of
-from latpcap.tables.columns import Codes, first_that_holds
+from latpcap.tables.columnar.columns import Codes, first_that_holds
 from latpcap.tables.recording import MISSING, Exchanges, Recording
 
 __all__ = ["KINDS", "Failures", "codes_said", "failures"]

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from latpcap.tables.columns import Bools, Ints, known
-from latpcap.tables.passes import ordered
-from latpcap.tables.quantiles import Grouped
+from latpcap.tables.columnar.columns import Bools, Ints, known
+from latpcap.tables.columnar.passes import ordered
+from latpcap.tables.columnar.quantiles import Grouped
 from latpcap.tables.recording import MISSING, Recording
 
 __all__ = ["goodbyes"]

@@ -17,7 +17,7 @@ from latpcap.measures.pacing import pacing
 from latpcap.measures.proxies import hidden_networks
 from latpcap.measures.timing_only import KEYS_PAGE, part_of, timing_only, tls_readings
 from latpcap.rtt import LOOPBACK, Baselines, Estimate, Method, Reason
-from latpcap.tables import columns
+from latpcap.tables.columnar import columns
 from latpcap.tables.recording import Recording
 from latpcap.units import counted, format_s, percent, significant
 

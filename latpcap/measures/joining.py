@@ -21,10 +21,10 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from latpcap.tables.columns import Bools, Ints
-from latpcap.tables.endpoints import host_of
-from latpcap.tables.passes import numbered
-from latpcap.tables.quantiles import Grouped
+from latpcap.tables.columnar.columns import Bools, Ints
+from latpcap.tables.columnar.passes import numbered
+from latpcap.tables.columnar.quantiles import Grouped
+from latpcap.tables.part.endpoints import host_of
 from latpcap.tables.recording import MISSING, Connections, Exchanges, Recording
 
 __all__ = ["Joined", "join"]

@@ -15,9 +15,9 @@ from msgspec import Struct
 
 from latpcap.measures.joining import join
 from latpcap.rtt import Beyond, Estimate, estimate_recording
-from latpcap.tables.columns import Bools, Ints
+from latpcap.tables.columnar.columns import Bools, Ints
+from latpcap.tables.part.selected import only
 from latpcap.tables.recording import MISSING, Recording
-from latpcap.tables.selected import only
 from latpcap.units import counted, listed
 
 __all__ = ["Legs", "application", "joined_legs"]

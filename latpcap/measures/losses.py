@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
-from latpcap.tables import passes
-from latpcap.tables.columns import Bools, Floats, Ints, constant
-from latpcap.tables.quantiles import Grouped
+from latpcap.tables.columnar import passes
+from latpcap.tables.columnar.columns import Bools, Floats, Ints, constant
+from latpcap.tables.columnar.quantiles import Grouped
 from latpcap.tables.recording import Exchanges, Recording
 
 __all__ = ["Losses", "losses"]

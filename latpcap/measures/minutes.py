@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from latpcap.errors import UsageError
 from latpcap.measures.statements import response_ns
 from latpcap.rtt import Estimate
-from latpcap.tables import passes
-from latpcap.tables.columns import Bools, Floats, Ints
-from latpcap.tables.quantiles import Grouped
+from latpcap.tables.columnar import passes
+from latpcap.tables.columnar.columns import Bools, Floats, Ints
+from latpcap.tables.columnar.quantiles import Grouped
 from latpcap.tables.recording import MISSING, Recording
 
 __all__ = ["MINUTE_S", "MOST", "Minutes", "minutes", "usual_interval_s"]

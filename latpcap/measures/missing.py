@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
-from latpcap.tables.columns import Bools, Floats, Ints
-from latpcap.tables.quantiles import Grouped
+from latpcap.tables.columnar.columns import Bools, Floats, Ints
+from latpcap.tables.columnar.quantiles import Grouped
 from latpcap.tables.recording import MISSING, Exchanges
 
 __all__ = ["ExchangeTimes", "times"]

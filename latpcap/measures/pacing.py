@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from latpcap.measures.tcp import INITIAL_WINDOW, MSS_BYTES
 from latpcap.rtt import Estimate
-from latpcap.tables.columns import constant, known
+from latpcap.tables.columnar.columns import constant, known
 from latpcap.tables.recording import MISSING, Recording
 
 __all__ = ["Pacing", "pacing"]

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from latpcap.rtt import Estimate
 from latpcap.rtt.baselines import Reason
-from latpcap.tables.columns import Bools, Floats, Ints
+from latpcap.tables.columnar.columns import Bools, Floats, Ints
 from latpcap.tables.recording import Connections, Exchanges, Recording
 from latpcap.units import format_ms
 

@@ -15,8 +15,8 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from latpcap.measures.budget import BudgetTimeline
-from latpcap.tables import passes
-from latpcap.tables.columns import Ints
+from latpcap.tables.columnar import passes
+from latpcap.tables.columnar.columns import Ints
 from latpcap.tables.recording import Recording
 
 __all__ = ["RouteResult", "name_of", "parse_tags", "route_results", "routes_of_exchanges", "site_of"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
-from latpcap.tables.columns import Floats, Ints, constant
+from latpcap.tables.columnar.columns import Floats, Ints, constant
 from latpcap.tables.recording import MISSING, Exchanges
 
 __all__ = ["AckStalls", "HeldBack", "ack_stalls"]

@@ -15,13 +15,13 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from latpcap.measures.budget import BudgetTimeline
-from latpcap.tables import passes
-from latpcap.tables.columns import NullableArray, take
-from latpcap.tables.groups import names_of
-from latpcap.tables.quantiles import Grouped
+from latpcap.tables.columnar import passes
+from latpcap.tables.columnar.columns import NullableArray, take
+from latpcap.tables.columnar.quantiles import Grouped
+from latpcap.tables.columnar.texts import Texts
+from latpcap.tables.columnar.values import Names, Numbers
+from latpcap.tables.part.groups import names_of
 from latpcap.tables.recording import MISSING, Exchanges, Recording
-from latpcap.tables.texts import Texts
-from latpcap.tables.values import Names, Numbers
 
 __all__ = ["TIMES", "StatementGroups", "group", "group_by"]
 

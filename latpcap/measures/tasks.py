@@ -23,9 +23,9 @@ from latpcap.measures.options import IDLE_S, TaskBy
 from latpcap.measures.routes import routes_of_exchanges
 from latpcap.measures.transactions import transactions
 from latpcap.rtt import Estimate
-from latpcap.tables.columns import Bools, Floats, Ints
-from latpcap.tables.passes import first_alike, grouped, lanes, numbered, occurring, ordered
-from latpcap.tables.quantiles import running_maximum
+from latpcap.tables.columnar.columns import Bools, Floats, Ints
+from latpcap.tables.columnar.passes import first_alike, grouped, lanes, numbered, occurring, ordered
+from latpcap.tables.columnar.quantiles import running_maximum
 from latpcap.tables.recording import MISSING, Exchanges, Recording
 
 __all__ = ["Tasks", "count_tasks", "tasks"]

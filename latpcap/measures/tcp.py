@@ -7,9 +7,9 @@ from typing import Any
 from msgspec import Struct
 
 from latpcap.display import Brief
-from latpcap.tables import columns
+from latpcap.tables.columnar import columns
+from latpcap.tables.columnar.values import Fractions, Numbers, Rows, Values
 from latpcap.tables.recording import Recording
-from latpcap.tables.values import Fractions, Numbers, Rows, Values
 
 __all__ = ["INITIAL_WINDOW", "MSS_BYTES", "TIMESTAMPS_BYTES", "UNSCALED_BYTES", "TcpResult", "tcp_results"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from latpcap.measures.health import HealthNote, core_notes
-from latpcap.tables import columns
+from latpcap.tables.columnar import columns
 from latpcap.tables.recording import Recording
 from latpcap.units import listed
 

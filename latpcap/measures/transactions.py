@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
-from latpcap.tables import columns
-from latpcap.tables.columns import Bools, Ints
+from latpcap.tables.columnar import columns
+from latpcap.tables.columnar.columns import Bools, Ints
 from latpcap.tables.recording import Exchanges, Recording
 
 __all__ = ["Transactions", "transactions"]

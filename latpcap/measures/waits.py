@@ -6,7 +6,7 @@ import numpy as np
 from msgspec import Struct
 
 from latpcap.rtt import Baselines
-from latpcap.tables.columns import Bools, Floats, Ints
+from latpcap.tables.columnar.columns import Bools, Floats, Ints
 
 __all__ = ["WaitIntervals", "Waits", "waits"]
 

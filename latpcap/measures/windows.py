@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from latpcap.measures.tcp import UNSCALED_BYTES
 from latpcap.rtt import Estimate
-from latpcap.tables.columns import constant
+from latpcap.tables.columnar.columns import constant
 from latpcap.tables.recording import MISSING, Connections, Exchanges, Recording
 
 __all__ = ["Held", "NarrowWindows", "held_back", "narrow_windows"]

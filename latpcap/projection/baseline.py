@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latpcap.rtt import Estimate
-from latpcap.tables.columns import known
+from latpcap.tables.columnar.columns import known
 from latpcap.tables.recording import Recording
 
 __all__ = ["usual_ns"]

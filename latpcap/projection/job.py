@@ -20,10 +20,10 @@ from latpcap.measures.stalls import ack_stalls
 from latpcap.measures.tcp import INITIAL_WINDOW, MSS_BYTES, TIMESTAMPS_BYTES
 from latpcap.measures.windows import narrow_windows
 from latpcap.rtt import Beyond, Estimate
-from latpcap.tables import passes
-from latpcap.tables.columns import Codes, known
+from latpcap.tables.columnar import passes
+from latpcap.tables.columnar.columns import Codes, known
+from latpcap.tables.columnar.scratch import zeros
 from latpcap.tables.recording import FEW, MISSING, Connections, Exchanges, Recording
-from latpcap.tables.scratch import zeros
 
 __all__ = ["Columns", "FixEffects", "Job", "Replay", "ReplayNetwork", "Waiting"]
 

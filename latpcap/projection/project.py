@@ -29,7 +29,7 @@ from latpcap.projection.basis import AS_IT_IS, Basis, Variant
 from latpcap.projection.budget_elsewhere import HostSaving, budgets_there, host_saving
 from latpcap.projection.capacity import Limit
 from latpcap.projection.classes import Coverage, Work, coverage, coverage_text
-from latpcap.tables.table import Table, Tabular
+from latpcap.tables.columnar.table import Table, Tabular
 from latpcap.units import counted, format_given_ms, format_ms, format_s
 
 __all__ = [

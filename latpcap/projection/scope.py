@@ -15,10 +15,10 @@ from msgspec import Struct
 from latpcap.errors import UsageError
 from latpcap.projection.assumptions import Conditions, Mean, Move
 from latpcap.projection.job import Job, Replay, ReplayNetwork
-from latpcap.tables.columns import Bools, Codes, Floats
-from latpcap.tables.matching import ConnectionNames
+from latpcap.tables.columnar.columns import Bools, Codes, Floats
+from latpcap.tables.part.matching import ConnectionNames
+from latpcap.tables.part.selection import Selection
 from latpcap.tables.recording import Recording
-from latpcap.tables.selection import Selection
 
 __all__ = ["Scope", "Scopes", "moves", "scope_of"]
 

@@ -20,15 +20,15 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from latpcap.errors import UsageError
-from latpcap.tables.files import FILE_FORMATS
+from latpcap.tables.writing.files import FILE_FORMATS
 
 if TYPE_CHECKING:
     from latpcap.projection.assumptions import Conditions
     from latpcap.result.analysis import Measures
-    from latpcap.result.before_after import BeforeAfter
-    from latpcap.result.gates import Gates
+    from latpcap.result.checks.gates import Gates
+    from latpcap.result.pairs.before_after import BeforeAfter
     from latpcap.result.signoff import Cover
-    from latpcap.tables.table import Table
+    from latpcap.tables.columnar.table import Table
 
 __all__ = [
     "BEFORE_AFTER",
@@ -81,7 +81,7 @@ def _html(
 ) -> str:
     """The page projects by itself onto any RTT and any target."""
     from latpcap.report import html
-    from latpcap.result.exploration import explore
+    from latpcap.result.page.exploration import explore
 
     return html.render(explore(measures, rtt_ms, cover, conditions), gates)
 
@@ -128,10 +128,10 @@ FORMATS = {
 
 
 BEFORE_AFTER = {name: _of_both(name) for name in ("html", "markdown")}
-"""How two captures of one job are handed on: what `latpcap.result.before_after` makes, and what became of gates."""
+"""How two captures of one job are handed on: of `latpcap.result.pairs.before_after`, and what became of gates."""
 
 GATE_FORMATS = {name: _by(name) for name in ("junit", "sarif", "github")}
-"""How build servers hear of gates and findings: what `latpcap.result.checked` makes."""
+"""How build servers hear of gates and findings: what `latpcap.result.checks.checked` makes."""
 
 COMPRESSED = (".gz", ".zst", ".lz4")
 CAPTURES = (".pcap", ".pcapng", ".cap", *COMPRESSED)

@@ -23,8 +23,9 @@ from latpcap.errors import CaptureError, UsageError, unwritten
 from latpcap.report import check_capture_name
 from latpcap.report.text import printable
 from latpcap.result.analysis import Analysis
-from latpcap.tables import outputs, sources
-from latpcap.tables.table import MOST_PASSES, Table
+from latpcap.tables.columnar.table import MOST_PASSES, Table
+from latpcap.tables.reading import sources
+from latpcap.tables.writing import outputs
 from latpcap.units import counted, format_given_ms, format_ms, format_s
 
 __all__ = ["Annotated", "annotate", "comments"]

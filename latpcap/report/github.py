@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from latpcap.report.text import printable
-from latpcap.result.checked import Checked
+from latpcap.result.checks.checked import Checked
 
 __all__ = ["render"]
 

@@ -34,10 +34,10 @@ from latpcap.report.sections.both import both
 from latpcap.report.sections.opening import opening
 from latpcap.report.text import printable
 from latpcap.result.analysis import Analysis
-from latpcap.result.before_after import BeforeAfter
 from latpcap.result.captures import CaptureFile
-from latpcap.result.exploration import Exploration
-from latpcap.result.gates import Gates
+from latpcap.result.checks.gates import Gates
+from latpcap.result.page.exploration import Exploration
+from latpcap.result.pairs.before_after import BeforeAfter
 from latpcap.result.signoff import SignOff
 from latpcap.units import counted, format_s
 

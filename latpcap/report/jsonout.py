@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from latpcap.display import VALUES, Displayed, fields_of
-from latpcap.tables.table import Table
-from latpcap.tables.values import Rows
+from latpcap.tables.columnar.table import Table
+from latpcap.tables.columnar.values import Rows
 
 __all__ = ["dump", "render"]
 

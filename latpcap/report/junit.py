@@ -10,8 +10,8 @@ import re
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from latpcap.report.text import printable
-from latpcap.result.checked import Checked
-from latpcap.result.gates import GateResult
+from latpcap.result.checks.checked import Checked
+from latpcap.result.checks.gates import GateResult
 
 __all__ = ["render"]
 

@@ -17,8 +17,8 @@ from latpcap.report.sections import sections
 from latpcap.report.sections.both import both
 from latpcap.report.text import printable
 from latpcap.result.analysis import Analysis
-from latpcap.result.before_after import BeforeAfter
-from latpcap.result.gates import Gates
+from latpcap.result.checks.gates import Gates
+from latpcap.result.pairs.before_after import BeforeAfter
 
 __all__ = ["cell_of", "code_of", "document", "render", "render_both", "text_of"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from latpcap.result.analysis import Analysis
-from latpcap.result.exploration import Exploration
+from latpcap.result.page.exploration import Exploration
 from latpcap.units import format_given_ms, format_ms
 
 __all__ = ["method"]

@@ -17,9 +17,9 @@ from latpcap.display import plain
 from latpcap.report.section import Say, Section, SectionPart, SectionTable
 from latpcap.report.sections import sections
 from latpcap.report.sections.budget import PARTS
-from latpcap.result.exploration import Exploration
-from latpcap.result.gates import Gates
-from latpcap.result.switches import Switch
+from latpcap.result.checks.gates import Gates
+from latpcap.result.page.exploration import Exploration
+from latpcap.result.page.switches import Switch
 
 __all__ = ["MOST", "embedded", "page_data"]
 

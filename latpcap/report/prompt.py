@@ -9,8 +9,8 @@ from latpcap.findings.what_if import WhatIf
 from latpcap.projection.project import Point, Projection
 from latpcap.report.text import printable
 from latpcap.result.analysis import Analysis
-from latpcap.result.comparison import Comparison
-from latpcap.result.validation import Validation
+from latpcap.result.pairs.comparison import Comparison
+from latpcap.result.pairs.validation import Validation
 from latpcap.units import counted, format_given_ms, format_ms, format_s
 
 __all__ = ["render"]

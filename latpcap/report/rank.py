@@ -15,7 +15,7 @@ from latpcap.report.grid import Grid
 from latpcap.report.section import Column
 from latpcap.report.text import printable
 from latpcap.result.rank_order import RANK_SORTS, RankOrder
-from latpcap.tables.table import Table
+from latpcap.tables.columnar.table import Table
 from latpcap.units import counted, format_given_ms, format_s, percent, significant
 
 __all__ = ["render"]

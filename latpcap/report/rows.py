@@ -14,7 +14,7 @@ from latpcap.report.destination import going_to
 from latpcap.report.grid import Grid
 from latpcap.report.section import WRITERS, Column, Kind
 from latpcap.report.text import printable
-from latpcap.tables.table import Table
+from latpcap.tables.columnar.table import Table
 from latpcap.units import format_ratio, percent
 
 __all__ = ["render"]

@@ -18,8 +18,8 @@ from latpcap.findings import FindingResult
 from latpcap.findings.frames import Frames
 from latpcap.report.text import printable
 from latpcap.result.captures import CaptureFile
-from latpcap.result.checked import Checked
-from latpcap.result.gates import GateResult
+from latpcap.result.checks.checked import Checked
+from latpcap.result.checks.gates import GateResult
 
 __all__ = ["render"]
 

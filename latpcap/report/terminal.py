@@ -28,7 +28,7 @@ from latpcap.report.text import printable
 from latpcap.report.timing_only import about_findings
 from latpcap.result.errors import ErrorResult
 from latpcap.result.settings import Settings
-from latpcap.tables.selection import Selected
+from latpcap.tables.part.selection import Selected
 from latpcap.units import format_ms
 
 __all__ = [

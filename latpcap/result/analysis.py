@@ -44,11 +44,11 @@ from latpcap.result.verdict import Doubt, Facts, verdict
 from latpcap.rtt import Baselines, Estimate, estimate_recording
 from latpcap.rtt.baselines import Reason
 from latpcap.rtt.grouped import estimate_groups
-from latpcap.tables import columns
-from latpcap.tables.groups import arranged, some_groups
+from latpcap.tables.columnar import columns
+from latpcap.tables.columnar.values import Rows
+from latpcap.tables.part.groups import arranged, some_groups
+from latpcap.tables.part.selection import Selected
 from latpcap.tables.recording import Recording
-from latpcap.tables.selection import Selected
-from latpcap.tables.values import Rows
 from latpcap.units import RttIs
 
 __all__ = [

@@ -8,9 +8,9 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from latpcap.tables import columns
+from latpcap.tables.columnar import columns
+from latpcap.tables.columnar.times import iso
 from latpcap.tables.recording import Recording
-from latpcap.tables.times import iso
 
 __all__ = ["CaptureFile", "Contents", "capture_files"]
 

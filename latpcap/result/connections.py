@@ -15,10 +15,10 @@ from latpcap.measures.connecting import connect
 from latpcap.measures.tcp import TcpResult, tcp_results
 from latpcap.result.chattiness import ConnectionChattiness, connection_chattiness
 from latpcap.rtt import Baselines, Estimate
-from latpcap.tables import columns, passes
-from latpcap.tables.columns import Bools
+from latpcap.tables.columnar import columns, passes
+from latpcap.tables.columnar.columns import Bools
+from latpcap.tables.columnar.values import Fractions, Names, Numbers, Rows, Times, Truths, Values, column_of
 from latpcap.tables.recording import Recording
-from latpcap.tables.values import Fractions, Names, Numbers, Rows, Times, Truths, Values, column_of
 
 __all__ = [
     "ConnectionResult",

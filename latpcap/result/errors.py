@@ -12,9 +12,9 @@ from latpcap.display import Brief
 from latpcap.findings import Evidence
 from latpcap.findings.frames import MAX_STRETCHES, display_filter, frames_of_exchanges
 from latpcap.measures.errors import KINDS, LOGIN, NO_ANSWER, STATEMENT, TRANSACTION, codes_said
-from latpcap.tables import columns, passes
+from latpcap.tables.columnar import columns, passes
+from latpcap.tables.columnar.times import iso
 from latpcap.tables.recording import MISSING, Exchanges
-from latpcap.tables.times import iso
 from latpcap.units import counted
 
 __all__ = ["ErrorResult", "ErrorsResult", "errors_result", "of_all", "said_of_errors"]

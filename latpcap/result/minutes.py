@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from latpcap.display import Brief, Plotted, finite
 from latpcap.measures.minutes import Minutes
-from latpcap.tables.columns import Floats, nullable
-from latpcap.tables.table import Table
+from latpcap.tables.columnar.columns import Floats, nullable
+from latpcap.tables.columnar.table import Table
 
 __all__ = ["MinuteResult", "MinutesResult", "minute_table", "minutes_result"]
 

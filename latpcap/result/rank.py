@@ -23,11 +23,11 @@ from latpcap.measures.tasks import Tasks
 from latpcap.projection.project import central_s
 from latpcap.result.analysis import Measures
 from latpcap.result.rank_order import RANK_SORTS, RankOrder
-from latpcap.tables import passes
-from latpcap.tables.columns import Floats, Ints
-from latpcap.tables.groups import names_of
+from latpcap.tables.columnar import passes
+from latpcap.tables.columnar.columns import Floats, Ints
+from latpcap.tables.columnar.table import Table
+from latpcap.tables.part.groups import names_of
 from latpcap.tables.recording import Recording
-from latpcap.tables.table import Table
 
 __all__ = ["RankRow", "rank_rows", "rank_table"]
 

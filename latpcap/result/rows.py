@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from latpcap.tables.values import Fractions, Rows
+from latpcap.tables.columnar.values import Fractions, Rows
 
 __all__ = ["quantiles_of", "ratios"]
 

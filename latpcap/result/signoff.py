@@ -19,8 +19,8 @@ from latpcap.projection.classes import Coverage, Work, coverage
 from latpcap.projection.project import Projection
 from latpcap.result.captures import CaptureFile
 from latpcap.result.settings import Settings
-from latpcap.tables import columns
-from latpcap.tables.columns import Ints
+from latpcap.tables.columnar import columns
+from latpcap.tables.columnar.columns import Ints
 from latpcap.tables.recording import Recording
 from latpcap.units import counted, format_given_ms, format_ms
 

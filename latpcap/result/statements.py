@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from latpcap.display import Brief
 from latpcap.measures.statements import TIMES, StatementGroups
 from latpcap.result.rows import quantiles_of, ratios
+from latpcap.tables.columnar.values import Fractions, Numbers, Rows, Times, Values
 from latpcap.tables.recording import MISSING
-from latpcap.tables.values import Fractions, Numbers, Rows, Times, Values
 
 __all__ = ["StatementResult", "statement_results"]
 

@@ -23,11 +23,11 @@ from latpcap.result.connections import ConnectionResult
 from latpcap.result.errors import ErrorResult
 from latpcap.result.statements import StatementResult, statement_results
 from latpcap.result.taps import TapsResult, taps_results
-from latpcap.tables import columns
-from latpcap.tables.columns import Codes, Ints, nullable, take
+from latpcap.tables.columnar import columns
+from latpcap.tables.columnar.columns import Codes, Ints, nullable, take
+from latpcap.tables.columnar.table import BLOCK, MOST_PASSES, PIECE, Table
+from latpcap.tables.columnar.values import Names, Rows, TableColumn
 from latpcap.tables.recording import Recording
-from latpcap.tables.table import BLOCK, MOST_PASSES, PIECE, Table
-from latpcap.tables.values import Names, Rows, TableColumn
 
 __all__ = [
     "COLUMNS",

@@ -10,9 +10,9 @@ from arro3.core import Table as ArrowTable
 from msgspec import Struct
 
 from latpcap.measures.tasks import Tasks
-from latpcap.tables.columns import Bools, Floats, nullable
+from latpcap.tables.columnar.columns import Bools, Floats, nullable
+from latpcap.tables.columnar.table import Table
 from latpcap.tables.recording import Recording
-from latpcap.tables.table import Table
 
 __all__ = ["Spread", "TaskSummary", "share_per_ms", "summary", "task_table"]
 

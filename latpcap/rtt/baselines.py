@@ -6,7 +6,7 @@ from enum import IntEnum
 
 from msgspec import Struct
 
-from latpcap.tables.columns import Codes, Floats, Ints, known
+from latpcap.tables.columnar.columns import Codes, Floats, Ints, known
 
 __all__ = ["AT_CLIENT", "AT_SERVER", "AT_UNKNOWN", "BETWEEN", "LOOPBACK", "Baselines", "Method", "Reason"]
 

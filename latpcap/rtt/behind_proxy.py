@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from latpcap.rtt.baselines import Baselines
-from latpcap.tables.columns import Codes
+from latpcap.tables.columnar.columns import Codes
 
 __all__ = ["Beyond", "further"]
 

@@ -24,8 +24,8 @@ from latpcap.rtt.choice import AGREE, ALIKE, HOST_NS
 from latpcap.rtt.clocks import Clocks, SendersClocks
 from latpcap.rtt.measured import Half, Measurements
 from latpcap.rtt.phases import PathChanges, Shown
-from latpcap.tables.columns import Bools, Floats, Ints
-from latpcap.tables.passes import ordered
+from latpcap.tables.columnar.columns import Bools, Floats, Ints
+from latpcap.tables.columnar.passes import ordered
 from latpcap.tables.recording import Readings
 
 __all__ = ["find"]

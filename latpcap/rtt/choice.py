@@ -15,9 +15,9 @@ from msgspec.structs import replace
 from latpcap.rtt.baselines import Method, Reason
 from latpcap.rtt.measured import COARSE, MIN_FOR_DENSITY, SEVERAL, Half, Measurements, typical
 from latpcap.rtt.varying import Varying, varying
-from latpcap.tables.columns import Bools, Floats, Ints, first_that_holds
-from latpcap.tables.passes import occurring
-from latpcap.tables.quantiles import Grouped
+from latpcap.tables.columnar.columns import Bools, Floats, Ints, first_that_holds
+from latpcap.tables.columnar.passes import occurring
+from latpcap.tables.columnar.quantiles import Grouped
 
 __all__ = ["AGREE", "HOST_NS", "PLAIN_NS", "STEADY", "SURE", "Chosen", "choose", "less_work", "limits"]
 

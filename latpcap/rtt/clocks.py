@@ -13,8 +13,8 @@ from functools import cached_property
 import numpy as np
 from msgspec import Struct
 
-from latpcap.tables.columns import Bools, Floats, Ints
-from latpcap.tables.passes import ordered
+from latpcap.tables.columnar.columns import Bools, Floats, Ints
+from latpcap.tables.columnar.passes import ordered
 from latpcap.tables.recording import Readings
 
 __all__ = ["Clocks", "SendersClocks"]

@@ -13,8 +13,8 @@ from latpcap.rtt.choice import AGREE, DRIFT, PLAIN_NS, STEADY, SURE, Chosen, cho
 from latpcap.rtt.measured import MIN_FOR_DENSITY, Direct, Half, direct, halves, whole_handshakes
 from latpcap.rtt.paths import Paths, paths, position
 from latpcap.rtt.phases import PathChanges, Phases
-from latpcap.tables.columns import Bools, Floats, Ints, first_that_holds
-from latpcap.tables.quantiles import Grouped
+from latpcap.tables.columnar.columns import Bools, Floats, Ints, first_that_holds
+from latpcap.tables.columnar.quantiles import Grouped
 from latpcap.tables.recording import Connections, Recording
 
 __all__ = ["Estimate", "busiest", "estimate", "estimate_paths"]

@@ -16,7 +16,7 @@ from latpcap.rtt.estimate import Estimate, estimate_paths
 from latpcap.rtt.measured import Measurements
 from latpcap.rtt.paths import Paths
 from latpcap.rtt.phases import PathChanges
-from latpcap.tables.groups import Arranged, Group
+from latpcap.tables.part.groups import Arranged, Group
 
 __all__ = ["estimate_groups"]
 

@@ -25,8 +25,8 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from latpcap.rtt.phases import Phases
-from latpcap.tables.columns import Bools, Floats, Ints
-from latpcap.tables.quantiles import Grouped
+from latpcap.tables.columnar.columns import Bools, Floats, Ints
+from latpcap.tables.columnar.quantiles import Grouped
 from latpcap.tables.recording import MISSING, Connections, Exchanges, Recording, Samples
 
 __all__ = [

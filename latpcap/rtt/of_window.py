@@ -15,7 +15,7 @@ from latpcap.rtt.estimate import Estimate, busiest, estimate_paths
 from latpcap.rtt.measured import Measurements
 from latpcap.rtt.paths import Paths, paths
 from latpcap.rtt.phases import PathChanges, Phases
-from latpcap.tables.columns import Ints
+from latpcap.tables.columnar.columns import Ints
 from latpcap.tables.recording import MISSING, Recording
 
 __all__ = ["estimate_recording"]

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from latpcap.rtt.baselines import AT_CLIENT, AT_SERVER, AT_UNKNOWN, BETWEEN, LOOPBACK, Method
 from latpcap.rtt.choice import HANDSHAKE_NS, HOST_NS, PLAIN_NS, Chosen
-from latpcap.tables.columns import first_that_holds
-from latpcap.tables.endpoints import host_of
-from latpcap.tables.passes import first_alike, numbered, occurring
+from latpcap.tables.columnar.columns import first_that_holds
+from latpcap.tables.columnar.passes import first_alike, numbered, occurring
+from latpcap.tables.part.endpoints import host_of
 from latpcap.tables.recording import Connections
 
 __all__ = ["Paths", "paths", "position"]

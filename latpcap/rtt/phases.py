@@ -12,8 +12,8 @@ from functools import cached_property
 import numpy as np
 from msgspec import Struct
 
-from latpcap.tables import passes
-from latpcap.tables.columns import Bools, Ints
+from latpcap.tables.columnar import passes
+from latpcap.tables.columnar.columns import Bools, Ints
 from latpcap.tables.recording import MISSING, Connections
 
 __all__ = ["PathChanges", "Phases", "Shown"]

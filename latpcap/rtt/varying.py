@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
-from latpcap.tables.columns import Bools, Floats
-from latpcap.tables.quantiles import Grouped
+from latpcap.tables.columnar.columns import Bools, Floats
+from latpcap.tables.columnar.quantiles import Grouped
 
 __all__ = ["Varying", "varying"]
 

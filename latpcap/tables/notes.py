@@ -8,8 +8,8 @@ import numpy as np
 from arro3.core import Table
 
 from latpcap import _core
-from latpcap.tables import columns
-from latpcap.tables.columns import rows_of
+from latpcap.tables.columnar import columns
+from latpcap.tables.columnar.columns import rows_of
 
 __all__ = ["together"]
 

@@ -14,12 +14,12 @@ from arro3.core import Array, RecordBatchReader, Table
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from latpcap.tables import columns
-from latpcap.tables.columns import Codes, NullableArray
-from latpcap.tables.endpoints import host_of
-from latpcap.tables.scratch import Scratch, filled, laid
-from latpcap.tables.selection import Selected
-from latpcap.tables.texts import Texts
+from latpcap.tables.columnar import columns
+from latpcap.tables.columnar.columns import Codes, NullableArray
+from latpcap.tables.columnar.scratch import Scratch, filled, laid
+from latpcap.tables.columnar.texts import Texts
+from latpcap.tables.part.endpoints import host_of
+from latpcap.tables.part.selection import Selected
 
 __all__ = ["CUT", "FEW", "MISSING", "Connections", "Exchanges", "Readings", "Recording", "Samples"]
 

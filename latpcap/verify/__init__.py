@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from latpcap.errors import UsageError
-from latpcap.tables import sources
-from latpcap.tables.keys import held, key_file
+from latpcap.tables.reading import sources
+from latpcap.tables.reading.keys import held, key_file
 from latpcap.units import DEFAULT_MEMORY
 from latpcap.verify import mysql, network, postgresql, responses
 from latpcap.verify.ours import Ours, read

@@ -14,12 +14,12 @@ from latpcap import _core
 from latpcap.errors import CaptureError, UsageError
 from latpcap.result.analysis import Measures
 from latpcap.result.tables import exchange_table
-from latpcap.tables import columns
-from latpcap.tables.keys import key_log
+from latpcap.tables.columnar import columns
+from latpcap.tables.columnar.table import Table
+from latpcap.tables.part.selected import select
+from latpcap.tables.part.selection import Selected, Selection
+from latpcap.tables.reading.keys import key_log
 from latpcap.tables.recording import Recording
-from latpcap.tables.selected import select
-from latpcap.tables.selection import Selected, Selection
-from latpcap.tables.table import Table
 from latpcap.units import DEFAULT_MEMORY
 
 __all__ = ["Connection", "Exchange", "Ours", "read"]

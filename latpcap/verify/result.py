@@ -8,7 +8,7 @@ from typing import ClassVar
 from msgspec import Struct
 
 from latpcap.display import Displayed
-from latpcap.tables.selection import Selected
+from latpcap.tables.part.selection import Selected
 
 __all__ = ["Difference", "Measure", "Verification"]
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from latpcap.errors import WorkersLost
 from latpcap.scan import Partition, ScanOptions
-from latpcap.tables import sources
+from latpcap.tables.reading import sources
 from latpcap.units import counted
 from latpcap.work.engine import Engine
 from latpcap.work.weighing import weights

@@ -14,9 +14,9 @@ from latpcap._core import CaptureError as CoreCaptureError
 from latpcap.capture import read
 from latpcap.errors import LatpcapError
 from latpcap.scan import SHARES, share_of
-from latpcap.tables import columns
-from latpcap.tables.client_groups import client_groups, client_groups_of
+from latpcap.tables.columnar import columns
 from latpcap.tables.dataset.layout import is_dataset
+from latpcap.tables.part.client_groups import client_groups, client_groups_of
 
 __all__ = ["weights"]
 

@@ -18,7 +18,7 @@ from loopback import wait_until
 from rehearsed import crossed, machine, needs_namespaces
 
 from latpcap.errors import RecordingError
-from latpcap.live.network import INTERFACE, LinkConditions, Network
+from latpcap.live.link.network import INTERFACE, LinkConditions, Network
 
 RTT_MS = 10
 NOBODY = 65534
@@ -339,7 +339,7 @@ def inside(namespace: int) -> list[int]:
 
 REHEARSAL = """
 import os, subprocess, sys, time
-from latpcap.live.network import LinkConditions, Network
+from latpcap.live.link.network import LinkConditions, Network
 with Network([f"127.0.0.1:{sys.argv[1]}"], LinkConditions(rtt_ms=10)) as network:
     daemon = ["sh", "-c", "trap '' TERM; (sleep 1000 & sleep 1000) & exec sleep 1000"]
     command = subprocess.Popen([*network.prefix(), *daemon])
@@ -401,7 +401,7 @@ def test_a_keeper_that_is_gone_is_told(ports: list[int]) -> None:
 
 ORDINARY = """
 import json, os, subprocess, sys
-from latpcap.live.network import LinkConditions, Network
+from latpcap.live.link.network import LinkConditions, Network
 with Network([f"127.0.0.1:{sys.argv[1]}"], LinkConditions(rtt_ms=10)) as network:
     echo = subprocess.run([*network.prefix(), *sys.argv[2:]], capture_output=True, text=True, check=True).stdout
     rights = "grep CapEff /proc/self/status"

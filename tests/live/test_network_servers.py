@@ -15,7 +15,7 @@ from loopback import wait_until
 from mariadb_server import PASSWORD, free_port, mariadb, running
 from rehearsed import crossed, needs_namespaces
 
-from latpcap.live.network import LinkConditions, Network
+from latpcap.live.link.network import LinkConditions, Network
 
 RTT_MS = 5
 POSTGRES = max(Path("/usr/lib/postgresql").glob("*/bin"), default=Path("/nowhere"))
@@ -99,7 +99,7 @@ def test_postgresql_lets_in_whom_its_rules_let_in() -> None:
 REMOTE = """
 import os, subprocess, sys, time
 from latpcap._core import Link
-from latpcap.live.network import LinkConditions, Network
+from latpcap.live.link.network import LinkConditions, Network
 
 # This process has a network namespace of its own: it stands for the machine. Another is the server's.
 other = subprocess.Popen(["unshare", "--net", "sleep", "1000"])

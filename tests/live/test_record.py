@@ -18,8 +18,8 @@ from mariadb_server import PASSWORD, free_port, mariadb, needs_server_and_captur
 
 import latpcap
 from latpcap.errors import CaptureError, NoDatabaseTraffic, RecordingError, UsageError
-from latpcap.live import capturer
-from latpcap.live.capturer import Capturer
+from latpcap.live.capturing import capturer
+from latpcap.live.capturing.capturer import Capturer
 from latpcap.live.processes import servers_of
 
 pytest.importorskip("pymysql")

@@ -14,8 +14,8 @@ from conftest import load_fixture, read_fixture
 from latpcap import Capture
 from latpcap.report import markdown
 from latpcap.report.html import _json, render_both
-from latpcap.result.before_after import BeforeAfter, before_after
-from latpcap.result.gates import check
+from latpcap.result.checks.gates import check
+from latpcap.result.pairs.before_after import BeforeAfter, before_after
 from latpcap.result.signoff import Cover
 
 HOSTILE = "select '</script><img src=x onerror=hostile()>' from `a|b`"

@@ -17,8 +17,8 @@ from latpcap.report import html
 from latpcap.report import page as pages
 from latpcap.report.html import MODULES, MODULES_OF_BOTH
 from latpcap.report.page import MOST
-from latpcap.result.exploration import explore
-from latpcap.result.timeline import ONE_BY_ONE, timeline
+from latpcap.result.page.exploration import explore
+from latpcap.result.page.timeline import ONE_BY_ONE, timeline
 from latpcap.tables.recording import Recording
 
 HOSTILE = "select '</script><script>hostile()</script><!-- {{STYLE}} \u2028 &amp; <img src=x onerror=hostile()>'"
@@ -193,7 +193,7 @@ def test_the_parts_of_a_job_are_its_runtime_and_stalls_go_with_their_fix() -> No
 
 
 def test_many_fixes_or_exchanges_are_shown_one_fix_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("latpcap.result.switches.MAX_REPLAYED", 0)
+    monkeypatch.setattr("latpcap.result.page.switches.MAX_REPLAYED", 0)
     data = page_data(read_fixture("mysql/prepared-each"))
     assert not data["combined"]
     assert [job["fixes"] for job in data["jobs"]] == [[], *([fix] for fix in range(len(data["switches"])))]

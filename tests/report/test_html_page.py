@@ -20,9 +20,9 @@ from msgspec.structs import replace
 from latpcap import Capture
 from latpcap.report.html import render, render_both
 from latpcap.report.text import number as number_of
-from latpcap.result.before_after import BeforeAfter, before_after
-from latpcap.result.exploration import Exploration, explore
-from latpcap.result.gates import check
+from latpcap.result.checks.gates import check
+from latpcap.result.page.exploration import Exploration, explore
+from latpcap.result.pairs.before_after import BeforeAfter, before_after
 from latpcap.result.signoff import Cover
 from latpcap.tables.recording import Recording
 
@@ -432,7 +432,7 @@ def test_statements_lose_what_the_fix_takes(show: Any) -> None:
 
 
 def test_one_fix_at_a_time_where_combinations_would_take_too_long(show: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("latpcap.result.switches.MAX_REPLAYED", 0)
+    monkeypatch.setattr("latpcap.result.page.switches.MAX_REPLAYED", 0)
     page = show(read_fixture("mysql/prepared-each"))
     page.locator(".switch label").nth(0).click()
     page.locator(".switch label").nth(1).click()

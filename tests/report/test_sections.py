@@ -18,7 +18,7 @@ from latpcap.report.page import embedded
 from latpcap.report.section import Bar, Column, Entry, Figure, Line, Lines, Piece, Row, Say, Section, SectionTable, Text
 from latpcap.report.sections import sections
 from latpcap.report.terminal import drawn
-from latpcap.result.exploration import explore
+from latpcap.result.page.exploration import explore
 
 HOSTILE = "a`b <b>bold</b> | [x](http://a.example) \x1b[31m\u202e"
 NAMES = ("mysql/path-changes", "findings/failing-my", "findings/tagged-pg", "mysql/tls13-nplus1-50", "mysql/pool-4")

@@ -18,9 +18,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use zeroize::Zeroizing;
 
-use super::blocks::{Extras, key_log_body, kind};
 use super::error::CaptureError;
 use super::order::Order;
+use super::pcapng::blocks::{Extras, key_log_body, kind};
 use super::read_buffer::USUAL_SIZE;
 use super::reader::Reader;
 use super::recording::Recording;

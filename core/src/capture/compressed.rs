@@ -8,10 +8,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use flate2::bufread::MultiGzDecoder;
 
-use super::frames::damaged;
-use super::lz4::Lz4Frames;
-use super::zstd::ZstdFrames;
+mod frames;
+mod lz4;
+mod zstd;
+
 use crate::layers::{MAX_RATIO, is_too_much};
+use frames::damaged;
+use lz4::Lz4Frames;
+use zstd::ZstdFrames;
 
 type Stream = Box<dyn Read + Send>;
 type Compressed = BufReader<Counted<Chain<Cursor<Vec<u8>>, Stream>>>;

@@ -1,15 +1,12 @@
 //! Capture files and pipes, read as one recording in time order.
 
 mod annotate;
-mod blocks;
 mod clock;
 mod compressed;
 mod contents;
 mod error;
-mod frames;
 mod identify;
 mod leap;
-mod lz4;
 mod order;
 mod pcap;
 mod pcapng;
@@ -17,14 +14,10 @@ mod read_buffer;
 mod reader;
 mod record;
 mod recording;
-mod resolution;
-mod ring;
 mod source;
 mod stop;
 mod summary;
 mod taps;
-mod variants;
-mod zstd;
 
 pub use annotate::{AnnotateError, Annotated, Comments, Keys, annotate};
 pub use contents::{Contents, Origin};

@@ -7,11 +7,13 @@
 //! seconds u32 | fraction u32 | captured u32 | original u32 | (variants: more) | packet              per packet
 //! ```
 
+pub(super) mod variants;
+
 use super::order::Order;
 use super::read_buffer::ReadBuffer;
 use super::record::{Damage, Record};
-use super::variants::{Lengths, RECORD_HEADER, Times, Variant};
 use crate::cursor::{Cursor, TooShort};
+use variants::{Lengths, RECORD_HEADER, Times, Variant};
 
 /// Wireshark's limits: no network packet is longer, so a longer one is damage.
 const LONGEST_PACKET: u32 = 256 * 1024;

@@ -6,12 +6,14 @@
 //! type u32 | length u32, counts all | body, padded to 4 | length u32 again
 //! ```
 
-use super::blocks::{self, Extras, Interface, Secrets, kind};
+pub(super) mod blocks;
+
 use super::order::Order;
 use super::read_buffer::ReadBuffer;
 use super::record::{Damage, Record};
 use crate::cursor::{Cursor, TooShort};
 use crate::note::{NoteCode, Notes};
+use blocks::{Extras, Interface, Secrets, kind};
 
 const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
 /// Type and length before the body, the length again after it.

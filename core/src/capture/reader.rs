@@ -2,17 +2,17 @@
 
 use std::io::{self, ErrorKind, Read};
 
-use super::blocks::Extras;
 use super::compressed;
 use super::error::CaptureError;
 use super::identify::{self, NotPcap};
 use super::order::Order;
+use super::pcap::variants::FILE_HEADER;
 use super::pcap::{self, Pcap};
+use super::pcapng::blocks::Extras;
 use super::pcapng::{self, Pcapng};
 use super::read_buffer::ReadBuffer;
 use super::record::{Damage, Record};
 use super::stop::Stop;
-use super::variants::FILE_HEADER;
 use crate::note::{NoteCode, Notes};
 
 /// How much of a file is looked at to say what it is.

@@ -1,20 +1,22 @@
 //! Several captures as one recording: packets in time order, as `mergecap` would write them.
 
+pub(super) mod resolution;
+mod ring;
+
 use std::cmp::Reverse;
 use std::collections::binary_heap::PeekMut;
 use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use resolution::Resolution;
 use zeroize::Zeroizing;
 
-use super::blocks::Extras;
 use super::contents::Origin;
 use super::error::CaptureError;
+use super::pcapng::blocks::Extras;
 use super::read_buffer::USUAL_SIZE;
 use super::reader::Reader;
-use super::resolution::Resolution;
-use super::ring;
 use super::source::Source;
 use super::stop::Stop;
 use super::summary::{CaptureFile, CutPacket, cut_short, joined};

@@ -1,7 +1,7 @@
 //! What is known of each capture file after it was read.
 
 use super::record::Record;
-use super::resolution::Resolution;
+use super::recording::resolution::Resolution;
 use crate::note::{Note, NoteCode, Notes};
 
 /// A packet that was captured in part.

@@ -12,7 +12,7 @@ from latpcap.findings.evidence import Evidence, bools
 from latpcap.findings.finding import Candidate, Pattern, Takes, effect_of
 from latpcap.findings.groups import most_frequent
 from latpcap.findings.patterns.row_by_row import find_series
-from latpcap.tables import passes
+from latpcap.tables.columnar import passes
 
 MIN_COMMITS = 10
 MIN_SHARE = 0.8

@@ -11,8 +11,8 @@ from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Pattern, Takes, effect_of
 from latpcap.findings.groups import Groups
-from latpcap.tables.columns import Bools, Ints
-from latpcap.tables.passes import lanes, ordered
+from latpcap.tables.columnar.columns import Bools, Ints
+from latpcap.tables.columnar.passes import lanes, ordered
 from latpcap.units import counted
 
 MIN_CONNECTIONS = 5

@@ -12,7 +12,7 @@ from latpcap.findings.finding import NOTHING, Candidate, Pattern, effect_of
 from latpcap.findings.groups import commonest
 from latpcap.measures.error_classes import CLASSES
 from latpcap.measures.errors import STATEMENT, TRANSACTION
-from latpcap.tables import passes
+from latpcap.tables.columnar import passes
 from latpcap.units import counted
 
 Ints = NDArray[np.int64]

@@ -20,9 +20,9 @@ from latpcap.findings.pooled import (
     Loops,
     pooled_loops,
 )
-from latpcap.tables import passes
-from latpcap.tables.columns import Bools, Ints
-from latpcap.tables.scratch import zeros
+from latpcap.tables.columnar import passes
+from latpcap.tables.columnar.columns import Bools, Ints
+from latpcap.tables.columnar.scratch import zeros
 
 MIN_LATE_REPEATS = 20
 """Repeats of a loop that was under way when the capture began, so that its source was not captured."""

@@ -10,7 +10,7 @@ from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Pattern, Takes, effect_of
 from latpcap.findings.groups import Groups, most_frequent
-from latpcap.tables.columns import Ints
+from latpcap.tables.columnar.columns import Ints
 from latpcap.tables.recording import MISSING
 
 MIN_PREPARES = 5

@@ -12,7 +12,7 @@ from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Pattern, Takes, effect_of
 from latpcap.findings.groups import Groups, most_frequent
 from latpcap.measures.statement_text import is_volatile, reads_any, written_table
-from latpcap.tables import passes
+from latpcap.tables.columnar import passes
 
 Ints = NDArray[np.int64]
 

@@ -10,8 +10,8 @@ from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence, bools
 from latpcap.findings.finding import Candidate, Pattern, Takes, effect_of
 from latpcap.findings.groups import Groups, most_frequent
-from latpcap.tables import passes
-from latpcap.tables.columns import Bools
+from latpcap.tables.columnar import passes
+from latpcap.tables.columnar.columns import Bools
 
 MIN_REPEATS = 10
 USUAL_SIZE = 100

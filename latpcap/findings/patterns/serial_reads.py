@@ -11,8 +11,8 @@ from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence, bools
 from latpcap.findings.finding import Candidate, Pattern, Takes, effect_of
 from latpcap.findings.groups import Groups
-from latpcap.tables import passes
-from latpcap.tables.columns import known
+from latpcap.tables.columnar import passes
+from latpcap.tables.columnar.columns import known
 
 MIN_READS = 10
 """Reads in a row."""

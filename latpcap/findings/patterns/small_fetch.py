@@ -11,7 +11,7 @@ from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Pattern, Takes, effect_of
 from latpcap.findings.groups import Groups, most_frequent
 from latpcap.measures.tcp import INITIAL_WINDOW, MSS_BYTES
-from latpcap.tables.columns import Bools, Ints
+from latpcap.tables.columnar.columns import Bools, Ints
 
 MIN_FETCHES = 3
 """Fetches of one cursor."""

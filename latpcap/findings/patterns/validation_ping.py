@@ -9,8 +9,8 @@ import numpy as np
 from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Pattern, Takes, effect_of
-from latpcap.tables import passes
-from latpcap.tables.columns import before
+from latpcap.tables.columnar import passes
+from latpcap.tables.columnar.columns import before
 
 MIN_PINGS = 5
 MIN_SHARE = 0.5

@@ -22,7 +22,7 @@ from latpcap.report.sections.statements import statements
 from latpcap.report.sections.taps import taps
 from latpcap.report.text import TOP
 from latpcap.result.analysis import Analysis
-from latpcap.result.gates import Gates
+from latpcap.result.checks.gates import Gates
 
 __all__ = ["sections"]
 

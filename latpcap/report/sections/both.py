@@ -16,12 +16,12 @@ from latpcap.report.sections.sign_off import captures, sign_off
 from latpcap.report.text import TOP, number
 from latpcap.report.timing_only import about_findings
 from latpcap.result.analysis import Analysis
-from latpcap.result.before_after import BeforeAfter, FindingChange
-from latpcap.result.comparison import Comparison
-from latpcap.result.gates import Gates
+from latpcap.result.checks.gates import Gates
+from latpcap.result.pairs.before_after import BeforeAfter, FindingChange
+from latpcap.result.pairs.comparison import Comparison
+from latpcap.result.pairs.validation import Term, Validation
 from latpcap.result.settings import Settings
-from latpcap.result.validation import Term, Validation
-from latpcap.tables.selection import Selected
+from latpcap.tables.part.selection import Selected
 from latpcap.units import counted, format_given_ms, format_ms, format_s, percent, significant
 
 __all__ = ["both"]

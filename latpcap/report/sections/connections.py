@@ -10,7 +10,7 @@ from latpcap.report.sections.rest import sums_of_rest
 from latpcap.report.sections.statements import PACE, pace
 from latpcap.report.text import printable, top
 from latpcap.result.connections import ConnectionResult, busiest
-from latpcap.tables.values import column_of
+from latpcap.tables.columnar.values import column_of
 
 __all__ = ["connections"]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from latpcap.measures.health import HealthNote
 from latpcap.report.section import Entry, Line, Say, Section
-from latpcap.result.gates import Gates
+from latpcap.result.checks.gates import Gates
 
 __all__ = ["gates", "health"]
 

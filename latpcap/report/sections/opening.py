@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from latpcap.report.section import Say, Section
 from latpcap.result.settings import Settings
 from latpcap.result.signoff import SignOff
-from latpcap.tables.selection import Selected
+from latpcap.tables.part.selection import Selected
 
 __all__ = ["asked_for", "cover", "opening"]
 

@@ -8,8 +8,8 @@ from latpcap.report.section import Column, Say, Section, SectionTable, sections_
 from latpcap.report.sections.budget import PARTS
 from latpcap.report.sections.opening import asked_for
 from latpcap.report.text import number, printable
-from latpcap.result.rehearsal import Rehearsal, RehearsedRtt, Run
-from latpcap.result.validation import Term
+from latpcap.result.pairs.rehearsal import Rehearsal, RehearsedRtt, Run
+from latpcap.result.pairs.validation import Term
 from latpcap.units import counted, format_ms, listed, significant
 
 __all__ = ["rehearsal"]

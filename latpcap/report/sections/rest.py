@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from latpcap.tables.values import column_of
+from latpcap.tables.columnar.values import column_of
 
 __all__ = ["sums_of_rest"]
 

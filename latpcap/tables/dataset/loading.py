@@ -17,15 +17,15 @@ from msgspec import Struct
 
 from latpcap import _core
 from latpcap.errors import CaptureError
-from latpcap.tables import columns
-from latpcap.tables.columns import Bools, Ints, joined, rows_of
+from latpcap.tables.columnar import columns
+from latpcap.tables.columnar.columns import Bools, Ints, joined, rows_of
 from latpcap.tables.dataset import manifest
 from latpcap.tables.dataset.footer import weighed
 from latpcap.tables.dataset.layout import RENAMED, SERVER_OF_ROW, SEVERAL, TEXTS, WORDS, server_of
 from latpcap.tables.dataset.manifest import DataFile, Manifest
-from latpcap.tables.ipc import received, sent
 from latpcap.tables.notes import together
-from latpcap.tables.sources import NOT_SHOWN
+from latpcap.tables.reading.sources import NOT_SHOWN
+from latpcap.tables.writing.ipc import received, sent
 
 __all__ = ["SavedTables"]
 

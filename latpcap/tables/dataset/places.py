@@ -13,11 +13,11 @@ import numpy as np
 from arro3.core import Array, DataType
 from msgspec import Struct
 
-from latpcap.tables import columns
-from latpcap.tables.columns import Codes, Ints, take
+from latpcap.tables.columnar import columns
+from latpcap.tables.columnar.columns import Codes, Ints, take
 from latpcap.tables.dataset.layout import SEVERAL, day_of
+from latpcap.tables.part.window import begins_of
 from latpcap.tables.recording import Recording
-from latpcap.tables.window import begins_of
 
 __all__ = ["DAYS", "PLACES", "Places"]
 

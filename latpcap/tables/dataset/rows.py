@@ -10,12 +10,12 @@ from arro3.core import Array, DataType, RecordBatchReader, Table
 from numpy.typing import NDArray
 
 from latpcap import _core
-from latpcap.tables import columns
-from latpcap.tables.columns import Codes, Ints, nullable, rows_of, take
+from latpcap.tables.columnar import columns
+from latpcap.tables.columnar.columns import Codes, Ints, nullable, rows_of, take
+from latpcap.tables.columnar.scratch import filled, laid
+from latpcap.tables.columnar.table import PIECE
 from latpcap.tables.dataset.layout import RENAMED, TEXTS
 from latpcap.tables.recording import Recording
-from latpcap.tables.scratch import filled, laid
-from latpcap.tables.table import PIECE
 
 __all__ = ["ExchangeRows", "SampleRows", "TableRows"]
 

@@ -21,18 +21,18 @@ from arro3.core import Array, ChunkedArray, DataType, RecordBatchReader, Table
 from numpy.typing import NDArray
 
 from latpcap.errors import CaptureError, UsageError, unwritten
-from latpcap.tables import columns
-from latpcap.tables.columns import Ints, rows_of
+from latpcap.tables.columnar import columns
+from latpcap.tables.columnar.columns import Ints, rows_of
+from latpcap.tables.columnar.table import BLOCK, MOST_PASSES
 from latpcap.tables.dataset import manifest
 from latpcap.tables.dataset.layout import MANIFEST, SERVER_OF_ROW, WORDS, is_dataset, part_path
 from latpcap.tables.dataset.manifest import DataFile, ReadWith, SavedPart
 from latpcap.tables.dataset.places import Places
 from latpcap.tables.dataset.rows import ExchangeRows, SampleRows, TableRows
-from latpcap.tables.outputs import check_here
+from latpcap.tables.part.window import begins_of
+from latpcap.tables.reading.sources import shown
 from latpcap.tables.recording import Recording
-from latpcap.tables.sources import shown
-from latpcap.tables.table import BLOCK, MOST_PASSES
-from latpcap.tables.window import begins_of
+from latpcap.tables.writing.outputs import check_here
 
 __all__ = ["check_place", "new_folder", "save", "write_part"]
 

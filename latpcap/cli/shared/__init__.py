@@ -1,0 +1,1 @@
+"""What commands share: options, files, gates, rows, exit statuses."""

@@ -1,0 +1,268 @@
+"""Gates on the command line: `--fail-if`, what they compare with, and where their results go beside the report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.shell_completion import CompletionItem
+from msgspec import Struct
+
+from latpcap.cli.shared import values
+from latpcap.cli.shared.files import BASELINE, CI_OUTPUT, GITHUB, OUTPUT
+from latpcap.cli.shared.io import write
+from latpcap.cli.shared.options import gathered
+from latpcap.cli.shared.verb import formerly
+from latpcap.errors import UsageError
+
+if TYPE_CHECKING:
+    from latpcap.capture import Capture
+    from latpcap.projection.assumptions import Conditions
+    from latpcap.result.analysis import Analysis
+    from latpcap.result.checks.checked import Checked
+    from latpcap.result.checks.figures import Measured
+    from latpcap.result.checks.gates import Gate, Gates
+    from latpcap.result.checks.row_gates import RowBaseline, RowGate
+    from latpcap.tables.columnar.table import Table
+
+__all__ = ["Gating", "RowGating", "compared_options", "gate_options", "keyed_row_gate_options", "row_gate_options"]
+
+
+class RowCondition(click.ParamType[Any]):
+    """`round_trips > 50`: a gate of rows."""
+
+    name = "condition"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Parse `value`."""
+        from latpcap.result.checks.row_gates import parse_row_gate
+
+        return parse_row_gate(value) if isinstance(value, str) else value
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """The columns."""
+        return values.columns(ctx, param, incomplete)
+
+
+class GateType(click.ParamType[Any]):
+    """`round_trips > 500`: a gate."""
+
+    name = "condition"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Parse `value`."""
+        from latpcap.result.checks.gates import parse
+
+        return parse(value) if isinstance(value, str) else value
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """The figures."""
+        return values.conditions(incomplete)
+
+
+_FAIL_IF = "Exit with status 1 if this holds: 'round_trips > 500', 'project(15ms) > 60s', 'finding(n+1)'; repeatable."
+_FAIL_IF_COMPARED = (
+    "Exit with status 1 if this holds of AFTER, BEFORE being the baseline: 'round_trips > baseline + 10%', "
+    "'runtime > baseline * 1.1', 'finding(new)'; repeatable."
+)
+_FAIL_IF_ANY = (
+    "Exit with status 1 if this holds for any row: 'round_trips > 50', 'share_per_ms > 5%'; columns in s or ms are "
+    "written without that and compared with a duration: 'runtime > 2s'; repeatable."
+)
+_BASELINE = click.option(
+    "--baseline",
+    type=BASELINE,
+    metavar="FILE",
+    help="An earlier result (`analyze --json`), which --fail-if may compare with: 'round_trips > baseline + 10%', "
+    "'finding(new)'.",
+)
+_ROW_BASELINE = click.option(
+    "--baseline",
+    type=BASELINE,
+    metavar="FILE",
+    help="Earlier rows (this command's --json), which --fail-if may compare the same rows with: "
+    "'round_trips > baseline + 10%'.",
+)
+_CI = click.option(
+    "--ci",
+    type=CI_OUTPUT,
+    multiple=True,
+    metavar="FILE|github",
+    help="Also tell of gates and findings, for build servers: FILE.xml is JUnit XML, a test for each gate, FILE.sarif "
+    "SARIF 2.1.0; github: as annotations of a GitHub workflow, on standard error; repeatable.",
+)
+_JUNIT = formerly("--junit-xml", "--ci FILE.xml", type=OUTPUT)
+_SARIF = formerly("--sarif", "--ci FILE.sarif", type=OUTPUT)
+_ANNOTATIONS = formerly("--annotations", "--ci github", type=click.Choice([GITHUB]))
+
+
+class GateReports(Struct, frozen=True):
+    """Where else to tell of gates, beside the result."""
+
+    files: tuple[tuple[str, str], ...] = ()
+    """What is written (`junit`, `sarif`) into which file."""
+    annotations: bool = False
+
+    def tell(self, gates: Gates | None, found: Callable[[Gates], Checked]) -> None:
+        """Tell of them, and end with status 1 where one failed; the result of the command is written before."""
+        if self.files or self.annotations:
+            from latpcap.report import GATE_FORMATS
+            from latpcap.result.checks.gates import Gates
+
+            checked = found(gates or Gates())
+            for name, path in self.files:
+                write([GATE_FORMATS[name](checked)], path)
+            if self.annotations:
+                click.echo(GATE_FORMATS[GITHUB](checked), err=True, nl=False)
+        if gates is not None:
+            gates.enforce()
+
+
+class Gating(Struct, frozen=True):
+    """What was asked for: the gates, the baseline of those that compare with one, and where else to tell of them."""
+
+    gates: tuple[Gate, ...]
+    told: GateReports
+    baseline: Measured | None = None
+
+    def judge(
+        self,
+        capture: Capture,
+        result: Analysis | None = None,
+        conditions: Conditions | None = None,
+        *,
+        before: Capture | None = None,
+    ) -> Gates | None:
+        """Say what became of the gates; `None` where there are none.
+
+        `conditions` are what else is different where a gate's RTT is; `before` is the capture to compare with.
+        """
+        if not self.gates:
+            return None
+        from latpcap.result.checks.figures import of_measures
+        from latpcap.result.checks.gates import judge, rtts_of
+
+        rtts = rtts_of(self.gates)
+        baseline = of_measures(before.measures, rtts) if before is not None else self.baseline
+        return judge(self.gates, of_measures(capture.measures, rtts, result, conditions), baseline)
+
+    def judge_found(self, capture: Capture, rows: Callable[[], Table], named_by: Sequence[str]) -> Gates | None:
+        """The same for a command whose result are rows of a capture, which these gates do not ask for."""
+        return self.judge(capture)
+
+    def end(self, gates: Gates | None, capture: Capture, result: Analysis | None = None) -> None:
+        """Tell of the gates where that was asked for, and end with status 1 where one failed."""
+        from latpcap.result.checks.checked import checked
+
+        self.told.tell(gates, lambda judged: checked(result or capture.analyze(), judged, version("latpcap")))
+
+
+class RowGating(Struct, frozen=True):
+    """The same for rows."""
+
+    gates: tuple[RowGate, ...]
+    told: GateReports
+    baseline: RowBaseline | None = None
+
+    def judge(self, rows: Table, *named_by: str) -> Gates | None:
+        """Say what became of the gates; rows are called as the first of these columns that says something has it."""
+        if not self.gates:
+            return None
+        from latpcap.result.checks.row_gates import judge_rows
+
+        return judge_rows(self.gates, rows, named_by, self.baseline)
+
+    def judge_found(self, capture: Capture, rows: Callable[[], Table], named_by: Sequence[str]) -> Gates | None:
+        """The same for rows of a capture."""
+        return self.judge(rows(), *named_by)
+
+    def end(self, gates: Gates | None, capture: Capture) -> None:
+        """Tell of the gates where that was asked for, and end with status 1 where one failed."""
+        self.end_of(gates, capture.captures.column("path"))
+
+    def end_of(self, gates: Gates | None, captures: Iterable[str]) -> None:
+        """The same where there are several captures."""
+        from latpcap.result.checks.checked import checked_rows
+
+        self.told.tell(gates, lambda judged: checked_rows(captures, judged, version("latpcap")))
+
+
+def _gating(fail_if: tuple[Gate, ...], baseline: str | None = None, **told: Any) -> Gating:
+    """What the options ask for; refused before the captures are read, which takes longer."""
+    _refuse_no_baseline(fail_if, baseline)
+    if baseline is None:
+        return Gating(fail_if, _told(fail_if, **told))
+    from latpcap.result.checks.baseline import saved
+    from latpcap.result.checks.gates import before_of
+
+    measured = saved(baseline)
+    for gate in fail_if:
+        before_of(gate, measured)  # it has all that is asked of it
+    return Gating(fail_if, _told(fail_if, **told), measured)
+
+
+def _compared_gating(fail_if: tuple[Gate, ...], **told: Any) -> Gating:
+    """Of two captures the first is the baseline."""
+    return Gating(fail_if, _told(fail_if, **told))
+
+
+def _row_gating(fail_if: tuple[RowGate, ...], baseline: str | None = None, **told: Any) -> RowGating:
+    _refuse_no_baseline(fail_if, baseline)
+    if baseline is None:
+        return RowGating(fail_if, _told(fail_if, **told))
+    from latpcap.result.checks.row_gates import saved_rows
+
+    return RowGating(fail_if, _told(fail_if, **told), saved_rows(baseline, click.get_current_context().info_name or ""))
+
+
+def _refuse_no_baseline(gates: Sequence[Gate] | Sequence[RowGate], baseline: str | None) -> None:
+    """A baseline is there where a gate compares with one, and nowhere else."""
+    needing = [gate for gate in gates if gate.needs_baseline]
+    if baseline is None and needing:
+        raise UsageError(f"`{needing[0].text}`: name the earlier result to compare with: --baseline FILE")
+    if baseline is not None and not needing:
+        raise UsageError("--baseline: no condition of --fail-if compares with it; write 'round_trips > baseline + 10%'")
+
+
+def _told(
+    gates: Sequence[object],
+    ci: tuple[str, ...],
+    junit_xml: str | None,
+    annotations: str | None,
+    sarif: str | None = None,
+) -> GateReports:
+    """Where else to tell of gates."""
+    if "-" in (*ci, junit_xml, sarif):
+        raise UsageError("--ci writes files: standard output has the result")
+    files = [(_format(path), path) for path in ci if path != GITHUB]
+    files += [(name, path) for name, path in (("junit", junit_xml), ("sarif", sarif)) if path is not None]
+    if not gates and (junit := next((path for name, path in files if name == "junit"), None)):
+        raise UsageError(f"{junit}: there is no gate to tell of; write --fail-if 'round_trips > 500'")
+    return GateReports(tuple(files), annotations is not None or GITHUB in ci)
+
+
+def _format(path: str) -> str:
+    """What is written into a file for build servers."""
+    if path.lower().endswith(".xml"):
+        return "junit"
+    if path.lower().endswith((".sarif", ".sarif.json")):
+        return "sarif"
+    raise UsageError(f"{path}: name a file that ends with .xml (JUnit XML) or .sarif, or write `--ci github`")
+
+
+def _options(
+    make: Callable[..., Any], kind: click.ParamType[Any], fail_if: str, *more: Callable[[Any], Any]
+) -> Callable[[Any], Any]:
+    condition = click.option("--fail-if", type=kind, multiple=True, metavar="CONDITION", help=fail_if)
+    return gathered("gating", make, condition, *more, _CI, _JUNIT, _ANNOTATIONS)
+
+
+gate_options = _options(_gating, GateType(), _FAIL_IF, _BASELINE, _SARIF)
+compared_options = _options(_compared_gating, GateType(), _FAIL_IF_COMPARED, _SARIF)
+"""The same where two captures are compared."""
+row_gate_options = _options(_row_gating, RowCondition(), _FAIL_IF_ANY)
+"""The same for commands whose result are rows."""
+keyed_row_gate_options = _options(_row_gating, RowCondition(), _FAIL_IF_ANY, _ROW_BASELINE)
+"""The same where a row has a name that it has in another capture, too."""

@@ -1,0 +1,146 @@
+"""What commands share: writing results, warning on standard error."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING, Any
+
+import click
+
+from latpcap.cli.shared.request import INTERRUPTED
+from latpcap.errors import NO_ROOM, UsageError, unwritten
+
+if TYPE_CHECKING:
+    from latpcap.capture import Capture
+    from latpcap.result.checks.gates import Gates
+    from latpcap.tables.columnar.table import Table
+
+__all__ = [
+    "INTERRUPTED",
+    "beside",
+    "click_writes",
+    "result_format",
+    "tell_timing_only",
+    "teller",
+    "warn",
+    "warn_of",
+    "write",
+    "write_result",
+]
+
+WARNINGS = 50
+"""Lines of warnings: of thousands of damaged files nobody reads one each."""
+READER_GONE = 128 + 13
+"""As shells tell of SIGPIPE, which Windows does not have."""
+
+
+def result_format(as_json: bool, output: str | None, *kinds: str) -> str:
+    """The format of a result that was asked for, else what the output's name says, else text for people."""
+    from latpcap.report import chosen_format
+
+    return chosen_format(kinds or ("result",), output, "json" if as_json else None)
+
+
+def write_result(result: object, chosen: str, output: str | None, gates: Gates | None = None) -> None:
+    """Write what a command found in the chosen format; JSON tells what became of the gates."""
+    from latpcap.report import FORMATS
+
+    text = FORMATS[chosen](result, *beside(chosen, gates))
+    write([text] if isinstance(text, str) else text, output)
+
+
+def beside(chosen: str, gates: Gates | None) -> list[dict[str, Any]]:
+    """What stands beside a result in this format."""
+    return [gates.parts()] if chosen == "json" and gates is not None else []
+
+
+def write(parts: Iterable[str | bytes], output: str | None) -> None:
+    """Write to the file `output`, or to standard output; what cannot be written is told (`unwritten`)."""
+    if output is None:
+        _write_to_standard_output(parts)
+        return
+    from latpcap.tables.writing.outputs import write as write_file
+
+    write_file(output, parts)
+
+
+def _write_to_standard_output(parts: Iterable[str | bytes]) -> None:
+    if sys.stdout is None:
+        raise UsageError("standard output is closed: name a file with -o")
+    try:
+        _write_to(sys.stdout.buffer, parts)
+    except OSError as error:
+        raise _not_taken(error) from None
+
+
+@contextmanager
+def click_writes() -> Iterator[None]:
+    """What click prints by itself, helps and versions, goes to standard output, too."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None or error.errno not in (errno.EPIPE, *NO_ROOM):
+            raise
+        raise _not_taken(error) from None
+
+
+def _not_taken(error: OSError) -> Exception:
+    """What is raised where standard output takes no more; nothing further is written to it."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that the exit does not complain again
+    if isinstance(error, BrokenPipeError):
+        return click.exceptions.Exit(READER_GONE)
+    return unwritten("standard output", error)
+
+
+def _write_to(file: IO[bytes], parts: Iterable[str | bytes]) -> None:
+    for part in parts:
+        rest = memoryview(part.encode("utf-8", "replace") if isinstance(part, str) else part)
+        while rest:
+            rest = rest[file.write(rest) :]  # an unbuffered standard output takes only as much as the pipe has room for
+    file.flush()
+
+
+def teller(quiet: bool) -> Callable[[str], None]:
+    """What says a line on standard error, or nothing where that shall be `quiet`."""
+    from latpcap.report.text import printable
+
+    def say(text: str) -> None:
+        if not quiet:
+            click.echo(f"latpcap: {printable(text)}", err=True)
+
+    return say
+
+
+def warn(capture: Capture, quiet: bool, *, told: bool = False) -> None:
+    """Say on standard error what limits the trust in the rows that follow, and (unless `told`) of what they are."""
+    if quiet:
+        return
+    from latpcap.report.text import printable
+
+    if capture.selected and not told:
+        click.echo(f"latpcap: selected: {printable(capture.selected.text)}", err=True)
+    warn_of(capture.health, quiet)
+    tell_timing_only(capture, quiet)
+
+
+def warn_of(notes: Table, quiet: bool) -> None:
+    """Say those of the notes that are warnings or worse."""
+    say, warnings = teller(quiet), [note for note in notes.to_dicts() if note["severity"] != "info"]
+    for note in warnings[:WARNINGS]:
+        say(f"{note['severity']}: {note['message']}")
+    if (more := len(warnings) - WARNINGS) > 0:
+        say(f"warning: and {more:,} more of these; `latpcap health` lists all")
+
+
+def tell_timing_only(capture: Capture, quiet: bool, whose: str = "") -> None:
+    """Say on standard error what could not be read, of `whose` where there are several."""
+    from latpcap.measures.timing_only import KEYS_PAGE
+    from latpcap.report.text import printable
+
+    for note in () if quiet else capture.health.to_dicts():
+        if note["code"] == "encrypted":
+            click.echo(f"latpcap: {whose}{printable(note['message'])} ({KEYS_PAGE})", err=True)

@@ -1,0 +1,434 @@
+"""Options that several commands share, and how their values are written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from itertools import chain
+from typing import Any, TypeVar
+
+import click
+from click.core import ParameterSource
+from click.shell_completion import CompletionItem
+from msgspec import Struct
+
+from latpcap.cli.shared import values
+from latpcap.cli.shared.files import CAPTURE, FOLDER, KEY_LOG, OUTPUT
+from latpcap.cli.shared.request import request_of
+from latpcap.errors import UsageError
+from latpcap.report.destination import COLOURS, send_to
+from latpcap.units import (
+    RTT_IS,
+    parse_bandwidth,
+    parse_distance_km,
+    parse_duration_ms,
+    parse_list_ms,
+    parse_ms,
+    parse_part,
+    parse_room,
+    parse_share,
+    parse_size,
+    port_number,
+)
+
+__all__ = [
+    "EVERYWHERE",
+    "ROOM",
+    "Duration",
+    "Quantity",
+    "Rtt",
+    "RttList",
+    "Target",
+    "all_of",
+    "analysing_options",
+    "captures_argument",
+    "condition_options",
+    "connection_options",
+    "decode_as_option",
+    "fix_option",
+    "flat",
+    "gathered",
+    "in_seconds",
+    "json_option",
+    "keylog_option",
+    "link_options",
+    "move_option",
+    "output_option",
+    "reading_options",
+    "requesting",
+    "rtt_is_option",
+    "rtt_option",
+    "scanning_options",
+    "set_output",
+    "sign_off_options",
+    "target_options",
+    "two_captures_options",
+    "within_option",
+]
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class Quantity(click.ParamType[Any]):
+    """A number with its unit, as one of `latpcap.units` reads it."""
+
+    def __init__(self, name: str, parse: Callable[[str], Any]) -> None:
+        """`parse` raises `UsageError` with what is right."""
+        self.name = name
+        self._parse = parse
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Parse `value`."""
+        try:
+            return self._parse(value) if isinstance(value, str) else value
+        except UsageError as error:
+            self.fail(str(error), param, ctx)
+
+
+def Duration() -> Quantity:  # noqa: N802 (a type of click's, as its neighbours)
+    """`500us`, `15ms`, `1.5s`; the value is in ms."""
+    return Quantity("duration", parse_duration_ms)
+
+
+def Rtt() -> Quantity:  # noqa: N802
+    """The same; a bare number is milliseconds, since RTTs are in ms everywhere."""
+    return Quantity("duration", parse_ms)
+
+
+def RttList() -> Quantity:  # noqa: N802
+    """RTTs with commas between them; the value is a list in ms."""
+    return Quantity("list", parse_list_ms)
+
+
+class PortProtocol(click.ParamType[Any]):
+    """`3307=mysql`: the protocol of a server port."""
+
+    name = "port=protocol"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, str]:
+        """Parse `value`."""
+        if isinstance(value, tuple):
+            return value
+        port, _, protocol = value.partition("=")
+        number = port_number(port)
+        if number is None or not protocol:
+            self.fail(f"`{value}` is not PORT=PROTOCOL, for instance 3307=mysql", param, ctx)
+        return number, protocol
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """The protocols, behind the port."""
+        return values.ports(incomplete)
+
+
+class ServerRtt(click.ParamType[Any]):
+    """`10.0.0.5:3306=15ms`: the RTT of one server."""
+
+    name = "server=duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, float]:
+        """Parse `value`."""
+        if isinstance(value, tuple):
+            return value
+        server, _, rtt = value.rpartition("=")
+        if not server:
+            self.fail(f"`{value}` is not SERVER=RTT, for instance 10.0.0.5:3306=15ms", param, ctx)
+        try:
+            return server, parse_ms(rtt)
+        except UsageError as error:
+            self.fail(str(error), param, ctx)
+
+
+class FixName(click.ParamType[Any]):
+    """`n+1=in:100`: a fix, or several for `all`."""
+
+    name = "fix"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Parse `value`."""
+        from latpcap.findings.what_if import parse_fix
+
+        return parse_fix(value) if isinstance(value, str) else value
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """The names, with their values."""
+        return values.fixes(incomplete)
+
+
+def all_of(*decorators: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Several options as one, in their order."""
+
+    def decorate(command: Command) -> Command:
+        for decorator in reversed(decorators):
+            command = decorator(command)
+        return command
+
+    return decorate
+
+
+def gathered(
+    name: str, make: Callable[..., Any], *options: Callable[[Any], Any], also: Sequence[str] = ()
+) -> Callable[[Command], Command]:
+    """Options whose values a command gets as one argument: what `make` makes of them, and of others called `also`."""
+
+    def takes_options() -> None:
+        pass
+
+    all_of(*options)(takes_options)
+    params: list[click.Parameter] = getattr(takes_options, "__click_params__", [])
+    names = [*also, *(str(param.name) for param in params if param.expose_value)]
+
+    def decorate(run: Command) -> Command:
+        @wraps(run)
+        def gathering(**given: Any) -> Any:
+            mine = {each: given.pop(each) for each in names if each in given}
+            return run(**given, **{name: make(**mine)})
+
+        decorated: Command = all_of(*options)(gathering)
+        return decorated
+
+    return decorate
+
+
+def flat(lists: Sequence[Sequence[float]]) -> list[float] | None:
+    """The values of a repeatable list option in one list; `None` where it was not given."""
+    return list(chain.from_iterable(lists)) or None
+
+
+def in_seconds(milliseconds: float | None) -> float | None:
+    """Milliseconds as seconds."""
+    return None if milliseconds is None else milliseconds / 1000
+
+
+connection_options = all_of(
+    click.option("--stream", multiple=True, metavar="NUMBERS", help="Only these connections (tcp.stream): 0,3-5."),
+    click.option("--client", multiple=True, metavar="ADDRESS", help="Only from these: host, host:port, :port, net/24."),
+    click.option("--server", multiple=True, metavar="ADDRESS", help="Only to these, for instance 10.0.0.5:3306."),
+    click.option("--user", multiple=True, metavar="NAME", help="Only of this user; `app*` and `!batch` work, too."),
+    click.option("--database", multiple=True, metavar="NAME", help="Only to this database."),
+    click.option("--application", multiple=True, metavar="NAME", help="Only of this application, as it calls itself."),
+    click.option(
+        "--protocol",
+        multiple=True,
+        metavar="NAME",
+        shell_complete=values.completes(values.protocols),
+        help="Only this protocol: mysql, postgresql, …",
+    ),
+)
+"""Each that can be given several times means any of these; different ones must all hold: docs/selecting.md."""
+
+_selection_options = all_of(
+    connection_options,
+    click.option(
+        "--from", "start", metavar="TIME", help="Only what begins from here on: 14:05 (UTC), +90s, frame:1200."
+    ),
+    click.option("--to", "end", metavar="TIME", help="Only what begins before: likewise, or 2026-11-22T14:05:30Z."),
+)
+
+decode_as_option = click.option(
+    "--decode-as",
+    type=PortProtocol(),
+    multiple=True,
+    metavar="PORT=PROTOCOL",
+    help="The protocol of a server port, where latpcap does not recognise it (`opaque`: any, by who speaks when); "
+    "repeatable.",
+)
+
+
+keylog_option = click.option(
+    "--keylog",
+    metavar="FILE",
+    type=KEY_LOG,
+    multiple=True,
+    help="Secrets of TLS sessions, as the client logs them (SSLKEYLOGFILE): statements are read, too; repeatable.",
+)
+
+
+def _set_colour(ctx: click.Context, param: click.Parameter, value: str) -> None:
+    """Behind the command's name it overrules what stands before; there it begins anew."""
+    if ctx.parent is None or ctx.get_parameter_source("color") is not ParameterSource.DEFAULT:
+        send_to(colour=value)
+
+
+EVERYWHERE = (
+    click.Option(["--show-literals"], is_flag=True,
+                 help="Keep the literals of statements; they may hold personal data."),
+    click.Option(["--pseudonymise"], is_flag=True,
+                 help="Show client-1, server-1:3306, user-1, database-1, … instead of real names; tables keep theirs."),
+    click.Option(["--memory"], type=Quantity("size", parse_size), default="1GB", metavar="SIZE", show_default=True,
+                 help="What reading may keep; of what a capture has beyond it, exchanges go to temporary files."),
+    click.Option(["--disk"], type=Quantity("size", parse_room), default="20GB", metavar="SIZE", show_default=True,
+                 help="What temporary files may take, 0 for none; what has no room is left out, with a note."),
+    click.Option(["--temp-folder"], metavar="FOLDER", type=FOLDER,
+                 help="Where they are written; by default $TMPDIR, else /var/tmp."),
+    click.Option(["--quiet"], is_flag=True, help="No progress and no warnings on standard error."),
+    click.Option(["--color"], type=click.Choice(COLOURS), default="auto", show_default=True, expose_value=False,
+                 callback=_set_colour,
+                 help="Colour; auto: on a terminal, unless NO_COLOR, CLICOLOR_FORCE or FORCE_COLOR say otherwise."),
+)  # fmt: skip
+"""Options of latpcap itself: how a run reads, shows and speaks. They stand before a command's name or behind it."""
+ROOM = ("show_literals", "pseudonymise", "memory", "disk", "temp_folder")
+"""Those of captures that are read."""
+
+analysing_options = all_of(
+    click.option("--think", type=Duration(), default="1s", metavar="DURATION", show_default=True,
+                 help="Client time above this is think time: kept as it is at any RTT."),
+    click.option("--rtt-baseline", type=Rtt(), metavar="DURATION",
+                 help="The RTT of the captured traffic, where you know it better than the capture."),
+)  # fmt: skip
+
+captures_argument = click.argument("captures", nargs=-1, required=True, metavar="CAPTURE...", type=CAPTURE)
+
+
+def requesting(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
+    """Options that a command gets as its `request`, with those of all commands."""
+    return gathered("request", request_of, *options, also=(*ROOM, "quiet", "rtt_is"))
+
+
+_how_to_read = (_selection_options, decode_as_option, keylog_option, analysing_options)
+reading_options = requesting(captures_argument, *_how_to_read)
+two_captures_options = requesting(*_how_to_read)
+scanning_options = requesting(captures_argument, decode_as_option, keylog_option)
+"""To read captures, whatever is asked of them later."""
+
+rtt_is_option = click.option(
+    "--rtt-is",
+    type=click.Choice(RTT_IS),
+    default="ping",
+    show_default=True,
+    help="What the RTT to project onto is: that of a ping, of a TCP handshake, or of the data itself.",
+)
+
+_rtt_list_option = click.option(
+    "--rtt",
+    "rtt",
+    type=RttList(),
+    multiple=True,
+    metavar="LIST",
+    help="RTTs to project onto: 1ms,15ms, a ladder 1..50ms, places lan,metro,region,ocean; repeatable.",
+)
+rtt_option = all_of(_rtt_list_option, rtt_is_option)
+
+move_option = click.option(
+    "--move",
+    type=ServerRtt(),
+    multiple=True,
+    metavar="SERVER=RTT",
+    help="Only this server (as --server takes it) gets this RTT, the others that of --rtt, else what they had; "
+    "repeatable.",
+)
+
+within_option = click.option(
+    "--within", type=Duration(), metavar="DURATION", help="Find the largest RTT that meets this runtime."
+)
+
+
+class Target(Struct, frozen=True):
+    """What an analysis projects onto."""
+
+    rtt_ms: list[float] | None
+    move: Mapping[str, float]
+    """RTTs (ms) of servers that move alone."""
+    within_s: float | None
+
+
+def _target(rtt: Sequence[Sequence[float]], move: Sequence[tuple[str, float]], within: float | None = None) -> Target:
+    return Target(flat(rtt), dict(move), in_seconds(within))
+
+
+target_options = all_of(gathered("target", _target, _rtt_list_option, move_option, within_option), rtt_is_option)
+
+condition_options = all_of(
+    move_option,
+    click.option("--service", type=Quantity("part", parse_part), metavar="PART",
+                 help="The server takes this part of its own time, for instance 50%: what a faster one would save."),
+    click.option("--client-time", type=Quantity("part", parse_part), metavar="PART",
+                 help="The same of the client's own time between requests, think time excepted."),
+    click.option("--bandwidth", type=Quantity("bandwidth", parse_bandwidth), metavar="RATE",
+                 help="The bottleneck there, for instance 34Mbit; by default none."),
+    click.option("--loss", type=Quantity("loss", parse_share), metavar="SHARE",
+                 help="The share of packets lost there, for instance 0.1%; by default the loss of the capture stays."),
+    click.option("--jitter", type=Rtt(), default=0.0, metavar="DURATION",
+                 help="How far the RTT deviates from its mean; the pessimistic case has it on every round trip."),
+    click.option("--connections", type=click.IntRange(min=1), metavar="N",
+                 help="How many connections share the work, up to the server's limit where the capture shows it."),
+    click.option("--distance", type=Quantity("distance", parse_distance_km), metavar="LENGTH",
+                 help="Add the least RTT of fibre of this length (1000km: 10 ms) to each --rtt; alone, it is the RTT."),
+)  # fmt: skip
+
+link_options = all_of(
+    click.option("--loss", type=Quantity("loss", parse_share), metavar="SHARE",
+                 help="The share of packets that the link loses, for instance 0.1%; by default none."),
+    click.option("--jitter", type=Rtt(), default=0.0, metavar="DURATION",
+                 help="How far the link's RTT strays to either side; by default not at all."),
+    click.option("--bandwidth", type=Quantity("bandwidth", parse_bandwidth), metavar="RATE",
+                 help="What the link carries each way, for instance 34Mbit; by default without a limit."),
+)  # fmt: skip
+
+
+class _FixOption(click.Option):
+    """Its help names the fixes there are: the patterns are imported when it is read."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """The option and its help."""
+        self.help = f"What if this were fixed: {_fixes()}, all; n+1 may be n+1=join or n+1=in:100; repeatable."
+        return super().get_help_record(ctx)
+
+
+def _fixes() -> str:
+    from latpcap.findings.registry import PATTERNS
+
+    return ", ".join(f"{each.fix}={each.usual}" if each.usual else each.fix for each in PATTERNS if each.fix)
+
+
+fix_option = click.option("--fix", "fixes", cls=_FixOption, type=FixName(), multiple=True, metavar="NAME[=VALUE]")
+
+
+class ReportDate(click.ParamType[Any]):
+    """`today`, or `2026-11-22`."""
+
+    name = "date"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return it as year, month and day."""
+        from latpcap.result.signoff import date_of
+
+        try:
+            return date_of(value)
+        except UsageError as error:
+            self.fail(str(error), param, ctx)
+
+
+def _cover(**given: Any) -> Any:
+    from latpcap.result.signoff import Cover
+
+    return Cover(**given)
+
+
+sign_off_options = gathered(
+    "cover",
+    _cover,
+    click.option("--title", metavar="TEXT", help="What the report is called."),
+    click.option("--customer", metavar="TEXT", help="Whom it is for."),
+    click.option("--note", "notes", multiple=True, metavar="TEXT", help="What else it is to say; repeatable."),
+    click.option("--date", type=ReportDate(), is_flag=False, flag_value="today", metavar="DATE",
+                 help="Its date: today, or 2026-11-22; without it a report has none, and the same bytes on any day."),
+)  # fmt: skip
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+
+
+def set_output(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """The file; `None` for standard output."""
+    output = None if value == "-" else value
+    send_to(is_file=output is not None)
+    return output
+
+
+output_option = click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    type=OUTPUT,
+    callback=set_output,
+    help="Write to FILE instead of standard output; its suffix says the format, .txt and none are text.",
+)

@@ -1,0 +1,131 @@
+"""What the commands that record share: what to record, into which file, and what went wrong meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+from msgspec import Struct
+
+from latpcap.cli.shared.files import OUTPUT
+from latpcap.cli.shared.options import (
+    Duration,
+    Quantity,
+    all_of,
+    analysing_options,
+    decode_as_option,
+    gathered,
+    in_seconds,
+    requesting,
+    target_options,
+)
+from latpcap.given import tcp_port
+
+if TYPE_CHECKING:
+    from latpcap.live.capturing.folder import Folder
+    from latpcap.live.capturing.ring import Ring
+    from latpcap.live.recorder import Recorded, Recorder
+
+__all__ = ["RecordingRequest", "database_options", "new_recorder", "recording_options", "tell_problems"]
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class RecordingRequest(Struct, frozen=True):
+    """What is to be recorded, for how long, and where that and its result are to be kept."""
+
+    output: str | None
+    ports: tuple[int, ...]
+    servers: tuple[str, ...]
+    relays: tuple[str, ...]
+    pid: int | None
+    interfaces: tuple[str, ...]
+    duration_s: float | None
+    result: str | None
+
+    @property
+    def says_what(self) -> bool:
+        """Whether anything was said of what to record, beside --duration."""
+        return any((self.output, self.ports, self.servers, self.relays, self.pid, self.interfaces))
+
+    def check(self) -> None:
+        """Refuse a recording that would be called as something else, before anything runs."""
+        from latpcap.report import check_capture_name
+
+        if self.output:
+            check_capture_name(self.output, f"; for the result there is `--report {self.output}`")
+
+
+def _recording(duration: float | None, **given: Any) -> RecordingRequest:
+    return RecordingRequest(duration_s=in_seconds(duration), **given)
+
+
+def database_options(*, port: str, server: str, relay: str) -> Callable[[Command], Command]:
+    """Which databases are meant by a command that asks none itself; each text says what becomes of them."""
+    return all_of(
+        click.option("--port", "ports", type=Quantity("port", tcp_port), multiple=True, metavar="PORT", help=port),
+        click.option("--server", "servers", multiple=True, metavar="HOST:PORT", help=server),
+        click.option("--relay", "relays", multiple=True, metavar="[BIND:]PORT:HOST:PORT", help=relay),
+    )
+
+
+def recording_options(
+    verb: str, *reading: Callable[[Any], Any], pid: str, duration: str
+) -> Callable[[Command], Command]:
+    """What is recorded (`verb` is what the command does), where to, and what is made of that in the end.
+
+    `reading` is what else the command takes for that.
+    """
+    recording = gathered(
+        "recording",
+        _recording,
+        click.option(
+            "-o", "--output", type=OUTPUT, metavar="FILE", help="Keep the recording, a pcapng; else it is removed."
+        ),
+        database_options(
+            port=f"{verb} this TCP port; repeatable. By default the usual ports of databases.",
+            server=f"{verb} this server, on the interface that leads to it; repeatable.",
+            relay="Without any rights: listen on PORT, pass everything on to HOST:PORT, and record it; repeatable.",
+        ),
+        click.option("--pid", type=click.IntRange(min=1), metavar="PID", help=pid),
+        click.option(
+            "--interface", "interfaces", multiple=True, metavar="NAME", help=f"{verb} this interface; repeatable."
+        ),
+        click.option("--duration", type=Duration(), metavar="DURATION", help=duration),
+        click.option(
+            "--report",
+            "result",
+            type=OUTPUT,
+            metavar="FILE",
+            help="Write the result to FILE (.html, .md, .json, .txt) instead of showing it.",
+        ),
+    )
+    return all_of(recording, requesting(decode_as_option, analysing_options, *reading), target_options)
+
+
+def new_recorder(
+    recording: RecordingRequest, folder: Folder, *, privacy: bool = False, ring: Ring | None = None
+) -> tuple[Recorder, tuple[int, ...]]:
+    """Who records what was asked for, into `folder` unless it is kept, and the ports of its servers."""
+    from latpcap.live.record import recorder_of
+
+    return recorder_of(
+        Path(recording.output) if recording.output else folder.path / "recording.pcapng",
+        recording.ports,
+        recording.servers,
+        recording.relays,
+        recording.pid,
+        interfaces=recording.interfaces,
+        privacy=privacy,
+        ring=ring,
+    )
+
+
+def tell_problems(recorded: Recorded) -> None:
+    """Warn of what went wrong while it was recorded."""
+    from latpcap.report.text import printable
+
+    for problem in (*recorded.problems, *filter(None, [recorded.trouble])):
+        click.echo(f"latpcap: warning: {printable(problem)}", err=True)

@@ -1,0 +1,125 @@
+"""What a reading was asked for: `Request`, made of a command's options; of it `Reading` is for `latpcap.read`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+
+import click
+from msgspec import Struct
+from msgspec.structs import asdict, replace
+
+from latpcap.units import DEFAULT_DISK, DEFAULT_MEMORY, RttIs
+
+if TYPE_CHECKING:
+    from latpcap._core import Progress
+    from latpcap.capture import Capture
+
+__all__ = ["INTERRUPTED", "SELECTION", "Reading", "Request", "request_of"]
+
+INTERRUPTED = 130
+"""As shells tell of Ctrl-C."""
+SELECTION = ("stream", "client", "server", "user", "database", "application", "protocol", "start", "end")
+"""What `Capture.select` takes."""
+
+
+class Reading(Struct, frozen=True):
+    """How captures are read: what `latpcap.read` takes, beside the captures."""
+
+    show_literals: bool = False
+    decode_as: Mapping[int, str] = {}
+    keylog: Any = None
+    think_s: float = 1.0
+    rtt_baseline_ms: float | None = None
+    rtt_is: RttIs = "ping"
+    pseudonymise: Any = False
+    """Whether, or the names that several readings share."""
+    memory: int = DEFAULT_MEMORY
+    disk: int = DEFAULT_DISK
+    temp_folder: str | None = None
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """As keywords."""
+        return asdict(self)
+
+
+class Request(Struct, frozen=True):
+    """Captures, how they are read, which part of them is meant, and whether to be quiet meanwhile."""
+
+    captures: tuple[str, ...]
+    reading: Reading
+    selected: Mapping[str, Any] = {}
+    """What `Capture.select` takes."""
+    quiet: bool = False
+
+    def of(self, captures: Sequence[str], **otherwise: Any) -> Request:
+        """The same of other captures, which are read `otherwise`."""
+        return replace(self, captures=tuple(captures), reading=replace(self.reading, **otherwise))
+
+    def read(self, *, may_stop: bool = True) -> Capture:
+        """Read the captures, watched.
+
+        Where a part of a capture is of use (`may_stop`), the first Ctrl-C ends the reading, the second one latpcap.
+        """
+        from latpcap.capture import read
+        from latpcap.cli.shared.progress import watch
+        from latpcap.tables.reading import sources
+
+        paths = [path for given in self.captures for path in sources.paths(given)]
+
+        def work(progress: Progress) -> Capture:
+            return read(paths, progress=progress, **self.reading.options).select(**self.selected)
+
+        try:
+            return watch(work, quiet=self.quiet, may_stop=may_stop)
+        except KeyboardInterrupt:
+            raise click.exceptions.Exit(INTERRUPTED) from None
+
+
+class _Given(TypedDict, total=False):
+    """The options of a command that reads, by their names; a command need not have all of them."""
+
+    captures: tuple[str, ...]
+    decode_as: tuple[tuple[int, str], ...]
+    keylog: tuple[str, ...]
+    think: float
+    rtt_baseline: float | None
+    rtt_is: RttIs
+    show_literals: bool
+    pseudonymise: bool
+    memory: int
+    disk: int
+    temp_folder: str | None
+    quiet: bool
+    stream: tuple[str, ...]
+    client: tuple[str, ...]
+    server: tuple[str, ...]
+    user: tuple[str, ...]
+    database: tuple[str, ...]
+    application: tuple[str, ...]
+    protocol: tuple[str, ...]
+    start: str | None
+    end: str | None
+
+
+def request_of(**given: Unpack[_Given]) -> Request:
+    """What the options ask for; what selects nothing that can be is refused before the captures take their time."""
+    selected: dict[str, Any] = {name: given.get(name) or None for name in SELECTION}
+    if any(selected.values()):
+        from latpcap.tables.part.selection import Selection
+
+        Selection.of(**selected)
+    reading = Reading(
+        show_literals=given.get("show_literals", False),
+        decode_as=dict(given["decode_as"]),
+        keylog=given.get("keylog") or (),
+        think_s=given.get("think", 1000.0) / 1000,
+        rtt_baseline_ms=given.get("rtt_baseline"),
+        rtt_is=given.get("rtt_is", "ping"),
+        pseudonymise=given.get("pseudonymise", False),
+        memory=given["memory"],
+        disk=given.get("disk", DEFAULT_DISK),
+        temp_folder=given.get("temp_folder"),
+    )
+    return Request(given.get("captures", ()), reading, selected, given["quiet"])

@@ -1,0 +1,72 @@
+"""What a shell completes after an option: the values that it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+import click
+from click.shell_completion import CompletionItem
+
+if TYPE_CHECKING:
+    from latpcap.findings.finding import Pattern
+
+__all__ = ["columns", "completes", "conditions", "fixes", "items", "ports", "protocols"]
+
+USUAL_KEYS = 100
+"""Keys of an `IN` list, as in the help."""
+
+
+def items(values: Iterable[str], incomplete: str) -> list[CompletionItem]:
+    """Those that begin as what was typed does."""
+    return [CompletionItem(value) for value in values if value.startswith(incomplete)]
+
+
+def fixes(incomplete: str) -> list[CompletionItem]:
+    """The names of `--fix` with the values that they usually have."""
+    from latpcap.findings.registry import PATTERNS
+
+    named = [written for pattern in PATTERNS if pattern.fix for written in (pattern.fix, *_with_values(pattern))]
+    return items([*named, "all"], incomplete)
+
+
+def _with_values(pattern: Pattern) -> list[str]:
+    if pattern.usual:
+        return [f"{pattern.fix}={pattern.usual}"]
+    return [
+        f"{pattern.fix}={word}:{USUAL_KEYS}" if word == "in" else f"{pattern.fix}={word}" for word in pattern.choices
+    ]
+
+
+def conditions(incomplete: str) -> list[CompletionItem]:
+    """The figures of `--fail-if`."""
+    from latpcap.result.checks.figures import FIGURES
+
+    return items(FIGURES, incomplete)
+
+
+def protocols(incomplete: str) -> list[CompletionItem]:
+    """The protocols that latpcap reads."""
+    from latpcap._core import protocols as known
+
+    return items(known(), incomplete)
+
+
+def ports(incomplete: str) -> list[CompletionItem]:
+    """A port with each protocol; without a port there is nothing to say."""
+    port, _, protocol = incomplete.partition("=")
+    return [CompletionItem(f"{port}={item.value}") for item in protocols(protocol)] if port.isdigit() else []
+
+
+def columns(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The columns of the command's table, after the commas and the `-` that were typed."""
+    from latpcap.result.tables import COLUMNS
+
+    before, comma, last = incomplete.rpartition(",")
+    sign = "-" if last.startswith("-") else ""
+    return items((f"{before}{comma}{sign}{name}" for name in COLUMNS.get(ctx.info_name or "", ())), incomplete)
+
+
+def completes(complete: Callable[[str], list[CompletionItem]]) -> Callable[..., list[CompletionItem]]:
+    """`complete` as click calls it."""
+    return lambda ctx, param, incomplete: complete(incomplete)

@@ -1,0 +1,146 @@
+"""A command of latpcap: its help shows what is its own, and folds what all have; old names are told, and go on working.
+
+`latpcap analyze --help` shows the options of `analyze`, and of those that many commands share only the names;
+`latpcap analyze --help --all` explains these, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
+from typing import Any
+
+import click
+
+from latpcap.cli.shared.options import EVERYWHERE
+
+__all__ = ["ALL", "Verb", "command", "formerly", "tell_formerly", "write_options"]
+
+FOLDED = {
+    "Which part of the captures": (
+        *("stream", "client", "server", "user", "database", "application", "protocol", "start", "end"),
+    ),
+    "How captures are read": ("decode_as", "keylog", "think", "rtt_baseline"),
+    "What a report says of itself": ("title", "customer", "notes", "date"),
+    "Gates of CI": ("baseline", "ci"),
+    "All commands": tuple(str(option.name) for option in EVERYWHERE),
+}
+"""Options that many commands share, by their names as parameters."""
+HELP, ALL = "latpcap.help", "latpcap.all"
+
+
+class Verb(click.Command):
+    """A command."""
+
+    def __init__(self, *given: Any, without: Collection[str] = (), **named: Any) -> None:
+        """One that takes all options of latpcap itself, `without` some that would say nothing here."""
+        super().__init__(*given, **named)
+        self._everywhere = [option for option in EVERYWHERE if option.name not in without]
+        self._all = click.Option(["--all"], is_flag=True, is_eager=True, expose_value=False, hidden=True, callback=_all)
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Its own, and those that all commands have."""
+        *own, help_option = super().get_params(ctx)
+        return [*own, *self._everywhere, help_option, self._all]
+
+    def get_help_option(self, ctx: click.Context) -> click.Option:
+        """One that waits for `--all`, in whichever order they come."""
+        if self._help_option is None:
+            self._help_option = click.Option(
+                ["-h", "--help"],
+                is_flag=True,
+                is_eager=True,
+                expose_value=False,
+                callback=_help,
+                help="Show this; with --all, what the other options do, too.",
+            )
+        return self._help_option
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse them; an option is no value of the one before it."""
+        rest = super().parse_args(ctx, args)
+        if not ctx.resilient_parsing:
+            if ctx.meta.get(ALL):
+                raise click.UsageError("--all goes with --help", ctx)
+            self._refuse_options_as_values(ctx)
+            self._refuse_what_it_lacks(ctx)
+        return rest
+
+    def _refuse_options_as_values(self, ctx: click.Context) -> None:
+        options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
+        names = {"--", *(name for option in options for name in (*option.opts, *option.secondary_opts))}
+        for option in options:
+            value = ctx.params.get(option.name or "")
+            for each in value if isinstance(value, tuple) else (value,):
+                if isinstance(each, str) and each in names:
+                    raise click.UsageError(f"{option.opts[-1]} needs a value, and {each} is an option", ctx)
+
+    def _refuse_what_it_lacks(self, ctx: click.Context) -> None:
+        """An option that stands before the command's name, and says nothing here."""
+        for name in (ctx.default_map or {}).keys() - {option.name for option in self._everywhere}:
+            raise click.NoSuchOption(f"--{name.replace('_', '-')}", ctx=ctx)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Its own in full, others by name unless all are asked for."""
+        options = [param for param in self.get_params(ctx) if isinstance(param, click.Option) and not param.hidden]
+        shown = {str(option.name): option for option in options}
+        folded = {title: [shown.pop(name) for name in names if name in shown] for title, names in FOLDED.items()}
+        write_options(ctx, formatter, "Options", list(shown.values()))
+        folded = {title: params for title, params in folded.items() if params}
+        if ctx.meta.get(ALL):
+            for title, params in folded.items():
+                write_options(ctx, formatter, title, params)
+        elif folded:
+            with formatter.section(f"More options, which `{ctx.command_path} --help --all` explains"):
+                formatter.write_dl([(title, " ".join(map(_longest, params))) for title, params in folded.items()])
+
+
+def _longest(param: click.Parameter) -> str:
+    return max(param.opts, key=len)
+
+
+def write_options(
+    ctx: click.Context, formatter: click.HelpFormatter, title: str, params: Sequence[click.Parameter]
+) -> None:
+    """Write them with their help, below a title."""
+    with formatter.section(title):
+        formatter.write_dl([record for param in params if (record := param.get_help_record(ctx))])
+
+
+def _help(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        ctx.meta[HELP] = True
+        if ctx.meta.get(ALL):
+            _show(ctx)
+
+
+def _all(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    """Called behind the help where it was not given, too: that is when nothing else can be said any more."""
+    if value:
+        ctx.meta[ALL] = True
+    if ctx.meta.get(HELP):
+        _show(ctx)
+
+
+def _show(ctx: click.Context) -> None:
+    click.echo(ctx.get_help(), color=ctx.color)
+    ctx.exit()
+
+
+command = partial(click.command, cls=Verb)
+
+
+def formerly(old: str, now: str, *names: str, **attributes: Any) -> Callable[[Any], Any]:
+    """An option by its old name, which works for one release and says what it is called now."""
+
+    def tell(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
+        if value and not ctx.resilient_parsing:
+            tell_formerly(old, now)
+        return value
+
+    return click.option(old, *names, hidden=True, callback=tell, **attributes)
+
+
+def tell_formerly(old: str, now: str) -> None:
+    """Say on standard error that a name is an old one."""
+    click.echo(f"latpcap: `{old}` is `{now}` now; the old name goes with the next release", err=True)

@@ -1,0 +1,1 @@
+"""Packets captured by dumpcap or tcpdump: who may, into which files."""

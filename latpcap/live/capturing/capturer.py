@@ -1,0 +1,358 @@
+"""dumpcap, else tcpdump, as a recorder: who may capture packets, records them into one file or a ring of files.
+
+The capturer writes to a file that latpcap has opened, and is ended by a guard should latpcap be killed: a recording is
+readable, and nobody goes on with it, however it ends.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext, suppress
+from pathlib import Path
+from typing import IO, Any
+
+from msgspec import Struct
+
+from latpcap.errors import DiskFull, LatpcapError, RecordingError, UsageError
+from latpcap.live.capturing.rights import how_to_be_allowed
+from latpcap.live.capturing.ring import Ring
+from latpcap.live.recorder import Recorded
+from latpcap.tables.writing.outputs import written
+
+__all__ = ["ANY", "Capturer"]
+
+ANY = "any"
+"""All interfaces at once."""
+FOLDERS = ("/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin")
+"""Where capturers are, should PATH not have them."""
+KERNEL_BUFFER_MIB = 64
+READY_S = 20.0
+QUIET_S = 0.5
+"""No new packet for so long: all are in the file. The kernel hands packets to dumpcap every 250 ms at least."""
+PATIENCE_S = 2.0
+"""Where packets never cease, those of others: wait no longer."""
+MARKED_S = 5.0
+"""How long a mark may take to be in the file: a busy kernel may have dropped it."""
+MARK_BYTES = 32
+STILL_TALKED = (
+    f"packets still passed {PATIENCE_S:.0f} s after the end: other clients ask the same servers, or the command left "
+    "children behind; what these sent until then counts, what came later is not recorded"
+)
+ENDS_S = 10.0
+"""How long the capturer may take to write what it has."""
+GUARD = 'read -r _; kill -TERM "$1"'
+"""A shell that waits for its standard input to end, as it does when latpcap has ended in whatever way."""
+
+
+class Capturer:
+    """Records the packets of `ports` and `hosts` on these interfaces."""
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        capture_filter: str,
+        where: str,
+        interfaces: Sequence[str] = (ANY,),
+        snap_length: int | None = None,
+        ring: Ring | None = None,
+        marks: int | None = None,
+        prefix: Sequence[str] = (),
+    ) -> None:
+        """`capture_filter` is one of libpcap's; `where` says the same to people; `snap_length` cuts packets.
+
+        `marks`: a UDP port of this machine to which `flush` sends what it waits for; nobody needs to listen there.
+        `prefix` runs a command in the network that the interfaces are of, where that is another one.
+        """
+        self._path = Path(path)
+        self._filter = capture_filter if marks is None else f"({capture_filter}) or (udp port {marks})"
+        self._marks = marks
+        self._where = where
+        self._interfaces = tuple(interfaces)
+        self._snap_length = snap_length
+        self._ring = ring
+        self._prefix = tuple(prefix)
+        self._tool: _Tool | None = None
+        self._running: _Running | None = None
+        self._recorded: Recorded | None = None
+
+    @property
+    def path(self) -> Path:
+        """The pcapng: readable at any time, whole once `stop` has returned."""
+        return self._path
+
+    @property
+    def where(self) -> str:
+        """What is recorded, for people."""
+        return self._where
+
+    def start(self) -> None:
+        """Return once all that passes is recorded; raise `RecordingError` where that cannot be."""
+        unknown = set(self._interfaces) - {name for _, name in socket.if_nameindex()} - {ANY}
+        if unknown and not self._prefix:
+            known = ", ".join(name for _, name in socket.if_nameindex())
+            raise RecordingError(f"{min(unknown)}: no such network interface; there are {known}")
+        refused = []
+        tools = list(_tools(one_interface=len(self._interfaces) == 1, ring=self._ring is not None))
+        for tool in reversed(tools) if self._marks else tools:  # tcpdump hands packets on at once
+            try:
+                with nullcontext() if self._ring else written(self._path, private=True) as file:
+                    self._running = _Running(tool, self._arguments(tool), file)
+                self._tool = tool
+                return
+            except _MayNotCapture as error:
+                refused.append(error)
+            except LatpcapError:
+                if self._running is not None:  # the recording could not take its name
+                    self._running.end()
+                raise
+        if not refused:
+            raise RecordingError(
+                "neither dumpcap nor tcpdump is installed; dumpcap comes with Wireshark (Debian, Ubuntu: "
+                "`sudo apt install tshark`); without them: `--relay`"
+            )
+        raise RecordingError(str(refused[0]))
+
+    def _arguments(self, tool: _Tool) -> list[str]:
+        interfaces = [word for name in self._interfaces for word in ("-i", name)]
+        snap = [] if self._snap_length is None else ["-s", str(self._snap_length)]
+        ring = ["-w", str(self._path.absolute()), *self._ring.options()] if self._ring else ["-w", "-"]
+        return [*self._prefix, tool.path, *tool.options, *interfaces, *snap, *ring, *tool.before_filter, self._filter]
+
+    def flush(self) -> None:
+        """Return when all that passed so far is in the file: a datagram of our own, sent now, is in it."""
+        if self._running is None:
+            raise RecordingError("the recording was not started")
+        if self._marks is None:
+            self._running.wait_until_quiet(self._size, QUIET_S)
+            return
+        mark, before = os.urandom(MARK_BYTES), self._size()
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+            sender.sendto(mark, ("127.0.0.1", self._marks))
+        self._running.wait_for(mark, self._path, max(before - MARK_BYTES, 0))
+
+    def stop(self, *, at_once: bool = False) -> Recorded:
+        """End the recording after its last packet, or `at_once`; what was recorded so far is kept. May be repeated."""
+        if self._recorded is None:
+            if self._running is None or self._tool is None:
+                raise RecordingError("the recording was not started")
+            is_quiet = at_once or self._running.wait_until_quiet(self._size, PATIENCE_S)
+            trouble = self._running.end()
+            told = self._running.told()
+            dropped = self._tool.dropped(told)
+            if not self._ring and self._tool.is_pcap and trouble is None:
+                trouble = _as_pcapng(self._path, dropped or 0)
+            problems = () if is_quiet else (STILL_TALKED,)
+            self._recorded = Recorded(tuple(self._paths()), self._where, dropped, trouble, problems)
+        return self._recorded
+
+    def _paths(self) -> list[Path]:
+        return self._ring.files(self._path) if self._ring else [self._path]
+
+    def _size(self) -> int:
+        sizes = []
+        for path in self._paths():
+            with suppress(FileNotFoundError):
+                sizes.append(path.stat().st_size)
+        return sum(sizes)
+
+
+# --- the tools --------------------------------------------------------------------------------------------------------
+
+
+class _Tool(Struct, frozen=True):
+    """A capturer and how it is spoken to."""
+
+    path: str
+    options: tuple[str, ...]
+    before_filter: tuple[str, ...]
+    is_running: str
+    """What it says on standard error once it captures."""
+    dropped: Callable[[str], int | None]
+    """How many packets it has dropped, by what it said at its end."""
+    is_pcap: bool
+    """It writes pcap, not pcapng."""
+
+
+def _tools(*, one_interface: bool, ring: bool) -> Iterator[_Tool]:
+    """Those that are installed and can do it."""
+    if path := _installed("dumpcap"):
+        options = ("-p", "-q", "-B", str(KERNEL_BUFFER_MIB))
+        yield _Tool(path, options, ("-f",), "\nFile: ", _dropped_by_dumpcap, is_pcap=False)
+    if one_interface and not ring and (path := _installed("tcpdump")):
+        same_user = ("-Z", "root") if os.geteuid() == 0 else ()
+        quick = ("-p", "-n", "-U", "--immediate-mode", "--time-stamp-precision=nano")
+        options = (*quick, "-B", str(KERNEL_BUFFER_MIB << 10), *same_user)
+        yield _Tool(path, options, ("--",), "listening on ", _dropped_by_tcpdump, is_pcap=True)
+
+
+def _installed(name: str) -> str | None:
+    """Also where it may not be executed: then that is what the user must know."""
+    search = os.pathsep.join([os.environ.get("PATH", os.defpath), *FOLDERS])
+    return shutil.which(name, path=search) or shutil.which(name, mode=os.F_OK, path=search)
+
+
+def _dropped_by_dumpcap(said: str) -> int | None:
+    """The second of `Packets received/dropped on interface 'lo': 12/3 (…)`, of all interfaces."""
+    lines = [line for line in said.splitlines() if line.startswith("Packets received/dropped on interface")]
+    counts = [line.rpartition("': ")[2].partition(" ")[0].partition("/")[2] for line in lines]
+    return sum(map(int, counts)) if counts and all(map(str.isdigit, counts)) else None
+
+
+def _dropped_by_tcpdump(said: str) -> int | None:
+    """The number before `packets dropped by kernel`, and before `by interface` where there is one."""
+    lines = [line.split() for line in said.splitlines() if " dropped by " in line]
+    counts = [words[0] for words in lines]
+    return sum(map(int, counts)) if counts and all(map(str.isdigit, counts)) else None
+
+
+# --- a capturer at work ----------------------------------------------------------------------------------------------
+
+
+class _MayNotCapture(Exception):
+    """Not this user, with this tool; says what to do."""
+
+
+class _Running:
+    """The process of a capturer, and its guard."""
+
+    def __init__(self, tool: _Tool, arguments: list[str], output: IO[bytes] | None) -> None:
+        """Return once it captures."""
+        self._name = Path(tool.path).name
+        self._said: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (kept while it runs)
+        self._last_words = ""
+        try:
+            self._process = self._begin(arguments, output)
+        except BaseException:
+            self._said.close()
+            raise
+        self._guard = subprocess.Popen(
+            ["/bin/sh", "-c", GUARD, "sh", str(self._process.pid)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        try:
+            self._wait_until_ready(tool)
+        except BaseException:
+            self.end()
+            raise
+
+    def _begin(self, arguments: list[str], output: IO[bytes] | None) -> subprocess.Popen[bytes]:
+        """In a session of its own: a Ctrl-C is for the command that is recorded."""
+        options: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stderr": self._said, "start_new_session": True}
+        try:
+            return subprocess.Popen(arguments, stdout=subprocess.DEVNULL if output is None else output, **options)
+        except PermissionError:
+            raise _MayNotCapture(how_to_be_allowed(arguments[0])) from None
+
+    def _wait_until_ready(self, tool: _Tool) -> None:
+        end = time.monotonic() + READY_S
+        while tool.is_running not in self.told():
+            if self._process.poll() is not None:
+                said = self.told()
+                if any(word in said.lower() for word in ("permission", "not permitted")):
+                    raise _MayNotCapture(how_to_be_allowed(tool.path))
+                raise RecordingError(self._why(said))
+            if time.monotonic() > end:
+                raise RecordingError(f"{self._name} did not begin within {READY_S:.0f} s: {self._why(self.told())}")
+            time.sleep(0.005)
+
+    def told(self) -> str:
+        """What the capturer has said on standard error."""
+        if self._said.closed:
+            return self._last_words
+        length = os.fstat(self._said.fileno()).st_size
+        return os.pread(self._said.fileno(), length, 0).decode(errors="replace")
+
+    def _why(self, said: str) -> str:
+        """The line that tells of what went wrong."""
+        lines = [line.strip() for line in said.splitlines() if line.strip()]
+        if "no space left" in said.lower():
+            return f"{self._name}: no space left on the disk"
+        own = [line for line in lines if line.startswith(f"{self._name}: ")]
+        return own[0] if own else lines[-1] if lines else f"{self._name} ended and said nothing"
+
+    def wait_until_quiet(self, size: Callable[[], int], at_most_s: float) -> bool:
+        """Wait until no packet has come for a while, as the kernel passes them on in heaps; false where they go on."""
+        now = time.monotonic()
+        end, quiet_since, before = now + at_most_s, now, size()
+        while self._process.poll() is None and (now := time.monotonic()) < quiet_since + QUIET_S:
+            if now >= end:
+                return False
+            time.sleep(0.02)
+            if (after := size()) != before:
+                quiet_since, before = now, after
+        return True
+
+    def wait_for(self, mark: bytes, path: Path, place: int) -> None:
+        """Wait until the file holds this behind that place; not for ever, as a busy kernel may drop it."""
+        end = time.monotonic() + MARKED_S
+        while self._process.poll() is None and time.monotonic() < end:
+            with open(path, "rb") as file:
+                file.seek(place)
+                if mark in file.read():
+                    return
+            time.sleep(0.001)
+
+    def end(self) -> str | None:
+        """End the capturer and its guard; return what was wrong where the capturer had ended before."""
+        before = self._process.poll()
+        if before is None:
+            self._process.terminate()
+            try:
+                self._process.wait(ENDS_S)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+        if guard := getattr(self, "_guard", None):
+            guard.kill()
+            guard.wait()
+            guard.stdin.close()
+        self._last_words = self.told()
+        self._said.close()
+        if before is None and self._process.returncode == 0:
+            return None
+        if self._process.returncode == 0:
+            return f"{self._name} was ended by somebody else: what passed after that is not recorded"
+        if self._process.returncode < 0:
+            name = signal.Signals(-self._process.returncode).name
+            return f"{self._name} was ended by {name}: what passed after that is not recorded"
+        return f"{self._why(self.told())}: what passed after that is not recorded"
+
+
+# --- pcap to pcapng --------------------------------------------------------------------------------------------------
+
+
+def _as_pcapng(path: Path, dropped: int) -> str | None:
+    """Write the file again as pcapng, with the capturer's counter; return why where that was not possible."""
+    from latpcap import _core
+
+    try:
+        with written(path, private=True) as file:
+            _core.annotate([str(path)], iter(()), file.name)
+            file.seek(0, os.SEEK_END)
+            file.write(_statistics(dropped))
+    except (OSError, UsageError, DiskFull, _core.CaptureError) as error:
+        return f"the recording stays a pcap, as it could not be written as pcapng: {error}"
+    return None
+
+
+def _statistics(dropped: int) -> bytes:
+    """An Interface Statistics Block of the first interface: packets that the operating system dropped.
+
+    type 5 | length | interface | time, high and low | option isb_osdrop (7), 8 bytes | end of options | length
+    """
+    now = time.time_ns()
+    body = struct.pack("<IIIHHQHH", 0, now >> 32, now & 0xFFFFFFFF, 7, 8, dropped, 0, 0)
+    length = 12 + len(body)
+    return struct.pack("<II", 5, length) + body + struct.pack("<I", length)

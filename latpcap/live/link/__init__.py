@@ -1,0 +1,1 @@
+"""The slow network of a rehearsed job."""

@@ -1,0 +1,1 @@
+"""Gates: which figures they compare, with what, and what became of them."""

@@ -1,0 +1,1 @@
+"""What a page shows that a reader can change: slider, switches, timeline, histograms."""

@@ -1,0 +1,199 @@
+"""What a page with a slider and switches shows: the job with any of the fixes made, at any RTT, all from the replay.
+
+Up to `MAX_SWITCHES` fixes are replayed in every combination; where there are more, or where that would take too long,
+one fix at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from latpcap.findings.finding import Effect
+from latpcap.findings.savings import FixSet, Saving, Savings
+from latpcap.measures.budget import Budget
+from latpcap.measures.statements import StatementGroups
+from latpcap.projection.assumptions import Conditions
+from latpcap.projection.basis import Basis, Variant
+from latpcap.projection.budget_elsewhere import There, budget_with, budgets_there
+from latpcap.projection.curve import Curve, curves
+from latpcap.tables.columnar.values import Fractions, Numbers, Rows, TableColumn
+
+__all__ = ["FixedJob", "StatementPart", "Switch", "Switches", "switches"]
+
+Floats = NDArray[np.float64]
+
+MAX_SWITCHES = 6
+"""Fixes that are replayed in every combination: 64 of them."""
+MAX_REPLAYED = 5e8
+"""Turns that may be replayed for that: some 20 s of a processor's time."""
+POINTS = 40
+"""Of a curve, about."""
+REPLAYS_A_POINT = 9
+"""Central, three ways of waiting at each end of the range, and two for the parts."""
+
+
+class StatementPart(Struct, frozen=True):
+    """What a fix takes out of one statement, by its place among the statements."""
+
+    statement: int
+    round_trips: float
+    network_s: float
+    service_s: float
+
+
+class Switch(Struct, frozen=True):
+    """One fix, with all its findings."""
+
+    fix: str
+    title: str
+    findings: tuple[int, ...]
+    """Places of its findings."""
+    round_trips: int
+    needs: tuple[str, ...]
+    suggestion: bool
+    statements: Sequence[StatementPart]
+    """In the order of the statements."""
+
+
+class FixedJob(Struct, frozen=True):
+    """The job with some fixes made."""
+
+    fixes: tuple[int, ...]
+    """Places of the switches that are on."""
+    curve: Curve
+    statements: int
+    """Executions that are still needed."""
+    seconds_per_ms: float
+    parts: dict[str, tuple[float, ...]]
+    """The budget at each RTT of the curve: the parts sum to its runtime."""
+    network_s: tuple[float, ...]
+    """What all round trips take there."""
+    taken_network_s: float
+    """What those that are left took in the capture."""
+
+
+class Switches(Struct, frozen=True):
+    """All that can be chosen; without a baseline RTT, nothing."""
+
+    switches: tuple[Switch, ...]
+    combined: bool
+    """Every combination is there; otherwise one fix at a time."""
+    jobs: tuple[FixedJob, ...]
+    """The job as it is comes first."""
+
+
+def switches(
+    savings: Savings,
+    listed: Sequence[Saving],
+    statements: StatementGroups,
+    low_ms: float,
+    high_ms: float,
+    asked_ms: Sequence[float],
+    conditions: Conditions,
+) -> Switches:
+    """Replay what can be chosen between two RTTs; `asked_ms` are among the points of every curve."""
+    base = savings.base
+    if base.job is None:
+        return Switches((), combined=True, jobs=())
+    fixes = list(dict.fromkeys(each.finding.fix_name for each in listed if _saves(each)))
+    made = [savings.fix_set([fix]) for fix in fixes]
+    combined = _affordable(base, len(fixes))
+    chosen = list(_combinations(len(fixes), combined))
+    sets = [savings.fix_set([fixes[place] for place in places]) for places in chosen]
+    found = curves(base, [each.variant for each in sets], low_ms, high_ms, asked_ms, conditions)
+    removal = Removal(savings, statements)
+    return Switches(
+        switches=tuple(_switch(fix, one, listed, removal) for fix, one in zip(fixes, made, strict=True)),
+        combined=combined,
+        jobs=tuple(
+            _job(base, conditions, places, each, curve) for places, each, curve in zip(chosen, sets, found, strict=True)
+        ),
+    )
+
+
+def _saves(saving: Saving) -> bool:
+    return bool(saving.finding.fix_name) and (saving.round_trips > 0 or bool((saving.saved_s > 0).any()))
+
+
+def _affordable(base: Basis, fixes: int) -> bool:
+    assert base.job is not None
+    turns = base.job.exchanges + base.job.connections
+    return fixes <= MAX_SWITCHES and 2**fixes * POINTS * REPLAYS_A_POINT * turns <= MAX_REPLAYED
+
+
+def _combinations(count: int, combined: bool) -> Iterator[tuple[int, ...]]:
+    for size in range(count + 1 if combined else min(count, 1) + 1):
+        yield from combinations(range(count), size)
+
+
+def _switch(fix: str, made: FixSet, listed: Sequence[Saving], removal: Removal) -> Switch:
+    mine = [place for place, each in enumerate(listed) if each.finding.fix_name == fix]
+    first = listed[mine[0]].finding
+    return Switch(
+        fix=fix,
+        title=first.title if len(mine) == 1 else f"{first.title}, and {len(mine) - 1} more",
+        findings=tuple(mine),
+        round_trips=made.round_trips_saved,
+        needs=made.needs([fix]),
+        suggestion=first.suggestion,
+        statements=removal.of_statements(made),
+    )
+
+
+def _job(base: Basis, conditions: Conditions, places: tuple[int, ...], made: FixSet, curve: Curve) -> FixedJob:
+    there = list(_there(base, conditions, made.variant, curve))
+    return FixedJob(
+        fixes=places,
+        curve=curve,
+        statements=base.statements - made.variant.statements,
+        seconds_per_ms=base.figures(made.variant).seconds_per_ms,
+        parts={name: tuple(getattr(at.budget, name) for at in there) for name in Budget.__struct_fields__},
+        network_s=tuple(at.network_s for at in there),
+        taken_network_s=budget_with(base, made.variant).network_s,
+    )
+
+
+def _there(base: Basis, conditions: Conditions, variant: Variant, curve: Curve) -> Iterator[There]:
+    """The budget at each RTT of the curve; where only some servers move, each is a condition of its own."""
+    if not conditions.others_stay:
+        yield from budgets_there(base, curve.rtt_ms, curve.runtime_s, conditions, variant)
+        return
+    for rtt, runtime in zip(curve.rtt_ms, curve.runtime_s, strict=True):
+        yield from budgets_there(base, [rtt], [runtime], conditions.at(rtt), variant)
+
+
+class Removal:
+    """What fixes take out of statements, as their effects say it."""
+
+    def __init__(self, savings: Savings, statements: StatementGroups) -> None:
+        """Look up what each exchange waited."""
+        self.costs = savings.costs
+        self.timeline = savings.evidence.timeline
+        self.statements = statements
+
+    def of_statements(self, made: FixSet) -> Rows[StatementPart]:
+        """One part for each statement that loses something, in their order."""
+        count = len(self.statements)
+        trips, network, service = np.zeros((3, count))
+        for effect in made.effects:
+            rows, share = self._rows(effect)
+            places, waits = self.statements.of_exchange[rows], self.costs.round_trips[rows]
+            trips += np.bincount(places, share * waits, count)
+            network += np.bincount(places, share * self.timeline.network_ns[rows], count) / 1e9
+            service += np.bincount(places, share * effect.takes.service * self.timeline.service_ns[rows], count) / 1e9
+        losing: NDArray[np.int64] = np.flatnonzero((trips > 0) | (service > 0))
+        columns: dict[str, TableColumn[Any]] = {"statement": Numbers(losing)}
+        for name, lost in (("round_trips", trips), ("network_s", network), ("service_s", service)):
+            columns[name] = Fractions(lost[losing])
+        return Rows(columns, StatementPart)
+
+    def _rows(self, effect: Effect) -> tuple[NDArray[np.int64], Floats]:
+        """The exchanges that an effect touches, and which part of each goes."""
+        share = effect.saved / np.maximum(self.costs.round_trips[effect.rows], 1)
+        return np.concatenate((effect.rows, effect.along)), np.concatenate((share, np.ones(len(effect.along))))

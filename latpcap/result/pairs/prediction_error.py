@@ -1,0 +1,46 @@
+"""Why a run at another RTT took longer or shorter than predicted, as far as the two recordings tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from latpcap.result.analysis import Analysis, Summary
+from latpcap.result.pairs.validation import SAME_JOB, Validation
+from latpcap.units import format_ms
+
+__all__ = ["reasons"]
+
+MUCH = 0.05
+"""A smaller difference of the runtimes needs no reason."""
+OF_HOSTS = 0.5
+"""So much of it is the hosts' where they are the reason."""
+WAKES_WITHIN_MS = 1.0
+"""What is longer for each round trip is no waking up."""
+
+
+def reasons(today: Analysis, there: Analysis, found: Validation) -> Iterator[str]:
+    """What is different beside the RTT, a sentence each."""
+    if abs(found.error) < MUCH and found.inside:
+        return
+    before, after = today.summary, there.summary
+    apart = before.effective_round_trips / after.effective_round_trips - 1 if after.effective_round_trips else 0.0
+    if min(_beside(before), _beside(after)) > 1 and abs(apart) > SAME_JOB and (apart > 0) == (found.error > 0):
+        yield (
+            f"of {after.round_trips:,} round trips {after.effective_round_trips:,.0f} followed each other, in today's "
+            f"run {before.effective_round_trips:,.0f}: what runs side by side overlaps otherwise there, and a "
+            "projection keeps today's order"
+        )
+    longer_s = found.measured_s - found.predicted_s
+    hosts_s = there.budget.service_s + there.budget.client_s - today.budget.service_s - today.budget.client_s
+    each_ms = 1e3 * hosts_s / max(after.round_trips, 1)
+    if longer_s > 0 and hosts_s > OF_HOSTS * longer_s and each_ms < WAKES_WITHIN_MS:
+        yield (
+            f"client and server took {format_ms(each_ms)} longer for each round trip than in today's run: most often "
+            "processors that fall asleep while they wait for the network, and wake up late"
+        )
+
+
+def _beside(summary: Summary) -> int:
+    """How many connections there are that may run side by side; none where windows decide, not who waits for whom."""
+    waits = summary.round_trips + 2 * summary.connections
+    return summary.connections if summary.effective_round_trips <= waits else 0

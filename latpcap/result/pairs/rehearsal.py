@@ -1,0 +1,254 @@
+"""A rehearsal: what a job was predicted to take at other RTTs, and what it took when it was run at them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from arro3.core import Array, DataType
+from arro3.core import Table as ArrowTable
+from msgspec import Struct
+
+from latpcap.display import Displayed
+from latpcap.errors import NotTheSameJob, UsageError
+from latpcap.projection.assumptions import Conditions
+from latpcap.projection.project import Point
+from latpcap.result.analysis import Analysis
+from latpcap.result.connections import PathResult
+from latpcap.result.pairs.prediction_error import reasons
+from latpcap.result.pairs.validation import Term, Validation, judge
+from latpcap.result.settings import Settings
+from latpcap.result.signoff import program
+from latpcap.tables.columnar.table import Table
+from latpcap.units import counted, format_given_ms, listed
+
+__all__ = ["Ends", "RecordedRun", "Rehearsal", "RehearsedRtt", "Run", "rehearsal", "rehearsed_rows", "told_path"]
+
+COLUMNS = {
+    "recording": DataType.utf8(),
+    "rtt_ms": DataType.float64(),
+    "runtime_s": DataType.float64(),
+    "fastest_s": DataType.float64(),
+    "slowest_s": DataType.float64(),
+    "predicted_s": DataType.float64(),
+    "error": DataType.float64(),
+    "round_trips": DataType.int64(),
+}
+
+
+class Ends(Struct, frozen=True):
+    """The congestion control of both ends of the link, as their system names it."""
+
+    client: str
+    server: str
+
+
+class RecordedRun(Struct, frozen=True):
+    """One run of the job, and what was found in its recording."""
+
+    recording: str
+    """The name of its file."""
+    found: Analysis
+    asked_ms: float | None = None
+    """The RTT that was asked for; `None` for a run as things are today."""
+    link_ms: float | None = None
+    """What of it the link took."""
+
+
+Project = Callable[[str, Sequence[float]], Analysis]
+"""The analysis of the recording of that name, projected onto these RTTs."""
+
+
+class Run(Struct, frozen=True):
+    """One run of the job."""
+
+    recording: str
+    """The name of its file."""
+    runtime_s: float
+    round_trips: int
+    handshake_ms: float | None
+    """The RTT of the TCP handshakes; null where none was recorded."""
+    in_stream_ms: float | None
+    """The RTT of the data: the median."""
+    baseline_ms: float | None
+    """What latpcap takes for the RTT, after all."""
+
+
+class RehearsedRtt(Struct, frozen=True):
+    """One RTT: what was predicted for it, and what the job took."""
+
+    asked_ms: float
+    link_ms: float | None
+    """What the link took of it; the rest is the way to the server as it is today."""
+    runs: tuple[Run, ...]
+    """In the order in which they were run."""
+    told: Run
+    """The one whose runtime is the median: this one is compared."""
+    fastest_s: float
+    slowest_s: float
+    validation: Validation | None
+    """Predicted against measured; null where that says nothing."""
+    no_verdict: str | None
+    """Why it says nothing: the runs were not the same job."""
+    most_off: Term | None
+    """The part of the budget that was predicted worst."""
+    reasons: tuple[str, ...]
+    """Why it took longer or shorter than predicted, as far as the recordings tell."""
+
+
+class Rehearsal(Displayed, Struct, frozen=True):
+    """A job that was run at other RTTs, beside what its run of today predicted for them."""
+
+    schema = "latpcap.rehearsal/1"
+
+    way: str
+    """How the database was made farther away: `link` (every packet is delayed) or `relay` (what is sent is)."""
+    servers: tuple[str, ...]
+    """What was farther away."""
+    conditions: Conditions
+    """What else was different on the way."""
+    seed: int | None
+    """Where the random numbers of losses and jitter began in the first run, in each further one at the next number:
+    `--seed` repeats them; null where nothing was random."""
+    ends: Ends | None
+    """The congestion control of both ends; null where the way has none of its own."""
+    today: tuple[Run, ...]
+    told_today: Run
+    """The one whose runtime is the median: from it all is predicted."""
+    rtts: tuple[RehearsedRtt, ...]
+    text: str
+    settings: Settings
+    program: str
+    """`latpcap` and its version."""
+
+    def table(self) -> Table:
+        """One row an RTT: `rtt_ms`, `runtime_s` as measured (the median), `predicted_s`, `error`, `round_trips`."""
+        return rehearsed_rows(self.rtts)
+
+
+def rehearsed_rows(rtts: Sequence[RehearsedRtt]) -> Table:
+    """What was measured at each RTT, and what was predicted where the runs were the same job."""
+    rows = [
+        (
+            each.told.recording,
+            each.asked_ms,
+            each.told.runtime_s,
+            each.fastest_s,
+            each.slowest_s,
+            each.validation and each.validation.predicted_s,
+            each.validation and each.validation.error,
+            each.told.round_trips,
+        )
+        for each in rtts
+    ]
+    cells = zip(*rows, strict=True) if rows else [()] * len(COLUMNS)
+    named = zip(COLUMNS.items(), cells, strict=True)
+    return Table(ArrowTable.from_pydict({name: Array(list(of), kind) for (name, kind), of in named}), "rtts")
+
+
+def rehearsal(
+    today: Sequence[RecordedRun],
+    there: Sequence[RecordedRun],
+    project: Project,
+    *,
+    way: str,
+    servers: Sequence[str],
+    conditions: Conditions | None = None,
+    seed: int | None = None,
+    ends: Ends | None = None,
+) -> Rehearsal:
+    """Set what the median run of `today` predicts beside the runs of `there`, each RTT's median run for it."""
+    base, differs = _median(today), conditions or Conditions()
+    groups = [
+        [each for each in there if each.asked_ms == asked] for asked in dict.fromkeys(run.asked_ms for run in there)
+    ]
+    observed = project(base.recording, [_rtt_ms(_median(group), differs) for group in groups])
+    rtts = tuple(
+        _rehearsed(group, observed, point) for group, point in zip(groups, observed.projection.points, strict=True)
+    )
+    return Rehearsal(
+        way=way,
+        servers=tuple(servers),
+        conditions=differs,
+        seed=seed,
+        ends=ends,
+        today=tuple(map(_told, today)),
+        told_today=_told(base),
+        rtts=rtts,
+        text=" ".join(_sentences(rtts)),
+        settings=observed.settings,
+        program=program(),
+    )
+
+
+def _median(runs: Sequence[RecordedRun]) -> RecordedRun:
+    """The run of which as many were slower as faster; of an even number the faster one in the middle."""
+    return sorted(runs, key=lambda run: run.found.summary.runtime_s)[(len(runs) - 1) // 2]
+
+
+def _rtt_ms(run: RecordedRun, conditions: Conditions) -> float:
+    """The RTT to predict for: as measured; where it strays as asked for, since few measurements miss its mean."""
+    rtt_ms = run.asked_ms if conditions.jitter_ms else run.found.summary.baseline_rtt_ms
+    if rtt_ms is None:
+        raise UsageError(
+            f"at {format_given_ms(run.asked_ms or 0)} no RTT could be measured: the command said too little"
+        )
+    return rtt_ms
+
+
+def told_path(found: Analysis) -> PathResult:
+    """The path that tells the RTT: the one with most connections."""
+    return max(found.paths, key=lambda path: path.connections)
+
+
+def _told(run: RecordedRun) -> Run:
+    """What one run showed."""
+    rtt, summary = told_path(run.found).rtt, run.found.summary
+    return Run(
+        recording=run.recording,
+        runtime_s=summary.runtime_s,
+        round_trips=summary.round_trips,
+        handshake_ms=rtt.handshake_ms,
+        in_stream_ms=rtt.in_stream_median_ms,
+        baseline_ms=summary.baseline_rtt_ms,
+    )
+
+
+def _rehearsed(group: Sequence[RecordedRun], observed: Analysis, point: Point) -> RehearsedRtt:
+    told = _median(group)
+    validation, no_verdict = None, None
+    try:
+        validation = judge(observed, point, told.found)
+    except NotTheSameJob as problem:
+        no_verdict = str(problem)
+    runs = tuple(map(_told, group))
+    return RehearsedRtt(
+        asked_ms=told.asked_ms or 0.0,
+        link_ms=told.link_ms,
+        runs=runs,
+        told=_told(told),
+        fastest_s=min(run.runtime_s for run in runs),
+        slowest_s=max(run.runtime_s for run in runs),
+        validation=validation,
+        no_verdict=no_verdict,
+        most_off=None if validation is None else max(validation.terms, key=_off_s),
+        reasons=() if validation is None else tuple(reasons(observed, told.found, validation)),
+    )
+
+
+def _off_s(term: Term) -> float:
+    return abs(term.predicted_s - term.measured_s)
+
+
+def _sentences(rtts: Sequence[RehearsedRtt]) -> Iterator[str]:
+    judged = [each.validation for each in rtts if each.validation is not None]
+    if judged:
+        worst = max(judged, key=lambda each: abs(each.error))
+        inside = sum(each.inside for each in judged)
+        yield (
+            f"Predicted {worst.error:+.1%} off what was measured"
+            f"{', at worst' if len(judged) > 1 else ''}; "
+            f"{inside} of {counted(len(judged), 'runtime')} inside {'its' if len(judged) == 1 else 'their'} range."
+        )
+    silent = [format_given_ms(each.asked_ms) for each in rtts if each.validation is None]
+    if silent:
+        yield f"No verdict at {listed(silent)}: the runs were not the same job."

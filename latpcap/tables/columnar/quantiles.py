@@ -1,0 +1,105 @@
+"""Order statistics and running maxima per group, for millions of rows at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import ceil
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from latpcap.tables.columnar import passes
+from latpcap.tables.columnar.columns import Floats, Ints
+from latpcap.tables.columnar.passes import pieces
+
+__all__ = ["Grouped", "quantiles", "running_maximum"]
+
+_BITS = 63
+
+
+class Grouped(Struct, frozen=True):
+    """The values of each group in ascending order: group g is `values[starts[g] : starts[g + 1]]`."""
+
+    values: Ints
+    starts: Ints
+
+    @classmethod
+    def of(cls, groups: NDArray[np.signedinteger[Any]], values: Ints, count: int) -> Grouped:
+        """Sort non-negative `values` within their groups, numbered from 0 to `count` - 1."""
+        if count == 1:
+            return cls(np.sort(values), np.array([0, len(values)]))
+        starts = np.concatenate(([0], np.cumsum(np.bincount(groups, minlength=count))))
+        shift = _BITS - max(count - 1, 0).bit_length()
+        if len(values) == 0 or int(values.max()) >> shift == 0:
+            keys = np.left_shift(
+                groups, shift, dtype=np.int64
+            )  # one number to sort: several times faster than sorting by two
+            keys |= values
+            keys.sort()
+            keys &= (1 << shift) - 1
+            return cls(keys, starts)
+        return cls(values[np.lexsort((values, groups))], starts)
+
+    def pieces(self) -> Iterator[tuple[slice, Ints]]:
+        """The values piece by piece, and the group of each."""
+        numbers = np.arange(len(self.starts) - 1)
+        for rows in pieces(len(self.values)):
+            edges: Ints = np.clip(self.starts, rows.start, rows.stop)
+            yield rows, np.repeat(numbers, edges[1:] - edges[:-1])
+
+    @property
+    def counts(self) -> Ints:
+        """How many values each group has."""
+        return self.starts[1:] - self.starts[:-1]
+
+    def quantile(self, fraction: float) -> Floats:
+        """The nearest-rank quantile per group (a value that was really measured); NaN for an empty group."""
+        return passes.quantile(self.values, self.starts, fraction)
+
+    def mean(self) -> Floats:
+        """The mean per group; NaN for an empty group."""
+        return self._means(self.values)
+
+    def deviation(self) -> Floats:
+        """The standard deviation of each group as a population; NaN for an empty group."""
+        return np.sqrt(self._means((self.values - np.repeat(self.mean(), self.counts)) ** 2))
+
+    def _means(self, values: NDArray[Any]) -> Floats:
+        counts = self.counts
+        means = np.full(len(counts), np.nan)
+        filled = counts > 0
+        means[filled] = np.add.reduceat(values, self.starts[:-1][filled], dtype=float) / counts[filled]
+        return means
+
+
+def quantiles(values: Ints, fractions: Sequence[float]) -> list[float]:
+    """The nearest-rank quantiles of all values as one group; NaN where there are none.
+
+    >>> quantiles(np.array([30, 10, 20]), [0.0, 0.5, 1.0])
+    [10.0, 20.0, 30.0]
+    """
+    if len(values) == 0:
+        return [np.nan] * len(fractions)
+    ranks = [max(ceil(len(values) * fraction) - 1, 0) for fraction in fractions]
+    ordered = np.partition(values, ranks)
+    return [float(ordered[rank]) for rank in ranks]
+
+
+def running_maximum(groups: Ints, values: Ints) -> Ints:
+    """The largest of `values` up to each row of its run of equal `groups`.
+
+    >>> running_maximum(np.array([1, 1, 1, 2]), np.array([5, 3, 7, 4])).tolist()
+    [5, 5, 7, 4]
+    """
+    first = np.flatnonzero(np.diff(groups, prepend=groups[:1] - 1) != 0)
+    if len(first) == 0:
+        return values
+    least = np.minimum.reduceat(values, first)
+    heights = np.maximum.reduceat(values, first) - least + 1  # runs laid on top of each other: one maximum serves all
+    shift = np.repeat(np.cumsum(heights) - heights - least, np.diff(first, append=len(groups)))
+    largest: Ints = values + shift
+    np.maximum.accumulate(largest, out=largest)
+    largest -= shift
+    return largest

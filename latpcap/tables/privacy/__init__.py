@@ -1,0 +1,1 @@
+"""What leaves under another name."""

@@ -1,0 +1,323 @@
+"""Stable names in the place of real ones: `client-1:40000`, `server-1:3306`, `user-1`, `database-1`, `application-1`.
+
+The core's tables go through `PseudonymousTables` before anything else sees them, so no report can forget it. Names are
+numbered as they first appear, so the same captures give the same names in every run. Recordings that are read apart
+number on their own; give both the same `Pseudonyms` where they are to be compared.
+
+Tables, columns and schemas keep their names. What equals a known name as a whole word is replaced in statements and
+messages too, even where it means something else there: rather a table too many than a customer's name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+from urllib.parse import unquote
+
+import numpy as np
+from arro3.core import Array, ChunkedArray, Table
+from numpy.typing import NDArray
+
+from latpcap.tables.columnar import columns
+from latpcap.tables.part.endpoints import host_of
+from latpcap.tables.privacy import principals
+from latpcap.tables.reading.sources import shown
+
+__all__ = ["PseudonymousTables", "Pseudonyms"]
+
+NAMES = {
+    "client": "client",
+    "server": "server",
+    "former_databases": "database",
+    "database": "database",
+    "former_users": "user",
+    "user": "user",
+    "application": "application",
+    "server_name": "host",
+    "certificate_subject": "certificate",
+}
+"""Columns of the connections that hold names (the former ones of a connection line by line) → their kind."""
+NAMELESS = frozenset({"", "-", "bytes", "file object", "standard input"})
+"""What the core calls captures that have no name."""
+WORD = re.compile(r"[\w$#]+")
+TOKEN = re.compile(r"[\w$#]+|[^\w$#]")
+COMPARED_TOKENS = 64
+"""A longer name is known by its beginning, so that no text takes longer than its length says."""
+ROUTE = re.compile(r"(?<=route=')[^']*")
+BETWEEN_PARTS = re.compile(r"(/|%2[fF])")
+SHOWN_OF_ROUTES = re.compile(r"/|[A-Za-z_^$-]*|v\d+|[:<{\[(*][^@]*")
+"""Words of code, versions, and places for values (`:id`, `<int:id>`, `{id}`, `(?P<id>[0-9]+)`)."""
+SUFFIX = re.compile(r"(?:\.(?:pcapng|pcap|cap|dmp|ntar))?(?:\.(?:gz|zst|lz4))?$", re.IGNORECASE)
+
+
+class Pseudonyms:
+    """Real names and what stands for them.
+
+    >>> names = Pseudonyms()
+    >>> names.address("10.0.0.9:40000", "client"), names.address("[fd00::7]:3306", "server")
+    ('client-1:40000', 'server-1:3306')
+    >>> names.of("user", "ann"), names.of("user", "bob"), names.of("user", "ann")
+    ('user-1', 'user-2', 'user-1')
+    >>> names.in_text("grant select on ann.orders to `BOB`, hannah")
+    'grant select on user-1.orders to `user-2`, hannah'
+    """
+
+    def __init__(self) -> None:
+        """Begin without any name."""
+        self._pseudonyms: dict[tuple[str, str], str] = {}
+        self._numbers: Counter[str] = Counter()
+        self._of_captures: set[str] = set()
+        self._in_texts = _NameNode()
+        """The names that texts are searched for, in lower case."""
+
+    def of(self, kind: str, name: str) -> str:
+        """Return the pseudonym of a `user`, `database`, `application` or `host`."""
+        return self._pseudonyms.get((kind, name)) or self._invent((kind, name), kind, name)
+
+    def address(self, address: str, role: str) -> str:
+        """Return an address with its host replaced and its port kept; a host that is client and server has one name."""
+        host, _, port = address.rpartition(":")
+        host = host.strip("[]")
+        return f"{self._pseudonyms.get(('host', host)) or self._invent(('host', host), role, host)}:{port}"
+
+    def capture(self, path: str) -> str:
+        """Return the pseudonym of a file, with its suffixes: folders often name a customer. A pseudonym stays."""
+        path = shown(path)
+        if path in NAMELESS or path in self._of_captures:
+            return path
+        found = SUFFIX.search(path)
+        suffix = found[0].lower() if found else ""
+        pseudonym = self._pseudonyms.get(("capture", path)) or self._invent(("capture", path), "capture", path, suffix)
+        self._of_captures.add(pseudonym)
+        return pseudonym
+
+    def in_text(self, text: str) -> str:
+        """Return a statement or a message with the known names replaced, whatever their case."""
+        parts, at = [], 0
+        for start, end, pseudonym in self._found(text):
+            parts += [text[at:start], pseudonym]
+            at = end
+        return "".join((*parts, text[at:])) if parts else text
+
+    def _invent(self, key: tuple[str, str], kind: str, name: str, suffix: str = "") -> str:
+        self._numbers[kind] += 1
+        pseudonym = self._pseudonyms[key] = f"{kind}-{self._numbers[kind]}{suffix}"
+        if WORD.search(name):
+            self._in_texts.learn(TOKEN.findall(name.lower())[:COMPARED_TOKENS], pseudonym)
+        return pseudonym
+
+    def _found(self, text: str) -> Iterator[tuple[int, int, str]]:
+        """Where known names stand as whole words, the longest that begins there: from, to, what stands for it."""
+        found = list(TOKEN.finditer(text))
+        tokens = [token[0].lower() for token in found]
+        at = 0
+        while at < len(tokens):
+            end, pseudonym = self._in_texts.longest(tokens, at)
+            if pseudonym:
+                yield found[at].start(), found[end - 1].end(), pseudonym
+            at = max(end, at + 1)
+
+
+class _NameNode:
+    """Names by their tokens: what is known after those that led here, and the name that ends here."""
+
+    __slots__ = ("after", "pseudonym")
+
+    def __init__(self) -> None:
+        self.after: dict[str, _NameNode] = {}
+        self.pseudonym = ""
+
+    def learn(self, tokens: Iterable[str], pseudonym: str) -> None:
+        """Add a name; one that differs by its case alone stays what it was."""
+        node = self
+        for token in tokens:
+            node = node.after.setdefault(token, _NameNode())
+        node.pseudonym = node.pseudonym or pseudonym
+
+    def longest(self, tokens: Sequence[str], at: int) -> tuple[int, str]:
+        """The longest name that begins at token `at`: before which token it ends, and its pseudonym."""
+        node, end, pseudonym = self, at, ""
+        for index in range(at, len(tokens)):
+            if tokens[index] not in node.after:
+                break
+            node = node.after[tokens[index]]
+            if node.pseudonym:
+                end, pseudonym = index + 1, node.pseudonym
+        return end, pseudonym
+
+
+class PseudonymousTables:
+    """The tables of a `latpcap._core.Recording` with pseudonyms in them: what `Recording` takes."""
+
+    def __init__(self, tables: Any, names: Pseudonyms) -> None:
+        """Learn the names that `tables` hold; what `names` knows already keeps its pseudonym."""
+        self._tables = self.core = tables
+        self.real = tables
+        """With the names as they are: a selection may go by these."""
+        self._names = names
+        self._paths = [path for path in columns.texts(Table.from_arrow(tables.captures()), "path") if path]
+        for path in self._paths:
+            names.capture(path)
+        self._connections = Table.from_arrow(tables.connections())
+        self._statements = Table.from_arrow(tables.statements())
+        self._learn_connections()
+        said = Table.from_arrow(tables.exchanges(["fingerprint", "text", "error"]))
+        numbers = [columns.column(said, name).ints(-1) for name in ("fingerprint", "text")]
+        for text in _as_first_met(columns.texts(self._statements, "text"), *numbers):
+            self._learn_names(principals.named_in_statement(text))
+        errors = columns.codes(said, "error")
+        for text in _as_first_met(errors.names, errors.codes):
+            self._learn_names(principals.named_in_message(text))
+
+    def captures(self) -> Table:
+        """One row a file."""
+        return _mapped(Table.from_arrow(self._tables.captures()), path=self._names.capture)
+
+    def notes(self) -> Table:
+        """What the core noticed; each begins with the file it is about."""
+        return _mapped(Table.from_arrow(self._tables.notes()), message=self._without_paths)
+
+    def cases(self) -> Table:
+        """What of it adds up over the parts of a recording."""
+        return _mapped(Table.from_arrow(self._tables.cases()), place=self._without_paths, text=self._without_paths)
+
+    def _without_paths(self, text: str) -> str:
+        return without_paths(text, self._paths, self._names)
+
+    def connections(self) -> Table:
+        """One row a connection."""
+        names = self._names
+        return _mapped(
+            self._connections,
+            client=lambda text: names.address(text, "client"),
+            server=lambda text: names.address(text, "server"),
+            server_version=lambda text: principals.banner(names.in_text(text)),
+            user=lambda text: names.of("user", text),
+            database=lambda text: names.of("database", text),
+            application=lambda text: names.of("application", text),
+            server_name=lambda text: names.of("host", text),
+            certificate_subject=lambda text: names.of("certificate", text),
+            former_users=lambda text: "",
+            former_databases=lambda text: "",
+        )
+
+    def exchanges(self, names: list[str] | None = None, rows: tuple[int, int] | None = None) -> Table:
+        """One row an exchange."""
+        return _mapped(Table.from_arrow(self._tables.exchanges(names, rows)), error=self._names.in_text)
+
+    def statements(self) -> Table:
+        """Text by id."""
+        return _mapped(self._statements, text=self._names.in_text)
+
+    def tags(self) -> Table:
+        """Routes of statements by id."""
+        return _mapped(
+            Table.from_arrow(self._tables.tags()), text=lambda text: self._names.in_text(without_values(text))
+        )
+
+    def rtt_samples(self) -> Any:
+        """Nothing in them is a name."""
+        return self._tables.rtt_samples()
+
+    def clock_readings(self) -> Any:
+        """Nor in these."""
+        return self._tables.clock_readings()
+
+    def taps(self) -> Table:
+        """One row for each two taps and each path."""
+        return _mapped(
+            Table.from_arrow(self._tables.taps()),
+            client=lambda text: host_of(self._names.address(f"{text}:0", "client")),
+            server=lambda text: self._names.address(text, "server"),
+            client_tap=self._without_paths,
+            server_tap=self._without_paths,
+        )
+
+    def _learn_connections(self) -> None:
+        """Database connections first, so that no number is missing among those that are shown."""
+        protocol = columns.texts(self._connections, "protocol")
+        texts = {
+            name: columns.texts(self._connections, name) for name in NAMES if name in self._connections.column_names
+        }
+        for row in sorted(range(len(protocol)), key=lambda row: protocol[row] is None):
+            for name, values in texts.items():
+                for text in filter(None, (values[row] or "").split("\n")):
+                    self._learn(NAMES[name], text)
+
+    def _learn(self, kind: str, text: str) -> None:
+        if kind in ("client", "server"):
+            self._names.address(text, kind)
+        else:
+            self._names.of(kind, text)
+
+    def _learn_names(self, names: Iterable[tuple[str, str]]) -> None:
+        for kind, name in names:
+            self._learn_name(kind, name)
+
+    def _learn_name(self, kind: str, name: str) -> None:
+        known = self._names.in_text(name) != name
+        if not known:
+            self._names.of(kind, name)
+
+
+def _as_first_met(texts: Sequence[str | None], *numbers: NDArray[np.integer[Any]]) -> list[str]:
+    """The texts in the order of the rows that have their numbers: it does not depend on how many parts were read.
+
+    >>> _as_first_met(["b", "a", "unmet"], np.array([1, -1, 0]))
+    ['a', 'b', 'unmet']
+    """
+    first = np.full(len(texts) + 1, len(numbers[0]))
+    for each in numbers:
+        np.minimum.at(first, each, np.arange(len(each)))
+    return [text for _, text in sorted(zip(first.tolist(), (text or "" for text in texts), strict=False)) if text]
+
+
+def without_values(tags: str) -> str:
+    """Return the tags of a statement with `?` for the parts of a route that are neither words nor places for values.
+
+    >>> without_values("action='show',route='/u/anna@corp.example/v2'")
+    "action='show',route='/u/?/v2'"
+    >>> without_values("route='%2Fu%2Fanna%40corp.example%2F%3Cint:id%3E'")
+    "route='%2Fu%2F?%2F%3Cint:id%3E'"
+    """
+
+    def shown(part: str) -> str:
+        return part if SHOWN_OF_ROUTES.fullmatch(unquote(part)) else "?"
+
+    return ROUTE.sub(lambda route: "".join(map(shown, BETWEEN_PARTS.split(route[0]))), tags)
+
+
+def without_paths(message: str, paths: Iterable[str], names: Pseudonyms) -> str:
+    """Return `message` with the paths of captures replaced, and their names where a frame is said to be of them.
+
+    >>> names = Pseudonyms()
+    >>> without_paths("/acme/live.pcap: cut", ["/acme/live.pcap"], names)
+    'capture-1.pcap: cut'
+    >>> without_paths("the clock was set (first: frame 3 of live.pcap)", ["/acme/live.pcap"], names)
+    'the clock was set (first: frame 3 of capture-1.pcap)'
+    >>> without_paths("11.pcap: cut", ["1.pcap", "11.pcap"], names)
+    'capture-3.pcap: cut'
+    """
+    called = {path: names.capture(path) for path in map(shown, paths) if path not in NAMELESS}
+    of_name = {re.split(r"[/\\]", path)[-1] or path: pseudonym for path, pseudonym in called.items()}
+    if not called:
+        return shown(message)
+    found = rf"{_one_of(called)}|(?<= of )(?:{_one_of(of_name)})(?=[\s):;,]|$)"
+    return re.sub(found, lambda found: called.get(found[0]) or of_name[found[0]], shown(message))
+
+
+def _one_of(texts: Iterable[str]) -> str:
+    """A pattern of any of them, the longest that is there."""
+    return "|".join(map(re.escape, sorted(texts, key=len, reverse=True)))
+
+
+def _mapped(table: Table, **change: Callable[[str], str]) -> Table:
+    """The table with its text columns changed, text by text; of one chunk, which the changed ones have."""
+    table = table.combine_chunks()
+
+    def column(name: str) -> Array | ChunkedArray:
+        return columns.map_text(table.column(name), change[name]) if name in change else table.column(name)
+
+    return Table.from_pydict({name: column(name) for name in table.column_names})

@@ -1,0 +1,1 @@
+"""Where captures come from: files, URLs, packets of other programs, key logs."""

@@ -1,0 +1,266 @@
+"""Captures that lie elsewhere: objects in S3, files behind HTTP, and whatever else fsspec has a package for.
+
+They are read where the work is done, and nothing is copied to the disk: while one part of a file is read, the next ones
+are on their way. What a process reads several times at once, as the parts of a scan do, is fetched once.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
+from functools import partial
+from typing import Any, TypeVar
+from weakref import WeakSet, WeakValueDictionary
+
+from latpcap.errors import CaptureError, UsageError
+from latpcap.tables.reading.unreachable import URL, explained, is_mute, said_of, without_secrets
+
+__all__ = ["RemoteFile", "found", "is_url", "opened"]
+
+T = TypeVar("T")
+
+FIRST = 64 << 10
+"""Bytes that are fetched when a file is looked up: what orders the files of a ring is in them."""
+FIRSTS = 512
+"""So many files keep these bytes until they are read; of further ones they are fetched again."""
+PART = 8 << 20
+AT_ONCE = 4
+"""Parts that a process asks for ahead, of all files that it reads."""
+KEPT = 8
+"""Parts that a process keeps of files that it reads several times at once, for whoever comes later."""
+LOOKED_UP_AT_ONCE = 16
+
+PACKAGES = {
+    "'latpcap[s3]'": ("s3", "s3a", "http", "https"),
+    "gcsfs": ("gs", "gcs"),
+    "adlfs": ("az", "abfs", "abfss", "adl"),
+    "paramiko": ("sftp", "ssh"),
+    "smbprotocol": ("smb",),
+}
+"""What is to be installed for which URLs."""
+
+
+def is_url(path: object) -> bool:
+    r"""Whether a file is named that lies elsewhere.
+
+    >>> is_url("s3://bucket/live.pcapng"), is_url("C://live.pcapng"), is_url("live.pcapng")
+    (True, False, False)
+    """
+    return isinstance(path, str) and URL.match(path) is not None
+
+
+def found(url: str) -> list[str]:
+    """The files that a glob names, in the order of their names; else the one, which is looked for when it is opened."""
+    if not re.search(r"[*\[]" if _scheme(url).startswith("http") else r"[*?\[]", url):
+        return [url]
+    with _explained(url):
+        system, path = _system_of(url)
+        files = [name for name, facts in system.glob(path, detail=True).items() if facts["type"] == "file"]
+        return [system.unstrip_protocol(name) for name in sorted(files)] or [url]
+
+
+def opened(sources: Sequence[Any]) -> list[Any]:
+    """`sources` as the core reads them: those elsewhere as files, which are there."""
+    files = iter(_looked_up([each for each in sources if is_url(each)]))
+    return [next(files) if is_url(each) else each for each in sources]
+
+
+def _looked_up(urls: Sequence[str]) -> Iterator[RemoteFile]:
+    for first in range(0, len(urls), LOOKED_UP_AT_ONCE):
+        several = urls[first : first + LOOKED_UP_AT_ONCE]
+        begun = [_begun(partial(_file, url, keep=first < FIRSTS)) for url in several]
+        yield from (each.result() for each in begun)
+
+
+def _file(url: str, *, keep: bool) -> RemoteFile:
+    """What lies at the URL: the same for all who read it as it is now."""
+    file = RemoteFile(url)
+    with _lock:
+        file = _files.setdefault(file.facts, file)
+        file.readings += 1
+    if keep and file.size:
+        file.keep_first()
+    return file
+
+
+class RemoteFile:
+    """A file elsewhere, as it was when it was looked up: the core reads it by as many readers as it likes."""
+
+    def __init__(self, url: str) -> None:
+        self.place = without_secrets(url)
+        with _explained(url):
+            self._system, self._path = _system_of(url)
+            self._facts = self._look()
+        if self._facts["type"] == "directory":
+            raise CaptureError(
+                f"{self.place}: is a folder: name its files, for instance '{self.place.removesuffix('/')}/*.pcapng' "
+                "(a dataset is copied to this machine first)"
+            )
+        if self._facts["size"] is None:
+            raise CaptureError(f"{self.place}: its server does not say how long it is: copy it to this machine first")
+        self.size: int = self._facts["size"]
+        self.facts = f"{url} {self._facts}"
+        self.readings = 0
+        self._parts: WeakValueDictionary[int, Future[bytes]] = WeakValueDictionary()
+        self._first: Future[bytes] | None = None
+
+    def _look(self) -> Any:
+        """What there is to know of it."""
+        try:
+            return self._system.info(self._path)
+        except OSError as error:
+            if is_mute(error):
+                self._system.cat_file(self._path, start=0, end=1)  # which is answered with the reason
+            raise
+
+    def keep_first(self) -> None:
+        """Fetch its first bytes, and keep them."""
+        self._first = self.begun(0, min(FIRST, self.size))
+        self._first.result()
+
+    def begun(self, begin: int, end: int) -> Future[bytes]:
+        """The same part, on its way: fetched once for all who read it at the same time."""
+        with _lock:
+            part = self._parts.get(begin)
+            if part is None or (part.done() and part.exception() is not None):
+                part = self._parts[begin] = _begun(partial(self.part, begin, end))
+                if self.readings > 1:
+                    _kept.append(part)
+            return part
+
+    def reader(self) -> Reader:
+        """Read it from its beginning."""
+        return Reader(self)
+
+    def part(self, begin: int, end: int) -> bytes:
+        """Its bytes from `begin` on, before `end`."""
+        with _explained(self.place):
+            part: bytes = self._system.cat_file(self._path, start=begin, end=end)
+        if len(part) > end - begin:
+            raise CaptureError(f"{self.place}: its server gives no parts of it: copy it to this machine first")
+        if len(part) < end - begin:
+            self.check()
+            raise CaptureError(f"{self.place}: bytes {begin} to {end} came cut: try again")
+        return part
+
+    def check(self) -> None:
+        """Raise `CaptureError` where it is no longer what was looked up."""
+        with _explained(self.place):
+            facts = self._system.info(self._path)
+        if facts != self._facts:
+            raise CaptureError(f"{self.place}: has changed while it was read: read it again")
+
+
+class Reader:
+    """Gives a file from its beginning to its end, with its next parts under way."""
+
+    def __init__(self, file: RemoteFile) -> None:
+        self._file = file
+        self._asked = 0
+        self._under_way: deque[Future[bytes]] = deque()
+        self._part = memoryview(b"")
+        self._checked: Future[None] | None = None
+
+    def read(self, most: int) -> bytes:
+        """The next bytes, `most` at most; none at the end."""
+        if not self._part:
+            self._ask()
+            if not self._under_way:
+                self._end()
+                return b""
+            self._part = memoryview(self._under_way.popleft().result())
+            if self._asked == self._file.size > FIRST and not self._under_way:
+                self._checked = _begun(self._file.check)  # while its last part is read
+        given, self._part = self._part[:most], self._part[most:]
+        return bytes(given)
+
+    def _ask(self) -> None:
+        """Only who reads on has parts ahead: of many files most are looked at, and wait for their turn."""
+        ahead, length = 1, FIRST
+        if self._asked:
+            _reading.add(self)
+            ahead, length = max(1, AT_ONCE // len(_reading)), PART
+        while len(self._under_way) < ahead and self._asked < self._file.size:
+            begin, self._asked = self._asked, min(self._asked + length, self._file.size)
+            self._under_way.append(self._file.begun(begin, self._asked))
+
+    def _end(self) -> None:
+        if self._checked is not None:
+            self._checked.result()
+        else:
+            self._file.check()
+        _reading.discard(self)
+        if not _reading:
+            _kept.clear()
+
+
+_lock = threading.Lock()
+_files: WeakValueDictionary[str, RemoteFile] = WeakValueDictionary()
+"""Those that somebody reads, by what was looked up."""
+_reading: WeakSet[Reader] = WeakSet()
+_kept: deque[Future[bytes]] = deque(maxlen=KEPT)
+
+
+def _begun(work: Callable[[], T]) -> Future[T]:
+    """`work`, in a thread that nobody waits for when the program ends."""
+    future: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:
+            future.set_exception(error)
+
+    try:
+        threading.Thread(target=run, daemon=True).start()
+    except RuntimeError:  # there is no memory, or no room, for one more
+        run()
+    return future
+
+
+def _system_of(url: str) -> tuple[Any, str]:
+    """Who reads the URL, asked anew each time what there is, and what the URL is called there."""
+    place, scheme = without_secrets(url), _scheme(url)
+    try:
+        from fsspec import available_protocols
+        from fsspec.core import url_to_fs
+    except ImportError:
+        raise UsageError(f"{place}: needs fsspec: pip install 'latpcap[s3]'") from None
+    if scheme not in available_protocols():
+        raise UsageError(f"{place}: {scheme}:// is not known: s3://, https://, gs://, az://, sftp:// and others are")
+    try:
+        system, path = url_to_fs(scheme + url[len(scheme) :], use_listings_cache=False)
+    except ImportError as error:
+        package = next((each for each, schemes in PACKAGES.items() if scheme in schemes), None)
+        how = f"pip install {package}" if package else str(error).splitlines()[0]
+        raise UsageError(f"{place}: needs a package for {scheme}://: {how}") from None
+    except ValueError as error:
+        raise UsageError(f"{place}: cannot be read: {said_of(url, str(error))}") from None
+    return system, path
+
+
+def _scheme(url: str) -> str:
+    return url.partition("://")[0].lower()
+
+
+@contextmanager
+def _explained(url: str) -> Iterator[None]:
+    """What goes wrong elsewhere as one line; next time credentials and servers are looked for anew."""
+    try:
+        with explained(url):
+            yield
+    except CaptureError:
+        _forget(url)
+        raise
+
+
+def _forget(url: str) -> None:
+    """Somebody may have set them."""
+    from fsspec import get_filesystem_class
+
+    with suppress(Exception):
+        get_filesystem_class(_scheme(url)).clear_instance_cache()

@@ -1,0 +1,1 @@
+"""Tables as files, bytes and SQL, and how files are written."""

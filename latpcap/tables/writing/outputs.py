@@ -1,0 +1,161 @@
+"""Files that latpcap writes: never one that it reads, and all of it or nothing.
+
+An output is a new file beside its place, which takes its name at the end. So links are not followed, whoever reads the
+old file goes on with it, and nothing that looks like a result is left where writing it fails.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from typing import IO
+
+from latpcap.errors import CaptureError, UsageError, unwritten
+from latpcap.tables.dataset.layout import is_dataset
+from latpcap.tables.reading import sources
+from latpcap.tables.reading.remote import is_url
+
+__all__ = ["check", "check_here", "write", "written"]
+
+Path = str | os.PathLike[str]
+Identity = tuple[int, int]
+"""Device and inode."""
+OPEN_FILES = ("/proc/", "/dev/fd")
+"""Where the files that a process has open have names."""
+EVERYBODY, OWNER = 0o666, 0o600
+"""Modes of new files, before the umask."""
+
+
+def check(outputs: Iterable[Path], inputs: Iterable[tuple[str, str]] = (), *, folders: Iterable[Path] = ()) -> None:
+    """Refuse outputs that cannot be written, that are one file, or that are read, by whatever name.
+
+    `inputs` are what is read (`capture`, `key log`) and where: a path, a glob, a folder, or `-`. What may be in
+    `folders` that are written says whoever writes them.
+    """
+    known: dict[Identity | str, Path] = {}
+    files = [*outputs]
+    for output in files:
+        _check_place(output)
+    for output in (*files, *folders):
+        key = _identity(output) or os.path.realpath(output)
+        if key in known:
+            raise UsageError(f"{output}: each output needs a file of its own")
+        known[key] = output
+    if not any(isinstance(key, tuple) for key in known):
+        return  # what is not there is not read
+    for what, given in inputs:
+        for identity in _identities(given):
+            if identity in known:
+                raise UsageError(f"{known[identity]}: is one of the {what}s, and a {what} is never overwritten")
+
+
+def check_here(output: Path) -> None:
+    """Refuse a URL as the place of what is written."""
+    if is_url(output):
+        shown = sources.shown(str(output))
+        raise UsageError(f"{shown}: results are written on this machine: name a file, and copy it there")
+
+
+def _check_place(output: Path) -> None:
+    check_here(output)
+    folder = os.path.dirname(output) or "."
+    if os.path.isdir(output):
+        raise UsageError(f"{output}: is a directory; name a file")
+    if not os.path.isdir(folder):
+        raise UsageError(f"{output}: no such directory")
+    if not os.access(output if _is_special(output) else folder, os.W_OK):
+        raise UsageError(f"{output}: cannot be written: Permission denied")
+
+
+def _is_special(path: Path) -> bool:
+    """A pipe, a device, `/dev/stdout` wherever it leads: written as it is, a file in its place would reach nobody."""
+    folder = os.path.realpath(os.path.dirname(path) or ".")
+    if folder == "/dev" or folder.startswith(OPEN_FILES):
+        return True
+    with suppress(OSError):
+        return not stat.S_ISREG(os.stat(path).st_mode)
+    return False
+
+
+def _identity(path: Path | int) -> Identity | None:
+    with suppress(OSError, ValueError):
+        there = os.stat(path)
+        return there.st_dev, there.st_ino
+    return None
+
+
+def _identities(given: str) -> Iterator[Identity | None]:
+    """What is read where somebody names this; of a dataset its folder and all files in it."""
+    if given == "-":
+        yield _identity(0)
+        return
+    paths: list[str] = []
+    with suppress(CaptureError):  # which is told when it is read
+        paths = [] if is_url(given) else sources.files(given)
+    for path in paths:
+        yield _identity(path)
+        if is_dataset(path):
+            yield from (_identity(os.path.join(at, name)) for at, _, names in os.walk(path) for name in names)
+
+
+def write(path: Path, parts: Iterable[str | bytes]) -> None:
+    """Write a file: all `parts`, or nothing; raises what `unwritten` says."""
+    with written(path) as file:
+        try:
+            for part in parts:
+                file.write(part.encode("utf-8", "replace") if isinstance(part, str) else part)
+            file.flush()
+        except OSError as error:
+            raise unwritten(path, error) from None
+
+
+@contextmanager
+def written(path: Path, *, private: bool = False) -> Iterator[IO[bytes]]:
+    """A file to write to, which takes the name `path` when the block ends; an exception removes it.
+
+    It has the mode of the file that it replaces, where that is this user's own; a `private` one nobody else may read.
+    What is no plain file (a pipe, a device) is written to as it is.
+    """
+    if _is_special(path):
+        with _told(path):
+            file = open(path, "wb")  # noqa: SIM115
+        with _told(path), file:  # what was not written is told again when it closes
+            yield file
+        return
+    fresh = os.path.join(os.path.dirname(path), f".latpcap-{secrets.token_hex(8)}.part")
+    mode = OWNER if private else _mode_of(path)
+    with _told(path):
+        bits = EVERYBODY if mode is None else OWNER
+        file = open(fresh, "xb", opener=lambda name, flags: os.open(name, flags, bits))  # noqa: SIM115
+    try:
+        with _told(path), file:
+            yield file
+        with _told(path):
+            if mode not in (None, OWNER):
+                os.chmod(fresh, mode)
+            os.replace(fresh, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(fresh)
+        raise
+
+
+def _mode_of(path: Path) -> int | None:
+    """The mode of a file of this user's that is there."""
+    with suppress(OSError):
+        there = os.lstat(path)
+        if stat.S_ISREG(there.st_mode) and (sys.platform == "win32" or there.st_uid == os.geteuid()):
+            return stat.S_IMODE(there.st_mode) & 0o777
+    return None
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise unwritten(path, error) from None

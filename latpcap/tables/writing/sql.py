@@ -1,0 +1,195 @@
+"""SQL over the tables of a capture, with DuckDB (extra `sql`).
+
+A query sees the tables and nothing else: no file, no network, no extension, no variable of the program that asks. Its
+time and its memory are bounded, and so is its result. What it returns is a `Table` like all others: its times are in
+UTC with nanoseconds, sums fit 64 bits, and what no dataframe of numbers can hold (lists, intervals, dates) comes as
+text.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from arro3.core import DataType, RecordBatchReader
+from arro3.core import Table as ArrowTable
+
+from latpcap.errors import UsageError
+from latpcap.tables.columnar.columns import empty
+from latpcap.tables.columnar.table import PIECE, Table
+from latpcap.units import DEFAULT_MEMORY, QUERY_TIMEOUT_S, format_s
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["engine", "query"]
+
+AGAIN_S = 0.05
+"""A query of several statements may be between two of them when it is told to end."""
+MOST_THREADS = 4
+"""Each works in memory of its own."""
+
+CLOSED = {
+    "enable_external_access": "false",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "python_enable_replacements": "false",
+    "temp_directory": "",
+}
+"""DuckDB's settings that leave a query nothing but the tables; see <https://duckdb.org/docs/stable/operations_manual/securing_duckdb/overview>."""
+
+KEPT = frozenset(
+    {
+        *("BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"),
+        *("FLOAT", "DOUBLE", "VARCHAR", "TIMESTAMP_NS"),
+    }
+)
+"""Types that every reader of a `Table` knows."""
+
+NO_ZONE, UTC = DataType.timestamp("ns"), DataType.timestamp("ns", tz="UTC")
+
+
+def query(
+    tables: Mapping[str, Table], text: str, timeout_s: float = QUERY_TIMEOUT_S, memory: int = DEFAULT_MEMORY
+) -> Table:
+    """Return the result of the last statement in `text`, a query over `tables`, of which it takes those that it names.
+
+    It may take `timeout_s` seconds, and `memory` bytes for its work and as many for its result.
+    """
+    if not 0 < timeout_s <= threading.TIMEOUT_MAX:
+        raise UsageError(f"{timeout_s} s is no time limit: give more than 0, and less than 292 years")
+    duck = engine()
+    threads = min(os.cpu_count() or 1, MOST_THREADS)
+    connection = duck.connect(":memory:", config=CLOSED | {"memory_limit": f"{memory}B", "threads": f"{threads}"})
+    try:
+        for name in _asked_for(connection, text, tables):
+            connection.register(name, _in_zone(_fitting(name, tables[name], memory), NO_ZONE))
+        connection.execute("set lock_configuration = true")
+        with _ended_after(timeout_s, connection):
+            result = connection.sql(text)
+            if result is None:
+                raise UsageError("the query returns nothing: end it with a `select`")
+            rows = _within(memory, result.project(_plain_columns(result)))
+        return Table(_in_zone(rows, UTC), "rows")
+    except duck.InterruptException:
+        raise UsageError(
+            f"the query was ended after {format_s(timeout_s)}: ask for less, or give a --timeout"
+        ) from None
+    except duck.OutOfMemoryException:
+        raise UsageError(
+            f"the query needs more than {_megabytes(memory)}: ask for less, or give more --memory"
+        ) from None
+    except duck.Error as error:
+        raise UsageError(_one_line(str(error), tables)) from None
+    except UsageError:
+        raise
+    except Exception as error:  # of the rows' way out of the engine: a batch of texts beyond 2 GB
+        raise UsageError(f"the rows are too large: ask for less ({_one_line(str(error), tables)})") from None
+    finally:
+        connection.close()
+
+
+def _asked_for(connection: Any, text: str, tables: Mapping[str, Table]) -> list[str]:
+    """The tables that a query names; all of them, where that cannot be told, or it may ask which there are."""
+    try:
+        named = connection.get_table_names(text)
+    except engine().Error:
+        return [*tables]
+    return [name for name in tables if name in named] if named and named <= tables.keys() else [*tables]
+
+
+@contextmanager
+def _ended_after(timeout_s: float, connection: Any) -> Iterator[None]:
+    """Interrupt what runs on `connection` when the time is over, until it has ended."""
+    ended = threading.Event()
+
+    def interrupt() -> None:
+        wait_s = timeout_s
+        while not ended.wait(wait_s):
+            connection.interrupt()
+            wait_s = AGAIN_S
+
+    watch = threading.Thread(target=interrupt, daemon=True)
+    watch.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        watch.join()
+
+
+def _within(memory: int, result: Any) -> ArrowTable:
+    """The rows, as long as they take no more than `memory` bytes."""
+    reader = RecordBatchReader.from_arrow(result)
+    batches, size = [], 0
+    for batch in reader:
+        size += batch.nbytes
+        if size > memory:
+            raise UsageError(f"the result is larger than {_megabytes(memory)}: ask for less, or give more --memory")
+        batches.append(batch)
+    return ArrowTable.from_batches(batches, schema=reader.schema)
+
+
+def _fitting(name: str, table: Table, memory: int) -> Table:
+    """A table of which all rows at once take no more than half of `memory` bytes."""
+    some = table.head(PIECE)
+    if some.to_arrow().nbytes / max(len(some), 1) * len(table) > memory // 2:
+        raise UsageError(
+            f"{len(table):,} {name} take more than {_megabytes(memory // 2)} as a table: "
+            "choose a part of them (--from and --to, --client, --server), or give more --memory"
+        )
+    return table
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:,.0f} MB"
+
+
+def engine() -> Any:
+    """The module `duckdb`; a clear error where it is not installed."""
+    try:
+        import duckdb
+    except ImportError:
+        raise UsageError("SQL needs DuckDB: pip install 'latpcap[sql]'") from None
+    return duckdb
+
+
+def _in_zone(table: Any, time: DataType) -> ArrowTable:
+    """Times as `time`: DuckDB keeps nanoseconds, and computes with them, only where there is no time zone."""
+    arrow = ArrowTable.from_arrow(table)
+    chunked = [(name, arrow.column(index)) for index, name in enumerate(arrow.column_names)]
+    types = {name: time if DataType.is_timestamp(column.type) else column.type for name, column in chunked}
+    if arrow.num_rows == 0:  # a stream may then come without a single batch
+        return ArrowTable.from_pydict({name: empty(kind) for name, kind in types.items()})
+    return ArrowTable.from_pydict({name: column.cast(types[name]) for name, column in chunked})
+
+
+def _plain_columns(result: duckdb.DuckDBPyRelation) -> str:
+    """The columns of `result` under names of their own, in types that every reader knows."""
+    names: list[str] = []
+    columns = []
+    for number, (name, kind) in enumerate(zip(result.columns, map(str, result.types), strict=True), 1):
+        names.append(name if name not in names else f"{name}_{number}")
+        quoted = names[-1].replace('"', '""')
+        columns.append(f'cast(#{number} as {_plain_type(kind)}) as "{quoted}"')
+    return ", ".join(columns)
+
+
+def _plain_type(kind: str) -> str:
+    if kind in KEPT:
+        return kind
+    if kind.startswith("TIMESTAMP"):
+        return "TIMESTAMP_NS"
+    return {"HUGEINT": "BIGINT", "UHUGEINT": "UBIGINT", "DECIMAL": "DOUBLE"}.get(kind.split("(")[0], "VARCHAR")
+
+
+def _one_line(message: str, tables: Mapping[str, Table]) -> str:
+    """DuckDB's message without its picture of the query; with an unknown table, those there are."""
+    first, *others = message.partition("\n\nLINE ")[0].split("\n")
+    if first.startswith("Catalog Error: Table with name"):
+        return f"{first.partition('!')[0]}; there are {', '.join(tables)}"
+    hints = [line for line in others if line.startswith(("Did you mean", "Candidate bindings"))]
+    return "; ".join([first.rstrip("!"), *hints])
