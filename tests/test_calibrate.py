@@ -13,10 +13,11 @@ from contextlib import contextmanager
 import pytest
 
 import latpcap as package
+from latpcap.cli.calibrate import ASKED
 from latpcap.errors import ServerUnreachable, UsageError
 from latpcap.live.calibrate import calibrate
-from latpcap.live.questions import QUESTIONS
 from latpcap.live.server import Server
+from latpcap.protocols import PROTOCOLS
 
 GREETING = b"10.11.0-x\0" + struct.pack("<I", 7) + b"saltsalt\0" + bytes(18) + b"restofthesalt\0mysql_native_password\0"
 MYSQL = struct.pack("<I", 1 + len(GREETING))[:3] + b"\0" + b"\x0a" + GREETING
@@ -186,4 +187,5 @@ def test_the_system_times_its_own_packets() -> None:
 
 def test_it_is_public() -> None:
     assert package.calibrate is calibrate
-    assert all(question.is_answer(b"") is False for question in QUESTIONS.values())
+    assert all(each.question.is_answer(b"") is False for each in PROTOCOLS.values())
+    assert (*PROTOCOLS, "none") == ASKED

@@ -24,9 +24,9 @@ from msgspec import Struct
 
 from latpcap._core import greeting_of, protocol_on
 from latpcap.errors import ServerUnreachable, UsageError
-from latpcap.live.questions import QUESTIONS, Question
 from latpcap.live.server import Address, Server, addresses
 from latpcap.live.tcp_info import TcpInfo, latest_rtt_us, tcp_info
+from latpcap.protocols import PROTOCOLS, Protocol
 from latpcap.result.calibration import Calibration, Series
 from latpcap.result.signoff import program
 from latpcap.rtt.baselines import METHOD_NAMES, REASON_TEXTS, Method, Reason
@@ -75,31 +75,31 @@ def calibrate(
     if not 1 <= connections <= MOST_CONNECTIONS:
         raise UsageError(f"{connections:,} connections: calibrate makes 1 to {MOST_CONNECTIONS}, so as to harm nobody")
     asked, deadline = Server.of(server), time.monotonic() + timeout_s
-    question = _question(protocol, asked.port)
+    spoken = _spoken(protocol, asked.port)
     if say:
-        say(_announced(asked, question, connections))
+        say(_announced(asked, spoken, connections))
     found = addresses(asked, timeout_s)
-    measured, at = _first(found, question, deadline, protocol)
-    if question is None and measured.speaks is not None:
-        question = QUESTIONS[measured.speaks]
-    probes = [measured, *_others(at, question, connections - 1, deadline)]
-    return _result(asked, at, len(found), question, probes, connections)
+    measured, at = _first(found, spoken, deadline, protocol)
+    if spoken is None and measured.speaks is not None:
+        spoken = PROTOCOLS[measured.speaks]
+    probes = [measured, *_others(at, spoken, connections - 1, deadline)]
+    return _result(asked, at, len(found), spoken, probes, connections)
 
 
-def _question(protocol: str | None, port: int) -> Question | None:
+def _spoken(protocol: str | None, port: int) -> Protocol | None:
     known = protocol_on(port) if protocol is None else protocol
     if known is None or known == "none":
         return None
-    if known not in QUESTIONS:
-        raise UsageError(f"`{known}` is no protocol that can be asked: {listed(QUESTIONS)}, or none")
-    return QUESTIONS[known]
+    if known not in PROTOCOLS:
+        raise UsageError(f"`{known}` is no protocol that can be asked: {listed(PROTOCOLS)}, or none")
+    return PROTOCOLS[known]
 
 
-def _announced(server: Server, question: Question | None, connections: int) -> str:
+def _announced(server: Server, spoken: Protocol | None, connections: int) -> str:
     made = f"{server}: {counted(connections, 'connection')}"
-    if question is None:
+    if spoken is None:
         return f"{made}, and nothing is asked (--protocol says what may); MySQL counts each towards max_connect_errors"
-    return f"{made} for {question.title}'s {question.called}, ended without a login: {question.leaves}"
+    return f"{made} for {spoken.title}'s {spoken.question.called}, ended without a login: {spoken.question.leaves}"
 
 
 # --- measuring --------------------------------------------------------------------------------------------------------
@@ -123,7 +123,7 @@ class Probe(Struct, frozen=True):
 
 
 def _first(
-    found: Sequence[Address], question: Question | None, deadline: float, protocol: str | None
+    found: Sequence[Address], spoken: Protocol | None, deadline: float, protocol: str | None
 ) -> tuple[Probe, Address]:
     """The first connection, to the first address that answers, as clients try them."""
     failures: list[str] = []
@@ -131,7 +131,7 @@ def _first(
     for left, address in zip(range(len(found), 0, -1), found, strict=True):
         share_s = max((until - time.monotonic()) / left, 0.05)
         try:
-            return _probe(address, question, time.monotonic() + share_s, deadline, listens=protocol is None), address
+            return _probe(address, spoken, time.monotonic() + share_s, deadline, listens=protocol is None), address
         except OSError as error:
             failures.append(_failed(address, error, share_s))
     raise ServerUnreachable("; ".join(failures))
@@ -145,7 +145,7 @@ def _failed(address: Address, error: OSError, waited_s: float) -> str:
     return f"{address} cannot be reached: {error.strerror or error}"
 
 
-def _others(address: Address, question: Question | None, wanted: int, deadline: float) -> Iterator[Probe]:
+def _others(address: Address, spoken: Protocol | None, wanted: int, deadline: float) -> Iterator[Probe]:
     """Further connections; those that fail, and those for which there is no time, are missing."""
     for number in range(wanted):
         paused = number % 2 == 0
@@ -154,14 +154,14 @@ def _others(address: Address, question: Question | None, wanted: int, deadline: 
         if paused:
             time.sleep(PAUSE_S)
         try:
-            yield _probe(address, question, deadline, deadline, paused=paused)
+            yield _probe(address, spoken, deadline, deadline, paused=paused)
         except OSError:
             continue
 
 
 def _probe(
     address: Address,
-    question: Question | None,
+    spoken: Protocol | None,
     connect_by: float,
     deadline: float,
     *,
@@ -179,37 +179,37 @@ def _probe(
         handshake_ms = None if again else opened.rtt_us / 1000 if opened else own_ms
         probe = Probe(paused, own_ms, handshake_ms, sent_again=again, info=opened)
         try:
-            return _asked(connection, probe, question, begin, deadline, listens)
+            return _asked(connection, probe, spoken, begin, deadline, listens)
         except OSError:
             return probe
 
 
 def _asked(
-    connection: socket.socket, probe: Probe, question: Question | None, begin: float, deadline: float, listens: bool
+    connection: socket.socket, probe: Probe, spoken: Protocol | None, begin: float, deadline: float, listens: bool
 ) -> Probe:
     """The same with what the question and the end showed."""
     patience_s = _left(deadline) / 2
-    if question is None:
+    if spoken is None:
         patience_s = min(SPEAKS_WITHIN_S + 3 * probe.own_ms / 1000, patience_s) if listens else 0.0
     before = tcp_info(connection)
-    if question is not None and question.asks:
+    if spoken is not None and spoken.question.asks:
         begin, known_ms = time.perf_counter(), 0.0
-        connection.sendall(question.asks)
+        connection.sendall(spoken.question.asks)
     else:
         known_ms = probe.handshake_ms or probe.own_ms  # it greets when the handshake is over
     answer = _received(connection, patience_s) if patience_s else b""
     answer_ms, after = _since(begin) - known_ms, tcp_info(connection)
     ending_ms = _ended(connection, min(_left(deadline), ENDS_WITHIN_S + 3 * probe.own_ms / 1000))
-    fits = bool(answer) and (question is None or question.is_answer(answer))
+    fits = bool(answer) and (spoken is None or spoken.question.is_answer(answer))
     return Probe(
         probe.paused,
         probe.own_ms,
         probe.handshake_ms,
-        _in_stream(before, after) if question is not None and question.asks else None,
+        _in_stream(before, after) if spoken is not None and spoken.question.asks else None,
         answer_ms if fits else None,
         ending_ms,
         answer,
-        greeting_of(answer) if question is None else None,
+        greeting_of(answer) if spoken is None else None,
         probe.sent_again,
         after or probe.info,
     )
@@ -259,7 +259,7 @@ def _since(begin: float) -> float:
 
 
 def _result(
-    server: Server, at: Address, known: int, question: Question | None, probes: Sequence[Probe], wanted: int
+    server: Server, at: Address, known: int, spoken: Protocol | None, probes: Sequence[Probe], wanted: int
 ) -> Calibration:
     handshakes, acks = _known(probes, "handshake_ms"), _known(probes, "data_ms")
     answers, endings = _known(probes, "answer_ms"), _known(probes, "ending_ms")
@@ -275,7 +275,7 @@ def _result(
     kinds = {
         "TCP handshake": handshakes,
         "data → its acknowledgment": acks,
-        question.called if question else "greeting": answers,
+        spoken.question.called if spoken else "greeting": answers,
         "end of the connection": endings,
         "handshake by this program's clock": _known(probes, "own_ms"),
     }
@@ -283,7 +283,7 @@ def _result(
         server=str(server),
         address=str(at),
         addresses=known,
-        protocol=question.protocol if question and answered else None,
+        protocol=spoken.name if spoken and answered else None,
         connections=len(probes),
         rtt_ms=judged.rtt_ms,
         low_ms=judged.low_ms,
@@ -298,7 +298,7 @@ def _result(
         pause_ms=PAUSE_S * 1000,
         path_mtu=info.path_mtu if info else None,
         mss=info.mss if info else None,
-        notes=tuple(_notes(at, known, question, probes, wanted)),
+        notes=tuple(_notes(at, known, spoken, probes, wanted)),
         program=program(),
     )
 
@@ -364,7 +364,7 @@ def _series(name: str, values: Sequence[float]) -> Series:
     return Series(name, len(values), min(values), median(values), max(values), pstdev(values))
 
 
-def _notes(at: Address, known: int, question: Question | None, probes: Sequence[Probe], wanted: int) -> Iterator[str]:
+def _notes(at: Address, known: int, spoken: Protocol | None, probes: Sequence[Probe], wanted: int) -> Iterator[str]:
     """What was unusual."""
     if known > 1:
         yield f"The name has {known} addresses; {at.host} was the first to answer, and was measured."
@@ -376,17 +376,17 @@ def _notes(at: Address, known: int, question: Question | None, probes: Sequence[
         yield f"{counted(again, 'handshake')} of {len(probes)} had to be sent again: packets are lost, or refused."
     if not probes[0].info:
         yield "This system does not tell its TCP's own times: those of this program are longer, as it has to wake up."
-    if question is None:
+    if spoken is None:
         yield "Nothing was asked: a host on the way (firewall, load balancer) may answer handshakes for the server."
     else:
-        yield from _about_answers(question, probes)
+        yield from _about_answers(spoken, probes)
 
 
-def _about_answers(question: Question, probes: Sequence[Probe]) -> Iterator[str]:
+def _about_answers(spoken: Protocol, probes: Sequence[Probe]) -> Iterator[str]:
     answers = [probe.answer for probe in probes]
-    if refusal := next((text for answer in answers if (text := question.refusal(answer))), None):
+    if refusal := next((text for answer in answers if (text := spoken.question.refusal(answer))), None):
         yield f"The server lets nobody in from here: {refusal}"
-    elif strange := sum(bool(answer) and not question.is_answer(answer) for answer in answers):
-        yield f"{strange} of {len(probes)} answers were none of {question.title}'s: they do not count."
+    elif strange := sum(bool(answer) and not spoken.question.is_answer(answer) for answer in answers):
+        yield f"{strange} of {len(probes)} answers were none of {spoken.title}'s: they do not count."
     if silent := sum(not answer for answer in answers):
         yield f"{silent} of {len(probes)} connections had no answer."

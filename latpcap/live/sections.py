@@ -19,8 +19,8 @@ from msgspec import Struct
 
 from latpcap.capture import Capture, read
 from latpcap.errors import NoDatabaseTraffic
-from latpcap.live.questions import QUESTIONS
 from latpcap.live.recorder import Recorder
+from latpcap.protocols import PROTOCOLS
 
 __all__ = ["Counted", "Failure", "Sections", "StatementCount"]
 
@@ -127,7 +127,7 @@ class Sections:
         """The next section of a connection begins in mid-stream, where its protocol may not show."""
         for row in capture.connections[["server", "protocol", "timing_only"]]:
             port = int(str(row["server"]).rpartition(":")[2])
-            is_read = row["protocol"] in QUESTIONS and not row["timing_only"]
+            is_read = row["protocol"] in PROTOCOLS and not row["timing_only"]
             self._known.setdefault(port, str(row["protocol"]) if is_read else "opaque")
 
 

@@ -1,13 +1,14 @@
-"""What an error code means for whoever must mend it: one word for each code of four databases.
+"""What an error code means for whoever must mend it: one word for each code.
 
 A code with an SQLSTATE says it in the SQLSTATE's first two characters (ISO/IEC 9075, PostgreSQL's Appendix A); where an
-SQLSTATE says nothing of its own (`HY000`) or there is none (Oracle), the server's number does: MySQL's and MariaDB's
-server error reference, Oracle's *Database Error Messages*, Firebird's `iberror.h`.
+SQLSTATE says nothing of its own (`HY000`) or there is none (Oracle), the server's number does: `latpcap/protocols/`.
 """
 
 from __future__ import annotations
 
 import re
+
+from latpcap.protocols import protocol_called
 
 __all__ = ["CLASSES", "class_of", "meaning_of"]
 
@@ -52,122 +53,7 @@ _BY_STATE = {
 }
 
 
-def _listed(**numbers: str) -> dict[str, str]:
-    return {number: name for name, listed in numbers.items() for number in listed.split()}
-
-
-_MYSQL = _listed(
-    permission="1044 1142 1143 1227 1290 1370 1410 1836 1792",
-    conflict="1205 1213 1614 3058 3101 3572",
-    login="1045 1049 1129 1130 1131 1251 1524 1698 1820 1862 3118 3159 3955 4151",
-    limit="1021 1037 1038 1040 1041 1114 1135 1153 1203 1226 1461",
-    ended="1053 1077 1158 1159 1160 1161 1184 1317 1927 1969 1028 3024 4031",
-    application="1644",
-    syntax="1054 1064 1065 1109 1146 1243 1305 1210 1235 1327",
-    data="1048 1062 1136 1216 1217 1242 1264 1265 1292 1364 1366 1406 1451 1452 3819 4025",
-)
-_FIREBIRD = _listed(permission="335544352", application="335544517")
-_ORACLE = _listed(
-    permission="1031 1720 1950",
-    conflict="54 60 1555 4020 8177 30006",
-    login="1004 1005 1017 1045 12504 12505 12514 12516 12518 12519 12520 12528 12541 12618 28000 28001 28040",
-    limit="18 20 1536 1652 1653 1654 1688 4030 4031",
-    ended="28 1012 1013 1033 1034 1089 1090 1092 2396 3113 3114 3135 12535 12537 12547 12570",
-    aborted="25402 25408",
-    syntax="900 903 904 905 906 907 911 918 923 933 936 942 947 955 979 1006 1008 1917 2289 4043 6550 6564 65096",
-    data="1 1400 1401 1403 1407 1410 1422 1426 1427 1438 1476 1722 1830 1840 1843 2290 2291 2292 6502 12899",
-)
-_CODE = re.compile(r"(?P<oracle>ORA-)?(?P<number>\w+)(?: \((?P<state>\w{5})\))?")
-_ORACLE_APPLICATION = range(20_000, 21_000)
-"""Those of `raise_application_error`."""
-
-
-_MEANINGS = {
-    "mysql": {
-        "1040": "too many connections",
-        "1044": "no right to the database",
-        "1045": "access denied",
-        "1048": "null where none may be",
-        "1049": "no such database",
-        "1054": "no such column",
-        "1062": "duplicate key",
-        "1064": "syntax error",
-        "1142": "no right to the table",
-        "1146": "no such table",
-        "1205": "lock wait time-out",
-        "1213": "deadlock",
-        "1264": "value out of range",
-        "1292": "malformed value",
-        "1305": "no such procedure",
-        "1317": "interrupted",
-        "1364": "value missing",
-        "1366": "malformed value",
-        "1406": "value too long",
-        "1451": "foreign key",
-        "1452": "foreign key",
-        "1969": "time-out of the statement",
-        "3024": "time-out of the statement",
-        "3572": "row is locked",
-    },
-    "postgresql": {
-        "22001": "value too long",
-        "22003": "value out of range",
-        "22012": "division by zero",
-        "22P02": "malformed value",
-        "23502": "null where none may be",
-        "23503": "foreign key",
-        "23505": "duplicate key",
-        "23514": "check constraint",
-        "25P02": "transaction aborted",
-        "28000": "not let in",
-        "28P01": "wrong password",
-        "3D000": "no such database",
-        "40001": "serialization failure",
-        "40P01": "deadlock",
-        "42501": "no right to it",
-        "42601": "syntax error",
-        "42703": "no such column",
-        "42883": "no such function",
-        "42P01": "no such table",
-        "42P07": "table exists",
-        "53300": "too many connections",
-        "55P03": "row is locked",
-        "57014": "cancelled",
-        "57P01": "ended by an administrator",
-        "57P03": "server is starting or stopping",
-        "P0001": "raised by a procedure",
-    },
-    "oracle": {
-        "1": "duplicate key",
-        "54": "row is locked",
-        "60": "deadlock",
-        "904": "no such column",
-        "942": "no such table",
-        "1017": "wrong user or password",
-        "1400": "null where none may be",
-        "1438": "value out of range",
-        "1722": "malformed number",
-        "2291": "foreign key",
-        "2292": "foreign key",
-        "12514": "no such service",
-        "12899": "value too long",
-    },
-    "firebird": {
-        "335544321": "arithmetic error",
-        "335544336": "deadlock",
-        "335544345": "lock conflict",
-        "335544347": "validation of a column",
-        "335544352": "no right to it",
-        "335544466": "foreign key",
-        "335544472": "wrong user or password",
-        "335544517": "raised by a procedure",
-        "335544558": "check constraint",
-        "335544580": "no such table",
-        "335544634": "syntax error",
-        "335544665": "duplicate key",
-    },
-}
-"""What the usual codes mean, in two or three words."""
+_CODE = re.compile(r"(?:ORA-0*)?(?P<number>\w+)(?: \((?P<state>\w{5})\))?")
 
 
 def meaning_of(protocol: str, code: str) -> str:
@@ -177,8 +63,7 @@ def meaning_of(protocol: str, code: str) -> str:
     ('deadlock', 'deadlock', '')
     """
     found = _CODE.fullmatch(code)
-    number = found["number"].lstrip("0") if found and found["oracle"] else found["number"] if found else ""
-    return _MEANINGS.get(protocol, {}).get(number, "")
+    return protocol_called(protocol).error_meanings.get(found["number"], "") if found else ""
 
 
 def class_of(protocol: str, code: str) -> str:
@@ -194,10 +79,7 @@ def class_of(protocol: str, code: str) -> str:
     found = _CODE.fullmatch(code)
     if found is None:
         return "other"
-    number = found["number"]
-    if found["oracle"]:
-        of_application = number.isdigit() and int(number) in _ORACLE_APPLICATION
-        return "application" if of_application else _ORACLE.get(number.lstrip("0"), "other")
-    numbers, state = {"mysql": _MYSQL, "firebird": _FIREBIRD}.get(protocol, {}), found["state"] or ""
-    state = state or (number if protocol == "postgresql" else "")
-    return numbers.get(number) or _BY_STATE.get(state) or _BY_STATE.get(state[:2]) or "other"
+    number, state = found["number"], found["state"] or ""
+    spoken = protocol_called(protocol)
+    state = state or (number if spoken.codes_are_states else "")
+    return spoken.class_of(number) or _BY_STATE.get(state) or _BY_STATE.get(state[:2]) or "other"

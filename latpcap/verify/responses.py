@@ -9,24 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from latpcap.protocols import PROTOCOLS
 from latpcap.verify.mysql import COMMANDS
 from latpcap.verify.ours import Exchange, Ours
 from latpcap.verify.result import Difference, Measure
-from latpcap.verify.wireshark import Dissection, Frame
+from latpcap.verify.wireshark import DISSECTORS, Dissection, Frame
 
 __all__ = ["measures"]
 
 TROUBLED = "packets were sent again or out of order: the next packet is not the answer's first"
 TLS_ITSELF = "the next packet holds no message, but records of TLS itself: new keys, or a ticket"
-PROTOCOLS = {"mysql": "MySQL", "postgresql": "PostgreSQL"}
 
 
 def measures(ours: Ours, theirs: Dissection) -> Iterator[Measure]:
     """Compare each protocol whose requests Wireshark distinguishes."""
-    for protocol, title in PROTOCOLS.items():
+    for protocol in DISSECTORS:
         asked = _asked(theirs, protocol)
         if asked:
-            yield _measure(f"{title} response times", protocol, asked, ours, theirs)
+            yield _measure(f"{PROTOCOLS[protocol].title} response times", protocol, asked, ours, theirs)
 
 
 def _asked(theirs: Dissection, protocol: str) -> set[tuple[int, int]]:

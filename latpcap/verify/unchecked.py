@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from latpcap.protocols import PROTOCOLS
 from latpcap.units import counted
 from latpcap.verify.ours import Connection, Ours
 from latpcap.verify.texts import COMPARED
-from latpcap.verify.wireshark import Dissection
+from latpcap.verify.wireshark import DISSECTORS, Dissection
 
 __all__ = ["unchecked"]
 
-NAMES = {"firebird": "Firebird", "oracle": "Oracle", "opaque": "opaque", "turns": "opaque"}
+NAMES = {name: each.title for name, each in PROTOCOLS.items() if name not in DISSECTORS}
+NAMES |= {"opaque": "opaque", "turns": "opaque"}
 """Protocols of which nothing above TCP is compared."""
 
 

@@ -21,7 +21,7 @@ from msgspec import Struct, field
 from latpcap.errors import CaptureError, UsageError
 from latpcap.units import counted
 
-__all__ = ["Dissection", "Frame", "dissect", "version"]
+__all__ = ["DISSECTORS", "Dissection", "Frame", "dissect", "version"]
 
 FIELDS = (
     *("frame.number", "frame.time_epoch", "frame.protocols", "frame.cap_len", "frame.len"),

@@ -1,0 +1,53 @@
+"""Firebird: `iberror.h`, and `connect` of its protocol; Jaybird's manual, the Firebird API."""
+
+from __future__ import annotations
+
+import struct
+
+from latpcap.protocols.protocol import Protocol, Question, by_number
+
+__all__ = ["FIREBIRD"]
+
+
+def _connect() -> bytes:
+    """One protocol without any encryption: what it says next does not matter, as the connection ends."""
+    connect, attach, connect_version, generic, no_text, one = 1, 19, 3, 1, 0, 1
+    protocol, least_type, most_type, weight = 10, 2, 3, 2
+    fields = connect, attach, connect_version, generic, no_text, one, no_text
+    return struct.pack(">12I", *fields, protocol, generic, least_type, most_type, weight)
+
+
+_ANSWERS = (3, 4, 9, 94, 98)
+"""accept, reject, response, accept with data, conditional accept."""
+
+
+FIREBIRD = Protocol(
+    "firebird",
+    "Firebird",
+    error_classes=by_number(permission="335544352", application="335544517"),
+    error_meanings={
+        "335544321": "arithmetic error",
+        "335544336": "deadlock",
+        "335544345": "lock conflict",
+        "335544347": "validation of a column",
+        "335544352": "no right to it",
+        "335544466": "foreign key",
+        "335544472": "wrong user or password",
+        "335544517": "raised by a procedure",
+        "335544558": "check constraint",
+        "335544580": "no such table",
+        "335544634": "syntax error",
+        "335544665": "duplicate key",
+    },
+    drivers={
+        "Jaybird": lambda session: "Firebird" in session.server_version,
+        "isql": lambda session: "isql" in session.application,
+        "libfbclient": lambda session: bool(session.application),
+    },
+    question=Question(
+        "answer to connect",
+        _connect(),
+        lambda answer: len(answer) >= 4 and struct.unpack_from(">I", answer)[0] in _ANSWERS,
+        "nothing is kept of them",
+    ),
+)

@@ -1,0 +1,68 @@
+"""What a protocol tells latpcap of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from msgspec import Struct, field
+
+__all__ = ["UNKNOWN", "DriverTraits", "Protocol", "Question", "by_number"]
+
+
+class DriverTraits(NamedTuple):
+    """What a connection shows of its driver."""
+
+    application: str
+    server_version: str
+    first_text: str
+    """The first statement."""
+
+
+class Question(Struct, frozen=True):
+    """The least that makes a server answer: no login, no statement, nothing that it keeps."""
+
+    called: str
+    """The question with its answer, for people."""
+    asks: bytes
+    """Empty where the server speaks first."""
+    is_answer: Callable[[bytes], bool]
+    leaves: str
+    """What becomes of such connections at the server."""
+    refusal: Callable[[bytes], str] = lambda answer: ""
+    """What it says where it lets nobody in."""
+
+
+UNASKED = Question("", b"", lambda answer: False, "")
+
+
+class Protocol(Struct, frozen=True):
+    """What is particular to a protocol beside its messages."""
+
+    name: str
+    """As the core calls it."""
+    title: str
+    error_classes: Mapping[str, str] = field(default_factory=dict)
+    """By number: a key of `latpcap.measures.error_classes.CLASSES`, where the SQLSTATE does not tell it."""
+    error_meanings: Mapping[str, str] = field(default_factory=dict)
+    """Usual numbers in two or three words."""
+    application_errors: range = range(0)
+    """Numbers that the application's own code raises."""
+    codes_are_states: bool = False
+    """A code is an SQLSTATE, without a number."""
+    drivers: Mapping[str, Callable[[DriverTraits], bool]] = field(default_factory=dict)
+    """How each driver is recognised; the first that fits is taken. The settings stand with each pattern."""
+    question: Question = UNASKED
+
+    def class_of(self, number: str) -> str | None:
+        """The class of an error whose number tells it."""
+        of_application = number.isdigit() and int(number) in self.application_errors
+        return "application" if of_application else self.error_classes.get(number)
+
+
+UNKNOWN = Protocol("", "")
+
+
+def by_number(**numbers: str) -> dict[str, str]:
+    """The class of each number, from the numbers of each class."""
+    return {number: name for name, listed in numbers.items() for number in listed.split()}
