@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypedDict, get_args
 
 from msgspec.structs import replace
 
@@ -54,7 +54,7 @@ from latpcap.units import (
     fibre_ms,
 )
 
-__all__ = ["TABLES", "Capture", "read"]
+__all__ = ["TABLES", "Capture", "ReadOptions", "read"]
 
 shown_by("latpcap.report.notebook", "latpcap.report.plot", "latpcap.report.prompt")
 
@@ -78,6 +78,25 @@ FILES_NAMED = 3
 """Files that the repr of a `Capture` names."""
 INTERNAL = frozenset({"inputs", "measures", "moved", "recording"})
 """What of a `Capture` is for the commands: nobody at a prompt looks for it."""
+
+
+class ReadOptions(TypedDict, total=False):
+    """What `read` takes beside the captures, for functions that hand it on."""
+
+    show_literals: bool
+    decode_as: dict[int, str] | None
+    think_s: Duration
+    rtt_baseline_ms: Duration | None
+    rtt_is: RttIs
+    pseudonymise: bool | Pseudonyms
+    memory: int | str
+    disk: int | str
+    temp_folder: str | os.PathLike[str] | None
+    threads: int | None
+    keylog: Any
+    link_type: int | str | None
+    part: tuple[int | Sequence[int], int] | None
+    progress: Any
 
 
 def read(

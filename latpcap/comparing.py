@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
-from latpcap.capture import Capture, read
+from latpcap.capture import Capture, ReadOptions, read
 from latpcap.errors import UsageError
 from latpcap.given import Duration
 from latpcap.report import BEFORE_AFTER, chosen_format
@@ -20,7 +20,7 @@ from latpcap.tables.writing import outputs
 __all__ = ["compare", "validate"]
 
 
-def compare(before: Any, after: Any, *, report: str | Path | None = None, **reading: Any) -> Comparison:
+def compare(before: Any, after: Any, *, report: str | Path | None = None, **reading: Unpack[ReadOptions]) -> Comparison:
     """Return what is different between two captures of one job: what was added, what is gone, and what explains it.
 
     Each is a `Capture`, or what `read` takes, to which `reading` is passed on (`rtt_baseline_ms` is that of `before`).
@@ -39,7 +39,9 @@ def compare(before: Any, after: Any, *, report: str | Path | None = None, **read
     return comparison.compare(first.analyze(), second.analyze())
 
 
-def validate(base: Any, against: Any, *, against_rtt_ms: Duration | None = None, **reading: Any) -> Validation:
+def validate(
+    base: Any, against: Any, *, against_rtt_ms: Duration | None = None, **reading: Unpack[ReadOptions]
+) -> Validation:
     """Return how right the projection of `base` onto the RTT of `against`, a capture of the same job, is.
 
     Each is a `Capture`, or what `read` takes, to which `reading` is passed on. `against_rtt_ms` is the RTT of
@@ -53,20 +55,17 @@ def validate(base: Any, against: Any, *, against_rtt_ms: Duration | None = None,
     return validation.validate(*_both(base, against, against_rtt_ms, reading))
 
 
-def _both(first: Any, second: Any, rtt_ms: Duration | None, reading: dict[str, Any]) -> tuple[Capture, Capture]:
+def _both(first: Any, second: Any, rtt_ms: Duration | None, reading: ReadOptions) -> tuple[Capture, Capture]:
     """Both, read where they were not: a host has one pseudonym in both, and a key log may be of either."""
     if isinstance(second, Capture) and (rtt_ms is not None or (isinstance(first, Capture) and reading)):
         raise UsageError("a capture keeps what it was read with: give such options to latpcap.read")
-    given = {**reading}
-    names = given.pop("pseudonymise", False)
-    names = Pseudonyms() if names is True else names
-    if given.get("keylog") is not None:
-        given["keylog"] = key_log(given["keylog"], show_names=not names)
-    return (
-        _read(first, pseudonymise=names, **given),
-        _read(second, pseudonymise=names, **given | {"rtt_baseline_ms": rtt_ms}),
-    )
+    names = reading.get("pseudonymise", False)
+    reading["pseudonymise"] = names = Pseudonyms() if names is True else names
+    if reading.get("keylog") is not None:
+        reading["keylog"] = key_log(reading["keylog"], show_names=not names)
+    first, reading["rtt_baseline_ms"] = _read(first, **reading), rtt_ms
+    return first, _read(second, **reading)
 
 
-def _read(source: Any, **reading: Any) -> Capture:
+def _read(source: Any, **reading: Unpack[ReadOptions]) -> Capture:
     return source if isinstance(source, Capture) else read(source, **reading)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 from latpcap.errors import NoDatabaseTraffic, RecordingError, UsageError
 from latpcap.given import several, tcp_port
@@ -20,7 +20,7 @@ from latpcap.live.watched import watched
 from latpcap.report import check_capture_name
 
 if TYPE_CHECKING:
-    from latpcap.capture import Capture
+    from latpcap.capture import Capture, ReadOptions
     from latpcap.result.analysis import Analysis
 
 __all__ = ["HEADERS", "Session", "by_turns", "nothing_seen", "record", "recorder_of"]
@@ -43,7 +43,7 @@ def record(
     output: str | os.PathLike[str] | None = None,
     privacy: bool = False,
     recorder: Recorder | None = None,
-    **reading: Any,
+    **reading: Unpack[ReadOptions],
 ) -> Session:
     """Record what a block of code asks of databases, on these ports or servers (`"db.example:5432"`).
 
@@ -71,7 +71,7 @@ def record(
     return Session(recorder, reading, folder)
 
 
-def _check_reading(reading: dict[str, Any]) -> None:
+def _check_reading(reading: ReadOptions) -> None:
     """Refuse what `latpcap.read` does not know before the block runs: it is read only afterwards."""
     from latpcap.capture import read
 
@@ -131,7 +131,7 @@ def by_turns(ports: Iterable[int]) -> dict[int, str]:
 class Session:
     """A recording that runs while its block does; then what it has recorded."""
 
-    def __init__(self, recorder: Recorder, reading: dict[str, Any], folder: Folder | None = None) -> None:
+    def __init__(self, recorder: Recorder, reading: ReadOptions, folder: Folder | None = None) -> None:
         """Use `latpcap.record`. The folder goes with the session."""
         self._folder = folder
         self._recorder = recorder

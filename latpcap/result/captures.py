@@ -27,8 +27,15 @@ class Contents:
         """In the order of the files; `None` where a file has changed since, or a pipe was not read to its end."""
         return self._read()
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return _that_are, (self.each,)
+
     def __repr__(self) -> str:
         return "…"
+
+
+def _that_are(each: list[tuple[int, str] | None]) -> Contents:
+    return Contents(lambda: each)
 
 
 class CaptureFile(Struct, frozen=True):

@@ -23,6 +23,7 @@ from latpcap.display import LINE, Tidy
 from latpcap.errors import UsageError
 from latpcap.tables.columnar import columns
 from latpcap.tables.writing.files import FILE_FORMATS
+from latpcap.tables.writing.ipc import received, sent
 from latpcap.tables.writing.outputs import write
 
 if TYPE_CHECKING:
@@ -60,6 +61,10 @@ class Pieces(Protocol):
         """Where to end each piece, so that all are of a size that fits."""
 
 
+def _received(rows: bytes, name: str, schema: str, sorted_by: tuple[str, ...], is_chosen: bool) -> Table:
+    return Table(received(rows), name, schema, sorted_by, is_chosen=is_chosen)
+
+
 class Table(Tidy):
     """A table with named columns; immutable.
 
@@ -93,6 +98,9 @@ class Table(Tidy):
 
     def __arrow_c_schema__(self) -> object:
         return self._arrow.__arrow_c_schema__()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _received, (sent(self._arrow), self.name, self.schema, self.sorted_by, self.is_chosen)
 
     @property
     def _arrow(self) -> ArrowTable:
@@ -278,6 +286,14 @@ class Table(Tidy):
             return
         for part in self.encode(file_format):
             target.write(part)
+
+    def to_csv(self, target: str | Path | IO[bytes]) -> None:
+        """Write the table as CSV; see `write`."""
+        self.write(target, "csv")
+
+    def to_parquet(self, target: str | Path | IO[bytes]) -> None:
+        """Write the table as Parquet; see `write`."""
+        self.write(target, "parquet")
 
     def encode(self, file_format: str) -> Iterator[bytes]:
         """Yield the table as `csv`, `jsonl` or `parquet`, piece by piece; see `write`."""

@@ -45,6 +45,9 @@ class Texts(Struct, frozen=True, eq=False):
         """
         return cls.of(ChunkedArray([*arrays]).combine_chunks())
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Texts.listed, ([self[number] for number in range(len(self))],)
+
     def __len__(self) -> int:
         return len(self.starts) - 1
 
