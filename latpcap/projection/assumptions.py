@@ -129,37 +129,39 @@ def _assumptions(may: Uncertainty) -> Iterator[Assumption]:
     yield Assumption(
         "mean RTT",
         "both",
-        f"the mean RTT is within {MEANINGS['ping'].above:.0%} of the asked one; "
-        f"up to {MEANINGS['handshake'].above:.0%} above an asked handshake",
+        f"the mean RTT is within {MEANINGS['ping'].above:.0%} of the requested one; "
+        f"for a handshake RTT up to {MEANINGS['handshake'].above:.0%} above it",
     )
     yield Assumption("own time", "both", _own_time(may))
-    yield Assumption("wake-up delay", "both", "hosts go on sooner the less they wait for each packet; or do not")
+    yield Assumption("wake-up delay", "both", "hosts wake up sooner if they wait less for each packet, or take as long")
     yield Assumption(
-        "loss", "both", f"the number of lost packets strays by {LOSS_SIGMA:g} standard deviations (`--loss`)"
+        "loss", "both", f"the number of lost packets deviates by {LOSS_SIGMA:g} standard deviations (`--loss`)"
     )
-    yield Assumption("windows kept", "optimistic", "pauses do not make senders start slowly again")
-    slow = f"TCP windows grow by {SLOW_GROWTH - 1:.0%} a round trip, not by doubling"
+    yield Assumption("windows kept", "optimistic", "senders do not return to slow start after pauses")
+    slow = f"TCP windows grow by {SLOW_GROWTH - 1:.0%} a round trip instead of doubling"
     yield Assumption("slow windows", "pessimistic", slow)
     yield Assumption(
-        "small buffers", "both", f"a small receive buffer takes {WINDOW_SPREAD:.0%} more or less elsewhere"
+        "small buffers", "both", f"a small receive buffer holds {WINDOW_SPREAD:.0%} more or less at the other RTT"
     )
     yield Assumption(
-        "hidden work", "both", "applications worked on, or did not, while senders waited for acknowledgments"
+        "hidden work", "both", "applications worked, or were idle, while senders waited for acknowledgments"
     )
     if "independent" in may.waiting:
-        yield Assumption("side by side", "optimistic", "no connection waits for another one that is open")
+        yield Assumption("side by side", "optimistic", "no connection waits for another open connection")
     if "chained" in may.waiting:
-        yield Assumption("one after the other", "pessimistic", "what never ran at the same time waits for each other")
+        yield Assumption(
+            "one after the other", "pessimistic", "work that never overlapped in the capture is sequential"
+        )
 
 
 CLOCKS: dict[Waiting, Assumption] = {
     "clocked": Assumption(
         "pauses",
         "both",
-        "steady pauses of the client follow its answers, or end by a clock that waits for none",
+        "steady pauses of the client start at the response, or end by a timer independent of it",
     ),
     "unclocked": Assumption(
-        "clock", "both", "who is late when its clock is due waits until it is due again; so it may have been due before"
+        "clock", "both", "a client that misses its timer waits for the next period, and may have missed one before"
     ),
 }
 """Ways that only some jobs may take."""
@@ -168,7 +170,7 @@ CLOCKS: dict[Waiting, Assumption] = {
 RELAYED = Assumption(
     "windows unseen",
     "pessimistic",
-    f"the windows behind a relay are not known: none grows beyond {RELAYED_WINDOW_BYTES / 1024:g} KiB",
+    f"windows behind a relay are unknown: none grows beyond {RELAYED_WINDOW_BYTES / 1024:g} KiB",
 )
 
 
@@ -179,7 +181,7 @@ def _own_time(may: Uncertainty) -> str:
     if (least.nearer, most.nearer) != (least.farther, most.farther):
         text += f", at a tenth of the RTT {least.nearer:.0%} to {most.nearer:.0%}"
     if may.sure_ms < math.inf:
-        text += f"; of what a round trip takes beyond {may.sure_ms:g} ms a tenth of that"
+        text += f"; a tenth of that spread for time above {may.sure_ms:g} ms a round trip"
     return text
 
 
@@ -226,11 +228,11 @@ class Conditions(Struct, frozen=True):
         >>> Conditions(34e6, 0.001, 3.0, 4).text
         '34 Mbit/s at the bottleneck, 0.1% of the packets lost, 3 ms of jitter, 4 connections'
         >>> Conditions(distance_km=1000, rtt_is="handshake").text
-        '1,000 km of fibre (10 ms), RTTs as of TCP handshakes'
+        '1,000 km of fibre (10 ms), RTTs of TCP handshakes'
         >>> Conditions(distance_km=1000, service_time=0.5).text
         "1,000 km of fibre (10 ms), 50% of the server's own time"
         >>> Conditions(moved=(Move("10.0.0.5:3306", 15.0),), others_stay=True).text
-        'only 10.0.0.5:3306 at 15 ms, all else where it is'
+        'only 10.0.0.5:3306 at 15 ms, all else unchanged'
         """
         return ", ".join(self._different())
 
@@ -265,14 +267,14 @@ class Conditions(Struct, frozen=True):
         if self.distance_km is not None:
             yield f"{self.distance_km:,.6g} km of fibre ({format_given_ms(fibre_ms(self.distance_km))})"
         if self.rtt_is != "ping":
-            yield f"RTTs as of {self.rtt_is_text}"
+            yield f"RTTs of {self.rtt_is_text}"
         if self.moved:
             there = [
                 move.server if move.rtt_ms is None else f"{move.server} at {format_given_ms(move.rtt_ms)}"
                 for move in self.moved[:MOST_NAMED]
             ]
             named = listed([*there, *([f"{len(self.moved) - MOST_NAMED:,} more"] if self.moved[MOST_NAMED:] else [])])
-            yield f"only {named}, all else where it is" if self.others_stay else named
+            yield f"only {named}, all else unchanged" if self.others_stay else named
         for whose, part in (("the server's", self.service_time), ("the client's", self.client_time)):
             if part is not None:
                 yield f"{100 * part:.4g}% of {whose} own time"
