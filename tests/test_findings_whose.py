@@ -249,7 +249,7 @@ def test_a_finding_names_the_places_in_the_code_that_its_statements_come_from() 
     asked = [child(n, tags=tags[n % 4 == 0]) for n in range(40)]
     (found,) = of("n+1", Conn(exchanges=[SOURCE, *asked]))
     assert found.facts["sites"] == {"shop#list shop/views.py:12": 30, "/about": 10}
-    assert found.fix.endswith("Asked by shop#list shop/views.py:12 × 30, /about × 10.")
+    assert found.fix.endswith("Issued by shop#list shop/views.py:12 × 30, /about × 10.")
 
 
 def test_no_two_findings_of_a_capture_have_one_title() -> None:

@@ -88,7 +88,7 @@ def _sites(evidence: Evidence, candidate: Candidate) -> dict[str, int]:
 
 
 def _asked_by(sites: Mapping[str, int]) -> str:
-    return f"Asked by {', '.join(f'{site} × {count:,}' for site, count in sites.items())}." if sites else ""
+    return f"Issued by {', '.join(f'{site} × {count:,}' for site, count in sites.items())}." if sites else ""
 
 
 def _title(pattern: Pattern, candidate: Candidate) -> str:
