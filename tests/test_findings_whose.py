@@ -104,7 +104,7 @@ def test_an_n_plus_one_whose_keys_come_again_is_named_with_both_patterns() -> No
         found["n+1"].title
         == "N+1: one statement runs 360 times (15 different parameters), once for each row of another"
     )
-    assert found["repeated-query"].title == "The same query again and again: 360 runs, 15 different parameters"
+    assert found["repeated-query"].title == "Repeated query: 360 runs, 15 different parameters"
     assert found["repeated-query"].round_trips_alone == 345
     assert found["n+1"].round_trips_saved == 360
     assert found["repeated-query"].round_trips_saved == 0, "each round trip counts once"

@@ -19,8 +19,8 @@ CLIENT_FIX = (
 SERVER_FIX = (
     "Give the server a larger receive window: {needed_kb:,g} kB carry 1 Gbit/s at {rtt_ms:.3g} ms. Remove small "
     "receive buffers from its settings, or from those of the proxy in front of it (SO_RCVBUF, RECV_BUF_SIZE of Oracle, "
-    "rcvbuf of a proxy), so that the system can grow the window: net.ipv4.tcp_rmem on Linux, autotuninglevel on Windows. "
-    "More bandwidth does not help."
+    "rcvbuf of a proxy), so that the system can grow the window: net.ipv4.tcp_rmem on Linux, autotuninglevel on "
+    "Windows. More bandwidth does not help."
 )
 LEAST = 0.25
 """Of the time in which neither people think nor the capture is silent."""
