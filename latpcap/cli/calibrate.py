@@ -17,6 +17,7 @@ ASKED = ("mysql", "postgresql", "oracle", "firebird", "none")
 @click.argument("server", metavar="HOST:PORT")
 @click.option(
     "--protocol",
+    "spoken",
     type=click.Choice(ASKED),
     help="Protocol of the server, if its port does not tell; none: handshakes only.",
 )
@@ -34,7 +35,7 @@ ASKED = ("mysql", "postgresql", "oracle", "firebird", "none")
 @output_option
 def calibrate(
     server: str,
-    protocol: str | None,
+    spoken: str | None,
     connections: int,
     timeout: float,
     as_json: bool,
@@ -56,5 +57,5 @@ def calibrate(
 
     from latpcap.live.calibrate import calibrate as measure
 
-    measured = measure(server, protocol=protocol, connections=connections, timeout_s=timeout / 1000, say=teller(quiet))
+    measured = measure(server, protocol=spoken, connections=connections, timeout_s=timeout / 1000, say=teller(quiet))
     write_result(measured, chosen, output)
