@@ -86,7 +86,7 @@ QUESTIONS = {
             "answer to SSLRequest",
             _SSL_REQUEST,
             lambda answer: answer in (b"S", b"N"),
-            "each leaves a line in its log where it has TLS",
+            "each leaves a line in the log of a server with TLS",
         ),
         Question(
             "oracle",
@@ -102,7 +102,7 @@ QUESTIONS = {
             "answer to connect",
             _firebird_connect(),
             lambda answer: len(answer) >= 4 and struct.unpack_from(">I", answer)[0] in _FIREBIRD_ANSWERS,
-            "nothing is kept of them",
+            "they leave no trace",
         ),
     )
 }

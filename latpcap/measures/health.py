@@ -1,4 +1,4 @@
-"""What limits the trust in a result: the core's notes, and what only the whole recording shows."""
+"""What makes a result less reliable: the core's notes, and what only the whole recording shows."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NOTABLE_SHARE = 0.01
 """Loss or unknown time below this share of the runtime is not worth a note; so few exchanges in part no warning."""
 NEAR_ZERO_NS = 100_000
 NAMED_CIPHERS = 3
-"""Of those that are not read."""
+"""Unsupported cipher suites named in a note."""
 
 
 ADVICE: dict[str, tuple[str, str]] = {
@@ -297,7 +297,7 @@ GRAVEST_FIRST = (
     ),
     *("other-secrets",),
 )
-"""The codes by what they do to the figures: of two warnings, the first one here is said first."""
+"""The codes by their effect on the figures: of two warnings, the first one here comes first."""
 
 SEVERITIES = ("error", "warning", "info")
 
@@ -322,7 +322,7 @@ class HealthNote(Struct, frozen=True):
 
 
 def gravest_first(notes: Iterable[HealthNote]) -> tuple[HealthNote, ...]:
-    """The notes by severity, then by what they do to the figures."""
+    """The notes by severity, then by their effect on the figures."""
     place = {code: number for number, code in enumerate(GRAVEST_FIRST)}
     return tuple(sorted(notes, key=lambda note: (SEVERITIES.index(note.severity), place.get(note.code, len(place)))))
 
@@ -340,7 +340,7 @@ def notes_in(table: Table) -> list[HealthNote]:
 def measured_notes(
     recording: Recording, rtt: Estimate, timeline: BudgetTimeline, budget: Budget, legs: Proxied | None = None
 ) -> list[HealthNote]:
-    """What the measures themselves say about their trustworthiness; `budget` is that of the result."""
+    """What the measures themselves say about their reliability; `budget` is that of the result."""
     notes = (
         _about_baseline(rtt.of_connections),
         _about_changes(recording, rtt),
@@ -476,7 +476,7 @@ def _about_states(recording: Recording, total: int) -> Iterator[HealthNote]:
 
 
 def _about_retransmissions(recording: Recording) -> Iterator[HealthNote]:
-    """What was sent again, and what of it had been lost."""
+    """Retransmissions, and how many of them replaced lost packets."""
     again, spurious, sent = _sent(recording)
     if again:
         lost = again - spurious
@@ -552,7 +552,7 @@ def _about_time(timeline: BudgetTimeline, budget: Budget) -> Iterator[HealthNote
 
 
 def _probable(timeline: BudgetTimeline) -> str:
-    """What of the loss shows by how long it took alone."""
+    """The part of the loss that shows only by the length of a wait."""
     waits = int(np.count_nonzero(timeline.probably_lost))
     if not waits:
         return ""

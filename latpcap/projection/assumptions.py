@@ -36,9 +36,9 @@ Mean = Callable[[Floats, Floats], Floats]
 """The mean RTT of the data where RTTs are asked for, from the baselines (both in ms)."""
 
 SURE_MS = 1.0
-"""What a turn takes of its own beyond that is its work, and hardly differs: delays of hosts are shorter."""
+"""Own time of a round trip beyond this is work, and hardly varies: delays of hosts are shorter."""
 OF_SURE = 0.1
-"""This part of what is sure may differ all the same."""
+"""The part of sure time that may vary nevertheless."""
 LOSS_SIGMA = 2.0
 """Standard deviations of the number of lost packets, which is random (Poisson)."""
 MOST_NAMED = 5
@@ -46,13 +46,13 @@ MOST_NAMED = 5
 SLOW_GROWTH = 1.6
 """A window that is acknowledged grows to this multiple of itself (2: slow start)."""
 RELAYED_WINDOW_BYTES = 256.0 * 1024
-"""A relay does not see what receivers take; one that takes less had its buffer set by hand (docs/model.md C.4)."""
+"""A relay does not see receive windows; smaller ones were set by hand (docs/model.md C.4)."""
 WINDOW_SPREAD = 0.18
-"""A small receive window is filled to a part that differs by so much."""
+"""The filled part of a small receive window varies by this much."""
 
 
 class Assumption(Struct, frozen=True):
-    """One named reason why the range is as wide as it is."""
+    """One named reason for the width of the range."""
 
     name: str
     case: str
@@ -60,7 +60,7 @@ class Assumption(Struct, frozen=True):
 
 
 class Own(Struct, frozen=True):
-    """What client and server take of the own time that is not sure, as a part of what they took in the capture."""
+    """Own time of client and server that is not sure, as a part of that in the capture."""
 
     farther: float = 1.0
     """At the RTT of the capture and beyond."""
@@ -83,22 +83,22 @@ ANY: tuple[Waiting, ...] = ("evidence", "independent", "chained", "clocked", "un
 
 
 class Uncertainty(Struct, frozen=True):
-    """How far things may differ for one kind of work; calibrated on measured runs, docs/model.md C.6."""
+    """How far assumptions vary for one kind of work; calibrated on measured runs, docs/model.md C.6."""
 
     least: Own
     most: Own
     waiting: tuple[Waiting, ...] = ANY
     """Who may wait for whom."""
     sure_ms: float = SURE_MS
-    """What a turn takes of its own up to that is not sure."""
+    """Own time of a round trip up to this is not sure."""
 
 
 ONE_BY_ONE = Uncertainty(Own(0.6, 0.1), Own(1.4, 1.0))
 """Work of which each step waits for the one before."""
 IN_TURN = replace(ONE_BY_ONE, waiting=("evidence", "clocked", "unclocked"))
-"""The same on many connections: that they take turns is seen often enough."""
+"""The same on many connections, whose order shows often enough."""
 DATA = Uncertainty(Own(0.5, 0.2), Own(1.4, 1.4), sure_ms=math.inf)
-"""Much is sent at once: own time is production, which goes on while data travel."""
+"""Much is sent at once: own time is production, which continues while data is in transit."""
 SIDE_BY_SIDE = Uncertainty(Own(0.1, 0.1), Own(2.0, 2.0))
 """Processes wait for processors and locks, the longer the more requests come at once."""
 
@@ -164,7 +164,7 @@ CLOCKS: dict[Waiting, Assumption] = {
         "clock", "both", "a client that misses its timer waits for the next period, and may have missed one before"
     ),
 }
-"""Ways that only some jobs may take."""
+"""Assumptions for jobs with timers only."""
 
 
 RELAYED = Assumption(
@@ -293,7 +293,7 @@ class Case(Struct, frozen=True):
     own: Own = field(default_factory=Own)
     """Own time of client and server ÷ what was observed, of what is not sure of it."""
     sure_ms: float = SURE_MS
-    """What a turn takes of its own beyond that is sure."""
+    """Own time of a round trip beyond this is sure."""
     jitter: float = 0.0
     """How much of the jitter is added to each RTT."""
     loss_sigma: float = 0.0

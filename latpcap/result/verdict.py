@@ -32,7 +32,7 @@ MOST = 3
 """Sentences of the verdict's third line: more are not read."""
 
 SIDE_BY_SIDE = 0.98
-"""What ran side by side is worth a word where it leaves less than this part of the time."""
+"""Overlap is mentioned where it leaves less than this part of the time."""
 
 MIN_BESIDE = 0.3
 """The share of round trips beside the statements from which on the verdict mentions them."""
@@ -41,7 +41,7 @@ MIN_HIDDEN = 0.1
 """The share of round trips that are timing only from which on the verdict says so."""
 
 MIN_HELD = 0.05
-"""Packets held back, as a share of the round trips, from which on the verdict mentions that they wait, too."""
+"""Packets held back, as a share of the round trips, from which on the verdict mentions their waits."""
 
 PART_NAMES = {
     "network_s": "waiting for the network",
@@ -57,7 +57,7 @@ PART_NAMES = {
 BEHIND_PROXY = "the server or the network behind a proxy"
 """Where a proxy is likely."""
 REST_OF_SETUP = "connection set-up, apart from its round trips"
-"""Where the network's part of it is said with the network."""
+"""Where its network part is included in the network."""
 
 
 class Doubt(Enum):
@@ -69,7 +69,7 @@ class Doubt(Enum):
 
 
 class Facts(Struct, frozen=True):
-    """What the sentences speak of."""
+    """The facts that the sentences are made of."""
 
     base: Basis
     budget: Budget
@@ -102,7 +102,7 @@ def verdict(facts: Facts) -> str:
 
 
 def _refused(facts: Facts) -> str:
-    """Where nobody came in, no other line means much."""
+    """If every login failed, no other line means much."""
     if not facts.errors.all_logins_failed:
         return ""
     return f"{said_of_errors(facts.errors)} No statement ran: every figure below is about refused logins."
@@ -253,7 +253,7 @@ def _largest(facts: Facts) -> str:
 
 
 def _held_back(facts: Facts) -> str:
-    """Why an extra millisecond adds more than the first line's waits."""
+    """Why an extra millisecond adds more than the waits of the first line."""
     held = facts.base.timeline.stalls.count
     if held == 0 or held < MIN_HELD * facts.round_trips or facts.base.job is None:
         return ""
@@ -282,4 +282,4 @@ STANDS_OUT: tuple[Callable[[Facts], str], ...] = (
     _held_back,
     _chattiness,
 )
-"""In the order in which they are said: what a reader must not miss first."""
+"""In this order: what a reader must not miss comes first."""

@@ -252,8 +252,8 @@ def test_it_ends_although_others_go_on_asking(port: int, latpcap: Run) -> None:
         for_a_while = latpcap("record", "--port", port, "--duration", "1s")
         other.kill()
     assert (beside_a_command.returncode, for_a_while.returncode) == (0, 0)
-    assert b"warning: packets still passed 2 s after the end: other clients" in beside_a_command.stderr
-    assert b"warning: packets still passed" not in for_a_while.stderr
+    assert b"warning: packets still arrived 2 s after the end, from other clients" in beside_a_command.stderr
+    assert b"warning: packets still arrived" not in for_a_while.stderr
 
 
 def command_of(process: subprocess.Popen[bytes]) -> int:
@@ -289,7 +289,7 @@ def test_after_kill_9_of_the_capturer_the_command_goes_on_and_the_rest_is_told(p
         os.kill(command_of(process), signal.SIGTERM)
         _, said = process.communicate(timeout=60)
     assert process.returncode == 128 + signal.SIGTERM
-    assert b"dumpcap was ended by SIGKILL: what passed after that is not recorded" in said
+    assert b"dumpcap was ended by SIGKILL: later packets are not recorded" in said
     assert f"{5 + LOGIN} round trips".encode() in said
 
 
@@ -354,7 +354,7 @@ def test_a_recording_takes_the_place_of_a_link_and_of_what_others_may_read(tmp_p
 
 def test_a_full_disk_is_told_and_the_command_goes_on(port: int, latpcap: Run) -> None:
     done = latpcap("record", "--port", port, "-o", "/dev/full", "--", *job(port, 5))
-    assert b"warning: dumpcap: no space left on the disk: what passed after that is not recorded" in done.stderr
+    assert b"warning: dumpcap: no space left on the disk: later packets are not recorded" in done.stderr
     assert (done.returncode, done.stdout) == (3, b"")
 
 
