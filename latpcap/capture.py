@@ -566,18 +566,18 @@ class Capture(Tidy):
 
     @cached_property
     def statements(self) -> Table:
-        """One row a statement, the costliest first; percentiles with their name before them."""
+        """One row a statement, sorted by cost; percentiles with their name before them."""
         return tables.statement_table(self.measures)
 
     def statements_by(self, grouping: str) -> Table:
-        """The same for each `user`, `database`, `client` (host), `application` or `server`, the costliest first."""
+        """The same for each `user`, `database`, `client` (host), `application` or `server`, sorted by cost."""
         if grouping not in GROUPINGS:
             raise UsageError(f"statements are not grouped by `{grouping}`: there are {', '.join(GROUPINGS)}")
         return tables.grouped_table(self.measures, grouping)
 
     @cached_property
     def findings(self) -> Table:
-        """One row a finding, the costliest first; what it saves at the default RTTs (`saved_15ms_s`, …)."""
+        """One row a finding, sorted by cost; what it saves at the default RTTs (`saved_15ms_s`, …)."""
         return self.findings_at()
 
     def findings_at(self, rtt_ms: Rtts | None = None) -> Table:

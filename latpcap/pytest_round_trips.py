@@ -57,7 +57,7 @@ class PhaseSoFar:
 
     @property
     def statements(self) -> tuple[StatementCount, ...]:
-        """What was asked, the costliest first."""
+        """What was asked, sorted by cost."""
         return self._sections.so_far().statements
 
     @property
@@ -288,7 +288,7 @@ def _limit(item: pytest.Item, otherwise: int | None) -> int | None:
 
 
 def _too_many(cost: Counted, limit: int) -> str:
-    """What the test waited for, the costliest statement first."""
+    """What the test waited for, statements by cost."""
     lines = [f"{counted(cost.round_trips, 'round trip')} to the database, and at most {limit:,} may be:"]
     read = [ran for ran in cost.statements if ran.text != UNREAD]
     lines += [f"  {_often(ran)}" for ran in read[:TOP]]

@@ -157,7 +157,7 @@ class Scan(Struct, frozen=True):
 
     captures: Table
     health: Table
-    """What was noticed while all of it was read, of files and of connections, the gravest first."""
+    """What was noticed while all of it was read, of files and of connections, by severity."""
     groups: Table
     """One row a client group, by server and client."""
     statements: Table

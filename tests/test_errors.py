@@ -153,7 +153,7 @@ def test_a_statement_of_whose_answer_nothing_was_captured_may_have_failed() -> N
     cut = Ex(sql="insert into t values (?)", response_bytes=0)
     errors = analysis(Conn(exchanges=[GOOD, cut])).errors
     assert (errors.failed_statements, errors.statements, errors.unread_statements) == (0, 2, 1)
-    assert errors.text.endswith("; the answer to 1 statement was not captured, and may be an error")
+    assert errors.text.endswith("; the response to 1 statement was not captured, and may be an error")
     assert analysis(Conn(exchanges=[GOOD, GOOD])).errors.unread_statements == 0
 
 
@@ -200,7 +200,7 @@ def test_failing_statements_are_told_by_what_must_be_mended() -> None:
             "medium",
             "syntax",
             "10 of 50 statements failed (10 round trips): syntax error (1064) × 5, no such table (1146) × 5; "
-            "the statement is wrong, or names something that is not there",
+            "invalid statement or missing object",
         ),
         (
             "medium",
@@ -243,7 +243,7 @@ def test_few_failures_among_many_statements_are_in_the_table_only() -> None:
 
 def test_where_every_login_fails_that_is_said_first() -> None:
     first, *_ = analysis(*[Conn(exchanges=[REFUSED])] * 10).summary.verdict.split("\n")
-    assert first == ("10 of 10 logins failed: 1045 × 10. No statement ran: all time below is that of refused logins.")
+    assert first == ("10 of 10 logins failed: 1045 × 10. No statement ran: every figure below is about refused logins.")
 
 
 def test_more_codes_than_three_are_hinted_at() -> None:

@@ -180,7 +180,7 @@ def test_two_pings_before_each_use_are_both_needless() -> None:
     steps = [each for n in range(10) for each in (Ex("ping"), Ex(sql="select ?", parameters=5), child(n % 4))]
     (finding, *_) = Capture(build([only(*steps)])).analyze([15]).findings
     assert (finding.code, finding.round_trips_saved) == ("validation-ping", 20)
-    assert finding.title == "Validation ping: 10 of 10 pieces of work begin with 2 of them"
+    assert finding.title == "Validation ping: 10 of 10 units of work begin with 2 of them"
 
 
 def test_a_row_of_pings_before_one_piece_of_work_tests_no_other() -> None:
@@ -321,7 +321,7 @@ def test_a_job_that_is_held_back_for_most_of_its_time_is_told_so(within: bool) -
     held = [write(n, request_ms=41, stalled_ms=40) for n in range(8)] if within else [Ex(), *before]
     result = Capture(build([only(*held)])).analyze([15])
     assert "Most time goes to Nagle's algorithm and delayed ACKs (9" in result.summary.verdict
-    assert "8 held-back packets wait for a round trip each, too." in result.summary.verdict
+    assert "8 packets held back by Nagle's algorithm also wait for a round trip each." in result.summary.verdict
     assert result.budget.client_s == result.budget.transfer_s == 0
 
 

@@ -65,7 +65,7 @@ def test_the_catalogue_is_large_and_its_captures_are_small() -> None:
 
 
 def table() -> str:
-    """Of the catalogue and of the corpus before it, for docs/findings.md."""
+    """Of the catalogue and of the corpus before it, for benchmarks/results/findings.md."""
     corpus = labelled()
     kinds = (
         (wanted(), found()),

@@ -104,7 +104,7 @@ def test_an_n_plus_one_whose_keys_come_again_is_named_with_both_patterns() -> No
         found["n+1"].title
         == "N+1: one statement runs 360 times (15 different parameters), once for each row of another"
     )
-    assert found["repeated-query"].title == "The same query again and again: 360 runs, 15 different parameters"
+    assert found["repeated-query"].title == "Repeated query: 360 runs, 15 different parameters"
     assert found["repeated-query"].round_trips_alone == 345
     assert found["n+1"].round_trips_saved == 360
     assert found["repeated-query"].round_trips_saved == 0, "each round trip counts once"
@@ -249,7 +249,7 @@ def test_a_finding_names_the_places_in_the_code_that_its_statements_come_from() 
     asked = [child(n, tags=tags[n % 4 == 0]) for n in range(40)]
     (found,) = of("n+1", Conn(exchanges=[SOURCE, *asked]))
     assert found.facts["sites"] == {"shop#list shop/views.py:12": 30, "/about": 10}
-    assert found.fix.endswith("Asked by shop#list shop/views.py:12 × 30, /about × 10.")
+    assert found.fix.endswith("Issued by shop#list shop/views.py:12 × 30, /about × 10.")
 
 
 def test_no_two_findings_of_a_capture_have_one_title() -> None:

@@ -144,7 +144,7 @@ def test_round_trips_times_rtt_are_the_seconds(capture: latpcap.Capture) -> None
     assert network == pytest.approx(counted + setup, rel=0.002)
     mean = (counted + setup) * 1000 / (analysis.summary.round_trips + 2)
     assert analysis.summary.baseline_rtt_ms == pytest.approx(mean)
-    assert f"at {format_ms(mean)} on average" in analysis.summary.verdict
+    assert f"× {format_ms(mean)} on average" in analysis.summary.verdict
 
 
 def test_the_projection_agrees_with_that_of_each_half(capture: latpcap.Capture) -> None:

@@ -94,7 +94,7 @@ def test_behind_a_proxy_nobody_is_told_that_a_faster_network_will_not_help(name:
 def test_where_nothing_tells_the_advice_says_what_it_does_not_hold_for() -> None:
     result = read(PROXIES / "haproxy-queries-application.pcapng")
     assert "proxy-likely" not in result.health.column("code")
-    assert "Unless a proxy stands before the server" in findings("haproxy-queries-application")["slow-server"]
+    assert "If there is a proxy in front of the server" in findings("haproxy-queries-application")["slow-server"]
 
 
 # --- both sides -----------------------------------------------------------------------------------------------------
@@ -114,9 +114,8 @@ def test_what_a_proxy_passes_on_counts_once() -> None:
     result = read(PROXIES / "haproxy-nplus1.pcapng").analyze(15)
     both = sum(connection.round_trips for connection in result.connections)
     assert 2 * result.summary.round_trips == pytest.approx(both, abs=1)
-    assert f"{both} round trips on both sides of a proxy are {result.summary.round_trips} of the application" in (
-        result.summary.verdict
-    )
+    together = f"{both} round trips on both sides together, {result.summary.round_trips} of them the application's"
+    assert together in result.summary.verdict
     assert "proxy-legs" in [note.code for note in result.health]
     assert "proxy-likely" not in [note.code for note in result.health]
 
@@ -224,7 +223,7 @@ def test_what_goes_on_on_one_machine_counts_once(name: str) -> None:
     result = read(PROXIES / f"{name}.pcapng").analyze()
     assert (result.summary.round_trips, result.summary.connections) == (55, 1)
     assert [each.behind_proxy for each in result.connections] == [False, True]
-    assert "are 55 of the application" in result.summary.verdict
+    assert "55 of them the application's" in result.summary.verdict
 
 
 def test_one_session_is_known_by_its_first_packets(tmp_path: Path) -> None:

@@ -157,7 +157,7 @@ def test_without_an_rtt_there_is_no_rank_but_the_counts_stand() -> None:
 def test_one_response_is_too_little_for_a_rank() -> None:
     [row] = rows_of([Conn(exchanges=[Ex(service_ms=1)])])
     assert row["rank"] is None
-    assert "one response" in row["reason"]
+    assert "a single response" in row["reason"]
 
 
 def test_nothing_that_waits_is_the_last_with_a_rank_not_without_one() -> None:

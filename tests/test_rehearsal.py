@@ -78,7 +78,7 @@ def test_a_link_adds_only_what_is_missing_to_the_rtt() -> None:
     result = rehearsed(wire)
     assert wire.ran == [("today-1.pcapng", None), ("5ms-1.pcapng", 3), ("15ms-1.pcapng", 13)]
     assert [each.link_ms for each in result.rtts] == [3, 13]
-    assert "acknowledged at the link's far end" in FORMATS["terminal"](result)
+    assert "acknowledged at the far end of the link" in FORMATS["terminal"](result)
     assert "far end" not in FORMATS["terminal"](rehearsed(Wire(job)))
 
 
@@ -162,7 +162,7 @@ def test_what_overlaps_otherwise_than_today_is_named() -> None:
 
     result = rehearsed(Wire(two), [5])
     (why,) = result.rtts[0].reasons
-    assert "followed each other, in today's run" in why
+    assert "ran in sequence, in today's run" in why
     assert f"5 ms: {why}." in " ".join(FORMATS["terminal"](result).split())
 
 
@@ -271,7 +271,7 @@ def test_the_seed_of_a_link_that_loses_is_told_and_no_other() -> None:
     wire.seed = 4711
     result = run_rehearsal(Plan(["job"], [5], conditions=Conditions(loss=0.01)), wire, Path(), read=wire.read)
     assert result.seed == 4711
-    assert "1% of the packets lost; `--seed 4711` begins with the same random numbers" in FORMATS["terminal"](result)
+    assert "1% of the packets lost; `--seed 4711` repeats the random numbers" in FORMATS["terminal"](result)
 
 
 @pytest.mark.parametrize("seed", [-1, 1 << 32])

@@ -165,10 +165,8 @@ def test_a_large_step_leaves_no_verdict_in_seconds() -> None:
     summary = read(set_back).analyze().summary
     assert summary.network_share is None
     first, second, *_ = summary.verdict.split("\n")
-    assert first == (
-        "21 round trips; the capture's clock was set meanwhile, so what they cost in seconds is not known."
-    )
-    assert second == "All seconds below rest on that clock: capture again while it is left alone."
+    assert first == ("21 round trips; the clock was set during the capture, so their cost in seconds is unknown.")
+    assert second == "All times below are based on that clock: capture again with the clock left alone."
 
 
 def test_a_small_step_leaves_it() -> None:
@@ -213,7 +211,7 @@ def test_one_response_tells_no_share_of_the_network() -> None:
     found = read(running(lambda dialogue: dialogue.queries(1))).analyze()
     assert found.summary.network_share is None
     assert found.summary.verdict.startswith("1 round trip in 3.00 ms;")
-    assert "one response is too little to tell what part of it was the network" in found.summary.verdict
+    assert "a single response does not show how much of its time was network" in found.summary.verdict
     assert "%" not in found.summary.verdict
     assert (found.budget.network_s, found.budget.service_s) == (0, 0)
 

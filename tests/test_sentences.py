@@ -26,10 +26,11 @@ DURATION = rf"{NUMBER} (µs|ms|s)"
 COUNTS = re.compile(
     rf"(?:[0-9,]+ of )?{NUMBER} (?:of [0-9,]+ )?(round trips?|TCP handshakes?|greetings?|waits? for the)"
 )
+LASTS = rf"{DURATION}(?: \([0-9][^)]*\))?"
 FIRST = re.compile(
-    rf"(?P<counts>.*?) at {DURATION}(?: on average \([^)]*\))?"
-    rf"(?: would be {DURATION} one after the other; side by side they)? (?:is|are) {DURATION}(?: \(.*?\))? "
-    rf"of {DURATION}(?: \(.*?\))? \((under )?{NUMBER}%(?:, (.*) to (.*)%)?\)\."
+    rf"(?P<share>(?:Under )?{NUMBER}%) of the (?P<runtime>{LASTS}) is network(?: \((.*?) to (.*?)%\))?: "
+    rf"\(?(?P<counts>[^()]*?)\)? × (?P<each>{DURATION})(?: on average \([^)]*\))? = "
+    rf"(?:(?P<alone>{LASTS}) in sequence, (?P<overlap>{LASTS}) with overlap|(?P<product>{LASTS}))\."
 )
 SECONDS = {"µs": 1e-6, "ms": 1e-3, "s": 1.0}
 
@@ -71,19 +72,19 @@ def test_what_is_said_of_a_capture_agrees_with_its_numbers(path: Path) -> None:
 def first_line(result: Analysis) -> None:
     """It is a product that is its time."""
     first = next(line for line in result.summary.verdict.split("\n") if "login" not in line)
-    if " at " not in first:
+    if " × " not in first:
         assert "%" not in first  # where nothing is multiplied, nothing is claimed
-        assert "this takes about" not in result.summary.verdict, "what cannot be told is not projected"
+        assert ": about" not in result.summary.verdict, "what cannot be told is not projected"
         return
     found = FIRST.fullmatch(first)
     assert found, first
     trips = sum(int(_counted(match)) for match in COUNTS.finditer(found["counts"]))
-    each, each_off = seconds(found[2], found[3])
-    alone = found[4] is not None
-    product, off = seconds(found[4], found[5]) if alone else seconds(found[6], found[7])
+    each, each_off = amount(found["each"])
+    product, off = amount(found["alone"] or found["product"])
     assert abs(trips * each - product) <= trips * each_off + off, first
-    shared, runtime = seconds(found[6], found[7])[0], seconds(found[8], found[9])[0]
+    shared, runtime = amount(found["overlap"] or found["product"])[0], amount(found["runtime"])[0]
     assert shared / runtime == pytest.approx(result.summary.network_share, rel=0.02, abs=1e-6), first
+    assert found["share"].lower() == percent(result.summary.network_share or 0), first
 
 
 # --- every other sentence -------------------------------------------------------------------------------------------
@@ -282,7 +283,7 @@ FETCHED = (
     r"([0-9,]+) rows a fetch would save ([0-9,]+)"
 )
 VERDICT: dict[str, Callable[[Analysis, re.Match[str]], Checked]] = {
-    rf"At (?P<rtt>{AMOUNT}) this takes about (?P<runtime>{AMOUNT}) \(optimistic (?P<optimistic>{AMOUNT}), "
+    rf"At (?P<rtt>{AMOUNT}): about (?P<runtime>{AMOUNT}) \(optimistic (?P<optimistic>{AMOUNT}), "
     rf"pessimistic (?P<pessimistic>{AMOUNT})\); each extra millisecond adds (?P<more>{AMOUNT})": _projection,
     r"Most time goes to .*?%\)\.": _most_time,
     r"([0-9,]+) of ([0-9,]+) (statement|login)s? failed: ((?:[^.]|\.[0-9])*)": _failed,
@@ -396,7 +397,7 @@ def test_the_share_of_the_network_is_the_same_wherever_it_stands(name: str) -> N
     assert summary.network_share is not None
     share = percent(summary.network_share)
     first, _, third, *_ = summary.verdict.split("\n")
-    assert f"({share}" in first
+    assert first.startswith(f"{share} of the ")
     assert f"waiting for the network ({share})" in third
     said = f"the network takes {format_s(summary.network_s or 0)} ({share}"
     assert said in FORMATS["terminal"](result).replace("\n", " ").replace("  ", " ")

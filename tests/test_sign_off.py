@@ -109,14 +109,14 @@ def test_a_date_is_today_or_a_day(latpcap: Run, far: Path, tmp_path: Path) -> No
     with pytest.raises(UsageError, match="is not a date"):
         read_fixture(NPLUS1).report(tmp_path / "r.md", date="22.11.2026")
     read_fixture(NPLUS1).report(tmp_path / "r.md", title="T", note="N", date="2026-11-22")
-    assert (tmp_path / "r.md").read_text().startswith("# T\n\nDate: 2026-11-22\n\nN\n\n**303")
+    assert (tmp_path / "r.md").read_text().startswith("# T\n\nDate: 2026-11-22\n\nN\n\n**78% of")
 
 
 def test_what_is_empty_is_not_said(tmp_path: Path) -> None:
     read_fixture(NPLUS1).report(tmp_path / "r.md", title="", customer="", note=["", ""])
-    assert (tmp_path / "r.md").read_text().startswith("**303")
+    assert (tmp_path / "r.md").read_text().startswith("**78% of")
     read_fixture(NPLUS1).report(tmp_path / "r.md", note="N")
-    assert (tmp_path / "r.md").read_text().startswith("N\n\n**303")
+    assert (tmp_path / "r.md").read_text().startswith("N\n\n**78% of")
 
 
 @pytest.mark.parametrize(

@@ -155,7 +155,7 @@ def test_the_same_capture_twice_is_said(tmp_path: Path) -> None:
     copy = tmp_path / f"again{''.join(Path(path('client')).suffixes)}"
     copy.write_bytes(Path(path("client")).read_bytes())
     [found] = taps_of(path("client"), copy)
-    assert [*sentences(found)] == ["All times are the same at both: they hold one capture, not what two taps saw"]
+    assert [*sentences(found)] == ["All times are identical: both files are the same capture, not two taps"]
 
 
 def test_three_taps_are_told_two_by_two(plain: dict[str, Path]) -> None:

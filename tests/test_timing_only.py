@@ -41,8 +41,8 @@ def test_every_report_marks_it_and_says_how_to_read_it(form: str, tmp_path: Any)
         text = (tmp_path / f"report.{form}").read_text()
     assert text.count("Timing only: the connection is encrypted (TLSv1.3), so no statement, row or error is known") >= 2
     assert "docs/keys.md" in text
-    assert "patterns of statements (N+1, repeated queries" in text.replace("\\", "")
-    assert "timing only: counted by who speaks when" in text
+    assert "patterns in statements (N+1, repeated queries" in text.replace("\\", "")
+    assert "timing only: counted by direction changes" in text
 
 
 def test_the_json_tells_how_many_and_why() -> None:

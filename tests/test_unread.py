@@ -69,7 +69,9 @@ def test_a_refused_connection_is_no_database_connection() -> None:
     count, text = notes(capture)["refused"]
     assert count == 2
     assert "mysql on port 3306 (1 connection, first: stream 0), postgresql on port 5432" in text
-    with pytest.raises(NoDatabaseTraffic, match=r"no database traffic among 2 TCP connections; .*the server refused"):
+    with pytest.raises(
+        NoDatabaseTraffic, match=r"no database traffic among 2 TCP connections; .*connections refused by the server"
+    ):
         capture.analyze()
 
 
@@ -87,7 +89,7 @@ def test_refused_and_unanswered_connections_stay_out_of_the_figures() -> None:
 def test_a_port_that_the_user_names_is_a_databases() -> None:
     refused = [(time, ETHERNET + packet) for time, packet in connection(8080)]
     capture = latpcap.read(refused, decode_as={8080: "mysql"})
-    assert "nothing listens there: port 8080 (1 connection" in notes(capture)["refused"][1]
+    assert "(no listener) are left out: port 8080 (1 connection" in notes(capture)["refused"][1]
 
 
 def test_a_refused_connection_elsewhere_is_nobodys_business() -> None:
@@ -273,7 +275,7 @@ def test_a_check_sequence_or_padding_that_was_not_captured_is_no_cut() -> None:
     assert "snap-length" not in notes(cut(missing=6, padding=18))
     count, text = notes(cut(missing=5, padding=4))["snap-length"]
     assert count > 3
-    assert "packets were cut when they were captured" in text
+    assert "packets were cut by the snap length" in text
 
 
 # --- names and interruptions ----------------------------------------------------------------------------------------

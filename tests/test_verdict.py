@@ -14,8 +14,9 @@ def verdict(*connections: Conn, rtt_ms: list[float] | None = None) -> list[str]:
 def test_the_classic_is_told_in_three_lines() -> None:
     login = [Ex("connect"), Ex("query", sql="select * from employees", service_ms=3, transfer_ms=12)]
     assert verdict(Conn(rtt_ms=0.389, greeting=True, exchanges=[*login, *QUERIES])) == [
-        "10,002 round trips, 1 TCP handshake and 1 greeting at 0.389 ms are 3.89 s of 6.41 s (61%, 29 to 67%).",
-        "At 15 ms this takes about 154 s (optimistic 147 s, pessimistic 164 s); each extra millisecond adds 10.0 s.",
+        "61% of the 6.41 s is network (29 to 67%): (10,002 round trips + 1 TCP handshake + 1 greeting) × 0.389 ms = "
+        "3.89 s.",
+        "At 15 ms: about 154 s (optimistic 147 s, pessimistic 164 s); each extra millisecond adds 10.0 s.",
         "Most time goes to waiting for the network (61%), then the server (23%).",
     ]
 
@@ -31,13 +32,14 @@ def test_far_away_a_farther_point_of_the_ladder_is_told() -> None:
 
 def test_a_hair_of_the_baseline_does_not_decide_of_which_rtt_is_spoken() -> None:
     told = {verdict(Conn(rtt_ms=rtt, exchanges=QUERIES[:5]))[1][:9] for rtt in (14.97, 15.01)}
-    assert told == {"At 30 ms "}
+    assert told == {"At 30 ms:"}
 
 
 def test_parallel_work_is_said_to_count_once() -> None:
     first = verdict(*[Conn(exchanges=QUERIES[:5])] * 4)[0]
-    assert first.startswith("20 round trips and 4 TCP handshakes at 1.00 ms would be 24.0 ms one after the other; ")
-    assert "side by side they are 6.00 ms of " in first
+    assert first.endswith(
+        ": (20 round trips + 4 TCP handshakes) × 1.00 ms = 24.0 ms in sequence, 6.00 ms with overlap."
+    )
 
 
 def test_an_unknown_baseline_is_said_honestly() -> None:
@@ -60,8 +62,7 @@ def test_every_note_has_its_place_by_what_it_does_to_the_figures() -> None:
 
 def test_no_request_is_no_statement_about_the_network() -> None:
     first, *_ = verdict(Conn(handshake=False, exchanges=[Ex("quit", answered=False, round_trips=0)]))
-    assert first.startswith("No request that waits for its answer was captured in ")
-    assert first.endswith(": nothing can be said.")
+    assert first.endswith(" holds no request that waits for an answer, so there is nothing to measure.")
 
 
 def test_the_worst_note_is_part_of_it() -> None:
@@ -73,12 +74,12 @@ def test_the_worst_note_is_part_of_it() -> None:
 def test_nothing_is_said_of_packets_that_were_not_held_back() -> None:
     told = analysed("mysql/too-many-connections").summary.verdict
     assert told.startswith("5 of 5 logins failed: 1040 × 5.")
-    assert "held-back" not in told
+    assert "held back" not in told
 
 
 def test_a_clock_that_stands_still_projects_nothing() -> None:
     still = Conn(rtt_ms=0, exchanges=[Ex("query", sql="select ?")] * 5)
     assert verdict(still) == [
-        "5 round trips in 0 s, of which the capture shows no time that went by: nothing can be said.",
-        "Each extra millisecond of RTT adds 6.00 ms; more cannot be said.",
+        "5 round trips in 0 s: no time passes in this capture, so the network's share is unknown.",
+        "Each extra millisecond of RTT adds 6.00 ms; no runtime can be projected.",
     ]

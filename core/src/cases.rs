@@ -83,16 +83,16 @@ impl Losses {
         for Case { code, count, first: stream, text: why, .. } in &self.0 {
             notes.add_several(*code, *count, || match code {
                 NoteCode::ProxyHeader => {
-                    format!("a proxy speaks for the client (first: stream {stream}): its PROXY header was skipped")
+                    format!("a proxy connects for the client (first: stream {stream}): its PROXY header was skipped")
                 }
                 NoteCode::EstimatedRows => format!(
-                    "connection {stream}: the format of some rows was not captured, so their number is an estimate"
+                    "connection {stream}: the format of some rows was not captured, so the row count is an estimate"
                 ),
                 NoteCode::ImplausibleRows => format!(
-                    "connection {stream}: the server's count of some rows fits neither what was asked for nor what came; it is left out"
+                    "connection {stream}: the server's count of some rows matches neither the request nor the response; it is left out"
                 ),
                 _ => format!(
-                    "connection {stream}: {why}; reading goes on at the client's next request, what lies between is counted but marked incomplete"
+                    "connection {stream}: {why}; decoding resumes at the client's next request, the part in between is counted but marked incomplete"
                 ),
             });
         }

@@ -185,11 +185,11 @@ impl Conversations<'_> {
         }
         let most = self.limits.buffers;
         let (code, what) = match self.all[number] {
-            Conversation::New(_) => (NoteCode::TooManyUnrecognised, "streams that were not recognised yet"),
-            _ => (NoteCode::TooManyUnfinished, "messages of which only a part had arrived"),
+            Conversation::New(_) => (NoteCode::TooManyUnrecognised, "streams not yet recognised"),
+            _ => (NoteCode::TooManyUnfinished, "partly received messages"),
         };
         self.all[number].give_up_buffers(&mut self.common);
-        self.notes.add(code, || format!("more than {most} bytes of {what}: those of some connections were given up"));
+        self.notes.add(code, || format!("more than {most} bytes of {what}: those of some connections were discarded"));
         self.take(number, finished);
         self.count(number);
     }
@@ -201,7 +201,7 @@ impl Conversations<'_> {
         let most = self.limits.requests;
         if self.all[number].dialogue().is_some_and(|dialogue| dialogue.pairing.is_open()) {
             self.notes.add(NoteCode::TooManyUnanswered, || {
-                format!("more than {most} bytes of requests without an answer: those of some connections were given up")
+                format!("more than {most} bytes of unanswered requests: those of some connections were discarded")
             });
         }
         self.all[number].give_up_requests();

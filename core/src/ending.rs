@@ -116,12 +116,12 @@ impl Ending<'_> {
             (
                 NoteCode::TooManyKeys,
                 self.conversations.common.keys.left_out(),
-                "secrets of the key log found no room and are left out",
+                "secrets of the key log exceed the limit and are left out",
             ),
             (
                 NoteCode::TooMuchInflated,
                 self.conversations.common.inflated.refused(),
-                "compressed pieces are not read, as those before them became 200 times what was read of the files",
+                "compressed packets are not read, as earlier ones expanded to 200 times the size of the files",
             ),
         ];
         for (code, count, what) in limits {

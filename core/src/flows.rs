@@ -218,7 +218,7 @@ impl Flows<'_> {
     pub fn segment_with_a_wrong_time(&mut self, segment: &Segment<'_>, batch: &mut Batch) {
         let frame = segment.frame;
         self.notes.add_at(NoteCode::ClockOutlier, 1, Some(frame), || {
-            format!("the time of frame {frame} is far from those of the packets around it: it is taken to be theirs")
+            format!("the time of frame {frame} is far from that of the packets around it and was replaced by theirs")
         });
         self.clock.steps += 1;
         self.segment(segment, batch);
@@ -231,7 +231,7 @@ impl Flows<'_> {
         match dissected {
             Dissected::UnknownLinkType(link_type) => *self.unknown_link_types.entry(*link_type).or_default() += 1,
             Dissected::Encrypted(by) => self.notes.add_at(NoteCode::EncryptedPackets, 1, Some(frame), || {
-                format!("packets are encrypted by {by} (first: frame {frame}): what they hold is not known")
+                format!("packets are encrypted by {by} (first: frame {frame}): their contents are unknown")
             }),
             Dissected::Malformed(why) if !dissected.is_cut(packet) => {
                 self.notes.add_at(NoteCode::MalformedPackets, 1, Some(frame), || {
@@ -247,7 +247,7 @@ impl Flows<'_> {
         let memory = self.options.limits.memory / 1_000_000;
         let disk = refusal.map(|why| format!(", with no room on disk ({why})")).unwrap_or_default();
         self.notes.add(NoteCode::TooManyExchanges, || {
-            format!("{memory} MB are full of exchanges at packet {frame}{disk}: what comes after it is left out; give more --memory, or split the capture")
+            format!("exchanges fill {memory} MB at packet {frame}{disk}: everything after it is left out; give more --memory, or split the capture")
         });
     }
 
@@ -322,7 +322,7 @@ impl Flows<'_> {
         self.count(number);
         let most = self.options.limits.buffers;
         self.notes.add(NoteCode::TooManyWaiting, || {
-            format!("more than {most} bytes waited behind missing packets: some of these were given up early")
+            format!("more than {most} bytes waited behind missing packets: some were discarded early")
         });
     }
 

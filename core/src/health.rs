@@ -77,7 +77,7 @@ impl Health {
             });
         };
         note(NoteCode::ClockStep, self.anomalies.clock_steps, "step", &|steps| {
-            format!("the capture's clock was set; the times behind it are moved so that it runs on: {steps}")
+            format!("the capture's clock was set, and later times were corrected: {steps}")
         });
         note(NoteCode::Timeouts, self.anomalies.timeouts, "time-out", &|timeouts| {
             format!("senders waited for {timeouts} before they sent again, {} in all", seconds(timeout_ns))
@@ -86,16 +86,16 @@ impl Health {
             format!("delayed acknowledgments held back {packets}, {} in all", seconds(stalled_ns))
         });
         note(NoteCode::ZeroWindow, self.anomalies.zero_windows, "zero window", &|windows| {
-            format!("receivers that did not read stopped their senders: {windows}")
+            format!("receivers that did not read their data stopped the senders: {windows}")
         });
         note(NoteCode::DuplicatePackets, self.anomalies.duplicates, "packet", &|packets| {
-            format!("the capture holds {packets} twice; the duplicates are left out")
+            format!("the capture contains {packets} twice; duplicates are left out")
         });
         note(NoteCode::Reordered, self.anomalies.reordered, "packet", &|packets| {
-            format!("{packets} came behind a later one of the same stream")
+            format!("{packets} arrived after a later one of the same stream")
         });
         note(NoteCode::Offloaded, self.anomalies.offloaded, "packet", &|packets| {
-            format!("the network card cuts or joins packets: {packets} longer than the receiver's MSS")
+            format!("the network card segments or merges packets (offloading): {packets} longer than the receiver's MSS")
         });
     }
 }

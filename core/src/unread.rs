@@ -91,15 +91,15 @@ impl Unread {
             notes.add_several(code, count, || message(told(groups)));
         };
         note(NoteCode::Refused, &self.refused, &|told| {
-            format!("connections that the server refused are left out, nothing listens there: {told}")
+            format!("connections refused by the server (no listener) are left out: {told}")
         });
         note(NoteCode::Unanswered, &self.unanswered, &|told| {
             format!(
-                "connections whose SYN was not answered are left out, a firewall drops it or there is no such host: {told}"
+                "connections with an unanswered SYN (dropped by a firewall, or no such host) are left out: {told}"
             )
         });
         note(NoteCode::Unrecognised, &self.unrecognised, &|told| {
-            format!("what is said on a database's port was not recognised and is left out: {told}; {}", self.try_this())
+            format!("traffic on a database's port was not recognised and is left out: {told}; {}", self.try_this())
         });
         note(NoteCode::OtherDatabase, &self.others, &|told| {
             let port = largest(&self.others).map_or(0, |((_, port), _)| port);

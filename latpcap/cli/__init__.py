@@ -116,9 +116,7 @@ class _Group(click.Group):
                 )
         own = [param for param in self.get_params(ctx) if param not in EVERYWHERE]
         write_options(ctx, formatter, "Options", own)
-        write_options(
-            ctx, formatter, "Options of all commands, which stand before a command's name or behind it", EVERYWHERE
-        )
+        write_options(ctx, formatter, "Options of all commands, before or after the command's name", EVERYWHERE)
 
     def make_context(self, *given: Any, **more: Any) -> click.Context:
         """Its options: --help and --version are printed here."""

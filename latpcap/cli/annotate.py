@@ -26,7 +26,7 @@ __all__ = ["annotate"]
 @click.option(
     "--embed-keys",
     is_flag=True,
-    help="Keep decryption secrets that the captures hold, and add those of --keylog that open their sessions.",
+    help="Keep the captures' decryption secrets, and add those of --keylog that decrypt their sessions.",
 )
 @json_option
 def annotate(request: Request, output: str, force: bool, embed_keys: bool, as_json: bool) -> None:

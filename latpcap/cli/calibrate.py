@@ -16,7 +16,10 @@ ASKED = ("mysql", "postgresql", "oracle", "firebird", "none")
 @command(short_help="The RTT to a server, without a capture: handshakes and greetings.", without=ROOM)
 @click.argument("server", metavar="HOST:PORT")
 @click.option(
-    "--protocol", type=click.Choice(ASKED), help="What it speaks, where its port does not tell; none: handshakes only."
+    "--protocol",
+    "spoken",
+    type=click.Choice(ASKED),
+    help="Protocol of the server, if its port does not tell; none: handshakes only.",
 )
 @click.option(
     "--connections",
@@ -24,25 +27,26 @@ ASKED = ("mysql", "postgresql", "oracle", "firebird", "none")
     default=10,
     show_default=True,
     metavar="N",
-    help="How many are made, ten at most: MySQL counts each towards max_connect_errors.",
+    help="Number of connections, ten at most: MySQL counts each towards max_connect_errors.",
 )
 @click.option("--timeout", type=Duration(), default="15s", show_default=True, metavar="DURATION",
-              help="What all of it may take.")  # fmt: skip
+              help="Time limit of the whole measurement.")  # fmt: skip
 @json_option
 @output_option
 def calibrate(
     server: str,
-    protocol: str | None,
+    spoken: str | None,
     connections: int,
     timeout: float,
     as_json: bool,
     quiet: bool,
     output: str | None,
 ) -> None:
-    """Measure the RTT to a server that can be reached, but not yet run on: the --rtt to project onto.
+    """Measure the RTT to a server at the place where the database would go, as a value for --rtt.
 
-    Makes at most ten connections, without a login: TCP handshakes, timed by the system itself, and the least that the
-    database answers to (MySQL's greeting, PostgreSQL's SSLRequest). What that leaves at the server is said before.
+    Makes at most ten connections without a login: TCP handshakes, timed by the operating system, and the shortest
+    message that the database answers (MySQL's greeting, PostgreSQL's SSLRequest). Says first which traces that leaves
+    at the server.
 
     \b
     latpcap calibrate db.example:5432
@@ -53,5 +57,5 @@ def calibrate(
 
     from latpcap.live.calibrate import calibrate as measure
 
-    measured = measure(server, protocol=protocol, connections=connections, timeout_s=timeout / 1000, say=teller(quiet))
+    measured = measure(server, protocol=spoken, connections=connections, timeout_s=timeout / 1000, say=teller(quiet))
     write_result(measured, chosen, output)

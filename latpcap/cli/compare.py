@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["compare", "validate"]
 
 
-@command(short_help="Two captures of one job: what was added, what is gone.")
+@command(short_help="Two captures of one job: what changed.")
 @click.argument("before", metavar="BEFORE", type=CAPTURE)
 @click.argument("after", metavar="AFTER", type=CAPTURE)
 @two_captures_options
@@ -32,7 +32,7 @@ __all__ = ["compare", "validate"]
 def compare(
     request: Request, before: str, after: str, cover: Cover, gating: Gating, as_json: bool, output: str | None
 ) -> None:
-    """Two captures of one job: what was added, what is gone, what explains the difference.
+    """Two captures of one job: what changed, and what explains the difference in runtime.
 
     \b
     latpcap compare before.pcapng after.pcapng
@@ -65,7 +65,7 @@ def compare(
 @click.argument("base", metavar="BASE", type=CAPTURE)
 @click.argument("other", metavar="OTHER", type=CAPTURE, required=False)
 @click.option("--against", type=CAPTURE, hidden=True)
-@click.option("--against-rtt", type=Rtt(), metavar="DURATION", help="The RTT of OTHER, where you know it better.")
+@click.option("--against-rtt", type=Rtt(), metavar="DURATION", help="RTT of OTHER, to override the measured one.")
 @two_captures_options
 @json_option
 @output_option
@@ -78,7 +78,7 @@ def validate(
     as_json: bool,
     output: str | None,
 ) -> None:
-    """Predicted against measured: project BASE onto the RTT of OTHER, the same job, and see how right that is.
+    """Project BASE onto the RTT of OTHER, a capture of the same job, and compare with the measured runtime.
 
     \b
     latpcap validate lan.pcapng wan.pcapng
@@ -89,7 +89,7 @@ def validate(
         tell_formerly("validate BASE --against OTHER", "validate BASE OTHER")
     there = against or other
     if there is None or (against and other):
-        raise click.UsageError("two captures of one job are compared: latpcap validate BASE OTHER")
+        raise click.UsageError("give two captures of one job: latpcap validate BASE OTHER")
     chosen = result_format(as_json, output)
     first, second = _both(request, base, there, against_rtt)
     write_result(check(first, second), chosen, output)

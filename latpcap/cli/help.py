@@ -23,11 +23,11 @@ class CommandName(click.ParamType[str]):
 
 @click.command("help")
 @click.argument("name", metavar="[COMMAND]", required=False, type=CommandName())
-@click.option("--all", "everything", is_flag=True, help="What the options do that many commands share, too.")
+@click.option("--all", "everything", is_flag=True, help="Also explain the options that many commands share.")
 @click.option("--man", is_flag=True, help="Print the man page, for `man -l -`.")
 @click.pass_context
 def help_command(ctx: click.Context, name: str | None, everything: bool, man: bool) -> None:
-    """Show what latpcap, or one of its commands, does.
+    """Show the help of latpcap, or of one of its commands.
 
     \b
     latpcap help

@@ -42,7 +42,7 @@ def _client_parts(run: Callable[..., None]) -> Callable[..., None]:
     return running
 
 
-@command(short_help="The runtime at other RTTs, and with fixes.")
+@command(short_help="The runtime at other RTTs, with and without fixes.")
 @_client_parts
 @reading_options
 @rtt_option

@@ -30,16 +30,18 @@ __all__ = ["rank"]
 SHOW_AFTER_S = 0.5
 
 
-@command(short_help="Which of many captures is the chatty one: a line each.")
+@command(short_help="Which of many captures is the chattiest: one line each.")
 @reading_options
-@click.option("--by", type=click.Choice(RANK_BY), help="Rank these within and across the files; by default the files.")
+@click.option(
+    "--by", type=click.Choice(RANK_BY), help="What to rank, within and across the files; by default the files."
+)
 @click.option(
     "--sort",
     type=click.Choice(list(RANK_SORTS)),
     default="added",
     show_default=True,
-    help="By the seconds that the RTT of --rtt adds, the share of the runtime that a further millisecond adds, the "
-    "seconds that it adds, or round trips.",
+    help="Sort by the seconds that the RTT of --rtt adds, the share of the runtime that a further millisecond adds, "
+    "the seconds that it adds, or round trips.",
 )
 @click.option(
     "--rtt",
@@ -47,7 +49,7 @@ SHOW_AFTER_S = 0.5
     default=f"{RANK_RTT_MS:g}ms",
     metavar="DURATION",
     show_default=True,
-    help="The RTT that runtimes are projected onto.",
+    help="RTT to project runtimes onto.",
 )
 @rtt_is_option
 @idle_option
@@ -56,10 +58,10 @@ SHOW_AFTER_S = 0.5
 def rank(
     request: Request, by: str | None, sort: str, rtt: float, idle: float, gating: RowGating, rows: RowOutput
 ) -> None:
-    """Which of many captures is the chatty one: a line each, by the seconds that another RTT adds.
+    """Which of many captures is the chattiest: one line each, sorted by the seconds that another RTT adds.
 
-    Unlike for other commands, CAPTUREs are not one recording: each file is read by itself. A directory stands for the
-    captures in it and below. What cannot be ranked comes last, with the reason; Ctrl-C prints what is ranked so far.
+    Unlike with other commands, each CAPTURE is a recording of its own. A directory stands for the captures in it and
+    below it. Captures that cannot be ranked come last, with the reason; Ctrl-C prints the ranking so far.
 
     \b
     latpcap rank *.pcapng

@@ -37,14 +37,14 @@ def _ring(text: str) -> Ring:
 
 
 @a_command(
-    short_help="Run a command, record what it asks of databases, analyse that.",
+    short_help="Run a command, record its database traffic, and analyse it.",
     context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False},
 )
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[--] [COMMAND]...")
 @recording_options(
     "Record",
     pid="Record the servers that this process and its children are connected to, until it ends or Ctrl-C.",
-    duration="Without a command: record for this long, not until Ctrl-C.",
+    duration="Without a command: record for this long instead of until Ctrl-C.",
 )
 @click.option(
     "--ring",
@@ -55,8 +55,8 @@ def _ring(text: str) -> Ring:
 @click.option(
     "--privacy",
     is_flag=True,
-    help="Record the first 100 bytes of packets, headers and little more; count round trips by which side sends when, "
-    "and read no statements.",
+    help="Record only the first 100 bytes of packets (the headers and little more): round trips are counted by "
+    "direction changes, and statements are not read.",
 )
 @click.option(
     "--keylog",
@@ -75,10 +75,11 @@ def record(
     privacy: bool,
     logs_keys: bool,
 ) -> None:
-    """Run COMMAND with its terminal untouched, record its packets with dumpcap or tcpdump, and analyse them.
+    """Run COMMAND, record its packets with dumpcap or tcpdump, and analyse them.
 
-    The result goes to standard error, as standard output is the command's. The exit status is that of the command;
-    where that is 0, it is that of the analysis. Without a command: until Ctrl-C, --duration or the end of --pid.
+    Standard input and output belong to the command; the result goes to standard error. The exit status is the
+    command's or, if that is 0, the analysis's. Without a command latpcap records until Ctrl-C, --duration or the end
+    of --pid.
 
     \b
     latpcap record -- python job.py
@@ -123,9 +124,9 @@ def _check(command: Sequence[str], ring: Ring | None, logs_keys: bool, recording
     if not sys.platform.startswith("linux"):
         raise UsageError("`latpcap record` needs Linux: capture with dumpcap here, and `latpcap analyze` the file")
     if command and (recording.pid is not None or recording.duration_s is not None):
-        raise UsageError("--pid and --duration record what runs already: leave the command out")
+        raise UsageError("--pid and --duration record what is already running: leave out the command")
     if logs_keys and not command:
-        raise UsageError("--keylog is told to a command when it starts: a process that runs cannot be told any more")
+        raise UsageError("--keylog is set when a command starts; it cannot be set for a running process")
     if ring and (not recording.output or logs_keys):
         raise UsageError("--ring keeps files: name them with -o app.pcapng, and leave --keylog out")
     recording.check()
@@ -144,7 +145,7 @@ def _recorded(
             environment = keylog.told_to_log(keys, os.environ) if keys else None
             status = job.run(command, environment).status
             return status, recorder.stop()
-        say(f"recording {recorder.where}; Ctrl-C ends that")
+        say(f"recording {recorder.where}; Ctrl-C stops it")
         until.wait(asked.duration_s, asked.pid)
         return 0, ended_now(recorder)
     except KeyboardInterrupt:
@@ -172,7 +173,7 @@ def _read(
 
     log = None if keys is None else _logged(keys, request.reading.memory)
     if keys is not None and log is None:
-        say("the command logged no TLS secret: it encrypts nothing, or needs another setting (docs/keys.md)")
+        say("the command logged no TLS secret: either it uses no TLS, or it needs another setting (docs/keys.md)")
     try:
         capture = request.of([str(each) for each in recorded.paths], keylog=log or ()).read()
         recording = capture.measures.recording.core

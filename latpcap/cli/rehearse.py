@@ -21,7 +21,7 @@ STDOUT, STDERR = 1, 2
 
 
 @a_command(
-    short_help="Run a job at another RTT, and see whether the projection was right.",
+    short_help="Run a job at another RTT, and check the projection against it.",
     context_settings={"allow_interspersed_args": False},
     without=ROOM,
 )
@@ -35,10 +35,10 @@ STDOUT, STDERR = 1, 2
     help="RTTs to run the command at: 15ms or 5ms,15ms,50ms or metro,region; repeatable.",
 )
 @database_options(
-    server="The server to move farther away; by default every database that the first run talks to; repeatable.",
-    port="Move the servers farther away that the first run talks to on this port; repeatable.",
-    relay="Delay in a relay that listens on PORT and forwards to HOST:PORT; the command must connect to PORT. It needs "
-    "no rights, and is exact for stop-and-wait work only; repeatable.",
+    server="Server to move farther away; by default every database that the first run connects to; repeatable.",
+    port="Move the servers that the first run connects to on this port; repeatable.",
+    relay="Add the delay in a relay that listens on PORT and forwards to HOST:PORT; the command must connect to PORT. "
+    "Needs no root; exact for stop-and-wait work only; repeatable.",
 )
 @link_options
 @click.option(
@@ -92,12 +92,12 @@ def rehearse(
     quiet: bool,
     gating: RowGating,
 ) -> None:
-    """Run COMMAND with today's network, and again with its database as far away as --rtt says.
+    """Run COMMAND on today's network, and again with its database at each RTT of --rtt.
 
-    The result shows what today's run predicts beside what the others took.
+    The result shows the runtimes predicted from today's run beside the measured ones.
 
-    COMMAND IS RUN ONCE MORE THAN THERE ARE RTTS (times --runs), AND EACH TIME IT WRITES TO THE DATABASE WHATEVER IT
-    WRITES: rehearse a job that may be repeated. Only the way to the database is longer; everything else is reached as
+    COMMAND RUNS ONCE FOR TODAY'S NETWORK AND ONCE FOR EACH RTT (times --runs), AND WRITES TO THE DATABASE EACH TIME:
+    rehearse only a job that may be repeated. Only the path to the database is longer; everything else is reached as
     usual. See docs/rehearse.md.
 
     \b

@@ -48,10 +48,12 @@ def _parting(rtt: tuple[list[float], ...], think: float, **given: Any) -> Partin
     return Parting(rtt_ms=flat(rtt), think_s=think / 1000, **given)
 
 
-@command(short_help="Read captures once: keep what they say as a dataset, or analyse them in parts.")
+@command(short_help="Read captures once: store them as a dataset, or analyse them in parts.")
 @scanning_options
-@click.option("--force", is_flag=True, help="Replace a dataset that is there.")
-@click.option("-o", "--output", type=OUTPUT_FOLDER, metavar="FOLDER", help="Keep a dataset: a new or empty folder.")
+@click.option("--force", is_flag=True, help="Replace an existing dataset.")
+@click.option(
+    "-o", "--output", type=OUTPUT_FOLDER, metavar="FOLDER", help="Store a dataset in this new or empty folder."
+)
 @click.option(
     "--totals", is_flag=True, help="Analyse the captures in parts instead, and print their totals as one JSON object."
 )
@@ -78,8 +80,8 @@ def _parting(rtt: tuple[list[float], ...], think: float, **given: Any) -> Partin
         "--workers",
         type=click.IntRange(1),
         metavar="N",
-        help="Number of workers. Those of this machine share --memory, each one of a --scheduler has all of it. By "
-        "default with --totals one for each processor.",
+        help="Number of workers, by default with --totals one for each processor. Workers of this machine share "
+        "--memory; each worker of a --scheduler has all of it.",
     ),
     click.option(
         "--parts",
@@ -90,24 +92,24 @@ def _parting(rtt: tuple[list[float], ...], think: float, **given: Any) -> Partin
     click.option(
         "--engine",
         type=click.Choice(ENGINES),
-        help="What computes the parts, threads by default; if a process dies, another one does its part again.",
+        help="What computes the parts, by default threads; the part of a process that dies is done again.",
     ),
     click.option(
         "--scheduler",
         metavar="ADDRESS",
-        help="With --engine dask or ray, a cluster that is running (tcp://host:8786, host:6379); by default --workers "
-        "of this machine.",
+        help="With --engine dask or ray, the address of a running cluster (tcp://host:8786, host:6379); by default "
+        "--workers of this machine.",
     ),
 )
 def scan(request: Request, force: bool, output: str | None, totals: bool, as_json: bool, parting: Parting) -> None:
-    """Read captures once, and keep what they say as a dataset of Parquet files, a folder for each day and server.
+    """Read captures once and store them as a dataset of Parquet files, one folder for each day and server.
 
-    Every command that takes a CAPTURE takes the dataset, with the same result and without the captures; DuckDB,
-    Polars and pandas read the files. A dataset is written as a whole or not at all.
+    Every command that takes a CAPTURE takes the dataset, too, with the same result; DuckDB, Polars and pandas read
+    the files. A dataset is written as a whole or not at all.
 
-    With --totals, captures are analysed in parts by several workers, and one result is printed: totals, an entry for
-    each client host and server host, one for each statement; the same bytes however many parts there are. With
-    --workers, --parts or --engine, a dataset is written in parts, too, each with the memory that it needs itself.
+    With --totals, several workers analyse the captures in parts, and one result is printed: totals, and an entry for
+    each pair of client and server host and for each statement. It does not depend on the number of parts. With
+    --workers, --parts or --engine, a dataset is written in parts, too, which takes less memory.
 
     \b
     latpcap scan 'ring/*.pcapng' -o nightly/

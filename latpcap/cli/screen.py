@@ -30,7 +30,7 @@ def look_on(watch: Watch, where: str, duration_s: float | None, *, quiet: bool) 
     try:
         (_screen if sees else _lines)(watch, where, end, say)
     except KeyboardInterrupt:
-        say("that was all; Ctrl-C again ends without a report")
+        say("stopped; Ctrl-C again exits without a report")
 
 
 def _goes_on(watch: Watch, end: float | None, seconds: float) -> bool:
@@ -41,7 +41,7 @@ def _goes_on(watch: Watch, end: float | None, seconds: float) -> bool:
 def _lines(watch: Watch, where: str, end: float | None, say: Callable[[str], None]) -> None:
     from latpcap.report.watching import line
 
-    say(f"{where}; Ctrl-C ends that with the full report")
+    say(f"{where}; Ctrl-C ends with the full report")
     while _goes_on(watch, end, LINE_S):
         say(line(watch.seen()))
 

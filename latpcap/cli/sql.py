@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["sql"]
 
 
-@command(short_help="Ask the tables a question in SQL.")
+@command(short_help="Query the tables in SQL.")
 @reading_options
 @click.option(
     "--timeout",
@@ -28,11 +28,11 @@ __all__ = ["sql"]
     default=f"{QUERY_TIMEOUT_S:g}s",
     metavar="DURATION",
     show_default=True,
-    help="How long the query may take.",
+    help="Time limit of the query.",
 )
 @queried_rows_options
 def sql(request: Request, timeout: float, rows: RowOutput) -> None:
-    """Ask the tables a question in SQL (DuckDB's): the last argument is the query.
+    """Query the tables in SQL (DuckDB's): the last argument is the query.
 
     The tables are exchanges, connections, statements, findings, errors, tasks, minutes, health, captures,
     rtt_samples and taps; `describe exchanges` lists the columns of one. A query reads these and nothing else: no file,

@@ -105,9 +105,9 @@ def exchanges(capture: Capture) -> Found:
     return Found(lambda: capture.exchanges)
 
 
-@table_command("Every connection: who, what, its RTT and how it is known.")
+@table_command("Every connection: client, server, its RTT and how it was measured.")
 def connections(capture: Capture) -> Found:
-    """Every database connection: who, what, its RTT and where that comes from.
+    """Every database connection: client, server, its RTT and how it was measured.
 
     \b
     latpcap connections capture.pcapng
@@ -117,12 +117,12 @@ def connections(capture: Capture) -> Found:
 
 
 @table_command(
-    "Every statement: how often, how long, its share.",
+    "Every statement: runs, times, share of the waiting.",
     click.option("--by", "grouping", type=click.Choice(GROUPINGS), help="One row for each of these instead."),
     gates=keyed_row_gate_options,
 )
 def statements(capture: Capture, grouping: str | None) -> Found:
-    """Every statement: how often it ran, what it waited for, how long it took, its share.
+    """Every statement: runs, network and service time, response times, share of the waiting.
 
     \b
     latpcap statements capture.pcapng
@@ -135,9 +135,9 @@ def statements(capture: Capture, grouping: str | None) -> Found:
     return Found(lambda: rows, named_by=(grouping,) if grouping else ("text", "protocol"))
 
 
-@table_command("Why it failed: every error, how often, of what.")
+@table_command("Every error: how often, of which statement or login.")
 def errors(capture: Capture) -> Found:
-    """Why it failed: every error, how often, of which statement or login, in which frames.
+    """Every error: how often, of which statement or login, in which frames.
 
     \b
     latpcap errors capture.pcapng
@@ -158,7 +158,7 @@ def errors(capture: Capture) -> Found:
 @table_command(
     "Which patterns cost round trips, and what fixes them.",
     rtt_option,
-    click.option("--filters", is_flag=True, help="Show each display filter whole, however many frames it names."),
+    click.option("--filters", is_flag=True, help="Show complete display filters, however many frames they name."),
     gates=gate_options,
 )
 def findings(capture: Capture, rtt: tuple[list[float], ...], filters: bool) -> Found:
@@ -189,27 +189,27 @@ idle_option = click.option(
     default="1s",
     metavar="DURATION",
     show_default=True,
-    help="A client that asks for nothing for longer has ended its task.",
+    help="A task ends when its client sends no request for this long.",
 )
 
 
 @table_command(
-    "What is done between idle gaps: round trips and seconds.",
+    "Work between idle gaps: round trips and seconds of each task.",
     idle_option,
     click.option(
         "--by",
         type=click.Choice(["idle", "route"]),
         default="idle",
         show_default=True,
-        help="With `route`, a task also ends where the route that its statements name changes.",
+        help="With `route`, a task also ends when the route named in its statements changes.",
     ),
     gates=row_gate_options,
 )
 def tasks(capture: Capture, idle: float, by: TaskBy) -> Found:
     """What the application does between idle gaps: round trips, statements and seconds of each task.
 
-    A pool is taken to serve one task after the other; connections that work side by side and rest at different times
-    are taken for workers with tasks of their own.
+    The connections of a pool are assumed to serve one task after the other; connections that work in parallel and are
+    idle at different times are assumed to be workers with tasks of their own.
 
     \b
     latpcap tasks capture.pcapng
@@ -253,7 +253,7 @@ def _typical(found: TaskSummary) -> str:
         "--every",
         type=Duration(),
         metavar="DURATION",
-        help="How long an interval is; else a minute, or less where the capture is shorter than an hour.",
+        help="Length of an interval; by default a minute, or less for a capture of less than an hour.",
     ),
 )
 def minutes(capture: Capture, every: float | None) -> Found:
@@ -267,9 +267,9 @@ def minutes(capture: Capture, every: float | None) -> Found:
     return Found(lambda: table)
 
 
-@table_command("What limits the trust in the result.")
+@table_command("What makes the result less reliable: loss, cut packets, unknown RTTs.")
 def health(capture: Capture) -> Found:
-    """What limits the trust in the result: losses, cut packets, unknown round-trip times.
+    """What makes the result less reliable: losses, cut packets, unknown RTTs.
 
     \b
     latpcap health capture.pcapng

@@ -30,8 +30,8 @@ __all__ = ["verify"]
 def verify(request: Request, as_json: bool, output: str | None) -> int:
     """Compare with Wireshark's own dissectors, measure by measure.
 
-    Runs tshark, which must be installed, over the same captures and with the same keys. Exit status: 0 the two
-    agree, but for differences whose reason is known; 1 a difference is unexplained.
+    Runs tshark, which must be installed, on the same captures with the same keys. Exit status: 0 if the two agree or
+    all differences have a known reason, 1 if a difference is unexplained.
 
     \b
     latpcap verify capture.pcapng

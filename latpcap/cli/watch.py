@@ -34,12 +34,12 @@ __all__ = ["watch"]
     "Watch",
     keylog_option,
     pid="Watch the servers that this process and its children are connected to.",
-    duration="Watch for this long, not until q or Ctrl-C.",
+    duration="Watch for this long instead of until q or Ctrl-C.",
 )
 @gate_options
 def watch(capture: str | None, recording: RecordingRequest, request: Request, target: Target, gating: Gating) -> None:
-    """Show what passes between applications and databases while it does: the rate, round trips, the statements that
-    are waited for longest, and what a further millisecond costs. `q` or Ctrl-C ends that with the full report.
+    """Show live database traffic: its rate, round trips, the statements that cost most waiting, and the cost of a
+    further millisecond. `q` or Ctrl-C ends with the full report.
 
     Packets come from dumpcap or tcpdump, from a relay, or from CAPTURE, a file that is read once or `-` for a pipe.
 
@@ -52,7 +52,7 @@ def watch(capture: str | None, recording: RecordingRequest, request: Request, ta
     from latpcap.tables.reading.sources import packets
 
     if capture is not None and recording.says_what:
-        raise UsageError(f"{capture} is watched as it was recorded: leave out what says what to record")
+        raise UsageError(f"{capture} is watched as it was recorded: leave out the options that choose what to record")
     files = [] if capture is None else [*packets(capture)]
     result = recording.result
     chosen = result_format(False, result, "result", "report")

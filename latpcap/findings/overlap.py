@@ -29,7 +29,7 @@ LEAST_SHARE = 0.2
 
 
 def share_out(evidence: Evidence, found: Sequence[Claimed], worth: Callable[[Effect], float]) -> list[Claimed]:
-    """The candidates with what each saves beside those before it, the costliest first."""
+    """The candidates with what each saves beside those before it, sorted by cost."""
     left = evidence.exchanges.round_trips.astype(float)
     open_connections = np.ones(len(evidence.recording.connections), bool)
     alone = [worth(candidate.effect) for _, candidate in found]

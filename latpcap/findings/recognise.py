@@ -15,7 +15,7 @@ from latpcap.findings.registry import HEALTHY, PATTERNS
 __all__ = ["MAX_FINDINGS", "candidates", "claims", "find"]
 
 MAX_FINDINGS = 100
-"""The costliest; a recording with more has other worries."""
+"""Those that cost most; a recording with more has other worries."""
 MAX_SITES = 5
 """Places in the code that a finding names."""
 LEGIBLE = 0.9
@@ -33,7 +33,7 @@ def candidates(evidence: Evidence, values: Mapping[str, int] | None = None) -> l
 
 
 def find(evidence: Evidence, costs: Costs, claimed: Sequence[Claimed]) -> list[Finding]:
-    """The findings of what was `claimed`, roughly the costliest first; where nothing was, that all is well."""
+    """The findings of what was `claimed`, roughly sorted by cost; where nothing was, that all is well."""
     if not claimed and _is_legible(evidence):
         claimed = [(HEALTHY, candidate) for candidate in HEALTHY.find(evidence, None)]
     total = float(evidence.timeline.effective.sum())
@@ -88,7 +88,7 @@ def _sites(evidence: Evidence, candidate: Candidate) -> dict[str, int]:
 
 
 def _asked_by(sites: Mapping[str, int]) -> str:
-    return f"Asked by {', '.join(f'{site} × {count:,}' for site, count in sites.items())}." if sites else ""
+    return f"Issued by {', '.join(f'{site} × {count:,}' for site, count in sites.items())}." if sites else ""
 
 
 def _title(pattern: Pattern, candidate: Candidate) -> str:

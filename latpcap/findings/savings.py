@@ -74,7 +74,7 @@ class Savings:
         self._findings: list[Finding] | None = None
 
     def findings(self) -> list[Finding]:
-        """What was recognised, roughly the costliest first."""
+        """What was recognised, roughly sorted by cost."""
         if self._findings is None:
             self._findings = find(self.evidence, self.costs, self.claimed)
         return self._findings
@@ -101,7 +101,7 @@ class Savings:
     def savings(self, rtt_ms: Sequence[float], rank_ms: float | None = None) -> list[Saving]:
         """What each finding saves at each of `rtt_ms`; suggestions come last.
 
-        The costliest at `rank_ms` (one of `rtt_ms`; default: the largest) comes first.
+        Sorted by cost at `rank_ms` (one of `rtt_ms`; default: the largest).
         """
         found = self.findings()
         fixes = list(dict.fromkeys(finding.fix_name for finding in found if finding.fix_name))

@@ -274,7 +274,7 @@ def _result(
     info = next((probe.info for probe in reversed(probes) if probe.info), None)
     kinds = {
         "TCP handshake": handshakes,
-        "data → its acknowledgment": acks,
+        "data → acknowledgment": acks,
         spoken.question.called if spoken else "greeting": answers,
         "end of the connection": endings,
         "handshake by this program's clock": _known(probes, "own_ms"),
@@ -334,7 +334,7 @@ def _middle(handshakes: Sequence[float], acks: Sequence[float], jitter_ms: float
     what = "handshakes and acknowledgments" if acks else "handshakes"
     rtt_ms = median([*handshakes, *acks])
     error_ms = 2 * OF_MEDIAN * jitter_ms / sqrt(len(handshakes) + len(acks))
-    return Judged(rtt_ms, max(rtt_ms - error_ms, 0.0), rtt_ms + error_ms, method, f"it varies: the median of {what}")
+    return Judged(rtt_ms, max(rtt_ms - error_ms, 0.0), rtt_ms + error_ms, method, f"the RTT varies: median of {what}")
 
 
 def _values(milliseconds: Sequence[float]) -> Measurements:
@@ -367,15 +367,15 @@ def _series(name: str, values: Sequence[float]) -> Series:
 def _notes(at: Address, known: int, spoken: Protocol | None, probes: Sequence[Probe], wanted: int) -> Iterator[str]:
     """What was unusual."""
     if known > 1:
-        yield f"The name has {known} addresses; {at.host} was the first to answer, and was measured."
+        yield f"The name has {known} addresses; {at.host} answered first and was measured."
     if at.ip.is_loopback:
-        yield "The server is on this machine: what was measured is no network."
+        yield "The server is on this machine: no network was measured."
     if len(probes) < wanted:
-        yield f"{counted(wanted - len(probes), 'connection')} of {wanted} failed, or had no time."
+        yield f"{counted(wanted - len(probes), 'connection')} of {wanted} failed, or did not finish in time."
     if again := sum(probe.sent_again for probe in probes):
         yield f"{counted(again, 'handshake')} of {len(probes)} had to be sent again: packets are lost, or refused."
     if not probes[0].info:
-        yield "This system does not tell its TCP's own times: those of this program are longer, as it has to wake up."
+        yield "This system does not expose TCP's own timing: times of this program include its wake-up and are longer."
     if spoken is None:
         yield "Nothing was asked: a host on the way (firewall, load balancer) may answer handshakes for the server."
     else:
@@ -385,8 +385,8 @@ def _notes(at: Address, known: int, spoken: Protocol | None, probes: Sequence[Pr
 def _about_answers(spoken: Protocol, probes: Sequence[Probe]) -> Iterator[str]:
     answers = [probe.answer for probe in probes]
     if refusal := next((text for answer in answers if (text := spoken.question.refusal(answer))), None):
-        yield f"The server lets nobody in from here: {refusal}"
+        yield f"The server refuses connections from this host: {refusal}"
     elif strange := sum(bool(answer) and not spoken.question.is_answer(answer) for answer in answers):
-        yield f"{strange} of {len(probes)} answers were none of {spoken.title}'s: they do not count."
+        yield f"{strange} of {len(probes)} answers were not from {spoken.title} and are not counted."
     if silent := sum(not answer for answer in answers):
-        yield f"{silent} of {len(probes)} connections had no answer."
+        yield f"{silent} of {len(probes)} connections got no answer."

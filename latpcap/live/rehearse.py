@@ -52,7 +52,7 @@ def rehearse(
 ) -> Rehearsal:
     """Run `command` as things are, then with its database at each RTT of `rtt_ms`; return predicted beside measured.
 
-    THE COMMAND IS RUN ONCE MORE THAN THERE ARE RTTS, times `runs`, and each time it writes whatever it writes.
+    THE COMMAND RUNS ONCE FOR TODAY'S NETWORK AND ONCE FOR EACH RTT, times `runs`, and writes to the database each time.
 
     `server` (`"HOST:PORT"`) is what is farther away, by default whatever database the first run talks to, on `port` if
     that is given. `loss`, `jitter_ms` and `bandwidth_bps` are the link's; losses and jitter are other ones each time,
@@ -131,10 +131,10 @@ def _today(servers: Sequence[str], ports: Sequence[int]) -> Callable[[Path], Cap
 def _announced(plan: Plan) -> str:
     """Said before anything is run."""
     times = plan.runs * (len(plan.rtt_ms) + (plan.recording is None))
-    today = "" if plan.recording is not None else "as things are and "
+    today = "" if plan.recording is not None else "on today's network and "
     return (
         f"the command is run {counted(times, 'time')}, {today}at {listed(map(format_given_ms, plan.rtt_ms))}; "
-        "each time it writes to the database whatever it writes"
+        "it writes to the database each time"
     )
 
 

@@ -28,7 +28,7 @@ from latpcap.units import format_given_ms, format_ms, listed
 __all__ = ["Plan", "run_rehearsal"]
 
 REACHED = (
-    "is the command's database there? MySQL's and PostgreSQL's `localhost` may be a Unix socket, which no link is on: "
+    "does the command use a database there? MySQL's and PostgreSQL's `localhost` may be a Unix socket, without a link: "
     "give the command 127.0.0.1; another server or port: --server HOST:PORT"
 )
 
@@ -110,7 +110,7 @@ def _check(ran: CommandRun, asked_ms: float | None) -> None:
             f"the command ended with status {ran.status} {_at(asked_ms)}: nothing is compared", ran.status
         )
     if ran.packets == 0:
-        raise NoDatabaseTraffic(f"nothing that the command sent crossed the link {_at(asked_ms)}: {REACHED}")
+        raise NoDatabaseTraffic(f"no packet of the command crossed the link {_at(asked_ms)}: {REACHED}")
 
 
 def _found(path: Path, behind_ms: float, read: Callable[..., Capture], problems: Sequence[str]) -> Analysis:
@@ -140,14 +140,14 @@ def _today(plan: Plan, found: Analysis) -> Today:
     servers = plan.servers or dict.fromkeys(path.server for path in found.paths)
     rtt_ms = found.summary.baseline_rtt_ms if plan.now_ms is None else plan.now_ms
     if rtt_ms is None:
-        raise UsageError("today's RTT is unknown, as the command said too little: nothing can be projected from it")
+        raise UsageError("today's RTT is unknown, because the command sent too little: nothing can be projected")
     if nearer := [asked for asked in plan.rtt_ms if asked <= rtt_ms]:
         asked = listed(map(format_given_ms, nearer))
         raise UsageError(
-            f"the database is {format_ms(rtt_ms)} away already, and nothing brings it nearer than that: not {asked}"
+            f"the RTT to the database is already {format_ms(rtt_ms)}, and a link cannot shorten it to {asked}"
         )
     return Today(tuple(servers), rtt_ms)
 
 
 def _at(asked_ms: float | None) -> str:
-    return "as things are today" if asked_ms is None else f"at {format_given_ms(asked_ms)}"
+    return "on today's network" if asked_ms is None else f"at {format_given_ms(asked_ms)}"

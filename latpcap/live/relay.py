@@ -124,7 +124,7 @@ class Relay:
             where = self.where
             did = self._started().stop(at_once=at_once)
             problems = tuple(_often(problem, count) for problem, count in did.problems.items())
-            trouble = did.ended and f"the recording ended early, what passed went on: {did.ended}"
+            trouble = did.ended and f"the recording ended early, while forwarding continued: {did.ended}"
             self._recorded = Recorded((self._path,), where, did.dropped, trouble, problems)
         return self._recorded
 

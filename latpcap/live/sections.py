@@ -54,7 +54,7 @@ class Counted(Struct, frozen=True):
 
     round_trips: int = 0
     statements: tuple[StatementCount, ...] = ()
-    """The costliest first."""
+    """Sorted by cost."""
     failures: tuple[Failure, ...] = ()
     loops: tuple[str, ...] = ()
     """The statements of each N+1."""

@@ -61,7 +61,7 @@ class Budget(Plotted, Struct, frozen=True):
     think_s: float = 0.0
     """Stretches of client time above the threshold: never scaled."""
     setup_s: float = 0.0
-    """TCP handshakes, greetings, TLS, authentication, waits for the server to hang up."""
+    """TCP handshakes, greetings, TLS, authentication, waits for the server's FIN."""
     loss_s: float = 0.0
     """What retransmissions added."""
     unknown_s: float = 0.0

@@ -47,14 +47,14 @@ class Connecting(Struct, frozen=True):
         """The same in words; empty where nothing is encrypted.
 
         >>> Connecting(3, 5, 6.25, 1.0, 2.5, None).text
-        'At the median a connection takes 5 round trips and 6.25 ms until it can ask: TCP 1.00 ms, TLS 2.50 ms.'
+        'The median connection set-up takes 5 round trips and 6.25 ms: TCP 1.00 ms, TLS 2.50 ms.'
         """
         if self.tls_ms is None:
             return ""
         parts = {"TCP": self.tcp_ms, "TLS": self.tls_ms, "authentication": self.authentication_ms}
         told = ", ".join(f"{name} {format_ms(value)}" for name, value in parts.items() if value is not None)
         trips = counted(self.round_trips, "round trip")
-        return f"At the median a connection takes {trips} and {format_ms(self.connect_ms)} until it can ask: {told}."
+        return f"The median connection set-up takes {trips} and {format_ms(self.connect_ms)}: {told}."
 
 
 def connect(recording: Recording) -> Connect:

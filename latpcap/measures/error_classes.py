@@ -13,15 +13,15 @@ from latpcap.protocols import protocol_called
 __all__ = ["CLASSES", "class_of", "meaning_of"]
 
 CLASSES = {
-    "syntax": "the statement is wrong, or names something that is not there",
-    "permission": "the user may not do that",
-    "data": "the data break a rule",
+    "syntax": "invalid statement or missing object",
+    "permission": "missing privilege",
+    "data": "constraint violation or invalid value",
     "conflict": "lock conflict with another transaction",
-    "aborted": "the transaction had failed before",
-    "login": "the login was refused",
-    "limit": "the server has no room left",
-    "ended": "it was cut short: time-out, cancelled, killed or shut down",
-    "application": "the application's own code in the database raised it",
+    "aborted": "the transaction had already failed",
+    "login": "login refused",
+    "limit": "server resources exhausted",
+    "ended": "interrupted: time-out, cancel, kill or shutdown",
+    "application": "raised by application code in the database",
     "other": "another reason",
 }
 """What each class says of a failure."""

@@ -1,8 +1,8 @@
-"""Which clients wait for the server to hang up.
+"""Which clients wait for the server's FIN.
 
-A client that says good-bye and goes on only with the server's FIN (Node's `await client.end()`) waits for one round
-trip. No read of the program brings data with it, so it is none of the connection's `round_trips`, as the TCP handshake
-is none: the budget's set-up and the projection count it.
+A client that closes its session and continues only after the server's FIN (Node's `await client.end()`) waits for one
+round trip. No read of the program returns data from it, so like the TCP handshake it is not in the connection's
+`round_trips`, but in the budget's set-up and in the projection.
 
 Nothing on the connection shows it; the client's next connection does. A host waits if, more often than not, it opens
 that after the FIN, more regularly after the FIN than after its own good-bye, and so soon that chance would rarely have

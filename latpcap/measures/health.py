@@ -1,4 +1,4 @@
-"""What limits the trust in a result: the core's notes, and what only the whole recording shows."""
+"""What makes a result less reliable: the core's notes, and what only the whole recording shows."""
 
 from __future__ import annotations
 
@@ -27,57 +27,57 @@ NOTABLE_SHARE = 0.01
 """Loss or unknown time below this share of the runtime is not worth a note; so few exchanges in part no warning."""
 NEAR_ZERO_NS = 100_000
 NAMED_CIPHERS = 3
-"""Of those that are not read."""
+"""Unsupported cipher suites named in a note."""
 
 
 ADVICE: dict[str, tuple[str, str]] = {
     # the file
-    "file-cut": ("what came after is missing", "capture or copy the file again if that matters"),
-    "file-damaged": ("what cannot be read is left out", "copy the file again, or repair it (`pcapfix`)"),
-    "file-unreadable": ("what came after is missing", "check the disk or the network share"),
-    "stopped": ("the result is that of the packets before", "read it again, to its end, if that matters"),
+    "file-cut": ("everything after that is missing", "capture or copy the file again if that matters"),
+    "file-damaged": ("the unreadable part is left out", "copy the file again, or repair it (`pcapfix`)"),
+    "file-unreadable": ("everything after that is missing", "check the disk or the network share"),
+    "stopped": ("the result covers the packets before that", "read the capture again to the end if that matters"),
     "unknown-interface": ("these packets are left out", "write the file again: `editcap IN OUT`"),
     "unknown-link-type": ("these packets are left out", "capture on an Ethernet, cooked or raw IP interface"),
     "encrypted-packets": (
         "these packets are left out",
         "capture behind the access point or switch that decrypts, or decrypt the file first (`airdecap-ng`)",
     ),
-    "other-secrets": ("none: they open no connection to a database", "nothing"),
+    "other-secrets": ("none: they decrypt no database connection", "nothing"),
     "malformed-packets": ("these packets are left out", "capture again, or copy the file again"),
     "snap-length": (
-        "statements and rows in the part that is missing are unknown; times are right where the packets show them",
+        "statements and rows in the missing part are unknown; times are correct where the packets show them",
         "capture whole packets: `-s 0`",
     ),
     "capture-drops": (
-        "exchanges that a dropped packet touches are incomplete, and some may be missing",
+        "exchanges with a dropped packet are incomplete, and some may be missing",
         "capture less (`port 3306`) into a larger buffer (`-B 64`)",
     ),
     # what the capture saw
     "capture-loss": (
-        "the exchanges that it touches are incomplete; exchanges that lie in it whole are not counted",
+        "exchanges that lost a part are incomplete; exchanges that were lost whole are not counted",
         "capture less (`port 3306`) into a larger buffer (`-B 64`)",
     ),
     "one-direction": (
-        "the times of the answers are unknown: no exchange has a time",
-        "let the mirror port copy both directions, or capture on the host itself",
+        "response times are unknown: no exchange has a duration",
+        "mirror both directions of the port, or capture on the host itself",
     ),
-    "duplicate-packets": ("none: each packet counts once", "capture on one interface, or mirror one port"),
-    "reordered": ("none: the streams are put in order by their numbers", "nothing, unless there are many"),
+    "duplicate-packets": ("none: each packet is counted once", "capture on one interface, or mirror one port"),
+    "reordered": ("none: TCP streams are reordered by sequence number", "nothing, unless there are many"),
     "offloaded": (
-        "none on round trips and times; packets and slow-start rounds are fewer than on the wire",
+        "none on round trips and times; the capture shows fewer packets and slow-start rounds than the wire",
         "nothing; for packet counts capture on a mirror port, or `ethtool -K eth0 tso off gro off`",
     ),
     "missing-handshake": (
-        "no handshake RTT, no login, no text of statements that were prepared before",
+        "no handshake RTT, no login, no text of statements prepared earlier",
         "start the capture before the application",
     ),
     "relayed": (
-        "round trips, RTT and times are right; how TCP carried large requests and responses is not seen (windows, "
-        "losses, pace), so the projection's range is wider",
-        "nothing; for jobs that move much data capture packets: `latpcap record` with the right to",
+        "round trips, RTT and times are correct; TCP's windows, losses and pacing on large transfers are not visible, "
+        "so the projection's range is wider",
+        "nothing; for jobs that move much data capture packets: `latpcap record` with capture permission",
     ),
     "proxy-header": (
-        "what is measured is the way from the proxy to the server, not from the client",
+        "the capture measures the path from the proxy to the server, not from the client",
         "capture between client and proxy, too",
     ),
     # limits
@@ -86,99 +86,102 @@ ADVICE: dict[str, tuple[str, str]] = {
         "give more with --memory, or filter the capture to the database's port",
     ),
     "too-many-exchanges": (
-        "the result is that of the packets before; all that came later is missing",
+        "the result covers the packets before that; everything later is missing",
         "give more with --memory, or split the capture",
     ),
-    "too-many-samples": ("the baseline RTT rests on the samples before; counts are right", "give more with --memory"),
+    "too-many-samples": (
+        "the baseline RTT uses the samples before that; counts are correct",
+        "give more with --memory",
+    ),
     "too-many-unrecognised": (
-        "they count for what their ports say, or not at all",
+        "they are classified by port, or not counted",
         "give more with --memory, or filter the capture to the database's port",
     ),
     "too-many-unfinished": (
-        "these exchanges are incomplete, and those that hide in what was given up are not counted",
+        "these exchanges are incomplete, and those within the discarded bytes are not counted",
         "give more with --memory, or filter the capture to the database's port",
     ),
-    "too-many-statements": ("further statements share one text; times are right", "split the capture"),
+    "too-many-statements": ("further statements share one text; times are correct", "split the capture"),
     "too-many-unanswered": (
-        "these exchanges and those that follow them are incomplete",
-        "check that the capture holds both directions",
+        "these exchanges and the ones after them are incomplete",
+        "check that the capture has both directions",
     ),
-    "too-many-errors": ("further errors share one text; times are right", "split the capture"),
+    "too-many-errors": ("further errors share one text; times are correct", "split the capture"),
     "too-many-waiting": (
-        "the exchanges that the missing packets touch are incomplete",
+        "exchanges with missing packets are incomplete",
         "capture less (`port 3306`) into a larger buffer (`-B 64`)",
     ),
     "key-log-damaged": (
-        "connections whose secrets stand in these lines stay timing only",
-        "copy the key log again when the client has ended; a line is cut while it is being written",
+        "connections whose secrets are on these lines stay timing only",
+        "copy the key log again after the client has ended; a line is incomplete while it is being written",
     ),
     "too-many-keys": (
-        "connections whose secrets found no room stay timing only",
-        "give more with --memory, or a key log of these connections alone",
+        "connections whose secrets were dropped stay timing only",
+        "give more with --memory, or a key log of these connections only",
     ),
     "too-much-inflated": (
-        "what these compressed packets hold is missing: their exchanges are incomplete",
-        "nothing, where somebody made the capture to be a bomb; otherwise split it",
+        "the contents of these compressed packets are missing: their exchanges are incomplete",
+        "nothing if the capture is a decompression bomb; otherwise split it",
     ),
-    "too-many-fragments": ("what these datagrams held is missing", "filter the capture to the database's port"),
+    "too-many-fragments": ("the contents of these datagrams are missing", "filter the capture to the database's port"),
     # the clock
     "clock-backwards": (
-        "packets out of order are put right; where the clock was set, `clock-step` says so",
-        "`reordercap IN OUT` puts the packets in order",
+        "packets are put back in order; where the clock was set, `clock-step` reports it",
+        "`reordercap IN OUT` sorts the packets",
     ),
     "clock-outlier": (
-        "what this packet begins or ends is not timed",
-        "nothing; many such packets: look for a fault of the capturing machine's clock",
+        "an exchange that begins or ends with this packet has no time",
+        "nothing; if there are many, check the clock of the capturing machine",
     ),
     "clock-step": (
-        "exchanges under way are incomplete; later times are moved by what the senders' clocks say (else to no pause), "
-        "and differ from the file's",
-        "capture again while the clock is left alone (NTP slews, not steps)",
+        "exchanges in progress are incomplete; later times are corrected by the senders' TCP timestamps (without "
+        "these, to leave no gap), and differ from the file's",
+        "capture again with a clock that is slewed, not stepped (NTP)",
     ),
     "coarse-clock": (
-        "each time is wrong by up to the clock's resolution: no RTT below it can be measured",
+        "each time is off by up to the clock's resolution: no RTT below it can be measured",
         "capture with a finer clock, or give the RTT with --rtt-baseline",
     ),
     # the path and the hosts
-    "retransmissions": ("the time they took is counted as loss", "nothing, unless `loss` or `timeouts` says so"),
+    "retransmissions": ("their time is counted as loss", "nothing, unless `loss` or `timeouts` is reported, too"),
     "timeouts": (
-        "these waits depend on the sender's timer, not on the RTT alone, and are kept by the projection",
-        "find where packets are lost: duplex mismatch, full queue, bad cable",
+        "these waits depend on the sender's timer, not only on the RTT; the projection keeps them",
+        "find the cause of packet loss: duplex mismatch, full queue, bad cable",
     ),
-    "loss": ("the projection keeps this time as it is", "find where packets are lost"),
+    "loss": ("the projection keeps this time unchanged", "find the cause of packet loss"),
     "zero-window": (
-        "transfers waited for a program to read, which no faster network shortens",
-        "look for a client that fetches slowly, or works on each row while it reads",
+        "transfers waited for a program to read its data; a faster network does not shorten that",
+        "look for a client that fetches slowly, or processes each row while it reads",
     ),
     "delayed-ack": (
         "these waits are the acknowledging host's timer (40 ms or more), not distance",
-        "set TCP_NODELAY in the driver, or write each request at once",
+        "set TCP_NODELAY in the driver, or write each request in one piece",
     ),
     "refused": (
-        "these are no database connections: they are in no count and no time",
+        "no database connection was made: these are excluded from all counts and times",
         "check address and port, and whether the server runs",
     ),
     "unanswered": (
-        "these are no database connections: they are in no count and no time",
+        "no database connection was made: these are excluded from all counts and times",
         "check address, port and firewalls",
     ),
     # reading
-    "selection": ("figures are of this part alone; notes about files are about all of them", "nothing"),
+    "selection": ("figures cover this part only; notes about files cover whole files", "nothing"),
     "no-database-traffic": (
         "there is nothing to count",
-        "capture where the database's packets pass; an unusual port is named with --decode-as PORT=PROTOCOL",
+        "capture where the database's packets pass; name an unusual port with --decode-as PORT=PROTOCOL",
     ),
     "unrecognised": (
-        "these connections are in no count",
+        "these connections are not counted",
         "name the protocol with --decode-as, or capture the connections from their beginning",
     ),
     "other-database": (
-        "these connections are in no count",
+        "these connections are not counted",
         "with --decode-as PORT=opaque their round trips and times are counted, without statements",
     ),
     "encrypted": (
-        "timing only: no statements, rows or errors; round trips are counted by who speaks when, so requests that are "
-        "sent without waiting may count as one",
+        "timing only: no statements, rows or errors; round trips are counted by direction changes, so requests that "
+        "are sent without waiting may count as one",
         f"give the client's keys with --keylog ({KEYS_PAGE}), capture behind the TLS end point, or switch encryption "
         "off for the test",
     ),
@@ -187,64 +190,67 @@ ADVICE: dict[str, tuple[str, str]] = {
         f"log the keys of all clients, from before they connect; not every driver logs resumed sessions ({KEYS_PAGE})",
     ),
     "keys-wrong": (
-        "from that record on these connections are timing only; what was read before is right",
-        "take the key log of the same run, whole; packets that were lost or cut do the same harm",
+        "from that record on these connections are timing only; everything before it is correct",
+        "use the complete key log of the same run; lost or cut packets have the same effect",
     ),
     "tls-interrupted": (
-        "from there on these connections are timing only; what was read before is right",
-        "capture without loss: bytes that are missing may hide where the keys change",
+        "from there on these connections are timing only; everything before it is correct",
+        "capture without loss: missing bytes may hide a key change",
     ),
     "tls-suite-unsupported": (
         "these connections stay timing only",
         "let client or server use AES-GCM, ChaCha20-Poly1305 or AES-CBC for the measurement",
     ),
-    "replication": ("what is pushed is in no count", "nothing"),
+    "replication": ("pushed data is not counted", "nothing"),
     "unreadable": (
-        "what lies between is counted by changes of direction, and its times are not used",
+        "the part in between is counted by direction changes, and its times are not used",
         "capture the connection from its beginning, without loss",
     ),
     "estimated-rows": ("row counts may be off", "capture the connection from its beginning"),
-    "implausible-rows": ("these rows are in no count", "compare with the client's own counts"),
-    "incomplete-exchanges": ("they count as round trips, but their times are used nowhere", "see the notes above"),
-    "unknown-time": ("this time is neither network nor service", "capture without loss, from the beginning"),
+    "implausible-rows": ("these rows are not counted", "compare with the client's own counts"),
+    "incomplete-exchanges": ("they count as round trips, but their times are not used", "see the notes above"),
+    "unknown-time": (
+        "this time is assigned to neither network nor service",
+        "capture without loss, from the beginning",
+    ),
     # the baseline RTT
-    "baseline-unknown": ("no share of the network, no projection", "give the RTT with --rtt-baseline"),
+    "baseline-unknown": ("no network share and no projection", "give the RTT with --rtt-baseline"),
     "baseline-upper-bound": (
-        "the network's share is an upper bound, the projection too",
+        "the network's share and the projection are upper bounds",
         "start the capture before the application, or give the RTT with --rtt-baseline",
     ),
     "baseline-assumed": (
-        "a server that takes as long for each response is told as the network",
+        "if the server takes the same time for each response, that time is counted as network",
         "start the capture before the application, or give the RTT with --rtt-baseline",
     ),
     "baseline-either": (
-        "the network's share is one or the other, and its range holds both",
-        "give the RTT with --rtt-baseline, as `ping` or `latpcap calibrate` shows it",
+        "the network's share depends on which one is right; its range covers both",
+        "give the RTT with --rtt-baseline, as measured by `ping` or `latpcap calibrate`",
     ),
     "proxy-likely": (
-        "what looks like the server's time is in part a network behind the proxy, which no faster server shortens; "
-        "the projection moves the application's way to the proxy alone",
-        "capture at the proxy as well, on both sides of it (one file is enough), or between it and the server",
+        "part of the service time may be network behind the proxy, which a faster server does not shorten; the "
+        "projection changes only the path from the application to the proxy",
+        "also capture at the proxy, on both sides of it (one file is enough), or between proxy and server",
     ),
     "proxy-legs": (
-        "what is measured is the application's side, over both networks; connections and paths are those of both",
-        "nothing; `--rtt` is the RTT between proxy and server, `--move` takes any of them",
+        "figures are the application's, over both networks; connections and paths of both sides are listed",
+        "nothing; `--rtt` is the RTT between proxy and server, `--move` moves any of them",
     ),
     "path-changed": (
-        "each round trip counts with the RTT of its time; the one RTT of the whole is the mean over all waits",
-        "look for a fail-over, a VPN or a congestion at that time; `latpcap minutes` shows the RTT over time",
+        "each round trip is costed at the RTT of its time; the overall RTT is the mean over all waits",
+        "look for a fail-over, a VPN or congestion at that time; `latpcap minutes` shows the RTT over time",
     ),
     "paced-sender": (
-        "at another RTT their transfers take as long in round trips; a capture at less than 2 ms does not show it, so "
-        "that a projection up from there is too short by up to half a round trip for each large message",
-        "nothing; to project upwards capture where the RTT is longer, or have the sender use CUBIC",
+        "at another RTT their transfers take as many round trips; captures below 2 ms do not show pacing, so a "
+        "projection to a longer RTT is too short by up to half a round trip for each large message",
+        "nothing; to project to a longer RTT capture above 2 ms, or switch the sender to CUBIC",
     ),
     "files-apart": (
-        "what lies between the files is think time; runtime and projection hold it, rates do not",
+        "the gaps between files are think time; runtime and projection include them, rates do not",
         "give files of one recording; compare others with `latpcap compare`, or rank them with `latpcap rank`",
     ),
-    "loopback": ("waiting for the network and for the server are hard to separate", "capture between two machines"),
-    "near-zero-baseline": ("small errors of the RTT are large in the projection", "give the RTT with --rtt-baseline"),
+    "loopback": ("network and service time are hard to separate", "capture between two machines"),
+    "near-zero-baseline": ("small RTT errors become large in the projection", "give the RTT with --rtt-baseline"),
 }
 """What each code does to the numbers, and what to do."""
 
@@ -291,7 +297,7 @@ GRAVEST_FIRST = (
     ),
     *("other-secrets",),
 )
-"""The codes by what they do to the figures: of two warnings, the first one here is said first."""
+"""The codes by their effect on the figures: of two warnings, the first one here comes first."""
 
 SEVERITIES = ("error", "warning", "info")
 
@@ -316,7 +322,7 @@ class HealthNote(Struct, frozen=True):
 
 
 def gravest_first(notes: Iterable[HealthNote]) -> tuple[HealthNote, ...]:
-    """The notes by severity, then by what they do to the figures."""
+    """The notes by severity, then by their effect on the figures."""
     place = {code: number for number, code in enumerate(GRAVEST_FIRST)}
     return tuple(sorted(notes, key=lambda note: (SEVERITIES.index(note.severity), place.get(note.code, len(place)))))
 
@@ -334,7 +340,7 @@ def notes_in(table: Table) -> list[HealthNote]:
 def measured_notes(
     recording: Recording, rtt: Estimate, timeline: BudgetTimeline, budget: Budget, legs: Proxied | None = None
 ) -> list[HealthNote]:
-    """What the measures themselves say about their trustworthiness; `budget` is that of the result."""
+    """What the measures themselves say about their reliability; `budget` is that of the result."""
     notes = (
         _about_baseline(rtt.of_connections),
         _about_changes(recording, rtt),
@@ -351,7 +357,7 @@ def measured_notes(
 def _about_selection(recording: Recording) -> Iterator[HealthNote]:
     selected = recording.selected
     if selected is not None:
-        text = f"selected were {selected.part}"
+        text = f"selected: {selected.part}"
         yield HealthNote("selection", "info", text, selected.connections)
 
 
@@ -363,8 +369,8 @@ def _about_files(recording: Recording) -> Iterator[HealthNote]:
     before, after = (columns.texts(recording.captures_table, "path")[row] for row in (longest.before, longest.after))
     lasts = _long((longest.end - longest.begin) / 1e9)
     text = (
-        f"files do not adjoin: nothing was recorded for {lasts} between {before} and {after}; of the runtime "
-        f"{_long(recording.recorded_s)} were recorded, and rates are of these"
+        f"there are gaps between files: nothing was recorded for {lasts} between {before} and {after}; "
+        f"{_long(recording.recorded_s)} of the runtime were recorded, and rates refer to these"
     )
     yield HealthNote("files-apart", "warning", text, len(recording.gaps))
 
@@ -383,32 +389,33 @@ def _long(seconds: float) -> str:
 def _about_baseline(baselines: Baselines) -> Iterator[HealthNote]:
     total = len(baselines.method)
     if unknown := int((baselines.method == Method.UNKNOWN).sum()):
-        text = f"no RTT is known of {part_of(unknown, total)}; give it with --rtt-baseline"
+        text = f"the RTT of {part_of(unknown, total)} is unknown; give it with --rtt-baseline"
         yield HealthNote("baseline-unknown", "error" if unknown == total else "warning", text, unknown)
     if bounded := int((baselines.reason == Reason.FLOOR).sum()):
-        text = f"the RTT of {part_of(bounded, total)} is an upper bound, the fastest responses"
+        text = f"the RTT of {part_of(bounded, total)} is an upper bound, taken from the fastest responses"
         yield HealthNote("baseline-upper-bound", "warning", text, bounded)
     if assumed := int((baselines.reason == Reason.STEADY).sum()):
         text = (
-            f"the RTT of {part_of(assumed, total)} is their fastest responses', if the server does not take the same "
+            f"the RTT of {part_of(assumed, total)} is taken from the fastest responses, "
+            "which assumes that the server does not take the same time for each"
         )
-        yield HealthNote("baseline-assumed", "info", f"{text}time for each", assumed)
+        yield HealthNote("baseline-assumed", "info", text, assumed)
     if either := int(np.isin(baselines.reason, (Reason.SPLIT, Reason.SPLIT_SYN)).sum()):
-        text = f"the RTT of {part_of(either, total)} is one of two that the capture shows: "
-        what = "that of the handshake (and of acknowledgments that agree), or that of all responses, which are slower"
-        yield HealthNote("baseline-either", "warning", text + what, either)
+        text = f"the RTT of {part_of(either, total)} is ambiguous: the handshake (and acknowledgments that agree) "
+        text += "shows a shorter one than all responses do"
+        yield HealthNote("baseline-either", "warning", text, either)
     if either := int((baselines.reason == Reason.SPLIT_CHANGE).sum()):
-        text = f"from one moment on all responses of {part_of(either, total)} took longer, or less long, by as much"
-        yield HealthNote("baseline-either", "warning", f"{text}: the path changed, or the server did", either)
+        text = f"all response times of {part_of(either, total)} shifted by the same amount at one moment"
+        yield HealthNote("baseline-either", "warning", f"{text}: either the path or the server changed", either)
     local = baselines.position == LOOPBACK
     if shared := int(local.sum()):
         text = (
-            f"client and server of {part_of(shared, total)} are one machine and share its processors: "
-            "a projection from there can be wrong by a third"
+            f"client and server of {part_of(shared, total)} run on one machine and share its processors: "
+            "a projection from this capture can be off by a third"
         )
         yield HealthNote("loopback", "warning", text, shared)
     if tiny := int(((baselines.baseline < NEAR_ZERO_NS) & ~local).sum()):
-        text = f"the RTT of {part_of(tiny, total)} is below 0.1 ms, about what hosts and clocks can resolve"
+        text = f"the RTT of {part_of(tiny, total)} is below 0.1 ms, close to what hosts and clocks can resolve"
         yield HealthNote("near-zero-baseline", "info", text, tiny)
 
 
@@ -425,7 +432,7 @@ def _about_proxies(recording: Recording, rtt: Estimate, legs: Proxied | None) ->
     if found:
         first = max(found, key=lambda hidden: hidden.answers)
         others = counted(len(found) - 1, "other server")
-        text = f"{first.text} (so of {others}, too)" if found[1:] else first.text
+        text = f"{first.text} (likewise for {others})" if found[1:] else first.text
         yield HealthNote("proxy-likely", "warning", text, sum(hidden.answers for hidden in found))
 
 
@@ -433,8 +440,8 @@ def _about_pacing(recording: Recording, rtt: Estimate) -> Iterator[HealthNote]:
     found = pacing(recording, rtt)
     if found.shows:
         text = (
-            f"{found.messages:,} of {counted(found.of, 'large message')} left evenly over the round trip rather than "
-            "at once: their sender paces (BBR, a fair queue)"
+            f"{found.messages:,} of {counted(found.of, 'large message')} were spread evenly over the round trip: the "
+            "sender paces its packets (BBR, a fair queue)"
         )
         yield HealthNote("paced-sender", "info", text, found.messages)
 
@@ -446,13 +453,13 @@ def _about_reading(recording: Recording) -> Iterator[HealthNote]:
     yield from _about_keys(recording)
     pushed = int(np.count_nonzero(recording.connection_column("replication").values))
     if pushed:
-        text = f"what the server pushes (replication, events) is not counted on {part_of(pushed, total)}"
+        text = f"data that the server pushes (replication, events) is not counted on {part_of(pushed, total)}"
         yield HealthNote("replication", "info", text, pushed)
     yield from _about_states(recording, total)
     partial = int(np.count_nonzero(~recording.exchanges.complete))
     if partial:
         of = f"{partial:,} of {counted(len(recording.exchanges), 'exchange')}"
-        text = f"{of} {'was' if partial == 1 else 'were'} captured in part: such times are not used"
+        text = f"{of} {'was' if partial == 1 else 'were'} captured only in part: these times are not used"
         severity = "warning" if partial > NOTABLE_SHARE * len(recording.exchanges) else "info"
         yield HealthNote("incomplete-exchanges", severity, text, partial)
 
@@ -469,7 +476,7 @@ def _about_states(recording: Recording, total: int) -> Iterator[HealthNote]:
 
 
 def _about_retransmissions(recording: Recording) -> Iterator[HealthNote]:
-    """What was sent again, and what of it had been lost."""
+    """Retransmissions, and how many of them replaced lost packets."""
     again, spurious, sent = _sent(recording)
     if again:
         lost = again - spurious
@@ -514,20 +521,20 @@ def _about_keys(recording: Recording) -> Iterator[HealthNote]:
     total = sum(readings.values())
     of = f"of {counted(total, 'TLS connection')}"
     if missing := readings.get("no-secret", 0):
-        text = f"the keys that were given hold no secret of {missing:,} {of}"
+        text = f"the key log has no secret for {missing:,} {of}"
         yield HealthNote("keys-missing", "warning", text, missing)
     if wrong := readings.get("wrong-secret", 0):
-        text = f"a record of {wrong:,} {of} is not authentic under the secret that was given: the rest is not read"
+        text = f"the given secret does not decrypt a record of {wrong:,} {of}: the rest is not read"
         yield HealthNote("keys-wrong", "warning", text, wrong)
     if interrupted := readings.get("interrupted", 0):
-        text = f"{interrupted:,} {of} could not be followed to the end with the keys: what came before is read"
+        text = f"{interrupted:,} {of} could be decrypted only up to a point: everything before it is read"
         yield HealthNote("tls-interrupted", "warning", text, interrupted)
     if unsupported := readings.get("unsupported-suite", 0):
         ciphers = recording.said("tls_cipher").picked(
             np.flatnonzero(recording.said("tls_reading").where("unsupported-suite".__eq__))
         )
         named = ", ".join(sorted(name or "unknown" for name in set(ciphers.texts()))[:NAMED_CIPHERS])
-        text = f"{unsupported:,} {of} {'uses' if unsupported == 1 else 'use'} a cipher suite that is not read ({named})"
+        text = f"{unsupported:,} {of} {'uses' if unsupported == 1 else 'use'} an unsupported cipher suite ({named})"
         yield HealthNote("tls-suite-unsupported", "warning", text, unsupported)
 
 
@@ -537,7 +544,7 @@ def _about_time(timeline: BudgetTimeline, budget: Budget) -> Iterator[HealthNote
     loss, unknown = budget.loss_s / timeline.runtime_s, budget.unknown_s / timeline.runtime_s
     if loss > NOTABLE_SHARE:
         took = f"{format_s(budget.loss_s)} ({percent(loss)} of the runtime)"
-        text = f"lost packets took {took}{_probable(timeline)}, and the projection keeps that"
+        text = f"lost packets took {took}{_probable(timeline)}, and the projection keeps that time"
         yield HealthNote("loss", "warning", text, 1)
     if unknown > NOTABLE_SHARE:
         text = f"{percent(unknown)} of the runtime cannot be divided: exchanges in part"
@@ -545,7 +552,7 @@ def _about_time(timeline: BudgetTimeline, budget: Budget) -> Iterator[HealthNote
 
 
 def _probable(timeline: BudgetTimeline) -> str:
-    """What of the loss shows by how long it took alone."""
+    """The part of the loss that shows only by the length of a wait."""
     waits = int(np.count_nonzero(timeline.probably_lost))
     if not waits:
         return ""

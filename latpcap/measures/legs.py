@@ -42,8 +42,8 @@ class Proxied(Struct, frozen=True):
         """How both counts go together."""
         ours = self.round_trips - self.inner_round_trips
         return (
-            f"{counted(self.round_trips, 'round trip')} on both sides of a proxy are {ours:,} of the application: "
-            f"they go on over {listed(self.proxies)} to {listed(self.servers)}"
+            f"the capture has both sides of a proxy: {counted(self.round_trips, 'round trip')} on both sides together, "
+            f"{ours:,} of them the application's, which {listed(self.proxies)} forwards to {listed(self.servers)}"
         )
 
 

@@ -61,8 +61,8 @@ class Hidden(Struct, frozen=True):
         """What is seen, and what it may mean."""
         even = "not even BEGIN, SET or a validation" if self.trifles else "no query"
         return (
-            f"{even} was answered by {self.server} in less than {format_ms(self.floor_ms)} beyond the RTT of "
-            f"{format_ms(self.rtt_ms)}, so a proxy seems to stand there, and its network to look like the server"
+            f"{self.server} is probably a proxy, with a network behind it that looks like service time: {even} was "
+            f"answered in less than {format_ms(self.floor_ms)} beyond the RTT of {format_ms(self.rtt_ms)}"
         )
 
 

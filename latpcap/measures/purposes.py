@@ -46,7 +46,7 @@ class PurposeResult(Struct, frozen=True):
 
 
 def purpose_results(exchanges: Exchanges) -> Iterator[PurposeResult]:
-    """The purposes that cost round trips, the costliest first."""
+    """The purposes that cost round trips, sorted by cost."""
     names = exchanges.purpose.names
     counts = np.bincount(exchanges.purpose.codes, minlength=len(names))
     trips = np.bincount(exchanges.purpose.codes, exchanges.round_trips, len(names))

@@ -43,7 +43,7 @@ TIMES = {
 
 
 class StatementGroups(Struct, frozen=True):
-    """One entry a statement or command, the costliest first. Seconds are shared ones: they sum to the budget's."""
+    """One entry a statement or command, sorted by cost. Seconds are shared ones: they sum to the budget's."""
 
     fingerprint: Names
     """The statement; `None` where the group is a command."""

@@ -36,9 +36,9 @@ Mean = Callable[[Floats, Floats], Floats]
 """The mean RTT of the data where RTTs are asked for, from the baselines (both in ms)."""
 
 SURE_MS = 1.0
-"""What a turn takes of its own beyond that is its work, and hardly differs: delays of hosts are shorter."""
+"""Own time of a round trip beyond this is work, and hardly varies: delays of hosts are shorter."""
 OF_SURE = 0.1
-"""This part of what is sure may differ all the same."""
+"""The part of sure time that may vary nevertheless."""
 LOSS_SIGMA = 2.0
 """Standard deviations of the number of lost packets, which is random (Poisson)."""
 MOST_NAMED = 5
@@ -46,13 +46,13 @@ MOST_NAMED = 5
 SLOW_GROWTH = 1.6
 """A window that is acknowledged grows to this multiple of itself (2: slow start)."""
 RELAYED_WINDOW_BYTES = 256.0 * 1024
-"""A relay does not see what receivers take; one that takes less had its buffer set by hand (docs/model.md C.4)."""
+"""A relay does not see receive windows; smaller ones were set by hand (docs/model.md C.4)."""
 WINDOW_SPREAD = 0.18
-"""A small receive window is filled to a part that differs by so much."""
+"""The filled part of a small receive window varies by this much."""
 
 
 class Assumption(Struct, frozen=True):
-    """One named reason why the range is as wide as it is."""
+    """One named reason for the width of the range."""
 
     name: str
     case: str
@@ -60,7 +60,7 @@ class Assumption(Struct, frozen=True):
 
 
 class Own(Struct, frozen=True):
-    """What client and server take of the own time that is not sure, as a part of what they took in the capture."""
+    """Own time of client and server that is not sure, as a part of that in the capture."""
 
     farther: float = 1.0
     """At the RTT of the capture and beyond."""
@@ -83,22 +83,22 @@ ANY: tuple[Waiting, ...] = ("evidence", "independent", "chained", "clocked", "un
 
 
 class Uncertainty(Struct, frozen=True):
-    """How far things may differ for one kind of work; calibrated on measured runs, docs/model.md C.6."""
+    """How far assumptions vary for one kind of work; calibrated on measured runs, docs/model.md C.6."""
 
     least: Own
     most: Own
     waiting: tuple[Waiting, ...] = ANY
     """Who may wait for whom."""
     sure_ms: float = SURE_MS
-    """What a turn takes of its own up to that is not sure."""
+    """Own time of a round trip up to this is not sure."""
 
 
 ONE_BY_ONE = Uncertainty(Own(0.6, 0.1), Own(1.4, 1.0))
 """Work of which each step waits for the one before."""
 IN_TURN = replace(ONE_BY_ONE, waiting=("evidence", "clocked", "unclocked"))
-"""The same on many connections: that they take turns is seen often enough."""
+"""The same on many connections, whose order shows often enough."""
 DATA = Uncertainty(Own(0.5, 0.2), Own(1.4, 1.4), sure_ms=math.inf)
-"""Much is sent at once: own time is production, which goes on while data travel."""
+"""Much is sent at once: own time is production, which continues while data is in transit."""
 SIDE_BY_SIDE = Uncertainty(Own(0.1, 0.1), Own(2.0, 2.0))
 """Processes wait for processors and locks, the longer the more requests come at once."""
 
@@ -129,46 +129,48 @@ def _assumptions(may: Uncertainty) -> Iterator[Assumption]:
     yield Assumption(
         "mean RTT",
         "both",
-        f"the mean RTT is within {MEANINGS['ping'].above:.0%} of the asked one; "
-        f"up to {MEANINGS['handshake'].above:.0%} above an asked handshake",
+        f"the mean RTT is within {MEANINGS['ping'].above:.0%} of the requested one; "
+        f"for a handshake RTT up to {MEANINGS['handshake'].above:.0%} above it",
     )
     yield Assumption("own time", "both", _own_time(may))
-    yield Assumption("wake-up delay", "both", "hosts go on sooner the less they wait for each packet; or do not")
+    yield Assumption("wake-up delay", "both", "hosts wake up sooner if they wait less for each packet, or take as long")
     yield Assumption(
-        "loss", "both", f"the number of lost packets strays by {LOSS_SIGMA:g} standard deviations (`--loss`)"
+        "loss", "both", f"the number of lost packets deviates by {LOSS_SIGMA:g} standard deviations (`--loss`)"
     )
-    yield Assumption("windows kept", "optimistic", "pauses do not make senders start slowly again")
-    slow = f"TCP windows grow by {SLOW_GROWTH - 1:.0%} a round trip, not by doubling"
+    yield Assumption("windows kept", "optimistic", "senders do not return to slow start after pauses")
+    slow = f"TCP windows grow by {SLOW_GROWTH - 1:.0%} a round trip instead of doubling"
     yield Assumption("slow windows", "pessimistic", slow)
     yield Assumption(
-        "small buffers", "both", f"a small receive buffer takes {WINDOW_SPREAD:.0%} more or less elsewhere"
+        "small buffers", "both", f"a small receive buffer holds {WINDOW_SPREAD:.0%} more or less at the other RTT"
     )
     yield Assumption(
-        "hidden work", "both", "applications worked on, or did not, while senders waited for acknowledgments"
+        "hidden work", "both", "applications worked, or were idle, while senders waited for acknowledgments"
     )
     if "independent" in may.waiting:
-        yield Assumption("side by side", "optimistic", "no connection waits for another one that is open")
+        yield Assumption("side by side", "optimistic", "no connection waits for another open connection")
     if "chained" in may.waiting:
-        yield Assumption("one after the other", "pessimistic", "what never ran at the same time waits for each other")
+        yield Assumption(
+            "one after the other", "pessimistic", "work that never overlapped in the capture is sequential"
+        )
 
 
 CLOCKS: dict[Waiting, Assumption] = {
     "clocked": Assumption(
         "pauses",
         "both",
-        "steady pauses of the client follow its answers, or end by a clock that waits for none",
+        "steady pauses of the client start at the response, or end by a timer independent of it",
     ),
     "unclocked": Assumption(
-        "clock", "both", "who is late when its clock is due waits until it is due again; so it may have been due before"
+        "clock", "both", "a client that misses its timer waits for the next period, and may have missed one before"
     ),
 }
-"""Ways that only some jobs may take."""
+"""Assumptions for jobs with timers only."""
 
 
 RELAYED = Assumption(
     "windows unseen",
     "pessimistic",
-    f"the windows behind a relay are not known: none grows beyond {RELAYED_WINDOW_BYTES / 1024:g} KiB",
+    f"windows behind a relay are unknown: none grows beyond {RELAYED_WINDOW_BYTES / 1024:g} KiB",
 )
 
 
@@ -179,7 +181,7 @@ def _own_time(may: Uncertainty) -> str:
     if (least.nearer, most.nearer) != (least.farther, most.farther):
         text += f", at a tenth of the RTT {least.nearer:.0%} to {most.nearer:.0%}"
     if may.sure_ms < math.inf:
-        text += f"; of what a round trip takes beyond {may.sure_ms:g} ms a tenth of that"
+        text += f"; a tenth of that spread for time above {may.sure_ms:g} ms a round trip"
     return text
 
 
@@ -226,11 +228,11 @@ class Conditions(Struct, frozen=True):
         >>> Conditions(34e6, 0.001, 3.0, 4).text
         '34 Mbit/s at the bottleneck, 0.1% of the packets lost, 3 ms of jitter, 4 connections'
         >>> Conditions(distance_km=1000, rtt_is="handshake").text
-        '1,000 km of fibre (10 ms), RTTs as of TCP handshakes'
+        '1,000 km of fibre (10 ms), RTTs of TCP handshakes'
         >>> Conditions(distance_km=1000, service_time=0.5).text
         "1,000 km of fibre (10 ms), 50% of the server's own time"
         >>> Conditions(moved=(Move("10.0.0.5:3306", 15.0),), others_stay=True).text
-        'only 10.0.0.5:3306 at 15 ms, all else where it is'
+        'only 10.0.0.5:3306 at 15 ms, all else unchanged'
         """
         return ", ".join(self._different())
 
@@ -265,14 +267,14 @@ class Conditions(Struct, frozen=True):
         if self.distance_km is not None:
             yield f"{self.distance_km:,.6g} km of fibre ({format_given_ms(fibre_ms(self.distance_km))})"
         if self.rtt_is != "ping":
-            yield f"RTTs as of {self.rtt_is_text}"
+            yield f"RTTs of {self.rtt_is_text}"
         if self.moved:
             there = [
                 move.server if move.rtt_ms is None else f"{move.server} at {format_given_ms(move.rtt_ms)}"
                 for move in self.moved[:MOST_NAMED]
             ]
             named = listed([*there, *([f"{len(self.moved) - MOST_NAMED:,} more"] if self.moved[MOST_NAMED:] else [])])
-            yield f"only {named}, all else where it is" if self.others_stay else named
+            yield f"only {named}, all else unchanged" if self.others_stay else named
         for whose, part in (("the server's", self.service_time), ("the client's", self.client_time)):
             if part is not None:
                 yield f"{100 * part:.4g}% of {whose} own time"
@@ -291,7 +293,7 @@ class Case(Struct, frozen=True):
     own: Own = field(default_factory=Own)
     """Own time of client and server ÷ what was observed, of what is not sure of it."""
     sure_ms: float = SURE_MS
-    """What a turn takes of its own beyond that is sure."""
+    """Own time of a round trip beyond this is sure."""
     jitter: float = 0.0
     """How much of the jitter is added to each RTT."""
     loss_sigma: float = 0.0

@@ -90,6 +90,6 @@ def host_saving(conditions: Conditions, rtt_ms: float, as_is_s: float, there_s: 
     changes = "saves" if saved_s >= 0 else "costs"
     text = (
         f"{hosts[:1].upper()}{hosts[1:]} {changes} {format_s(abs(saved_s))} of {format_s(as_is_s)} {at}{share}; "
-        f"the round trips take {format_s(network_s)} of it{network}."
+        f"round trips account for {format_s(network_s)}{network}."
     )
     return HostSaving(saved_s, as_is_s, network_s, text)

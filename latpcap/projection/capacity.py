@@ -241,9 +241,7 @@ class Crowd(Struct, frozen=True):
         if self.hosts is None or not self.hosts.shown:
             return
         per_s, low, high = (1 / (self.hosts.each(side) * self._worse(WORSE, connections, side)) for side in (0, 1, -1))
-        text = (
-            "Requests slow each other down at the hosts: the projection takes that for a limit, which may lie higher."
-        )
+        text = "Requests slow each other down at the hosts: the projection assumes a limit there, which may be higher."
         yield Limit("hosts", per_s, low, high, text)
 
     def _limit_of_locks(self, farther_s: float, connections: int) -> Iterator[Limit]:
@@ -255,8 +253,8 @@ class Crowd(Struct, frozen=True):
         held = counted(round(self.locks.round_trips), "round trip")
         text = (
             f"Transactions wait for each other's locks, held for {held}: "
-            f"at most about {significant(per_s)} a second there, however many connections share the work."
-            f"{'' if self.hosts is not None and self.hosts.shown else ' No limit of the hosts shows.'}"
+            f"at most about {significant(per_s)} a second at that RTT, however many connections share the work."
+            f"{'' if self.hosts is not None and self.hosts.shown else ' The capture shows no limit of the hosts.'}"
         )
         yield Limit("locks", per_s, low, high, text)
 

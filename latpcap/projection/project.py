@@ -338,7 +338,7 @@ def _point(base: Basis, statements: int, rtt_ms: float, runtime_s: float, least_
 
 
 def _unknown_budget(target_s: float) -> LatencyBudget:
-    text = f"The RTT for {format_given_ms(1000 * target_s)} is unknown, because the baseline RTT is."
+    text = f"The RTT that meets {format_given_ms(1000 * target_s)} is unknown, because the baseline RTT is."
     return LatencyBudget(target_s, None, text)
 
 
@@ -355,7 +355,7 @@ def _latency_budget(base: Basis, variant: Variant, target_s: float, conditions: 
         text = f"{target} cannot be met: {format_s(runtime_s(0.0))} would remain without any network."
         return LatencyBudget(target_s, None, text)
     if runtime_s(MAX_RTT_MS) <= target_s:
-        return LatencyBudget(target_s, None, f"{target} is met at any RTT: nothing waits for the network.")
+        return LatencyBudget(target_s, None, f"{target} is met at any RTT: the job does not wait for the network.")
     rtt_ms = _last_below(runtime_s, target_s, 0.0, MAX_RTT_MS)
     return LatencyBudget(target_s, rtt_ms, f"{target} is met up to an RTT of {format_ms(rtt_ms)}.")
 

@@ -29,8 +29,8 @@ FIREBIRD = Protocol(
         "335544321": "arithmetic error",
         "335544336": "deadlock",
         "335544345": "lock conflict",
-        "335544347": "validation of a column",
-        "335544352": "no right to it",
+        "335544347": "column validation failed",
+        "335544352": "no permission",
         "335544466": "foreign key",
         "335544472": "wrong user or password",
         "335544517": "raised by a procedure",
@@ -48,6 +48,6 @@ FIREBIRD = Protocol(
         "answer to connect",
         _connect(),
         lambda answer: len(answer) >= 4 and struct.unpack_from(">I", answer)[0] in _ANSWERS,
-        "nothing is kept of them",
+        "they leave no trace",
     ),
 )

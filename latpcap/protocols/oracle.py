@@ -42,7 +42,7 @@ ORACLE = Protocol(
         "904": "no such column",
         "942": "no such table",
         "1017": "wrong user or password",
-        "1400": "null where none may be",
+        "1400": "null not allowed",
         "1438": "value out of range",
         "1722": "malformed number",
         "2291": "foreign key",

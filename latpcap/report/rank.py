@@ -47,7 +47,7 @@ def _parts(ranked: list[Row], others: list[Row], asked: RankOrder, shown: int) -
         longest = max((len(_called(row["file"], folder)) for row in ranked[:shown]), default=0)
         yield _grid(_columns(asked, folder, min(longest, FILE_CELLS)), ranked[:shown])
     if any(row["think_s"] >= MUCH_THINK * row["runtime_s"] for row in ranked):
-        yield Text("Think time is half of the runtime or more in some of them; `--by task` leaves it out.")
+        yield Text("Think time is half of the runtime or more in some captures; `--by task` excludes it.")
     if others:
         yield heading(f"Not ranked ({len(others):,})")
         yield from (

@@ -31,7 +31,7 @@ LEVELS = {"high": "warning", "medium": "warning", "low": "note", "info": "note"}
 GATE = {
     "id": "gate",
     "shortDescription": {"text": "A gate failed."},
-    "fullDescription": {"text": "A condition of --fail-if holds, or cannot be told."},
+    "fullDescription": {"text": "A condition of --fail-if holds or cannot be evaluated."},
     "help": {"text": "See what changed with `latpcap compare`, and what costs the round trips with `latpcap analyze`."},
     "defaultConfiguration": {"level": "error"},
 }

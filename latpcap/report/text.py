@@ -67,4 +67,4 @@ def ms(value: float | None) -> str:
 
 def top(title: str, count: int, most: int = TOP) -> str:
     """Return the heading of a list of which `most` rows are shown."""
-    return f"{title} (the {most} costliest of {count:,})" if count > most else f"{title} ({count:,})"
+    return f"{title} (top {most} of {count:,})" if count > most else f"{title} ({count:,})"

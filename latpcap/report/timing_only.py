@@ -20,7 +20,7 @@ def about_budget(hidden: TimingOnly | None, opened: Connecting | None) -> str:
 def _counted_by_turns(hidden: TimingOnly) -> str:
     return (
         f"{counted(hidden.round_trips, 'round trip')} of {part_of(hidden.connections, hidden.of)} "
-        f"{'is' if hidden.round_trips == 1 else 'are'} timing only: counted by who speaks when."
+        f"{'is' if hidden.round_trips == 1 else 'are'} timing only: counted by direction changes."
     )
 
 
@@ -34,7 +34,7 @@ def about_findings(hidden: TimingOnly | None) -> str:
     if hidden is None:
         return ""
     return (
-        f"On {part_of(hidden.connections, hidden.of)} no statement is known, so patterns of statements (N+1, repeated "
-        "queries, single-row inserts, small fetches, failing statements, …) could not be looked for; those of "
-        "connections and times (a connection for each query, delayed acknowledgments, …) were."
+        f"The statements of {part_of(hidden.connections, hidden.of)} are unknown, so patterns in statements (N+1, "
+        "repeated queries, single-row inserts, small fetches, failing statements, …) could not be found; patterns in "
+        "connections and times (a connection for each query, delayed acknowledgments, …) could."
     )

@@ -121,7 +121,7 @@ class Analysis(Displayed, Struct, frozen=True):
     connections: Sequence[ConnectionResult]
     """In the order of their streams. One becomes an object when it is asked for: there may be hundreds of thousands."""
     statements: Sequence[StatementResult]
-    """The costliest first. One becomes an object when it is asked for: there may be a million."""
+    """Sorted by cost. One becomes an object when it is asked for: there may be a million."""
     routes: tuple[RouteResult, ...]
     """Empty where no statement names one."""
     errors: ErrorsResult
@@ -232,7 +232,7 @@ class Measures:
 
     @cached_property
     def health(self) -> tuple[HealthNote, ...]:
-        """What limits the trust in all of this, the gravest first."""
+        """What makes the result less reliable, by severity."""
         legs = self.legs.told if self.legs else None
         measured = measured_notes(self.recording, self.rtt, self.timeline, self.budget, legs)
         return gravest_first((*core_notes(self.recording), *measured))

@@ -103,7 +103,7 @@ class ErrorsResult(Brief, Struct, frozen=True):
     @property
     def text(self) -> str:
         """What failed in one sentence, and if nothing did, among how many."""
-        answers = "; the answer to {} was not captured, and may be an error" if self.unread_statements else ""
+        answers = "; the response to {} was not captured, and may be an error" if self.unread_statements else ""
         unread = answers.format(counted(self.unread_statements, "statement"))
         if self.failures:
             return f"{self.failed_of_all} failed{unread}"

@@ -155,14 +155,14 @@ def _assumptions(settings: Settings, projection: Projection) -> Iterator[str]:
     baseline_ms, conditions = projection.baseline_rtt_ms, projection.conditions
     if baseline_ms is None:
         return
-    known = "as the capture shows it" if settings.rtt_baseline_ms is None else "as given"
+    known = "as measured in the capture" if settings.rtt_baseline_ms is None else "as given"
     yield f"The baseline RTT is {format_ms(baseline_ms)}, {known}."
-    yield f"Think time is what a client takes above {format_given_ms(1000 * settings.think_s)}; it stays as captured."
+    yield f"Think time is client time above {format_given_ms(1000 * settings.think_s)}; it stays as captured."
     own = {"Client time": conditions.client_time, "Service time": conditions.service_time}
     yield from (f"{name} stays as captured." for name, part in own.items() if part is None)
-    yield f"An asked RTT is that of {conditions.rtt_is_text}."
+    yield f"RTTs to project onto are those of {conditions.rtt_is_text}."
     if not conditions.is_rtt_alone:
-        yield f"What is different there: {conditions.text}."
+        yield f"Other changes: {conditions.text}."
     yield from (f"{ENDS[each.case]}: {each.text}." for each in projection.assumptions)
 
 
@@ -171,5 +171,7 @@ def _accuracy(projection: Projection) -> Accuracy:
     if work is None:
         return Accuracy(None, None, None, UNKNOWN)
     if not projection.conditions.is_rtt_alone:
-        return Accuracy(work, None, None, "Measured was another RTT alone, not what else is different here.")
+        return Accuracy(
+            work, None, None, "Accuracy was measured for a change of RTT only, not for the other changes made here."
+        )
     return Accuracy(work, coverage(work, "longer"), coverage(work, "shorter"), projection.range_text)

@@ -1,4 +1,4 @@
-"""Statements in a result, the costliest first."""
+"""Statements in a result, sorted by cost."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class StatementResult(Brief, Struct, frozen=True):
 
 
 def statement_results(groups: StatementGroups, start_ns: int) -> Rows[StatementResult]:
-    """The statements, the costliest first; times of `groups` count from `start_ns`."""
+    """The statements, sorted by cost; times of `groups` count from `start_ns`."""
     cost = groups.network_s + groups.service_s
     reached, whole = np.cumsum(cost), np.full(len(cost), float(cost.sum()))
     trips = groups.round_trips

@@ -76,7 +76,7 @@ def connection_table(measures: Measures) -> Table:
 
 
 def statement_table(measures: Measures) -> Table:
-    """One row a statement, the costliest first; percentiles with their name before them."""
+    """One row a statement, sorted by cost; percentiles with their name before them."""
     results = statement_results(measures.statements, measures.recording.start_ns)
     return _values_table(_flat_columns(results), "statements")
 
@@ -111,7 +111,7 @@ def _time_column(name: str, which: str) -> str:
 
 
 def finding_table(findings: Iterable[FindingResult], rtt_ms: Sequence[float]) -> Table:
-    """One row a finding, the costliest first, with the seconds that each fix saves at the RTTs of `rtt_ms`."""
+    """One row a finding, sorted by cost, with the seconds that each fix saves at the RTTs of `rtt_ms`."""
     saved = {f"saved_{rtt:g}ms_s": _FLOAT for rtt in rtt_ms}
     rows = []
     for found in findings:

@@ -32,7 +32,7 @@ MOST = 3
 """Sentences of the verdict's third line: more are not read."""
 
 SIDE_BY_SIDE = 0.98
-"""What ran side by side is worth a word where it leaves less than this part of the time."""
+"""Overlap is mentioned where it leaves less than this part of the time."""
 
 MIN_BESIDE = 0.3
 """The share of round trips beside the statements from which on the verdict mentions them."""
@@ -41,35 +41,35 @@ MIN_HIDDEN = 0.1
 """The share of round trips that are timing only from which on the verdict says so."""
 
 MIN_HELD = 0.05
-"""Packets held back, as a share of the round trips, from which on the verdict mentions that they wait, too."""
+"""Packets held back, as a share of the round trips, from which on the verdict mentions their waits."""
 
 PART_NAMES = {
     "network_s": "waiting for the network",
     "service_s": "the server",
     "transfer_s": "transferring data",
     "stall_s": "Nagle's algorithm and delayed ACKs",
-    "client_s": "the application between its requests",
+    "client_s": "the application between requests",
     "think_s": "think time",
     "setup_s": "setting up connections",
     "loss_s": "lost packets",
-    "unknown_s": "what cannot be divided",
+    "unknown_s": "partly captured exchanges",
 }
 BEHIND_PROXY = "the server or the network behind a proxy"
 """Where a proxy is likely."""
 REST_OF_SETUP = "connection set-up, apart from its round trips"
-"""Where the network's part of it is said with the network."""
+"""Where its network part is included in the network."""
 
 
 class Doubt(Enum):
-    """Why the network's share of the runtime cannot be told."""
+    """Why the network's share of the runtime is unknown."""
 
-    CLOCK = "the capture's clock was set meanwhile, so what they cost in seconds is not known"
-    FEW_RESPONSES = "one response is too little to tell what part of it was the network"
-    NO_RESPONSE = "no response was captured whole, so what part of it was the network is not known"
+    CLOCK = "the clock was set during the capture, so their cost in seconds is unknown"
+    FEW_RESPONSES = "a single response does not show how much of its time was network"
+    NO_RESPONSE = "no response was captured whole, so the network's share is unknown"
 
 
 class Facts(Struct, frozen=True):
-    """What the sentences speak of."""
+    """The facts that the sentences are made of."""
 
     base: Basis
     budget: Budget
@@ -88,7 +88,7 @@ class Facts(Struct, frozen=True):
 
     @property
     def runtime(self) -> str:
-        """How long it took."""
+        """The runtime, formatted."""
         return format_s(self.base.runtime_s)
 
 
@@ -102,49 +102,51 @@ def verdict(facts: Facts) -> str:
 
 
 def _refused(facts: Facts) -> str:
-    """Where nobody came in, no other line means much."""
+    """If every login failed, no other line means much."""
     if not facts.errors.all_logins_failed:
         return ""
-    return f"{said_of_errors(facts.errors)} No statement ran: all time below is that of refused logins."
+    return f"{said_of_errors(facts.errors)} No statement ran: every figure below is about refused logins."
 
 
 def _cost(facts: Facts) -> str:
     base, projection = facts.base, facts.projection
     trips = counted(facts.round_trips, "round trip")
     if facts.round_trips == 0 and (facts.doubt or facts.waits.count == 0):
-        return f"No request that waits for its answer was captured in {facts.runtime}: nothing can be said."
+        return (
+            f"The capture ({facts.runtime}) holds no request that waits for an answer, so there is nothing to measure."
+        )
     if facts.doubt is Doubt.CLOCK:
         return f"{trips}; {facts.doubt.value}."
     if projection.baseline_rtt_ms is None:
         whose = "its" if facts.round_trips == 1 else "their"
-        return f"{trips} in {facts.runtime}; the RTT of this capture is unknown, so {whose} cost is, too."
+        return f"{trips} in {facts.runtime}; the RTT is unknown, and so is {whose} cost."
     if facts.doubt is not None:
         return f"{trips} in {facts.runtime}; {facts.doubt.value}."
     if facts.waits.shared_s <= 0 or base.runtime_s <= 0:
-        return f"{trips} in {facts.runtime}, of which the capture shows no time that went by: nothing can be said."
+        return f"{trips} in {facts.runtime}: no time passes in this capture, so the network's share is unknown."
     ends = (seconds / base.runtime_s for seconds in facts.waits.range_s)
-    share = percent_range(facts.waits.shared_s / base.runtime_s, *ends)
-    return f"{_product(facts)} of {facts.runtime} ({share})."
+    share, _, between = percent_range(facts.waits.shared_s / base.runtime_s, *ends).partition(", ")
+    answer = f"{share} of the {facts.runtime} is network{f' ({between})' if between else ''}"
+    return f"{answer[:1].upper()}{answer[1:]}: {_product(facts)}."
 
 
 def _product(facts: Facts) -> str:
-    """What waited, how long each, and how long that was: the product of the first two is the third."""
+    """How many waits, how long each, and the seconds in all: the product of the first two is the third."""
     waits = facts.waits
     things = [
         counted(waits.round_trips, "round trip") if facts.round_trips else "",
         counted(waits.handshakes, "TCP handshake") if waits.handshakes else "",
         counted(waits.greetings, "greeting") if waits.greetings else "",
-        counted(waits.hang_ups, "wait for the server to hang up", "waits for the server to hang up")
-        if waits.hang_ups
-        else "",
+        counted(waits.hang_ups, "wait for the server's FIN", "waits for the server's FIN") if waits.hang_ups else "",
     ]
     if waits.round_trips < facts.round_trips:
         things[0] = f"{waits.round_trips:,} of {counted(facts.round_trips, 'round trip')}"
-    what = listed(filter(None, things))
+    counts = [thing for thing in things if thing]
+    what = f"({' + '.join(counts)})" if counts[1:] else counts[0]
     alone, shared = format_s(waits.alone_s), format_s(waits.shared_s)
     if waits.shared_s < SIDE_BY_SIDE * waits.alone_s:
-        return f"{what} {_each(waits)} would be {alone} one after the other; side by side they are {shared}"
-    return f"{what} {_each(waits)} {'is' if waits.count == 1 else 'are'} {shared}"
+        return f"{what} × {_each(waits)} = {alone} in sequence, {shared} with overlap"
+    return f"{what} × {_each(waits)} = {shared}"
 
 
 def _each(waits: Waits) -> str:
@@ -153,9 +155,9 @@ def _each(waits: Waits) -> str:
     mean = format_ms(1000 * seconds / waits.count)
     least, most = map(format_ms, waits.baselines_ms or (math.nan, math.nan))
     if mean == least == most:
-        return f"at {mean}"
+        return mean
     known = f"the RTT is {most}" if least == most else f"RTTs of {least} to {most}"
-    return f"at {mean} on average ({known})"
+    return f"{mean} on average ({known})"
 
 
 def _elsewhere(facts: Facts) -> str:
@@ -163,16 +165,16 @@ def _elsewhere(facts: Facts) -> str:
     if facts.round_trips == 0:
         return ""
     if facts.doubt is Doubt.CLOCK:
-        return "All seconds below rest on that clock: capture again while it is left alone."
+        return "All times below are based on that clock: capture again with the clock left alone."
     if projection.baseline_rtt_ms is None or projection.seconds_per_ms is None:
-        return "No projection without it: give the RTT between client and server with --rtt-baseline."
+        return "No projection without the RTT: give it with --rtt-baseline."
     point = next((point for point in projection.points if point.rtt_ms == projection.told_rtt_ms), None)
     if facts.base.runtime_s <= 0 or facts.doubt:  # what cannot be divided is not projected
-        return f"Each extra millisecond of RTT adds {format_s(projection.seconds_per_ms)}; more cannot be said."
+        return f"Each extra millisecond of RTT adds {format_s(projection.seconds_per_ms)}; no runtime can be projected."
     if point is None or point.runtime_s is None or point.optimistic_s is None or point.pessimistic_s is None:
         return f"Each extra millisecond of RTT adds {format_s(projection.seconds_per_ms)}."
     return (
-        f"At {format_given_ms(point.rtt_ms)} this takes about {format_s(point.runtime_s)} "
+        f"At {format_given_ms(point.rtt_ms)}: about {format_s(point.runtime_s)} "
         f"(optimistic {format_s(point.optimistic_s)}, pessimistic {format_s(point.pessimistic_s)}); "
         f"each extra millisecond adds {format_s(projection.seconds_per_ms)}."
         f"{projection.guess_text and ' '}{projection.guess_text}"
@@ -188,7 +190,7 @@ def _sentences(facts: Facts) -> Iterator[str]:
 
 
 def _warning(facts: Facts) -> str:
-    """The gravest note: they come in that order. A file is called by its name without its folders."""
+    """The most severe note, which comes first. A file is called by its name without its folders."""
     worst = next(iter(facts.health), None)
     if worst is None or worst.severity == "info":
         return ""
@@ -215,7 +217,7 @@ def _proxied(facts: Facts) -> str:
         return ""
     moves = facts.projection.conditions.moved
     stays = moves or not facts.proxied.is_far
-    asked = "" if stays else f"; an RTT that is asked for is that of the way to {listed(facts.proxied.servers)}"
+    asked = "" if stays else f"; --rtt means the path to {listed(facts.proxied.servers)}"
     return f"{facts.proxied.text}{asked}."
 
 
@@ -251,11 +253,12 @@ def _largest(facts: Facts) -> str:
 
 
 def _held_back(facts: Facts) -> str:
-    """Why an extra millisecond adds more than the first line's waits."""
+    """Why an extra millisecond adds more than the waits of the first line."""
     held = facts.base.timeline.stalls.count
     if held == 0 or held < MIN_HELD * facts.round_trips or facts.base.job is None:
         return ""
-    return f"{counted(held, 'held-back packet')} {'waits' if held == 1 else 'wait'} for a round trip each, too."
+    packets, wait = counted(held, "packet"), "waits" if held == 1 else "wait"
+    return f"{packets} held back by Nagle's algorithm also {wait} for a round trip each."
 
 
 def _chattiness(facts: Facts) -> str:
@@ -264,7 +267,7 @@ def _chattiness(facts: Facts) -> str:
 
 
 def _changed_path(facts: Facts) -> str:
-    """The RTT was not one, so nor is the first line's."""
+    """The RTT changed, so the first line's is an average."""
     changed = next((note.message for note in facts.health if note.code == "path-changed"), "")
     return f"{changed[:1].upper()}{changed[1:]}." if changed else ""
 
@@ -279,4 +282,4 @@ STANDS_OUT: tuple[Callable[[Facts], str], ...] = (
     _held_back,
     _chattiness,
 )
-"""In the order in which they are said: what a reader must not miss first."""
+"""In this order: what a reader must not miss comes first."""

@@ -394,7 +394,7 @@ def test_a_keeper_that_is_gone_is_told(ports: list[int]) -> None:
         assert network._keeper is not None
         network._keeper.kill()
         network._keeper.wait()
-        assert network.failure() == "the process that keeps the job's namespaces was ended"
+        assert network.failure() == "the process that keeps the job's namespaces was killed"
 
 
 # --- without root -----------------------------------------------------------------------------------------------------

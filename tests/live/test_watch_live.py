@@ -99,9 +99,9 @@ def test_a_second_ctrl_c_ends_it_without_a_report(tmp_path: Path) -> None:
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as watch:
         assert watch.stdout is not None
         assert watch.stderr is not None
-        assert b"Ctrl-C ends that" in watch.stderr.readline()
+        assert b"Ctrl-C ends with the full report" in watch.stderr.readline()
         watch.send_signal(signal.SIGINT)
-        assert b"Ctrl-C again ends without a report" in watch.stderr.readline()
+        assert b"Ctrl-C again exits without a report" in watch.stderr.readline()
         watch.send_signal(signal.SIGINT)
         assert (watch.wait(WAITS_S), watch.stdout.read(), watch.stderr.read()) == (128 + signal.SIGINT, b"", b"")
     assert kept.read_bytes()[:4] == b"\n\r\r\n"

@@ -24,7 +24,7 @@ const PACKET_HEAD: usize = 20;
 /// Wireshark's limit: a longer block is damage.
 const LONGEST_BLOCK: usize = 16 * 1024 * 1024;
 const RELAYED: &str =
-    "a relay recorded what it handed on: RTT and round trips are its own connections', headers and windows are made up";
+    "recorded by a relay: RTT and round trips are those of its own connections; headers and windows are synthetic";
 /// No machine has more; each costs memory, so a hostile file may not go on.
 const MAX_INTERFACES: usize = 65_536;
 
@@ -212,7 +212,7 @@ impl Pcapng {
         let more = dropped.saturating_sub(interface.dropped);
         interface.dropped += more;
         notes.add_several(NoteCode::CaptureDrops, more, || {
-            format!("interface {number} dropped {dropped} packets while it captured")
+            format!("interface {number} dropped {dropped} packets during the capture")
         });
     }
 

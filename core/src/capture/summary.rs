@@ -109,7 +109,7 @@ pub(super) fn cut_short(packet: CutPacket) -> String {
         None | Some(0) => format!("frame {frame} ends before its IP datagram"),
         Some(_) => format!("frame {frame}: {length} of {original_length} bytes"),
     };
-    format!("packets were cut when they were captured ({what}); capture with -s 0 to see them whole")
+    format!("packets were cut by the snap length ({what}); capture with -s 0 for whole packets")
 }
 
 fn went_back(back_ns: i64, frame: u64) -> String {

@@ -64,25 +64,25 @@ class GateType(click.ParamType[Any]):
 
 _FAIL_IF = "Exit with status 1 if this holds: 'round_trips > 500', 'project(15ms) > 60s', 'finding(n+1)'; repeatable."
 _FAIL_IF_COMPARED = (
-    "Exit with status 1 if this holds of AFTER, BEFORE being the baseline: 'round_trips > baseline + 10%', "
+    "Exit with status 1 if this holds for AFTER, with BEFORE as the baseline: 'round_trips > baseline + 10%', "
     "'runtime > baseline * 1.1', 'finding(new)'; repeatable."
 )
 _FAIL_IF_ANY = (
-    "Exit with status 1 if this holds for any row: 'round_trips > 50', 'share_per_ms > 5%'; columns in s or ms are "
-    "written without that and compared with a duration: 'runtime > 2s'; repeatable."
+    "Exit with status 1 if this holds for any row: 'round_trips > 50', 'share_per_ms > 5%'; for a column in s or ms "
+    "leave out its suffix and give a duration: 'runtime > 2s'; repeatable."
 )
 _BASELINE = click.option(
     "--baseline",
     type=BASELINE,
     metavar="FILE",
-    help="An earlier result (`analyze --json`), which --fail-if may compare with: 'round_trips > baseline + 10%', "
+    help="An earlier result (`analyze --json`) for --fail-if to compare with: 'round_trips > baseline + 10%', "
     "'finding(new)'.",
 )
 _ROW_BASELINE = click.option(
     "--baseline",
     type=BASELINE,
     metavar="FILE",
-    help="Earlier rows (this command's --json), which --fail-if may compare the same rows with: "
+    help="Earlier rows (this command's --json) for --fail-if to compare the same rows with: "
     "'round_trips > baseline + 10%'.",
 )
 _CI = click.option(
@@ -90,8 +90,8 @@ _CI = click.option(
     type=CI_OUTPUT,
     multiple=True,
     metavar="FILE|github",
-    help="Also tell of gates and findings, for build servers: FILE.xml is JUnit XML, a test for each gate, FILE.sarif "
-    "SARIF 2.1.0; github: as annotations of a GitHub workflow, on standard error; repeatable.",
+    help="Also report gates and findings to a build server: FILE.xml as JUnit XML (a test for each gate), FILE.sarif "
+    "as SARIF 2.1.0, github as workflow annotations on standard error; repeatable.",
 )
 _JUNIT = formerly("--junit-xml", "--ci FILE.xml", type=OUTPUT)
 _SARIF = formerly("--sarif", "--ci FILE.sarif", type=OUTPUT)
@@ -239,7 +239,7 @@ def _told(
     files = [(_format(path), path) for path in ci if path != GITHUB]
     files += [(name, path) for name, path in (("junit", junit_xml), ("sarif", sarif)) if path is not None]
     if not gates and (junit := next((path for name, path in files if name == "junit"), None)):
-        raise UsageError(f"{junit}: there is no gate to tell of; write --fail-if 'round_trips > 500'")
+        raise UsageError(f"{junit}: there is no gate to report; write --fail-if 'round_trips > 500'")
     return GateReports(tuple(files), annotations is not None or GITHUB in ci)
 
 

@@ -201,11 +201,15 @@ def in_seconds(milliseconds: float | None) -> float | None:
 
 connection_options = all_of(
     click.option("--stream", multiple=True, metavar="NUMBERS", help="Only these connections (tcp.stream): 0,3-5."),
-    click.option("--client", multiple=True, metavar="ADDRESS", help="Only from these: host, host:port, :port, net/24."),
-    click.option("--server", multiple=True, metavar="ADDRESS", help="Only to these, for instance 10.0.0.5:3306."),
-    click.option("--user", multiple=True, metavar="NAME", help="Only of this user; `app*` and `!batch` work, too."),
-    click.option("--database", multiple=True, metavar="NAME", help="Only to this database."),
-    click.option("--application", multiple=True, metavar="NAME", help="Only of this application, as it calls itself."),
+    click.option(
+        "--client", multiple=True, metavar="ADDRESS", help="Only from this client: host, host:port, :port, net/24."
+    ),
+    click.option("--server", multiple=True, metavar="ADDRESS", help="Only to this server, for instance 10.0.0.5:3306."),
+    click.option(
+        "--user", multiple=True, metavar="NAME", help="Only this user; also `app*` (wildcard), `!batch` (not)."
+    ),
+    click.option("--database", multiple=True, metavar="NAME", help="Only this database."),
+    click.option("--application", multiple=True, metavar="NAME", help="Only this application, by the name it reports."),
     click.option(
         "--protocol",
         multiple=True,
@@ -219,9 +223,11 @@ connection_options = all_of(
 _selection_options = all_of(
     connection_options,
     click.option(
-        "--from", "start", metavar="TIME", help="Only what begins from here on: 14:05 (UTC), +90s, frame:1200."
+        "--from", "start", metavar="TIME", help="Only exchanges from this time on: 14:05 (UTC), +90s, frame:1200."
     ),
-    click.option("--to", "end", metavar="TIME", help="Only what begins before: likewise, or 2026-11-22T14:05:30Z."),
+    click.option(
+        "--to", "end", metavar="TIME", help="Only exchanges before this time: likewise, or 2026-11-22T14:05:30Z."
+    ),
 )
 
 decode_as_option = click.option(
@@ -229,8 +235,7 @@ decode_as_option = click.option(
     type=PortProtocol(),
     multiple=True,
     metavar="PORT=PROTOCOL",
-    help="The protocol of a server port, where latpcap does not recognise it (`opaque`: any, by who speaks when); "
-    "repeatable.",
+    help="Protocol of a server port that latpcap does not recognise (`opaque`: any protocol, timing only); repeatable.",
 )
 
 
@@ -239,7 +244,7 @@ keylog_option = click.option(
     metavar="FILE",
     type=KEY_LOG,
     multiple=True,
-    help="Secrets of TLS sessions, as the client logs them (SSLKEYLOGFILE): statements are read, too; repeatable.",
+    help="TLS secrets logged by the client (SSLKEYLOGFILE), to read encrypted statements; repeatable.",
 )
 
 
@@ -251,19 +256,19 @@ def _set_colour(ctx: click.Context, param: click.Parameter, value: str) -> None:
 
 EVERYWHERE = (
     click.Option(["--show-literals"], is_flag=True,
-                 help="Keep the literals of statements; they may hold personal data."),
+                 help="Show the literals in statements; they may contain personal data."),
     click.Option(["--pseudonymise"], is_flag=True,
-                 help="Show client-1, server-1:3306, user-1, database-1, … instead of real names; tables keep theirs."),
+                 help="Show client-1, server-1:3306, user-1, database-1, … instead of real names; not for SQL tables."),
     click.Option(["--memory"], type=Quantity("size", parse_size), default="1GB", metavar="SIZE", show_default=True,
-                 help="What reading may keep; of what a capture has beyond it, exchanges go to temporary files."),
+                 help="Memory for reading captures; exchanges beyond it go to temporary files."),
     click.Option(["--disk"], type=Quantity("size", parse_room), default="20GB", metavar="SIZE", show_default=True,
-                 help="What temporary files may take, 0 for none; what has no room is left out, with a note."),
+                 help="Disk space for temporary files, 0 for none; data beyond it is left out, with a note."),
     click.Option(["--temp-folder"], metavar="FOLDER", type=FOLDER,
-                 help="Where they are written; by default $TMPDIR, else /var/tmp."),
+                 help="Folder for temporary files; by default $TMPDIR, else /var/tmp."),
     click.Option(["--quiet"], is_flag=True, help="No progress and no warnings on standard error."),
     click.Option(["--color"], type=click.Choice(COLOURS), default="auto", show_default=True, expose_value=False,
                  callback=_set_colour,
-                 help="Colour; auto: on a terminal, unless NO_COLOR, CLICOLOR_FORCE or FORCE_COLOR say otherwise."),
+                 help="Colour; auto: on a terminal, subject to NO_COLOR, CLICOLOR_FORCE and FORCE_COLOR."),
 )  # fmt: skip
 """Options of latpcap itself: how a run reads, shows and speaks. They stand before a command's name or behind it."""
 ROOM = ("show_literals", "pseudonymise", "memory", "disk", "temp_folder")
@@ -271,9 +276,9 @@ ROOM = ("show_literals", "pseudonymise", "memory", "disk", "temp_folder")
 
 analysing_options = all_of(
     click.option("--think", type=Duration(), default="1s", metavar="DURATION", show_default=True,
-                 help="Client time above this is think time: kept as it is at any RTT."),
+                 help="Client time above this is think time, which stays the same at any RTT."),
     click.option("--rtt-baseline", type=Rtt(), metavar="DURATION",
-                 help="The RTT of the captured traffic, where you know it better than the capture."),
+                 help="RTT of the captured traffic, to override the measured one."),
 )  # fmt: skip
 
 captures_argument = click.argument("captures", nargs=-1, required=True, metavar="CAPTURE...", type=CAPTURE)
@@ -295,7 +300,7 @@ rtt_is_option = click.option(
     type=click.Choice(RTT_IS),
     default="ping",
     show_default=True,
-    help="What the RTT to project onto is: that of a ping, of a TCP handshake, or of the data itself.",
+    help="How the RTT to project onto was measured: by ping, from TCP handshakes, or in the data stream.",
 )
 
 _rtt_list_option = click.option(
@@ -313,7 +318,7 @@ move_option = click.option(
     type=ServerRtt(),
     multiple=True,
     metavar="SERVER=RTT",
-    help="Only this server (as --server takes it) gets this RTT, the others that of --rtt, else what they had; "
+    help="Move only this server (as in --server) to this RTT; others get the RTT of --rtt, or keep theirs without it; "
     "repeatable.",
 )
 
@@ -340,28 +345,28 @@ target_options = all_of(gathered("target", _target, _rtt_list_option, move_optio
 condition_options = all_of(
     move_option,
     click.option("--service", type=Quantity("part", parse_part), metavar="PART",
-                 help="The server takes this part of its own time, for instance 50%: what a faster one would save."),
+                 help="Scale the server's own time, for instance to 50%: a faster server."),
     click.option("--client-time", type=Quantity("part", parse_part), metavar="PART",
-                 help="The same of the client's own time between requests, think time excepted."),
+                 help="Scale the client's own time between requests likewise; think time stays."),
     click.option("--bandwidth", type=Quantity("bandwidth", parse_bandwidth), metavar="RATE",
-                 help="The bottleneck there, for instance 34Mbit; by default none."),
+                 help="Bandwidth of the bottleneck, for instance 34Mbit; by default none."),
     click.option("--loss", type=Quantity("loss", parse_share), metavar="SHARE",
-                 help="The share of packets lost there, for instance 0.1%; by default the loss of the capture stays."),
+                 help="Packet loss rate, for instance 0.1%; by default the loss of the capture stays."),
     click.option("--jitter", type=Rtt(), default=0.0, metavar="DURATION",
-                 help="How far the RTT deviates from its mean; the pessimistic case has it on every round trip."),
+                 help="Deviation of the RTT from its mean; the pessimistic case adds it to every round trip."),
     click.option("--connections", type=click.IntRange(min=1), metavar="N",
-                 help="How many connections share the work, up to the server's limit where the capture shows it."),
+                 help="Number of connections that share the work, up to the server's limit if the capture shows one."),
     click.option("--distance", type=Quantity("distance", parse_distance_km), metavar="LENGTH",
-                 help="Add the least RTT of fibre of this length (1000km: 10 ms) to each --rtt; alone, it is the RTT."),
+                 help="Add the minimum RTT of so much fibre (1000km: 10 ms) to each --rtt; alone, it is the RTT."),
 )  # fmt: skip
 
 link_options = all_of(
     click.option("--loss", type=Quantity("loss", parse_share), metavar="SHARE",
-                 help="The share of packets that the link loses, for instance 0.1%; by default none."),
+                 help="Packet loss rate of the link, for instance 0.1%; by default none."),
     click.option("--jitter", type=Rtt(), default=0.0, metavar="DURATION",
-                 help="How far the link's RTT strays to either side; by default not at all."),
+                 help="Deviation of the link's RTT to either side; by default none."),
     click.option("--bandwidth", type=Quantity("bandwidth", parse_bandwidth), metavar="RATE",
-                 help="What the link carries each way, for instance 34Mbit; by default without a limit."),
+                 help="Bandwidth of the link in each direction, for instance 34Mbit; by default unlimited."),
 )  # fmt: skip
 
 
@@ -370,7 +375,7 @@ class _FixOption(click.Option):
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """The option and its help."""
-        self.help = f"What if this were fixed: {_fixes()}, all; n+1 may be n+1=join or n+1=in:100; repeatable."
+        self.help = f"Project with this fix: {_fixes()}, all; n+1 may be n+1=join or n+1=in:100; repeatable."
         return super().get_help_record(ctx)
 
 
@@ -407,11 +412,11 @@ def _cover(**given: Any) -> Any:
 sign_off_options = gathered(
     "cover",
     _cover,
-    click.option("--title", metavar="TEXT", help="What the report is called."),
-    click.option("--customer", metavar="TEXT", help="Whom it is for."),
-    click.option("--note", "notes", multiple=True, metavar="TEXT", help="What else it is to say; repeatable."),
+    click.option("--title", metavar="TEXT", help="Title of the report."),
+    click.option("--customer", metavar="TEXT", help="Customer that the report is for."),
+    click.option("--note", "notes", multiple=True, metavar="TEXT", help="A note for the cover; repeatable."),
     click.option("--date", type=ReportDate(), is_flag=False, flag_value="today", metavar="DATE",
-                 help="Its date: today, or 2026-11-22; without it a report has none, and the same bytes on any day."),
+                 help="Date of the report: today, or 2026-11-22; by default none, so that the output is reproducible."),
 )  # fmt: skip
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -430,5 +435,5 @@ output_option = click.option(
     metavar="FILE",
     type=OUTPUT,
     callback=set_output,
-    help="Write to FILE instead of standard output; its suffix says the format, .txt and none are text.",
+    help="Write to FILE instead of standard output; its suffix selects the format, .txt or none is text.",
 )

@@ -82,12 +82,16 @@ def recording_options(
         "recording",
         _recording,
         click.option(
-            "-o", "--output", type=OUTPUT, metavar="FILE", help="Keep the recording, a pcapng; else it is removed."
+            "-o",
+            "--output",
+            type=OUTPUT,
+            metavar="FILE",
+            help="Keep the recording as pcapng; by default it is removed.",
         ),
         database_options(
             port=f"{verb} this TCP port; repeatable. By default the usual ports of databases.",
             server=f"{verb} this server, on the interface that leads to it; repeatable.",
-            relay="Without any rights: listen on PORT, pass everything on to HOST:PORT, and record it; repeatable.",
+            relay="Record without root: listen on PORT, forward to HOST:PORT, and record that; repeatable.",
         ),
         click.option("--pid", type=click.IntRange(min=1), metavar="PID", help=pid),
         click.option(

@@ -95,25 +95,23 @@ format_option = click.option(
     type=click.Choice(formats_of("rows")),
     multiple=True,
     callback=_one_format,
-    help="How rows are written; by default a table, or what the name after -o says.",
+    help="Output format; by default a table, or the format that the suffix of -o selects.",
 )
-limit_option = click.option(
-    "--limit", type=click.IntRange(min=0), metavar="N", help="No more than N rows, the first ones."
-)
+limit_option = click.option("--limit", type=click.IntRange(min=0), metavar="N", help="Only the first N rows.")
 _sort_option = click.option(
     "--sort",
     "by_columns",
     multiple=True,
     metavar="COLUMNS",
     shell_complete=columns,
-    help="By these columns, called as in --json, with `-` before one from the largest down: `-round_trips`.",
+    help="Sort by these columns, named as in --json; `-` in front for descending order: `-round_trips`.",
 )
 _columns_option = click.option(
     "--columns",
     multiple=True,
     metavar="COLUMNS",
     shell_complete=columns,
-    help="Only these columns, called as in --json: `request_frame,statement`.",
+    help="Only these columns, named as in --json: `request_frame,statement`.",
 )
 
 

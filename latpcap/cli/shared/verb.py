@@ -17,12 +17,10 @@ from latpcap.cli.shared.options import EVERYWHERE
 __all__ = ["ALL", "Verb", "command", "formerly", "tell_formerly", "write_options"]
 
 FOLDED = {
-    "Which part of the captures": (
-        *("stream", "client", "server", "user", "database", "application", "protocol", "start", "end"),
-    ),
-    "How captures are read": ("decode_as", "keylog", "think", "rtt_baseline"),
-    "What a report says of itself": ("title", "customer", "notes", "date"),
-    "Gates of CI": ("baseline", "ci"),
+    "Filters": (*("stream", "client", "server", "user", "database", "application", "protocol", "start", "end"),),
+    "Reading": ("decode_as", "keylog", "think", "rtt_baseline"),
+    "Report cover": ("title", "customer", "notes", "date"),
+    "CI gates": ("baseline", "ci"),
     "All commands": tuple(str(option.name) for option in EVERYWHERE),
 }
 """Options that many commands share, by their names as parameters."""
@@ -52,7 +50,7 @@ class Verb(click.Command):
                 is_eager=True,
                 expose_value=False,
                 callback=_help,
-                help="Show this; with --all, what the other options do, too.",
+                help="Show this help; with --all, also explain the common options.",
             )
         return self._help_option
 
@@ -91,7 +89,7 @@ class Verb(click.Command):
             for title, params in folded.items():
                 write_options(ctx, formatter, title, params)
         elif folded:
-            with formatter.section(f"More options, which `{ctx.command_path} --help --all` explains"):
+            with formatter.section(f"More options (explained by `{ctx.command_path} --help --all`)"):
                 formatter.write_dl([(title, " ".join(map(_longest, params))) for title, params in folded.items()])
 
 

@@ -42,6 +42,6 @@ PATTERN = Pattern(
     code="bandwidth-bound",
     fix="",
     title="Moving data takes {share_of_runtime:.0%} of the time{without}, at {mbit_per_s:,g} Mbit/s",
-    why="The wait is for bytes on their way, not for answers to begin.",
+    why="The client waits for bytes in transit, not for the first byte of a response.",
     find=find,
 )

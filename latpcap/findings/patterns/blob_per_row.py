@@ -93,6 +93,6 @@ PATTERN = Pattern(
     code="blob-per-row",
     fix="blob",
     title="Blob per row: {round_trips:,} round trips {what}",
-    why="A blob does not travel with its row: each waits once or more often for itself.",
+    why="Blobs do not travel with their rows: each one costs at least one more round trip.",
     find=find,
 )

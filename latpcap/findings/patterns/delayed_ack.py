@@ -38,6 +38,6 @@ PATTERN = Pattern(
     code="delayed-ack",
     fix="nodelay",
     title="Delayed-ACK stall: {stalls:,} messages were held back for about {median_ms:g} ms",
-    why="The sender waits for an acknowledgment (Nagle), and the receiver holds it back to send it with an answer.",
+    why="The sender waits for an acknowledgment (Nagle's algorithm) that the receiver delays (delayed ACK).",
     find=find,
 )

@@ -16,11 +16,11 @@ FIXES = {
     "login": "Check user, password, database and what the server allows from this host (`pg_hba.conf`, `user`@`host`).",
     "permission": "Grant the user the right to connect to this database.",
     "limit": "Open fewer connections at once (a pool for all processes), or raise the server's limit.",
-    "ended": "See in the server's log why it closes them: start-up, shutdown, a time-out of the login.",
+    "ended": "Check the server's log for the cause: start-up, shutdown, login time-out.",
 }
 """By class of error."""
-OTHERWISE = "See in the server's log why it refuses them."
-PAUSE = "A client that is refused should wait before it tries again."
+OTHERWISE = "Check the server's log for the reason."
+PAUSE = "A refused client should wait before it retries."
 
 
 def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
@@ -50,6 +50,6 @@ PATTERN = Pattern(
     code="failing-logins",
     fix="",
     title="{failures:,} of {logins:,} logins failed: {codes}",
-    why="TCP's handshake, TLS and the login wait for nothing but a refusal.",
+    why="Each one pays for a TCP handshake, TLS and a login, and gets only a refusal.",
     find=find,
 )

@@ -27,18 +27,19 @@ ABORTED = "aborted"
 CONFLICT = "conflict"
 
 FIXES = {
-    "syntax": "Correct the statement, or create what it names (a migration that did not run, another schema); it fails "
-    "every time, so do not send it to find that out.",
-    "permission": "Grant what is missing to the user that asks, or log in as another one.",
-    "data": "Check the values before they are sent, or let one statement decide: `INSERT … ON DUPLICATE KEY UPDATE`, "
-    "`ON CONFLICT`, `MERGE`, `UPDATE OR INSERT`.",
-    CONFLICT: "Lock in one order and keep transactions short; retry the whole transaction, after a random pause.",
+    "syntax": "Correct the statement, or create the missing object (a migration that did not run, another schema). It "
+    "fails every time: do not use it to test whether the object exists.",
+    "permission": "Grant the user the missing privilege, or log in as another user.",
+    "data": "Validate values before sending them, or handle the conflict in one statement: `INSERT … ON DUPLICATE KEY "
+    "UPDATE`, `ON CONFLICT`, `MERGE`, `UPDATE OR INSERT`.",
+    CONFLICT: "Take locks in a fixed order, keep transactions short, and retry the whole transaction after a random "
+    "delay.",
     "aborted": "Roll back after the first error, or to a savepoint: until then the server refuses every statement.",
-    "login": "Check with which user and database the statement reaches out.",
-    "limit": "Give the server room (memory, disk, connections), or ask for less at once.",
-    "ended": "Find who ends them: a time-out of the client or the server, an administrator, a restart.",
-    "application": "Look into the procedure or trigger that raises it.",
-    "other": "Look the codes up in the server's list of errors.",
+    "login": "Check the user and database that the statement connects with.",
+    "limit": "Give the server more resources (memory, disk, connections), or request less at once.",
+    "ended": "Find out what ends them: a client or server time-out, an administrator, a restart.",
+    "application": "Check the procedure or trigger that raises the error.",
+    "other": "Look up the codes in the server's error reference.",
 }
 """By class of error."""
 
@@ -124,6 +125,7 @@ PATTERN = Pattern(
     code="failing-statements",
     fix="",
     title="{failures:,} of {statements:,} statements failed ({cost}): {codes}; {because}",
-    why="Each waits for an error, and a retry waits again. No saving is claimed: a statement put right waits as long.",
+    why="Each costs a round trip for an error, and a retry costs another. No saving is claimed: a corrected statement "
+    "takes as long.",
     find=find,
 )

@@ -50,15 +50,15 @@ def _helps(evidence: Evidence) -> Iterator[str]:
     opening = waits.count - waits.round_trips + int(exchanges.round_trips.sum(where=exchanges.is_setup))
     if 2 * opening >= waits.count:
         connections = counted(len(evidence.recording.connections), "connection")
-        yield f"{opening:,} of {waits.count:,} waits open and close {connections}: such as stay open would save them."
+        yield f"{opening:,} of {waits.count:,} waits open and close {connections}: keep connections open to save them."
     told = transactions(evidence.recording)
     inside = int(exchanges.round_trips.sum(where=told.of_exchange >= 0))
     statements = int(exchanges.round_trips.sum(where=exchanges.is_execution))
     if len(told) and inside >= 2 * len(told):
         each = f"A transaction waits {significant(inside / len(told))} times on average"
-        yield f"{each}: {_fewer(evidence)} would need one wait for several statements."
+        yield f"{each}: {_fewer(evidence)} would wait once for several statements."
     elif statements > 1:
-        yield f"{statements:,} statements wait one by one: {_fewer(evidence)} would need one wait for several of them."
+        yield f"{statements:,} statements wait one by one: {_fewer(evidence)} would wait once for several."
     yield "Beyond that, only a shorter distance helps."
 
 
@@ -71,6 +71,6 @@ PATTERN = Pattern(
     code="healthy",
     fix="",
     title="{said}",
-    why="What waits for the network waits for answers that the program needs.",
+    why="Each wait for the network is for a response that the program needs.",
     find=find,
 )

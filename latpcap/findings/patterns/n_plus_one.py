@@ -204,13 +204,13 @@ def _opens_stretch(evidence: Evidence, groups: Groups) -> Bools:
     return opens
 
 
-ADVICE = Advice("Ask once: join the two statements, or fetch all keys with `IN (…)` (ORM: eager loading)")
+ADVICE = Advice("Query once: join the two statements, or fetch all keys with `IN (…)` (ORM: eager loading)")
 
 PATTERN = Pattern(
     code="n+1",
     fix="n+1",
     title="N+1: one statement runs {repeats:,} times{how}, once for each row of another",
-    why="Each repeat waits a whole round trip for a few rows; the wait grows with the distance and with the data.",
+    why="Each repeat costs a full round trip for a few rows; the cost grows with the RTT and with the amount of data.",
     find=find,
     choices=("join", "in"),
 )

@@ -112,7 +112,7 @@ ADVICE = Advice(
 PATTERN = Pattern(
     code="prepare-per-execute",
     fix="prepare",
-    title="Prepared anew for each execution: {prepares:,} prepares for {executions:,} executions",
-    why="Preparing waits a round trip and makes the server parse and plan the same statement again.",
+    title="Prepared again for each execution: {prepares:,} prepares for {executions:,} executions",
+    why="Each prepare costs a round trip and makes the server parse and plan the same statement again.",
     find=find,
 )

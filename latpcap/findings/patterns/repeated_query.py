@@ -79,8 +79,8 @@ ADVICE = Advice("Cache the result for as long as stale data is acceptable")
 PATTERN = Pattern(
     code="repeated-query",
     fix="cache",
-    title="The same query again and again: {repeats:,} runs, {how}",
-    why="The answer was known already: each repeat waits a round trip and makes the server work for nothing new.",
+    title="Repeated query: {repeats:,} runs, {how}",
+    why="The result is already known: each repeat costs a round trip and server time for no new data.",
     find=find,
     beside="n+1",
 )

@@ -57,7 +57,7 @@ def _breaks(evidence: Evidence) -> NDArray[np.bool_]:
 
 
 ADVICE = Advice(
-    "Send reads that do not depend on each other together, or over several connections at once",
+    "Send independent reads together, or over several connections at once",
     {
         "PostgreSQL JDBC": "`addBatch()`/`executeBatch()`",
         "psycopg": "`with connection.pipeline():` (psycopg 3)",
@@ -71,8 +71,8 @@ ADVICE = Advice(
 PATTERN = Pattern(
     code="serial-reads",
     fix="pipeline",
-    title="{reads:,} reads one after the other, which perhaps do not need each other's answers",
-    why="What does not depend on an answer can be asked before it comes; then the waits overlap.",
+    title="{reads:,} sequential reads that may not depend on each other's results",
+    why="Independent reads can be sent without waiting for each other, so that their waits overlap.",
     find=find,
     suggestion=True,
     choices=("",),

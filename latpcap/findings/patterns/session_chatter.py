@@ -55,7 +55,7 @@ def _most_frequent(evidence: Evidence, rows: NDArray[np.int64]) -> str:
 
 
 ADVICE = Advice(
-    "Set the session up once per connection; leave out what does not change",
+    "Set up the session once per connection; drop settings that do not change",
     {
         "psycopg": "`autocommit=True` where no transaction is needed",
         "MySQL Connector/J": "`useLocalSessionState=true&cacheServerConfiguration=true`",
@@ -66,7 +66,7 @@ ADVICE = Advice(
 PATTERN = Pattern(
     code="session-chatter",
     fix="session",
-    title="Session chatter: {commands:,} commands set up or ask for what the session already has",
-    why="Each waits a round trip and brings the application nothing.",
+    title="Session chatter: {commands:,} commands set or query session state that has not changed",
+    why="Each costs a round trip and gains the application nothing.",
     find=find,
 )

@@ -10,14 +10,14 @@ from latpcap.findings.dominant_part import dominated_by
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Pattern
 
-FIX = "Make the statements cheaper for the server: plans, indexes, locks, disks; a faster network will not help."
+FIX = "Make the statements cheaper for the server (plans, indexes, locks, disks); a faster network does not help."
 
 
 MIN_SERVICE_S = 0.002
 """A server that answers faster than this on average is not slow, however near it is."""
 
 
-UNLESS = " Unless a proxy stands before the server: then what all answers take alike may be the network behind it."
+UNLESS = " If there is a proxy in front of the server, the time that all responses share may be the network behind it."
 """Where nothing was answered at once, so that a network behind the host that answers cannot be excluded."""
 
 
@@ -40,6 +40,6 @@ PATTERN = Pattern(
     code="slow-server",
     fix="",
     title="The server takes {share_of_runtime:.0%} of the time{without}",
-    why="The wait is for the server's work, which is the same at any distance.",
+    why="The client waits for the server's work, which takes as long at any RTT.",
     find=find,
 )

@@ -55,7 +55,7 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
 
 
 ADVICE = Advice(
-    "Let the pool test connections only after a time of idleness, not before every use",
+    "Have the pool test only connections that were idle for a while, not every one before use",
     {
         "PostgreSQL JDBC": "HikariCP `aliveBypassWindowMs`; no `connectionTestQuery`",
         "MySQL Connector/J": "HikariCP `aliveBypassWindowMs`; no `connectionTestQuery`",
@@ -68,7 +68,7 @@ ADVICE = Advice(
 PATTERN = Pattern(
     code="validation-ping",
     fix="ping",
-    title="Validation ping: {tested:,} of {pieces_of_work:,} pieces of work begin with {pings_each}",
-    why="A ping before each use waits a round trip to learn what the statement itself would show.",
+    title="Validation ping: {tested:,} of {pieces_of_work:,} units of work begin with {pings_each}",
+    why="A ping before each use costs a round trip to learn what the statement itself would show.",
     find=find,
 )

@@ -11,14 +11,16 @@ from latpcap.findings.finding import NOTHING, Candidate, Pattern, effect_of
 from latpcap.measures.windows import held_back
 
 CLIENT_FIX = (
-    "Let the client take more at once: {needed_kb:,g} kB carry 1 Gbit/s at {rtt_ms:.3g} ms. Set no small buffer in the "
-    "driver (tcpRcvBuf, receiveBufferSize, Socket Receive Buffer Size, RECV_BUF_SIZE, TcpRemoteBufferSize; SO_RCVBUF), "
-    "so that the system's grows: net.ipv4.tcp_rmem of Linux, autotuninglevel of Windows. More bandwidth does not help."
+    "Give the client a larger receive window: {needed_kb:,g} kB carry 1 Gbit/s at {rtt_ms:.3g} ms. Remove small buffer "
+    "sizes from the driver's settings (tcpRcvBuf, receiveBufferSize, Socket Receive Buffer Size, RECV_BUF_SIZE, "
+    "TcpRemoteBufferSize; SO_RCVBUF), so that the system can grow the window: net.ipv4.tcp_rmem on Linux, "
+    "autotuninglevel on Windows. More bandwidth does not help."
 )
 SERVER_FIX = (
-    "Let the server take more at once: {needed_kb:,g} kB carry 1 Gbit/s at {rtt_ms:.3g} ms. Give it, or the proxy "
-    "before it, no small receive buffer (SO_RCVBUF, RECV_BUF_SIZE of Oracle, rcvbuf of a proxy), so that the "
-    "system's grows: net.ipv4.tcp_rmem of Linux, autotuninglevel of Windows. More bandwidth does not help."
+    "Give the server a larger receive window: {needed_kb:,g} kB carry 1 Gbit/s at {rtt_ms:.3g} ms. Remove small "
+    "receive buffers from its settings, or from those of the proxy in front of it (SO_RCVBUF, RECV_BUF_SIZE of Oracle, "
+    "rcvbuf of a proxy), so that the system can grow the window: net.ipv4.tcp_rmem on Linux, autotuninglevel on "
+    "Windows. More bandwidth does not help."
 )
 LEAST = 0.25
 """Of the time in which neither people think nor the capture is silent."""
@@ -56,8 +58,8 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
 PATTERN = Pattern(
     code="window-bound",
     fix="",
-    title="The {side}'s receive window of {window_kb:,g} kB holds transfers to {mbit_per_s:,g} Mbit/s, "
+    title="The {side}'s receive window of {window_kb:,g} kB limits transfers to {mbit_per_s:,g} Mbit/s, "
     "{share:.0%} of the time",
-    why="It takes no more at once, and each window costs a round trip, however fast the network is.",
+    why="Each window of data costs a round trip, however fast the network is.",
     find=find,
 )

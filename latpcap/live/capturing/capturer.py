@@ -43,8 +43,8 @@ MARKED_S = 5.0
 """How long a mark may take to be in the file: a busy kernel may have dropped it."""
 MARK_BYTES = 32
 STILL_TALKED = (
-    f"packets still passed {PATIENCE_S:.0f} s after the end: other clients ask the same servers, or the command left "
-    "children behind; what these sent until then counts, what came later is not recorded"
+    f"packets still arrived {PATIENCE_S:.0f} s after the end, from other clients of the same servers or from child "
+    "processes of the command: those until then are counted, later ones are not recorded"
 )
 ENDS_S = 10.0
 """How long the capturer may take to write what it has."""
@@ -264,7 +264,7 @@ class _Running:
                     raise _MayNotCapture(how_to_be_allowed(tool.path))
                 raise RecordingError(self._why(said))
             if time.monotonic() > end:
-                raise RecordingError(f"{self._name} did not begin within {READY_S:.0f} s: {self._why(self.told())}")
+                raise RecordingError(f"{self._name} did not start within {READY_S:.0f} s: {self._why(self.told())}")
             time.sleep(0.005)
 
     def told(self) -> str:
@@ -280,7 +280,7 @@ class _Running:
         if "no space left" in said.lower():
             return f"{self._name}: no space left on the disk"
         own = [line for line in lines if line.startswith(f"{self._name}: ")]
-        return own[0] if own else lines[-1] if lines else f"{self._name} ended and said nothing"
+        return own[0] if own else lines[-1] if lines else f"{self._name} ended without a message"
 
     def wait_until_quiet(self, size: Callable[[], int], at_most_s: float) -> bool:
         """Wait until no packet has come for a while, as the kernel passes them on in heaps; false where they go on."""
@@ -323,11 +323,11 @@ class _Running:
         if before is None and self._process.returncode == 0:
             return None
         if self._process.returncode == 0:
-            return f"{self._name} was ended by somebody else: what passed after that is not recorded"
+            return f"{self._name} was ended by another program: later packets are not recorded"
         if self._process.returncode < 0:
             name = signal.Signals(-self._process.returncode).name
-            return f"{self._name} was ended by {name}: what passed after that is not recorded"
-        return f"{self._why(self.told())}: what passed after that is not recorded"
+            return f"{self._name} was ended by {name}: later packets are not recorded"
+        return f"{self._why(self.told())}: later packets are not recorded"
 
 
 # --- pcap to pcapng --------------------------------------------------------------------------------------------------

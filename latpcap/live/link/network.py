@@ -125,7 +125,7 @@ class Network:
     def failure(self) -> str | None:
         """Why it does not work any more: somebody has ended a part of it."""
         if self._keeper is not None and self._keeper.poll() is not None:
-            return "the process that keeps the job's namespaces was ended"
+            return "the process that keeps the job's namespaces was killed"
         return self._made().failure
 
     def close(self) -> int:

@@ -13,14 +13,14 @@ __all__ = ["PARTS", "budget", "budget_parts", "pieces_of", "purposes"]
 
 PARTS = {
     "network_s": ("N", "network", "red", "round trips at the baseline RTT"),
-    "service_s": ("S", "service", "yellow", "the server works"),
+    "service_s": ("S", "service", "yellow", "server work"),
     "transfer_s": ("T", "transfer", "cyan", "long requests and responses"),
     "stall_s": ("A", "stall", "bright_magenta", "Nagle and delayed ACK, with its round trip"),
-    "client_s": ("C", "client", "green", "the application works"),
-    "think_s": ("P", "think", "blue", "long pauses, kept as they are"),
+    "client_s": ("C", "client", "green", "application work"),
+    "think_s": ("P", "think", "blue", "long pauses, the same at any RTT"),
     "setup_s": ("U", "set-up", "magenta", "TCP, TLS, authentication"),
     "loss_s": ("L", "loss", "bright_red", "retransmissions"),
-    "unknown_s": ("?", "unknown", "bright_black", "cannot be divided"),
+    "unknown_s": ("?", "unknown", "bright_black", "partly captured exchanges"),
 }
 """Letter in the bar, name, colour, what it is."""
 

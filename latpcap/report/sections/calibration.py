@@ -40,10 +40,10 @@ def facts(result: Calibration) -> Iterator[str]:
     if result.is_uneven:
         yield f"The path varies: its RTT deviates by {format_ms(result.jitter_ms)}."
     else:
-        yield f"The RTT deviates by {format_ms(result.jitter_ms)}, no more than hosts add."
+        yield f"The RTT deviates by {format_ms(result.jitter_ms)}, which is within the noise of the hosts."
         yield from _waking(result)
     if result.path_mtu is not None:
-        yield f"Path MTU {result.path_mtu:,} bytes as far as this system knows; segments hold {result.mss:,}."
+        yield f"Path MTU {result.path_mtu:,} bytes, as known to this system; MSS {result.mss:,}."
 
 
 def _waking(result: Calibration) -> Iterator[str]:
@@ -51,4 +51,4 @@ def _waking(result: Calibration) -> Iterator[str]:
     if result.wake_up_ms is None:
         return
     takes = f"{format_ms(result.wake_up_ms)} longer" if result.wake_up_ms > 0 else "no longer"
-    yield f"After a pause of {format_given_ms(result.pause_ms)} a handshake takes {takes} than at once."
+    yield f"After a pause of {format_given_ms(result.pause_ms)} a handshake takes {takes} than without one."

@@ -24,9 +24,9 @@ COLUMNS = (
 LINK_ALONE = 0.95
 """A link that takes more of the RTT takes all that one sees."""
 WAYS = {
-    "link": "Every packet to and fro crossed a link that takes the rest of the RTT.",
-    "relay": "What was said to the server crossed a relay that held it back: exact for stop-and-wait work only; "
-    "TCP handshakes, windows and losses are not those of a network.",
+    "link": "Every packet crossed a link that adds the rest of the RTT.",
+    "relay": "Requests crossed a relay that delayed them: exact for stop-and-wait work only; TCP handshakes, windows "
+    "and losses are not those of a network.",
 }
 
 
@@ -110,9 +110,9 @@ def _lines(result: Rehearsal) -> Iterator[str]:
         f"{counted(len(result.servers), 'server')} farther away: {listed(result.servers)}{away}. {WAYS[result.way]}"
     )
     if result.way == "link" and any(_is_beyond(each) for each in result.rtts):
-        yield "Data are acknowledged at the link's far end: the way behind it is not in their RTT, but in that of SYNs."
+        yield "Data is acknowledged at the far end of the link: its RTT excludes the path behind it; SYNs include it."
     if result.conditions.text:
-        again = "" if result.seed is None else f"; `--seed {result.seed}` begins with the same random numbers"
+        again = "" if result.seed is None else f"; `--seed {result.seed}` repeats the random numbers"
         yield f"With {result.conditions.text}{again}."
     if result.ends is not None:
         yield printable(f"Congestion control: {result.ends.client} at the client, {result.ends.server} at the server.")

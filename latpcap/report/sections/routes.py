@@ -1,4 +1,4 @@
-"""The costliest routes of the application."""
+"""The routes of the application that cost most."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def routes(found: tuple[RouteResult, ...], round_trips: int, most: int) -> Secti
     """What each route cost, where statements name one; and how many of all `round_trips` they have."""
     trips = sum(each.round_trips for each in found)
     share = f" ({percent(trips / round_trips)})" if round_trips else ""
-    named = f"{trips:,} of {counted(round_trips, 'round trip')}{share} are of statements whose comment names a route."
+    named = f"{trips:,} of {counted(round_trips, 'round trip')}{share} are in statements with a route in their comment."
     rows = [
         (
             *(each.network_s, each.service_s, each.executions, each.round_trips, each.distinct_statements),

@@ -1,4 +1,4 @@
-"""The costliest statements."""
+"""The statements that cost most."""
 
 from __future__ import annotations
 
@@ -36,10 +36,9 @@ COLUMNS = (
     Column("statement", "code", least=40, heads=True),
 )
 HOW = (
-    "Seconds are shared where connections work side by side, so that they add up to the budget. Response: first packet "
-    "of the request to the last of the response. Delta: start of the previous request to the start of this one. "
-    "Client: end of the previous response to the start of this request. Share: of what all statements waited for "
-    "network and server."
+    "Seconds of overlapping connections are shared, so that they add up to the budget. Response: first packet of the "
+    "request to the last of the response. Delta: start of the previous request to the start of this one. Client: end "
+    "of the previous response to the start of this request. Share: of the network and service time of all statements."
 )
 SUMMED = ("network_s", "service_s", "executions", "round_trips", "rows")
 

@@ -31,13 +31,13 @@ def taps(found: tuple[TapsResult, ...], most: int) -> Section:
 def sentences(taps: TapsResult) -> Iterator[str]:
     """What is sure first, then what holds if the clocks agree, then what got lost."""
     if taps.round_trip_ms is None:
-        yield "Packets passed one way only: how far the taps are apart, and their clocks, cannot be told"
+        yield "Packets passed in one direction only: the delay between the taps and their clock offset are unknown"
     elif _are_one(taps):
-        yield "All times are the same at both: they hold one capture, not what two taps saw"
+        yield "All times are identical: both files are the same capture, not two taps"
         return
     else:
         least = format_ms(taps.round_trip_min_ms or 0.0)
-        yield f"Between the taps and back: {format_ms(taps.round_trip_ms)}, {least} at least, whatever their clocks say"
+        yield f"RTT between the taps: {format_ms(taps.round_trip_ms)}, minimum {least} (independent of their clocks)"
     yield from _ways(taps)
     yield from _answers(taps)
     yield from _lost(taps)
@@ -60,8 +60,8 @@ def _ways(taps: TapsResult) -> Iterator[str]:
         return
     drift = "" if taps.drift_ppm is None else f", and gains {taps.drift_ppm:+.3g} µs a second"
     if early := _early(taps):
-        yield f"{early} arrive before they were sent: the clocks differ, so that only the sum of both ways is sure"
-    yield f"If both ways take equally long, the clock at the server's tap is {_ahead(taps.offset_ms)}{drift}"
+        yield f"{early} arrive before they were sent: the clocks differ, so only the sum of both directions is reliable"
+    yield f"If both directions take equally long, the clock at the server's tap is {_ahead(taps.offset_ms)}{drift}"
 
 
 def _early(taps: TapsResult) -> str:
@@ -86,7 +86,7 @@ def _answers(taps: TapsResult) -> Iterator[str]:
     if near.answer_median_ms is None or far.answer_median_ms is None:
         return
     yield (
-        f"Answers began {format_ms(far.answer_median_ms)} after the request at the server's tap ({_p95(far)}), "
+        f"Responses began {format_ms(far.answer_median_ms)} after the request at the server's tap ({_p95(far)}), "
         f"{format_ms(near.answer_median_ms)} at the client's ({_p95(near)})"
     )
 
@@ -99,12 +99,12 @@ def _lost(taps: TapsResult) -> Iterator[str]:
     ways = (("requests", taps.request), ("responses", taps.response))
     alone = [f"{_alone(way)} of the {name}" for name, way in ways if way.client_tap_only or way.server_tap_only]
     if alone:
-        yield f"Seen by one tap only: {', '.join(alone)}: lost between the taps, or missed by a capture"
+        yield f"Seen by one tap only: {', '.join(alone)} (lost between the taps, or missed by a capture)"
     again = (taps.at_client.retransmissions, taps.at_server.retransmissions)
     if any(again):
         yield f"Sent again: {counted(again[0], 'packet')} at the client's tap, {again[1]:,} at the server's"
     if taps.reordered_packets:
-        yield f"{counted(taps.reordered_packets, 'packet')} came in another order at the second tap"
+        yield f"{counted(taps.reordered_packets, 'packet')} arrived in a different order at the second tap"
     if taps.joined_packets:
         yield f"{counted(taps.joined_packets, 'segment')} passed one tap in one piece and the other in several"
 

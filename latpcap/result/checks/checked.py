@@ -25,7 +25,7 @@ class Checked(Struct, frozen=True):
     """The names of the files."""
     gates: Gates
     findings: tuple[FindingResult, ...]
-    """The costliest first; that there is none is no finding here."""
+    """Sorted by cost; that there is none is no finding here."""
     files: tuple[CaptureFile, ...] = ()
     """The captures, where more is known of them than their names."""
 

@@ -149,7 +149,7 @@ class Measured(Struct, frozen=True):
 
     @property
     def findings(self) -> list[FindingFigures]:
-        """The findings, the costliest first."""
+        """The findings, sorted by cost."""
         try:
             return [convert(each, FindingFigures, from_attributes=True) for each in _part(self.result, "findings")]
         except (KeyError, TypeError, AttributeError, ValidationError):

@@ -322,7 +322,7 @@ def _beside(gate: Gate, baseline: float | None, limit: float | None) -> str:
     if not gate.needs_baseline:
         return ""
     if baseline is None or limit is None:
-        return ", in the baseline unknown"
+        return ", unknown in the baseline"
     write, changed = gate.kind.write, gate.limit is not None and gate.limit.change
     return f", in the baseline {write(baseline)}{f' (limit {write(limit)})' if changed else ''}"
 

@@ -233,7 +233,7 @@ def _causes(before: Analysis, after: Analysis) -> list[tuple[float, str]]:
     near, far = before.summary.baseline_rtt_ms, after.summary.baseline_rtt_ms
     total = new["network_s"] - old["network_s"]
     if near is None or far is None or after.summary.effective_round_trips == 0:
-        return [*causes, (total, "for waiting for the network")]
+        return [*causes, (total, "waiting for the network")]
     trips = after.summary.effective_round_trips - before.summary.effective_round_trips
     by_trips = trips * near / 1000 if abs(trips) >= 1 else 0.0
     change = after.summary.round_trips - before.summary.round_trips

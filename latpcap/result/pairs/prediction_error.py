@@ -26,8 +26,8 @@ def reasons(today: Analysis, there: Analysis, found: Validation) -> Iterator[str
     apart = before.effective_round_trips / after.effective_round_trips - 1 if after.effective_round_trips else 0.0
     if min(_beside(before), _beside(after)) > 1 and abs(apart) > SAME_JOB and (apart > 0) == (found.error > 0):
         yield (
-            f"of {after.round_trips:,} round trips {after.effective_round_trips:,.0f} followed each other, in today's "
-            f"run {before.effective_round_trips:,.0f}: what runs side by side overlaps otherwise there, and a "
+            f"{after.effective_round_trips:,.0f} of {after.round_trips:,} round trips ran in sequence, in today's run "
+            f"{before.effective_round_trips:,.0f}: concurrent work overlaps differently at that RTT, but the "
             "projection keeps today's order"
         )
     longer_s = found.measured_s - found.predicted_s
@@ -35,8 +35,8 @@ def reasons(today: Analysis, there: Analysis, found: Validation) -> Iterator[str
     each_ms = 1e3 * hosts_s / max(after.round_trips, 1)
     if longer_s > 0 and hosts_s > OF_HOSTS * longer_s and each_ms < WAKES_WITHIN_MS:
         yield (
-            f"client and server took {format_ms(each_ms)} longer for each round trip than in today's run: most often "
-            "processors that fall asleep while they wait for the network, and wake up late"
+            f"client and server took {format_ms(each_ms)} longer for each round trip than in today's run: usually "
+            "because processors enter a sleep state while they wait for the network and wake up late"
         )
 
 

@@ -190,7 +190,7 @@ def _rtt_ms(run: RecordedRun, conditions: Conditions) -> float:
     rtt_ms = run.asked_ms if conditions.jitter_ms else run.found.summary.baseline_rtt_ms
     if rtt_ms is None:
         raise UsageError(
-            f"at {format_given_ms(run.asked_ms or 0)} no RTT could be measured: the command said too little"
+            f"at {format_given_ms(run.asked_ms or 0)} no RTT could be measured: the command sent too little"
         )
     return rtt_ms
 
@@ -245,10 +245,9 @@ def _sentences(rtts: Sequence[RehearsedRtt]) -> Iterator[str]:
         worst = max(judged, key=lambda each: abs(each.error))
         inside = sum(each.inside for each in judged)
         yield (
-            f"Predicted {worst.error:+.1%} off what was measured"
-            f"{', at worst' if len(judged) > 1 else ''}; "
+            f"{'Largest prediction error' if len(judged) > 1 else 'Prediction error'}: {worst.error:+.1%}; "
             f"{inside} of {counted(len(judged), 'runtime')} inside {'its' if len(judged) == 1 else 'their'} range."
         )
     silent = [format_given_ms(each.asked_ms) for each in rtts if each.validation is None]
     if silent:
-        yield f"No verdict at {listed(silent)}: the runs were not the same job."
+        yield f"No verdict at {listed(silent)}: the runs did not do the same job."
