@@ -28,7 +28,7 @@ from latpcap.tables.reading import sources
 from latpcap.tables.writing import outputs
 from latpcap.units import counted, format_given_ms, format_ms, format_s
 
-__all__ = ["Annotated", "annotate", "comments"]
+__all__ = ["Annotated", "annotate", "comments", "finding_text"]
 
 ROWS_AT_ONCE = 4_096
 FRAMES_AT_ONCE = 1_000
@@ -141,18 +141,19 @@ def _of_findings(result: Analysis) -> Iterator[tuple[int, str]]:
         first = finding.get("first_frame")
         if first is None:
             continue
-        yield first, _text(finding, told)
+        filtered = finding.get("display_filter")
+        yield first, f"finding {finding_text(finding, told)}" + (f" Show its packets with: {filtered}" if filtered else "")
         for stretch in finding.get("frames", ()):
             if stretch["first"] != first:
                 yield stretch["first"], f"part of finding {finding['code']} (see frame {first})"
 
 
-def _text(finding: dict[str, Any], told_rtt_ms: float | None) -> str:
+def finding_text(finding: dict[str, Any], told_rtt_ms: float | None) -> str:
+    """What a finding says beside a packet: its title, its fix and what that saves."""
     trips, seconds = finding.get("round_trips_saved", 0), finding.get("saved_s", {}).get(f"{told_rtt_ms or 0:g}", 0.0)
     saved = f" ({format_s(seconds)} at {format_given_ms(told_rtt_ms or 0)})" if seconds > 0 else ""
     gain = f" It would save {counted(trips, 'round trip')}{saved}." if trips else ""
-    shown = f" Show its packets with: {finding['display_filter']}" if finding.get("display_filter") else ""
-    return f"finding {finding['code']}: {finding['title']}. {finding['fix']}{gain}{shown}"
+    return f"{finding['code']}: {finding['title']}. {finding['fix']}{gain}"
 
 
 def _of_exchanges(table: Table) -> Iterator[tuple[int, str]]:
