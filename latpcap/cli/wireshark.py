@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from latpcap.cli.files import CAPTURE, OUTPUT
-from latpcap.cli.io import warn, write
-from latpcap.cli.options import decode_as_option, keylog_option, requesting
-from latpcap.cli.verb import command
+from latpcap.cli.shared.files import CAPTURE, OUTPUT
+from latpcap.cli.shared.io import warn, write
+from latpcap.cli.shared.options import decode_as_option, keylog_option, requesting
+from latpcap.cli.shared.verb import command
 from latpcap.errors import UsageError
 
 if TYPE_CHECKING:
-    from latpcap.cli.request import Request
+    from latpcap.cli.shared.request import Request
 
 __all__ = ["wireshark"]
 
 
-@command(short_help="Open a capture in Wireshark, with what latpcap knows in columns, filters, menus.")
+@command(short_help="Open a capture in Wireshark, with what latpcap knows beside it.")
 @requesting(
     click.argument("captures", nargs=-1, required=True, metavar="CAPTURE|install|uninstall", type=CAPTURE),
     decode_as_option,
@@ -52,6 +52,8 @@ def wireshark(request: Request, output: str | None) -> None:
         return
     path = _path(request)
     if output is None:
+        if request.reading.pseudonymise:
+            raise UsageError("Wireshark shows the packets, names and all: pseudonymise a report instead")
         found = program()
         check_display()
         check_installed(places())
@@ -62,9 +64,8 @@ def wireshark(request: Request, output: str | None) -> None:
     if output is not None:
         write(lines, output)
         return
-    reading = request.reading
-    keys = [key for key, _, _ in findings]
-    show(found, path, lines, keys, decode_as=reading.decode_as, keylog=reading.keylog)
+    buttons = {key: result.title for key, result, _ in findings if result.frames}
+    show(found, path, lines, buttons, decode_as=request.reading.decode_as, keylog=request.reading.keylog)
 
 
 def _put(what: str) -> None:
@@ -79,7 +80,7 @@ def _put(what: str) -> None:
 
 def _path(request: Request) -> str:
     """The capture: Wireshark opens one file, and it and latpcap read it twice."""
-    from latpcap.tables import sources
+    from latpcap.tables.reading import sources
 
     paths = [path for given in request.captures for path in sources.packets(given)]
     if len(paths) != 1 or paths == ["-"]:

@@ -31,7 +31,7 @@ from latpcap.findings.result import shown_ranges
 from latpcap.projection.project import DEFAULT_LADDER_MS, told_rtt_ms
 from latpcap.report.annotate import finding_text
 from latpcap.report.text import printable
-from latpcap.tables.table import Table
+from latpcap.tables.columnar.table import Table
 
 __all__ = ["FindingFacts", "facts", "findings_of", "keys_of"]
 

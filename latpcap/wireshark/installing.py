@@ -13,14 +13,14 @@ from collections.abc import Iterator
 from importlib.resources import files
 
 from latpcap.errors import UsageError, unwritten
-from latpcap.wireshark.places import Places
+from latpcap.wireshark.places import WiresharkPlaces
 
 __all__ = ["check_installed", "install", "uninstall"]
 
 PROFILE = ("preferences", "colorfilters", "dfilter_buttons", "recent")
 
 
-def install(to: Places) -> list[str]:
+def install(to: WiresharkPlaces) -> list[str]:
     """Write plugin and profile; return what became of each file, a line each."""
     written = dict(_profile())
     there = [name for name in written if (to.profile / name).exists()]
@@ -36,7 +36,7 @@ def install(to: Places) -> list[str]:
     return [f"plugin   {to.plugin}", f"profile  {to.profile}{kept}"]
 
 
-def uninstall(to: Places) -> list[str]:
+def uninstall(to: WiresharkPlaces) -> list[str]:
     """Remove both; return what was removed, a line each."""
     removed = []
     try:
@@ -51,7 +51,7 @@ def uninstall(to: Places) -> list[str]:
     return removed
 
 
-def check_installed(to: Places) -> None:
+def check_installed(to: WiresharkPlaces) -> None:
     """Refuse where the plugin is not there, or that of another latpcap, which may read other facts."""
     there = to.plugin.read_text("utf-8", "replace") if to.plugin.is_file() else None
     if there == _plugin() and to.profile.is_dir():
@@ -79,4 +79,5 @@ def lua_text(text: str) -> str:
     >>> lua_text('/opt/a "b"/python')
     '"\\047opt\\047a\\032\\034b\\034\\047python"'
     """
-    return '"' + "".join(chr(byte) if byte < 128 and chr(byte).isalnum() else f"\\{byte:03}" for byte in text.encode()) + '"'
+    plain = set(b"abcdefghijklmnopqrstuvwxyz")
+    return '"' + "".join(chr(byte) if byte in plain else f"\\{byte:03}" for byte in text.encode()) + '"'

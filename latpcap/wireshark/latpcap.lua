@@ -112,20 +112,22 @@ local KINDS = {
     end,
 }
 
+local function lines_of(path)
+    local facts = { notes = {}, findings = {}, statements = {}, asked = {}, answered = {}, exchanges = 0 }
+    local next_line = io.lines(path)
+    assert(next_line() == FORMAT)
+    for line in next_line do
+        KINDS[line:match("^%a+")](facts, line)
+    end
+    return facts
+end
+
 local function read_facts(path)
-    local file = io.open(path, "rb")
-    if not file or file:read() ~= FORMAT then
-        report_failure("latpcap: " .. path .. ": no facts of this version; `latpcap wireshark install` puts plugin and latpcap in step")
+    local done, facts = pcall(lines_of, path)
+    if not done then
+        report_failure("latpcap: " .. path .. ": holds no facts of this version (`latpcap wireshark install`)")
         return nil
     end
-    local facts = { notes = {}, findings = {}, statements = {}, asked = {}, answered = {}, exchanges = 0 }
-    for line in file:lines() do
-        local take = KINDS[line:match("^%a+")]
-        if take then
-            take(facts, line)
-        end
-    end
-    file:close()
     return facts
 end
 
@@ -143,6 +145,7 @@ end
 
 local facts
 local wrong_from -- the first packet that is not the one that the facts are about: another capture is open
+local is_of_menu -- they were made here
 local selected -- the connection of the packet that is shown
 
 function latpcap.init()
@@ -330,7 +333,7 @@ end
 -- Call `use` with the open capture and how to read it, as words for the shell.
 local function with_capture(use)
     local given = os.getenv("LATPCAP_CAPTURE")
-    if given and facts and not facts.is_of_menu and not wrong_from then
+    if given and facts and not is_of_menu and not wrong_from then
         return use(given)
     end
     local path, keys = temporary(), get_preference("tls.keylog_file")
@@ -365,9 +368,7 @@ local function analyse()
     with_capture(function(capture)
         local path = temporary()
         if run("wireshark " .. capture .. " -o " .. quoted(path)) then
-            facts = read_facts(path)
-            facts.is_of_menu = true
-            wrong_from = nil
+            facts, is_of_menu, wrong_from = read_facts(path), true, nil
             redissect_packets() -- which closes all windows of plugins
         end
         os.remove(path)

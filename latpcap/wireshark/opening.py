@@ -10,7 +10,8 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 
 from latpcap.errors import CommandFailed, UsageError
-from latpcap.tables.outputs import write
+from latpcap.report.text import printable
+from latpcap.tables.writing.outputs import write
 from latpcap.verify.wireshark import DISSECTORS
 from latpcap.wireshark.places import NAME, WINDOWS
 
@@ -27,12 +28,12 @@ def show(
     wireshark: str,
     path: str,
     lines: Iterable[str],
-    keys: Sequence[str],
+    buttons: Mapping[str, str],
     *,
     decode_as: Mapping[int, str],
     keylog: Sequence[str],
 ) -> None:
-    """Open a capture, and wait until Wireshark is closed; `keys` are those of the findings."""
+    """Open a capture, and wait until Wireshark is closed; `buttons` are findings: their keys and titles."""
     path = os.path.abspath(path)
     words = [path]
     options = ["-C", NAME]
@@ -42,8 +43,8 @@ def show(
     for port, protocol in decode_as.items():
         words += ["--decode-as", f"{port}={protocol}"]
         options += ["-d", f"tcp.port=={port},{DISSECTORS[protocol]}"] if protocol in DISSECTORS else []
-    for key in keys:
-        options += ["-o", f"uat:dfilter_buttons:{_button(key)}"]
+    for key, title in buttons.items():
+        options += ["-o", f"uat:dfilter_buttons:{_button(key, title)}"]
     with tempfile.TemporaryDirectory(prefix="latpcap-") as folder:
         facts = os.path.join(folder, "facts")
         write(facts, lines)
@@ -58,10 +59,11 @@ def _quoted(words: Sequence[str]) -> str:
     return " ".join(f'"{word}"' for word in words) if sys.platform == WINDOWS else shlex.join(words)
 
 
-def _button(key: str) -> str:
-    r"""A filter button, as a preference takes it.
+def _button(key: str, title: str) -> str:
+    r"""A filter button, as a preference takes it; the title comes from a capture.
 
-    >>> print(_button("n+1 2"))
-    "TRUE","n+1 2","latpcap.finding == \x22n+1 2\x22",""
+    >>> print(_button("n+1 2", 'with "quotes"'))
+    "TRUE","n+1 2","latpcap.finding == \x22n+1 2\x22","with \x22quotes\x22"
     """
-    return f'"TRUE","{key}","latpcap.finding == \\x22{key}\\x22",""'
+    shown = printable(title).replace("\\", "\\x5c").replace('"', "\\x22")
+    return f'"TRUE","{key}","latpcap.finding == \\x22{key}\\x22","{shown}"'

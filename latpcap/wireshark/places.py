@@ -1,9 +1,9 @@
-"""Where Wireshark looks for a user's plugins and profiles, and where it is itself.
+r"""Where Wireshark looks for a user's plugins and profiles, and where it is itself.
 
 | | plugins | configuration |
 |---|---|---|
-| Linux, macOS | `~/.local/lib/wireshark/plugins` | `$XDG_CONFIG_HOME/wireshark`, or `~/.wireshark` where only that is there |
-| Windows | `plugins` of the configuration | `%APPDATA%\\Wireshark` |
+| Linux, macOS | `~/.local/lib/wireshark/plugins` | `$XDG_CONFIG_HOME/wireshark`, or an old `~/.wireshark` |
+| Windows | `plugins` of the configuration | `%APPDATA%\Wireshark` |
 
 `WIRESHARK_CONFIG_DIR` overrules the configuration (`tshark -G folders` shows what Wireshark makes of all this).
 """
@@ -20,26 +20,26 @@ from msgspec import Struct
 
 from latpcap.errors import UsageError
 
-__all__ = ["Places", "places", "program"]
+__all__ = ["WiresharkPlaces", "places", "program"]
 
 NAME = "latpcap"
 """Of the plugin and of the profile."""
 WINDOWS = "win32"
 
 
-class Places(Struct, frozen=True):
+class WiresharkPlaces(Struct, frozen=True):
     """What `install` writes."""
 
     plugin: Path
     profile: Path
 
 
-def places(system: str = sys.platform, environment: Mapping[str, str] = os.environ) -> Places:
+def places(system: str = sys.platform, environment: Mapping[str, str] = os.environ) -> WiresharkPlaces:
     """Where plugin and profile belong on this machine."""
     home = Path(environment.get("HOME") or Path.home())
     configuration = _configuration(system, environment, home)
     plugins = configuration / "plugins" if system == WINDOWS else home / ".local/lib/wireshark/plugins"
-    return Places(plugins / f"{NAME}.lua", configuration / "profiles" / NAME)
+    return WiresharkPlaces(plugins / f"{NAME}.lua", configuration / "profiles" / NAME)
 
 
 def _configuration(system: str, environment: Mapping[str, str], home: Path) -> Path:
@@ -59,5 +59,7 @@ def program(system: str = sys.platform, environment: Mapping[str, str] = os.envi
     }.get(system)
     found = shutil.which("wireshark", path=environment.get("PATH")) or (usual and shutil.which(usual))
     if not found:
-        raise UsageError("Wireshark is not installed: apt install wireshark (or wireshark.org), and have it in the PATH")
+        raise UsageError(
+            "Wireshark is not installed: apt install wireshark (or wireshark.org), and have it in the PATH"
+        )
     return found

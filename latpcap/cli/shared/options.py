@@ -52,6 +52,7 @@ __all__ = [
     "json_option",
     "keylog_option",
     "link_options",
+    "listing_options",
     "move_option",
     "output_option",
     "reading_options",
@@ -292,6 +293,8 @@ def requesting(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
 _how_to_read = (_selection_options, decode_as_option, keylog_option, analysing_options)
 reading_options = requesting(captures_argument, *_how_to_read)
 two_captures_options = requesting(*_how_to_read)
+listing_options = requesting(captures_argument, _selection_options, decode_as_option)
+"""Of what no time and no statement is told."""
 scanning_options = requesting(captures_argument, decode_as_option, keylog_option)
 """To read captures, whatever is asked of them later."""
 
