@@ -2,7 +2,7 @@
 
 ```text
 latpcap-facts  1                             what this is, and its version
-capture        TIME                          of its first packet
+capture        FIRST LAST                    between these times lie those of all packets
 note           SEVERITY TEXT                 what limits the result
 finding        KEY TEXT                      numbered from 1 in their order
 range          FINDING STREAM FIRST LAST     packets that show it
@@ -42,7 +42,7 @@ NAMES = ("stream", "exchange", "command", *COUNTS, *TIMES, "error")
 COLUMNS = ("frame", "time", *NAMES, "statement")
 """What is told of an exchange; the statement by its number."""
 CLOCK_NOTES = {"clock-step", "clock-outlier"}
-"""With these, times in the tables are not those of the packets."""
+"""With these, times of exchanges are not those of the packets."""
 ROWS_AT_ONCE = 4_096
 
 FindingFacts = tuple[str, FindingResult, Any]
@@ -55,7 +55,8 @@ def facts(capture: Capture, findings: Iterable[FindingFacts]) -> Iterator[str]:
     is_timed = not CLOCK_NOTES & {note.code for note in health}
     told = told_rtt_ms(DEFAULT_LADDER_MS, capture.measures.application.savings.base.baseline_ms)
     yield _line(*FORMAT)
-    yield _line("capture", _seconds(capture.captures.column("first_time").view(np.int64)[0]) if is_timed else "")
+    times = capture.captures[["first_time", "last_time"]].to_numpy().values()
+    yield _line("capture", *(_seconds(each.view(np.int64)[0]) for each in times))
     yield from (_line("note", note.severity, note.message) for note in health)
     for number, (key, found, ranges) in enumerate(findings, start=1):
         yield _line("finding", key, finding_text(plain(found), told))

@@ -80,7 +80,8 @@ end
 
 local KINDS = {
     capture = function(facts, line)
-        facts.first_time = tonumber(cells(line)[2])
+        local _, first, last = table.unpack(cells(line))
+        facts.first, facts.last = tonumber(first), tonumber(last)
     end,
     note = function(facts, line)
         local _, severity, text = table.unpack(cells(line))
@@ -119,6 +120,7 @@ local function lines_of(path)
     for line in next_line do
         KINDS[line:match("^%a+")](facts, line)
     end
+    assert(facts.first and facts.last)
     return facts
 end
 
@@ -156,9 +158,10 @@ function latpcap.init()
     end
 end
 
-local function check_time(frame, time, pinfo)
-    if time and math.abs(pinfo.abs_ts - time) > SAME_TIME_S then
-        wrong_from = math.min(wrong_from or frame, frame)
+-- Whether a packet is one of the capture that the facts are about; behind the first that is not nothing is shown.
+local function check_time(pinfo, first, last)
+    if pinfo.abs_ts < first - SAME_TIME_S or pinfo.abs_ts > last + SAME_TIME_S then
+        wrong_from = math.min(wrong_from or pinfo.number, pinfo.number)
     end
 end
 
@@ -239,6 +242,9 @@ local function stream_of_packet()
 end
 
 function latpcap.dissector(_, pinfo, tree)
+    if not facts and not tree.visible then
+        return -- most packets of whoever does not ask for latpcap's facts
+    end
     local frame, stream = pinfo.number, stream_of_packet()
     if tree.visible then
         selected = stream
@@ -247,10 +253,11 @@ function latpcap.dissector(_, pinfo, tree)
         return
     end
     local asked, answered, exchanges = facts.asked[frame], facts.answered[frame], {}
-    check_time(frame, frame == 1 and facts.first_time, pinfo)
+    check_time(pinfo, facts.first, facts.last)
     for _, line in each(asked) do
-        exchanges[#exchanges + 1] = exchange_of(line, facts)
-        check_time(frame, exchanges[#exchanges].time, pinfo)
+        local exchange = exchange_of(line, facts)
+        exchanges[#exchanges + 1] = exchange
+        check_time(pinfo, exchange.time or facts.first, exchange.time or facts.last)
     end
     if wrong_from and frame >= wrong_from then
         return
