@@ -16,34 +16,36 @@ local COLUMNS = {
 }
 -- Wireshark gives times to Lua as doubles, which near today are 0.24 µs apart.
 local SAME_TIME_S = 1e-6
+local MOST_BUTTONS = 8
 local IS_WINDOWS = package.config:sub(1, 1) == "\\"
 
 local latpcap = Proto("latpcap", "latpcap")
+-- In the order in which the details show them.
+local SHOWN = {
+    { "exchange", "uint32", "Exchange of its connection" },
+    { "command", "string", "Command" },
+    { "statement", "string", "Statement" },
+    { "error", "string", "Error" },
+    { "retransmissions", "uint32", "Retransmissions" },
+    { "round_trips", "uint32", "Round trips" },
+    { "response_ms", "double", "Request's first packet to response's last (ms)" },
+    { "service_ms", "double", "Service time (ms)" },
+    { "client_ms", "double", "Client time before (ms)" },
+    { "delta_ms", "double", "Since the request before (ms)" },
+    { "loss_ms", "double", "Lost to retransmissions (ms)" },
+    { "rows", "uint64", "Rows" },
+}
+local WORDS = { command = true, statement = true, error = true }
 local fields = {
-    exchange = ProtoField.uint32("latpcap.exchange", "Exchange of its connection"),
-    command = ProtoField.string("latpcap.command", "Command"),
-    statement = ProtoField.string("latpcap.statement", "Statement"),
-    round_trips = ProtoField.uint32("latpcap.round_trips", "Round trips"),
-    response_ms = ProtoField.double("latpcap.response_ms", "Response time (ms)", "From the request's first packet to the response's last"),
-    service_ms = ProtoField.double("latpcap.service_ms", "Service time (ms)", "What the server spent"),
-    client_ms = ProtoField.double("latpcap.client_ms", "Client time before (ms)", "Since the response before"),
-    delta_ms = ProtoField.double("latpcap.delta_ms", "Since the request before (ms)"),
-    loss_ms = ProtoField.double("latpcap.loss_ms", "Lost to retransmissions (ms)"),
-    rows = ProtoField.uint64("latpcap.rows", "Rows"),
-    retransmissions = ProtoField.uint32("latpcap.retransmissions", "Retransmissions"),
-    error = ProtoField.string("latpcap.error", "Error"),
     response_in = ProtoField.framenum("latpcap.response_in", "Response in", base.NONE, frametype.RESPONSE),
     response_ends_in = ProtoField.framenum("latpcap.response_ends_in", "Response ends in", base.NONE, frametype.RESPONSE),
     request_in = ProtoField.framenum("latpcap.request_in", "Request in", base.NONE, frametype.REQUEST),
     finding = ProtoField.string("latpcap.finding", "Finding"),
     note = ProtoField.string("latpcap.note", "Note"),
 }
--- In the order in which the details show them.
-local SHOWN = {
-    "exchange", "command", "statement", "error", "retransmissions", "round_trips", "response_ms", "service_ms", "client_ms",
-    "delta_ms", "loss_ms", "rows",
-}
-local WORDS = { command = true, statement = true, error = true }
+for _, shown in ipairs(SHOWN) do
+    fields[shown[1]] = ProtoField[shown[2]]("latpcap." .. shown[1], shown[3])
+end
 latpcap.fields = fields
 local experts = {
     failed = ProtoExpert.new("latpcap.failed", "Failed", expert.group.RESPONSE_CODE, expert.severity.ERROR),
@@ -84,8 +86,7 @@ local KINDS = {
         facts.first, facts.last = tonumber(first), tonumber(last)
     end,
     note = function(facts, line)
-        local _, severity, text = table.unpack(cells(line))
-        facts.notes[#facts.notes + 1] = severity .. ": " .. text
+        facts.notes[#facts.notes + 1] = table.concat(cells(line), ": ", 2)
     end,
     finding = function(facts, line)
         local _, key, text = table.unpack(cells(line))
@@ -113,7 +114,7 @@ local KINDS = {
     end,
 }
 
-local function lines_of(path)
+local function facts_of(path)
     local facts = { notes = {}, findings = {}, statements = {}, asked = {}, answered = {}, exchanges = 0 }
     local next_line = io.lines(path)
     assert(next_line() == FORMAT)
@@ -125,12 +126,11 @@ local function lines_of(path)
 end
 
 local function read_facts(path)
-    local done, facts = pcall(lines_of, path)
-    if not done then
-        report_failure("latpcap: " .. path .. ": holds no facts of this version (`latpcap wireshark install`)")
-        return nil
+    local done, facts = pcall(facts_of, path)
+    if done then
+        return facts
     end
-    return facts
+    report_failure("latpcap: " .. path .. ": holds no facts of this version (`latpcap wireshark install`)")
 end
 
 local function exchange_of(line, facts)
@@ -191,9 +191,7 @@ end
 -- What is seen while the details are folded.
 local function summary(exchanges, answered)
     local first = exchanges[1]
-    if not first then
-        return answered and "latpcap: response" or "latpcap"
-    end
+    if not first then return answered and "latpcap: response" or "latpcap" end
     local took = first.response_ms and (", %.3f ms"):format(first.response_ms) or ""
     local more = #exchanges > 1 and (" (and %d more)"):format(#exchanges - 1) or ""
     local trips = first.round_trips == 1 and "1 round trip" or ("%d round trips"):format(first.round_trips)
@@ -205,9 +203,10 @@ local function put(tree, name, value)
 end
 
 local function show_exchange(tree, exchange)
-    for _, name in ipairs(SHOWN) do
+    for _, shown in ipairs(SHOWN) do
+        local name, kind = shown[1], shown[2]
         if exchange[name] then
-            put(tree, name, name == "rows" and UInt64.new(exchange[name]) or exchange[name])
+            put(tree, name, kind == "uint64" and UInt64.new(exchange[name]) or exchange[name])
         end
     end
     local first, last = exchange.response_frame, exchange.response_end_frame
@@ -228,30 +227,19 @@ end
 local function show_answered(tree, frame)
     put(tree, "request_in", frame)
     for _, line in each(facts.asked[frame]) do
-        local exchange = exchange_of(line, facts)
-        if exchange.error then
-            tree:add_proto_expert_info(experts.failed, exchange.error)
-            return
+        local failed = exchange_of(line, facts).error
+        if failed then
+            tree:add_proto_expert_info(experts.failed, failed)
         end
     end
 end
 
-local function stream_of_packet()
-    local found = { tcp_stream() } -- in a tunnel the innermost is the last
-    return #found > 0 and found[#found].value or nil
-end
-
 function latpcap.dissector(_, pinfo, tree)
-    if not facts and not tree.visible then
-        return -- most packets of whoever does not ask for latpcap's facts
-    end
-    local frame, stream = pinfo.number, stream_of_packet()
-    if tree.visible then
-        selected = stream
-    end
-    if not facts then
-        return
-    end
+    if not facts and not tree.visible then return end -- so others are not kept waiting
+    local frame, streams = pinfo.number, { tcp_stream() }
+    local stream = #streams > 0 and streams[#streams].value or nil -- in a tunnel the innermost is the last
+    selected = tree.visible and stream or selected
+    if not facts then return end
     local asked, answered, exchanges = facts.asked[frame], facts.answered[frame], {}
     check_time(pinfo, facts.first, facts.last)
     for _, line in each(asked) do
@@ -259,9 +247,7 @@ function latpcap.dissector(_, pinfo, tree)
         exchanges[#exchanges + 1] = exchange
         check_time(pinfo, exchange.time or facts.first, exchange.time or facts.last)
     end
-    if wrong_from and frame >= wrong_from then
-        return
-    end
+    if wrong_from and frame >= wrong_from then return end
     local found, notes = findings_at(frame, stream), frame == 1 and facts.notes or {}
     if not (asked or answered or #found > 0 or #notes > 0) then
         return
@@ -292,10 +278,7 @@ if not gui_enabled() then
 end
 
 local function quoted(word)
-    if IS_WINDOWS then
-        return '"' .. word .. '"' -- no name of a file holds a quote there
-    end
-    return "'" .. word:gsub("'", "'\\''") .. "'"
+    return IS_WINDOWS and '"' .. word .. '"' or "'" .. word:gsub("'", "'\\''") .. "'" -- no name holds a " on Windows
 end
 
 -- A name that nobody else has.
@@ -312,29 +295,23 @@ local function run(arguments)
     local command = LATPCAP .. " " .. arguments .. " 2>&1"
     local pipe = io.popen(IS_WINDOWS and '"' .. command .. '"' or command)
     local said = pipe:read("*a")
-    local done = pipe:close()
-    if not done then
-        report_failure(said)
-    end
-    return done
+    return pipe:close() or report_failure(said)
 end
 
--- Write the packets of the open capture to a file, saved or not. Lua is not told where the open file lies.
+-- Write the packets of the open capture to a file, saved or not: Lua is not told where the open file lies.
 local function write_open_capture(path)
-    local dumper
+    local dumper, is_whole = nil, true
     local tap = Listener.new("frame")
     function tap.packet()
         dumper = dumper or Dumper.new_for_current(path, wtap_name_to_file_type_subtype("nsecpcap"))
-        dumper:dump_current()
+        is_whole = pcall(dumper.dump_current, dumper) and is_whole
     end
-    function tap.draw() end
-    function tap.reset() end
     retap_packets()
     tap:remove()
     if dumper then
         dumper:close()
     end
-    return dumper ~= nil
+    return dumper and is_whole
 end
 
 -- Call `use` with the open capture and how to read it, as words for the shell.
@@ -347,7 +324,7 @@ local function with_capture(use)
     if write_open_capture(path) then
         use(quoted(path) .. (keys and keys ~= "" and " --keylog " .. quoted(keys) or ""))
     else
-        report_failure("latpcap: no capture is open")
+        report_failure("latpcap: no capture is open, or it has several link types: run `latpcap wireshark FILE`")
     end
     os.remove(path)
 end
@@ -358,17 +335,17 @@ local function show_findings()
         return
     end
     local window = TextWindow.new("latpcap: findings")
-    window:append(("%d exchanges, %d findings\n\n"):format(facts.exchanges, #facts.findings))
+    window:append(("Exchanges: %d\nFindings: %d\n\n"):format(facts.exchanges, #facts.findings))
     for number, finding in ipairs(facts.findings) do
         window:append(("%d. %s\n   latpcap.finding == \"%s\"\n\n"):format(number, finding.text, finding.key))
-        window:add_button(finding.key, function()
-            set_filter(("latpcap.finding == \"%s\""):format(finding.key))
-            apply_filter()
-        end)
+        if number <= MOST_BUTTONS then
+            window:add_button(finding.key, function()
+                set_filter(("latpcap.finding == \"%s\""):format(finding.key))
+                apply_filter()
+            end)
+        end
     end
-    for _, note in ipairs(facts.notes) do
-        window:append("Note, " .. note .. "\n")
-    end
+    window:append(table.concat(facts.notes, "\n"))
 end
 
 local function analyse()
@@ -393,22 +370,23 @@ local function report(options)
     end)
 end
 
-local function report_conversation()
-    if selected then
-        report(" --stream " .. selected)
+-- Options become words for the shell, so they are numbers and units only.
+local function report_with(option, value, wanted)
+    if tostring(value):match("^%w[%w.,]*$") and value then
+        report((" --%s %s"):format(option, value))
     else
-        report_failure("latpcap: select a packet of a TCP connection")
+        report_failure("latpcap: " .. wanted)
     end
 end
 
 local function project()
     new_dialog("latpcap: the same at another round-trip time", function(rtt)
-        if rtt:match("^[%w.,]+$") then
-            report(" --rtt " .. rtt)
-        else
-            report_failure("latpcap: RTTs are written as 15ms or 1ms,15ms,50ms")
-        end
+        report_with("rtt", rtt, "RTTs are written as 15ms or 1ms,15ms,50ms")
     end, { name = "RTT, for instance 15ms", value = "15ms" })
+end
+
+local function report_conversation()
+    report_with("stream", selected, "select a packet of a TCP connection")
 end
 
 register_menu("latpcap/Analyse this capture", analyse, MENU_TOOLS_UNSORTED)
