@@ -11,7 +11,15 @@ from msgspec import Struct
 
 from latpcap.cli.shared.gates import Gating, RowGating, gate_options, keyed_row_gate_options, row_gate_options
 from latpcap.cli.shared.io import warn, write
-from latpcap.cli.shared.options import Duration, flat, in_seconds, listing_options, reading_options, rtt_option
+from latpcap.cli.shared.options import (
+    Duration,
+    flat,
+    in_seconds,
+    listing_options,
+    pacing_options,
+    reading_options,
+    rtt_option,
+)
 from latpcap.cli.shared.rows import RowOutput, rows_options
 from latpcap.cli.shared.verb import command
 from latpcap.measures.options import GROUPINGS
@@ -258,6 +266,7 @@ def _typical(found: TaskSummary) -> str:
         metavar="DURATION",
         help="Length of an interval; by default a minute, or less for a capture of less than an hour.",
     ),
+    reading=pacing_options,
 )
 def minutes(capture: Capture, every: float | None) -> Found:
     """RTT, loss, round trips and response times over time: one row a minute, or another interval.
