@@ -44,6 +44,8 @@ COLUMNS = ("frame", "time", *NAMES, "statement")
 CLOCK_NOTES = {"clock-step", "clock-outlier"}
 """With these, times of exchanges are not those of the packets."""
 ROWS_AT_ONCE = 4_096
+KNOWN_STATEMENTS = 1 << 16
+"""Of more, one may be written twice: their texts could take more memory than there is."""
 
 FindingFacts = tuple[str, FindingResult, Any]
 """A finding with the key that display filters call it by, and its ranges."""
@@ -96,6 +98,7 @@ def _of_exchanges(table: Table, *, is_timed: bool) -> Iterator[str]:
     ends = ("request_end_frame", "response_end_frame", "request_end_time", "response_end_time")
     rows = table[[*dict.fromkeys((*ends, *NAMES, "statement"))]]
     known: dict[str, int] = {}
+    written = 0
     for start in range(0, len(rows), ROWS_AT_ONCE):
         part = rows.slice(start, ROWS_AT_ONCE)
         frames, times = _places(part)
@@ -104,7 +107,9 @@ def _of_exchanges(table: Table, *, is_timed: bool) -> Iterator[str]:
             if not frame:
                 continue
             if statement and statement not in known:
-                known[statement] = len(known) + 1
+                if len(known) == KNOWN_STATEMENTS:
+                    known.clear()
+                known[statement] = written = written + 1
                 yield _line("statement", statement)
             yield _line("exchange", frame, time if is_timed else "", *row, known.get(statement, ""))
 
