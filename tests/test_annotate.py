@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import subprocess
@@ -16,7 +17,8 @@ import pytest
 from conftest import Fixture, load_fixture, read_fixture
 
 import latpcap as package
-from latpcap.report.annotate import annotate, comments
+from latpcap.measures.health import HealthNote
+from latpcap.report.annotate import _fact, annotate, comments
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
 
@@ -94,13 +96,27 @@ def test_findings_are_told_at_their_first_packet(nplus1: Path) -> None:
         "display_filter": "tcp.stream == 0",
     }
 
-    result: Any = SimpleNamespace(findings=(finding,), projection=SimpleNamespace(told_rtt_ms=15.0))
+    note = HealthNote("capture-loss", "warning", "3 segments were not captured", 3)
+    result: Any = SimpleNamespace(findings=(finding,), health=(note,), projection=SimpleNamespace(told_rtt_ms=15.0))
     told = dict(chain.from_iterable(comments(result, capture.exchanges)))
     assert told[13][0] == (
         "latpcap: finding n+1: One query for each row  [31m. Join. It would save 299 round trips (4.50 s at 15 ms). "
         "Show its packets with: tcp.stream == 0"
     )
     assert told[15][0] == "latpcap: part of finding n+1 (see frame 13)"
+    assert told[1] == ["latpcap: warning: 3 segments were not captured"]
+
+
+def test_a_comment_tells_first_what_went_wrong() -> None:
+    told = chain.from_iterable(told_of("findings/failing-my").values())
+    [first, *_] = [text for text in told if "error" in text and "exchange" in text]
+    assert re.fullmatch(r"latpcap: exchange 3 of stream 0, query: error 1064 \(42000\), 1 round trip, .*", first)
+    row = {"exchange": 7, "stream": 2, "command": "query", "round_trips": 2, "service_ms": 1.0, "rows": math.nan}
+    trouble = {"error_code": "40P01", "retransmissions": 3, "loss_ms": 201.0, "complete": False}
+    assert _fact(math.nan, row | trouble) == (
+        "exchange 7 of stream 2, query: error 40P01, 3 retransmissions, loss 201 ms, captured in part, 2 round trips, "
+        "service 1.00 ms"
+    )
 
 
 def test_no_literal_and_no_escape_gets_into_a_comment(tmp_path: Path) -> None:
@@ -132,7 +148,7 @@ def with_keys(nplus1: Path, tmp_path: Path) -> Path:
 
 def test_secrets_of_a_capture_are_dropped_unless_asked_for(latpcap: Run, with_keys: Path, tmp_path: Path) -> None:
     out, merged, kept = (tmp_path / f"{name}.pcapng" for name in ("out", "merged", "kept"))
-    dropped = b"305 packets with comments; 1 block of decryption secrets was dropped (--embed-keys keeps it)\n"
+    dropped = b"306 packets with comments; 1 block of decryption secrets was dropped (--embed-keys keeps it)\n"
     assert latpcap("annotate", with_keys, out).stderr.endswith(dropped)
     assert b"2 blocks of decryption secrets were dropped" in latpcap("annotate", with_keys, with_keys, merged).stderr
     assert not any(KEYS.encode() in file.read_bytes() for file in (out, merged))

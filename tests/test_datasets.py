@@ -137,6 +137,7 @@ SAYS = {
 NEED_PACKETS = {
     "verify": ([GIVEN], "is a dataset, which holds no packets"),
     "annotate": ([GIVEN, "out.pcapng"], "is a dataset, which holds no packets"),
+    "wireshark": ([GIVEN], "is a dataset, which holds no packets"),
     "watch": ([GIVEN], "is a dataset, which holds no packets"),
 }
 

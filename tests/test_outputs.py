@@ -65,6 +65,7 @@ READS = {
     "sql": ("{}", "select 1", "-o", "{out}"),
     "verify": ("{}", "-o", "{out}"),
     "annotate": ("{}", "{out}", "--force"),
+    "wireshark": ("{}", "-o", "{out}"),
     "watch": ("{}", "--report", "{out}"),
     "rehearse": ("--rtt", "1ms", "--from", "{}", *GATE, "--ci", "{out}", "--", "true"),
 }

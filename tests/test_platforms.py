@@ -19,7 +19,7 @@ READERS = (
         "sql",
         "tables",
     ),
-    "verify",
+    *("verify", "wireshark"),
 )
 NAMES_OF_PACKAGES = {"latpcap", "latpcap.cli"}
 """They know everything, and load it when it is asked for."""

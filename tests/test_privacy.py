@@ -37,6 +37,7 @@ RUNS: dict[str, list[list[str]]] = {
     "validate": [["{capture}"], ["{capture}", "--json"]],
     "scan": [["-o", "{tmp}/dataset"]],
     "watch": [[], ["--report", "{tmp}/watch.json"]],
+    "wireshark": [["-o", "{tmp}/facts"]],
     "sql": [[f"select * from {table}"] for table in TABLES],
 }
 """Commands that need more than a capture."""

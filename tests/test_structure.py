@@ -20,7 +20,7 @@ FLOORS = (
     ("verify",),
     ("report",),
     ("capture",),
-    ("ranking", "comparing", "scan"),
+    ("ranking", "comparing", "scan", "wireshark"),
     ("work",),
     ("live",),
     ("cli", "pytest_plugin", "pytest_round_trips"),

@@ -46,6 +46,7 @@ from latpcap.cli.tables import (
 )
 from latpcap.cli.verify import verify
 from latpcap.cli.watch import watch
+from latpcap.cli.wireshark import wireshark
 from latpcap.errors import LatpcapError, UsageError
 from latpcap.report import CAPTURES
 
@@ -54,7 +55,7 @@ __all__ = ["cli", "main"]
 GROUPS = {
     "Look": (analyze, findings, statements, errors, connections, exchanges, tasks, minutes, health),
     "Ask": (project, compare, validate, rank),
-    "Hand on": (annotate, sql, verify),
+    "Hand on": (wireshark, annotate, sql, verify),
     "Measure": (record, watch, calibrate, rehearse),
     "Many captures": (scan, captures),
     "latpcap itself": (help_command, completion),

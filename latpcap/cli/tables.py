@@ -11,7 +11,15 @@ from msgspec import Struct
 
 from latpcap.cli.shared.gates import Gating, RowGating, gate_options, keyed_row_gate_options, row_gate_options
 from latpcap.cli.shared.io import warn, write
-from latpcap.cli.shared.options import Duration, flat, in_seconds, reading_options, rtt_option
+from latpcap.cli.shared.options import (
+    Duration,
+    flat,
+    in_seconds,
+    listing_options,
+    pacing_options,
+    reading_options,
+    rtt_option,
+)
 from latpcap.cli.shared.rows import RowOutput, rows_options
 from latpcap.cli.shared.verb import command
 from latpcap.measures.options import GROUPINGS
@@ -53,7 +61,10 @@ class Found(Struct, frozen=True):
 
 
 def table_command(
-    short: str, *options: Callable[[Any], Any], gates: Callable[[Any], Any] | None = None
+    short: str,
+    *options: Callable[[Any], Any],
+    gates: Callable[[Any], Any] | None = None,
+    reading: Callable[[Any], Any] = reading_options,
 ) -> Callable[[Callable[..., Found]], click.Command]:
     """A command that reads captures, finds a table in them and writes it; with `gates` it may fail by what it says."""
 
@@ -76,7 +87,7 @@ def table_command(
                 gating.end(judged, capture)
 
         run.__name__, run.__doc__ = find.__name__, find.__doc__
-        for option in (rows_options, *filter(None, [gates]), *reversed(options), reading_options):
+        for option in (rows_options, *filter(None, [gates]), *reversed(options), reading):
             run = option(run)
         made: click.Command = command(find.__name__, short_help=short)(run)
         return made
@@ -255,6 +266,7 @@ def _typical(found: TaskSummary) -> str:
         metavar="DURATION",
         help="Length of an interval; by default a minute, or less for a capture of less than an hour.",
     ),
+    reading=pacing_options,
 )
 def minutes(capture: Capture, every: float | None) -> Found:
     """RTT, loss, round trips and response times over time: one row a minute, or another interval.
@@ -278,7 +290,7 @@ def health(capture: Capture) -> Found:
     return Found(lambda: capture.health, none="nothing limits the result")
 
 
-@table_command("The files: format, packets, bytes, first and last time.")
+@table_command("The files: format, packets, bytes, first and last time.", reading=listing_options)
 def captures(capture: Capture) -> Found:
     """The files: format, packets, bytes, first and last time.
 

@@ -9,10 +9,19 @@ import numpy as np
 from msgspec import Struct
 
 from latpcap.display import Brief
-from latpcap.findings.frames import MAX_STRETCHES, Frames, display_filter, frames_of_connections, frames_of_exchanges
+from latpcap.findings.evidence import Evidence
+from latpcap.findings.finding import Finding
+from latpcap.findings.frames import (
+    MAX_STRETCHES,
+    FrameRanges,
+    Frames,
+    display_filter,
+    frames_of_connections,
+    frames_of_exchanges,
+)
 from latpcap.findings.savings import Saving, Savings
 
-__all__ = ["FindingResult", "FixesTogether", "finding_results", "fixes_together"]
+__all__ = ["FindingResult", "FixesTogether", "finding_results", "fixes_together", "shown_ranges"]
 
 MIN_TOGETHER = 2
 HIGH, MEDIUM = 0.25, 0.05
@@ -89,6 +98,13 @@ def _severity(saving: Saving, runtime_s: float) -> str:
     return "high" if share >= HIGH else "medium" if share >= MEDIUM else "low"
 
 
+def shown_ranges(evidence: Evidence, finding: Finding) -> FrameRanges:
+    """All packets that show a finding: exchanges, or whole connections where these are what its fix avoids."""
+    if len(finding.effect.closed) == 0:
+        return frames_of_exchanges(evidence, finding.shown)
+    return frames_of_connections(evidence, np.flatnonzero(np.bincount(evidence.exchanges.connection[finding.shown])))
+
+
 def finding_results(
     savings: Savings, rtt_ms: Sequence[float], rank_ms: float | None = None
 ) -> Iterator[tuple[FindingResult, Saving]]:
@@ -103,7 +119,7 @@ def finding_results(
         finding = saving.finding
         whole = len(finding.effect.closed) > 0
         connection = np.flatnonzero(np.bincount(evidence.exchanges.connection[finding.shown]))
-        frames = frames_of_connections(evidence, connection) if whole else frames_of_exchanges(evidence, finding.shown)
+        frames = shown_ranges(evidence, finding)
         shown = frames.first_of(MAX_STRETCHES)
         result = FindingResult(
             code=finding.code,

@@ -1,7 +1,8 @@
 """Findings and exchanges as packet comments: OUT.pcapng opens in Wireshark with what latpcap knows beside the packets.
 
-A comment stands at the packet that completes a request; a finding's text at its first packet, and a short mark where
-each of its other exchanges begins. Statements appear in no comment: Wireshark shows them, where it may.
+What limits the result stands at the first packet, an exchange at the packet that completes its request; a finding's
+text at its first packet, and a short mark where each of its other exchanges begins. Statements appear in no comment:
+Wireshark shows them, where it may.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from latpcap.tables.reading import sources
 from latpcap.tables.writing import outputs
 from latpcap.units import counted, format_given_ms, format_ms, format_s
 
-__all__ = ["Annotated", "annotate", "comments"]
+__all__ = ["Annotated", "annotate", "comments", "finding_text"]
 
 ROWS_AT_ONCE = 4_096
 FRAMES_AT_ONCE = 1_000
@@ -120,8 +121,8 @@ def check_output(output: str | Path, paths: Sequence[str], *, force: bool = Fals
 
 
 def comments(result: Analysis, exchanges: Table) -> Iterator[list[tuple[int, list[str]]]]:
-    """Yield the comments, batch by batch, in the order of the frames: of each, findings first, then exchanges."""
-    found = sorted(_of_findings(result), key=itemgetter(0))
+    """Yield the comments, batch by batch, in the order of the frames: of each notes, then findings, then exchanges."""
+    found = sorted([*_of_health(result), *_of_findings(result)], key=itemgetter(0))
     of_frames = groupby(merge(found, _of_exchanges(exchanges), key=itemgetter(0)), key=itemgetter(0))
     told = ((frame, _of_one([text for _, text in texts])) for frame, texts in of_frames)
     while batch := list(islice(told, FRAMES_AT_ONCE)):
@@ -135,24 +136,33 @@ def _of_one(texts: list[str]) -> list[str]:
     return [MARKED + printable(text) for text in told]
 
 
+def _of_health(result: Analysis) -> Iterator[tuple[int, str]]:
+    """What limits the trust in all of it, at the first packet."""
+    return ((1, f"{note.severity}: {note.message}") for note in result.health)
+
+
 def _of_findings(result: Analysis) -> Iterator[tuple[int, str]]:
     told = result.projection.told_rtt_ms
     for finding in plain(result.findings):
         first = finding.get("first_frame")
         if first is None:
             continue
-        yield first, _text(finding, told)
+        filtered = finding.get("display_filter")
+        yield (
+            first,
+            f"finding {finding_text(finding, told)}" + (f" Show its packets with: {filtered}" if filtered else ""),
+        )
         for stretch in finding.get("frames", ()):
             if stretch["first"] != first:
                 yield stretch["first"], f"part of finding {finding['code']} (see frame {first})"
 
 
-def _text(finding: dict[str, Any], told_rtt_ms: float | None) -> str:
+def finding_text(finding: dict[str, Any], told_rtt_ms: float | None) -> str:
+    """What a finding says beside a packet: its title, its fix and what that saves."""
     trips, seconds = finding.get("round_trips_saved", 0), finding.get("saved_s", {}).get(f"{told_rtt_ms or 0:g}", 0.0)
     saved = f" ({format_s(seconds)} at {format_given_ms(told_rtt_ms or 0)})" if seconds > 0 else ""
     gain = f" It would save {counted(trips, 'round trip')}{saved}." if trips else ""
-    shown = f" Show its packets with: {finding['display_filter']}" if finding.get("display_filter") else ""
-    return f"finding {finding['code']}: {finding['title']}. {finding['fix']}{gain}{shown}"
+    return f"{finding['code']}: {finding['title']}. {finding['fix']}{gain}"
 
 
 def _of_exchanges(table: Table) -> Iterator[tuple[int, str]]:
@@ -185,19 +195,19 @@ def _took_ms(table: Table) -> list[float]:
 
 
 def _fact(took_ms: float, row: dict[str, Any]) -> str:
-    """One exchange in a line; a NaN is a number that is not known."""
-    trips = row["round_trips"]
-    facts = [counted(trips, "round trip")]
+    """One exchange in a line, what went wrong first; a NaN is a number that is not known."""
+    facts = [f"error {row['error_code']}"] * bool(row["error_code"])
+    if row["retransmissions"]:
+        facts.append(counted(row["retransmissions"], "retransmission"))
+    if row["loss_ms"] > 0:
+        facts.append(f"{'loss' if row['retransmissions'] else 'probably loss'} {format_ms(row['loss_ms'])}")
+    if not row["complete"]:
+        facts.append("captured in part")
+    facts.append(counted(row["round_trips"], "round trip"))
     if took_ms == took_ms:
         facts.append(format_ms(took_ms))
     if row["service_ms"] == row["service_ms"]:
         facts.append(f"service {format_ms(row['service_ms'])}")
-    if row["loss_ms"] > 0:
-        facts.append(f"{'loss' if row['retransmissions'] else 'probably loss'} {format_ms(row['loss_ms'])}")
     if row["rows"] == row["rows"]:
         facts.append(counted(int(row["rows"]), "row"))
-    if row["error_code"]:
-        facts.append("error")
-    if not row["complete"]:
-        facts.append("captured in part")
     return f"exchange {row['exchange']} of stream {row['stream']}, {row['command']}: {', '.join(facts)}"

@@ -52,8 +52,10 @@ __all__ = [
     "json_option",
     "keylog_option",
     "link_options",
+    "listing_options",
     "move_option",
     "output_option",
+    "pacing_options",
     "reading_options",
     "requesting",
     "rtt_is_option",
@@ -274,11 +276,16 @@ EVERYWHERE = (
 ROOM = ("show_literals", "pseudonymise", "memory", "disk", "temp_folder")
 """Those of captures that are read."""
 
+_baseline_option = click.option(
+    "--rtt-baseline",
+    type=Rtt(),
+    metavar="DURATION",
+    help="RTT of the captured traffic, to override the measured one.",
+)
 analysing_options = all_of(
     click.option("--think", type=Duration(), default="1s", metavar="DURATION", show_default=True,
                  help="Client time above this is think time, which stays the same at any RTT."),
-    click.option("--rtt-baseline", type=Rtt(), metavar="DURATION",
-                 help="RTT of the captured traffic, to override the measured one."),
+    _baseline_option,
 )  # fmt: skip
 
 captures_argument = click.argument("captures", nargs=-1, required=True, metavar="CAPTURE...", type=CAPTURE)
@@ -289,9 +296,14 @@ def requesting(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
     return gathered("request", request_of, *options, also=(*ROOM, "quiet", "rtt_is"))
 
 
-_how_to_read = (_selection_options, decode_as_option, keylog_option, analysing_options)
+_how_to_find = (_selection_options, decode_as_option, keylog_option)
+_how_to_read = (*_how_to_find, analysing_options)
 reading_options = requesting(captures_argument, *_how_to_read)
 two_captures_options = requesting(*_how_to_read)
+listing_options = requesting(captures_argument, *_how_to_find)
+"""Where no time is told."""
+pacing_options = requesting(captures_argument, *_how_to_find, _baseline_option)
+"""Where no time of the client is told."""
 scanning_options = requesting(captures_argument, decode_as_option, keylog_option)
 """To read captures, whatever is asked of them later."""
 

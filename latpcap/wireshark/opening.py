@@ -1,0 +1,69 @@
+"""Wireshark with a capture, its facts, the profile, and a filter button for each finding."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+
+from latpcap.errors import CommandFailed, UsageError
+from latpcap.report.text import printable
+from latpcap.tables.writing.outputs import write
+from latpcap.verify.wireshark import DISSECTORS
+from latpcap.wireshark.places import NAME, WINDOWS
+
+__all__ = ["check_display", "show"]
+
+
+def check_display(system: str = sys.platform, environment: Mapping[str, str] = os.environ) -> None:
+    """Refuse where no window can open."""
+    if system.startswith("linux") and not (environment.get("DISPLAY") or environment.get("WAYLAND_DISPLAY")):
+        raise UsageError("there is no display for Wireshark's window: write the facts with -o FILE, for tshark")
+
+
+def show(
+    wireshark: str,
+    path: str,
+    lines: Iterable[str],
+    buttons: Mapping[str, str],
+    *,
+    decode_as: Mapping[int, str],
+    keylog: Sequence[str],
+) -> None:
+    """Open a capture, and wait until Wireshark is closed; `buttons` are findings: their keys and titles."""
+    path = os.path.abspath(path)
+    words = [path]
+    options = ["-C", NAME]
+    for log in keylog:
+        words += ["--keylog", os.path.abspath(log)]
+        options += ["-o", f"tls.keylog_file:{os.path.abspath(log)}"]
+    for port, protocol in decode_as.items():
+        words += ["--decode-as", f"{port}={protocol}"]
+        options += ["-d", f"tcp.port=={port},{DISSECTORS[protocol]}"] if protocol in DISSECTORS else []
+    for key, title in buttons.items():
+        options += ["-o", f"uat:dfilter_buttons:{_button(key, title)}"]
+    with tempfile.TemporaryDirectory(prefix="latpcap-") as folder:
+        facts = os.path.join(folder, "facts")
+        write(facts, lines)
+        environment = os.environ | {"LATPCAP_FACTS": facts, "LATPCAP_CAPTURE": _quoted(words)}
+        status = subprocess.run([wireshark, *options, "-r", path], env=environment, check=False).returncode
+    if status:
+        raise CommandFailed(f"Wireshark ended with status {status}", abs(status))
+
+
+def _quoted(words: Sequence[str]) -> str:
+    """As the shell reads them, whom the plugin has to call latpcap."""
+    return " ".join(f'"{word}"' for word in words) if sys.platform == WINDOWS else shlex.join(words)
+
+
+def _button(key: str, title: str) -> str:
+    r"""A filter button, as a preference takes it; the title comes from a capture.
+
+    >>> print(_button("n+1 2", 'with "quotes"'))
+    "TRUE","n+1 2","latpcap.finding == \x22n+1 2\x22","with \x22quotes\x22"
+    """
+    shown = printable(title).replace("\\", "\\x5c").replace('"', "\\x22")
+    return f'"TRUE","{key}","latpcap.finding == \\x22{key}\\x22","{shown}"'
