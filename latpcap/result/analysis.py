@@ -30,6 +30,7 @@ from latpcap.measures.timing_only import TimingOnly, timing_only, tls_readings
 from latpcap.measures.waits import Waits
 from latpcap.projection.assumptions import Conditions
 from latpcap.projection.basis import Basis, basis
+from latpcap.projection.by_connections import ProjectionGrid, by_connections
 from latpcap.projection.project import DEFAULT_LADDER_MS, FetchSaving, Projection, project, told_rtt_ms
 from latpcap.result.captures import CaptureFile, capture_files
 from latpcap.result.chattiness import Chattiness, chattiness
@@ -294,6 +295,16 @@ class Measures:
             return projection
         findings = self.findings([point.rtt_ms for point in projection.points])
         return replace(projection, fetches=tuple(fetch_savings(findings)))
+
+    def project_grid(
+        self,
+        connections: Sequence[int],
+        rtt_ms: Sequence[float] | None = None,
+        within_s: float | None = None,
+        conditions: Conditions | None = None,
+    ) -> ProjectionGrid:
+        """The same for several numbers of connections."""
+        return by_connections(self.application.basis, connections, rtt_ms, within_s, conditions)
 
     def analyze(
         self,
