@@ -27,6 +27,8 @@ from latpcap.result import tables
 from latpcap.result.analysis import Analysis, Measures
 from latpcap.result.captures import CaptureFile, capture_files
 from latpcap.result.checks.gates import Gates, check
+from latpcap.result.errors import ErrorsResult
+from latpcap.result.errors_at_tcp import with_connections
 from latpcap.result.minutes import MinutesResult, all_of, minute_table
 from latpcap.result.tasks import task_table
 from latpcap.tables.columnar import columns
@@ -77,7 +79,7 @@ TABLES = (
 
 FILES_NAMED = 3
 """Files that the repr of a `Capture` names."""
-INTERNAL = frozenset({"inputs", "measures", "moved", "recording"})
+INTERNAL = frozenset({"errors_result", "inputs", "measures", "moved", "recording"})
 """What of a `Capture` is for the commands: nobody at a prompt looks for it."""
 
 
@@ -632,8 +634,21 @@ class Capture(Tidy):
 
     @cached_property
     def errors(self) -> Table:
-        """One row an error code of a statement, a login or a command, the most frequent first."""
-        return tables.error_table(self.measures)
+        """One row an error code of a statement, a login or a command, the most frequent first; a failed connection too.
+
+        Where servers let nobody in, these are all there is; `NoDatabaseTraffic` where no database was looked for.
+        """
+        return tables.error_table(self.errors_result)
+
+    @cached_property
+    def errors_result(self) -> ErrorsResult:
+        """The same as a result, with how many there were of each kind."""
+        if not self._has_traffic:
+            ports = {f"{port}": protocol for port, protocol in self._read_with.decode_as.items()}
+            at_tcp = with_connections(ErrorsResult(), self._recording, ports)
+            if at_tcp.failed_connections:
+                return at_tcp
+        return self.measures.errors
 
     @cached_property
     def tasks(self) -> Table:

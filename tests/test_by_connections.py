@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 
 import pytest
-from builder import Conn, Ex, build
+from builder import Conn, build
 from conftest import FIXTURES, Done, read_fixture
 
 import latpcap as package

@@ -105,7 +105,7 @@ def project(
     if connections and len(connections) > 1:
         result = capture.project_grid(connections, flat(rtt), in_seconds(within), **elsewhere)
     else:
-        [count] = connections or [None]
+        count = connections[0] if connections else None
         result = capture.project(flat(rtt), in_seconds(within), connections=count, **elsewhere)
         tried = [fix for given in fixes for fix in given]
         rtts = [point.rtt_ms for point in result.points]

@@ -18,7 +18,7 @@ from latpcap.projection.assumptions import Assumption, Conditions
 from latpcap.projection.basis import AS_IT_IS, Basis
 from latpcap.projection.capacity import Limit
 from latpcap.projection.project import LatencyBudget, Point, Projection, projections
-from latpcap.tables.table import Table, Tabular
+from latpcap.tables.columnar.table import Table, Tabular
 
 __all__ = ["GridCell", "OfConnections", "ProjectionGrid", "by_connections"]
 
@@ -76,8 +76,10 @@ class ProjectionGrid(Plotted, Tabular, Struct, frozen=True):
 
     def table(self) -> Table:
         """One row a cell: `connections`, `rtt_ms`, runtime and throughput with their ranges, `factor`, `method`."""
-        columns = {name: Array([getattr(cell, name) for cell in self.cells], kind) for name, kind in CELL.items()}
-        return Table(ArrowTable.from_pydict(columns), "cells")
+        return Table(ArrowTable.from_pydict({name: self._column(name, kind) for name, kind in CELL.items()}), "cells")
+
+    def _column(self, name: str, kind: DataType) -> Array:
+        return Array([getattr(cell, name) for cell in self.cells], kind)
 
 
 def by_connections(

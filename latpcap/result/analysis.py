@@ -36,6 +36,7 @@ from latpcap.result.captures import CaptureFile, capture_files
 from latpcap.result.chattiness import Chattiness, chattiness
 from latpcap.result.connections import ConnectionResult, PathResult, RttResult, connection_results, path_results
 from latpcap.result.errors import ErrorsResult, errors_result
+from latpcap.result.errors_at_tcp import with_connections
 from latpcap.result.minutes import MinutesResult, minutes_result
 from latpcap.result.settings import THINK_S, KeysUsed, Settings
 from latpcap.result.signoff import Cover, SignOff, sign_off
@@ -223,8 +224,8 @@ class Measures:
 
     @cached_property
     def errors(self) -> ErrorsResult:
-        """What the server answered with an error."""
-        return errors_result(self.evidence)
+        """What the server answered with an error, and which connections failed at TCP."""
+        return with_connections(errors_result(self.evidence), self.recording, self.settings.decode_as)
 
     @cached_property
     def timing_only(self) -> TimingOnly | None:
