@@ -20,12 +20,15 @@ from latpcap.measures.minutes import Minutes
 from latpcap.measures.options import GROUPINGS, IDLE_S, TaskBy
 from latpcap.measures.traffic import notes_without_traffic, unanswered_ports, why_none
 from latpcap.projection.assumptions import Conditions
+from latpcap.projection.by_connections import ProjectionGrid
 from latpcap.projection.project import DEFAULT_LADDER_MS, Projection
 from latpcap.projection.scope import moves
 from latpcap.result import tables
 from latpcap.result.analysis import Analysis, Measures
 from latpcap.result.captures import CaptureFile, capture_files
 from latpcap.result.checks.gates import Gates, check
+from latpcap.result.errors import ErrorsResult
+from latpcap.result.errors_at_tcp import with_connections
 from latpcap.result.minutes import MinutesResult, all_of, minute_table
 from latpcap.result.tasks import task_table
 from latpcap.tables.columnar import columns
@@ -76,7 +79,7 @@ TABLES = (
 
 FILES_NAMED = 3
 """Files that the repr of a `Capture` names."""
-INTERNAL = frozenset({"inputs", "measures", "moved", "recording"})
+INTERNAL = frozenset({"errors_result", "inputs", "measures", "moved", "recording"})
 """What of a `Capture` is for the commands: nobody at a prompt looks for it."""
 
 
@@ -418,24 +421,68 @@ class Capture(Tidy):
 
         Raises `UsageError` where a figure is none, `NoDatabaseTraffic` where there is none.
         """
+        asked, conditions = self._elsewhere(
+            rtt_ms,
+            bandwidth_bps=bandwidth_bps,
+            loss=loss,
+            jitter_ms=jitter_ms,
+            distance_km=distance_km,
+            rtt_is=rtt_is,
+            move=move,
+            service=service,
+            client=client,
+        )
+        conditions = replace(conditions, connections=connections)
+        return self.measures.project(asked, _or_none(within_s, seconds), conditions)
+
+    def project_grid(
+        self,
+        connections: Sequence[int],
+        rtt_ms: Rtts | None = None,
+        within_s: Duration | None = None,
+        **conditions: Any,
+    ) -> ProjectionGrid:
+        """Return runtime and throughput for each number of `connections` at each RTT of `rtt_ms`, with their ranges.
+
+        `conditions` are what else may be different there, by the names of `project`.
+
+        >>> capture.project_grid([1, 2, 4, 8, 16], [0.5, 3, 20]).plot()  # doctest: +SKIP
+
+        Raises `UsageError` where a figure is none, `NoDatabaseTraffic` where there is none.
+        """
+        asked, elsewhere = self._elsewhere(rtt_ms, **conditions)
+        return self.measures.project_grid(connections, asked, _or_none(within_s, seconds), elsewhere)
+
+    def _elsewhere(
+        self,
+        rtt_ms: Rtts | None,
+        *,
+        bandwidth_bps: float | str | None = None,
+        loss: float | str | None = None,
+        jitter_ms: Duration = 0.0,
+        distance_km: float | str | None = None,
+        rtt_is: RttIs | None = None,
+        move: Mapping[str, Duration] | None = None,
+        service: float | str | None = None,
+        client: float | str | None = None,
+    ) -> tuple[list[float] | None, Conditions]:
+        """Return the RTTs to project onto, and what else is different there."""
         if rtt_is is not None:
             check_rtt_is(rtt_is)
         asked, distance_km = rtts_ms(rtt_ms), _or_none(distance_km, kilometres)
         if distance_km is not None:
             asked = [rtt + fibre_ms(distance_km) for rtt in asked or [0.0]]
         asked, conditions = self.moved(asked, move)
-        conditions = replace(
+        return asked, replace(
             conditions,
             bandwidth_bps=_or_none(bandwidth_bps, bits_per_s),
             loss=_or_none(loss, share),
             jitter_ms=milliseconds(jitter_ms),
-            connections=connections,
             distance_km=distance_km,
             rtt_is=rtt_is or self._rtt_is,
             service_time=_or_none(service, part),
             client_time=_or_none(client, part),
         )
-        return self.measures.project(asked, _or_none(within_s, seconds), conditions)
 
     def moved(
         self, rtt_ms: list[float] | None, move: Mapping[str, Duration] | None
@@ -587,8 +634,21 @@ class Capture(Tidy):
 
     @cached_property
     def errors(self) -> Table:
-        """One row an error code of a statement, a login or a command, the most frequent first."""
-        return tables.error_table(self.measures)
+        """One row an error code of a statement, a login or a command, the most frequent first; a failed connection too.
+
+        Where servers let nobody in, these are all there is; `NoDatabaseTraffic` where no database was looked for.
+        """
+        return tables.error_table(self.errors_result)
+
+    @cached_property
+    def errors_result(self) -> ErrorsResult:
+        """The same as a result, with how many there were of each kind."""
+        if not self._has_traffic:
+            ports = {f"{port}": protocol for port, protocol in self._read_with.decode_as.items()}
+            at_tcp = with_connections(ErrorsResult(), self._recording, ports)
+            if at_tcp.failed_connections:
+                return at_tcp
+        return self.measures.errors
 
     @cached_property
     def tasks(self) -> Table:

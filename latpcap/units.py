@@ -40,7 +40,7 @@ __all__ += [
     "counted",
     "listed",
 ]
-__all__ += ["parse_part", "parse_room", "parse_share", "parse_size"]
+__all__ += ["parse_counts", "parse_part", "parse_room", "parse_share", "parse_size"]
 __all__ += ["format_bandwidth", "format_given_ms", "format_ms", "format_ratio", "format_s"]
 __all__ += ["MAX_BYTES", "percent", "percent_range", "port_number", "significant", "whole_number"]
 
@@ -59,6 +59,7 @@ MAX_BYTES = 1e15
 """More than any machine has: what is more is a typing error."""
 MOST_DIGITS = 19
 """Of a number that the core takes; Python refuses to make one of thousands."""
+MOST_COUNT = 1_000_000_000
 MAX_MS = 1e12
 """About thirty years: what is longer is a typing error."""
 
@@ -122,6 +123,18 @@ def parse_list_ms(text: str) -> list[float]:
     Each is a duration, the name of a place (`PLACES_MS`), or a ladder from one to another, as `1..50ms`.
     """
     return [rtt for part in text.split(",") for rtt in _rtts(part.strip())]
+
+
+def parse_counts(text: str) -> list[int]:
+    """Return whole numbers from 1 on with commas between them; raises `UsageError`.
+
+    >>> parse_counts("4"), parse_counts("1, 2,16")
+    ([4], [1, 2, 16])
+    """
+    counts = [whole_number(part.strip(), 1, MOST_COUNT) for part in text.split(",")]
+    if None in counts:
+        raise UsageError(f"`{text}` is not a number from 1 on, nor several of them: write 4 or 1,2,4,8,16")
+    return [count for count in counts if count is not None]
 
 
 def _rtts(text: str) -> list[float]:

@@ -25,7 +25,10 @@ TROUBLES = (
     *("duplicate_packets", "cut_packets", "offloaded_packets", "reordered_packets"),
     *("duplicate_acks", "zero_windows", "timeouts", "timeout_ns", "stalls", "stalled_ns", "clock_steps"),
     "clock_stepped_ns",
+    *("client_data_packets", "client_retransmissions", "client_spurious_retransmissions"),
+    *("client_reordered_packets", "client_zero_windows"),
 )
+RESETS = ("client_reset_time", "server_reset_time")
 
 
 PURPOSES = {
@@ -255,6 +258,7 @@ class Tables:
                 "ack_time": ack if c.handshake else None,
                 "client_fin_time": None if server_fin is None else server_fin + near,
                 "server_fin_time": server_fin,
+                **dict.fromkeys(RESETS),
                 "handshake_retransmitted": c.handshake_retransmitted,
                 "server_handshake_ns": syn_ack - start if timed else None,
                 "client_handshake_ns": ack - syn_ack if timed else None,
@@ -384,7 +388,7 @@ class Tables:
         types |= dict.fromkeys(TLS, TEXT) | {"tls_resumed": BOOL, "timing_only": BOOL}
         types |= {"compression": TEXT, "state": TEXT, "replication": BOOL, "first_frame": U64, "last_frame": U64}
         types |= dict.fromkeys(("start", "end", "data_end", "syn_time", "syn_ack_time", "ack_time"), TIME)
-        types |= dict.fromkeys(("client_fin_time", "server_fin_time"), TIME)
+        types |= dict.fromkeys(("client_fin_time", "server_fin_time", *RESETS), TIME)
         halves = ("server_handshake_ns", "client_handshake_ns", "server_answer_ns", "client_answer_ns")
         types |= dict.fromkeys(halves, I64)
         types |= {"handshake_retransmitted": BOOL, "client_mss": U32, "server_mss": U32}

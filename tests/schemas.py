@@ -27,6 +27,7 @@ from latpcap import scan
 from latpcap.display import fields_of
 from latpcap.findings.what_if import WhatIf
 from latpcap.measures.options import GROUPINGS
+from latpcap.projection.by_connections import ProjectionGrid
 from latpcap.projection.project import Projection
 from latpcap.result.analysis import Analysis
 from latpcap.result.calibration import Calibration
@@ -63,6 +64,17 @@ class _Projected(Projection, frozen=True):
     """`latpcap` and its version."""
 
 
+class _ProjectedGrid(ProjectionGrid, frozen=True):
+    """Runtime and throughput at the asked RTTs with the asked numbers of connections."""
+
+    selection: Selected | None = None
+    """What this is of the captures; null for all."""
+    settings: Settings = msgspec.field(default_factory=Settings)
+    captures: tuple[CaptureFile, ...] = ()
+    program: str = ""
+    """`latpcap` and its version."""
+
+
 class _Annotation(Struct):
     """What `latpcap annotate` wrote."""
 
@@ -78,6 +90,7 @@ class _Annotation(Struct):
 OBJECTS: dict[str, type[Struct]] = {
     "analysis": Analysis,
     "projection": _Projected,
+    "projection_grid": _ProjectedGrid,
     "comparison": Comparison,
     "validation": Validation,
     "verification": Verification,

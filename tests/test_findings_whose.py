@@ -256,3 +256,25 @@ def test_no_two_findings_of_a_capture_have_one_title() -> None:
     for name in ("postgresql/several-applications", "findings/nested-pg", "mysql/churn-20"):
         titles = [(each.title, each.statement) for each in read_fixture(name).analyze([15]).findings]
         assert len(set(titles)) == len(titles)
+
+
+# --- two servers ------------------------------------------------------------------------------------------------------
+
+
+def inserts(server: str, port: int) -> Conn:
+    """A row a transaction."""
+    changes = [
+        Ex(sql=sql, parameters=n) for n in range(1, 31) for sql in ("begin", "insert into t values (?)", "commit")
+    ]
+    return Conn(exchanges=changes, server=server, client=f"10.0.0.1:{port}", at_ms=port)
+
+
+def test_a_fix_takes_along_what_it_needs_at_its_own_server_alone() -> None:
+    one, other = inserts("10.0.0.2:3306", 4000), inserts("10.0.0.3:3306", 9000)
+
+    def saved(*connections: Conn) -> list[int]:
+        found = Capture(build(list(connections))).measures.savings.savings([15.0])
+        return [each.round_trips for each in found if each.finding.needs == ("commit",)]
+
+    [alone] = saved(one)
+    assert saved(one, other) == [alone, alone]

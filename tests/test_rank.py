@@ -428,3 +428,18 @@ def test_nothing_is_ranked_by_what_there_is_not() -> None:
 def test_rank_is_public_and_gives_a_table() -> None:
     assert "rank" in package.__all__
     assert isinstance(rank(CHATTY), Table)
+
+
+# --- exchanges without a task -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("by", ["task", "route"])
+def test_what_is_of_no_task_is_no_rows_finding_and_no_rows_error(by: str) -> None:
+    refused = [Conn(exchanges=[Ex("authenticate", error="1045 (28000): no")], at_ms=9 * at) for at in range(12)]
+    asked = RankOrder(by)
+    for rows, finding, errors in ((slice(0, 0), "failing-logins", 12), (slice(None), None, 0)):
+        measures = Capture(build(refused)).measures
+        found = measures.tasks(asked.idle_s, "route" if by == "route" else "idle")
+        found.of_exchange[rows] = -1
+        [row] = rank_rows(measures, "app.pcapng", asked)
+        assert (row.finding, row.errors) == (finding, errors)

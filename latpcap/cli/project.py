@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
@@ -20,10 +20,16 @@ from latpcap.cli.shared.options import (
     within_option,
 )
 from latpcap.cli.shared.verb import command, tell_formerly
+from latpcap.errors import UsageError
 from latpcap.units import parse_part
 
 if TYPE_CHECKING:
+    from latpcap.capture import Capture
     from latpcap.cli.shared.request import Request
+    from latpcap.findings.what_if import WhatIf
+    from latpcap.projection.by_connections import ProjectionGrid
+    from latpcap.projection.project import Projection
+    from latpcap.result.checks.gates import Gates
 
 __all__ = ["project"]
 
@@ -60,7 +66,7 @@ def project(
     bandwidth: float | None,
     loss: float | None,
     jitter: float,
-    connections: int | None,
+    connections: list[int] | None,
     distance: float | None,
     move: tuple[tuple[str, float], ...],
     service: float | None,
@@ -76,52 +82,78 @@ def project(
     latpcap project capture.pcapng --within 60s
     latpcap project capture.pcapng --distance 1000km --bandwidth 34Mbit --loss 0.1%
     latpcap project capture.pcapng --rtt 500us --rtt 1.5s --json
+    latpcap project capture.pcapng --connections 1,2,4,8,16 --rtt 0.5ms,3ms,20ms
     latpcap project capture.pcapng --move 10.0.0.5:3306=15ms
     latpcap project capture.pcapng --rtt 15ms --service 50%
     latpcap project capture.pcapng --rtt 15ms --fix n+1=join --fix fetch=1000
     latpcap project capture.pcapng --rtt 15ms --fix all --fail-if 'project(15ms) > 60s'
     """
     chosen = result_format(as_json, output)
+    _refuse_of_one(connections, fixes, gating)
     capture = request.read()
-    projection = capture.project(
-        flat(rtt),
-        in_seconds(within),
-        bandwidth_bps=bandwidth,
-        loss=loss,
-        jitter_ms=jitter,
-        connections=connections,
-        distance_km=distance,
-        move=dict(move),
-        service=service,
-        client=client_time,
-    )
-    tried = [fix for given in fixes for fix in given]
-    rtts, conditions = [point.rtt_ms for point in projection.points], projection.conditions
-    changed = capture.what_if(tried, rtts, conditions=conditions) if tried else None
-    gates = gating.judge(capture, None, conditions)
-    if chosen == "json":
-        from latpcap.report.jsonout import dump
-        from latpcap.result.analysis import plain
-        from latpcap.result.signoff import program
-
-        chosen_part = {"selection": plain(capture.selected), "settings": plain(capture.measures.settings)}
-        read = {"captures": plain(capture.files), "program": program()}
-        read |= {} if gates is None else gates.to_dict()
-        projected = {"schema": "latpcap.projection/1"} | plain(projection) | {"what_if": plain(changed)}
-        text = dump(projected | chosen_part | read)
+    elsewhere: dict[str, Any] = {
+        "bandwidth_bps": bandwidth,
+        "loss": loss,
+        "jitter_ms": jitter,
+        "distance_km": distance,
+        "move": dict(move),
+        "service": service,
+        "client": client_time,
+    }
+    gates, changed = None, None
+    result: Projection | ProjectionGrid
+    if connections and len(connections) > 1:
+        result = capture.project_grid(connections, flat(rtt), in_seconds(within), **elsewhere)
     else:
-        from latpcap.report.terminal import (
-            budget_parts,
-            print_renderables,
-            projection_parts,
-            selection,
-            settings,
-            what_if_parts,
-        )
-
-        asked_for = [*selection(capture.selected), *settings(capture.measures.settings)]
-        parts = [*asked_for, *projection_parts(projection), *budget_parts(projection), *what_if_parts(changed)]
-        text = print_renderables(parts).lstrip("\n")
+        count = connections[0] if connections else None
+        result = capture.project(flat(rtt), in_seconds(within), connections=count, **elsewhere)
+        tried = [fix for given in fixes for fix in given]
+        rtts = [point.rtt_ms for point in result.points]
+        changed = capture.what_if(tried, rtts, conditions=result.conditions) if tried else None
+        gates = gating.judge(capture, None, result.conditions)
+    text = _json(capture, result, changed, gates) if chosen == "json" else _text(capture, result, changed)
     warn(capture, request.quiet, told=chosen != "json")
     write([text], output)
     gating.end(gates, capture)
+
+
+def _refuse_of_one(connections: Sequence[int] | None, fixes: Sequence[Any], gating: Gating) -> None:
+    """What is asked of one number of connections."""
+    for name, given in (("--fix", fixes), ("--fail-if", gating.gates)):
+        if given and connections and len(connections) > 1:
+            raise UsageError(f"{name} is judged for one number of connections: give --connections one")
+
+
+def _json(capture: Capture, result: Projection | ProjectionGrid, changed: WhatIf | None, gates: Gates | None) -> str:
+    from latpcap.display import plain
+    from latpcap.projection.project import Projection
+    from latpcap.report.jsonout import dump
+    from latpcap.result.signoff import program
+
+    is_one = isinstance(result, Projection)
+    schema = {"schema": f"latpcap.projection{'' if is_one else '_grid'}/1"}
+    own = result.to_dict() | ({"what_if": plain(changed)} if is_one else {})
+    asked = {"selection": plain(capture.selected), "settings": plain(capture.measures.settings)}
+    read = {"captures": plain(capture.files), "program": program()}
+    return dump(schema | own | asked | read | ({} if gates is None else gates.to_dict()))
+
+
+def _text(capture: Capture, result: Projection | ProjectionGrid, changed: WhatIf | None) -> str:
+    from latpcap.projection.project import Projection
+    from latpcap.report.sections.by_connections import by_connections
+    from latpcap.report.terminal import (
+        budget_parts,
+        drawn,
+        print_renderables,
+        projection_parts,
+        selection,
+        settings,
+        what_if_parts,
+    )
+
+    parts = [*selection(capture.selected), *settings(capture.measures.settings)]
+    if isinstance(result, Projection):
+        parts += [*projection_parts(result), *budget_parts(result), *what_if_parts(changed)]
+    else:
+        parts += drawn(by_connections(result))
+    return print_renderables(parts).lstrip("\n")

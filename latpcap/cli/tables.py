@@ -56,6 +56,8 @@ class Found(Struct, frozen=True):
     """What people see in place of the table, where that is more."""
     said: str = ""
     """A sentence for standard error."""
+    warns: bool = True
+    """What limits the trust in the rows stands on standard error; it may be what they say."""
     none: str = ""
     """What is said in place of a table without rows, where there is more to say than that; `said` is not, then."""
 
@@ -76,7 +78,7 @@ def table_command(
             is_told_empty = rows.is_text and not len(found.table())
             if found.said and not request.quiet and not is_told_empty:
                 click.echo(f"latpcap: {found.said}", err=True)
-            warn(capture, request.quiet or find.__name__ == "health")
+            warn(capture, request.quiet or not found.warns)
             if is_told_empty:
                 write(chain([_none(found)], found.text(rows) if found.text else ()), rows.path)
             elif rows.is_text and found.text is not None:
@@ -148,13 +150,13 @@ def statements(capture: Capture, grouping: str | None) -> Found:
 
 @table_command("Every error: how often, of which statement or login.")
 def errors(capture: Capture) -> Found:
-    """Every error: how often, of which statement or login, in which frames.
+    """Every error: how often, of which statement or login, in which frames; failed connections, too.
 
     \b
     latpcap errors capture.pcapng
     latpcap errors capture.pcapng --format csv -o errors.csv
     """
-    result = capture.measures.errors
+    result = capture.errors_result
 
     def text(rows: RowOutput) -> list[str]:
         from latpcap.report.terminal import errors_text
@@ -162,7 +164,11 @@ def errors(capture: Capture) -> Found:
         return [errors_text(rows.in_order_of(result.found, lambda: capture.errors))]
 
     return Found(
-        lambda: capture.errors, text=text if going_to().bounds_lines else None, said=result.text, none=result.text
+        lambda: capture.errors,
+        text=text if going_to().bounds_lines else None,
+        said=result.text,
+        warns=len(capture.recording.database_rows) > 0,
+        none=result.text,
     )
 
 
@@ -287,7 +293,7 @@ def health(capture: Capture) -> Found:
     latpcap health capture.pcapng
     latpcap health capture.pcapng -o health.parquet
     """
-    return Found(lambda: capture.health, none="nothing limits the result")
+    return Found(lambda: capture.health, warns=False, none="nothing limits the result")
 
 
 @table_command("The files: format, packets, bytes, first and last time.", reading=listing_options)

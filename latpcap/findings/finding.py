@@ -100,6 +100,11 @@ class Candidate(Struct, frozen=True):
     share: float | None = None
     """How grave it is, 0 to 1, where that is no matter of what a fix saves."""
 
+    @property
+    def asked(self) -> tuple[int, str]:
+        """The statement, and where it is asked."""
+        return self.fingerprint, self.place
+
 
 class Pattern(Struct, frozen=True):
     """A kind of finding: its texts and how it is recognised. One a file."""
@@ -142,6 +147,13 @@ class Finding(Struct, frozen=True):
     needs: tuple[str, ...] = ()
     statement_id: int = -1
     """The statement, as an index into the texts; -1 for none."""
+    place: str = ""
+    """The server and the database, where the recording has several."""
+
+    @property
+    def asked(self) -> tuple[int, str]:
+        """The statement, and where it is asked."""
+        return self.statement_id, self.place
 
     @property
     def round_trips_saved(self) -> int:

@@ -53,8 +53,7 @@ def _beside(found: Sequence[Claimed], alone: Sequence[float], number: int) -> fl
     same = (
         saved
         for (other, theirs), saved in zip(found, alone, strict=True)
-        if other.code == pattern.beside
-        and (theirs.fingerprint, theirs.place) == (candidate.fingerprint, candidate.place)
+        if other.code == pattern.beside and theirs.asked == candidate.asked
     )
     return max(same, default=float("inf"))
 

@@ -75,6 +75,7 @@ def _finding(evidence: Evidence, pattern: Pattern, candidate: Candidate, costs: 
         facts={**candidate.facts, "sites": sites} if sites else candidate.facts,
         needs=candidate.needs,
         statement_id=candidate.fingerprint,
+        place=candidate.place,
     )
 
 

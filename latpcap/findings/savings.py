@@ -147,36 +147,32 @@ class Savings:
         return [
             candidate.effect
             for pattern, candidate in made.made
-            if candidate.shown is finding.shown
-            or (pattern.fix in finding.needs and candidate.fingerprint == finding.statement_id)
+            if candidate.shown is finding.shown or (pattern.fix in finding.needs and candidate.asked == finding.asked)
         ]
 
     def _chosen(self, names: set[str], values: Mapping[str, int] | None) -> list[Claimed]:
         """The candidates whose fixes are made: those that were found, or where all were dropped, these."""
         every = self.candidates(values)
-        found = {(finding.code, finding.statement_id) for finding in self.findings()}
+        found = {(finding.code, *finding.asked) for finding in self.findings()}
         kept = [each for each in every if _key(each) in found]
         fixes = {pattern.fix for pattern, _ in kept}
         usable = [each for each in every if _key(each) in found or each[0].fix not in fixes]
         needed = {
-            (fix, candidate.fingerprint)
-            for pattern, candidate in usable
-            if pattern.fix in names
-            for fix in candidate.needs
+            (fix, *candidate.asked) for pattern, candidate in usable if pattern.fix in names for fix in candidate.needs
         }
         return [
             (pattern, candidate)
             for pattern, candidate in usable
-            if pattern.fix in names or (pattern.fix, candidate.fingerprint) in needed
+            if pattern.fix in names or (pattern.fix, *candidate.asked) in needed
         ]
 
     def _estimated_s(self, effect: Effect) -> float:
         return estimated_s(effect, self.costs)
 
 
-def _key(claimed: Claimed) -> tuple[str, int]:
+def _key(claimed: Claimed) -> tuple[str, int, str]:
     pattern, candidate = claimed
-    return pattern.code, candidate.fingerprint
+    return pattern.code, *candidate.asked
 
 
 def _round_trips(effect: Effect) -> float:

@@ -102,7 +102,7 @@ def failures(recording: Recording) -> Failures:
         count,
         of,
         int(np.count_nonzero(login & ~decided)),
-        int(np.count_nonzero(ran & ~failed & _is_unread(exchanges))),
+        int(np.count_nonzero(ran & ~failed & _is_unread(recording))),
         *_cost(exchanges, rows, echo),
         _categories(recording, rows, code),
         recording.connections.protocol.picked(exchanges.connection[rows]),
@@ -196,10 +196,16 @@ def _is_waited_for(exchanges: Exchanges) -> Bools:
     return np.asarray(exchanges.wait.where({"own", "shared"}.__contains__), bool)
 
 
-def _is_unread(exchanges: Exchanges) -> Bools:
-    """Of their answers nothing was captured. What a server skips in a pipeline has none."""
-    skipped = exchanges.complete & (exchanges.response == MISSING)
-    return np.asarray(_is_waited_for(exchanges) & (exchanges.response_bytes == 0) & ~skipped, bool)
+def _is_unread(recording: Recording) -> Bools:
+    """Of their answers nothing was captured. What a server skips in a pipeline has none, nor what a reset cut short."""
+    exchanges = recording.exchanges
+    unread = np.asarray(_is_waited_for(exchanges) & (exchanges.response_bytes == 0), bool)
+    nothing = exchanges.response == MISSING
+    unread &= ~(exchanges.complete & nothing)
+    if unread.any():
+        resets = (recording.connection_column(f"{side}_reset_time").is_valid() for side in ("client", "server"))
+        unread &= ~(nothing & np.logical_or(*resets)[exchanges.connection])
+    return unread
 
 
 def _is_hidden(recording: Recording) -> Bools:

@@ -158,11 +158,11 @@ ADVICE: dict[str, tuple[str, str]] = {
         "set TCP_NODELAY in the driver, or write each request in one piece",
     ),
     "refused": (
-        "no database connection was made: these are excluded from all counts and times",
+        "no database connection was made: only `errors` counts these, and the time that clients lost",
         "check address and port, and whether the server runs",
     ),
     "unanswered": (
-        "no database connection was made: these are excluded from all counts and times",
+        "no database connection was made: only `errors` counts these, and the time that clients lost",
         "check address, port and firewalls",
     ),
     # reading

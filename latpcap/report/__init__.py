@@ -113,10 +113,13 @@ def _rows(name: str) -> Callable[[Table], Iterator[bytes]]:
     return lambda table: table.encode(name)
 
 
+OF_RESULTS = ("both", "by_connections", "calibration", "rehearsal", "verification")
+"""Sections of results that are no analysis."""
+
 FORMATS = {
     "terminal": Format(
         ("result",),
-        _by("terminal", *(f"sections.{name}" for name in ("both", "rehearsal", "verification", "calibration"))),
+        _by("terminal", *(f"sections.{name}" for name in OF_RESULTS)),
         (".txt",),
     ),
     "table": Format(("rows",), _by("rows"), (".txt",)),

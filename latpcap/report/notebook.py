@@ -16,11 +16,13 @@ from latpcap.display import as_html
 from latpcap.errors import UsageError
 from latpcap.measures.budget import Budget
 from latpcap.measures.charts import Deltas, Timeline
+from latpcap.projection.by_connections import ProjectionGrid
 from latpcap.projection.project import Projection
 from latpcap.report import report_to
 from latpcap.report.plot import as_svg
 from latpcap.report.section import Entry, Say, Section, SectionPart, SectionTable, sections_of, written
 from latpcap.report.sections.budget import budget_parts
+from latpcap.report.sections.by_connections import by_connections
 from latpcap.report.sections.chattiness import chattiness
 from latpcap.report.sections.projection import projection
 from latpcap.report.text import printable
@@ -85,6 +87,12 @@ def _text(text: str) -> str:
 def render_chattiness(result: Chattiness) -> str:
     """Return the ratios and what each is made of."""
     return fragment(chattiness(result))
+
+
+@as_html.register
+def render_grid(grid: ProjectionGrid) -> str:
+    """Return a row for each number of connections at each RTT."""
+    return fragment(by_connections(grid))
 
 
 @as_html.register

@@ -15,10 +15,12 @@ from latpcap.display import as_chart
 from latpcap.errors import UsageError
 from latpcap.measures.budget import Budget
 from latpcap.measures.charts import Deltas, Timeline
+from latpcap.projection.by_connections import ProjectionGrid
 from latpcap.projection.project import Projection
 from latpcap.result.minutes import MinutesResult
+from latpcap.units import format_given_ms
 
-__all__ = ["as_svg", "plot_budget", "plot_deltas", "plot_minutes", "plot_projection", "plot_timeline"]
+__all__ = ["as_svg", "plot_budget", "plot_deltas", "plot_grid", "plot_minutes", "plot_projection", "plot_timeline"]
 
 COLOURS = {
     "network": "#c0392b",
@@ -93,6 +95,31 @@ def plot_projection(projection: Projection) -> Any:
     base = altair.Chart({"values": points}).encode(x=altair.X("rtt:Q", title="RTT (ms)"))
     band = base.mark_area(opacity=0.3).encode(y=altair.Y("low:Q", title="runtime (s)"), y2="high:Q")
     return still(band + base.mark_line(point=True).encode(y="runtime:Q"))
+
+
+@as_chart.register
+def plot_grid(grid: ProjectionGrid) -> Any:
+    """Return a chart of the throughput over the connections: a line and its range for each RTT."""
+    altair = _altair()
+    rows = [
+        {
+            "connections": cell.connections,
+            "rtt": format_given_ms(cell.rtt_ms),
+            "throughput": cell.throughput_per_s,
+            "low": cell.pessimistic_per_s,
+            "high": cell.optimistic_per_s,
+            "runtime": cell.runtime_s,
+        }
+        for cell in grid.cells
+    ]
+    base = altair.Chart({"values": rows}).encode(
+        x=altair.X("connections:Q", title="connections"),
+        color=altair.Color("rtt:N", sort=list(dict.fromkeys(row["rtt"] for row in rows)), title="RTT"),
+    )
+    band = base.mark_area(opacity=0.2).encode(y=altair.Y("low:Q", title="statements a second"), y2="high:Q")
+    figures = [altair.Tooltip(f"{name}:Q", format=",.3s") for name in ("throughput", "low", "high", "runtime")]
+    tooltip = ["connections:Q", "rtt:N", *figures]
+    return still(band + base.mark_line(point=True).encode(y="throughput:Q", tooltip=tooltip))
 
 
 @as_chart.register

@@ -30,11 +30,13 @@ from latpcap.measures.timing_only import TimingOnly, timing_only, tls_readings
 from latpcap.measures.waits import Waits
 from latpcap.projection.assumptions import Conditions
 from latpcap.projection.basis import Basis, basis
+from latpcap.projection.by_connections import ProjectionGrid, by_connections
 from latpcap.projection.project import DEFAULT_LADDER_MS, FetchSaving, Projection, project, told_rtt_ms
 from latpcap.result.captures import CaptureFile, capture_files
 from latpcap.result.chattiness import Chattiness, chattiness
 from latpcap.result.connections import ConnectionResult, PathResult, RttResult, connection_results, path_results
 from latpcap.result.errors import ErrorsResult, errors_result
+from latpcap.result.errors_at_tcp import with_connections
 from latpcap.result.minutes import MinutesResult, minutes_result
 from latpcap.result.settings import THINK_S, KeysUsed, Settings
 from latpcap.result.signoff import Cover, SignOff, sign_off
@@ -222,8 +224,8 @@ class Measures:
 
     @cached_property
     def errors(self) -> ErrorsResult:
-        """What the server answered with an error."""
-        return errors_result(self.evidence)
+        """What the server answered with an error, and which connections failed at TCP."""
+        return with_connections(errors_result(self.evidence), self.recording, self.settings.decode_as)
 
     @cached_property
     def timing_only(self) -> TimingOnly | None:
@@ -294,6 +296,16 @@ class Measures:
             return projection
         findings = self.findings([point.rtt_ms for point in projection.points])
         return replace(projection, fetches=tuple(fetch_savings(findings)))
+
+    def project_grid(
+        self,
+        connections: Sequence[int],
+        rtt_ms: Sequence[float] | None = None,
+        within_s: float | None = None,
+        conditions: Conditions | None = None,
+    ) -> ProjectionGrid:
+        """The same for several numbers of connections."""
+        return by_connections(self.application.basis, connections, rtt_ms, within_s, conditions)
 
     def analyze(
         self,

@@ -15,7 +15,7 @@ from latpcap.measures.errors import KINDS, LOGIN, NO_ANSWER, STATEMENT, TRANSACT
 from latpcap.tables.columnar import columns, passes
 from latpcap.tables.columnar.times import iso
 from latpcap.tables.recording import MISSING, Exchanges
-from latpcap.units import counted
+from latpcap.units import counted, format_s
 
 __all__ = ["ErrorResult", "ErrorsResult", "errors_result", "of_all", "said_of_errors"]
 
@@ -33,20 +33,20 @@ class ErrorResult(Brief, Struct, frozen=True):
     code: str
     """As the protocol has it: MySQL's number and SQLSTATE, PostgreSQL's SQLSTATE, `ORA-nnnnn`, Firebird's gds code."""
     kind: str
-    """What failed: `statement`, `login`, `transaction` (its begin or end), `other`."""
+    """What failed: `statement`, `login`, `transaction` (its begin or end), `other`; at TCP a `connection`."""
     category: str
-    """Why, in one word: see `latpcap.measures.error_classes`."""
+    """Why, in one word: see `latpcap.measures.error_classes`; of a connection `network`."""
     message: str
     """The server's words the first time, without the values that it repeats."""
     statement: str | None
-    """The fingerprint, else the command's name."""
+    """The fingerprint, else the command's name; of a connection its server."""
     protocol: str
     connections: int
     users: tuple[str, ...]
     round_trips: int
     """Of the failing exchanges; of a login those of its whole connection set-up, TCP's handshake apart."""
     seconds: float
-    """From request to response of these, summed up: side by side counts twice."""
+    """From request to response of these, summed up: side by side counts twice. Of a connection what its client lost."""
     first_frame: int | None
     last_frame: int | None
     first_time: str | None
@@ -58,26 +58,32 @@ class ErrorResult(Brief, Struct, frozen=True):
 class ErrorsResult(Brief, Struct, frozen=True):
     """What failed, and among how many; see docs/errors.md."""
 
-    failures: int
-    statements: int
-    failed_statements: int
-    failed_share: float | None
+    failures: int = 0
+    statements: int = 0
+    failed_statements: int = 0
+    failed_share: float | None = None
     """Of the statements, 0 to 1; `None` without statements."""
-    logins: int
+    logins: int = 0
     """Those whose outcome was seen."""
-    failed_logins: int
-    unread_logins: int
+    failed_logins: int = 0
+    unread_logins: int = 0
     """Logins whose outcome is encrypted or was not captured."""
-    unread_statements: int
+    unread_statements: int = 0
     """Statements of whose answer nothing was captured, as the snap length cut it: they failed or did not."""
-    transactions: int
+    transactions: int = 0
     """Begins and ends of transactions."""
-    failed_transactions: int
-    others: int
+    failed_transactions: int = 0
+    others: int = 0
     """Other requests that failed."""
-    round_trips: int
-    seconds: float
-    found: tuple[ErrorResult, ...]
+    connections: int = 0
+    """TCP connections to databases, also those that were only tried."""
+    failed_connections: int = 0
+    """Refused, never answered or reset at TCP: in none of the counts above."""
+    lost_s: float = 0.0
+    """What clients lost by these, until the refusal, the last SYN or the reset; at least, where nobody answered."""
+    round_trips: int = 0
+    seconds: float = 0.0
+    found: tuple[ErrorResult, ...] = ()
     """The most frequent first."""
 
     @property
@@ -92,6 +98,7 @@ class ErrorsResult(Brief, Struct, frozen=True):
             ("login", self.failed_logins, self.logins),
             ("statement", self.failed_statements, self.statements),
             ("transaction", self.failed_transactions, self.transactions),
+            ("connection", self.failed_connections, self.connections),
         )
 
     @property
@@ -105,8 +112,9 @@ class ErrorsResult(Brief, Struct, frozen=True):
         """What failed in one sentence, and if nothing did, among how many."""
         answers = "; the response to {} was not captured, and may be an error" if self.unread_statements else ""
         unread = answers.format(counted(self.unread_statements, "statement"))
-        if self.failures:
-            return f"{self.failed_of_all} failed{unread}"
+        if self.failures or self.failed_connections:
+            lost = f", which cost clients {format_s(self.lost_s)} at least" if self.failed_connections else ""
+            return f"{self.failed_of_all} failed{lost}{unread}"
         every = counted(self.statements, "statement"), counted(self.logins, "login")
         logins = f"; {counted(self.unread_logins, 'login')} could not be read" if self.unread_logins else ""
         return f"nothing failed among {' and '.join(every)}{logins}{unread}"

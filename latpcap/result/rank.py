@@ -197,7 +197,8 @@ def _rows_of_tasks(measures: Measures, file: str, asked: RankOrder) -> Iterator[
     """A row a task, or a row a route: the tasks of one route together."""
     tasks = measures.tasks(asked.idle_s, "route" if asked.by == "route" else "idle")
     names, group = _named(tasks, asked.by, measures.recording)
-    found = _findings(measures, group[tasks.of_exchange], len(names), asked.rtt_ms)
+    of_exchange = np.append(group, -1)[tasks.of_exchange]  # what is of no task is of no row
+    found = _findings(measures, of_exchange, len(names), asked.rtt_ms)
     reason = _unknown(measures)
 
     def total(values: Ints | Floats) -> Floats:
@@ -211,8 +212,8 @@ def _rows_of_tasks(measures: Measures, file: str, asked: RankOrder) -> Iterator[
     weights = np.maximum(tasks.effective_round_trips, 1e-9)
     baseline = total(tasks.baseline_ns / 1e6 * weights) / total(weights)
     there = np.maximum(took + added * (asked.rtt_ms - baseline), took - waited)
-    failing = tasks.of_exchange[measures.evidence.failures.rows]
-    failed = np.bincount(group[failing[failing >= 0]], minlength=len(names))
+    failing = of_exchange[measures.evidence.failures.rows]
+    failed = np.bincount(failing[failing >= 0], minlength=len(names))
     of_tasks = np.bincount(group, minlength=len(names))
     for number, name in enumerate(names):
         row = RankRow(
@@ -250,10 +251,11 @@ def _named(tasks: Tasks, by: str | None, recording: Recording) -> tuple[list[str
 
 
 def _findings(measures: Measures, group: Ints, count: int, rtt_ms: float) -> Sequence[str | None]:
-    """For each group, the code of the finding that saves most among those that show in it."""
+    """For each group, the code of the finding that saves most among those that show in it; -1 is none."""
     found: list[str | None] = [None] * count
     for result, saving in finding_results(measures.savings, [rtt_ms]):
         if result.severity != "info":
-            for number in passes.occurring(group[saving.finding.shown]):
+            mine = group[saving.finding.shown]
+            for number in passes.occurring(mine[mine >= 0]):
                 found[number] = found[number] or result.code
     return found

@@ -20,7 +20,7 @@ from latpcap.measures.statements import TIMES, group_by, response_ns
 from latpcap.result.analysis import Measures
 from latpcap.result.chattiness import ConnectionChattiness
 from latpcap.result.connections import ConnectionResult
-from latpcap.result.errors import ErrorResult
+from latpcap.result.errors import ErrorResult, ErrorsResult
 from latpcap.result.statements import StatementResult, statement_results
 from latpcap.result.taps import TapsResult, taps_results
 from latpcap.tables.columnar import columns
@@ -46,9 +46,9 @@ MS = 1e6
 """Nanoseconds in a millisecond."""
 
 
-def error_table(measures: Measures) -> Table:
+def error_table(errors: ErrorsResult) -> Table:
     """One row an error code of a statement, the most frequent first."""
-    rows = [asdict(result) | {"users": ", ".join(result.users)} for result in measures.errors.found]
+    rows = [asdict(result) | {"users": ", ".join(result.users)} for result in errors.found]
     return _rows_table(rows, _ERROR_TYPES, "errors")
 
 

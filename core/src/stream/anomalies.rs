@@ -39,6 +39,8 @@ pub struct Anomalies {
     pub duplicates: Tally,
     /// Segments that came after a later one of their stream.
     pub reordered: Tally,
+    /// Those of them that the client sent.
+    pub reordered_of_client: u64,
     /// Acknowledgments that say again what is missing.
     pub duplicate_acks: Tally,
     /// Retransmissions that their sender waited for in silence, and how long. Where both sides waited for the same loss
@@ -47,8 +49,8 @@ pub struct Anomalies {
     pub timeout_ns: i64,
     /// When the last one began and ended.
     timed_out: Option<(i64, i64)>,
-    /// Retransmissions of what had arrived.
-    pub spurious: u64,
+    /// Retransmissions of what had arrived, by the side that sent them.
+    pub spurious: [u64; 2],
     /// What each side sent again, as far as nothing tells yet whether it had arrived.
     resent: [Resent; 2],
     /// Data that a delayed acknowledgment held back, and how long.
@@ -64,6 +66,10 @@ pub struct Anomalies {
     pub clock_stepped_ns: i64,
     /// Segments with which a side stopped the other.
     pub zero_windows: Tally,
+    /// Those of them with which the client stopped the server.
+    pub zero_windows_of_client: u64,
+    /// When each side first reset the connection.
+    pub reset_ns: [Option<i64>; 2],
 }
 
 impl Tally {
@@ -100,7 +106,7 @@ impl Anomalies {
     pub fn sent_again(&mut self, side: Side, segment: &Segment<'_>, has_arrived: bool) {
         let resent = &mut self.resent[side as usize];
         if has_arrived {
-            self.spurious += 1;
+            self.spurious[side as usize] += 1;
             resent.told += 1;
             return;
         }
@@ -130,13 +136,29 @@ impl Anomalies {
         if resent.untold > 0 {
             resent.untold -= 1;
             resent.told += u32::from(is_spurious && !segment.came_twice);
-            self.spurious += u64::from(is_spurious);
+            self.spurious[side as usize] += u64::from(is_spurious);
         }
+    }
+
+    /// `side` sent a segment that came after a later one.
+    pub fn overtaken(&mut self, side: Side, frame: u64) {
+        self.reordered.add(frame);
+        self.reordered_of_client += u64::from(side == Side::Client);
+    }
+
+    /// `side` stopped the other.
+    pub fn stopped(&mut self, side: Side, frame: u64) {
+        self.zero_windows.add(frame);
+        self.zero_windows_of_client += u64::from(side == Side::Client);
     }
 
     /// The client was the server all along.
     pub fn swap_sides(&mut self) {
         self.resent.swap(0, 1);
+        self.spurious.swap(0, 1);
+        self.reset_ns.swap(0, 1);
+        self.reordered_of_client = self.reordered.count - self.reordered_of_client;
+        self.zero_windows_of_client = self.zero_windows.count - self.zero_windows_of_client;
     }
 
     pub fn stalled(&mut self, frame: u64, stalled_ns: i64) {
@@ -156,7 +178,6 @@ impl Anomalies {
         self.duplicate_acks.join(other.duplicate_acks);
         self.timeouts.join(other.timeouts);
         self.timeout_ns = self.timeout_ns.saturating_add(other.timeout_ns);
-        self.spurious = self.spurious.saturating_add(other.spurious);
         self.stalls.join(other.stalls);
         self.stalled_ns = self.stalled_ns.saturating_add(other.stalled_ns);
         self.offloaded.join(other.offloaded);
@@ -205,7 +226,7 @@ mod tests {
         for &(echo, came_twice) in came_back {
             anomalies.acknowledged(Side::Client, &segment(None, Some(echo), came_twice));
         }
-        anomalies.spurious
+        anomalies.spurious[Side::Client as usize]
     }
 
     #[test]

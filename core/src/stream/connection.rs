@@ -55,8 +55,8 @@ pub struct Connection {
     pub readings: [Readings; 2],
     /// Packets captured of the client and of the server, duplicates not counted.
     pub packets: [u64; 2],
-    /// Those of both that carry data.
-    pub data_packets: u64,
+    /// Those that carry data.
+    pub data_packets: [u64; 2],
     /// Most connections have none.
     anomalies: Option<Box<Anomalies>>,
     duplicates: Duplicates,
@@ -133,7 +133,7 @@ impl Connection {
             fastest_answer_ns: [None; 2],
             readings: Default::default(),
             packets: [0; 2],
-            data_packets: 0,
+            data_packets: [0; 2],
             anomalies: None,
             duplicates: Duplicates::default(),
             other_taps: None,
@@ -212,15 +212,16 @@ impl Connection {
             self.fin_ns[side as usize].get_or_insert(segment.time_ns);
         }
         self.advertised.note(side, segment);
-        if side == Side::Server && segment.flags.has(Flags::RST) {
-            self.refused |= self.handshake.syn_ack_ns.is_none();
+        if segment.flags.has(Flags::RST) {
+            self.refused |= side == Side::Server && self.handshake.syn_ack_ns.is_none();
+            self.anomalies_mut().reset_ns[side as usize].get_or_insert(segment.time_ns);
         }
         self.last_ns = self.last_ns.max(segment.time_ns);
         self.last_frame = segment.frame;
         let accepted = self.streams.accept(side, segment);
         if segment.wire_length > 0 {
             self.last_data_ns = self.last_data_ns.max(Some(segment.time_ns));
-            self.data_packets += 1;
+            self.data_packets[side as usize] += 1;
         }
         if let Some(anomalies) = &mut self.anomalies {
             anomalies.acknowledged(side.other(), segment);
@@ -387,7 +388,7 @@ impl Connection {
                 self.readings[side as usize].note(segment);
                 return self.sent_new(side, segment);
             }
-            Sending::Overtaken => self.anomalies_mut().reordered.add(frame),
+            Sending::Overtaken => self.anomalies_mut().overtaken(side, frame),
             Sending::Again | Sending::Nothing => {}
         }
         0
@@ -451,7 +452,7 @@ impl Connection {
         }
         let closes = segment.flags.0 & (Flags::SYN | Flags::FIN | Flags::RST) != 0;
         if segment.window == 0 && !closes {
-            self.anomalies_mut().zero_windows.add(segment.frame);
+            self.anomalies_mut().stopped(side, segment.frame);
         }
     }
 
@@ -461,6 +462,7 @@ impl Connection {
         self.streams.swap_sides();
         self.advertised.swap_sides();
         self.packets.swap(0, 1);
+        self.data_packets.swap(0, 1);
         self.fin_ns.swap(0, 1);
         self.readings.swap(0, 1);
         self.fastest_answer_ns.swap(0, 1);

@@ -20,6 +20,7 @@ from latpcap.report.destination import COLOURS, send_to
 from latpcap.units import (
     RTT_IS,
     parse_bandwidth,
+    parse_counts,
     parse_distance_km,
     parse_duration_ms,
     parse_list_ms,
@@ -95,6 +96,11 @@ def Duration() -> Quantity:  # noqa: N802 (a type of click's, as its neighbours)
 def Rtt() -> Quantity:  # noqa: N802
     """The same; a bare number is milliseconds, since RTTs are in ms everywhere."""
     return Quantity("duration", parse_ms)
+
+
+def Counts() -> Quantity:  # noqa: N802
+    """Numbers from 1 on with commas between them."""
+    return Quantity("list", parse_counts)
 
 
 def RttList() -> Quantity:  # noqa: N802
@@ -366,8 +372,9 @@ condition_options = all_of(
                  help="Packet loss rate, for instance 0.1%; by default the loss of the capture stays."),
     click.option("--jitter", type=Rtt(), default=0.0, metavar="DURATION",
                  help="Deviation of the RTT from its mean; the pessimistic case adds it to every round trip."),
-    click.option("--connections", type=click.IntRange(min=1), metavar="N",
-                 help="Number of connections that share the work, up to the server's limit if the capture shows one."),
+    click.option("--connections", type=Counts(), metavar="N",
+                 help="Number of connections that share the work, up to the server's limit if the capture shows one; "
+                      "1,2,4,8,16: a grid of runtime and throughput."),
     click.option("--distance", type=Quantity("distance", parse_distance_km), metavar="LENGTH",
                  help="Add the minimum RTT of so much fibre (1000km: 10 ms) to each --rtt; alone, it is the RTT."),
 )  # fmt: skip

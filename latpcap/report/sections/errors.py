@@ -52,6 +52,8 @@ def error_entries(found: Sequence[ErrorResult]) -> Iterator[Entry]:
 
 def _cost(error: ErrorResult) -> str:
     frame = "" if error.first_frame is None else f"; first in frame {error.first_frame:,}"
+    if error.kind == "connection":
+        return f"{counted(error.count, 'connection')}, {format_s(error.seconds)} lost by clients{frame}"
     whose = f" of {listed(map(printable, error.users))}" if error.kind == "login" and error.users else ""
     failed = counted(error.count, error.kind) if error.kind in ("statement", "login") else "failed"
     return f"{failed}{whose}, {counted(error.round_trips, 'round trip')}, {format_s(error.seconds)}{frame}"

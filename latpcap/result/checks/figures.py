@@ -94,6 +94,7 @@ FIGURES = {
     "errors": Figure("errors.failures", failed=""),
     "failed_share": Figure("errors.failed_share", percent, failed="statement"),
     "failed_logins": Figure("errors.failed_logins", failed="login"),
+    "failed_connections": Figure("errors.failed_connections", failed="connection"),
     "network_share": Figure("summary.network_share", percent),
     "seconds_per_ms": Figure("summary.seconds_per_ms", significant),
     "round_trips_per_s": Figure("chattiness.round_trips_per_s", format_ratio, unknown="it took no time"),

@@ -34,7 +34,8 @@ pub struct Reassembly {
     spare: Option<Box<Spare>>,
     /// A retransmission comes no sooner behind a later segment: the handshake's RTT.
     pub soonest_retransmission_ns: i64,
-    pub retransmissions: u64,
+    /// Packets that each side sent again.
+    pub retransmissions: [u64; 2],
     pub lost_bytes: u64,
     pub gaps: u32,
 }
@@ -110,7 +111,7 @@ impl Default for Reassembly {
             waiting_bytes: 0,
             spare: None,
             soonest_retransmission_ns: SOONEST_RETRANSMISSION_NS,
-            retransmissions: 0,
+            retransmissions: [0; 2],
             lost_bytes: 0,
             gaps: 0,
         }
@@ -231,6 +232,7 @@ impl Reassembly {
     /// The client was the server all along.
     pub fn swap_sides(&mut self) {
         self.streams.swap(0, 1);
+        self.retransmissions.swap(0, 1);
         self.spare.iter_mut().for_each(|spare| spare.swap_sides());
     }
 
@@ -299,7 +301,7 @@ impl Reassembly {
                 (true, _) => Sending::Nothing,
                 (_, true) => Sending::Overtaken,
                 _ => {
-                    self.retransmissions += 1;
+                    self.retransmissions[side as usize] += 1;
                     Sending::Again
                 }
             };
