@@ -131,7 +131,7 @@ def test_every_command_has_json_but_those_that_write_something_else() -> None:
             if not getattr(param, "hidden", False)
         )
     }
-    assert without == {"scan", "completion", "help", "record", "watch"}  # the last two: --report FILE.json
+    assert without == {"scan", "completion", "help", "wireshark", "record", "watch"}  # the last two: --report FILE.json
 
 
 def test_a_table_without_rows_is_an_object_too(latpcap: Run) -> None:
