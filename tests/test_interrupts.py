@@ -84,7 +84,7 @@ def test_the_first_ctrl_c_ends_the_reading_and_reports_what_was_read(waiting: Wa
     assert status == 0
     assert "303 round trips" in out.partition("\n")[0]
     assert "warning: standard input: reading was stopped while more could have come [stopped]" in out
-    assert err == "latpcap: reading no further; Ctrl-C again ends at once\n"
+    assert err == "latpcap: reading ends here; Ctrl-C again exits at once\n"
 
 
 @pytest.mark.parametrize("waiting", [["exchanges", "-", "--quiet", "--format", "csv"]], indirect=True)

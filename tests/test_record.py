@@ -53,8 +53,8 @@ def test_an_address_of_this_machine_is_reached_by_loopback() -> None:
 def test_what_does_not_go_together_is_refused_before_anything_runs(latpcap: Run, tmp_path: Path) -> None:
     refused: dict[str, tuple[object, ...]] = {
         "what is to be recorded?": (),
-        "leave the command out": ("--duration", "1s", "--", "true"),
-        "cannot be told any more": ("--keylog", "--port", 1),
+        "leave out the command": ("--duration", "1s", "--", "true"),
+        "cannot be set for a running process": ("--keylog", "--port", 1),
         "--ring keeps files": ("--ring", "10x1MB", "--port", 1),
         "write 10x100MB": ("--ring", "100MB", "--port", 1),
         "each output needs a file of its own": ("-o", "x", "--report", "x", "--", "true"),
@@ -107,7 +107,7 @@ def test_what_no_rehearsal_can_be_is_refused_in_one_line(given: dict[str, Any], 
 
 def test_connections_that_nobody_let_in_are_told_apart() -> None:
     packets = damage.read(load_fixture("mysql/nplus1-300-client").path)
-    with pytest.raises(NoDatabaseTraffic, match="whose SYN was not answered") as raised:
+    with pytest.raises(NoDatabaseTraffic, match="with an unanswered SYN") as raised:
         latpcap.read(damage.pcapng(packets[:1])).analyze()
     assert not raised.value.let_in
     with pytest.raises(NoDatabaseTraffic, match="no TCP connection in it") as raised:

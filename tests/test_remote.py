@@ -305,7 +305,7 @@ def test_the_second_ctrl_c_ends_at_once_where_a_server_says_nothing(s3: Store) -
         with silent.accept()[0]:
             process.send_signal(signal.SIGINT)
             assert process.stderr is not None
-            assert process.stderr.readline() == b"latpcap: reading no further; Ctrl-C again ends at once\n"
+            assert process.stderr.readline() == b"latpcap: reading ends here; Ctrl-C again exits at once\n"
             process.send_signal(signal.SIGINT)
             assert process.communicate(timeout=300) == (b"", b"")
     assert process.returncode == 128 + signal.SIGINT

@@ -121,7 +121,7 @@ def _refuse_of_one(connections: Sequence[int] | None, fixes: Sequence[Any], gati
     """What is asked of one number of connections."""
     for name, given in (("--fix", fixes), ("--fail-if", gating.gates)):
         if given and connections and len(connections) > 1:
-            raise UsageError(f"{name} is judged for one number of connections: give --connections one")
+            raise UsageError(f"{name} needs one number of connections: give --connections a single value")
 
 
 def _json(capture: Capture, result: Projection | ProjectionGrid, changed: WhatIf | None, gates: Gates | None) -> str:

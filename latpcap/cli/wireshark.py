@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["wireshark"]
 
 
-@command(short_help="Open a capture in Wireshark, with what latpcap knows beside it.")
+@command(short_help="Open a capture in Wireshark, with latpcap's results beside the packets.")
 @requesting(
     click.argument("captures", nargs=-1, required=True, metavar="CAPTURE|install|uninstall", type=CAPTURE),
     decode_as_option,
@@ -29,13 +29,13 @@ __all__ = ["wireshark"]
     "--output",
     metavar="FILE",
     type=OUTPUT,
-    help="Write what the plugin shows to FILE instead, for tshark: LATPCAP_FACTS=FILE tshark -r CAPTURE …",
+    help="Write the plugin's data to FILE instead, for tshark: LATPCAP_FACTS=FILE tshark -r CAPTURE …",
 )
 def wireshark(request: Request, output: str | None) -> None:
-    """Open a capture in Wireshark (4.0 and newer), with what latpcap knows in columns, display filters and menus.
+    """Open a capture in Wireshark (4.0 and newer), with latpcap's results in columns, display filters and menus.
 
-    `install` puts the plugin and the profile `latpcap` in your folders and says where, `uninstall` removes them.
-    In a Wireshark with the plugin, Tools → latpcap → Analyse this capture does the same for one that is open.
+    `install` copies the plugin and the profile `latpcap` to your folders and names these, `uninstall` removes them.
+    In a Wireshark with the plugin, Tools → latpcap → Analyse this capture does the same for an open capture.
 
     \b
     latpcap wireshark install

@@ -262,7 +262,7 @@ def guess_text(points: Sequence[Point], baseline_rtt_ms: float) -> str:
     """A warning where a projection downwards says little, of the lowest RTT; empty where none does.
 
     >>> guess_text([Point(0.5, 1.0, 0.6, 1.4, None), Point(2.0, 2.0, 1.9, 2.1, None)], 15.0)
-    '0.5 ms is below the measured RTT, where this is unreliable (0.600 s to 1.40 s): capture at that site.'
+    'At 0.5 ms, below the measured RTT, the projection is unreliable (0.600 s to 1.40 s): capture at that site.'
     >>> guess_text([Point(2.0, 2.0, 1.9, 2.1, None)], 15.0)
     ''
     """
@@ -272,7 +272,7 @@ def guess_text(points: Sequence[Point], baseline_rtt_ms: float) -> str:
     least = min(guesses, key=lambda point: point.rtt_ms)
     runtimes = f"{format_s(least.optimistic_s or 0)} to {format_s(least.pessimistic_s or 0)}"
     rtt = format_given_ms(least.rtt_ms)
-    return f"{rtt} is below the measured RTT, where this is unreliable ({runtimes}): capture at that site."
+    return f"At {rtt}, below the measured RTT, the projection is unreliable ({runtimes}): capture at that site."
 
 
 def _is_guess(point: Point) -> bool:

@@ -28,7 +28,7 @@ def _baseline(analysis: Analysis) -> str:
     return (
         f"The baseline RTT is {format_ms(summary.baseline_rtt_ms)}, {mean if changed else median}. "
         f"The runtime grows by {summary.effective_round_trips:,.0f} effective round trips: "
-        "TCP handshakes included, overlapping work counted once."
+        "TCP handshakes counted too, work side by side counted once."
     )
 
 

@@ -15,6 +15,6 @@ def network_in_all(result: Analysis) -> str:
         return ""
     share, low, high = summary.network_share or 0.0, summary.network_share_low or 0.0, summary.network_share_high or 0.0
     return (
-        f"With the {format_s(summary.network_s - within)} of set-up that are round trips, the network takes "
+        f"Including {format_s(summary.network_s - within)} of round trips in set-up, the network takes "
         f"{format_s(summary.network_s)} ({percent_range(share, low, high)})."
     )

@@ -151,7 +151,7 @@ CAPTURES: tuple[Column, ...] = (
     Column("bytes", "count", least=9, name="bytes"),
     Column("first packet", "moment", least=19, name="first_time"),
     Column("last packet", "moment", least=19, optional=True, name="last_time"),
-    Column("tick ns", "count", least=7, optional=True, name="tick_ns"),
+    Column("clock resolution ns", "count", least=7, optional=True, name="tick_ns"),
     Column("file", "text", least=20, folds=True, name="path"),
 )
 SHOWN = {

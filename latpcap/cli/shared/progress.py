@@ -50,7 +50,7 @@ def watch(work: Callable[[Progress], T], *, quiet: bool = False, may_stop: bool 
                 raise
             progress.stop()
             if not quiet:
-                click.echo("latpcap: stopped reading; Ctrl-C again exits at once", err=True)
+                click.echo("latpcap: reading ends here; Ctrl-C again exits at once", err=True)
             _wait(done, progress, quiet=True)
     except KeyboardInterrupt:
         progress.cancel()

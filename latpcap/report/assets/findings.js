@@ -1,4 +1,4 @@
-/** The findings, sorted by cost as latpcap ranked them. */
+/** The findings, the costliest first as latpcap ranked them. */
 
 import { byId, data, fill, make, withCode } from "./dom.js";
 import { copyButton } from "./copying.js";
