@@ -21,7 +21,7 @@ from latpcap.cli.shared.options import (
     rtt_option,
 )
 from latpcap.cli.shared.rows import RowOutput, rows_options
-from latpcap.cli.shared.verb import command
+from latpcap.cli.shared.verb import command, formerly
 from latpcap.measures.options import GROUPINGS
 from latpcap.report.destination import going_to
 
@@ -175,7 +175,7 @@ def errors(capture: Capture) -> Found:
 @table_command(
     "Which patterns cost round trips, and what fixes them.",
     rtt_option,
-    click.option("--filters", is_flag=True, help="Show complete display filters, however many frames they name."),
+    formerly("--filters", "--columns display_filter", is_flag=True),
     gates=gate_options,
 )
 def findings(capture: Capture, rtt: tuple[list[float], ...], filters: bool) -> Found:
@@ -183,7 +183,7 @@ def findings(capture: Capture, rtt: tuple[list[float], ...], filters: bool) -> F
 
     \b
     latpcap findings capture.pcapng --rtt 15ms
-    latpcap findings capture.pcapng --filters
+    latpcap findings capture.pcapng --columns code,display_filter
     latpcap findings capture.pcapng --format jsonl
     latpcap findings nightly.pcapng --fail-if 'finding(n+1)'
     """
