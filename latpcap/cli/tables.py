@@ -75,11 +75,12 @@ def table_command(
             capture = request.read()
             found = find(capture, **asked)
             judged = gating.judge_found(capture, found.table, found.named_by) if gating else None
-            is_told_empty = rows.is_text and not len(found.table())
+            is_told_empty = rows.format == "table" and not len(found.table())
             if found.said and not request.quiet and not is_told_empty:
                 click.echo(f"latpcap: {found.said}", err=True)
             warn(capture, request.quiet or not found.warns)
             if is_told_empty:
+                rows.in_order(found.table())  # a column that is none is a mistake all the same
                 write(chain([_none(found)], found.text(rows) if found.text else ()), rows.path)
             elif rows.is_text and found.text is not None:
                 write(found.text(rows), rows.path)

@@ -255,6 +255,8 @@ def _render_all(rows: Table) -> Iterator[str]:
         grid = Grid(columns, list(zip(*cells, strict=True)), show_header=first)
         yield print_renderables([grid], width=grid.width)
         columns = grid.settled()
+    if not len(rows):
+        yield "No rows.\n"
 
 
 def _side(rows: Table, name: str) -> Kind:
