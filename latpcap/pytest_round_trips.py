@@ -39,6 +39,8 @@ SENT = "latpcap"
 KEYS = "--latpcap-keylog FILE (and SSLKEYLOGFILE, or what docs/keys.md says of your client) reads them"
 UNREAD = "unreadable"
 """What stands in the place of a statement that is encrypted."""
+SITES = 3
+"""Places in the code that are named with a statement."""
 TOP = 10
 """Tests that the summary shows, and statements that a failure does."""
 
@@ -296,14 +298,26 @@ def _too_many(cost: Counted, limit: int) -> str:
         lines.append(f"  and {counted(len(read) - TOP, 'other statement')}")
     if cost.unread:
         lines.append(f"  {counted(cost.unread, 'round trip')} on encrypted connections, statements unknown: {KEYS}")
-    lines += [f"  N+1, once for each row of another statement: {printable(loop)}" for loop in cost.loops]
+    lines += [f"  N+1, once for each row of another statement: {_placed(loop, cost)}" for loop in cost.loops]
     return "\n".join(lines)
 
 
 def _often(ran: StatementCount) -> str:
     """How often a statement was run, and what that cost where it is not one round trip each."""
     trips = "" if ran.round_trips == ran.executions else f" ({counted(ran.round_trips, 'round trip')})"
-    return f"{ran.executions:,} × {printable(ran.text)}{trips}" if ran.executions else f"{printable(ran.text)}{trips}"
+    often = f"{ran.executions:,} × " if ran.executions else ""
+    return f"{often}{printable(ran.text)}{trips}{_at(ran)}"
+
+
+def _at(ran: StatementCount) -> str:
+    """Where in the code it is asked, as far as its comments say."""
+    more = f" and {counted(len(ran.sites) - SITES, 'other place')}" if len(ran.sites) > SITES else ""
+    return f" at {', '.join(map(printable, ran.sites[:SITES]))}{more}" if ran.sites else ""
+
+
+def _placed(loop: str, cost: Counted) -> str:
+    """The statement of an N+1, and where it is asked."""
+    return printable(loop) + next((_at(ran) for ran in cost.statements if ran.text == loop), "")
 
 
 def _summary(told: list[RecordingReport]) -> Iterator[str]:
@@ -326,7 +340,7 @@ def _summary(told: list[RecordingReport]) -> Iterator[str]:
     for cost in costly[:TOP]:
         failed = f"{cost.errors:,}" if not cost.unread else f"{cost.errors or ''}?"
         yield f"{cost.body.round_trips:6,}  {cost.fixtures:8,}  {failed:>6}  {cost.test}"
-        yield from (f"{'':26}N+1: {loop}" for loop in cost.loops)
+        yield from (f"{'':26}N+1: {_placed(loop, each)}" for each in cost.phases.values() for loop in each.loops)
         yield from (f"{'':26}error {each.code}: {each.message}" for each in cost.failures)
     if len(costly) > TOP:
         yield f"and {counted(len(costly) - TOP, 'other test')}"

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -21,6 +22,9 @@ from sharkd import Sharkd
 
 for variable in ("COLUMNS", "LINES"):  # the terminal of whoever starts the tests, which workers would inherit
     os.environ.pop(variable, None)
+os.environ["TZ"] = "UTC"  # no test depends on the machine's zone; those of local time set one
+if hasattr(time, "tzset"):  # Windows has none
+    time.tzset()
 watch_over_this_run()  # before anything is imported that keeps in mind where temporary files go
 
 import latpcap as package  # noqa: E402

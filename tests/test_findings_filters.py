@@ -110,7 +110,7 @@ def told(latpcap: Any, *options: str) -> list[str]:
 def test_three_ranges_of_frames_are_shown_and_how_many_more_there_are(latpcap: Any) -> None:
     first, more = told(latpcap)[:2]
     assert first.count("..") == 3
-    assert more == "  … 57 more (`--filters`, `annotate`)"
+    assert more == "  … 57 more (`--columns display_filter`, `annotate`)"
 
 
 def test_filters_are_whole_where_they_are_asked_for(latpcap: Any) -> None:
@@ -122,4 +122,4 @@ def test_filters_are_whole_where_they_are_asked_for(latpcap: Any) -> None:
 
 def test_the_markdown_report_is_as_short(latpcap: Any, tmp_path: Path) -> None:
     latpcap("analyze", SCATTERED, "--quiet", "-o", tmp_path / "x.md")
-    assert "}`\n  - … 57 more (`latpcap findings --filters`)\n" in (tmp_path / "x.md").read_text()
+    assert "}`\n  - … 57 more (`latpcap findings --columns display_filter`)\n" in (tmp_path / "x.md").read_text()

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -323,3 +324,50 @@ def test_fixes_and_gates_are_under_the_same_conditions_as_the_projection(latpcap
     gate = f"project(15ms) > {(usual_s + runtime_s) / 2}s"
     assert latpcap("project", NPLUS1, *there, "--fail-if", gate).returncode == 1
     assert latpcap("project", NPLUS1, "--rtt", "15ms", "--fail-if", gate).returncode == 0
+
+
+# --- nothing to show --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["errors"], "Nothing failed among 40 statements and 4 logins."),
+        (["errors", "--columns", "code,count"], "Nothing failed among 40 statements and 4 logins."),
+        (["health"], "Nothing limits the result."),
+        (["health", "--columns", "code"], "Nothing limits the result."),
+    ],
+    ids=" ".join,
+)
+def test_an_empty_table_says_so_on_standard_output(latpcap: Run, arguments: list[str], said: str) -> None:
+    name, *options = arguments
+    done = latpcap(name, FIXTURES / "mysql" / "pool-4.pcapng", *options)
+    assert (done.returncode, done.stdout.decode().splitlines(), done.stderr) == (0, [said], b"")
+
+
+def test_a_query_without_rows_says_so(latpcap: Run) -> None:
+    pytest.importorskip("duckdb")
+    told = latpcap("sql", FIXTURES / "mysql" / "pool-4.pcapng", "select stream from exchanges where 1 = 0").stdout
+    assert told.decode().splitlines()[-1] == "No rows."
+
+
+def test_a_column_that_is_none_is_a_mistake_of_an_empty_table_too(latpcap: Run) -> None:
+    done = latpcap("errors", FIXTURES / "mysql" / "pool-4.pcapng", "--columns", "colour")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"no column `colour`" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "command", ["statements", "connections", "exchanges", "minutes", "tasks", "captures", "analyze"]
+)
+@pytest.mark.parametrize("width", ["80", "120", "200"])
+def test_no_two_columns_of_a_table_have_one_header(
+    latpcap: Run, monkeypatch: pytest.MonkeyPatch, command: str, width: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", width)
+    told = latpcap(command, FIXTURES / "mysql" / "pool-4.pcapng").stdout.decode().splitlines()
+    headers = [above for above, line in pairwise(told) if line and not line.strip("─")]
+    assert headers
+    for header in headers:
+        names = re.split(r" {2,}", header.strip())
+        assert len(names) == len(set(names)), header

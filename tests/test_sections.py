@@ -8,10 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from builder import Conn, Ex, build
 from conftest import load_fixture
 
+from latpcap.capture import Capture
 from latpcap.live.recorder import Recorded
-from latpcap.live.sections import Counted, Sections
+from latpcap.live.sections import Counted, Sections, _of
+from latpcap.pytest_round_trips import _too_many
 
 SQL = "select salary, from_date from salaries where emp_no = ?"
 LATE = 7
@@ -79,3 +82,30 @@ def test_looking_at_a_section_does_not_end_it(tmp_path: Path) -> None:
     sections = Sections(recorder)
     assert sections.so_far() == sections.so_far() == sections.cut()
     assert sections.so_far() == Counted()
+
+
+# --- places in the code -----------------------------------------------------------------------------------------------
+
+
+def tagged(row: int, tags: str | None) -> Ex:
+    return Ex(sql="select * from children where parent = ?", rows=2, parameters=row + 1, tags=tags)
+
+
+def test_file_and_line_that_comments_name_stand_beside_the_statement_and_its_loop() -> None:
+    parents = Ex(sql="select id from parents", rows=40)
+    here, there = "file='shop/views.py',line='12'", "file='shop/tasks.py',line='7'"
+    asked = [tagged(row, there if row % 4 == 0 else here) for row in range(40)]
+    found = _of(Capture(build([Conn(exchanges=[parents, *asked])])))
+    [children] = [each for each in found.statements if "children" in each.text]
+    assert children.sites == ("shop/views.py:12", "shop/tasks.py:7")
+    assert found.loops == (children.text,)
+    told = _too_many(found, 5)
+    at = "at shop/views.py:12, shop/tasks.py:7"
+    assert f"40 × {children.text} {at}" in told
+    assert f"N+1, once for each row of another statement: {children.text} {at}" in told
+
+
+def test_without_comments_no_place_is_named() -> None:
+    found = _of(Capture(build([Conn(exchanges=[tagged(row, None) for row in range(9)])])))
+    assert [each.sites for each in found.statements] == [()]
+    assert "= ? at " not in _too_many(found, 5)

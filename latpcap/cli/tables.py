@@ -21,7 +21,7 @@ from latpcap.cli.shared.options import (
     rtt_option,
 )
 from latpcap.cli.shared.rows import RowOutput, rows_options
-from latpcap.cli.shared.verb import command
+from latpcap.cli.shared.verb import command, formerly
 from latpcap.measures.options import GROUPINGS
 from latpcap.report.destination import going_to
 
@@ -75,11 +75,12 @@ def table_command(
             capture = request.read()
             found = find(capture, **asked)
             judged = gating.judge_found(capture, found.table, found.named_by) if gating else None
-            is_told_empty = rows.is_text and not len(found.table())
+            is_told_empty = rows.format == "table" and not len(found.table())
             if found.said and not request.quiet and not is_told_empty:
                 click.echo(f"latpcap: {found.said}", err=True)
             warn(capture, request.quiet or not found.warns)
             if is_told_empty:
+                rows.in_order(found.table())  # a column that is none is a mistake all the same
                 write(chain([_none(found)], found.text(rows) if found.text else ()), rows.path)
             elif rows.is_text and found.text is not None:
                 write(found.text(rows), rows.path)
@@ -175,7 +176,7 @@ def errors(capture: Capture) -> Found:
 @table_command(
     "Which patterns cost round trips, and what fixes them.",
     rtt_option,
-    click.option("--filters", is_flag=True, help="Show complete display filters, however many frames they name."),
+    formerly("--filters", "--columns display_filter", is_flag=True),
     gates=gate_options,
 )
 def findings(capture: Capture, rtt: tuple[list[float], ...], filters: bool) -> Found:
@@ -183,7 +184,7 @@ def findings(capture: Capture, rtt: tuple[list[float], ...], filters: bool) -> F
 
     \b
     latpcap findings capture.pcapng --rtt 15ms
-    latpcap findings capture.pcapng --filters
+    latpcap findings capture.pcapng --columns code,display_filter
     latpcap findings capture.pcapng --format jsonl
     latpcap findings nightly.pcapng --fail-if 'finding(n+1)'
     """

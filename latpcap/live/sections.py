@@ -14,12 +14,15 @@ from __future__ import annotations
 
 import os
 import struct
+from collections import Counter
+from typing import Any
 
 from msgspec import Struct
 
 from latpcap.capture import Capture, read
 from latpcap.errors import NoDatabaseTraffic
 from latpcap.live.recorder import Recorder
+from latpcap.measures.routes import parse_tags, site_of
 from latpcap.protocols import PROTOCOLS
 
 __all__ = ["Counted", "Failure", "Sections", "StatementCount"]
@@ -39,6 +42,8 @@ class StatementCount(Struct, frozen=True):
     text: str
     executions: int
     round_trips: int
+    sites: tuple[str, ...] = ()
+    """The places in the code (file and line, route) that its comments name, those that sent most of it first."""
 
 
 class Failure(Struct, frozen=True):
@@ -132,8 +137,9 @@ class Sections:
 
 
 def _of(capture: Capture) -> Counted:
+    sites = _sites(capture)
     ran = [
-        StatementCount(str(row["text"]), int(row["executions"]), int(row["round_trips"]))
+        StatementCount(str(row["text"]), int(row["executions"]), int(row["round_trips"]), sites.get(row["text"], ()))
         for row in capture.statements[["text", "executions", "round_trips"]]
     ]
     round_trips = sum(each.round_trips for each in ran)
@@ -144,10 +150,26 @@ def _of(capture: Capture) -> Counted:
     return Counted(
         round_trips,
         tuple(sorted(ran, key=lambda each: (-each.round_trips, each.text))),
-        tuple(Failure(str(row["code"]), str(row["message"]), int(row["count"])) for row in capture.errors),
+        tuple(
+            Failure(str(row["code"]), str(row["message"]), int(row["count"]))
+            for row in capture.errors
+            if row["kind"] != "connection"
+        ),
         tuple(str(row["statement"]) for row in loops if row["code"] == N_PLUS_ONE),
         hidden,
     )
+
+
+def _sites(capture: Capture) -> dict[Any, tuple[str, ...]]:
+    """The places in the code that the comments of each statement name."""
+    named = {text: site_of(parse_tags(text)) for text in capture.recording.tag_texts}
+    if not any(named.values()):
+        return {}
+    counts: dict[Any, Counter[str]] = {}
+    for row in capture.exchanges[["fingerprint", "tags"]]:
+        if site := named.get(str(row["tags"])):
+            counts.setdefault(row["fingerprint"], Counter())[site] += 1
+    return {text: tuple(site for site, _ in sites.most_common()) for text, sites in counts.items()}
 
 
 def _whole_blocks(data: bytes, first: bool) -> tuple[bytes, int]:

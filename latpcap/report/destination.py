@@ -26,6 +26,8 @@ class Destination(Struct, frozen=True):
 
     colour: str = "auto"
     is_file: bool = False
+    is_utc: bool = False
+    """No local time beside UTC."""
 
     @property
     def is_terminal(self) -> bool:
@@ -81,9 +83,7 @@ def going_to() -> Destination:
     return _DESTINATION.get()
 
 
-def send_to(*, colour: str | None = None, is_file: bool | None = None) -> None:
+def send_to(*, colour: str | None = None, is_file: bool | None = None, is_utc: bool | None = None) -> None:
     """Say where what is printed goes from now on; `None` leaves it as it is."""
-    now = _DESTINATION.get()
-    _DESTINATION.set(
-        replace(now, colour=colour or now.colour, is_file=now.is_file if is_file is None else is_file),
-    )
+    given = {"colour": colour, "is_file": is_file, "is_utc": is_utc}
+    _DESTINATION.set(replace(_DESTINATION.get(), **{name: value for name, value in given.items() if value is not None}))

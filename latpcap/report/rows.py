@@ -12,6 +12,7 @@ from latpcap.measures.options import GROUPINGS
 from latpcap.report.console import print_renderables
 from latpcap.report.destination import going_to
 from latpcap.report.grid import Grid
+from latpcap.report.local_time import local
 from latpcap.report.section import WRITERS, Column, Kind
 from latpcap.report.text import printable
 from latpcap.tables.columnar.table import Table
@@ -37,6 +38,7 @@ OURS: dict[Kind, Writer] = {
     "part": lambda is_whole: "" if is_whole else "part",
     "clock": lambda moment: str(moment.astype("datetime64[ms]")).partition("T")[2],
     "day": lambda moment: str(moment.astype("datetime64[ms]")).replace("T", " "),
+    "local": local,
     "moment": lambda moment: str(np.datetime_as_string(moment, unit="s")).replace("T", " "),
 }
 """How values are written that no section has; times are UTC, the other formats have them whole."""
@@ -150,6 +152,7 @@ CAPTURES: tuple[Column, ...] = (
     Column("packets", "count", least=7, name="packets"),
     Column("bytes", "count", least=9, name="bytes"),
     Column("first packet", "moment", least=19, name="first_time"),
+    Column("local time", "local", least=26, optional=True, name="first_time"),
     Column("last packet", "moment", least=19, optional=True, name="last_time"),
     Column("clock resolution ns", "count", least=7, optional=True, name="tick_ns"),
     Column("file", "text", least=20, folds=True, name="path"),
@@ -215,7 +218,7 @@ def _parts(rows: Table) -> Iterator[tuple[Table, bool]]:
 
 def _render_some(rows: Table, shown: tuple[Column, ...]) -> Iterator[str]:
     """The columns, but for texts that can be spared and that no row has."""
-    shown = tuple(each for each in shown if not (each.optional and each.kind == "text" and rows.lacks(each.name)))
+    shown = tuple(each for each in shown if not (each.optional and _is_empty(rows, each)))
     among = rows.column_names if going_to().bounds_lines else []
     told = 0
     for part, first in _parts(rows):
@@ -225,6 +228,13 @@ def _render_some(rows: Table, shown: tuple[Column, ...]) -> Iterator[str]:
         yield print_renderables([grid])
         *others, _ = grid.settled()
         shown = (*others, shown[-1])
+
+
+def _is_empty(rows: Table, column: Column) -> bool:
+    """A text that no row has, or a local time that is UTC."""
+    if column.kind == "local":
+        return not any(map(local, rows.span(column.name)))
+    return column.kind == "text" and rows.lacks(column.name)
 
 
 def _cells(part: Table, column: Column) -> list[str]:
@@ -245,6 +255,8 @@ def _render_all(rows: Table) -> Iterator[str]:
         grid = Grid(columns, list(zip(*cells, strict=True)), show_header=first)
         yield print_renderables([grid], width=grid.width)
         columns = grid.settled()
+    if not len(rows):
+        yield "No rows.\n"
 
 
 def _side(rows: Table, name: str) -> Kind:

@@ -32,7 +32,7 @@ __all__ = [
     "written",
 ]
 
-Text = Literal["text", "code", "key", "short", "name", "clock", "day", "moment"]
+Text = Literal["text", "code", "key", "short", "name", "clock", "day", "local", "moment"]
 """Of these a column is read from the left."""
 Figure = Literal[
     "any", "figures", "id", "count", "ms", "s", "percent", "share", "ratio", "figure", "bytes", "part", "frames"

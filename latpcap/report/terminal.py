@@ -18,6 +18,7 @@ from latpcap.projection.project import Projection
 from latpcap.report.console import heading, print_renderables
 from latpcap.report.destination import going_to
 from latpcap.report.grid import Grid
+from latpcap.report.local_time import first_packet
 from latpcap.report.section import Bar, Column, Entry, Lines, Piece, Say, Section, SectionTable, sections_of, written
 from latpcap.report.sections.errors import error_entries
 from latpcap.report.sections.findings import finding_entry, together
@@ -26,6 +27,7 @@ from latpcap.report.sections.projection import budget_there, projection, what_if
 from latpcap.report.sparkline import sparkline
 from latpcap.report.text import printable
 from latpcap.report.timing_only import about_findings
+from latpcap.result.analysis import Analysis
 from latpcap.result.errors import ErrorResult
 from latpcap.result.settings import Settings
 from latpcap.tables.part.selection import Selected
@@ -63,7 +65,19 @@ MAX_BAR = 100
 
 def render(result: object) -> str:
     """Return the result as text for where it goes."""
-    return print_renderables(part for section in sections_of(result) for part in drawn(section))
+    return print_renderables(_all_of(result))
+
+
+def _all_of(result: object) -> Iterator[RenderableType]:
+    for section in sections_of(result):
+        yield from drawn(section)
+        if section.name == "verdict" and isinstance(result, Analysis):
+            yield from _when(result)
+
+
+def _when(result: Analysis) -> Iterator[RenderableType]:
+    if here := first_packet(each.first_time for each in result.captures):
+        yield Text(here, style="dim")
 
 
 def drawn(section: Section) -> Iterator[RenderableType]:
@@ -231,4 +245,4 @@ def _filter(found: FindingResult, whole: bool) -> Iterator[str]:
     if text:
         yield text
     if more:
-        yield f"{'…' if going_to().takes_unicode else '...'} {more:,} more (`--filters`, `annotate`)"
+        yield f"{'…' if going_to().takes_unicode else '...'} {more:,} more (`--columns display_filter`, `annotate`)"

@@ -23,6 +23,7 @@ from latpcap.measures.options import IDLE_S, TaskBy
 from latpcap.measures.purposes import PurposeResult, purpose_results
 from latpcap.measures.responses import FEWEST_RESPONSES, responses
 from latpcap.measures.routes import RouteResult, route_results
+from latpcap.measures.segments import Segments, segments
 from latpcap.measures.statements import StatementGroups, group
 from latpcap.measures.tasks import Tasks, count_tasks, tasks
 from latpcap.measures.tcp import TcpResult
@@ -118,6 +119,8 @@ class Analysis(Displayed, Struct, frozen=True):
     """Connections of which nothing that was said could be read; null where there is none."""
     chattiness: Chattiness
     paths: tuple[PathResult, ...]
+    segments: Segments
+    """What TCP lost and sent again on all paths together."""
     taps: tuple[TapsResult, ...]
     """What each two taps show that saw the same packets; empty where one tap saw all."""
     connections: Sequence[ConnectionResult]
@@ -322,7 +325,9 @@ class Measures:
             found = self.application.analyze(rtt_ms, within_s, conditions, cover)
             paths = tuple(path_results(self.recording, self.rtt))
             taps = tuple(taps_results(self.recording))
-            return replace(found, paths=paths, taps=taps, connections=self.connections())
+            return replace(
+                found, paths=paths, segments=segments(self.recording), taps=taps, connections=self.connections()
+            )
         recording, rtt = self.recording, self.rtt
         routes = tuple(route_results(recording, self.timeline))
         made_for = chattiness(
@@ -358,6 +363,7 @@ class Measures:
             timing_only=self.timing_only,
             chattiness=made_for,
             paths=tuple(path_results(recording, rtt)),
+            segments=segments(recording),
             taps=tuple(taps_results(recording)),
             connections=connections,
             statements=statements,

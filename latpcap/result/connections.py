@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from latpcap.display import Brief
 from latpcap.measures.chattiness import ChattinessGroups
 from latpcap.measures.connecting import connect
+from latpcap.measures.segments import Segments, segments_of_paths
 from latpcap.measures.tcp import TcpResult, tcp_results
 from latpcap.result.chattiness import ConnectionChattiness, connection_chattiness
 from latpcap.rtt import Baselines, Estimate
@@ -73,6 +74,8 @@ class PathResult(Brief, Struct, frozen=True):
     """Where it changed: of the period with most round trips."""
     periods: tuple[PeriodResult, ...]
     """Empty where the RTT did not change."""
+    segments: Segments
+    """What TCP lost and sent again on it."""
 
 
 class ConnectionResult(Brief, Struct, frozen=True):
@@ -195,6 +198,7 @@ def path_results(recording: Recording, found: Estimate) -> Iterator[PathResult]:
     """The paths, those with most connections first."""
     counts = np.bincount(found.paths.of_connection, minlength=len(found.paths))
     periods, rtts = _periods(recording, found), list(_rtts(found.of_paths))
+    lost = segments_of_paths(recording, found.paths.of_connection, len(found.paths))
     for path in map(int, np.argsort(-counts, kind="stable")):
         yield PathResult(
             client=found.paths.client[path],
@@ -202,6 +206,7 @@ def path_results(recording: Recording, found: Estimate) -> Iterator[PathResult]:
             connections=int(counts[path]),
             rtt=rtts[path],
             periods=periods.get(path, ()),
+            segments=lost[path],
         )
 
 

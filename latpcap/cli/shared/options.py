@@ -262,6 +262,12 @@ def _set_colour(ctx: click.Context, param: click.Parameter, value: str) -> None:
         send_to(colour=value)
 
 
+def _set_utc(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    """Before the command's name or behind it."""
+    if ctx.parent is None or value:
+        send_to(is_utc=value)
+
+
 EVERYWHERE = (
     click.Option(["--show-literals"], is_flag=True,
                  help="Show the literals in statements; they may contain personal data."),
@@ -277,6 +283,8 @@ EVERYWHERE = (
     click.Option(["--color"], type=click.Choice(COLOURS), default="auto", show_default=True, expose_value=False,
                  callback=_set_colour,
                  help="Colour; auto: on a terminal, subject to NO_COLOR, CLICOLOR_FORCE and FORCE_COLOR."),
+    click.Option(["--utc"], is_flag=True, expose_value=False, callback=_set_utc,
+                 help="No local time beside UTC; files, CSV and JSON never have it."),
 )  # fmt: skip
 """Options of latpcap itself: how a run reads, shows and speaks. They stand before a command's name or behind it."""
 ROOM = ("show_literals", "pseudonymise", "memory", "disk", "temp_folder")

@@ -17,6 +17,7 @@ from latpcap.report.sections.opening import cover, opening
 from latpcap.report.sections.paths import paths
 from latpcap.report.sections.projection import projection
 from latpcap.report.sections.routes import routes
+from latpcap.report.sections.segments import segments
 from latpcap.report.sections.sign_off import captures, sign_off
 from latpcap.report.sections.statements import statements
 from latpcap.report.sections.taps import taps
@@ -50,6 +51,7 @@ def sections(
     yield purposes(result.purposes)
     yield chattiness(result.chattiness)
     yield paths(result.paths, most)
+    yield segments(result.paths, most)
     yield taps(result.taps, most)
     yield minutes(result.minutes)
     yield statements(result.statements, result.timing_only, most)

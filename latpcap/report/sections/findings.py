@@ -48,7 +48,8 @@ def _filter(found: FindingResult) -> Iterator[Line]:
     text, more = short_filter(found.display_filter, found.frames)
     more += found.frames_left_out
     yield Line(text, "in Wireshark", kind="code", detail=True)
-    yield Line(f"… {more:,} more (`latpcap findings --filters`)" if more else "", kind="quiet", detail=True)
+    told = f"… {more:,} more (`latpcap findings --columns display_filter`)" if more else ""
+    yield Line(told, kind="quiet", detail=True)
 
 
 def _saved(found: FindingResult, told_rtt_ms: float | None) -> str:

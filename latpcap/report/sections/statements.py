@@ -15,13 +15,7 @@ from latpcap.result.statements import StatementResult
 __all__ = ["PACE", "pace", "statements"]
 
 PACE = tuple(
-    Column(title, "ms", optional=True, full=full)
-    for title, full in (
-        ("delta p50 ms", ""),
-        ("p95 ms", "delta p95 ms"),
-        ("client p50 ms", ""),
-        ("p95 ms", "client p95 ms"),
-    )
+    Column(title, "ms", optional=True) for title in ("delta p50 ms", "delta p95 ms", "client p50 ms", "client p95 ms")
 )
 COLUMNS = (
     Column("network s", "s", name="network_s"),

@@ -41,6 +41,7 @@ __all__ = [
 
 LARGEST = 1e15
 """Nothing that is counted is more, and products of such figures are still numbers."""
+PART_OF_TIME = "no segment with data was captured, or only a part of the time is selected"
 NO_RTT = "the RTT of this capture is unknown, give it with --rtt-baseline"
 
 
@@ -95,6 +96,8 @@ FIGURES = {
     "failed_share": Figure("errors.failed_share", percent, failed="statement"),
     "failed_logins": Figure("errors.failed_logins", failed="login"),
     "failed_connections": Figure("errors.failed_connections", failed="connection"),
+    "lost_share": Figure("segments.lost_share", percent, unknown=PART_OF_TIME),
+    "spurious_share": Figure("segments.spurious_share", percent, unknown=PART_OF_TIME),
     "network_share": Figure("summary.network_share", percent),
     "seconds_per_ms": Figure("summary.seconds_per_ms", significant),
     "round_trips_per_s": Figure("chattiness.round_trips_per_s", format_ratio, unknown="it took no time"),

@@ -1,0 +1,94 @@
+"""Segments with data that TCP lost or sent again for nothing, that came out of order, or that had to wait for a window.
+
+By direction: what one side sends is lost on another way than what it receives. Of a part of the time it is not known
+what had arrived, so there are no such figures then.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from msgspec import Struct
+
+from latpcap.display import Brief
+from latpcap.tables.columnar.columns import Ints
+from latpcap.tables.recording import Recording
+
+__all__ = ["Direction", "Segments", "segments", "segments_of_paths"]
+
+COUNTS = ("data_packets", "retransmissions", "spurious_retransmissions", "reordered_packets", "zero_windows")
+
+
+class Direction(Brief, Struct, frozen=True):
+    """What one side sends to the other; counts are packets, which hosts that offload may make of several segments."""
+
+    segments: int
+    """Those with data, those that were sent again included."""
+    retransmissions: int
+    lost: int
+    """Those that were sent again and had not arrived, as far as acknowledgments show: at least."""
+    lost_share: float | None
+    """Of the segments, 0 to 1; null without any. Likewise the next one."""
+    spurious: int
+    """Those that were sent again though they had arrived."""
+    spurious_share: float | None
+    out_of_order: int
+    zero_windows: int
+    """How often the receiver had no room left, which stops the sender."""
+
+
+class Segments(Brief, Struct, frozen=True):
+    """Both directions, and together; all null where only a part of the time is selected."""
+
+    to_server: Direction | None = None
+    to_client: Direction | None = None
+    lost_share: float | None = None
+    spurious_share: float | None = None
+
+    @property
+    def ways(self) -> tuple[Direction | None, Direction | None]:
+        """To the server, to the client."""
+        return self.to_server, self.to_client
+
+
+def segments(recording: Recording) -> Segments:
+    """Those of all database connections."""
+    return segments_of_paths(recording, np.zeros(len(recording.database_rows), np.int64), 1)[0]
+
+
+def segments_of_paths(recording: Recording, path: Ints, count: int) -> list[Segments]:
+    """Those of each of `count` paths; `path` is that of each database connection."""
+    if recording.period is not None:
+        return [Segments()] * count
+
+    def sums(name: str) -> Ints:
+        return np.bincount(path, recording.connection_column(name).ints(0), count).astype(np.int64)
+
+    client = [sums(f"client_{name}") for name in COUNTS]
+    server = [sums(name) - mine for name, mine in zip(COUNTS, client, strict=True)]
+    client[-1], server[-1] = server[-1], client[-1]  # whoever has no room stops the other
+    ways = zip(*(np.stack(way, axis=1).tolist() for way in (client, server)), strict=True)
+    return [_both(_direction(*to_server), _direction(*to_client)) for to_server, to_client in ways]
+
+
+def _direction(sent: int, again: int, spurious: int, out_of_order: int, zero_windows: int) -> Direction:
+    lost = max(again - spurious, 0)
+    return Direction(
+        segments=sent,
+        retransmissions=again,
+        lost=lost,
+        lost_share=_share(lost, sent),
+        spurious=spurious,
+        spurious_share=_share(spurious, sent),
+        out_of_order=out_of_order,
+        zero_windows=zero_windows,
+    )
+
+
+def _both(to_server: Direction, to_client: Direction) -> Segments:
+    sent = to_server.segments + to_client.segments
+    lost, spurious = to_server.lost + to_client.lost, to_server.spurious + to_client.spurious
+    return Segments(to_server, to_client, _share(lost, sent), _share(spurious, sent))
+
+
+def _share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None
