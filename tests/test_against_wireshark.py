@@ -87,6 +87,7 @@ EXPLAINED: dict[str, dict[str, dict[str, int]]] = {
     "snap96-prepared.pcapng": {STATEMENTS: {mysql.CUT: 101}},
     "nplus1-300-loss2.pcapng": {RESPONSES: {responses.TROUBLED: 2}},
     "refused.pcapng": {RTT: {network.BY_RST: 3}},
+    "failed-connections.pcapng": {RTT: {network.BY_RST: 3}},
     "port-reuse.pcapng": {RTT: {network.PORT_AGAIN: 4}},
     "psycopg2-terminated.pcapng": {ANSWERS: {postgresql.FATAL: 1}},
     "killed-pg.pcapng.zst": {ANSWERS: {postgresql.FATAL: 1}},

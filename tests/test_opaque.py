@@ -30,6 +30,7 @@ FEWER = {
     # The last thing that a client says and gets no answer to looks like its good-bye.
     "findings/killed-my": "the server hangs up instead of answering",
     "findings/killed-pg": "the server hangs up instead of answering",
+    "tcp/failed-connections": "a reset comes instead of an answer, twice",
     "proxies/haproxy-nplus1": "the recording ends before the answer",
     "proxies/haproxy-queries-application": "the recording ends before the answer",
     "proxies/pgbouncer-nplus1-application": "the recording ends before the answer",
