@@ -95,7 +95,9 @@ impl Health {
             format!("{packets} arrived after a later one of the same stream")
         });
         note(NoteCode::Offloaded, self.anomalies.offloaded, "packet", &|packets| {
-            format!("the network card segments or merges packets (offloading): {packets} longer than the receiver's MSS")
+            format!(
+                "the network card segments or merges packets (offloading): {packets} longer than the receiver's MSS"
+            )
         });
     }
 }

@@ -94,9 +94,7 @@ impl Unread {
             format!("connections refused by the server (no listener) are left out: {told}")
         });
         note(NoteCode::Unanswered, &self.unanswered, &|told| {
-            format!(
-                "connections with an unanswered SYN (dropped by a firewall, or no such host) are left out: {told}"
-            )
+            format!("connections with an unanswered SYN (dropped by a firewall, or no such host) are left out: {told}")
         });
         note(NoteCode::Unrecognised, &self.unrecognised, &|told| {
             format!("traffic on a database's port was not recognised and is left out: {told}; {}", self.try_this())
