@@ -19,7 +19,19 @@ from latpcap.report.console import heading, print_renderables
 from latpcap.report.destination import going_to
 from latpcap.report.grid import Grid
 from latpcap.report.local_time import first_packet
-from latpcap.report.section import Bar, Column, Entry, Lines, Piece, Say, Section, SectionTable, sections_of, written
+from latpcap.report.section import (
+    Bar,
+    Column,
+    Drawn,
+    Entry,
+    Lines,
+    Piece,
+    Say,
+    Section,
+    SectionTable,
+    sections_of,
+    written,
+)
 from latpcap.report.sections.errors import error_entries
 from latpcap.report.sections.findings import finding_entry, together
 from latpcap.report.sections.opening import asked_for
@@ -127,6 +139,11 @@ def _entry(part: Entry) -> Iterator[RenderableType]:
 def _table(part: SectionTable) -> Iterator[RenderableType]:
     if not part.detail:
         yield grid(part)
+
+
+@_part.register
+def _drawn(part: Drawn) -> Iterator[RenderableType]:
+    yield from ()
 
 
 @_part.register

@@ -430,10 +430,11 @@ class ReportDate(click.ParamType[Any]):
             self.fail(str(error), param, ctx)
 
 
-def _cover(**given: Any) -> Any:
-    from latpcap.result.signoff import Cover
+def _cover(authors: tuple[str, ...], **given: Any) -> Any:
+    from latpcap.result.signoff import Cover, author_of
 
-    return Cover(**given)
+    author, logo = author_of(authors)
+    return Cover(**given, author=author or None, logo=logo)
 
 
 sign_off_options = gathered(
@@ -441,6 +442,8 @@ sign_off_options = gathered(
     _cover,
     click.option("--title", metavar="TEXT", help="Title of the report."),
     click.option("--customer", metavar="TEXT", help="Customer that the report is for."),
+    click.option("--author", "authors", multiple=True, metavar="TEXT|LOGO.png",
+                 help="Author of the report; a file that ends with .png, .jpg or .svg is the logo; repeatable."),
     click.option("--note", "notes", multiple=True, metavar="TEXT", help="A note for the cover; repeatable."),
     click.option("--date", type=ReportDate(), is_flag=False, flag_value="today", metavar="DATE",
                  help="Date of the report: today, or 2026-11-22; by default none, so that the output is reproducible."),

@@ -7,7 +7,7 @@ import { readAt } from "./model.js";
 
 const { sides } = data;
 const curves = sides.map(({ curve }) => curve);
-const told = sides[0].told_rtt_ms;
+const told = data.told_rtt_ms;
 const LEAST_S = 1e-6;
 const AXES = { logarithmic: false, linear: true };
 const NAMES = ["before", "after"];
@@ -17,8 +17,9 @@ const BAND = "2e"; // how opaque a band is, so that both are seen where they ove
 /** Shows chart and table; nothing where one of the baselines is unknown. */
 export function showCurves() {
   const unknown = curves.some((curve) => curve === null);
-  byId("curves").hidden = unknown;
-  if (unknown) return;
+  if (unknown || !byId("curves-figure")) return;
+  fill(byId("curves-figure"), make("div", { class: "controls screen", id: "curve-axes", role: "group", "aria-label": "Axes" }),
+    make("div", { class: "legend", id: "curve-legend" }), make("div", { id: "curve", role: "img" }), make("figcaption", { id: "curve-caption" }));
   const buttons = Object.entries(AXES).map(([name, linear]) => button(name, () => choose(linear)));
   fill(byId("curve-axes"), ...buttons);
   fill(byId("curve-legend"), ...NAMES.map((name, at) => make("span", {}, make("i", { class: `line-key line-${COLOURS[at]}` }), ` ${name}`)),

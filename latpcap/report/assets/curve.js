@@ -1,21 +1,23 @@
 /** Runtime over RTT on logarithmic or linear axes: the range, the measured point, the chosen one, the same with the fixes. */
 
-import { button, byId, data, fill, make } from "./dom.js";
+import { button, byId, data, fill, make, tableOf } from "./dom.js";
 import { POINTER, axis, between, chart, colour, logTicks, reach, reading, removeChart } from "./charts.js";
 import { formatGivenMs, formatMs, formatS, significant } from "./format.js";
 import { isProjected, jobWith, projectAt, readAt } from "./model.js";
 import { chooseAxes, chooseRtt, follow, state } from "./state.js";
-import { drawTable } from "./table.js";
+import { showTable } from "./table.js";
 
 const curve = data.jobs[0]?.curve;
 const baseline = data.moving.measured_ms;
-const measured = data.analysis.summary.runtime_s;
+const measured = data.summary.runtime_s;
+const ladder = document.querySelector("#elsewhere .scroller");
 const LEAST_S = 1e-6;
 const AXES = { logarithmic: false, linear: true };
 
 /** Draws the curve and the table beside it, and follows the reader's choice. */
 export function showCurve() {
   if (!isProjected(data)) return;
+  ladder.id = "ladder";
   const buttons = Object.entries(AXES).map(([name, linear]) => button(name, () => chooseAxes(linear)));
   fill(byId("curve-axes"), ...buttons);
   let [plot, drawn] = [null, null];
@@ -157,16 +159,15 @@ function inWords() {
 
 /** The runtimes at the RTTs of the analysis, as a table. */
 function showLadder() {
-  const { now, points } = data.analysis.projection;
+  const { now, points } = data.projection;
   const limited = points.some(({ method }) => method !== points[0].method);
-  const titles = ["RTT", "runtime s", "× now", "optimistic s", "pessimistic s", "statements/s",
-    ...(limited ? ["how"] : []), ...(state.fixes.size ? ["with the fixes s", "range s"] : [])];
+  const [how, fixed] = [(text) => (limited ? [text] : []), (cells) => (state.fixes.size ? cells : [])];
+  const titles = ["RTT", "runtime s", "× now", "optimistic s", "pessimistic s", "statements/s", ...how("how"), ...fixed(["with the fixes s", "range s"])];
   const here = { runtime: now.runtime_s, optimistic: now.runtime_s, pessimistic: now.runtime_s, throughput: now.throughput_per_s };
   const rows = points.map(({ rtt_ms: rtt, method }) =>
-    [formatGivenMs(rtt), ...figures(projectAt(data.jobs[0], rtt)), ...(limited ? [method] : []), ...(state.fixes.size ? fixedCells(rtt) : [])]);
-  rows.unshift([baseline === null ? "now" : `now: ${formatMs(baseline)}`, ...figures(here), ...(limited ? ["observed"] : [])]);
-  fill(byId("ladder"));
-  drawTable(byId("ladder"), { caption: "At other round-trip times", columns: titles.map((title) => ({ title, kind: "figures" })), rows });
+    [formatGivenMs(rtt), ...figures(projectAt(data.jobs[0], rtt)), ...how(method), ...fixed(fixedCells(rtt))]);
+  rows.unshift([baseline === null ? "now" : `now: ${formatMs(baseline)}`, ...figures(here), ...how("observed"), ...fixed(["", ""])]);
+  showTable(ladder, tableOf("At other round-trip times", titles, rows));
 }
 
 function figures({ runtime, optimistic, pessimistic, throughput }) {
