@@ -45,14 +45,14 @@ from latpcap.units import counted, format_s
 __all__ = ["MODULES", "MODULES_OF_BOTH", "render", "render_both"]
 
 MODULES = (
-    *("dom", "format", "model", "state", "copying", "charts", "theme", "table", "parts"),
+    *("dom", "format", "model", "state", "copying", "charts", "curves", "theme", "table", "parts"),
     *("what_if", "curve", "fixes", "budget", "findings", "statements"),
     *("lanes", "timeline", "minutes", "histograms", "printing", "address", "main"),
 )
 """The modules in the order in which they need each other."""
 
 MODULES_OF_BOTH = (
-    *("dom", "format", "model", "charts", "theme", "table"),
+    *("dom", "format", "model", "charts", "curves", "theme", "table"),
     *("both_curves", "printing", "before_after"),
 )
 """Those of the page of two captures."""

@@ -53,11 +53,16 @@ def fragment(section: Section, *, whole: bool = False) -> str:
 
 def parts_of(parts: Iterable[SectionPart], *, whole: bool = False) -> str:
     """Return parts one after the other; entries that follow each other are one list."""
-    shown = [part for part in parts if whole or not getattr(part, "detail", False)]
+    shown = parts if whole else map(_short, filter(_is_short, parts))
     return "\n".join(
         f'<ul class="entries">{"".join(map(_html, group))}</ul>' if is_list else "\n".join(map(_html, group))
-        for is_list, group in groupby(shown if whole else map(_short, shown), lambda part: isinstance(part, Entry))
+        for is_list, group in groupby(shown, lambda part: isinstance(part, Entry))
     )
+
+
+def _is_short(part: SectionPart) -> bool:
+    """It needs neither room nor the page's style and scripts."""
+    return not isinstance(part, Bar | Drawn | Lines) and not getattr(part, "detail", False)
 
 
 def text_of(text: str | None) -> str:
@@ -86,7 +91,7 @@ def _cut(text: str | None) -> str:
 
 
 def _short(part: SectionPart) -> SectionPart:
-    """A part without what needs room, and without what needs the page's style."""
+    """A part without those columns that need room or the page's style."""
     return (
         part.filled(lambda column: not column.detail and column.kind != "key")
         if isinstance(part, SectionTable)

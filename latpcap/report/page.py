@@ -13,9 +13,9 @@ from msgspec.structs import replace
 
 from latpcap.display import plain
 from latpcap.report.sections.budget import PARTS
-from latpcap.result.pairs.before_after import BeforeAfter
 from latpcap.result.page.exploration import Exploration
 from latpcap.result.page.switches import Switch
+from latpcap.result.pairs.before_after import BeforeAfter
 
 __all__ = ["MOST", "data_of_both", "page_data"]
 

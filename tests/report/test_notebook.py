@@ -109,7 +109,7 @@ def test_without_what_draws_there_are_the_figures(monkeypatch: pytest.MonkeyPatc
     from latpcap.report import plot
 
     monkeypatch.setattr(plot, "_draws", lambda: False)
-    assert read_fixture(NESTED).project([1, 15])._repr_html_().startswith("<table>")
+    assert read_fixture(NESTED).project([1, 15])._repr_html_().startswith('<div class="scroller"><table')
 
 
 def test_a_long_text_does_not_fill_a_cell() -> None:

@@ -24,8 +24,10 @@ export function barOf(title, parts, longest) {
   return make("div", { class: "bar-row" }, make("span", { class: "bar-title" }, `${title}: ${formatS(whole)} `, make("small", {}, keys)), bar);
 }
 
+const { namespaceURI } = document.querySelector("svg.bar") ?? {};
+
 function drawn(tag, attributes) {
-  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  const element = document.createElementNS(namespaceURI, tag);
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
   return element;
 }
