@@ -101,7 +101,7 @@ def _assembled(
     )
     charts, script = _charts(), _script(modules)
     verdict, others = ([each for each in shown if (each.name == "verdict") == first] for first in (True, False))
-    what_if, dial = parts_of([Drawn("what-if")]), _asset("what_if.html") if data.get("jobs") else ""
+    what_if, dial = parts_of([Drawn("what-if")], whole=True), _asset("what_if.html") if data.get("jobs") else ""
     places = {
         "POLICY": _policy(style, charts, script) + ("; img-src data:" if told.logo else ""),
         "PROGRAM": html.escape(told.program),

@@ -77,6 +77,10 @@ class Column(Struct, frozen=True):
         """The columns of a table of rows that it shows."""
         return FRAMES if self.kind == "frames" else (self.name,)
 
+    def says(self, value: Any) -> bool:
+        """There is a value; a figure that is not known is one."""
+        return bool(value) if self.is_text else value != ""
+
     @property
     def is_text(self) -> bool:
         """It is read from the left."""
@@ -129,17 +133,19 @@ class SectionTable(SectionPart, frozen=True):
     foot: Row | None = None
     """What the rows together are that are not shown."""
     detail: bool = False
+    among: Sequence[str] = ()
+    """The names of all columns there are, where those are told that a terminal has no room for."""
 
     def filled(self, keep: Callable[[Column], bool] = bool) -> SectionTable:
         """The columns that `keep` keeps, but for those that can be spared and that no row fills."""
         places = [
             place
             for place, column in enumerate(self.columns)
-            if keep(column) and not (column.optional and column.is_text and not any(row[place] for row in self.rows))
+            if keep(column) and not (column.optional and not any(map(column.says, (row[place] for row in self.rows))))
         ]
         foot = None if self.foot is None else [self.foot[place] for place in places]
         rows = [[row[place] for place in places] for row in self.rows]
-        return SectionTable([self.columns[place] for place in places], rows, self.caption, foot)
+        return SectionTable([self.columns[place] for place in places], rows, self.caption, foot, among=self.among)
 
 
 class Piece(Struct, frozen=True):

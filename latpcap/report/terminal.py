@@ -47,6 +47,7 @@ from latpcap.units import format_ms
 
 __all__ = [
     "budget_parts",
+    "document",
     "drawn",
     "errors_text",
     "findings_text",
@@ -90,6 +91,11 @@ def _all_of(result: object) -> Iterator[RenderableType]:
 def _when(result: Analysis) -> Iterator[RenderableType]:
     if here := first_packet(each.first_time for each in result.captures):
         yield Text(here, style="dim")
+
+
+def document(sections: Iterable[Section]) -> str:
+    """Return sections as text for where it goes."""
+    return print_renderables(part for section in sections for part in drawn(section))
 
 
 def drawn(section: Section) -> Iterator[RenderableType]:
@@ -175,6 +181,7 @@ def grid(table: SectionTable) -> Grid:
         [whole.columns[place] for place in beside],
         [[row[place] for place in beside] for row in rows],
         below=[" ".join(row[place] for place in below) for row in rows] if below else (),
+        among=whole.among,
     )
 
 

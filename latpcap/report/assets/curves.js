@@ -40,7 +40,7 @@ export function curves({ lines, dots, focus, choose, height = 330, more = () => 
       padding: [12, 26, 0, 0],
       scales: linear
         ? { x: { time: false, range: () => [0, end()] }, y: { range: () => [0, highest() * 1.05] } }
-        : { x: { time: false, distr: 3, range: [low, high] }, y: { distr: 3, range: (_, least, most) => (least > LEAST_S ? [least / 1.3, most * 1.3] : [LEAST_S, Math.max(most * 1.3, 1)]) } },
+        : { x: { time: false, distr: 3, range: [low, high] }, y: { distr: 3, range: extent } },
       axes: [
         axis({ label: "round-trip time", space: 70, values: rtts, ...(linear ? {} : { splits: ({ width }) => logTicks(low, high, width < 480 ? [1] : [1, 3]) }) }),
         axis({ label: "runtime", size: 70, values: seconds, ...(linear ? {} : { splits: ({ scales: { y } }) => logTicks(y.min, y.max) }) }),
@@ -50,6 +50,13 @@ export function curves({ lines, dots, focus, choose, height = 330, more = () => 
       cursor: POINTER,
       hooks: { draw: [drawMarks], ...reading((there) => told(within(there))) },
     };
+  }
+
+  /** From the least to the most of all that is drawn. */
+  function extent() {
+    const drawn = shown().flatMap(({ curve }) => [...curve.optimistic_s, ...curve.pessimistic_s]).concat(dots().map(({ seconds }) => seconds));
+    const positive = drawn.filter((each) => each > LEAST_S);
+    return positive.length ? [Math.min(...positive) / 1.3, Math.max(...positive) * 1.3] : [LEAST_S, 1];
   }
 
   function told(rtt) {
