@@ -843,7 +843,7 @@ def test_on_paper_there_are_two_pages_and_an_appendix(show: Any, name: str) -> N
     assert (broken, broken_again) == ("page", "page")
     assert 0 < first < PAPER_PX
     assert 0 < second - first < PAPER_PX
-    assert page.locator("button:visible, input:visible").count() == 0
+    assert page.locator(":not(th) > button:visible, input:visible").count() == 0  # a heading is but its words there
     assert page.locator("table.stacked").count() == 0
     assert page.locator("#connections tbody tr:visible").count() == min(len(read_fixture(name).connections), 20)
     assert "Switch a fix on" not in page.inner_text("body")
