@@ -41,7 +41,7 @@ def budget(result: Analysis) -> Section:
 
 
 def _network_in_all(result: Analysis) -> str:
-    """What all waiting for the network adds up to, where that is more than the table's row: set-up waits for it, too."""
+    """What all waiting for the network adds up to, where that is more than the table has: set-up waits, too."""
     summary, within = result.summary, result.budget.network_s
     if summary.network_s is None or format_s(summary.network_s) == format_s(within):
         return ""
