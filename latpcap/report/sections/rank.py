@@ -13,7 +13,7 @@ from latpcap.result.rank_order import RANK_SORTS, RankOrder
 from latpcap.tables.columnar.table import Table
 from latpcap.units import counted, format_given_ms, format_s, percent, significant
 
-__all__ = ["ranking"]
+__all__ = ["ranked_sections"]
 
 Row = dict[str, Any]
 Shown = tuple[Column, Callable[[Row], str]]
@@ -28,7 +28,7 @@ MUCH_THINK = 0.5
 THINKS = "Think time is half of the runtime or more in some captures; `--by task` excludes it."
 
 
-def ranking(rows: Table, asked: RankOrder, shown: int) -> Iterator[Section]:
+def ranked_sections(rows: Table, asked: RankOrder, shown: int) -> Iterator[Section]:
     """The ranking with no more than the first `shown` rows, and what is not ranked."""
     everything = rows.to_dicts()
     ranked = [row for row in everything if row["rank"] is not None]
