@@ -215,8 +215,9 @@ def _head(column: Column, more: Sequence[tuple[int, Column]]) -> str:
 def _kind(column: Column, more: Sequence[tuple[int, Column]]) -> str:
     if not column.is_text:
         return ""
-    is_long = column.folds or column.least > LONG or column.kind == "code" or any(below.below for _, below in more)
-    return ' class="text long"' if is_long else ' class="text"'
+    if column.folds or column.least > LONG or column.kind == "code":
+        return ' class="text long"'
+    return ' class="text double"' if any(below.below for _, below in more) else ' class="text"'
 
 
 def _row(places: Sequence[Place], row: Row) -> str:
