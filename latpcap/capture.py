@@ -551,11 +551,12 @@ class Capture(Tidy):
         path ends otherwise.
         """
         from latpcap.report import report_to
-        from latpcap.result.signoff import Cover, author_of, date_of
+        from latpcap.result.signoff import Cover, date_of, with_picture
 
         notes = (note,) if isinstance(note, str) else tuple(note)
-        name, logo = author_of((author,) if isinstance(author, str) else tuple(author))
-        cover = Cover(title, customer, notes, None if date is None else date_of(date), name or None, logo)
+        authors, logo = with_picture((author,) if isinstance(author, str) else tuple(author))
+        dated = None if date is None else date_of(date)
+        cover = Cover(title, customer, notes, dated, ", ".join(authors) or None, logo)
         outputs.check([path], self.inputs)
         text: str = report_to(path)(self.measures, rtts_ms(rtt_ms), None, None, cover)
         outputs.write(path, [text])

@@ -26,7 +26,7 @@ from latpcap.tables.columnar.columns import Ints
 from latpcap.tables.recording import Recording
 from latpcap.units import counted, format_given_ms, format_ms
 
-__all__ = ["Accuracy", "Cover", "Packets", "SignOff", "author_of", "date_of", "program", "sign_off"]
+__all__ = ["Accuracy", "Cover", "Packets", "SignOff", "date_of", "program", "sign_off", "with_picture"]
 
 UNKNOWN = "Nothing is projected: the baseline RTT is unknown."
 PICTURES = {
@@ -135,13 +135,18 @@ def date_of(text: str) -> str:
         raise UsageError(f"`{text}` is not a date: today, or for instance 2026-11-22") from None
 
 
-def author_of(given: Sequence[str]) -> tuple[str, str | None]:
-    """Return who made a report, and the picture of whoever that is: `given` are names, and the file of a picture."""
-    files = [each for each in given if Path(each).suffix.lower() in PICTURES]
+def with_picture(given: Sequence[str]) -> tuple[tuple[str, ...], str | None]:
+    """Return texts, and the picture among them: the file of one stands there by its name."""
+    files = [each for each in given if _is_picture(each)]
     if len(files) > 1:
         raise UsageError(f"{files[1]}: a report has room for one picture")
-    names = ", ".join(each for each in given if each not in files)
-    return names, _picture(files[0]) if files else None
+    texts = tuple(each for each in given if each not in files)
+    return texts, _picture(files[0]) if files else None
+
+
+def _is_picture(text: str) -> bool:
+    """A file of that name is there, or it is but a name: a sentence may end so, too."""
+    return Path(text).suffix.lower() in PICTURES and (" " not in text or Path(text).is_file())
 
 
 def _picture(path: str) -> str:

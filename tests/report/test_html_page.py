@@ -25,7 +25,7 @@ from latpcap.report.text import number as number_of
 from latpcap.result.checks.gates import check
 from latpcap.result.page.exploration import Exploration, explore
 from latpcap.result.pairs.before_after import BeforeAfter, before_after
-from latpcap.result.signoff import Cover, author_of
+from latpcap.result.signoff import Cover, with_picture
 from latpcap.tables.recording import Recording
 from latpcap.units import format_s
 
@@ -538,7 +538,7 @@ def test_it_is_told_why_findings_are_missing(show: Any) -> None:
     told = page.inner_text("#statements > .note >> nth=0")
     assert "encrypted (TLSv1.3)" in told
     assert "--keylog FILE reads them" in told
-    assert "could not be looked for" in page.inner_text("#findings .missing")
+    assert "could not be found" in page.inner_text("#findings .missing")
     assert [page.locator(f"{where} .missing").count() for where in ("main", "#findings", "#to-do")] == [2, 1, 1]
     assert show(read_fixture("mysql/nplus1-300-client")).locator(".missing").count() == 0
 
@@ -845,7 +845,9 @@ def test_on_paper_there_are_two_pages_and_an_appendix(show: Any, name: str) -> N
     assert 0 < second - first < PAPER_PX
     assert page.locator(":not(th) > button:visible, input:visible").count() == 0  # a heading is but its words there
     assert page.locator("table.stacked").count() == 0
-    assert page.locator("#connections tbody tr:visible").count() == min(len(read_fixture(name).connections), 20)
+    assert page.locator("#connections .scroller >> nth=0").locator("tbody tr:visible").count() == min(
+        len(read_fixture(name).connections), 20
+    )
     assert "Switch a fix on" not in page.inner_text("body")
 
 
@@ -910,7 +912,7 @@ def test_bars_of_now_and_there_have_one_scale(show: Any) -> None:
 def test_a_report_has_its_author_and_logo_and_loads_nothing_else(browser: Any, folder: Path) -> None:
     logo = folder / "logo.svg"
     logo.write_text('<svg xmlns="http://www.w3.org/2000/svg" width="20" height="10" onload="hostile=1"></svg>')
-    name, picture = author_of(["Jane <b>", str(logo)])
+    [name], picture = with_picture(["Jane <b>", str(logo)])
     path = folder / "authored.html"
     path.write_text(render(explore(several().measures, cover=Cover(author=name, logo=picture))), "utf-8")
     window = Window(browser)

@@ -19,7 +19,7 @@ __all__ = ["ALL", "Verb", "command", "formerly", "tell_formerly", "write_options
 FOLDED = {
     "Filters": (*("stream", "client", "server", "user", "database", "application", "protocol", "start", "end"),),
     "Reading": ("decode_as", "keylog", "think", "rtt_baseline"),
-    "Report cover": ("title", "customer", "authors", "notes", "date"),
+    "Report cover": ("title", "customer", "notes", "date"),
     "CI gates": ("baseline", "ci"),
     "All commands": tuple(str(option.name) for option in EVERYWHERE),
 }
