@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Gating", "RowGating", "compared_options", "gate_options", "keyed_row_gate_options", "row_gate_options"]
 
 
-class Condition(click.ParamType[Any]):
+class GateCondition(click.ParamType[Any]):
     """`round_trips > 500`: a gate of a result, or of any of its rows."""
 
     name = "condition"
@@ -248,10 +248,10 @@ def _options(
     return gathered("gating", make, condition, *more, _CI, _JUNIT, _ANNOTATIONS)
 
 
-gate_options = _options(_gating, Condition(of_rows=False), _FAIL_IF, _BASELINE, _SARIF)
-compared_options = _options(_compared_gating, Condition(of_rows=False), _FAIL_IF_COMPARED, _SARIF)
+gate_options = _options(_gating, GateCondition(of_rows=False), _FAIL_IF, _BASELINE, _SARIF)
+compared_options = _options(_compared_gating, GateCondition(of_rows=False), _FAIL_IF_COMPARED, _SARIF)
 """The same where two captures are compared."""
-row_gate_options = _options(_row_gating, Condition(of_rows=True), _FAIL_IF_ANY)
+row_gate_options = _options(_row_gating, GateCondition(of_rows=True), _FAIL_IF_ANY)
 """The same for commands whose result are rows."""
-keyed_row_gate_options = _options(_row_gating, Condition(of_rows=True), _FAIL_IF_ANY, _ROW_BASELINE)
+keyed_row_gate_options = _options(_row_gating, GateCondition(of_rows=True), _FAIL_IF_ANY, _ROW_BASELINE)
 """The same where a row has a name that it has in another capture, too."""
