@@ -539,20 +539,24 @@ class Capture(Tidy):
         *,
         title: str | None = None,
         customer: str | None = None,
+        author: str | Sequence[str] = (),
         note: str | Sequence[str] = (),
         date: str | None = None,
     ) -> None:
         """Write the report to `path`: `.html`, a page that needs no network, with a slider for the RTT; or `.md`.
 
-        `rtt_ms` is that of `project`. `title`, `customer` and `note` (one, or several) are what it is to say of itself;
-        `date` is `"today"` or `"2026-11-22"`: without one there is none in it, so that the same captures give the same
-        bytes. Raises `UsageError` where the path ends otherwise.
+        `rtt_ms` is that of `project`. `title`, `customer`, `author` and `note` (one, or several) are what it is to say
+        of itself; an author that is a file (.png, .jpg, .svg) is the logo. `date` is `"today"` or `"2026-11-22"`:
+        without one there is none in it, so that the same captures give the same bytes. Raises `UsageError` where the
+        path ends otherwise.
         """
         from latpcap.report import report_to
-        from latpcap.result.signoff import Cover, date_of
+        from latpcap.result.signoff import Cover, date_of, with_picture
 
         notes = (note,) if isinstance(note, str) else tuple(note)
-        cover = Cover(title, customer, notes, None if date is None else date_of(date))
+        authors, logo = with_picture((author,) if isinstance(author, str) else tuple(author))
+        dated = None if date is None else date_of(date)
+        cover = Cover(title, customer, notes, dated, ", ".join(authors) or None, logo)
         outputs.check([path], self.inputs)
         text: str = report_to(path)(self.measures, rtts_ms(rtt_ms), None, None, cover)
         outputs.write(path, [text])

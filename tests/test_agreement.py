@@ -138,5 +138,5 @@ def page_saving(page: dict, name: str) -> float:
         tuple(job["fixes"]): np.interp(RTT_MS, job["curve"]["rtt_ms"], job["curve"]["runtime_s"])
         for job in page["jobs"]
     }
-    parts = [page["analysis"]["findings"][place]["part"] for place in page["switches"][switch]["findings"]]
+    parts = [page["findings_parts"][place] for place in page["switches"][switch]["findings"]]
     return float(runtime[()] - runtime[(switch,)]) * sum(parts)

@@ -47,7 +47,8 @@ def compare(
 
     chosen = result_format(as_json, output, "result", "comparison")
     if cover != Cover() and chosen not in BEFORE_AFTER:
-        raise UsageError("--title, --customer, --note and --date are of a report: name one with -o report.html or .md")
+        options = "--title, --customer, --note and --date"
+        raise UsageError(f"{options} are of a report: name one with -o report.html or .md")
     first, second = _both(request, before, after)
     if chosen in BEFORE_AFTER:
         both = before_after(first.measures, second.measures, cover)

@@ -80,9 +80,10 @@ def rank(
     table = ranking.table()
     gates = gating.judge(table, *([by] if by else []), "file")
     if rows.is_text:
-        from latpcap.report.rank import render
+        from latpcap.report.sections.rank import ranked_sections
+        from latpcap.report.terminal import document
 
-        write([render(table, asked, len(rows.in_order(table)))], rows.path)
+        write([document(ranked_sections(table, asked, len(rows.in_order(table))))], rows.path)
     else:
         rows.write(table, gates)
     if stopped:

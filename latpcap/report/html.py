@@ -3,12 +3,13 @@
 ```text
 assets/page.html     the page with {{PLACES}} for what follows
 assets/page.css      how it looks, on a screen and on paper
+sections             as `markup.py` writes them: readable where no script runs
 assets/*.js          modules, read alone in an editor; here one after the other in one inline module
 assets/uplot/        the charts (MIT)
-JSON                 the data, in a script element that is never run
+JSON                 what the scripts draw and change, in a script element that is never run
 ```
 
-Texts of a capture reach the document only as `textContent`, or escaped. The content security policy names the hashes
+Texts of a capture reach the document only escaped, or as `textContent`. The content security policy names the hashes
 of the page's own style and scripts, so that nothing else runs and nothing is fetched.
 """
 
@@ -19,19 +20,19 @@ import hashlib
 import html
 import json
 import re
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from latpcap.display import plain
-from latpcap.measures.health import HealthNote
-from latpcap.report.method import method
-from latpcap.report.page import MOST, bounded, embedded, is_counts, page_data
-from latpcap.report.section import Say, Section
+from msgspec.structs import replace
+
+from latpcap.report.markup import parts_of, text_of
+from latpcap.report.page import MOST, data_of_both, page_data, rounded
+from latpcap.report.section import Drawn, Say, Section
+from latpcap.report.sections import report
 from latpcap.report.sections.both import both
-from latpcap.report.sections.opening import opening
+from latpcap.report.sections.method import drawn, method
 from latpcap.report.text import printable
 from latpcap.result.analysis import Analysis
 from latpcap.result.captures import CaptureFile
@@ -44,77 +45,125 @@ from latpcap.units import counted, format_s
 __all__ = ["MODULES", "MODULES_OF_BOTH", "render", "render_both"]
 
 MODULES = (
-    *("dom", "format", "model", "state", "copying", "charts", "theme", "stacking", "table", "parts"),
+    *("dom", "format", "model", "state", "copying", "charts", "curves", "theme", "table", "parts"),
     *("what_if", "curve", "fixes", "budget", "findings", "statements"),
-    *("lanes", "timeline", "minutes", "histograms", "printing", "address", "sections", "main"),
+    *("lanes", "timeline", "minutes", "histograms", "printing", "address", "main"),
 )
 """The modules in the order in which they need each other."""
 
 MODULES_OF_BOTH = (
-    *("dom", "format", "model", "charts", "theme", "stacking", "table", "parts"),
-    *("both_curves", "printing", "sections", "before_after"),
+    *("dom", "format", "model", "charts", "curves", "theme", "table"),
+    *("both_curves", "printing", "before_after"),
 )
 """Those of the page of two captures."""
 
-SIGNIFICANT = 7
-"""Digits of a fraction that are kept."""
+BEFORE = "connections"
+"""What a page draws of the exchanges stands before this section."""
 
 
 def render(explored: Exploration, gates: Gates | None = None) -> str:
     """Return the page of a recording, and of what became of the gates."""
-    analysis = explored.analysis
-    places = {
-        "TITLE": html.escape(printable(analysis.sign_off.title) or _title(analysis.captures)),
-        "COVER": cover(analysis.sign_off),
-        "META": html.escape(printable(_meta(analysis))),
-        "VERDICT": said(opening(analysis.selection, analysis.settings, analysis.summary.verdict)),
-        "TRUST": _trust(analysis.health),
-        **{name: html.escape(text) for name, text in method(explored).items()},
-    }
-    return assembled("page.html", MODULES, page_data(explored, gates), places)
+    analysis = replace(explored.analysis, findings=explored.findings)
+    made = (
+        other
+        for section in report(analysis, gates, MOST)
+        for other in (*(drawn(explored) if section.name == BEFORE else ()), section)
+    )
+    sections = [*made]
+    sections.insert(-2, method(explored))
+    kicker = "What the distance to the database costs"
+    title = printable(analysis.sign_off.title) or _title(analysis.captures)
+    return _assembled(title, kicker, analysis.sign_off, _meta(analysis), sections, MODULES, page_data(explored))
 
 
 def render_both(result: BeforeAfter, gates: Gates | None = None) -> str:
     """Return the page of two captures of one job."""
     told, sides = result.after.sign_off, (result.before, result.after)
-    verdict, *others = [each for each in both(result, gates, MOST) if each.name != "cover"]
-    data = {
-        "sides": [
-            {"told_rtt_ms": each.projection.told_rtt_ms, "curve": plain(curve)}
-            | {name: getattr(each.summary, name) for name in ("baseline_rtt_ms", "runtime_s")}
-            for each, curve in zip(sides, result.curves, strict=True)
-        ],
-        "sections": embedded(others, stand_elsewhere=frozenset()),
-        "program": told.program,
-    }
-    places = {
-        "TITLE": html.escape(printable(told.title) or " → ".join(_title(each.captures) for each in sides)),
-        "COVER": cover(told),
-        "META": html.escape(printable(" → ".join(map(_of_side, sides)))),
-        "VERDICT": said(verdict),
-    }
-    return assembled("before_after.html", MODULES_OF_BOTH, bounded(data), places)
+    title = printable(told.title) or " → ".join(_title(each.captures) for each in sides)
+    kicker, meta = "Before and after: what the distance to the database costs", " → ".join(map(_of_side, sides))
+    sections = both(result, gates, MOST)
+    return _assembled(title, kicker, told, meta, sections, MODULES_OF_BOTH, data_of_both(result))
 
 
-def assembled(template: str, modules: tuple[str, ...], data: dict[str, Any], places: dict[str, str]) -> str:
-    """Return the page `template` with its style, its script of `modules`, its data and what stands in its places."""
-    style = _asset("uplot/uPlot.min.css") + _asset("page.css")
+def _assembled(
+    title: str,
+    kicker: str,
+    told: SignOff,
+    meta: str,
+    sections: Iterable[Section],
+    modules: tuple[str, ...],
+    data: dict[str, Any],
+) -> str:
+    """Return the page with its style, its script of `modules`, its data and its sections."""
+    style, shown = (
+        _asset("uplot/uPlot.min.css") + _asset("page.css"),
+        [each for each in sections if each.parts and each.level > 1],
+    )
     charts, script = _charts(), _script(modules)
-    made = places | {
-        "POLICY": _policy(style, charts, script),
-        "PROGRAM": html.escape(data["program"]),
+    verdict, others = ([each for each in shown if (each.name == "verdict") == first] for first in (True, False))
+    what_if, dial = parts_of([Drawn("what-if")], whole=True), _asset("what_if.html") if data.get("jobs") else ""
+    places = {
+        "POLICY": _policy(style, charts, script) + ("; img-src data:" if told.logo else ""),
+        "PROGRAM": html.escape(told.program),
         "STYLE": style,
+        "TITLE": html.escape(title),
+        "KICKER": kicker,
+        "LOGO": _logo(told),
+        "COVER": _cover(told),
+        "META": html.escape(printable(meta)),
+        "SECTIONS": "".join(map(_section, verdict))
+        + _links(others)
+        + "".join(map(_section, others)).replace(what_if, dial),
         "CHARTS": charts,
         "DATA": _json(data),
         "SCRIPT": script,
     }
-    return re.sub(r"\{\{([A-Z]+)\}\}", lambda place: made[place[1]], _asset(template))
+    return re.sub(r"\{\{([A-Z]+)\}\}", lambda place: places[place[1]], _asset("page.html"))
 
 
-def cover(told: SignOff) -> str:
-    """For whom, of when, and what else somebody wanted said: below the title."""
+def _section(section: Section) -> str:
+    """A section; the verdict is all that one sees first, and what leads to the others stands below it."""
+    name, title = section.name, section.title
+    if name != "verdict":
+        kind = ' class="part"' if name == "appendix" else ""
+        heading = f'<h2 id="{name}-title"{kind}>{text_of(title)}</h2>'
+        return f'<section id="{name}" aria-labelledby="{name}-title">\n{heading}\n{_parts(section)}\n</section>\n'
+    said = [part for part in section.parts if isinstance(part, Say) and part.tone != "quiet"]
+    others = [part for part in section.parts if part not in said]
+    return (
+        '<section id="verdict" aria-labelledby="verdict-title">\n<h2 id="verdict-title" class="unseen">Verdict</h2>\n'
+        f'<div class="verdict">\n{parts_of(said)}\n</div>\n{parts_of(others, whole=True)}\n</section>\n'
+    )
+
+
+def _links(sections: Iterable[Section]) -> str:
+    links = "".join(f'<a href="#{each.name}">{text_of(each.title)}</a>' for each in sections)
+    return f'<nav aria-label="Sections" id="sections" class="sections">{links}</nav>\n'
+
+
+def _parts(section: Section) -> str:
+    return parts_of(section.parts, whole=True)
+
+
+def _cover(told: SignOff) -> str:
+    """For whom, by whom, of when, and what else somebody wanted said: below the title."""
     whom = f"For {told.customer}" if told.customer else ""
-    return note(", ".join(filter(None, (whom, told.date))), "cover") + "".join(map(note, told.notes))
+    author = f"by {told.author}" if told.author else ""
+    said = ", ".join(filter(None, (" ".join(filter(None, (whom, author))), told.date)))
+    return _note(said[:1].upper() + said[1:], "cover") + "".join(map(_note, told.notes))
+
+
+def _logo(told: SignOff) -> str:
+    """The author's picture, beside the title."""
+    return (
+        f'  <img class="logo" src="{html.escape(told.logo)}" alt="{html.escape(told.author or "")}">\n'
+        if told.logo
+        else ""
+    )
+
+
+def _note(text: str, kind: str = "note") -> str:
+    return f'<p class="{kind}">{text_of(text)}</p>\n' if text else ""
 
 
 def _title(captures: Sequence[CaptureFile]) -> str:
@@ -145,26 +194,6 @@ def _of_side(analysis: Analysis) -> str:
         analysis.settings.text,
     )
     return ", ".join(filter(None, parts))
-
-
-def _trust(notes: Sequence[HealthNote]) -> str:
-    """Below the verdict, where something limits the trust in it."""
-    counts = Counter(note.severity for note in notes)
-    words = [counted(counts[severity], severity) for severity in ("error", "warning") if counts[severity]]
-    about = f"{' and '.join(words)} about the capture itself"
-    return f'<p class="note" id="trust"><a href="#health">{html.escape(about)}</a></p>\n' if words else ""
-
-
-def said(section: Section) -> str:
-    """A section's sentences as paragraphs: readable where no script runs."""
-    texts = ((part.text, part.tone) for part in section.parts if isinstance(part, Say))
-    return "\n".join(note(text, "note" if tone == "quiet" else "") for text, tone in texts)
-
-
-def note(text: str, kind: str = "note") -> str:
-    """A paragraph beside the figures; nothing where there is nothing to say."""
-    named = f' class="{kind}"' if kind else ""
-    return f"<p{named}>{html.escape(printable(text))}</p>\n" if text else ""
 
 
 def _policy(style: str, *scripts: str) -> str:
@@ -211,15 +240,5 @@ def _module(name: str, text: str) -> str:
 
 def _json(data: dict[str, Any]) -> str:
     """JSON that cannot end its script element, open a comment in it or break a line."""
-    text = json.dumps(_rounded(data), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    text = json.dumps(rounded(data), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.translate({ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"})
-
-
-def _rounded(value: Any) -> Any:
-    if isinstance(value, float):
-        return float(f"{value:.{SIGNIFICANT}g}")
-    if isinstance(value, dict):
-        return {key: _rounded(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return value if is_counts(value) else [_rounded(item) for item in value]
-    return value

@@ -13,7 +13,7 @@ from itertools import groupby
 from typing import Any
 
 from latpcap.report.section import Column, Entry, Say, Section, SectionPart, SectionTable, written
-from latpcap.report.sections import sections
+from latpcap.report.sections import report
 from latpcap.report.sections.both import both
 from latpcap.report.text import printable
 from latpcap.result.analysis import Analysis
@@ -54,7 +54,7 @@ ACTIVE = re.compile(
 
 def render(result: Analysis, gates: Gates | None = None) -> str:
     """Return the result as Markdown, and what became of the gates."""
-    return document(sections(result, gates))
+    return document(report(result, gates))
 
 
 def render_both(result: BeforeAfter, gates: Gates | None = None) -> str:

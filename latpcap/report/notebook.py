@@ -7,8 +7,6 @@ page's own scripts: neither's style reaches the other, and the page cannot reach
 from __future__ import annotations
 
 import base64
-import html
-from collections.abc import Iterable
 
 from msgspec.structs import replace
 
@@ -19,13 +17,13 @@ from latpcap.measures.charts import Deltas, Timeline
 from latpcap.projection.by_connections import ProjectionGrid
 from latpcap.projection.project import Projection
 from latpcap.report import report_to
+from latpcap.report.markup import fragment, parts_of
 from latpcap.report.plot import as_svg
-from latpcap.report.section import Entry, Say, Section, SectionPart, SectionTable, sections_of, written
+from latpcap.report.section import Column, SectionTable, sections_of
 from latpcap.report.sections.budget import budget_parts
 from latpcap.report.sections.by_connections import by_connections
 from latpcap.report.sections.chattiness import chattiness
 from latpcap.report.sections.projection import projection
-from latpcap.report.text import printable
 from latpcap.result.analysis import Analysis, Measures
 from latpcap.result.chattiness import Chattiness
 from latpcap.units import format_given_ms
@@ -34,6 +32,12 @@ from latpcap.verify.result import Verification
 __all__ = ["page_within", "render", "render_budget", "render_deltas", "render_projection", "render_timeline"]
 
 
+DELTAS = (Column("inter-query delta"), Column("exchanges", "count"))
+LANES = (
+    Column("connection", "id"),
+    *(Column(title, "ms") for title in ("from s", "to s")),
+    *(Column(title, "count") for title in ("exchanges", "round trips")),
+)
 MOST_POINTS = 20
 """Rows of a projection."""
 FEWEST_DRAWN = 2
@@ -59,30 +63,6 @@ def render(result: object) -> str:
     return f"<div>{''.join(map(fragment, sections_of(result)))}</div>"
 
 
-def fragment(section: Section) -> str:
-    """Return a section as HTML; everything in it is escaped."""
-    title = f"<h4>{html.escape(section.title)}</h4>" if section.title and section.parts else ""
-    return title + "".join(map(_part, section.parts))
-
-
-def _part(part: SectionPart) -> str:
-    match part:
-        case Say(text, _, False):
-            return f"<p>{_text(text)}</p>"
-        case Entry(text, lead):
-            below = "".join(f"<br><small>{_text(line.text)}</small>" for line in part.lines)
-            return f"<p>{_text(f'{lead}: {text}' if lead else text)}{below}</p>"
-        case SectionTable(_, _, _, _, False):
-            shown = part.filled(lambda column: not column.detail and column.kind != "key")
-            rows = ([written(*each) for each in zip(shown.columns, row, strict=True)] for row in shown.rows)
-            return _table([column.full or column.title for column in shown.columns], rows)
-    return ""
-
-
-def _text(text: str) -> str:
-    return html.escape(printable(text))
-
-
 @as_html.register
 def render_chattiness(result: Chattiness) -> str:
     """Return the ratios and what each is made of."""
@@ -98,7 +78,7 @@ def render_grid(grid: ProjectionGrid) -> str:
 @as_html.register
 def render_budget(result: Budget) -> str:
     """Return the parts and their shares."""
-    return "".join(map(_part, budget_parts(result)))
+    return parts_of(budget_parts(result))
 
 
 @as_html.register
@@ -122,15 +102,15 @@ def render_projection(found: Projection) -> str:
     """Return the runtimes at the first of the asked RTTs."""
     left = len(found.points) - MOST_POINTS
     more = f"<p>and {left:,} more RTTs</p>" if left > 0 else ""
-    return "".join(map(_part, projection(replace(found, points=found.points[:MOST_POINTS])).parts)) + more
+    return parts_of(projection(replace(found, points=found.points[:MOST_POINTS])).parts) + more
 
 
 @as_html.register
 def render_deltas(deltas: Deltas) -> str:
     """Return the histogram as rows."""
     pairs = zip(deltas.edges_ms, deltas.edges_ms[1:], deltas.counts, strict=False)
-    rows = [(f"{format_given_ms(low)} to {format_given_ms(high)}", f"{count:,}") for low, high, count in pairs if count]
-    return _table(("inter-query delta", "exchanges"), rows)
+    rows = [(f"{format_given_ms(low)} to {format_given_ms(high)}", count) for low, high, count in pairs if count]
+    return parts_of([SectionTable(DELTAS, rows)])
 
 
 @as_html.register
@@ -140,16 +120,6 @@ def render_timeline(timeline: Timeline) -> str:
     for each in timeline.stretches:
         lane = lanes.setdefault(each.stream, [each.start_s, 0.0, 0, 0])
         lane[1:] = [max(lane[1], each.end_s), lane[2] + each.exchanges, lane[3] + each.round_trips]
-    rows = [
-        (f"{stream}", f"{start:.3f}", f"{end:.3f}", f"{exchanges:,}", f"{trips:,}")
-        for stream, (start, end, exchanges, trips) in lanes.items()
-    ]
-    shown = _table(("connection", "from s", "to s", "exchanges", "round trips"), rows)
+    shown = parts_of([SectionTable(LANES, [(stream, *lane) for stream, lane in lanes.items()])])
     left = timeline.connections - len(lanes)
     return shown + (f"<p>and {left:,} connections that waited less</p>" if left else "")
-
-
-def _table(headers: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    head = "".join(f"<th>{html.escape(header)}</th>" for header in headers)
-    body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

@@ -1,94 +1,61 @@
-"""What an HTML report carries along: the sections, the job with any fixes over the RTT, the timeline, histograms.
+"""What moves on an HTML report: the job with any fixes over the RTT, the timeline, times over the day, histograms.
 
-Whatever grows with the recording is bounded here, and the page tells the bound.
+Whatever grows with the recording is bounded here.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
 from itertools import takewhile
 from typing import Any
 
-import msgspec
 from msgspec.structs import replace
 
 from latpcap.display import plain
-from latpcap.report.section import Say, Section, SectionPart, SectionTable
-from latpcap.report.sections import sections
 from latpcap.report.sections.budget import PARTS
-from latpcap.result.checks.gates import Gates
 from latpcap.result.page.exploration import Exploration
 from latpcap.result.page.switches import Switch
+from latpcap.result.pairs.before_after import BeforeAfter
 
-__all__ = ["MOST", "embedded", "page_data"]
+__all__ = ["MOST", "data_of_both", "page_data"]
 
-SCHEMA = "latpcap.report/2"
-
+SCHEMA = "latpcap.report/3"
+OF_BOTH = "latpcap.report-of-both/1"
 MOST = 200
 """Rows of a table."""
-TEXT = 4000
-"""Characters of one text."""
-LISTS = frozenset({"connections", "frames"})
-"""Of a finding; its first and last frame and its display filter say the same."""
-WHOLE_TEXTS = frozenset({"display_filter"})
-"""Texts that would be wrong if they were cut."""
-ELSEWHERE = frozenset({"cover", "verdict", "elsewhere"})
-"""Sections that stand in the page already, or follow the slider."""
-FOLLOWING: dict[str, tuple[type[SectionPart], ...]] = {"findings": (Say,), "budget": (Say,), "minutes": (SectionTable,)}
-"""Of these sections the page draws all but such parts by itself."""
 
 
-def page_data(explored: Exploration, gates: Gates | None = None) -> dict[str, Any]:
-    """Return all that the page shows."""
+def page_data(explored: Exploration) -> dict[str, Any]:
+    """Return what the page draws, and changes with its slider."""
     switches, analysis = explored.switches, explored.analysis
-    page: dict[str, Any] = bounded(
-        {
-            "schema": SCHEMA,
-            "program": analysis.sign_off.program,
-            "analysis": {
-                name: plain(getattr(analysis, name)) for name in ("summary", "projection", "budget", "minutes")
-            }
-            | {"findings": _findings(explored), "timing_only": analysis.timing_only is not None},
-            "parts": {name.removesuffix("_s"): [title, what] for name, (_, title, _, what) in PARTS.items()},
-            "sections": embedded(_shown(sections(analysis, gates, MOST))),
-            "asked_rtt_ms": explored.first_rtt_ms,
-            "moving": plain(explored.moving),
-            "lowest_rtt_ms": explored.lowest_rtt_ms,
-            "highest_rtt_ms": explored.highest_rtt_ms,
-            "switches": [_with_listed_statements(switch) for switch in switches.switches],
-            "combined": switches.combined,
-            "jobs": plain(switches.jobs),
-            "timeline": explored.timeline,
-            "histograms": explored.histograms,
-        }
-    )
-    return page
+    return {
+        "schema": SCHEMA,
+        **{name: plain(getattr(analysis, name)) for name in ("summary", "projection", "budget", "minutes")},
+        "findings_parts": explored.parts,
+        "parts": {name.removesuffix("_s"): [title, what] for name, (_, title, _, what) in PARTS.items()},
+        "asked_rtt_ms": explored.first_rtt_ms,
+        "moving": plain(explored.moving),
+        "lowest_rtt_ms": explored.lowest_rtt_ms,
+        "highest_rtt_ms": explored.highest_rtt_ms,
+        "switches": [_with_listed_statements(switch) for switch in switches.switches],
+        "combined": switches.combined,
+        "jobs": plain(switches.jobs),
+        "timeline": explored.timeline,
+        "histograms": explored.histograms,
+    }
 
 
-def _shown(made: Iterable[Section]) -> Iterator[Section]:
-    """The sections without what the page draws by itself."""
-    for section in made:
-        kinds = FOLLOWING.get(section.name, (SectionPart,))
-        yield replace(section, parts=[part for part in section.parts if isinstance(part, kinds)])
-
-
-def embedded(made: Iterable[Section], stand_elsewhere: frozenset[str] = ELSEWHERE) -> list[dict[str, Any]]:
-    """Sections as the page's scripts take them, but for those that are empty or stand elsewhere."""
-    shown = (section for section in made if section.parts and section.name not in stand_elsewhere)
-    return [msgspec.to_builtins(replace(section, parts=[*map(_filled, section.parts)])) for section in shown]
-
-
-def _filled(part: SectionPart) -> SectionPart:
-    return part.filled() if isinstance(part, SectionTable) else part
-
-
-def _findings(explored: Exploration) -> list[dict[str, Any]]:
-    """The findings without the lists that grow with the recording, each with its part of what its fix saves."""
-    return [
-        {key: value for key, value in plain(finding).items() if key not in LISTS} | {"part": part}
-        for finding, part in zip(explored.findings, explored.parts, strict=True)
-    ]
+def data_of_both(result: BeforeAfter) -> dict[str, Any]:
+    """Return the curves of two captures of one job."""
+    sides = zip((result.before, result.after), result.curves, strict=True)
+    names = ("baseline_rtt_ms", "runtime_s")
+    return {
+        "schema": OF_BOTH,
+        "told_rtt_ms": result.before.projection.told_rtt_ms,
+        "sides": [
+            {"curve": plain(curve)} | {name: getattr(each.summary, name) for name in names} for each, curve in sides
+        ],
+    }
 
 
 def _with_listed_statements(switch: Switch) -> dict[str, Any]:
@@ -98,19 +65,21 @@ def _with_listed_statements(switch: Switch) -> dict[str, Any]:
     return shortened
 
 
-def bounded(value: Any, name: str = "") -> Any:
-    """`value` with texts cut to `TEXT` characters and unknown numbers as null, all the way down."""
+SIGNIFICANT = 7
+"""Digits of a fraction that are kept."""
+
+
+def rounded(value: Any) -> Any:
+    """`value` with fractions of `SIGNIFICANT` digits and unknown numbers as null, all the way down."""
     if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, str):
-        return value if name in WHOLE_TEXTS or len(value) <= TEXT else value[: TEXT - 1] + "…"
+        return float(f"{value:.{SIGNIFICANT}g}") if math.isfinite(value) else None
     if isinstance(value, dict):
-        return {key: bounded(item, key) for key, item in value.items()}
+        return {key: rounded(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return value if is_counts(value) else [bounded(item, name) for item in value]
+        return value if is_counts(value) else [rounded(item) for item in value]
     return value
 
 
 def is_counts(value: list[Any] | tuple[Any, ...]) -> bool:
-    """A list of whole numbers, which may be long: told by its ends, as the cells of a row differ."""
+    """A list of whole numbers, which may be long: told by its ends."""
     return bool(value) and isinstance(value[0], int) and isinstance(value[-1], int)

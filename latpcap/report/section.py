@@ -1,7 +1,7 @@
 """What a report is made of, whatever its format: sections of sentences, lists, tables and charts.
 
 A section is made once from the result (`report/sections/`, one subject a file). A format draws any section and knows no
-subject: `terminal.py`, `markdown.py`, `assets/section.js`. What is only of use where there is room (`detail`) the
+subject: `terminal.py`, `markdown.py`, `markup.py` (HTML). What is only of use where there is room (`detail`) the
 terminal leaves out.
 """
 
@@ -19,6 +19,7 @@ from latpcap.units import significant
 __all__ = [
     "Bar",
     "Column",
+    "Drawn",
     "Entry",
     "Line",
     "Lines",
@@ -48,7 +49,7 @@ FRAMES = ("request_frame", "response_frame")
 Row = Sequence[Any]
 
 
-class Column(Struct, frozen=True, omit_defaults=True):
+class Column(Struct, frozen=True):
     """A column of a table: its heading, what its values are, and whether it can be spared."""
 
     title: str
@@ -76,17 +77,21 @@ class Column(Struct, frozen=True, omit_defaults=True):
         """The columns of a table of rows that it shows."""
         return FRAMES if self.kind == "frames" else (self.name,)
 
+    def says(self, value: Any) -> bool:
+        """There is a value; a figure that is not known is one."""
+        return bool(value) if self.is_text else value != ""
+
     @property
     def is_text(self) -> bool:
         """It is read from the left."""
         return self.kind in get_args(Text)
 
 
-class SectionPart(Struct, frozen=True, omit_defaults=True, tag_field="part", tag=str.lower):
+class SectionPart(Struct, frozen=True):
     """One after the other they make a section."""
 
 
-class Say(SectionPart, frozen=True, omit_defaults=True):
+class Say(SectionPart, frozen=True):
     """A sentence; `code` stands between backticks."""
 
     text: str
@@ -94,7 +99,7 @@ class Say(SectionPart, frozen=True, omit_defaults=True):
     detail: bool = False
 
 
-class Line(Struct, frozen=True, omit_defaults=True):
+class Line(Struct, frozen=True):
     """What else is known of an entry."""
 
     text: str
@@ -102,9 +107,13 @@ class Line(Struct, frozen=True, omit_defaults=True):
     """What it is, where that does not show."""
     kind: Literal["text", "quiet", "code"] = "text"
     detail: bool = False
+    key: str = ""
+    """By what a page finds it whose text follows the reader's choice."""
+    whole: str = ""
+    """All of it, where the text is the beginning: to be copied."""
 
 
-class Entry(SectionPart, frozen=True, omit_defaults=True):
+class Entry(SectionPart, frozen=True):
     """One of a list: `lead: text [code]`, and lines below it."""
 
     text: str
@@ -115,7 +124,7 @@ class Entry(SectionPart, frozen=True, omit_defaults=True):
     lines: tuple[Line, ...] = ()
 
 
-class SectionTable(SectionPart, frozen=True, omit_defaults=True, tag="table"):
+class SectionTable(SectionPart, frozen=True):
     """Rows of values, one a column."""
 
     columns: Sequence[Column]
@@ -124,17 +133,19 @@ class SectionTable(SectionPart, frozen=True, omit_defaults=True, tag="table"):
     foot: Row | None = None
     """What the rows together are that are not shown."""
     detail: bool = False
+    among: Sequence[str] = ()
+    """The names of all columns there are, where those are told that a terminal has no room for."""
 
     def filled(self, keep: Callable[[Column], bool] = bool) -> SectionTable:
         """The columns that `keep` keeps, but for those that can be spared and that no row fills."""
         places = [
             place
             for place, column in enumerate(self.columns)
-            if keep(column) and not (column.optional and column.is_text and not any(row[place] for row in self.rows))
+            if keep(column) and not (column.optional and not any(map(column.says, (row[place] for row in self.rows))))
         ]
         foot = None if self.foot is None else [self.foot[place] for place in places]
         rows = [[row[place] for place in places] for row in self.rows]
-        return SectionTable([self.columns[place] for place in places], rows, self.caption, foot)
+        return SectionTable([self.columns[place] for place in places], rows, self.caption, foot, among=self.among)
 
 
 class Piece(Struct, frozen=True):
@@ -149,7 +160,7 @@ class Piece(Struct, frozen=True):
     """Of the bar; those of all pieces sum to 1."""
 
 
-class Bar(SectionPart, frozen=True, omit_defaults=True):
+class Bar(SectionPart, frozen=True):
     """One bar, cut into pieces."""
 
     pieces: Sequence[Piece]
@@ -158,13 +169,19 @@ class Bar(SectionPart, frozen=True, omit_defaults=True):
     """The part of the room that it takes."""
 
 
-class Lines(SectionPart, frozen=True, omit_defaults=True):
+class Lines(SectionPart, frozen=True):
     """Lines over one time: the name of each, its values, and what these are."""
 
     lines: Sequence[tuple[str, Sequence[float | None], Kind]]
 
 
-class Section(Struct, frozen=True, omit_defaults=True):
+class Drawn(SectionPart, frozen=True):
+    """What a page draws and nothing else does: it can be moved and zoomed."""
+
+    name: str
+
+
+class Section(Struct, frozen=True):
     """A part of a report with a heading."""
 
     name: str

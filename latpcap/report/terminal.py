@@ -19,7 +19,19 @@ from latpcap.report.console import heading, print_renderables
 from latpcap.report.destination import going_to
 from latpcap.report.grid import Grid
 from latpcap.report.local_time import first_packet
-from latpcap.report.section import Bar, Column, Entry, Lines, Piece, Say, Section, SectionTable, sections_of, written
+from latpcap.report.section import (
+    Bar,
+    Column,
+    Drawn,
+    Entry,
+    Lines,
+    Piece,
+    Say,
+    Section,
+    SectionTable,
+    sections_of,
+    written,
+)
 from latpcap.report.sections.errors import error_entries
 from latpcap.report.sections.findings import finding_entry, together
 from latpcap.report.sections.opening import asked_for
@@ -35,6 +47,7 @@ from latpcap.units import format_ms
 
 __all__ = [
     "budget_parts",
+    "document",
     "drawn",
     "errors_text",
     "findings_text",
@@ -78,6 +91,11 @@ def _all_of(result: object) -> Iterator[RenderableType]:
 def _when(result: Analysis) -> Iterator[RenderableType]:
     if here := first_packet(each.first_time for each in result.captures):
         yield Text(here, style="dim")
+
+
+def document(sections: Iterable[Section]) -> str:
+    """Return sections as text for where it goes."""
+    return print_renderables(part for section in sections for part in drawn(section))
 
 
 def drawn(section: Section) -> Iterator[RenderableType]:
@@ -130,6 +148,11 @@ def _table(part: SectionTable) -> Iterator[RenderableType]:
 
 
 @_part.register
+def _drawn(part: Drawn) -> Iterator[RenderableType]:
+    yield from ()
+
+
+@_part.register
 def _bar(part: Bar) -> Iterator[RenderableType]:
     if part.title:
         yield Text(printable(part.title), style="dim")
@@ -158,6 +181,7 @@ def grid(table: SectionTable) -> Grid:
         [whole.columns[place] for place in beside],
         [[row[place] for place in beside] for row in rows],
         below=[" ".join(row[place] for place in below) for row in rows] if below else (),
+        among=whole.among,
     )
 
 

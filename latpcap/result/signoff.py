@@ -5,10 +5,12 @@ The date of a report is in it only where somebody asked for it: the same capture
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterator, Sequence
 from datetime import date
 from functools import cache
 from importlib.metadata import version
+from pathlib import Path
 
 from arro3.core import Table
 from msgspec import Struct
@@ -24,9 +26,17 @@ from latpcap.tables.columnar.columns import Ints
 from latpcap.tables.recording import Recording
 from latpcap.units import counted, format_given_ms, format_ms
 
-__all__ = ["Accuracy", "Cover", "Packets", "SignOff", "date_of", "program", "sign_off"]
+__all__ = ["Accuracy", "Cover", "Packets", "SignOff", "date_of", "program", "sign_off", "with_picture"]
 
 UNKNOWN = "Nothing is projected: the baseline RTT is unknown."
+PICTURES = {
+    ".png": ("png", b"\x89PNG\r\n"),
+    **dict.fromkeys((".jpg", ".jpeg"), ("jpeg", b"\xff\xd8\xff")),
+    ".svg": ("svg+xml", b"<svg"),
+}
+"""What kind of picture a file holds by its name, and what stands at its beginning."""
+MOST_OF_A_PICTURE = 300_000
+"""Bytes."""
 ENDS = {"optimistic": "Optimistic", "pessimistic": "Pessimistic", "both": "Optimistic and pessimistic"}
 
 
@@ -38,6 +48,9 @@ class Cover(Struct, frozen=True):
     notes: tuple[str, ...] = ()
     date: str | None = None
     """Of the report: year, month, day."""
+    author: str | None = None
+    logo: str | None = None
+    """The picture, as an address that holds it."""
 
 
 class Packets(Struct, frozen=True):
@@ -91,11 +104,15 @@ class SignOff(Brief, Struct, frozen=True):
     assumptions: tuple[str, ...]
     """Of the projection, a sentence each."""
     accuracy: Accuracy
+    author: str | None = None
+    """Whoever made the report, where it was given."""
+    logo: str | None = None
+    """The picture of the author, as an address that holds it (`data:image/…`)."""
 
     @property
     def is_asked(self) -> bool:
         """Somebody gave it something to say."""
-        return bool(self.title or self.customer or self.notes or self.date)
+        return bool(self.title or self.customer or self.notes or self.date or self.author or self.logo)
 
 
 @cache
@@ -118,6 +135,33 @@ def date_of(text: str) -> str:
         raise UsageError(f"`{text}` is not a date: today, or for instance 2026-11-22") from None
 
 
+def with_picture(given: Sequence[str]) -> tuple[tuple[str, ...], str | None]:
+    """Return texts, and the picture among them: the file of one stands there by its name."""
+    files = [each for each in given if _is_picture(each)]
+    if len(files) > 1:
+        raise UsageError(f"{files[1]}: a report has room for one picture")
+    texts = tuple(each for each in given if each not in files)
+    return texts, _picture(files[0]) if files else None
+
+
+def _is_picture(text: str) -> bool:
+    """A file of that name is there, or it is but a name: a sentence may end so, too."""
+    return Path(text).suffix.lower() in PICTURES and (" " not in text or Path(text).is_file())
+
+
+def _picture(path: str) -> str:
+    try:
+        held = Path(path).read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path}: the picture cannot be read: {error.strerror}") from None
+    kind, begins = PICTURES[Path(path).suffix.lower()]
+    if begins not in held[:1000]:
+        raise UsageError(f"{path}: this is no picture of that kind: .png, .jpg or .svg")
+    if len(held) > MOST_OF_A_PICTURE:
+        raise UsageError(f"{path}: the picture is larger than {MOST_OF_A_PICTURE // 1000} kB, and each report holds it")
+    return f"data:image/{kind};base64,{base64.b64encode(held).decode()}"
+
+
 def sign_off(
     recording: Recording,
     captures: Sequence[CaptureFile],
@@ -138,6 +182,8 @@ def sign_off(
         packets=_packets(recording, captures),
         assumptions=tuple(_assumptions(settings, projection)),
         accuracy=_accuracy(projection),
+        author=cover.author or None,
+        logo=cover.logo,
     )
 
 

@@ -2,6 +2,7 @@ import base64
 import hashlib
 import json
 import re
+from html import unescape
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -39,17 +40,17 @@ def some_capture(*exchanges: Ex) -> Capture:
     )
 
 
-def table_of(data: dict[str, Any], name: str) -> dict[str, Any]:
-    """The first table of a section."""
-    [section] = [each for each in data["sections"] if each["name"] == name]
-    return next(part for part in section["parts"] if part["part"] == "table")
+def column(page: str, name: str, title: str) -> list[str]:
+    """The texts of a column of a section's first table, that of the rows that are summed last."""
+    section = re.search(rf'<section id="{name}" .*?</section>', page, re.DOTALL)
+    assert section
+    table = section[0].split("</table>")[0]
+    heads, *rows = (re.findall(r"<t[hd]\b[^>]*>(.*?)</t[hd]>", row) for row in re.findall(r"<tr>(.*?)</tr>", table))
+    return [unescape(re.sub("<[^>]*>", "", row[heads.index(title)])) for row in rows]
 
 
-def column(data: dict[str, Any], name: str, title: str) -> list[Any]:
-    """The values of a column of a section's table, that of the rows that are summed last."""
-    table = table_of(data, name)
-    place = [each["title"] for each in table["columns"]].index(title)
-    return [row[place] for row in (*table["rows"], *([table["foot"]] if table.get("foot") else []))]
+def numbers(texts: list[str]) -> list[float]:
+    return [float(each.replace(",", "")) for each in texts]
 
 
 def embedded(page: str) -> Any:
@@ -87,7 +88,7 @@ def test_sql_that_looks_like_markup_stays_data() -> None:
     assert "<img" not in page
     assert "\u2028" not in page
     assert page.count("</script>") == 3
-    assert column(embedded(page), "statements", "statement") == [HOSTILE]
+    assert column(page, "statements", "statement") == [HOSTILE.replace("\u2028", " ")]
 
 
 def test_a_hostile_file_name_stays_text() -> None:
@@ -129,7 +130,7 @@ def test_the_page_names_no_folder() -> None:
 def test_the_verdict_is_there_without_any_script() -> None:
     capture = some_capture()
     for line in capture.analyze().summary.verdict.split("\n"):
-        assert f"<p>{line}</p>" in render(capture)
+        assert f">{line}</p>" in render(capture)
 
 
 def test_the_slider_begins_where_the_verdict_speaks_of() -> None:
@@ -158,7 +159,7 @@ def test_the_curve_gives_the_projection_at_any_rtt(name: str) -> None:
 def test_the_measured_rtt_is_on_the_curve_however_small(rtt_ms: float) -> None:
     capture = Capture(build([Conn(rtt_ms=rtt_ms, exchanges=[Ex("query")] * 3)]))
     data = page_data(capture)
-    assert data["analysis"]["projection"]["baseline_rtt_ms"] in data["jobs"][0]["curve"]["rtt_ms"]
+    assert data["projection"]["baseline_rtt_ms"] in data["jobs"][0]["curve"]["rtt_ms"]
     assert data["lowest_rtt_ms"] <= min(0.05, rtt_ms * 1.01)
     assert data["highest_rtt_ms"] >= max(300, rtt_ms * 0.99)
 
@@ -185,7 +186,7 @@ def test_the_parts_of_a_job_are_its_runtime_and_stalls_go_with_their_fix() -> No
     names = [switch["fix"] for switch in data["switches"]]
     for job in data["jobs"]:
         made = {names[fix] for fix in job["fixes"]}
-        rtt_ms = data["analysis"]["projection"]["baseline_rtt_ms"]
+        rtt_ms = data["projection"]["baseline_rtt_ms"]
         at = job["curve"]["rtt_ms"]
         parts = {name: np.interp(rtt_ms, at, seconds) for name, seconds in job["parts"].items()}
         assert sum(parts.values()) == pytest.approx(np.interp(rtt_ms, at, job["curve"]["runtime_s"]))
@@ -201,11 +202,11 @@ def test_many_fixes_or_exchanges_are_shown_one_fix_at_a_time(monkeypatch: pytest
 
 def test_statements_beyond_the_dearest_are_summed() -> None:
     count = MOST + 30
-    data = page_data(some_capture(*(Ex("query", sql=f"select {number}", service_ms=number) for number in range(count))))
-    *listed, rest = column(data, "statements", "statement")
-    assert (len(listed), rest) == (MOST, ["30 further statements together"])
-    assert sum(column(data, "statements", "round trips")) == count
-    *seconds, further = column(data, "statements", "service s")
+    page = render(some_capture(*(Ex("query", sql=f"select {number}", service_ms=number) for number in range(count))))
+    *listed, rest = column(page, "statements", "statement")
+    assert (len(listed), rest) == (MOST, "(30 further statements together)")
+    assert sum(numbers(column(page, "statements", "round trips"))) == count
+    *seconds, further = numbers(column(page, "statements", "service s"))
     assert min(seconds) >= further / 30
 
 
@@ -216,17 +217,17 @@ def test_routes_and_paths_beyond_the_first_are_summed() -> None:
         Conn(client=f"10.1.{number // 200}.{number % 200 + 1}:40000", exchanges=[Ex("query")])
         for number in range(MOST + 9)
     ]
-    data = page_data(Capture(build([Conn(exchanges=asked), *paths])))
-    *routes, rest = column(data, "routes", "route")
+    page = render(Capture(build([Conn(exchanges=asked), *paths])))
+    *routes, rest = column(page, "routes", "route")
     assert (len(routes), rest) == (MOST, "20 further routes together")
-    assert sum(column(data, "routes", "round trips")) == count
-    *listed, rest = column(data, "paths", "client → server")
+    assert sum(numbers(column(page, "routes", "round trips"))) == count
+    *listed, rest = column(page, "paths", "client → server")
     assert (len(listed), rest) == (MOST, "10 further paths together")
 
 
 def test_texts_have_a_bound() -> None:
-    data = page_data(some_capture(Ex("query", sql="select " + "x" * 60_000)))
-    assert len(column(data, "statements", "statement")[0]) == 4000
+    page = render(some_capture(Ex("query", sql="select " + "x" * 60_000)))
+    assert max(map(len, re.findall("x+", page))) < 4000
 
 
 def test_a_capture_without_a_baseline_has_a_page() -> None:

@@ -18,13 +18,16 @@ from conftest import load_fixture, read_fixture
 from msgspec.structs import replace
 
 from latpcap import Capture
+from latpcap.findings import FindingResult
+from latpcap.findings.frames import Frames
 from latpcap.report.html import render, render_both
 from latpcap.report.text import number as number_of
 from latpcap.result.checks.gates import check
 from latpcap.result.page.exploration import Exploration, explore
 from latpcap.result.pairs.before_after import BeforeAfter, before_after
-from latpcap.result.signoff import Cover
+from latpcap.result.signoff import Cover, with_picture
 from latpcap.tables.recording import Recording
+from latpcap.units import format_s
 
 playwright = pytest.importorskip("playwright.sync_api")
 playwright.expect.set_options(timeout=30_000)
@@ -38,62 +41,67 @@ QUIET = (
 RTTS = (0.05, 0.09, 0.3, 1.0, 2.5, 7.0, 15.0, 42.0, 123.0, 300.0)
 HOSTILE = "select '<img src=x onerror=\"hostile=1\"><script>hostile=1</script><b>bold</b>'"
 FILTER = "tcp.stream == 0 && frame.number in {82..20081}"
-FINDINGS: list[dict[str, Any]] = [
-    {
-        "code": "fetch",
-        "title": "Small fetches <i>made up</i>",
-        "why": "Each fetch waits.",
-        "fix": "Fetch `1000` rows.",
-        "severity": "low",
-        "statement": HOSTILE,
-        "exchanges": 200,
-        "round_trips_saved": 10,
-        "saved_s": {"0.05": 0.0005, "300": 3.0},
-        "first_frame": 5,
-        "last_frame": 5,
-        "display_filter": "tcp.stream == 0",
-        "fix_name": "fetch",
-        "frames_left_out": 0,
-    },
-    {
-        "code": "n+1",
-        "title": "N+1, made up",
-        "why": "Each repeat waits.",
-        "fix": "Join.",
-        "severity": "high",
-        "statement": "select ?",
-        "exchanges": 300,
-        "round_trips_saved": 270,
-        "saved_s": {"0.05": 0.0135, "1": 0.27, "300": 81.0},
-        "first_frame": 82,
-        "last_frame": 20081,
-        "display_filter": FILTER,
-        "fix_name": "n+1",
-        "frames_left_out": 3,
-    },
-    {
-        "code": "slow-server",
-        "title": "The server is slow",
-        "why": "It takes its time.",
-        "fix": "",
-        "severity": "info",
-        "statement": None,
-        "exchanges": 1,
-        "round_trips_saved": 0,
-        "saved_s": {},
-        "first_frame": None,
-        "last_frame": None,
-        "display_filter": "",
-        "fix_name": "",
-        "frames_left_out": 0,
-    },
-]
+SMALL = FindingResult(
+    code="fetch",
+    title="Small fetches <i>made up</i>",
+    why="Each fetch waits.",
+    fix="Fetch `1000` rows.",
+    severity="low",
+    statement=HOSTILE,
+    fingerprint=HOSTILE,
+    exchanges=200,
+    round_trips_saved=10,
+    round_trips_alone=10,
+    saved_s={"15": 0.15},
+    saved_at_baseline_s=0.0005,
+    connections=(0,),
+    first_frame=5,
+    last_frame=5,
+    frames=(Frames(0, 5, 5),),
+    frames_left_out=0,
+    display_filter="tcp.stream == 0",
+    fix_name="fetch",
+    facts={},
+    needs=(),
+    estimated=False,
+)
+REPEATED = replace(
+    SMALL,
+    code="n+1",
+    title="N+1, made up",
+    severity="high",
+    statement="select ?",
+    round_trips_saved=270,
+    saved_s={"15": 4.05},
+    frames=(Frames(0, 82, 20081),),
+    first_frame=82,
+    last_frame=20081,
+    display_filter=FILTER,
+    fix_name="n+1",
+    frames_left_out=3,
+)
+SLOW = replace(
+    SMALL,
+    code="slow-server",
+    title="The server is slow",
+    fix="",
+    severity="info",
+    statement=None,
+    round_trips_saved=0,
+    saved_s={},
+    frames=(),
+    first_frame=None,
+    last_frame=None,
+    display_filter="",
+    fix_name="",
+)
+FINDINGS = (SMALL, REPEATED, SLOW)
 
 
 class Found(Capture):
     """A capture with findings that are known."""
 
-    findings: list[dict[str, Any]] = FINDINGS
+    findings: tuple[FindingResult, ...] = FINDINGS
 
 
 def explored(capture: Capture) -> Exploration:
@@ -369,7 +377,8 @@ def test_it_is_told_how_often_the_range_held(page: Any) -> None:
     )
     choose(page, 0.1)
     assert "at a shorter RTT" in page.inner_text("#held")
-    assert "Each is replayed. Optimistic to pessimistic: " in page.inner_text("#how-projected")
+    assert "Each is replayed." in page.inner_text("#elsewhere")
+    assert "Optimistic to pessimistic: " in page.inner_text("#elsewhere")
 
 
 def test_a_screen_reader_hears_the_answer_when_the_slider_rests(page: Any) -> None:
@@ -388,7 +397,7 @@ def test_the_budget_sums_to_the_runtime(page: Any) -> None:
 def test_without_a_baseline_there_is_no_slider(show: Any) -> None:
     page = show(Capture(build([Conn(handshake=False, exchanges=[Ex("query", answered=False, complete=False)])])))
     assert not page.is_visible("#rtt-slider")
-    assert page.is_visible("#no-projection")
+    assert "give it with --rtt-baseline" in page.inner_text("#elsewhere")
     assert page.locator("#statements tbody tr").count() == 1
 
 
@@ -441,12 +450,12 @@ def test_one_fix_at_a_time_where_combinations_would_take_too_long(show: Any, mon
 
 
 def test_findings_come_in_their_order_and_only_those_with_a_fix_have_a_switch(page: Any) -> None:
-    titles = page.locator(".finding h3").all_inner_texts()
-    assert [title.split(" ", 1)[0] for title in titles] == ["Small", "N+1,", "The"]
+    titles = page.locator("#findings .entries > li").all_inner_texts()
+    assert [title.split(" ", 2)[:2] for title in titles] == [["low:", "Small"], ["high:", "N+1,"], ["info:", "The"]]
     assert page.locator(".switch").count() == 1
     assert "<i>made up</i>" in titles[0]
     choose(page, 2)
-    assert "saved at 2 ms" in page.locator(".finding").first.inner_text()
+    assert re.search(r"^saves .* at 2 ms$", page.locator("#findings li").first.inner_text(), re.MULTILINE)
 
 
 @pytest.mark.parametrize("allowed", [True, False])
@@ -466,7 +475,7 @@ def test_a_display_filter_is_copied(show: Any, recorded: Recording, allowed: boo
 def column(page: Any, title: str) -> list[str]:
     """The cells of the statements' column below this heading."""
     titles = page.locator("#statements thead th").all_inner_texts()
-    return page.locator(f"#statements tbody tr > :nth-child({titles.index(title) + 1})").all_inner_texts()
+    return page.locator(f"#statements tbody tr:not([hidden]) > :nth-child({titles.index(title) + 1})").all_inner_texts()
 
 
 def test_statements_are_sorted_by_their_headings(show: Any) -> None:
@@ -529,8 +538,8 @@ def test_it_is_told_why_findings_are_missing(show: Any) -> None:
     told = page.inner_text("#statements > .note >> nth=0")
     assert "encrypted (TLSv1.3)" in told
     assert "--keylog FILE reads them" in told
-    assert "could not be looked for" in page.inner_text("#findings .missing")
-    assert page.locator(".missing").count() == 1
+    assert "could not be found" in page.inner_text("#findings .missing")
+    assert [page.locator(f"{where} .missing").count() for where in ("main", "#findings", "#to-do")] == [2, 1, 1]
     assert show(read_fixture("mysql/nplus1-300-client")).locator(".missing").count() == 0
 
 
@@ -607,7 +616,7 @@ def test_two_captures_stand_side_by_side(show: Any) -> None:
     rows = {cells[0]: cells[1:] for cells in (row.split("\t") for row in page.inner_text("#figures table").split("\n"))}
     assert rows["round trips"][:2] == [f"{old.round_trips:,}", f"{new.round_trips:,}"]
     assert rows["runtime s"][:2] == [number_of(old.runtime_s), number_of(new.runtime_s)]
-    assert page.locator("#findings li strong").all_inner_texts()[-1] == "gone"
+    assert page.locator("#findings li strong").all_inner_texts()[-1] == "gone:"
     assert page.locator("#statements tbody tr").count() == len(result.comparison.statements)
     totals = page.locator("#budget tfoot td").all_inner_texts()
     assert totals[:2] == [number_of(old.runtime_s), number_of(new.runtime_s)]
@@ -682,7 +691,8 @@ def test_gates_are_listed_with_those_that_failed_first(browser: Any, folder: Pat
     path.write_text(render(explore(measures), gates), "utf-8")
     page = Window(browser).show(path)
     texts = page.locator("#gates li").all_inner_texts()
-    assert [text.split(":")[0] for text in texts] == ["failed finding(n+1)", "passed round_trips > 100000"]
+    told = [text.split(": ")[:2] for text in texts]
+    assert told == [["failed", "finding(n+1)"], ["passed", "round_trips > 100000"]]
     page.context.close()
 
 
@@ -700,7 +710,7 @@ def test_sql_with_markup_stays_text(show: Any) -> None:
     page = show(several())
     assert HOSTILE in column(page, "statement")
     assert page.evaluate("typeof hostile") == "undefined"
-    assert page.locator("img, #statements b, .finding b, .finding i").count() == 0
+    assert page.locator("img, #statements b, #findings b, #findings i").count() == 0
 
 
 def test_the_policy_stops_what_gets_in_nevertheless(browser: Any, folder: Path) -> None:
@@ -780,14 +790,18 @@ def test_no_page_is_left_half_empty_and_no_row_is_printed_twice(show: Any, name:
     assert widest <= 690
 
 
-def test_a_long_display_filter_is_cut_on_paper_alone(show: Any, recorded: Recording) -> None:
+def test_a_long_display_filter_shows_its_beginning_and_is_copied_whole(show: Any, recorded: Recording) -> None:
     found = Found(recorded)
-    found.findings = [FINDINGS[1] | {"display_filter": " || ".join([FILTER] * 40)}, FINDINGS[2]]
+    ranges = tuple(Frames(0, 10 * place, 10 * place + 5) for place in range(40))
+    found.findings = (replace(REPEATED, display_filter=" || ".join([FILTER] * 40), frames=ranges), SLOW)
     page = show(found, color_scheme="light")
-    assert len(page.inner_text(".filter code:visible")) == len(found.findings[0]["display_filter"])
+    shown = page.locator("#findings pre[data-copy]")
+    assert shown.inner_text() == "tcp.stream == 0 && frame.number in {0..5, 10..15, 20..25}"
+    assert shown.get_attribute("data-copy") == found.findings[0].display_filter
+    assert "… 40 more" in page.inner_text("#findings")  # 37, and the 3 that the filter leaves out
+    assert page.is_visible("#findings .copy")
     page.emulate_media(media="print")
-    assert "whole in the page" in page.inner_text(".filter code:visible")
-    assert len(page.inner_text(".filter code:visible")) < 400
+    assert not page.is_visible("#findings .copy")
 
 
 def test_headings_are_in_order(show: Any) -> None:
@@ -811,3 +825,112 @@ def test_on_paper_it_is_light_and_fits(show: Any, recorded: Recording) -> None:
     assert not page.is_visible("#rtt-slider")
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert page.pdf(format="A4").startswith(b"%PDF")
+
+
+# --- for two readers ------------------------------------------------------------------------------------------------
+
+MANY = "postgresql/psycopg2-connect-each"
+
+
+@pytest.mark.parametrize("name", ["mysql/nplus1-10k", "mysql/path-changes", "findings/failing-my", MANY])
+def test_on_paper_there_are_two_pages_and_an_appendix(show: Any, name: str) -> None:
+    page = show(read_fixture(name), color_scheme="light")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+    tops = page.evaluate("""() => ["elsewhere", "appendix"].map((id) => document.getElementById(id))
+      .map((each) => [each.getBoundingClientRect().top, getComputedStyle(each).breakBefore])""")
+    (first, broken), (second, broken_again) = tops
+    assert (broken, broken_again) == ("page", "page")
+    assert 0 < first < PAPER_PX
+    assert 0 < second - first < PAPER_PX
+    assert page.locator(":not(th) > button:visible, input:visible").count() == 0  # a heading is but its words there
+    assert page.locator("table.stacked").count() == 0
+    assert page.locator("#connections .scroller >> nth=0").locator("tbody tr:visible").count() == min(
+        len(read_fixture(name).connections), 20
+    )
+    assert "Switch a fix on" not in page.inner_text("body")
+
+
+def test_the_first_page_names_three_findings_with_their_seconds(show: Any) -> None:
+    result = read_fixture("mysql/prepared-each").analyze()
+    page = show(read_fixture("mysql/prepared-each"))
+    told = f"{result.projection.told_rtt_ms:g}"
+    saving = sorted((each for each in result.findings if each.fix), key=lambda each: -each.saved_s[told])[:3]
+    rows = page.locator("#to-do tbody tr").all_inner_texts()
+    assert [row.split("\t")[0] for row in rows] == [each.title for each in saving]
+    assert [row.split("\t")[2] for row in rows] == [format_s(each.saved_s[told]) for each in saving]
+    now, there = page.locator("#verdict .bar-title").all_inner_texts()
+    assert now.startswith("As measured, at ")
+    assert there.startswith(f"At {told} ms: {format_s(sum(result.projection.budget_at.parts().values()))} ")
+
+
+@pytest.mark.parametrize("width", [1280, 1440, 1920])
+@pytest.mark.parametrize("name", [MANY, "postgresql/pgbench-tpcb-c4", "findings/tagged-pg"])
+def test_nothing_is_clipped_on_a_wide_screen_and_no_address_is_broken(show: Any, name: str, width: int) -> None:
+    page = show(read_fixture(name), viewport={"width": width, "height": 900})
+    wider = "(each) => each.scrollWidth > each.clientWidth"
+    assert page.evaluate(f"[...document.querySelectorAll('.scroller')].filter({wider}).length") == 0
+    lines = page.evaluate("[...document.querySelectorAll('.address')].map((each) => each.getClientRects().length)")
+    assert len(lines) > 0
+    assert set(lines) == {1}
+    hidden = page.locator("#connections th[hidden]").count()
+    told = page.locator("#connections .left").first
+    assert told.is_visible() == (hidden > 0)
+    if hidden:
+        assert told.inner_text().startswith(f"{hidden} more column")
+        told.get_by_role("button").click()
+        assert page.locator("#connections th[hidden]").count() == 0
+
+
+def test_an_rtt_beyond_the_slider_is_told_with_what_replays_it(page: Any) -> None:
+    page.fill("#rtt-number", "5000")
+    page.press("#rtt-number", "Enter")
+    told = page.inner_text("#bounds")
+    assert told == "The slider goes from 50 µs to 300 ms; `latpcap project --rtt 5,000ms` replays 5 s."
+    choose(page, 20)
+    assert page.inner_text("#bounds") == ""
+
+
+def test_a_rate_of_fewer_statements_is_not_set_beside_the_capture_s(show: Any) -> None:
+    page = show(read_fixture("mysql/nplus1-300-client"))
+    assert "not comparable" not in page.inner_text("#figures")
+    page.locator(".switch input").first.click()
+    assert re.search(r"not comparable: \d+ statements of \d+ removed", page.inner_text("#figures"))
+
+
+def test_bars_of_now_and_there_have_one_scale(show: Any) -> None:
+    page = show(read_fixture("mysql/nplus1-300-client"))
+    choose(page, 15)
+    ends = page.evaluate("""() => [...document.querySelectorAll("#bars .bar")].map((bar) => {
+      const last = bar.lastElementChild;
+      return Number(last.getAttribute("x").slice(0, -1)) + Number(last.getAttribute("width").slice(0, -1));
+    })""")
+    now, there = read_fixture("mysql/nplus1-300-client").analyze().summary.runtime_s, runtime(page)
+    assert ends == pytest.approx([100 * now / there, 100], rel=0.001)
+
+
+def test_a_report_has_its_author_and_logo_and_loads_nothing_else(browser: Any, folder: Path) -> None:
+    logo = folder / "logo.svg"
+    logo.write_text('<svg xmlns="http://www.w3.org/2000/svg" width="20" height="10" onload="hostile=1"></svg>')
+    [name], picture = with_picture(["Jane <b>", str(logo)])
+    path = folder / "authored.html"
+    path.write_text(render(explore(several().measures, cover=Cover(author=name, logo=picture))), "utf-8")
+    window = Window(browser)
+    page = window.show(path)
+    assert page.inner_text(".cover") == "By Jane <b>"
+    assert page.evaluate("document.querySelector('.logo').naturalWidth") == 20
+    assert page.evaluate("typeof hostile") == "undefined"
+    assert [url for url in page.asked if not url.startswith(("file:", "data:"))] == []
+    assert window.complaints == []
+    window.context.close()
+
+
+def test_without_scripts_all_but_charts_stands_there(browser: Any, folder: Path) -> None:
+    path = folder / "scriptless.html"
+    path.write_text(render(explore(read_fixture("findings/tagged-pg").measures)), "utf-8")
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(path.as_uri())
+    for name in ("to-do", "elsewhere", "budget", "findings", "statements", "connections"):
+        assert page.locator(f"#{name} tbody tr, #{name} li").count() > 0, name
+    context.close()

@@ -29,8 +29,9 @@ def test_the_verdict_comes_first_and_the_tables_follow(nplus1: Path) -> None:
     text = render(result)
     assert text.startswith(f"**{result.summary.verdict.splitlines()[0]}**\n")
     headings = re.findall(r"^## (.*)$", text, re.MULTILINE)
-    assert headings[:4] == ["Where the time went", "Findings (1)", "At another RTT", "What the round trips do"]
-    assert headings[-4:] == ["Statements (6)", "Connections (1)", "Sign-off", "Captures"]
+    first = ["What to do", "How this is known", "At another RTT", "Where the time went"]
+    assert headings[:7] == [*first, "Appendix", "Findings (1)", "What the round trips do"]
+    assert headings[-4:] == ["Statements (6)", "Connections (1)", "Packets, assumptions, accuracy", "Captures"]
     assert "| `select salary, from_date from salaries where emp_no = ?` |" in text
     assert re.search(r"^\|  \| 15 \| 4\.\d+ \|", text, re.MULTILINE)
 
@@ -46,7 +47,7 @@ def test_every_row_of_a_table_has_as_many_cells_as_its_heading(nplus1: Path) -> 
     hostile = replace(result.statements[0], fingerprint="select `a` || '|' || \"``\" \n from <b>t</b>")
     text = render(replace(result, statements=(hostile, *result.statements[1:])))
     tables = re.findall(r"(?:^\|.*\|\n)+", text, re.MULTILINE)
-    assert len(tables) == 7
+    assert len(tables) == 8
     for table in tables:
         assert len({len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}) == 1
 

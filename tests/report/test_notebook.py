@@ -45,14 +45,14 @@ def test_a_capture_shows_its_whole_report() -> None:
 def test_where_no_frame_is_shown_there_is_the_verdict() -> None:
     shown = read_fixture(NESTED)._repr_mimebundle_()
     assert sorted(shown) == ["text/html", "text/plain"]
-    assert "\n32 round trips, 1 TCP handshake" in shown["text/plain"]
+    assert "(32 round trips + 1 TCP handshake + 1 greeting)" in shown["text/plain"]
 
 
 def test_a_report_that_is_too_large_for_a_notebook_is_told_in_short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(notebook, "MOST_OF_A_PAGE", 1000)
     shown = read_fixture(NESTED)._repr_html_()
     assert "<iframe" not in shown
-    assert "32 round trips, 1 TCP handshake" in shown
+    assert "(32 round trips + 1 TCP handshake + 1 greeting)" in shown
     assert "capture.report('report.html')" in shown
 
 
@@ -109,7 +109,7 @@ def test_without_what_draws_there_are_the_figures(monkeypatch: pytest.MonkeyPatc
     from latpcap.report import plot
 
     monkeypatch.setattr(plot, "_draws", lambda: False)
-    assert read_fixture(NESTED).project([1, 15])._repr_html_().startswith("<table>")
+    assert read_fixture(NESTED).project([1, 15])._repr_html_().startswith('<div class="scroller"><table')
 
 
 def test_a_long_text_does_not_fill_a_cell() -> None:

@@ -30,36 +30,25 @@ if TYPE_CHECKING:
 __all__ = ["Gating", "RowGating", "compared_options", "gate_options", "keyed_row_gate_options", "row_gate_options"]
 
 
-class RowCondition(click.ParamType[Any]):
-    """`round_trips > 50`: a gate of rows."""
+class GateCondition(click.ParamType[Any]):
+    """`round_trips > 500`: a gate of a result, or of any of its rows."""
 
     name = "condition"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Parse `value`."""
-        from latpcap.result.checks.row_gates import parse_row_gate
-
-        return parse_row_gate(value) if isinstance(value, str) else value
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """The columns."""
-        return values.columns(ctx, param, incomplete)
-
-
-class GateType(click.ParamType[Any]):
-    """`round_trips > 500`: a gate."""
-
-    name = "condition"
+    def __init__(self, *, of_rows: bool) -> None:
+        """Which of both it is."""
+        self.of_rows = of_rows
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Parse `value`."""
-        from latpcap.result.checks.gates import parse
+        from latpcap.result.checks import gates, row_gates
 
+        parse = row_gates.parse_row_gate if self.of_rows else gates.parse
         return parse(value) if isinstance(value, str) else value
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """The figures."""
-        return values.conditions(incomplete)
+        """The columns, or the figures."""
+        return values.columns(ctx, param, incomplete) if self.of_rows else values.conditions(incomplete)
 
 
 _FAIL_IF = "Exit with status 1 if this holds: 'round_trips > 500', 'project(15ms) > 60s', 'finding(n+1)'; repeatable."
@@ -259,10 +248,10 @@ def _options(
     return gathered("gating", make, condition, *more, _CI, _JUNIT, _ANNOTATIONS)
 
 
-gate_options = _options(_gating, GateType(), _FAIL_IF, _BASELINE, _SARIF)
-compared_options = _options(_compared_gating, GateType(), _FAIL_IF_COMPARED, _SARIF)
+gate_options = _options(_gating, GateCondition(of_rows=False), _FAIL_IF, _BASELINE, _SARIF)
+compared_options = _options(_compared_gating, GateCondition(of_rows=False), _FAIL_IF_COMPARED, _SARIF)
 """The same where two captures are compared."""
-row_gate_options = _options(_row_gating, RowCondition(), _FAIL_IF_ANY)
+row_gate_options = _options(_row_gating, GateCondition(of_rows=True), _FAIL_IF_ANY)
 """The same for commands whose result are rows."""
-keyed_row_gate_options = _options(_row_gating, RowCondition(), _FAIL_IF_ANY, _ROW_BASELINE)
+keyed_row_gate_options = _options(_row_gating, GateCondition(of_rows=True), _FAIL_IF_ANY, _ROW_BASELINE)
 """The same where a row has a name that it has in another capture, too."""

@@ -430,10 +430,11 @@ class ReportDate(click.ParamType[Any]):
             self.fail(str(error), param, ctx)
 
 
-def _cover(**given: Any) -> Any:
-    from latpcap.result.signoff import Cover
+def _cover(notes: tuple[str, ...], **given: Any) -> Any:
+    from latpcap.result.signoff import Cover, with_picture
 
-    return Cover(**given)
+    texts, logo = with_picture(notes)
+    return Cover(**given, notes=texts, logo=logo)
 
 
 sign_off_options = gathered(
@@ -441,7 +442,8 @@ sign_off_options = gathered(
     _cover,
     click.option("--title", metavar="TEXT", help="Title of the report."),
     click.option("--customer", metavar="TEXT", help="Customer that the report is for."),
-    click.option("--note", "notes", multiple=True, metavar="TEXT", help="A note for the cover; repeatable."),
+    click.option("--note", "notes", multiple=True, metavar="TEXT|LOGO.png",
+                 help="A note for the cover, such as the author; a .png, .jpg or .svg file is the logo; repeatable."),
     click.option("--date", type=ReportDate(), is_flag=False, flag_value="today", metavar="DATE",
                  help="Date of the report: today, or 2026-11-22; by default none, so that the output is reproducible."),
 )  # fmt: skip

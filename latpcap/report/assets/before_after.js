@@ -2,10 +2,10 @@
 
 import { showCurves } from "./both_curves.js";
 import { followPrinting } from "./printing.js";
-import { showSections } from "./sections.js";
+import { showTables } from "./table.js";
 import { showTheme } from "./theme.js";
 
 showTheme();
 showCurves();
-showSections();
+showTables();
 followPrinting();

@@ -1,32 +1,31 @@
-/** The parts of the runtime as stacked bars and as a table: as measured, and at the chosen RTT. */
+/** The parts of the runtime as bars on one scale and as a table: as measured, and at the chosen RTT. */
 
-import { byId, data, fill } from "./dom.js";
-import { fixedS, formatGivenMs, percent } from "./format.js";
+import { data, fill, make, tableOf } from "./dom.js";
+import { inColumn, formatGivenMs, percent } from "./format.js";
 import { isProjected, jobWith, partsAt } from "./model.js";
 import { PARTS, barOf, total } from "./parts.js";
 import { follow } from "./state.js";
-import { drawTable } from "./table.js";
+import { showTable } from "./table.js";
 
-/** Shows the parts and follows the reader's choice. */
+/** Follows the reader's choice, where there is one. */
 export function showBudget() {
-  if (isProjected(data)) follow(show);
-  else show(null);
+  const [bar, table] = ["#budget .bar-row", "#budget .scroller"].map((each) => document.querySelector(each));
+  if (!isProjected(data) || !bar) return;
+  const bars = make("div", { id: "bars" });
+  bar.replaceWith(bars);
+  table.id = "budget-table";
+  follow((chosen) => show(bars, table, chosen));
 }
 
-function show(chosen) {
-  const measured = data.analysis.budget;
-  const sides = [["as measured", measured]];
-  if (chosen) sides.push([`at ${formatGivenMs(chosen.rtt)}${chosen.fixes.size ? ", fixed" : ""}`, partsAt(jobWith(data, chosen.fixes), chosen.rtt)]);
+function show(bars, table, { rtt, fixes }) {
+  const sides = [["as measured", data.budget], [`at ${formatGivenMs(rtt)}${fixes.size ? ", fixed" : ""}`, partsAt(jobWith(data, fixes), rtt)]];
+  const longest = Math.max(...sides.map(([, parts]) => total(parts)));
   const names = Object.keys(PARTS).filter((name) => sides.some(([, parts]) => parts[`${name}_s`] > 0));
-  fill(byId("bars"), ...sides.map(([title, parts]) => barOf(title, parts)));
-  fill(byId("budget-table"));
-  drawTable(byId("budget-table"), {
-    caption: "Time by part",
-    columns: [{ title: "part" }, { title: "", kind: "key" }, ...sides.flatMap(([title]) => figures(`${title}, s`, "share")), { title: "what it is" }],
-    rows: names.map((name) => [PARTS[name][0], { name }, ...sides.flatMap(([, parts]) => cells(parts[`${name}_s`], total(parts))), PARTS[name][1]]),
-    foot: ["runtime", null, ...sides.flatMap(([, parts]) => cells(total(parts), total(parts))), ""],
-  });
+  fill(bars, ...sides.map(([title, parts]) => barOf(title, parts, longest)));
+  const called = (name) => [make("span", { class: `swatch part-${name}` }), ` ${PARTS[name][0]}`];
+  showTable(table, tableOf("Time by part", ["part", ...sides.flatMap(([title]) => [`${title}, s`, "share"]), "what it is"], 
+    names.map((name) => [called(name), ...sides.flatMap(([, parts]) => cells(parts[`${name}_s`], total(parts))), PARTS[name][1]]),
+    ["runtime", ...sides.flatMap(([, parts]) => cells(total(parts), total(parts))), ""]));
 }
 
-const figures = (...titles) => titles.map((title) => ({ title, kind: "figures" }));
-const cells = (seconds, whole) => [fixedS(seconds), whole > 0 ? percent(seconds / whole) : ""];
+const cells = (seconds, whole) => [inColumn(seconds), whole > 0 ? percent(seconds / whole) : ""];

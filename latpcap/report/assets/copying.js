@@ -4,8 +4,16 @@ import { button, make } from "./dom.js";
 
 const SHOWN_MS = 1500;
 
+/** A button beside each text that can be copied whole. */
+export function offerCopies() {
+  for (const each of document.querySelectorAll("[data-copy]")) {
+    const whose = each.closest("li")?.firstElementChild?.nextSibling?.textContent ?? "";
+    each.after(copyButton(each.dataset.copy, `the display filter of ${whose.trim()}`));
+  }
+}
+
 /** A button that copies `text` and says so. */
-export function copyButton(text, what) {
+function copyButton(text, what) {
   const word = make("span", { role: "status" }, "Copy");
   const element = button("", () => copied(text).then((done) => say(word, done)), { class: "copy", "aria-label": `Copy ${what}` });
   element.append(word);

@@ -19,6 +19,7 @@ export function showFixes() {
       saving.textContent = `saves ${formatS(savedBy(data, new Set([fix]), rtt))}`;
     });
     byId("fixes-sum").textContent = sum(state);
+    byId("chosen-fixes").textContent = [...fixes].map((fix) => `With this fixed: ${switches[fix].title}.`).join(" ");
   });
 }
 

@@ -53,21 +53,9 @@ function clock(seconds) {
   return `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
-/** Seconds in a column: a fixed number of decimals, so that the points stand below each other. */
-export function fixedS(seconds) {
-  return seconds.toLocaleString("en-US", { minimumFractionDigits: 3, maximumFractionDigits: 3 });
+/** Seconds in a column, as all tables have them: three decimals, or three digits where these would deny it. */
+export function inColumn(seconds) {
+  if (seconds > 0 && seconds < 0.0995) return significant(seconds);
+  const decimals = seconds >= 1000 ? 0 : 3;
+  return seconds.toLocaleString("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
 }
-
-/** Milliseconds in a column; nothing where there is none. */
-export const fixedMs = (milliseconds) => (milliseconds === null || milliseconds === undefined ? "" : fixedS(milliseconds));
-
-/** Bytes in the unit that fits. */
-export function bytes(value) {
-  const units = ["B", "kB", "MB", "GB", "TB"];
-  let unit = 0;
-  while (value >= 1000 && unit < units.length - 1) [value, unit] = [value / 1000, unit + 1];
-  return `${unit ? significant(value) : count(value)} ${units[unit]}`;
-}
-
-/** A moment in UTC without its fraction. */
-export const moment = (iso) => (iso ? `${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC` : "");

@@ -1,35 +1,27 @@
 /** How often which time occurs: bins of equal width on a logarithmic scale. */
 
-import { byId, data } from "./dom.js";
+import { byId, data, fill, make } from "./dom.js";
 import { POINTER, axis, chart, colour, reading } from "./charts.js";
 import { counted, formatGivenMs, formatMs, percent } from "./format.js";
 
 const { bins_per_decade: perDecade, response, delta } = data.histograms;
-const baseline = data.analysis.summary.baseline_rtt_ms;
+const baseline = data.summary.baseline_rtt_ms;
 
 /** Draws both histograms; the baseline RTT is a line in that of the responses. */
 export function showHistograms() {
-  byId("histograms").hidden = response.total + delta.total === 0;
-  if (byId("histograms").hidden) return;
-  show("response", response, "exchange", baseline);
-  show("delta", delta, "delta", null);
+  show("response", "Response times", response, "exchange", baseline);
+  show("delta", "Inter-query deltas", delta, "delta", null);
 }
 
-function show(name, histogram, word, line) {
-  byId(`${name}-caption`).textContent = caption(histogram, word, line);
-  if (histogram.total === 0) return;
+function show(name, label, histogram, word, line) {
+  const host = byId(`${name}-figure`);
+  if (!host || histogram.total === 0) return;
+  fill(host, make("div", { id: `${name}-chart`, role: "img", "aria-label": `${label}; their sentence below has the figures.` }));
   chart(`${name}-chart`, 220, options(histogram, word, line), [edges(histogram), histogram.counts]);
 }
 
 /** The lower edges of the bins as powers of ten of a millisecond. */
 const edges = ({ first, counts }) => counts.map((_, bin) => (first + bin) / perDecade);
-
-function caption({ total, quantiles_ms: quantiles }, word, line) {
-  if (total === 0) return "None was captured whole.";
-  const at = { p50: "half are within", p95: "95 % within", p99: "99 % within", max: "the longest takes" };
-  const parts = Object.entries(at).map(([name, words]) => `${words} ${formatMs(quantiles[name])}`);
-  return `${counted(total, word)}: ${parts.join(", ")}.${line === null ? "" : ` The line is the baseline RTT, ${formatMs(line)}.`}`;
-}
 
 function options(histogram, word, line) {
   const [low, high] = range(histogram, line);

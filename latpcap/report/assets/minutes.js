@@ -1,22 +1,24 @@
 /** Over time: the RTT and the response times, and below them how many round trips there were. */
 
-import { byId, data } from "./dom.js";
+import { byId, data, fill, make } from "./dom.js";
 import { POINTER, axis, chart, colour, reading } from "./charts.js";
 import { count, counted, formatGivenMs, formatMs } from "./format.js";
 
-const found = data.analysis.minutes;
+const found = data.minutes;
 
 /** Draws both charts, where the recording is long enough to tell. */
 export function showMinutes() {
-  byId("minutes").hidden = found === null;
   if (found === null) return;
+  const places = { legend: make("div", { class: "legend" }), caption: make("figcaption", { id: "minutes-caption" }) };
+  const hosts = ["minutes-ms", "minutes-trips"].map((id) => make("div", { id, role: "img", "aria-labelledby": "minutes-title minutes-caption" }));
+  fill(byId("minutes-figure"), places.legend, ...hosts, places.caption);
   const { rows, every_s: every } = found;
   const starts = rows.map(({ start }) => Date.parse(start) / 1000);
   const column = (name) => rows.map((row) => row[name]);
   chart("minutes-ms", 240, options(lines(), (_, at) => at.map(formatGivenMs)), [starts, ...LINES.map(({ name }) => column(name))]);
   chart("minutes-trips", 120, options([{}, bars()], (_, at) => at.map(count)), [starts, column("round_trips")]);
-  byId("minutes-legend").replaceChildren(...LINES.map(key));
-  byId("minutes-caption").textContent = `${formatGivenMs(every * 1000)} each, by the time of the day in UTC. ${most(rows)}`;
+  fill(places.legend, ...LINES.map(key));
+  places.caption.textContent = `${formatGivenMs(every * 1000)} each, by the time of the day in UTC. ${most(rows)}`;
 }
 
 const LINES = [
@@ -62,13 +64,8 @@ const extent = (_, low, high) => [low, high + found.every_s];
 
 const clock = (seconds) => new Date(seconds * 1000).toISOString().slice(11, Number.isInteger(seconds) ? 19 : 23);
 
-function key({ title, stroke, dash, dots }) {
-  const element = document.createElement("span");
-  const mark = document.createElement("i");
-  mark.className = `line-key line-${stroke} ${dots ? "line-dots" : ""} ${dash ? "line-dashed" : ""}`;
-  element.append(mark, ` ${title}`);
-  return element;
-}
+const key = ({ title, stroke, dash, dots }) => make("span", {},
+  make("i", { class: `line-key line-${stroke} ${dots ? "line-dots" : ""} ${dash ? "line-dashed" : ""}` }), ` ${title}`);
 
 /** When the slowest interval was, and what was sent again. */
 function most(rows) {

@@ -38,7 +38,7 @@ export const savedBy = (data, fixes, rtt) =>
 /** The seconds that the fix of a finding saves: its part of what the switch saves. */
 export function savedAt(data, index, rtt) {
   const fix = data.switches.findIndex((each) => each.findings.includes(index));
-  return fix < 0 ? 0 : data.analysis.findings[index].part * savedBy(data, new Set([fix]), rtt);
+  return fix < 0 ? 0 : data.findings_parts[index] * savedBy(data, new Set([fix]), rtt);
 }
 
 /** The seconds that all round trips of a job take at an RTT. */

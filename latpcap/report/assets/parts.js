@@ -4,27 +4,30 @@ import { data, make } from "./dom.js";
 import { formatS, percent } from "./format.js";
 
 /** Of each part its name and what it is. */
-export const PARTS = data.parts ?? {};
+export const PARTS = data.parts;
 
 /** Their sum. */
 export const total = (parts) => Object.values(parts).reduce((sum, seconds) => sum + seconds, 0);
 
-/** A bar of the seconds of the parts, under its title. */
-export function barOf(title, parts) {
+/** A bar of the seconds of the parts under its title, as `markup.py` draws it; `longest` takes all the room. */
+export function barOf(title, parts, longest) {
   const whole = total(parts);
-  const pieces = Object.keys(PARTS).map((name) => ({ name, title: PARTS[name][0], share: whole > 0 ? parts[`${name}_s`] / whole : 0 }));
-  return bar({ title: `${title}: ${formatS(whole)}`, pieces: pieces.filter(({ share }) => share > 0) });
+  const pieces = Object.keys(PARTS).map((name) => [name, parts[`${name}_s`]]).filter(([, seconds]) => seconds > 0);
+  const words = pieces.map(([name, seconds]) => `${PARTS[name][0]} ${percent(seconds / whole)}`);
+  const bar = drawn("svg", { class: "bar", role: "img", "aria-label": `${title}: ${words.join(", ")}` });
+  let at = 0;
+  for (const [name, seconds] of pieces) {
+    bar.append(drawn("rect", { class: `part-${name}`, x: `${100 * at}%`, width: `${(100 * seconds) / longest}%`, height: "100%" }));
+    at += seconds / longest;
+  }
+  const keys = pieces.flatMap(([name], place) => [make("span", { class: `swatch part-${name}` }), ` ${words[place]}`]);
+  return make("div", { class: "bar-row" }, make("span", { class: "bar-title" }, `${title}: ${formatS(whole)} `, make("small", {}, keys)), bar);
 }
 
-/** A stacked bar; `width` is the part of the page's that it takes. */
-export function bar({ title, pieces, width = 1 }) {
-  const drawn = pieces.map(({ name, title: called, share }) => {
-    const piece = make("span", { class: `piece part-${name}` }, share * width > 0.08 ? `${called} ${percent(share)}` : "");
-    piece.style.flexGrow = share;
-    return piece;
-  });
-  const words = pieces.map(({ title: called, share }) => `${called} ${percent(share)}`).join(", ");
-  const stack = make("div", { class: "bar", role: "img", "aria-label": `${title}: ${words}` }, drawn);
-  stack.style.width = `${100 * width}%`;
-  return make("div", { class: "bar-row" }, make("span", { class: "bar-title" }, title), stack);
+const { namespaceURI } = document.querySelector("svg.bar") ?? {};
+
+function drawn(tag, attributes) {
+  const element = document.createElementNS(namespaceURI, tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  return element;
 }

@@ -1,9 +1,9 @@
 /** On paper: light colours, the width of the page, everything unfolded. */
 
 import { fitCharts, redrawCharts } from "./charts.js";
-import { stack } from "./stacking.js";
+import { fitTables } from "./table.js";
 
-const ON_PAPER = 0.75; // of a chart's height: so less of a page is left empty before it
+const ON_PAPER = 0.6; // of a chart's height: so less of a page is left empty before it
 
 /** Prepares the page for paper, and puts it back afterwards. */
 export function followPrinting() {
@@ -18,7 +18,7 @@ export function followPrinting() {
 function change(onPaper, unfolded) {
   document.documentElement.classList.toggle("paper", onPaper);
   for (const each of unfolded) each.open = onPaper;
-  stack();
+  fitTables();
   fitCharts(onPaper ? ON_PAPER : 1);
   redrawCharts();
 }

@@ -1,99 +1,83 @@
-/** A table of a section: values written as what they are, headings that sort, rows that stack where it is narrow. */
+/** The tables as they stand in the page: headings that sort, long ones that begin short, columns that give way. */
 
 import { button, fill, make } from "./dom.js";
-import { bytes, count, fixedMs, fixedS, significant } from "./format.js";
-import { stack } from "./stacking.js";
+import { count, counted } from "./format.js";
 
 const FIRST = 20; // rows that are shown before the reader asks for all
-const SHORT = 140; // characters of code that is shown without unfolding it
-const WIDE = 8; // columns beyond which rows are stacked on paper as well
-const WRITERS = {
-  id: String, count, bytes, ms: fixedMs, s: fixedS, percent: (share) => (100 * share).toFixed(1), figure: significant, code,
-};
+const narrow = matchMedia("(max-width: 560px)");
+const tables = [];
 
-/**
- * Draws a table into `host`, as `report/section.py` describes it. A column that is `live` has a `value(row)` that
- * changes, and may have a function as its title; the function that is returned writes these again.
- */
-export function drawTable(host, { columns, rows, caption = "", foot = null }) {
-  const table = { columns: arranged(columns), rows: [...rows], sorted: null, descending: true, shown: FIRST, body: make("tbody") };
-  table.heads = table.columns.map((column) => make("th", { scope: "col", class: isText(column) ? "text" : null }, heading(table, column)));
-  const last = foot && make("tfoot", {}, make("tr", {}, table.columns.map((column, at) => cellOf(column, at, foot))));
-  const kind = table.columns.length > WIDE ? "numbers stackable wide" : "numbers stackable";
-  const drawn = make("table", { class: kind }, make("caption", { class: "unseen" }, caption), make("thead", {}, make("tr", {}, table.heads)), table.body, last);
+/** Gives every table its buttons, and keeps it as wide as there is room. */
+export function showTables() {
+  const live = tables.map(({ element }) => element);
+  for (const element of document.querySelectorAll(".scroller > table")) if (!live.includes(element)) tables.push(enhanced(element));
+  fitTables();
+  narrow.addEventListener("change", fitTables);
+  addEventListener("resize", fitTables);
+}
+
+/** Puts a table in the place of the one that `room` holds, whose figures follow the reader's choice. */
+export function showTable(room, element) {
+  const place = tables.findIndex((each) => each.element.parentElement === room);
+  for (const { more, left } of place < 0 ? [] : tables.splice(place, 1)) [more, left].forEach((each) => each.remove());
+  fill(room, element);
+  tables.push(enhanced(element));
+  fitTables();
+}
+
+/** Shows the columns for which there is room: those that can be spared go first; on a telephone rows are stacked. */
+export function fitTables() {
+  const onPaper = document.documentElement.classList.contains("paper");
+  for (const table of tables) fit(table, narrow.matches && !onPaper, onPaper);
+}
+
+function enhanced(element) {
+  const heads = [...element.tHead.rows[0].cells];
+  const table = { element, heads, rows: [...element.tBodies[0].rows], shown: FIRST, all: false };
   table.more = button("", () => showAll(table), { class: "more" });
-  host.append(make("div", { class: "scroller", role: "region", "aria-label": `${caption}: table`, tabindex: "0" }, drawn), table.more);
+  table.left = make("p", { class: "note left" });
+  element.parentElement.after(table.more, table.left);
+  for (const head of heads) {
+    if (head.dataset.sort && table.rows.length > 1) fill(head, button(head.textContent, () => sortBy(table, head)));
+  }
+  for (const row of [...table.rows, ...(element.tFoot?.rows ?? [])]) {
+    heads.forEach((head, at) => (row.cells[at].dataset.label = head.textContent));
+  }
   draw(table);
-  stack();
-  return () => refresh(table);
+  return table;
 }
 
-/** What names a row comes first; what belongs below a cell, and the colour that stands for it, belong to that cell. */
-function arranged(columns) {
-  const beside = [];
-  columns.forEach((column, place) => {
-    const at = column.at ?? place;
-    const each = { kind: "text", value: (row) => row[at], ...column, at, more: [] };
-    if (each.below || each.kind === "key") beside.at(-1).more.push(each);
-    else beside.push(each);
-  });
-  return [...beside.filter(({ heads }) => heads), ...beside.filter(({ heads }) => !heads)];
+/** Writes the heading of a column anew, which its cells have as well. */
+export function entitle(head, cells, title) {
+  (head.querySelector("button") ?? head).textContent = title;
+  for (const cell of cells) cell.dataset.label = title;
 }
 
-const isText = ({ kind }) => kind === "text" || kind === "code";
-const isLong = (column) => isText(column) && (column.folds || column.least > 20 || column.kind === "code" || column.more.some(({ below }) => below));
-const titleOf = ({ title, full }) => (typeof title === "function" ? title() : full || title);
-const heading = (table, column) =>
-  column.kind === "figures" || table.rows.length < 2 ? titleOf(column) : button(titleOf(column), () => sortBy(table, column));
-
-function cellOf(column, at, row) {
-  const kind = isText(column) ? (isLong(column) ? "text long" : "text") : null;
-  return make(at ? "td" : "th", { class: kind, scope: at ? null : "row", "data-label": titleOf(column) }, shown(column, row));
-}
-
-function shown(column, row) {
-  const own = written(column, column.value(row));
-  if (column.more.length === 0) return own;
-  const [more] = column.more;
-  const value = more.value(row);
-  if (more.kind === "key") return value ? [make("span", { class: `swatch part-${value.name}` }), " ", own] : own;
-  return [make("span", { class: "first" }, own), value ? make("span", { class: "second" }, written(more, value)) : null];
-}
-
-/** A list of one text in a column of code is no code. */
-function written({ kind }, value) {
-  if (value === null || value === undefined || value === "") return "";
-  if (Array.isArray(value)) return kind === "code" && value.length ? `(${value[0]})` : "";
-  return kind in WRITERS ? WRITERS[kind](value) : value;
-}
-
-/** A short text as it is, a long one that unfolds. */
-function code(text) {
-  if (text.length <= SHORT) return make("code", { class: "sql" }, text);
-  return make("details", { class: "sql" }, make("summary", {}, `${text.slice(0, SHORT)}…`), make("pre", {}, text));
-}
-
-function sortBy(table, column) {
-  table.descending = table.sorted === column ? !table.descending : !isText(column);
-  table.sorted = column;
-  table.rows.sort((a, b) => compare(column.value(a), column.value(b), table.descending));
-  table.heads.forEach((head, at) => {
-    if (table.columns[at] === column) head.setAttribute("aria-sort", table.descending ? "descending" : "ascending");
-    else head.removeAttribute("aria-sort");
-  });
+function sortBy(table, head) {
+  const at = table.heads.indexOf(head);
+  const isText = head.dataset.sort === "text";
+  const sorted = head.getAttribute("aria-sort");
+  const descending = sorted ? sorted === "ascending" : !isText;
+  const value = isText ? ({ cells }) => cells[at].textContent || null : ({ cells }) => numberIn(cells[at]);
+  table.rows.sort((a, b) => compare(value(a), value(b), descending));
+  for (const each of table.heads) each.removeAttribute("aria-sort");
+  head.setAttribute("aria-sort", descending ? "descending" : "ascending");
   draw(table);
 }
+
+const numberIn = ({ dataset, textContent }) =>
+  dataset.value !== undefined ? Number(dataset.value) : textContent === "" ? null : Number(textContent.replaceAll(",", ""));
 
 /** Orders two values; what is missing comes last either way. */
 function compare(a, b, descending) {
-  const [noA, noB] = [a === null || a === undefined, b === null || b === undefined];
-  if (noA || noB) return noA - noB;
-  const order = typeof a === "number" ? a - b : String(a).localeCompare(String(b));
+  if (a === null || b === null) return (a === null) - (b === null);
+  const order = typeof a === "number" ? a - b : a.localeCompare(b);
   return descending ? -order : order;
 }
 
 function draw(table) {
-  fill(table.body, ...table.rows.slice(0, table.shown).map((row) => make("tr", {}, table.columns.map((column, at) => cellOf(column, at, row)))));
+  table.rows.forEach((row, at) => (row.hidden = at >= table.shown));
+  table.element.tBodies[0].append(...table.rows);
   table.more.hidden = table.rows.length <= table.shown;
   table.more.textContent = `Show all ${count(table.rows.length)}`;
 }
@@ -103,13 +87,21 @@ function showAll(table) {
   draw(table);
 }
 
-function refresh(table) {
-  table.columns.forEach((column, at) => {
-    if (!column.live) return;
-    (table.heads[at].querySelector("button") ?? table.heads[at]).textContent = titleOf(column);
-    [...table.body.rows].forEach((row, index) => {
-      row.cells[at].textContent = shown(column, table.rows[index]);
-      row.cells[at].dataset.label = titleOf(column);
-    });
-  });
+function fit(table, stacked, onPaper) {
+  const { element, heads, rows } = table;
+  const room = element.parentElement;
+  const whole = [...rows, ...(element.tHead.rows), ...(element.tFoot?.rows ?? [])];
+  const show = (at, shown) => whole.forEach((row) => (row.cells[at].hidden = !shown));
+  heads.forEach((head, at) => head.hidden && show(at, true));
+  element.classList.toggle("stacked", stacked);
+  const spare = heads.filter(({ dataset }) => dataset.spare).sort((a, b) => a.dataset.spare - b.dataset.spare || heads.indexOf(b) - heads.indexOf(a));
+  while (!stacked && (onPaper || !table.all) && room.scrollWidth > room.clientWidth && spare.length) show(heads.indexOf(spare.shift()), false);
+  const gone = heads.filter(({ hidden }) => hidden).map(({ textContent }) => textContent);
+  const unprinted = onPaper && rows.length > table.shown ? `The first ${count(table.shown)} of ${count(rows.length)} rows. ` : "";
+  fill(table.left, unprinted, gone.length ? `${counted(gone.length, "more column")}: ${gone.join(", ")} ` : null,
+    gone.length ? button("Show", () => { table.all = true; fitTables(); }, { class: "screen" }) : null);
+  table.left.hidden = !gone.length && !unprinted;
+  const scrolls = room.scrollWidth > room.clientWidth;
+  const named = { role: "region", tabindex: "0", "aria-label": `${element.getAttribute("aria-label") ?? ""}: table` };
+  for (const [name, value] of Object.entries(named)) scrolls ? room.setAttribute(name, value) : room.removeAttribute(name);
 }

@@ -20,28 +20,19 @@ let plot;
 
 /** Draws the lanes and the tools. */
 export function showTimeline() {
-  if (lanes.every(({ longest }) => longest === 0)) {
-    byId("timeline").hidden = true;
-    return;
-  }
+  const figure = byId("timeline-figure");
+  if (!figure) return;
+  fill(figure, make("div", { class: "toolbar screen", id: "timeline-tools", role: "group", "aria-label": "Zoom the timeline" }),
+    make("div", { class: "legend", id: "timeline-legend" }), make("div", { id: "timeline-chart", role: "img" }),
+    make("figcaption", {}, make("span", { id: "timeline-range", role: "status" }), make("span", { id: "timeline-hover", class: "hover screen" })));
   plot = chart("timeline-chart", Math.max(lanes.length * laneHeight(), LEAST_HEIGHT) + AXIS_HEIGHT, options(), [[0, duration], [null, null]]);
   byId("timeline-chart").setAttribute("aria-label",
     `${counted(lanes.length, "lane")} over ${formatS(duration / 1e6)}. The table of connections has their figures.`);
   showTools();
   showLegend();
-  byId("timeline-note").textContent = note();
 }
 
 const laneHeight = () => (lanes.length <= 20 ? TALL : LOW);
-
-function note() {
-  const blocks = drawn.stretch_us
-    ? `The recording is divided into intervals of ${formatGivenMs(drawn.stretch_us / 1000)}; colours show how each was spent.`
-    : "Every exchange is drawn from its request to the end of its response; colours show how it was spent.";
-  const left = drawn.lanes_left_out ? ` ${counted(drawn.lanes_left_out, "lane")} with fewer exchanges left out.` : "";
-  const held = drawn.lanes.some((lane) => lane.stall) ? " A stall before a request is drawn with it." : "";
-  return `${blocks}${held} Where nothing is drawn, the application worked or paused, as seen where the capture was taken.${left}`;
-}
 
 function options() {
   return {

@@ -1,7 +1,7 @@
 /** The slider, the number field and the answer at the RTT they choose. */
 
 import { button, byId, data, fill, make } from "./dom.js";
-import { count, formatGivenMs, formatMs, formatS, given, percent, significant } from "./format.js";
+import { count, counted, formatGivenMs, formatMs, formatS, given, percent, significant } from "./format.js";
 import { isProjected, jobWith, networkAt, partsAt, projectAt, savedBy } from "./model.js";
 import { chooseRtt, follow } from "./state.js";
 
@@ -9,28 +9,15 @@ const PLACES = [["same rack", 0.1], ["same city", 2], ["next country", 20], ["ac
 const SPOKEN_AFTER_MS = 500;
 
 const { lowest_rtt_ms: lowest, highest_rtt_ms: highest, moving } = data;
-const summary = data.analysis.summary;
+const { summary, projection } = data;
 
 /** Shows the controls and follows them; without a baseline there is nothing to choose. */
 export function showWhatIf() {
-  if (!isProjected(data)) {
-    byId("what-if").hidden = true;
-    byId("no-projection").hidden = false;
-    return;
-  }
+  if (!isProjected(data)) return;
   listen();
   byId("moving").textContent = moving.text;
-  byId("how-projected").textContent = howProjected();
   follow(answer);
   follow(speakLater());
-}
-
-/** How the figures of the table came about, what their range means, and what limits them. */
-function howProjected() {
-  const { points, range_text: range, guess_text: guess, limit } = data.analysis.projection;
-  const methods = new Set(points.map(({ method }) => method));
-  const how = methods.size === 1 ? `Each is ${[...methods][0]}.` : "";
-  return [how, range, guess, limit?.text].filter(Boolean).join(" ");
 }
 
 function listen() {
@@ -45,10 +32,14 @@ function listen() {
     button(`${name} ${(rtt === moving.measured_ms ? formatMs : formatGivenMs)(rtt)}`, () => chooseRtt(rtt), { "data-rtt": rtt })));
 }
 
-/** Takes over a typed RTT; when the typing is done, one out of range becomes the nearest in range. */
+/** Takes over a typed RTT; when the typing is done, one out of range becomes the nearest in range, and that is said. */
 function typed(number, done) {
   const value = Number(number.value);
-  if (number.value !== "" && value >= lowest && value <= highest) chooseRtt(value);
+  const isWithin = number.value !== "" && value >= lowest && value <= highest;
+  const ends = [lowest, highest].map((end) => formatGivenMs(Number(end.toPrecision(3))));
+  const beyond = value > 0 && !isWithin ? `; \`latpcap project --rtt ${given(value, 4)}ms\` replays ${formatGivenMs(value)}` : "";
+  byId("bounds").textContent = isWithin ? "" : `The slider goes from ${ends.join(" to ")}${beyond}.`;
+  if (isWithin) chooseRtt(value);
   else if (done) chooseRtt(Math.min(Math.max(value || lowest, lowest), highest));
 }
 
@@ -77,7 +68,7 @@ function answer({ rtt, fixes }) {
 /** How often the range held for measured runs of this kind of work, nearer or farther as this RTT is. */
 function held(rtt) {
   const farther = rtt > summary.baseline_rtt_ms;
-  const point = data.analysis.projection.points.find((each) => each.coverage && each.rtt_ms > summary.baseline_rtt_ms === farther);
+  const point = projection.points.find((each) => each.coverage && each.rtt_ms > summary.baseline_rtt_ms === farther);
   if (!point) return "";
   const { work, coverage: { pairs, inside } } = point;
   return `Kind of work: ${work}. Of ${count(pairs)} measured runs of this kind at a ${farther ? "longer" : "shorter"} RTT, ${percent(inside)} lay inside the range.`;
@@ -90,10 +81,17 @@ function figures(rtt, job, there, fixes) {
     ["against the capture", comparison(there.runtime)],
     ["waiting for the network", total > 0 ? percent(networkAt(job, rtt) / total) : "–"],
     ["each further millisecond there", `+ ${formatS(there.slope)}`],
-    ["statements per second", there.throughput === null ? "–" : significant(there.throughput)],
+    ["statements per second", statementsPerSecond(job, there)],
   ];
   if (fixes.size) rows.push(["saved by the fixes", formatS(savedBy(data, fixes, rtt))]);
   return rows.map(([term, value]) => make("div", {}, make("dt", {}, term), make("dd", {}, value)));
+}
+
+/** Of fewer statements a rate says nothing beside that of the capture. */
+function statementsPerSecond(job, { throughput }) {
+  const fewer = data.jobs[0].statements - job.statements;
+  if (fewer > 0) return `not comparable: ${counted(fewer, "statement")} of ${count(data.jobs[0].statements)} removed`;
+  return throughput === null ? "–" : significant(throughput);
 }
 
 function comparison(runtime) {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from latpcap.report.section import Section, sections_of
+from latpcap.report.section import Say, Section, sections_of
 from latpcap.report.sections.budget import budget, purposes
 from latpcap.report.sections.chattiness import chattiness
 from latpcap.report.sections.connections import connections
@@ -20,12 +20,16 @@ from latpcap.report.sections.routes import routes
 from latpcap.report.sections.segments import segments
 from latpcap.report.sections.sign_off import captures, sign_off
 from latpcap.report.sections.statements import statements
+from latpcap.report.sections.summary import summary
 from latpcap.report.sections.taps import taps
 from latpcap.report.text import TOP
 from latpcap.result.analysis import Analysis
 from latpcap.result.checks.gates import Gates
 
-__all__ = ["sections"]
+__all__ = ["report", "sections"]
+
+FIRST = ("cover", "verdict", "gates", "to-do", "in-short", "elsewhere", "budget")
+"""What stands before the appendix of a report."""
 
 
 @sections_of.register
@@ -60,3 +64,11 @@ def sections(
     if is_signed or result.sign_off.is_asked:
         yield sign_off(result.sign_off)
         yield captures(result.captures, most)
+
+
+def report(result: Analysis, gates: Gates | None = None, most: int = TOP) -> Iterator[Section]:
+    """A report to hand on: first what decides, then where the time goes now and there, all else as an appendix."""
+    made = {each.name: each for each in (*sections(result, gates, most), *summary(result))}
+    yield from (made.pop(name) for name in FIRST)
+    yield Section("appendix", "Appendix", [Say("What the pages before rest on, for whoever works on it.", "quiet")])
+    yield from made.values()

@@ -8,8 +8,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from latpcap.report.section import Bar, Column, Entry, Line, Say, Section, SectionTable, sections_of
-from latpcap.report.sections.budget import PARTS, pieces_of
+from latpcap.report.section import Column, Drawn, Entry, Line, Say, Section, SectionTable, sections_of
+from latpcap.report.sections.budget import PARTS, bars
 from latpcap.report.sections.health import gates as gates_section
 from latpcap.report.sections.opening import asked_for, cover
 from latpcap.report.sections.sign_off import captures, sign_off
@@ -156,14 +156,8 @@ def _budget(result: Comparison) -> Section:
         "before": {name: part.before_s for name, part in changed.items()},
         "after": {name: part.after_s for name, part in changed.items()},
     }
-    longest = max([sum(parts.values()) for parts in sides.values()], default=0.0) or 1.0
-    pieces = {when: pieces_of(dict.fromkeys(PARTS, 0.0) | parts) for when, parts in sides.items()}
-    bars = [
-        Bar(pieces[when], f"{when}: {format_s(total)}", total / longest)
-        for when, parts in sides.items()
-        if (total := sum(parts.values()))
-    ]
-    keys = {f"{piece.name}_s": piece for shown in pieces.values() for piece in shown}
+    drawn = list(bars(sides))
+    keys = {f"{piece.name}_s": piece for bar in drawn for piece in bar.pieces}
     rows = []
     for name, part in changed.items():
         title, *figures = _row(PARTS[name][1], part.before_s, part.after_s, number)
@@ -171,7 +165,7 @@ def _budget(result: Comparison) -> Section:
     before, after = (sum(parts.values()) for parts in sides.values())
     runtime, *figures = _row("runtime", before, after, number)
     return Section(
-        "budget", "Where the time went", [*bars, SectionTable(BUDGET, rows, "Time by part", (runtime, None, *figures))]
+        "budget", "Where the time went", [*drawn, SectionTable(BUDGET, rows, "Time by part", (runtime, None, *figures))]
     )
 
 
@@ -189,7 +183,9 @@ def _elsewhere(before: Analysis, after: Analysis) -> Section:
         rows.append((format_given_ms(old.rtt_ms), was, ranges[0], now, ranges[1], difference, ratio))
     how = dict.fromkeys((before.projection.range_text, after.projection.range_text))
     return Section(
-        "elsewhere", title, [SectionTable(ELSEWHERE, rows, title), *(Say(text, "quiet") for text in how if text)]
+        "elsewhere",
+        title,
+        [Drawn("curves"), SectionTable(ELSEWHERE, rows, title), *(Say(text, "quiet") for text in how if text)],
     )
 
 

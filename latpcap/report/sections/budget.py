@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+
 from latpcap.measures.budget import Budget
 from latpcap.measures.purposes import PURPOSES, PurposeResult
-from latpcap.report.network import network_in_all
 from latpcap.report.section import Bar, Column, Piece, Say, Section, SectionPart, SectionTable
 from latpcap.report.timing_only import about_budget
 from latpcap.result.analysis import Analysis
+from latpcap.units import format_s, percent_range
 
-__all__ = ["PARTS", "budget", "budget_parts", "pieces_of", "purposes"]
+__all__ = ["PARTS", "bars", "budget", "budget_parts", "purposes"]
 
 PARTS = {
     "network_s": ("N", "network", "red", "round trips at the baseline RTT"),
@@ -33,9 +35,21 @@ TRIPS = (Column("purpose"), Column("round trips", "count"), Column("share %", "p
 
 def budget(result: Analysis) -> Section:
     """The parts of the runtime, and what encryption hides of them."""
-    besides = (network_in_all(result), about_budget(result.timing_only, result.connecting))
+    besides = (_network_in_all(result), about_budget(result.timing_only, result.connecting))
     said = [Say(text, "quiet") for text in besides if text]
     return Section("budget", "Where the time went", [*budget_parts(result.budget), *said])
+
+
+def _network_in_all(result: Analysis) -> str:
+    """What all waiting for the network adds up to, where that is more than the table has: set-up waits, too."""
+    summary, within = result.summary, result.budget.network_s
+    if summary.network_s is None or format_s(summary.network_s) == format_s(within):
+        return ""
+    share, low, high = summary.network_share or 0.0, summary.network_share_low or 0.0, summary.network_share_high or 0.0
+    return (
+        f"Including {format_s(summary.network_s - within)} of round trips in set-up, the network takes "
+        f"{format_s(summary.network_s)} ({percent_range(share, low, high)})."
+    )
 
 
 def budget_parts(budget: Budget) -> list[SectionPart]:
@@ -48,13 +62,22 @@ def budget_parts(budget: Budget) -> list[SectionPart]:
     return [Bar(pieces), SectionTable(BUDGET, rows, "Time by part")] if rows else []
 
 
-def pieces_of(parts: dict[str, float]) -> list[Piece]:
+def bars(sides: Mapping[str, Mapping[str, float]]) -> Iterator[Bar]:
+    """A bar for each title, with its seconds, on one scale: which is longer took longer."""
+    totals = {title: sum(parts.values()) for title, parts in sides.items()}
+    longest = max(totals.values(), default=0.0)
+    for title, total in totals.items():
+        if total > 0:
+            yield Bar(pieces_of(sides[title]), f"{title}: {format_s(total)}", total / longest)
+
+
+def pieces_of(parts: Mapping[str, float]) -> list[Piece]:
     """The parts that take some time, as pieces of a bar."""
     total = sum(parts.values())
     return [
         Piece(name.removesuffix("_s"), title, letter, colour, parts[name] / total)
         for name, (letter, title, colour, _) in PARTS.items()
-        if parts[name] > 0
+        if parts.get(name, 0.0) > 0
     ]
 
 

@@ -18,7 +18,7 @@ COLUMNS = (
     Column("stream", "id"),
     Column("user", detail=True, optional=True),
     Column("database, application", detail=True, below=True, optional=True),
-    Column("server", detail=True),
+    Column("server", detail=True, least=21),
     Column("how it is sent", detail=True, below=True, optional=True),
     Column("trips", "count", full="round trips"),
     *(Column(title, "count", detail=True) for title in ("exchanges", "sent again")),

@@ -28,9 +28,10 @@ def finding_entry(found: FindingResult, told_rtt_ms: float | None) -> Entry:
     """A finding: what is wrong, what the fix saves, which statement, what the fix is, and where to look."""
     lines = (
         Line(found.why, detail=True),
-        Line(f"saves {saved}" if (saved := _saved(found, told_rtt_ms)) else ""),
+        Line(f"saves {saved}" if (saved := _saved(found, told_rtt_ms)) else "", key="saves"),
         Line(found.statement or "", "statement", kind="code"),
         Line(found.fix, "fix"),
+        Line(_where(found), detail=True),
         *_filter(found),
     )
     return Entry(found.title, found.severity, found.severity, found.code, tuple(line for line in lines if line.text))
@@ -44,10 +45,18 @@ def together(fixes: FixesTogether | None, told_rtt_ms: float | None) -> Iterator
     yield Say(f"Together {listed(fixes.fixes)} save {format_s(seconds)} at {format_given_ms(told_rtt_ms)}.")
 
 
+def _where(found: FindingResult) -> str:
+    """How many exchanges in which frames, and what shows the job without them."""
+    first, last = found.first_frame, found.last_frame
+    frames = "" if first is None or last is None else f" in frames {first:,} to {last:,}"
+    tried = f"; in a terminal: `latpcap project --fix {found.fix_name}`" if found.fix_name else ""
+    return f"{counted(found.exchanges, 'exchange')}{frames}{tried}" if found.exchanges else ""
+
+
 def _filter(found: FindingResult) -> Iterator[Line]:
     text, more = short_filter(found.display_filter, found.frames)
     more += found.frames_left_out
-    yield Line(text, "in Wireshark", kind="code", detail=True)
+    yield Line(text, "in Wireshark", kind="code", detail=True, whole=found.display_filter)
     told = f"… {more:,} more (`latpcap findings --columns display_filter`)" if more else ""
     yield Line(told, kind="quiet", detail=True)
 

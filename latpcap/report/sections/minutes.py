@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from latpcap.report.section import Column, Lines, Section, SectionTable
+from latpcap.report.section import Column, Drawn, Lines, Section, SectionTable
 from latpcap.result.minutes import MinutesResult
 from latpcap.units import format_given_ms
 
@@ -32,7 +32,9 @@ def minutes(result: MinutesResult | None) -> Section:
     title = f"Over time ({format_given_ms(result.every_s * 1000)} each, from {begin} UTC)"
     names = (*FIGURES.values(), *COUNTS.values())
     rows = [(each.start[:23].replace("T", " "), *(getattr(each, name) for name in names)) for each in result.rows]
-    return Section("minutes", title, [_lines(result), SectionTable(COLUMNS, rows, "Over time", detail=True)])
+    return Section(
+        "minutes", title, [_lines(result), Drawn("minutes"), SectionTable(COLUMNS, rows, "Over time", detail=True)]
+    )
 
 
 def _lines(result: MinutesResult) -> Lines:

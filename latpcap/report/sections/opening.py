@@ -13,8 +13,12 @@ __all__ = ["asked_for", "cover", "opening"]
 
 
 def cover(told: SignOff) -> Section:
-    """Its title, whom it is for, its date and notes."""
-    named = [Say(f"{name}: {text}") for name, text in (("Customer", told.customer), ("Date", told.date)) if text]
+    """Its title, whom it is for, by whom, its date and notes."""
+    named = [
+        Say(f"{name}: {text}")
+        for name, text in (("Customer", told.customer), ("Author", told.author), ("Date", told.date))
+        if text
+    ]
     return Section("cover", told.title or "", [*named, *map(Say, told.notes)], level=1)
 
 

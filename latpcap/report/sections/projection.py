@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from latpcap.findings.what_if import FixResult, WhatIf
 from latpcap.projection.project import Point, Projection
-from latpcap.report.section import Column, Say, Section, SectionTable
+from latpcap.report.section import Column, Drawn, Say, Section, SectionTable
 from latpcap.report.sections.budget import PARTS
 from latpcap.report.text import printable
 from latpcap.units import format_given_ms, format_ms, percent, significant
@@ -18,6 +18,7 @@ COLUMNS = (
     Column("", "figures"),
     Column("RTT ms", "figures"),
     *(Column(title, "figure") for title in ("runtime s", "×", "optimistic s", "pessimistic s", "statements/s")),
+    Column("how", optional=True, detail=True),
 )
 THERE = (Column(""), *(Column(title, "figure") for title in ("now s", "there s")), Column("share", "figures"))
 
@@ -27,10 +28,14 @@ def projection(found: Projection) -> Section:
     if found.baseline_rtt_ms is None:
         text = "unknown, because the baseline RTT is; give it with `--rtt-baseline`"
         return Section("elsewhere", "At another RTT", [Say(text)])
-    now = () if found.now is None else (("now", significant(found.now.rtt_ms), *_figures(found.now)),)
-    there = (("", f"{point.rtt_ms:,g}", *_figures(point)) for point in found.points)
+    methods = {point.method for point in found.points}
+    how = {each: each if len(methods) > 1 else "" for each in methods}
+    now = () if found.now is None else (("now", significant(found.now.rtt_ms), *_figures(found.now), ""),)
+    there = (("", f"{point.rtt_ms:,g}", *_figures(point), how[point.method]) for point in found.points)
     table = SectionTable(COLUMNS, [*now, *there], "At other round-trip times")
-    return Section("elsewhere", "At another RTT", [table, *_said(found, found.baseline_rtt_ms)])
+    alike = [Say(f"Each is {each}.", "quiet", detail=True) for each in methods if len(methods) == 1]
+    said = (*alike, *_said(found, found.baseline_rtt_ms))
+    return Section("elsewhere", "At another RTT", [Drawn("what-if"), table, *said])
 
 
 def _said(found: Projection, baseline_ms: float) -> Iterator[Say]:

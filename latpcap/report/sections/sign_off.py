@@ -24,7 +24,7 @@ def sign_off(told: SignOff, already: SignOff | None = None) -> Section:
         *assumed,
         *others,
     )
-    return Section("how-made", "Sign-off", [*map(Entry, lines)])
+    return Section("how-made", "Packets, assumptions, accuracy", [*map(Entry, lines)])
 
 
 def captures(found: Sequence[CaptureFile], most: int) -> Section:

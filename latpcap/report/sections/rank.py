@@ -6,19 +6,14 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from rich.console import RenderableType
-from rich.text import Text
-
-from latpcap.report.console import heading, print_renderables
 from latpcap.report.destination import going_to
-from latpcap.report.grid import Grid
-from latpcap.report.section import Column
+from latpcap.report.section import Column, Say, Section, SectionTable
 from latpcap.report.text import printable
 from latpcap.result.rank_order import RANK_SORTS, RankOrder
 from latpcap.tables.columnar.table import Table
 from latpcap.units import counted, format_given_ms, format_s, percent, significant
 
-__all__ = ["render"]
+__all__ = ["ranked_sections"]
 
 Row = dict[str, Any]
 Shown = tuple[Column, Callable[[Row], str]]
@@ -30,39 +25,28 @@ FILE_CELLS = 40
 """What the name of a file gets before columns that can be spared: it is what was asked for."""
 MUCH_THINK = 0.5
 """Where think time is this part of a runtime, it says little of how chatty the work is."""
+THINKS = "Think time is half of the runtime or more in some captures; `--by task` excludes it."
 
 
-def render(rows: Table, asked: RankOrder, shown: int | None = None) -> str:
-    """Return the ranking as text, with no more than the first `shown` rows."""
+def ranked_sections(rows: Table, asked: RankOrder, shown: int) -> Iterator[Section]:
+    """The ranking with no more than the first `shown` rows, and what is not ranked."""
     everything = rows.to_dicts()
     ranked = [row for row in everything if row["rank"] is not None]
     others = [row for row in everything if row["rank"] is None]
-    return print_renderables(_parts(ranked, others, asked, len(everything) if shown is None else shown))
-
-
-def _parts(ranked: list[Row], others: list[Row], asked: RankOrder, shown: int) -> Iterator[RenderableType]:
-    folder = _folder([row["file"] for row in (*ranked, *others)]) if ranked else ""
     if ranked:
-        yield Text(printable(_first(ranked, asked, folder)), style="bold")
+        folder = _folder([row["file"] for row in everything])
         longest = max((len(_called(row["file"], folder)) for row in ranked[:shown]), default=0)
-        yield _grid(_columns(asked, folder, min(longest, FILE_CELLS)), ranked[:shown])
-    if any(row["think_s"] >= MUCH_THINK * row["runtime_s"] for row in ranked):
-        yield Text("Think time is half of the runtime or more in some captures; `--by task` excludes it.")
-    if others:
-        yield heading(f"Not ranked ({len(others):,})")
-        yield from (
-            Text(printable(f"{_whose(row, asked, folder)}: {row['reason']}{_failed(row)}"))
-            for row in others[: max(shown - len(ranked), 0)]
-        )
-
-
-def _grid(columns: Sequence[Shown], rows: Sequence[Row]) -> Grid:
-    """The columns, but for those that can be spared and that no row fills."""
-    cells = [(heading, [write(row) for row in rows]) for heading, write in columns]
-    filled = [(heading, column) for heading, column in cells if not heading.optional or any(column)]
-    lines = list(zip(*(column for _, column in filled), strict=True))
-    among = [*rows[0]] if rows and going_to().bounds_lines else []
-    return Grid([heading for heading, _ in filled], lines, among=among)
+        columns, writers = zip(*_columns(asked, folder, min(longest, FILE_CELLS)), strict=True)
+        cells = [[write(row) for write in writers] for row in ranked[:shown]]
+        among = rows.column_names if going_to().bounds_lines else ()
+        thinks = any(row["think_s"] >= MUCH_THINK * row["runtime_s"] for row in ranked)
+        said = [Say(_first(ranked, asked, folder), "strong"), SectionTable(columns, cells, among=among)]
+        yield Section("rank", "", [*said, *([Say(THINKS)] if thinks else [])])
+    else:
+        folder = ""
+    left = [Say(f"{_whose(row, asked, folder)}: {row['reason']}{_failed(row)}") for row in others]
+    if left:
+        yield Section("not-ranked", f"Not ranked ({len(left):,})", left[: max(shown - len(ranked), 0)] or [Say("")])
 
 
 def _first(ranked: list[Row], asked: RankOrder, folder: str) -> str:
@@ -113,7 +97,7 @@ def _columns(asked: RankOrder, folder: str, file_cells: int) -> list[Shown]:
         figures("think s", "think_s", lambda seconds: _number(seconds or None)),
         (Column("timing only", "figures", optional=True, name="timing_only"), _timing_only),
         (Column("notes", optional=True, name="health"), lambda row: row["health"] or ""),
-        (Column("file", least=max(file_cells, 20), name="file"), lambda row: printable(_called(row["file"], folder))),
+        (Column("file", least=max(file_cells, 20), name="file"), lambda row: _called(row["file"], folder)),
     ]
     return shown
 

@@ -1,0 +1,136 @@
+"""How it was computed, in sentences with the numbers of this recording; and what a page draws of the exchanges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from latpcap.report.section import Drawn, Entry, Say, Section
+from latpcap.result.analysis import Analysis
+from latpcap.result.page.exploration import Exploration
+from latpcap.units import counted, format_given_ms, format_ms
+
+__all__ = ["drawn", "method"]
+
+QUANTILES = {"p50": "half are within", "p95": "95 % within", "p99": "99 % within", "max": "the longest takes"}
+COUNTED = (
+    "They are counted where the client waits for the server, not where packets change direction: requests sent "
+    "together share one, a fetch costs one more, TCP's own acknowledgments cost none."
+)
+RUNTIME = (
+    "It runs from the first packet of a database connection to the last packet with data. Every instant of it "
+    "belongs to one part: an exchange that waits n times spends at most n × the baseline RTT on the network, the "
+    "rest of its wait is the server's, the rest of its length is transfer. Where several connections are busy at "
+    "once, the instant is shared equally."
+)
+THERE = (
+    "The server, the application, think time, transfers and losses stay as they were measured; what is left of the "
+    "replayed runtime goes to the network, and in the proportion of the capture to the network's share of setting "
+    "up connections. The network column of the statements grows by the same factor."
+)
+FIXES = (
+    "Each combination of them was replayed by itself: runtime, range, parts, statements per second and the "
+    "statements' columns are those of the job with these fixes made. Several findings of one fix share what it "
+    "saves. Fixes that remove the same waits save less together than one by one."
+)
+LINES = (
+    "between two of them a page reads it off a straight line. That is within about 0.5 % where the runtime changes "
+    "smoothly; beside a jump, as steady pauses make in the range, it can be several per cent off: `latpcap project "
+    "--rtt` replays the very RTT. The range comes from the assumptions below."
+)
+NO_GRID = "It was not, as the RTT of the capture is unknown."
+
+
+def drawn(explored: Exploration) -> Iterator[Section]:
+    """The timeline of the exchanges, and how their times are distributed."""
+    lanes = explored.timeline["lanes"]
+    if any(lane["gap"] for lane in lanes):
+        yield Section("timeline", "Timeline", [Say(_blocks(explored), "quiet"), Drawn("timeline")])
+    response, delta = (explored.histograms[name] for name in ("response", "delta"))
+    if response["total"] + delta["total"]:
+        line, baseline_ms = "", explored.analysis.summary.baseline_rtt_ms
+        if baseline_ms is not None:
+            line = f" The line is the baseline RTT, {format_ms(baseline_ms)}."
+        said = (Say("Response times", "head"), Drawn("response"), Say(_spread(response, "exchange") + line, "quiet"))
+        more = (Say("Inter-query deltas", "head"), Drawn("delta"), Say(_spread(delta, "delta"), "quiet"))
+        yield Section("histograms", "How times are distributed", [*said, *more])
+
+
+def _blocks(explored: Exploration) -> str:
+    drawn, interval_us = explored.timeline, explored.timeline["stretch_us"]
+    what = "Every exchange is drawn from its request to the end of its response"
+    if interval_us:
+        what = f"The recording is divided into intervals of {format_given_ms(interval_us / 1000)}"
+    held = " A stall before a request is drawn with it." if any(lane.get("stall") for lane in drawn["lanes"]) else ""
+    left = drawn["lanes_left_out"]
+    more = f" {counted(left, 'lane')} with fewer exchanges left out." if left else ""
+    return (
+        f"{what}; colours show how it was spent.{held} Where nothing is drawn, the application worked or paused, as "
+        f"seen where the capture was taken.{more}"
+    )
+
+
+def _spread(histogram: dict[str, object], word: str) -> str:
+    total, quantiles = histogram["total"], histogram["quantiles_ms"]
+    if not total:
+        return "None was captured whole."
+    assert isinstance(total, int)
+    assert isinstance(quantiles, dict)
+    parts = (f"{words} {format_ms(quantiles[name])}" for name, words in QUANTILES.items())
+    return f"{counted(total, word)}: {', '.join(parts)}."
+
+
+def method(explored: Exploration) -> Section:
+    """How each kind of figure came about."""
+    said = (Entry(text, name) for name, text in _said(explored))
+    return Section("method", "How this was computed", [*said])
+
+
+def _said(explored: Exploration) -> Iterator[tuple[str, str]]:
+    baseline, grid = _baseline(explored.analysis), _grid(explored)
+    yield "Round trips", f"{COUNTED} {baseline}"
+    yield "The runtime", RUNTIME
+    yield "The runtime at another RTT", grid
+    yield "The parts at another RTT", THERE
+    yield "Fixes", FIXES
+    yield "Timeline and histograms", f"{_timeline(explored.timeline['stretch_us'])} {_histograms(explored.histograms)}"
+
+
+def _baseline(analysis: Analysis) -> str:
+    summary = analysis.summary
+    if summary.baseline_rtt_ms is None:
+        return "No RTT could be measured."
+    mean = "on a path that changed the mean over its round trips, each with the RTT of its time"
+    median = "the median over the connections, each counted by its round trips"
+    changed = any(note.code == "path-changed" for note in analysis.health)
+    return (
+        f"The baseline RTT is {format_ms(summary.baseline_rtt_ms)}, {mean if changed else median}. "
+        f"The runtime grows by {summary.effective_round_trips:,.0f} effective round trips: "
+        "TCP handshakes included, overlapping work counted once."
+    )
+
+
+def _grid(explored: Exploration) -> str:
+    if not explored.switches.jobs:
+        return NO_GRID
+    count = len(explored.switches.jobs[0].curve.rtt_ms)
+    ends = (format_given_ms(float(f"{end:.3g}")) for end in (explored.lowest_rtt_ms, explored.highest_rtt_ms))
+    return (
+        f"It was replayed for {count:,} round-trip times from {' to '.join(ends)}, more densely where it bends; {LINES}"
+    )
+
+
+def _timeline(interval_us: float) -> str:
+    if not interval_us:
+        return "The timeline draws every exchange."
+    return (
+        f"The timeline of so many exchanges is summed over intervals of {format_given_ms(interval_us / 1000)} for each "
+        "lane; an exchange counts in each interval for the part of it that lies there, and nothing shorter than that "
+        "can be distinguished."
+    )
+
+
+def _histograms(histograms: dict[str, object]) -> str:
+    return (
+        f"Histograms have {histograms['bins_per_decade']} bins for each power of ten over all exchanges; those that "
+        "open a connection are left out, and so are responses without a wait."
+    )
