@@ -89,9 +89,14 @@ class Chosen(Struct, frozen=True):
     """What was taken off the fastest responses, as the hosts took so long beside the RTT at another time; else NaN."""
 
     @property
+    def least(self) -> Floats:
+        """What was measured of the host that answers: of two readings the shorter one."""
+        return np.fmin(self.value, self.rival)
+
+    @property
     def most(self) -> Floats:
         """The least bound, or what was measured where that is less; of two measurements as heavy the longer one."""
-        measured = np.where(self.reason == Reason.SPLIT, np.fmax(self.value, self.rival), self.value)
+        measured = np.where(self.reason == Reason.SPLIT, np.fmax(self.value, self.rival), self.least)
         return np.fmin(measured, self.bound)
 
     @property
@@ -108,13 +113,14 @@ def choose(half: Half, group: Ints, count: int, step_ns: int, resent: Bools) -> 
     bound = _of_several(bounding)
     floor, faster = bounds.quantile(FLOOR_QUANTILE), bounds.quantile(FASTER_QUANTILE)
     faster = np.where(bounds.counts >= MIN_BOUNDS, faster, np.nan)
+    h, a = typical(shakes, step_ns), typical(acks, step_ns)
     level = _of_several(bounds)
-    alike = _alike(bounds, level, half.late.grouped(group, count))
-    kinds = _kinds(half, group, level, alike)
+    slack = _slack(level, np.fmin(h, a))
+    alike = _alike(bounds, level, slack, half.late.grouped(group, count))
+    kinds = _kinds(half, group, level, slack, alike)
     alike &= (bounds.counts >= STEADY) | (kinds >= SEVERAL)
     steady = alike & (level - bound <= np.fmax(ALIKE * bound, HOST_NS))
     varies = varying(shakes, acks, bounds, step_ns)
-    h, a = typical(shakes, step_ns), typical(acks, step_ns)
     limit = np.where(_agree(h, a), _of_several(bounding, SEVERAL), bound)
     limit = np.where(varies.is_so, np.inf, limit + np.where(step_ns > COARSE * bound, step_ns, 0))
     use_h, use_a, weight, rival, reason = _weighed(
@@ -152,7 +158,7 @@ def choose(half: Half, group: Ints, count: int, step_ns: int, resent: Bools) -> 
         varies,
         none,
     )
-    chosen = _split(_by_responses(chosen, bounds, step_ns), alike, level, kinds)
+    chosen = _split(_by_responses(chosen, bounds, step_ns), alike, level, kinds, bounds.counts)
     chosen = _by_variation(chosen, h, a)
     return replace(chosen, deficit=_deficit(chosen.value, half.bounds, group))
 
@@ -202,12 +208,18 @@ def _of_several(values: Grouped, fewest: int = 1) -> Floats:
     return found
 
 
-def _alike(responses: Grouped, level: Floats, late: Grouped) -> Bools:
+def _slack(level: Floats, measured: Floats) -> Floats:
+    """How far apart responses that are alike may be: less where they are hardly longer than what was measured."""
+    beyond = np.where(level > measured, level - measured, np.inf)
+    return np.fmax(np.fmin(ALIKE * level, AGREE * beyond), HOST_NS)
+
+
+def _alike(responses: Grouped, level: Floats, slack: Floats, late: Grouped) -> Bools:
     """The faster ones are alike, five at least, and no late ACKs show that their sender took that time itself."""
     fifth = _of_several(responses, MIN_BOUNDS)
     faster = np.fmax(responses.quantile(FASTER_QUANTILE), fifth)
     worked = (late.counts >= SEVERAL) & (_of_several(late) < (1 - AGREE) * faster)
-    alike: Bools = ~np.isnan(fifth) & (faster - level <= np.fmax(ALIKE * level, HOST_NS)) & ~worked
+    alike: Bools = ~np.isnan(fifth) & (faster - level <= slack) & ~worked
     return alike
 
 
@@ -294,7 +306,7 @@ def _by_responses(chosen: Chosen, bounds: Grouped, step_ns: int) -> Chosen:
     )
 
 
-def _kinds(half: Half, group: Ints, level: Floats, asked: Bools) -> Ints:
+def _kinds(half: Half, group: Ints, level: Floats, slack: Floats, asked: Bools) -> Ints:
     """How many statements are answered at this level, of the groups that are `asked` for.
 
     All else (logins, pings, preparations) counts as two where it is no faster: no statement takes as long for each.
@@ -310,25 +322,29 @@ def _kinds(half: Half, group: Ints, level: Floats, asked: Bools) -> Ints:
     kinds = occurring(kind)
     floors = _of_several(Grouped.of(np.searchsorted(kinds, kind), ns, len(kinds)))
     of_group, none = kinds // statements, kinds % statements == 0
-    own = level[of_group]
-    slack = np.fmax(ALIKE * own, HOST_NS)
+    own, slack = level[of_group], slack[of_group]
     same = (floors >= own - slack) & (none | (floors <= own + slack))
     return np.bincount(of_group[same], np.where(none[same], 2, 1), len(asked)).astype(np.int64)
 
 
-def _split(chosen: Chosen, alike: Bools, level: Floats, kinds: Ints) -> Chosen:
+def _split(chosen: Chosen, alike: Bools, level: Floats, kinds: Ints, responses: Ints) -> Chosen:
     """Measurements beside responses that are `alike` and take plainly longer: nothing tells which is the path's.
 
-    A host on the way answered, or the server takes its time for each. Acknowledgments bear a handshake out, unless
-    responses to several statements are alike: no work is the same for each of them.
+    A host on the way answered, or the server takes its time for each. Where responses to several statements are alike,
+    they count: no work is the same for each of them. Else acknowledgments bear a handshake out.
     """
-    value = chosen.value
-    two = alike & (level - value > value / PLAIN + PLAIN_NS) & (chosen.method != Method.FLOOR)
+    value, several = chosen.value, kinds >= SEVERAL
+    two = alike & (level - value > PLAIN_NS) & (chosen.method != Method.FLOOR)
     borne_out = (chosen.method != Method.HANDSHAKE) | (chosen.direct != chosen.pool.counts)
-    two &= ~borne_out | (kinds >= SEVERAL)
+    two &= several | (level - value > value / PLAIN + PLAIN_NS) & ~borne_out
+    through = two & several
     return replace(
         chosen,
-        rival=np.where(two, level, chosen.rival),
+        value=np.where(through, level, value),
+        measured=np.where(through, level, chosen.measured),
+        rival=np.where(through, value, np.where(two, level, chosen.rival)),
+        method=np.where(through, Method.FLOOR, chosen.method),
+        samples=np.where(through, responses, chosen.samples),
         reason=np.where(two, Reason.SPLIT_SYN, chosen.reason),
     )
 
