@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
-from latpcap.rtt.choice import AGREE, ALIKE, HOST_NS
+from latpcap.rtt.choice import AGREE, ALIKE, FLOOR_QUANTILE, HOST_NS, is_no_work
 from latpcap.rtt.clocks import Clocks, SendersClocks
 from latpcap.rtt.measured import Half, Measurements
 from latpcap.rtt.phases import PathChanges, Shown
@@ -33,7 +33,7 @@ __all__ = ["find"]
 _Change = tuple[int, Shown]
 """When, and what shows it."""
 
-FEWEST = 10
+FEWEST = 8
 """Direct measurements, or responses, on either side of a change."""
 FACTOR = 1.25
 LEAST_NS = 500_000
@@ -62,19 +62,20 @@ class _Series(Struct, frozen=True):
 
     time: Ints
     ns: Ints
+    statement: Ints
+    """Of responses."""
 
-    def between(self, begin: int, end: int) -> Ints:
+    def between(self, begin: int, end: int) -> _Series:
         """Those from one time to another."""
-        first, last = np.searchsorted(self.time, (begin, end))
-        return self.ns[first:last]
+        return self.part(*np.searchsorted(self.time, (begin, end)))
 
-    def part(self, begin: int, end: int) -> _Series:
-        return _Series(self.time[begin:end], self.ns[begin:end])
+    def part(self, begin: int, end: int, step: int = 1) -> _Series:
+        rows = slice(begin, end, step)
+        return _Series(self.time[rows], self.ns[rows], self.statement[rows])
 
     def thinned(self) -> _Series:
         """Evenly fewer of very many: the level of a period shows all the same."""
-        step = -(-len(self) // MOST_LOOKED_AT)
-        return _Series(self.time[::step], self.ns[::step]) if step > 1 else self
+        return self.part(0, len(self), -(-len(self) // MOST_LOOKED_AT) or 1)
 
     def __len__(self) -> int:
         return len(self.ns)
@@ -83,8 +84,9 @@ class _Series(Struct, frozen=True):
 class _Measured:
     """Measurements by path and time: sorted once, whatever the number of paths."""
 
-    def __init__(self, values: Measurements, path: Ints, count: int) -> None:
+    def __init__(self, values: Measurements, path: Ints, count: int, statement: Ints | None = None) -> None:
         self._values, self._path, self._count = values, path, count
+        self._statement = values.connection if statement is None else statement
 
     def may_change(self) -> Bools:
         """Paths of which `FEWEST` measurements are short and as many long: the others cost no more."""
@@ -105,7 +107,7 @@ class _Measured:
         """Those of one path."""
         order, starts = self._sorted
         rows = order[starts[path] : starts[path + 1]]
-        return _Series(self._values.time[rows], self._values.ns[rows])
+        return _Series(self._values.time[rows], self._values.ns[rows], self._statement[rows])
 
 
 def find(
@@ -121,7 +123,7 @@ def find(
     clocks = Clocks(readings, path, count)
     for half, counts in zip(halves, relevant, strict=True):
         direct = _Measured(half.handshakes + half.acks, path, count)
-        bounds = _Measured(half.bounds, path, count)
+        bounds = _Measured(half.bounds, path, count, half.statement)
         split = np.zeros(count, bool)
         for number in np.flatnonzero(direct.may_change() & counts).tolist():
             times = _changes(direct.of(number), bounds.of(number))
@@ -282,15 +284,17 @@ class _Witness(Struct, frozen=True):
         doubted = 0.0
         for index, time in enumerate(times):
             before, after = (responses.between(*edges[part : part + 2]) for part in (index, index + 1))
-            measured = [self.direct.between(*edges[part : part + 2]) for part in (index, index + 1)]
-            rises = np.median(after) > np.median(before)
+            measured = [self.direct.between(*edges[part : part + 2]).ns for part in (index, index + 1)]
+            rises = np.median(after.ns) > np.median(before.ns)
             slow, fast, shown = (after, before, measured[1]) if rises else (before, after, measured[0])
-            if _shows(shown, slow, fast):
+            if _shows(shown, slow.ns, fast.ns):
                 kept.append((time, Shown.ANSWERS))
-            elif self._moved(edges[index : index + 3], before, after):
+            elif self._moved(edges[index : index + 3], before.ns, after.ns):
                 kept.append((time, Shown.CLOCKS))
-            elif _is_even(slow) and _is_even(fast) and not self._is_of_a_far_host(slow):
-                doubted = max(doubted, float(np.median(slow) - np.median(fast)))
+            elif is_no_work(slow.ns, slow.statement, float(np.quantile(fast.ns, FLOOR_QUANTILE))):
+                kept.append((time, Shown.STATEMENTS))
+            elif _is_even(slow.ns) and _is_even(fast.ns) and not self._is_of_a_far_host(slow.ns):
+                doubted = max(doubted, float(np.median(slow.ns) - np.median(fast.ns)))
         return kept, doubted
 
     def _is_of_a_far_host(self, slow: Ints) -> bool:
@@ -308,7 +312,7 @@ class _Witness(Struct, frozen=True):
 
 def _is_even(responses: Ints) -> bool:
     """Three of four are alike."""
-    fastest, most = np.quantile(responses, (0.05, 0.75))
+    fastest, most = np.quantile(responses, (FLOOR_QUANTILE, 0.75))
     return bool(most - fastest <= max(ALIKE * fastest, HOST_NS))
 
 

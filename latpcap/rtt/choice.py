@@ -19,7 +19,7 @@ from latpcap.tables.columnar.columns import Bools, Floats, Ints, first_that_hold
 from latpcap.tables.columnar.passes import occurring
 from latpcap.tables.columnar.quantiles import Grouped
 
-__all__ = ["AGREE", "HOST_NS", "PLAIN_NS", "STEADY", "SURE", "Chosen", "choose", "less_work", "limits"]
+__all__ = ["AGREE", "HOST_NS", "PLAIN_NS", "STEADY", "SURE", "Chosen", "choose", "is_no_work", "less_work", "limits"]
 
 
 AGREE = 0.10
@@ -117,7 +117,7 @@ def choose(half: Half, group: Ints, count: int, step_ns: int, resent: Bools) -> 
     level = _of_several(bounds)
     slack = _slack(level, np.fmin(h, a))
     alike = _alike(bounds, level, slack, half.late.grouped(group, count))
-    kinds = _kinds(half, group, level, slack, alike)
+    kinds = _kinds(group[half.bounds.connection], half.bounds.ns, half.statement, level, slack, alike)
     alike &= (bounds.counts >= STEADY) | (kinds >= SEVERAL)
     steady = alike & (level - bound <= np.fmax(ALIKE * bound, HOST_NS))
     varies = varying(shakes, acks, bounds, step_ns)
@@ -306,17 +306,16 @@ def _by_responses(chosen: Chosen, bounds: Grouped, step_ns: int) -> Chosen:
     )
 
 
-def _kinds(half: Half, group: Ints, level: Floats, slack: Floats, asked: Bools) -> Ints:
-    """How many statements are answered at this level, of the groups that are `asked` for.
+def _kinds(group: Ints, ns: Ints, statement: Ints, level: Floats, slack: Floats, asked: Bools) -> Ints:
+    """How many statements are answered at this level, of the groups that are `asked` for; the others are of responses.
 
     All else (logins, pings, preparations) counts as two where it is no faster: no statement takes as long for each.
     """
     if not asked.any():
         return np.zeros(len(asked), np.int64)
-    statements = int(half.statement.max(initial=-1)) + 2
-    kind, ns = (group * statements + 1)[half.bounds.connection], half.bounds.ns
-    kind += half.statement  # one number of group and statement: sorted by two they take several times the time and room
-    keep = asked[group][half.bounds.connection]
+    statements = int(statement.max(initial=-1)) + 2
+    kind = group * statements + 1 + statement  # one number of both: sorted by two they take several times the time
+    keep = asked[group]
     if not keep.all():
         kind, ns = kind[keep], ns[keep]
     kinds = occurring(kind)
@@ -325,6 +324,16 @@ def _kinds(half: Half, group: Ints, level: Floats, slack: Floats, asked: Bools) 
     own, slack = level[of_group], slack[of_group]
     same = (floors >= own - slack) & (none | (floors <= own + slack))
     return np.bincount(of_group[same], np.where(none[same], 2, 1), len(asked)).astype(np.int64)
+
+
+def is_no_work(ns: Ints, statement: Ints, otherwise: float) -> bool:
+    """Responses to several statements are alike, and plainly longer than `otherwise`: no server takes that for each."""
+    group = np.zeros(len(ns), np.int64)
+    responses, nothing = (Grouped.of(group[: len(values)], values, 1) for values in (ns, ns[:0]))
+    level = _of_several(responses)
+    slack = _slack(level, np.array([otherwise]))
+    alike = _alike(responses, level, slack, nothing) & (level - otherwise > PLAIN_NS)
+    return bool(_kinds(group, ns, statement, level, slack, alike)[0] >= SEVERAL)
 
 
 def _split(chosen: Chosen, alike: Bools, level: Floats, kinds: Ints, responses: Ints) -> Chosen:

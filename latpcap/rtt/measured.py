@@ -100,7 +100,7 @@ class Half(Struct, frozen=True):
     """Clean ones: quiet and prompt."""
     bounds: Measurements
     statement: Ints
-    """Of each bound, -1 for none."""
+    """Of each bound, -1 for none; of the near half one for all."""
     answers: Measurements
     """The fastest of each connection."""
     late: Measurements
@@ -186,14 +186,16 @@ def _waits(exchanges: Exchanges) -> tuple[Measurements, Ints]:
 
 
 def _turns(exchanges: Exchanges) -> tuple[Measurements, Ints]:
-    """Response → next request, where the client had to read that response before it went on; the statement of each."""
+    """Response → next request, where the client had to read that response before it went on.
+
+    Of one kind all of them: a client may well sleep as long after each statement.
+    """
     paused = exchanges.client
     usable = exchanges.complete & (exchanges.round_trips > 0) & (paused >= 0)
     sent_again = exchanges.retransmissions > 0
     usable &= ~(sent_again | np.roll(sent_again, 1))  # the exchange before: its response may have come twice
-    return Measurements(exchanges.connection[usable], paused[usable], exchanges.begin[usable]), exchanges.fingerprint[
-        usable
-    ]
+    turns = Measurements(exchanges.connection[usable], paused[usable], exchanges.begin[usable])
+    return turns, np.zeros(len(turns), np.int64)
 
 
 class _Sampled(Struct, frozen=True):
