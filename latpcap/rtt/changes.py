@@ -22,7 +22,7 @@ from msgspec import Struct
 
 from latpcap.rtt.choice import AGREE, ALIKE, FLOOR_QUANTILE, HOST_NS, is_no_work
 from latpcap.rtt.clocks import Clocks, SendersClocks
-from latpcap.rtt.measured import Half, Measurements
+from latpcap.rtt.measured import LONGEST_NS, MIN_FOR_DENSITY, Half, Measurements
 from latpcap.rtt.phases import PathChanges, Shown
 from latpcap.tables.columnar.columns import Bools, Floats, Ints
 from latpcap.tables.columnar.passes import ordered
@@ -33,8 +33,6 @@ __all__ = ["find"]
 _Change = tuple[int, Shown]
 """When, and what shows it."""
 
-FEWEST = 8
-"""Direct measurements, or responses, on either side of a change."""
 FACTOR = 1.25
 LEAST_NS = 500_000
 """The level moves by this factor, and by half a millisecond: what busy hosts add is less."""
@@ -44,11 +42,8 @@ ONCE_NS = 1_000_000_000
 """What two halves show within a second is one change."""
 EPISODE = 0.25
 """One after which the RTT is what it was before is an episode, unless it lasts for a quarter."""
-CONFIRMED = 1.25
-"""The faster responses are at most so many times the direct measurement that they confirm."""
 OF_THE_MOVE = (0.25, 1.15)
 """What one direction contributes to a change of the RTT: half of it where both changed alike, all or nothing else."""
-FOREVER_NS = 2**62
 MOST_LOOKED_AT = 20_000
 """Measurements of a path in which cuts are looked for."""
 EXPLAINED = 0.1
@@ -89,12 +84,12 @@ class _Measured:
         self._statement = values.connection if statement is None else statement
 
     def may_change(self) -> Bools:
-        """Paths of which `FEWEST` measurements are short and as many long: the others cost no more."""
+        """Paths of which `MIN_FOR_DENSITY` measurements are short and as many long: the others cost no more."""
         grouped = self._values.grouped(self._path, self._count)
-        enough = grouped.counts >= 2 * FEWEST
+        enough = grouped.counts >= 2 * MIN_FOR_DENSITY
         result = np.zeros(self._count, bool)
         first, end = grouped.starts[:-1][enough], grouped.starts[1:][enough]
-        result[enough] = _is_apart(grouped.values[first + FEWEST - 1], grouped.values[end - FEWEST])
+        result[enough] = _is_apart(grouped.values[first + MIN_FOR_DENSITY - 1], grouped.values[end - MIN_FOR_DENSITY])
         return result
 
     @cached_property
@@ -172,10 +167,10 @@ def _cuts(series: _Series) -> list[int]:
     edges, open_parts = {0, len(level)}, [(0, len(level))]
     while open_parts and len(edges) < MOST_CUTS:
         begin, end = open_parts.pop()
-        if end - begin < 2 * FEWEST:
+        if end - begin < 2 * MIN_FOR_DENSITY:
             continue
         total = np.cumsum(level[begin:end])
-        before = np.arange(FEWEST, end - begin - FEWEST + 1)
+        before = np.arange(MIN_FOR_DENSITY, end - begin - MIN_FOR_DENSITY + 1)
         after = end - begin - before
         means = total[before - 1] / before, (total[-1] - total[before - 1]) / after
         gain = before * after / (end - begin) * (means[1] - means[0]) ** 2
@@ -212,7 +207,7 @@ def _worst(series: _Series, edges: list[int], lasting: float) -> tuple[int, ...]
     parts = [series.part(begin, end) for begin, end in pairwise(edges)]
     levels = [float(np.median(part.ns)) for part in parts]
     for index in sorted(range(len(parts)), key=lambda index: _lasts(parts[index])):
-        if len(parts[index]) < FEWEST or _lasts(parts[index]) < lasting:
+        if len(parts[index]) < MIN_FOR_DENSITY or _lasts(parts[index]) < lasting:
             return (_nearer(edges, levels, index),)
     alike = [
         (_ratio(levels[index], levels[index + 1]), edges[index + 1])
@@ -279,7 +274,7 @@ class _Witness(Struct, frozen=True):
 
         A server's work is hardly ever as even as a path: responses that are alike on either side may be of either.
         """
-        edges = [-FOREVER_NS, *times, FOREVER_NS]
+        edges = [-LONGEST_NS, *times, LONGEST_NS]
         kept: list[_Change] = []
         doubted = 0.0
         for index, time in enumerate(times):
@@ -321,5 +316,5 @@ def _shows(direct: Ints, slow: Ints, fast: Ints) -> bool:
     if not len(direct):
         return False
     shown, floor = float(np.median(direct)), float(np.quantile(slow, 0.05))
-    confirmed = shown <= CONFIRMED * floor and floor <= CONFIRMED * shown
+    confirmed = shown <= FACTOR * floor and floor <= FACTOR * shown
     return bool(confirmed and _is_apart(np.quantile(fast, 0.75), shown))

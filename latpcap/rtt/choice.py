@@ -23,7 +23,8 @@ __all__ = ["AGREE", "HOST_NS", "PLAIN_NS", "STEADY", "SURE", "Chosen", "choose",
 
 
 AGREE = 0.10
-"""Two measurements agree when they differ by less than this part, or by what a busy host adds to one (`HOST_NS`)."""
+"""Two measurements agree when they differ by less than this part, or by what a busy host adds to one (`HOST_NS`). Data
+may take as much longer than a handshake that stands alone."""
 PLAIN = 2.0
 PLAIN_NS = 1_000_000
 """So many times another, and so much above it, is a plain difference: more than what hosts do for a small request."""
@@ -49,8 +50,6 @@ HANDSHAKE_NS = 200_000
 """The same for a handshake that stands alone: accepting a connection is more work than acknowledging data."""
 MIN_NETWORK = 0.25
 """The part of an RTT that is network at least, however short it is."""
-DATA_SLOWER = 0.10
-"""Data may take this much longer than a handshake that stands alone."""
 DRIFT = 0.02
 """The mean RTT lies this much above the typical one, on links as steady as the lab's."""
 
@@ -115,7 +114,7 @@ def choose(half: Half, group: Ints, count: int, step_ns: int, resent: Bools) -> 
     faster = np.where(bounds.counts >= MIN_BOUNDS, faster, np.nan)
     h, a = typical(shakes, step_ns), typical(acks, step_ns)
     level = _of_several(bounds)
-    slack = _slack(level, np.fmin(h, a))
+    slack = _slack(level, np.fmin(h, a)) + step_ns
     alike = _alike(bounds, level, slack, half.late.grouped(group, count))
     kinds = _kinds(group[half.bounds.connection], half.bounds.ns, half.statement, level, slack, alike)
     alike &= (bounds.counts >= STEADY) | (kinds >= SEVERAL)
@@ -294,7 +293,7 @@ def _by_responses(chosen: Chosen, bounds: Grouped, step_ns: int) -> Chosen:
         return chosen
     value, coarse = chosen.bound, unknown & (step_ns > COARSE * chosen.bound)
     if coarse.any():
-        value = np.where(coarse & (bounds.counts > 0), typical(bounds, step_ns), value)
+        value = np.where(coarse & (bounds.counts > 0), np.fmin(typical(bounds, step_ns), value + step_ns), value)
     reason = first_that_holds([chosen.steady, chosen.direct > 0], [Reason.STEADY, Reason.SLOW_DIRECT], Reason.FLOOR)
     return replace(
         chosen,
@@ -332,20 +331,20 @@ def is_no_work(ns: Ints, statement: Ints, otherwise: float) -> bool:
     responses, nothing = (Grouped.of(group[: len(values)], values, 1) for values in (ns, ns[:0]))
     level = _of_several(responses)
     slack = _slack(level, np.array([otherwise]))
-    alike = _alike(responses, level, slack, nothing) & (level - otherwise > PLAIN_NS)
+    alike = _alike(responses, level, slack, nothing) & (level - otherwise > AGREE * otherwise + PLAIN_NS)
     return bool(_kinds(group, ns, statement, level, slack, alike)[0] >= SEVERAL)
 
 
 def _split(chosen: Chosen, alike: Bools, level: Floats, kinds: Ints, responses: Ints) -> Chosen:
     """Measurements beside responses that are `alike` and take plainly longer: nothing tells which is the path's.
 
-    A host on the way answered, or the server takes its time for each. Where responses to several statements are alike,
-    they count: no work is the same for each of them. Else acknowledgments bear a handshake out.
+    A host on the way answered (firewall, NAT, proxy), or the server takes its time for each. Where responses to several
+    statements are alike, they count: no work is the same for each of them. Else acknowledgments bear a handshake out.
     """
     value, several = chosen.value, kinds >= SEVERAL
-    two = alike & (level - value > PLAIN_NS) & (chosen.method != Method.FLOOR)
     borne_out = (chosen.method != Method.HANDSHAKE) | (chosen.direct != chosen.pool.counts)
-    two &= several | (level - value > value / PLAIN + PLAIN_NS) & ~borne_out
+    apart = np.where(several, AGREE, 1 / PLAIN) * value + PLAIN_NS
+    two = alike & (level - value > apart) & (several | ~borne_out) & (chosen.method != Method.FLOOR)
     through = two & several
     return replace(
         chosen,
@@ -398,7 +397,7 @@ def limits(chosen: Chosen, step_ns: int) -> tuple[Floats, Floats]:
     )
     down = np.fmax(np.where(alone & (pool.counts < MIN_FOR_DENSITY), HANDSHAKE_NS, HOST_NS), 2 * below / roots) + tick
     up = np.fmax(DRIFT * measured, np.fmax(pool.quantile(0.5) - measured, 2 * above / roots)) + HOST_NS / 4 + tick
-    up = np.where(alone, np.fmax(up, DATA_SLOWER * measured), up)
+    up = np.where(alone, np.fmax(up, AGREE * measured), up)
     low = np.minimum(np.maximum(value - down, value * MIN_NETWORK), value - chosen.deficit)
     of_responses = np.where(chosen.steady | ~chosen.is_bound_only, STEADY_LOW * value - HOST_NS - tick, 0.0)
     of_responses = np.where(chosen.is_bound_only & (value < PLAIN_NS), 0.0, of_responses)

@@ -31,6 +31,7 @@ from latpcap.tables.recording import MISSING, Connections, Exchanges, Recording,
 
 __all__ = [
     "COARSE",
+    "LONGEST_NS",
     "MIN_FOR_DENSITY",
     "SEVERAL",
     "Direct",
@@ -50,10 +51,11 @@ DELAYED_NS = 20_000_000
 SEVERAL = 3
 """Packets that no single one overturns. Fewer ACKs of a connection that shows neither its beginning nor an answer are
 what is left of one: they only bound, as nothing tells which copy of the data they acknowledge."""
-LONGEST_NS = 2.0**62
+LONGEST_NS = 2**62
 """More than a century; what is longer no integer holds."""
 MIN_FOR_DENSITY = 10
-"""This many measurements show where they are dense; of fewer, the lower quarter has the least of the hosts' delays."""
+"""This many measurements show where they are dense, and their shape. Of fewer, the lower quarter has the least of the
+hosts' delays."""
 COARSE = 0.1
 """Where the clock's step is a larger part of the value, only the mean helps: rounding evens out."""
 
