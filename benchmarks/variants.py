@@ -111,12 +111,30 @@ FOURTH = {
     "postgresql/psycopg2-transactions": (19,),
     "postgresql/psycopg3-nplus1-100": (0,),
 }
+FIFTH = {
+    "findings/chatter-pg": (22,),
+    "findings/connects-my": (16,),
+    "findings/failing-pg": (5,),
+    "findings/insert-commit-my": (2,),
+    "findings/orm-no-pool-pg": (34,),
+    "findings/orm-requests": (0,),
+    "findings/write-write-read": (9,),
+    "firebird/firebird4-jaybird6-nplus1": (27,),
+    "firebird/node-firebird-nplus1": (3,),
+    "keys/go-sql-driver-clear": (47,),
+    "mysql/compressed-zlib": (65,),
+    "mysql/jdbc-mysql-prepared-each": (13,),
+    "mysql/nplus1-1000-rtt1": (0.5,),
+    "postgresql/pgbench-select-prepared-c1": (39,),
+    "postgresql/psql-nplus1-100": (7,),
+}
 SETS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
     "development": DEVELOPMENT,
     "held-out": HELD_OUT,
     "second": SECOND,
     "third": THIRD,
     "fourth": FOURTH,
+    "fifth": FIFTH,
 }
 MOST_PACKETS = 400
 HOST_NS = 40_000

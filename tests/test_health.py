@@ -411,6 +411,14 @@ def of_tables(connections: list[Conn]) -> dict[str, int]:
     return {note.code: note.count for note in Measures(build(connections)).analyze().health}
 
 
+def test_of_a_single_response_nobody_is_told_to_capture_without_loss() -> None:
+    alone = Conn([Ex(service_ms=5)], handshake=False)
+    assert ("one-response" in of_tables([alone]), "unknown-time" in of_tables([alone])) == (True, False)
+    cut = Conn([Ex(service_ms=5), Ex(service_ms=20, complete=False)], handshake=False)
+    assert ("one-response" in of_tables([cut]), "unknown-time" in of_tables([cut])) == (False, True)
+    assert "one-response" not in of_tables([Conn([Ex(service_ms=5)] * 2, handshake=False)])
+
+
 @pytest.mark.parametrize(
     ("connection", "code", "count"),
     [

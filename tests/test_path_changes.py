@@ -53,6 +53,26 @@ def test_where_nothing_tells_a_longer_path_from_a_slower_server_the_range_holds_
     assert (found > 49.9) == held
 
 
+@pytest.mark.parametrize(("statements", "changed"), [(3, True), (2, False)])
+@pytest.mark.parametrize("shorter", [False, True])
+def test_responses_to_several_statements_that_are_all_longer_by_as_much_were_on_a_longer_path(
+    statements: int, changed: bool, shorter: bool
+) -> None:
+    """No work is the same for three statements. Of two a server may do as much."""
+
+    def exchanges(count: int, service_ms: float) -> list[Ex]:
+        return [Ex("query", f"select {'a' * (1 + at % statements)}", service_ms=service_ms) for at in range(count)]
+
+    parts = [exchanges(30, 0.2), exchanges(40, 30.0)]
+    made = [Conn([each for part in (parts[::-1] if shorter else parts) for each in part], rtt_ms=20)]
+    found = estimated(made)
+    assert found.has_changed == changed
+    if changed:
+        assert levels(found)[shorter] == pytest.approx(20, rel=0.02)
+        assert levels(found)[not shorter] == pytest.approx(50, rel=0.02)
+        assert "no work is the same for each" in found.phases.changes.shown_text(0)
+
+
 def test_each_exchange_has_the_rtt_of_its_time() -> None:
     found = estimated(pool(20, 5))
     assert found.each_baseline.tolist() == [20e6] * 30 + [5e6] * 30

@@ -177,14 +177,22 @@ def test_responses_tell_which_of_two_measurements_is_the_paths() -> None:
     assert baseline(late) == (50.1, "in-stream")
 
 
-@pytest.mark.parametrize(("statements", "reading"), [(3, True), (2, False)])
+@pytest.mark.parametrize(("statements", "service_ms", "ms"), [(3, 38, 40), (2, 38, 2), (3, 5, 7), (2, 5, 2)])
 def test_a_nat_that_acknowledges_for_the_server_is_told_by_statements_that_all_take_as_long(
-    statements: int, reading: bool
+    statements: int, service_ms: float, ms: float
 ) -> None:
-    exchanges = [Ex("query", sql=f"select {'a' * (1 + at % statements)}", service_ms=38) for at in range(30)]
+    """No work is the same for three statements. To two a server may take as long."""
+    exchanges = [Ex("query", sql=f"select {'a' * (1 + at % statements)}", service_ms=service_ms) for at in range(30)]
     found = estimate(build([Conn(rtt_ms=2, far_ms=[2.02] * 12, exchanges=exchanges)]))
-    assert found.baseline[0] == pytest.approx(2e6, rel=0.02)
-    assert (found.low[0] < 2e6, found.high[0] >= 40e6) == (True, reading)
+    assert found.baseline[0] == pytest.approx(ms * 1e6, rel=0.02)
+    assert (found.low[0] < 2e6, found.high[0] >= (2 + service_ms) * 1e6) == (True, statements > 2)
+
+
+def test_a_client_that_sleeps_as_long_after_each_statement_is_no_longer_path() -> None:
+    """Captured at the server: the near half's waits are the client's own, whatever it asks."""
+    exchanges = [Ex("query", sql=f"select {'a' * (1 + at % 4)}", client_ms=20) for at in range(30)]
+    path = Conn(rtt_ms=4, near_share=1, far_ms=[0.02] * 3, near_ms=[4.02] * 12, exchanges=exchanges)
+    assert baseline(path)[0] == pytest.approx(4, rel=0.02)
 
 
 def test_a_lone_handshake_beside_responses_that_all_take_longer_may_be_a_firewalls() -> None:

@@ -19,7 +19,7 @@ from latpcap.measures.timing_only import KEYS_PAGE, part_of, timing_only, tls_re
 from latpcap.rtt import LOOPBACK, Baselines, Estimate, Method, Reason
 from latpcap.tables.columnar import columns
 from latpcap.tables.recording import Recording
-from latpcap.units import counted, format_s, percent, significant
+from latpcap.units import counted, format_ms, format_s, percent, significant
 
 __all__ = ["ADVICE", "GRAVEST_FIRST", "HealthNote", "core_notes", "gravest_first", "measured_notes", "notes_in"]
 
@@ -213,6 +213,10 @@ ADVICE: dict[str, tuple[str, str]] = {
         "this time is assigned to neither network nor service",
         "capture without loss, from the beginning",
     ),
+    "one-response": (
+        "it bounds the RTT from above, but does not show what of it was the network",
+        "capture more of the work, or give the RTT with --rtt-baseline",
+    ),
     # the baseline RTT
     "baseline-unknown": ("no network share and no projection", "give the RTT with --rtt-baseline"),
     "baseline-upper-bound": (
@@ -229,7 +233,7 @@ ADVICE: dict[str, tuple[str, str]] = {
     ),
     "proxy-likely": (
         "part of the service time may be network behind the proxy, which a faster server does not shorten; the "
-        "projection changes only the path from the application to the proxy",
+        "projection changes only the path from the application to the proxy, unless the RTT includes both",
         "also capture at the proxy, on both sides of it (one file is enough), or between proxy and server",
     ),
     "proxy-legs": (
@@ -272,6 +276,7 @@ GRAVEST_FIRST = (
         "baseline-upper-bound",
         "baseline-assumed",
         "unknown-time",
+        "one-response",
         "loopback",
         "near-zero-baseline",
         "too-many-samples",
@@ -400,10 +405,11 @@ def _about_baseline(baselines: Baselines) -> Iterator[HealthNote]:
             "which assumes that the server does not take the same time for each"
         )
         yield HealthNote("baseline-assumed", "info", text, assumed)
-    if either := int(np.isin(baselines.reason, (Reason.SPLIT, Reason.SPLIT_SYN)).sum()):
-        text = f"the RTT of {part_of(either, total)} is ambiguous: the handshake (and acknowledgments that agree) "
-        text += "shows a shorter one than all responses do"
-        yield HealthNote("baseline-either", "warning", text, either)
+    if len(two := np.flatnonzero(np.isin(baselines.reason, (Reason.SPLIT, Reason.SPLIT_SYN)))):
+        ends = " or ".join(format_ms(float(end[two[0]]) / 1e6) for end in (baselines.low, baselines.high))
+        text = f"the RTT of {part_of(len(two), total)} is ambiguous, about {ends}: the handshake (and acknowledgments "
+        text += "that agree) shows a shorter one than all responses do"
+        yield HealthNote("baseline-either", "warning", text, len(two))
     if either := int((baselines.reason == Reason.SPLIT_CHANGE).sum()):
         text = f"all response times of {part_of(either, total)} shifted by the same amount at one moment"
         yield HealthNote("baseline-either", "warning", f"{text}: either the path or the server changed", either)
@@ -547,8 +553,10 @@ def _about_time(timeline: BudgetTimeline, budget: Budget) -> Iterator[HealthNote
         text = f"lost packets took {took}{_probable(timeline)}, and the projection keeps that time"
         yield HealthNote("loss", "warning", text, 1)
     if unknown > NOTABLE_SHARE:
-        text = f"{percent(unknown)} of the runtime cannot be divided: exchanges in part"
-        yield HealthNote("unknown-time", "warning", text, 1)
+        in_part = 2 * timeline.budget.unknown_s > budget.unknown_s
+        why = "exchanges in part" if in_part else "a single response was captured"
+        text = f"{percent(unknown)} of the runtime cannot be divided: {why}"
+        yield HealthNote("unknown-time" if in_part else "one-response", "warning", text, 1)
 
 
 def _probable(timeline: BudgetTimeline) -> str:

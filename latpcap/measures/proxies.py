@@ -50,18 +50,21 @@ class Hidden(Struct, frozen=True):
     """Answers to what gives a server nothing to do; 0 where only queries tell."""
     sure: bool
     """A server can hardly be like this; otherwise it may as well take as long for each of its few statements."""
+    counted_ms: float | None
+    """The RTT that holds that network, too: of two readings the one that counts."""
 
     @property
     def seconds(self) -> float:
         """How much of what looks like the server's time may be a network's, one answer after the other."""
-        return self.answers * self.floor_ms / 1e3
+        return 0.0 if self.counted_ms else self.answers * self.floor_ms / 1e3
 
     @property
     def text(self) -> str:
         """What is seen, and what it may mean."""
         even = "not even BEGIN, SET or a validation" if self.trifles else "no query"
+        looks = f"the RTT of {format_ms(self.counted_ms)} includes" if self.counted_ms else "looks like service time"
         return (
-            f"{self.server} is probably a proxy, with a network behind it that looks like service time: {even} was "
+            f"{self.server} is probably a proxy, with a network behind it that {looks}: {even} was "
             f"answered in less than {format_ms(self.floor_ms)} beyond the RTT of {format_ms(self.rtt_ms)}"
         )
 
@@ -75,9 +78,10 @@ def hidden_networks(recording: Recording, rtt: Estimate) -> tuple[Hidden, ...]:
         return ()
     path = rtt.paths.of_connection[exchanges.connection[rows]]
     phases, of_phase = rtt.of_phases, rtt.of_exchanges[rows]
-    baseline = phases.baseline[of_phase]
-    either = phases.reason[of_phase] == Reason.SPLIT_SYN  # a host on the way answers, or the server is slow: asked here
-    high: Floats = np.where(either, baseline, phases.high[of_phase])
+    either = phases.reason == Reason.SPLIT_SYN  # a host on the way answers, or the server is slow: asked here
+    nearest = np.where(either, np.fmin(phases.handshake, phases.in_stream_median), phases.baseline)
+    baseline, counted = nearest[of_phase], (phases.baseline > nearest + LEAST_NS / 2)[of_phase]
+    high: Floats = np.where(either[of_phase], baseline, phases.high[of_phase])
     late: Floats = exchanges.waited[rows] - high
     trifle = exchanges.kind.where(TRIFLES.__contains__)[rows] | exchanges.is_for(*TRIFLES)[rows]
     is_ping = exchanges.is_for("ping")[rows]
@@ -96,7 +100,8 @@ def hidden_networks(recording: Recording, rtt: Estimate) -> tuple[Hidden, ...]:
         sure = sure or bool((logins[0] == number).any() and _median(logins[1][logins[0] == number]) < QUICK_LOGIN_NS)
         beyond = floor + _median(high[at]) - usual
         trifles = int((trifle[at] & ~is_ping[at]).sum())
-        found.append(Hidden(number, rtt.paths.server[number], usual / 1e6, beyond / 1e6, len(at), trifles, sure))
+        held = _median(phases.baseline[of_phase[at]]) / 1e6 if counted[at].all() else None
+        found.append(Hidden(number, rtt.paths.server[number], usual / 1e6, beyond / 1e6, len(at), trifles, sure, held))
     return tuple(found)
 
 

@@ -55,13 +55,13 @@ class Reason(IntEnum):
     RESENT = 13
     DATA = 14
     FLOOR = 15
-    FAR_RESPONSES = 16
-    COARSE_CLOCK = 17
-    CHANGED = 18
-    VARIES = 19
-    STEADY = 20
-    SPLIT_SYN = 21
-    SPLIT_CHANGE = 22
+    COARSE_CLOCK = 16
+    CHANGED = 17
+    VARIES = 18
+    STEADY = 19
+    SPLIT_SYN = 20
+    SPLIT_CHANGE = 21
+    FAR_RESPONSES = 22
 
 
 REASON_TEXTS = {
@@ -83,8 +83,8 @@ REASON_TEXTS = {
     Reason.FLOOR: "no handshake and no clean ACK: the fastest responses, an upper bound",
     Reason.STEADY: "no handshake and no clean ACK: the fastest responses, all alike, if the server does not take "
     "the same time for each",
-    Reason.SPLIT_SYN: "measured directly; all responses took plainly longer: a host on the way answered, or the server "
-    "takes as long for each; the range holds both",
+    Reason.SPLIT_SYN: "all responses took plainly longer than what was measured directly: a host on the way (firewall, "
+    "NAT, proxy) answered, or the server takes as long for each; the range holds both",
     Reason.SPLIT_CHANGE: "responses were all slower by as much until or from one moment on, and nothing tells whether "
     "the path or the server was: the range holds both",
     Reason.FAR_RESPONSES: "to the host that answers; every response took much longer: a proxy "

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
-from latpcap.rtt.choice import AGREE, ALIKE, HOST_NS
+from latpcap.rtt.choice import AGREE, ALIKE, FLOOR_QUANTILE, HOST_NS, is_no_work
 from latpcap.rtt.clocks import Clocks, SendersClocks
-from latpcap.rtt.measured import Half, Measurements
+from latpcap.rtt.measured import LONGEST_NS, MIN_FOR_DENSITY, Half, Measurements
 from latpcap.rtt.phases import PathChanges, Shown
 from latpcap.tables.columnar.columns import Bools, Floats, Ints
 from latpcap.tables.columnar.passes import ordered
@@ -33,8 +33,6 @@ __all__ = ["find"]
 _Change = tuple[int, Shown]
 """When, and what shows it."""
 
-FEWEST = 10
-"""Direct measurements, or responses, on either side of a change."""
 FACTOR = 1.25
 LEAST_NS = 500_000
 """The level moves by this factor, and by half a millisecond: what busy hosts add is less."""
@@ -44,11 +42,8 @@ ONCE_NS = 1_000_000_000
 """What two halves show within a second is one change."""
 EPISODE = 0.25
 """One after which the RTT is what it was before is an episode, unless it lasts for a quarter."""
-CONFIRMED = 1.25
-"""The faster responses are at most so many times the direct measurement that they confirm."""
 OF_THE_MOVE = (0.25, 1.15)
 """What one direction contributes to a change of the RTT: half of it where both changed alike, all or nothing else."""
-FOREVER_NS = 2**62
 MOST_LOOKED_AT = 20_000
 """Measurements of a path in which cuts are looked for."""
 EXPLAINED = 0.1
@@ -62,19 +57,20 @@ class _Series(Struct, frozen=True):
 
     time: Ints
     ns: Ints
+    statement: Ints
+    """Of responses."""
 
-    def between(self, begin: int, end: int) -> Ints:
+    def between(self, begin: int, end: int) -> _Series:
         """Those from one time to another."""
-        first, last = np.searchsorted(self.time, (begin, end))
-        return self.ns[first:last]
+        return self.part(*np.searchsorted(self.time, (begin, end)))
 
-    def part(self, begin: int, end: int) -> _Series:
-        return _Series(self.time[begin:end], self.ns[begin:end])
+    def part(self, begin: int, end: int, step: int = 1) -> _Series:
+        rows = slice(begin, end, step)
+        return _Series(self.time[rows], self.ns[rows], self.statement[rows])
 
     def thinned(self) -> _Series:
         """Evenly fewer of very many: the level of a period shows all the same."""
-        step = -(-len(self) // MOST_LOOKED_AT)
-        return _Series(self.time[::step], self.ns[::step]) if step > 1 else self
+        return self.part(0, len(self), -(-len(self) // MOST_LOOKED_AT) or 1)
 
     def __len__(self) -> int:
         return len(self.ns)
@@ -83,16 +79,17 @@ class _Series(Struct, frozen=True):
 class _Measured:
     """Measurements by path and time: sorted once, whatever the number of paths."""
 
-    def __init__(self, values: Measurements, path: Ints, count: int) -> None:
+    def __init__(self, values: Measurements, path: Ints, count: int, statement: Ints | None = None) -> None:
         self._values, self._path, self._count = values, path, count
+        self._statement = values.connection if statement is None else statement
 
     def may_change(self) -> Bools:
-        """Paths of which `FEWEST` measurements are short and as many long: the others cost no more."""
+        """Paths of which `MIN_FOR_DENSITY` measurements are short and as many long: the others cost no more."""
         grouped = self._values.grouped(self._path, self._count)
-        enough = grouped.counts >= 2 * FEWEST
+        enough = grouped.counts >= 2 * MIN_FOR_DENSITY
         result = np.zeros(self._count, bool)
         first, end = grouped.starts[:-1][enough], grouped.starts[1:][enough]
-        result[enough] = _is_apart(grouped.values[first + FEWEST - 1], grouped.values[end - FEWEST])
+        result[enough] = _is_apart(grouped.values[first + MIN_FOR_DENSITY - 1], grouped.values[end - MIN_FOR_DENSITY])
         return result
 
     @cached_property
@@ -105,7 +102,7 @@ class _Measured:
         """Those of one path."""
         order, starts = self._sorted
         rows = order[starts[path] : starts[path + 1]]
-        return _Series(self._values.time[rows], self._values.ns[rows])
+        return _Series(self._values.time[rows], self._values.ns[rows], self._statement[rows])
 
 
 def find(
@@ -121,7 +118,7 @@ def find(
     clocks = Clocks(readings, path, count)
     for half, counts in zip(halves, relevant, strict=True):
         direct = _Measured(half.handshakes + half.acks, path, count)
-        bounds = _Measured(half.bounds, path, count)
+        bounds = _Measured(half.bounds, path, count, half.statement)
         split = np.zeros(count, bool)
         for number in np.flatnonzero(direct.may_change() & counts).tolist():
             times = _changes(direct.of(number), bounds.of(number))
@@ -170,10 +167,10 @@ def _cuts(series: _Series) -> list[int]:
     edges, open_parts = {0, len(level)}, [(0, len(level))]
     while open_parts and len(edges) < MOST_CUTS:
         begin, end = open_parts.pop()
-        if end - begin < 2 * FEWEST:
+        if end - begin < 2 * MIN_FOR_DENSITY:
             continue
         total = np.cumsum(level[begin:end])
-        before = np.arange(FEWEST, end - begin - FEWEST + 1)
+        before = np.arange(MIN_FOR_DENSITY, end - begin - MIN_FOR_DENSITY + 1)
         after = end - begin - before
         means = total[before - 1] / before, (total[-1] - total[before - 1]) / after
         gain = before * after / (end - begin) * (means[1] - means[0]) ** 2
@@ -210,7 +207,7 @@ def _worst(series: _Series, edges: list[int], lasting: float) -> tuple[int, ...]
     parts = [series.part(begin, end) for begin, end in pairwise(edges)]
     levels = [float(np.median(part.ns)) for part in parts]
     for index in sorted(range(len(parts)), key=lambda index: _lasts(parts[index])):
-        if len(parts[index]) < FEWEST or _lasts(parts[index]) < lasting:
+        if len(parts[index]) < MIN_FOR_DENSITY or _lasts(parts[index]) < lasting:
             return (_nearer(edges, levels, index),)
     alike = [
         (_ratio(levels[index], levels[index + 1]), edges[index + 1])
@@ -277,20 +274,22 @@ class _Witness(Struct, frozen=True):
 
         A server's work is hardly ever as even as a path: responses that are alike on either side may be of either.
         """
-        edges = [-FOREVER_NS, *times, FOREVER_NS]
+        edges = [-LONGEST_NS, *times, LONGEST_NS]
         kept: list[_Change] = []
         doubted = 0.0
         for index, time in enumerate(times):
             before, after = (responses.between(*edges[part : part + 2]) for part in (index, index + 1))
-            measured = [self.direct.between(*edges[part : part + 2]) for part in (index, index + 1)]
-            rises = np.median(after) > np.median(before)
+            measured = [self.direct.between(*edges[part : part + 2]).ns for part in (index, index + 1)]
+            rises = np.median(after.ns) > np.median(before.ns)
             slow, fast, shown = (after, before, measured[1]) if rises else (before, after, measured[0])
-            if _shows(shown, slow, fast):
+            if _shows(shown, slow.ns, fast.ns):
                 kept.append((time, Shown.ANSWERS))
-            elif self._moved(edges[index : index + 3], before, after):
+            elif self._moved(edges[index : index + 3], before.ns, after.ns):
                 kept.append((time, Shown.CLOCKS))
-            elif _is_even(slow) and _is_even(fast) and not self._is_of_a_far_host(slow):
-                doubted = max(doubted, float(np.median(slow) - np.median(fast)))
+            elif is_no_work(slow.ns, slow.statement, float(np.quantile(fast.ns, FLOOR_QUANTILE))):
+                kept.append((time, Shown.STATEMENTS))
+            elif _is_even(slow.ns) and _is_even(fast.ns) and not self._is_of_a_far_host(slow.ns):
+                doubted = max(doubted, float(np.median(slow.ns) - np.median(fast.ns)))
         return kept, doubted
 
     def _is_of_a_far_host(self, slow: Ints) -> bool:
@@ -308,7 +307,7 @@ class _Witness(Struct, frozen=True):
 
 def _is_even(responses: Ints) -> bool:
     """Three of four are alike."""
-    fastest, most = np.quantile(responses, (0.05, 0.75))
+    fastest, most = np.quantile(responses, (FLOOR_QUANTILE, 0.75))
     return bool(most - fastest <= max(ALIKE * fastest, HOST_NS))
 
 
@@ -317,5 +316,5 @@ def _shows(direct: Ints, slow: Ints, fast: Ints) -> bool:
     if not len(direct):
         return False
     shown, floor = float(np.median(direct)), float(np.quantile(slow, 0.05))
-    confirmed = shown <= CONFIRMED * floor and floor <= CONFIRMED * shown
+    confirmed = shown <= FACTOR * floor and floor <= FACTOR * shown
     return bool(confirmed and _is_apart(np.quantile(fast, 0.75), shown))

@@ -19,11 +19,12 @@ from latpcap.tables.columnar.columns import Bools, Floats, Ints, first_that_hold
 from latpcap.tables.columnar.passes import occurring
 from latpcap.tables.columnar.quantiles import Grouped
 
-__all__ = ["AGREE", "HOST_NS", "PLAIN_NS", "STEADY", "SURE", "Chosen", "choose", "less_work", "limits"]
+__all__ = ["AGREE", "HOST_NS", "PLAIN_NS", "STEADY", "SURE", "Chosen", "choose", "is_no_work", "less_work", "limits"]
 
 
 AGREE = 0.10
-"""Two measurements agree when they differ by less than this part, or by what a busy host adds to one (`HOST_NS`)."""
+"""Two measurements agree when they differ by less than this part, or by what a busy host adds to one (`HOST_NS`). Data
+may take as much longer than a handshake that stands alone."""
 PLAIN = 2.0
 PLAIN_NS = 1_000_000
 """So many times another, and so much above it, is a plain difference: more than what hosts do for a small request."""
@@ -49,8 +50,6 @@ HANDSHAKE_NS = 200_000
 """The same for a handshake that stands alone: accepting a connection is more work than acknowledging data."""
 MIN_NETWORK = 0.25
 """The part of an RTT that is network at least, however short it is."""
-DATA_SLOWER = 0.10
-"""Data may take this much longer than a handshake that stands alone."""
 DRIFT = 0.02
 """The mean RTT lies this much above the typical one, on links as steady as the lab's."""
 
@@ -89,9 +88,14 @@ class Chosen(Struct, frozen=True):
     """What was taken off the fastest responses, as the hosts took so long beside the RTT at another time; else NaN."""
 
     @property
+    def least(self) -> Floats:
+        """What was measured of the host that answers: of two readings the shorter one."""
+        return np.fmin(self.value, self.rival)
+
+    @property
     def most(self) -> Floats:
         """The least bound, or what was measured where that is less; of two measurements as heavy the longer one."""
-        measured = np.where(self.reason == Reason.SPLIT, np.fmax(self.value, self.rival), self.value)
+        measured = np.where(self.reason == Reason.SPLIT, np.fmax(self.value, self.rival), self.least)
         return np.fmin(measured, self.bound)
 
     @property
@@ -108,13 +112,14 @@ def choose(half: Half, group: Ints, count: int, step_ns: int, resent: Bools) -> 
     bound = _of_several(bounding)
     floor, faster = bounds.quantile(FLOOR_QUANTILE), bounds.quantile(FASTER_QUANTILE)
     faster = np.where(bounds.counts >= MIN_BOUNDS, faster, np.nan)
+    h, a = typical(shakes, step_ns), typical(acks, step_ns)
     level = _of_several(bounds)
-    alike = _alike(bounds, level, half.late.grouped(group, count))
-    kinds = _kinds(half, group, level, alike)
+    slack = _slack(level, np.fmin(h, a)) + step_ns
+    alike = _alike(bounds, level, slack, half.late.grouped(group, count))
+    kinds = _kinds(group[half.bounds.connection], half.bounds.ns, half.statement, level, slack, alike)
     alike &= (bounds.counts >= STEADY) | (kinds >= SEVERAL)
     steady = alike & (level - bound <= np.fmax(ALIKE * bound, HOST_NS))
     varies = varying(shakes, acks, bounds, step_ns)
-    h, a = typical(shakes, step_ns), typical(acks, step_ns)
     limit = np.where(_agree(h, a), _of_several(bounding, SEVERAL), bound)
     limit = np.where(varies.is_so, np.inf, limit + np.where(step_ns > COARSE * bound, step_ns, 0))
     use_h, use_a, weight, rival, reason = _weighed(
@@ -152,7 +157,7 @@ def choose(half: Half, group: Ints, count: int, step_ns: int, resent: Bools) -> 
         varies,
         none,
     )
-    chosen = _split(_by_responses(chosen, bounds, step_ns), alike, level, kinds)
+    chosen = _split(_by_responses(chosen, bounds, step_ns), alike, level, kinds, bounds.counts)
     chosen = _by_variation(chosen, h, a)
     return replace(chosen, deficit=_deficit(chosen.value, half.bounds, group))
 
@@ -202,12 +207,18 @@ def _of_several(values: Grouped, fewest: int = 1) -> Floats:
     return found
 
 
-def _alike(responses: Grouped, level: Floats, late: Grouped) -> Bools:
+def _slack(level: Floats, measured: Floats) -> Floats:
+    """How far apart responses that are alike may be: less where they are hardly longer than what was measured."""
+    beyond = np.where(level > measured, level - measured, np.inf)
+    return np.fmax(np.fmin(ALIKE * level, AGREE * beyond), HOST_NS)
+
+
+def _alike(responses: Grouped, level: Floats, slack: Floats, late: Grouped) -> Bools:
     """The faster ones are alike, five at least, and no late ACKs show that their sender took that time itself."""
     fifth = _of_several(responses, MIN_BOUNDS)
     faster = np.fmax(responses.quantile(FASTER_QUANTILE), fifth)
     worked = (late.counts >= SEVERAL) & (_of_several(late) < (1 - AGREE) * faster)
-    alike: Bools = ~np.isnan(fifth) & (faster - level <= np.fmax(ALIKE * level, HOST_NS)) & ~worked
+    alike: Bools = ~np.isnan(fifth) & (faster - level <= slack) & ~worked
     return alike
 
 
@@ -282,7 +293,7 @@ def _by_responses(chosen: Chosen, bounds: Grouped, step_ns: int) -> Chosen:
         return chosen
     value, coarse = chosen.bound, unknown & (step_ns > COARSE * chosen.bound)
     if coarse.any():
-        value = np.where(coarse & (bounds.counts > 0), typical(bounds, step_ns), value)
+        value = np.where(coarse & (bounds.counts > 0), np.fmin(typical(bounds, step_ns), value + step_ns), value)
     reason = first_that_holds([chosen.steady, chosen.direct > 0], [Reason.STEADY, Reason.SLOW_DIRECT], Reason.FLOOR)
     return replace(
         chosen,
@@ -294,41 +305,54 @@ def _by_responses(chosen: Chosen, bounds: Grouped, step_ns: int) -> Chosen:
     )
 
 
-def _kinds(half: Half, group: Ints, level: Floats, asked: Bools) -> Ints:
-    """How many statements are answered at this level, of the groups that are `asked` for.
+def _kinds(group: Ints, ns: Ints, statement: Ints, level: Floats, slack: Floats, asked: Bools) -> Ints:
+    """How many statements are answered at this level, of the groups that are `asked` for; the others are of responses.
 
     All else (logins, pings, preparations) counts as two where it is no faster: no statement takes as long for each.
     """
     if not asked.any():
         return np.zeros(len(asked), np.int64)
-    statements = int(half.statement.max(initial=-1)) + 2
-    kind, ns = (group * statements + 1)[half.bounds.connection], half.bounds.ns
-    kind += half.statement  # one number of group and statement: sorted by two they take several times the time and room
-    keep = asked[group][half.bounds.connection]
+    statements = int(statement.max(initial=-1)) + 2
+    kind = group * statements + 1 + statement  # one number of both: sorted by two they take several times the time
+    keep = asked[group]
     if not keep.all():
         kind, ns = kind[keep], ns[keep]
     kinds = occurring(kind)
     floors = _of_several(Grouped.of(np.searchsorted(kinds, kind), ns, len(kinds)))
     of_group, none = kinds // statements, kinds % statements == 0
-    own = level[of_group]
-    slack = np.fmax(ALIKE * own, HOST_NS)
+    own, slack = level[of_group], slack[of_group]
     same = (floors >= own - slack) & (none | (floors <= own + slack))
     return np.bincount(of_group[same], np.where(none[same], 2, 1), len(asked)).astype(np.int64)
 
 
-def _split(chosen: Chosen, alike: Bools, level: Floats, kinds: Ints) -> Chosen:
+def is_no_work(ns: Ints, statement: Ints, otherwise: float) -> bool:
+    """Responses to several statements are alike, and plainly longer than `otherwise`: no server takes that for each."""
+    group = np.zeros(len(ns), np.int64)
+    responses, nothing = (Grouped.of(group[: len(values)], values, 1) for values in (ns, ns[:0]))
+    level = _of_several(responses)
+    slack = _slack(level, np.array([otherwise]))
+    alike = _alike(responses, level, slack, nothing) & (level - otherwise > AGREE * otherwise + PLAIN_NS)
+    return bool(_kinds(group, ns, statement, level, slack, alike)[0] >= SEVERAL)
+
+
+def _split(chosen: Chosen, alike: Bools, level: Floats, kinds: Ints, responses: Ints) -> Chosen:
     """Measurements beside responses that are `alike` and take plainly longer: nothing tells which is the path's.
 
-    A host on the way answered, or the server takes its time for each. Acknowledgments bear a handshake out, unless
-    responses to several statements are alike: no work is the same for each of them.
+    A host on the way answered (firewall, NAT, proxy), or the server takes its time for each. Where responses to several
+    statements are alike, they count: no work is the same for each of them. Else acknowledgments bear a handshake out.
     """
-    value = chosen.value
-    two = alike & (level - value > value / PLAIN + PLAIN_NS) & (chosen.method != Method.FLOOR)
+    value, several = chosen.value, kinds >= SEVERAL
     borne_out = (chosen.method != Method.HANDSHAKE) | (chosen.direct != chosen.pool.counts)
-    two &= ~borne_out | (kinds >= SEVERAL)
+    apart = np.where(several, AGREE, 1 / PLAIN) * value + PLAIN_NS
+    two = alike & (level - value > apart) & (several | ~borne_out) & (chosen.method != Method.FLOOR)
+    through = two & several
     return replace(
         chosen,
-        rival=np.where(two, level, chosen.rival),
+        value=np.where(through, level, value),
+        measured=np.where(through, level, chosen.measured),
+        rival=np.where(through, value, np.where(two, level, chosen.rival)),
+        method=np.where(through, Method.FLOOR, chosen.method),
+        samples=np.where(through, responses, chosen.samples),
         reason=np.where(two, Reason.SPLIT_SYN, chosen.reason),
     )
 
@@ -373,7 +397,7 @@ def limits(chosen: Chosen, step_ns: int) -> tuple[Floats, Floats]:
     )
     down = np.fmax(np.where(alone & (pool.counts < MIN_FOR_DENSITY), HANDSHAKE_NS, HOST_NS), 2 * below / roots) + tick
     up = np.fmax(DRIFT * measured, np.fmax(pool.quantile(0.5) - measured, 2 * above / roots)) + HOST_NS / 4 + tick
-    up = np.where(alone, np.fmax(up, DATA_SLOWER * measured), up)
+    up = np.where(alone, np.fmax(up, AGREE * measured), up)
     low = np.minimum(np.maximum(value - down, value * MIN_NETWORK), value - chosen.deficit)
     of_responses = np.where(chosen.steady | ~chosen.is_bound_only, STEADY_LOW * value - HOST_NS - tick, 0.0)
     of_responses = np.where(chosen.is_bound_only & (value < PLAIN_NS), 0.0, of_responses)

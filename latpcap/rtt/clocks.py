@@ -13,14 +13,13 @@ from functools import cached_property
 import numpy as np
 from msgspec import Struct
 
+from latpcap.rtt.measured import MIN_FOR_DENSITY
 from latpcap.tables.columnar.columns import Bools, Floats, Ints
 from latpcap.tables.columnar.passes import ordered
 from latpcap.tables.recording import Readings
 
 __all__ = ["Clocks", "SendersClocks"]
 
-FEWEST = 8
-"""Readings of a connection on either side of the moment."""
 MOST_CONNECTIONS = 100
 """So many show it as well as all."""
 RATES = (1_000, 1_000_000, 250, 300, 100)
@@ -71,7 +70,7 @@ class SendersClocks(Struct, frozen=True):
         for by_server in (False, True):
             rows = np.flatnonzero((self.by_server == by_server) & (self.time >= begin) & (self.time < end))
             first = np.flatnonzero(np.diff(self.connection[rows], prepend=-1))
-            parts = [part for part in np.split(rows, first[1:]) if len(part) >= 2 * FEWEST]
+            parts = [part for part in np.split(rows, first[1:]) if len(part) >= 2 * MIN_FOR_DENSITY]
             steps = [_step(self.time[part], self.ticks[part], moment) for part in parts[:MOST_CONNECTIONS]]
             known = [step for step in steps if step is not None]
             if known:
@@ -81,7 +80,7 @@ class SendersClocks(Struct, frozen=True):
 def _step(time: Ints, ticks: Ints, moment: int) -> float | None:
     """The step of one connection, in ns; `None` where it is not sure."""
     late = time >= moment
-    if min(late.sum(), (~late).sum()) < FEWEST:
+    if min(late.sum(), (~late).sum()) < MIN_FOR_DENSITY:
         return None
     passed = np.concatenate(([0], np.cumsum(np.diff(ticks).astype(np.int32, casting="unsafe").astype(np.int64))))
     tick_ns = _tick_ns(passed, time)
@@ -96,7 +95,7 @@ def _step(time: Ints, ticks: Ints, moment: int) -> float | None:
         rest = way - columns @ solution
         spread = 1.5 * float(np.median(np.abs(rest[keep]))) + tick_ns / 4
         keep = np.abs(rest) <= 3 * spread
-        if min((late & keep).sum(), (~late & keep).sum()) < FEWEST // 2:
+        if min((late & keep).sum(), (~late & keep).sum()) < MIN_FOR_DENSITY // 2:
             return None
     error = _error(columns[keep], spread)
     return float(solution[2]) if abs(solution[2]) > SURE * error else None

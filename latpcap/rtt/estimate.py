@@ -268,7 +268,7 @@ def _from_siblings(
     """
     shared = _each(paths, path)
     apart = np.abs(own.baseline - shared.baseline) > np.maximum(PLAIN_NS, AGREE * own.baseline)
-    apart &= (own.baseline < shared.low) | (own.baseline > shared.high)
+    apart &= (own.high < shared.low) | (own.low > shared.high)
     at_odds = apart & (weight >= SURE) & np.isin(own.method, DIRECT)
     few = (direct < MIN_FOR_DENSITY) & ~at_odds
     own_fits = (direct > 0) & (own.baseline >= shared.low) & (own.baseline <= shared.high)

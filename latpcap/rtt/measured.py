@@ -31,6 +31,7 @@ from latpcap.tables.recording import MISSING, Connections, Exchanges, Recording,
 
 __all__ = [
     "COARSE",
+    "LONGEST_NS",
     "MIN_FOR_DENSITY",
     "SEVERAL",
     "Direct",
@@ -50,10 +51,11 @@ DELAYED_NS = 20_000_000
 SEVERAL = 3
 """Packets that no single one overturns. Fewer ACKs of a connection that shows neither its beginning nor an answer are
 what is left of one: they only bound, as nothing tells which copy of the data they acknowledge."""
-LONGEST_NS = 2.0**62
+LONGEST_NS = 2**62
 """More than a century; what is longer no integer holds."""
 MIN_FOR_DENSITY = 10
-"""This many measurements show where they are dense; of fewer, the lower quarter has the least of the hosts' delays."""
+"""This many measurements show where they are dense, and their shape. Of fewer, the lower quarter has the least of the
+hosts' delays."""
 COARSE = 0.1
 """Where the clock's step is a larger part of the value, only the mean helps: rounding evens out."""
 
@@ -100,7 +102,7 @@ class Half(Struct, frozen=True):
     """Clean ones: quiet and prompt."""
     bounds: Measurements
     statement: Ints
-    """Of each bound, -1 for none."""
+    """Of each bound, -1 for none; of the near half one for all."""
     answers: Measurements
     """The fastest of each connection."""
     late: Measurements
@@ -186,14 +188,16 @@ def _waits(exchanges: Exchanges) -> tuple[Measurements, Ints]:
 
 
 def _turns(exchanges: Exchanges) -> tuple[Measurements, Ints]:
-    """Response → next request, where the client had to read that response before it went on; the statement of each."""
+    """Response → next request, where the client had to read that response before it went on.
+
+    Of one kind all of them: a client may well sleep as long after each statement.
+    """
     paused = exchanges.client
     usable = exchanges.complete & (exchanges.round_trips > 0) & (paused >= 0)
     sent_again = exchanges.retransmissions > 0
     usable &= ~(sent_again | np.roll(sent_again, 1))  # the exchange before: its response may have come twice
-    return Measurements(exchanges.connection[usable], paused[usable], exchanges.begin[usable]), exchanges.fingerprint[
-        usable
-    ]
+    turns = Measurements(exchanges.connection[usable], paused[usable], exchanges.begin[usable])
+    return turns, np.zeros(len(turns), np.int64)
 
 
 class _Sampled(Struct, frozen=True):

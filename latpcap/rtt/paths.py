@@ -49,7 +49,7 @@ def position(found: Paths, far: Chosen, near: Chosen, step_ns: int) -> NDArray[n
     """
     one_host = np.array([client == host_of(server) for client, server in zip(found.client, found.server, strict=True)])
     a, b = _measured(far), _measured(near)
-    steady_a, steady_b = (np.where(half.steady, half.value, each) for half, each in ((far, a), (near, b)))
+    steady_a, steady_b = (np.where(half.steady, half.least, each) for half, each in ((far, a), (near, b)))
     rules = [
         (one_host.astype(bool), LOOPBACK),
         (np.minimum(steady_a, steady_b) >= PLAIN_NS + step_ns, BETWEEN),
@@ -76,4 +76,4 @@ def _twice(half: Chosen) -> NDArray[np.float64]:
 
 def _measured(half: Chosen) -> NDArray[np.float64]:
     """The RTT of a half where more than an upper bound is known."""
-    return np.where(half.is_bound_only, np.nan, half.value)
+    return np.where(half.is_bound_only, np.nan, half.least)

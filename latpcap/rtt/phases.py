@@ -25,12 +25,14 @@ class Shown(IntEnum):
     MEASURED = 0
     ANSWERS = 1
     CLOCKS = 2
+    STATEMENTS = 3
 
 
 SHOWN_TEXTS = {
     Shown.MEASURED: "handshakes and acknowledgments before and after it",
     Shown.ANSWERS: "responses, on one side of it faster than the RTT that was measured on the other",
     Shown.CLOCKS: "responses and the senders' clocks (TCP timestamps): it was the path, not the server",
+    Shown.STATEMENTS: "responses to several statements, all longer by as much: no work is the same for each",
 }
 
 

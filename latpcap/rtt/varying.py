@@ -9,14 +9,13 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
+from latpcap.rtt.measured import MIN_FOR_DENSITY, SEVERAL
 from latpcap.tables.columnar.columns import Bools, Floats
 from latpcap.tables.columnar.quantiles import Grouped
 
 __all__ = ["Varying", "varying"]
 
 
-MIN_RESPONSES = 8
-"""Fewer show no shape."""
 PLAIN_NS = 200_000
 """Measurements must lie this much above the fastest response, more than hosts delay them."""
 PART = 0.2
@@ -29,8 +28,8 @@ OUTLIER = 3.0
 """The fastest is at most this many times as far below the typical one as a tenth of them: no outlier."""
 ABOVE, BELOW = 1.5, 1.0
 """How far the measurements may lie above the typical response, and below the fastest, in distances of these two."""
-SEVERAL, DIFFER = 3, 0.5
-"""From so many measurements on, the least and the most of them are apart by this part of the responses' deviation."""
+DIFFER = 0.5
+"""From several measurements on, the least and the most of them are apart by this part of the responses' deviation."""
 QUARTILE = 0.674
 """The quarter of a normal distribution lies so many deviations below its middle."""
 ERRORS = 2.0
@@ -59,7 +58,7 @@ def varying(handshakes: Grouped, acks: Grouped, responses: Grouped, step_ns: int
     middle, fastest = responses.quantile(0.5), responses.quantile(0)
     reach = middle - fastest
     tenth = middle - responses.quantile(0.1)
-    is_so = responses.counts >= MIN_RESPONSES
+    is_so = responses.counts >= MIN_FOR_DENSITY
     is_so &= mean - fastest >= np.maximum(PLAIN_NS + step_ns, PART * reach)
     is_so &= responses.quantile(0.9) - middle <= EVEN * tenth
     is_so &= reach <= OUTLIER * tenth
