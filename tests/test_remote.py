@@ -179,6 +179,7 @@ def test_a_file_behind_http_is_called_as_one_without_the_secrets_of_its_url(s3: 
         ),
         (["annotate", "s3://captures/ring/*", "made.pcapng"], 2, "is no file of this machine: copy it there first"),
         (["verify", "s3://captures/text.pcapng"], 2, "s3://captures/text.pcapng: is no file of this machine: copy it"),
+        (["wireshark", "https://me:hush@host/a.pcapng?hush"], 2, "https://host/a.pcapng: is no file of this machine"),
         (["analyze", "nosuch://captures/a.pcapng"], 2, "nosuch://captures/a.pcapng: nosuch:// is not known: s3://,"),
         (["analyze", "dropbox://a/a.pcapng"], 2, "dropbox://a/a.pcapng: needs a package for dropbox://:"),
     ],
@@ -283,8 +284,10 @@ def test_no_secret_of_a_url_is_in_any_output(
     s3.put("acme-mysql.pcapng", capture_of("mysql"))
     url = s3.endpoint.replace("://", "://hushuser:hush@") + "/captures/acme-mysql.pcapng?X-Amz-Signature=hushsigned"
     monkeypatch.setattr("latpcap.capture.read", ReadOnce())
-    monkeypatch.delitem(RUNS, "watch")  # reads packets of files only
-    monkeypatch.setattr("test_privacy.WITHOUT_CAPTURE", {*WITHOUT_CAPTURE, "watch"})
+    of_files = {"watch", "wireshark"}
+    for name in of_files:
+        monkeypatch.delitem(RUNS, name)
+    monkeypatch.setattr("test_privacy.WITHOUT_CAPTURE", WITHOUT_CAPTURE | of_files)
     outputs = printed(url, "hidden", tmp_path_factory)
     assert [run for run in outputs if run.startswith("scan ")]
     assert leaks(outputs, NEVER) == []
