@@ -49,7 +49,8 @@ impl<'a> Walk<'a> {
             growth: network.growth,
             segment_ns: network.segment_ns(bytes),
         };
-        let taken = connections.server_window_bytes.iter().zip(&connections.client_window_bytes);
+        let [clients, servers] = &connections.window_bytes;
+        let taken = servers.iter().zip(clients);
         let paths = taken.zip(&connections.segment_bytes);
         Walk {
             replay,
