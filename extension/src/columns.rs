@@ -52,7 +52,7 @@ fn add(column: &mut Column, array: &dyn Array) -> PyResult<()> {
         DataType::Int64 => numbers::<Int64Type>(to, array, |number| number),
         DataType::Timestamp(TimeUnit::Nanosecond, _) => numbers::<TimestampNanosecondType>(to, array, |time| time),
         DataType::Boolean => to.extend(array.as_boolean().iter().map(|flag| flag.map_or(UNSEEN, i64::from))),
-        DataType::Dictionary(..) => words(column, array)?,
+        DataType::Dictionary(..) | DataType::Utf8 => words(column, array)?,
         other => return Err(PyTypeError::new_err(format!("a column of the exchanges is of another type: {other}"))),
     }
     Ok(())
@@ -66,23 +66,24 @@ fn numbers<T: ArrowPrimitiveType>(to: &mut Vec<i64>, array: &dyn Array, number: 
     }
 }
 
-/// Words by their places among all of the column's.
+/// Words by their places among all of the column's; as they are, or as numbers of a dictionary.
 fn words(column: &mut Column, array: &dyn Array) -> PyResult<()> {
-    let coded = array.as_any_dictionary();
-    let (mut keys, own) = (Vec::with_capacity(array.len()), coded.values().as_string_opt::<i32>());
-    match coded.keys().data_type() {
-        DataType::UInt16 => numbers::<UInt16Type>(&mut keys, coded.keys(), i64::from),
-        DataType::UInt32 => numbers::<UInt32Type>(&mut keys, coded.keys(), i64::from),
-        DataType::Int32 => numbers::<Int32Type>(&mut keys, coded.keys(), i64::from),
-        other => return Err(PyTypeError::new_err(format!("words have other numbers: {other}"))),
+    let (mut keys, coded) = (Vec::with_capacity(array.len()), array.as_any_dictionary_opt());
+    match coded.map(|coded| (coded.keys(), coded.keys().data_type())) {
+        None => keys.extend((0..array.len() as i64).map(|row| if array.is_null(row as usize) { UNSEEN } else { row })),
+        Some((own, DataType::UInt16)) => numbers::<UInt16Type>(&mut keys, own, i64::from),
+        Some((own, DataType::UInt32)) => numbers::<UInt32Type>(&mut keys, own, i64::from),
+        Some((own, DataType::Int32)) => numbers::<Int32Type>(&mut keys, own, i64::from),
+        Some((_, other)) => return Err(PyTypeError::new_err(format!("words have other numbers: {other}"))),
     }
-    let own = own.ok_or_else(|| PyTypeError::new_err("words are no texts"))?;
+    let own = coded.map_or(array, |coded| &**coded.values());
+    let own = own.as_string_opt::<i32>().ok_or_else(|| PyTypeError::new_err("words are no texts"))?;
     let mut places: HashMap<String, i64> = column.words.drain(..).zip(0..).collect();
-    let place = |word: &str| {
+    let mut place = |word: Option<&str>| {
         let next = places.len() as i64;
-        *places.entry(word.to_owned()).or_insert(next)
+        *places.entry(word.unwrap_or_default().to_owned()).or_insert(next)
     };
-    let of_own: Vec<i64> = own.iter().map(|word| word.unwrap_or_default()).map(place).collect();
+    let of_own: Vec<i64> = own.iter().map(&mut place).collect();
     column.numbers.extend(keys.into_iter().map(|key| usize::try_from(key).map_or(UNSEEN, |key| of_own[key])));
     column.words = vec![String::new(); places.len()];
     places.into_iter().for_each(|(word, place)| column.words[place as usize] = word);

@@ -179,8 +179,7 @@ impl Job {
             py.detach(|| Facts::kept(&Reading { source: &table, of }))?
         };
         let seen = job.recorded.facts.waits.iter().zip(&job.recorded.connections.syn_ns);
-        job.recorded.connections.is_aside =
-            seen.map(|(&waits, &syn)| !waits && syn == job::exchange::UNSEEN).collect();
+        job.recorded.connections.is_aside = seen.map(|(&waits, &syn)| !waits && syn == job::exchange::UNSEEN).collect();
         Ok(job)
     }
 
@@ -226,7 +225,7 @@ impl Job {
         window: bool,
     ) -> PyResult<Bound<'py, PyDict>> {
         let path = numbers(&path);
-        if path.len() != self.recorded.connections.len() {
+        if path.len() != self.recorded.connections.count() {
             return Err(unfit());
         }
         reading!(self, py, table);
@@ -281,7 +280,10 @@ impl Job {
         let told = PyDict::new(py);
         let names = ["request_ns", "request_end_ns", "response_ns", "response_end_ns"];
         names.into_iter().zip(times).try_for_each(|(name, times)| column(&told, name, times))?;
-        ["setup", "ends_transaction"].into_iter().zip(flags).try_for_each(|(name, flags)| column(&told, name, flags))?;
+        ["setup", "ends_transaction"]
+            .into_iter()
+            .zip(flags)
+            .try_for_each(|(name, flags)| column(&told, name, flags))?;
         column(&told, "round_trips", round_trips)?;
         Ok(told)
     }
@@ -311,8 +313,8 @@ fn check(of: &Recorded, table: &Table) -> PyResult<()> {
     let fit = of.connections.fit(&of.phases)
         && table.connection.len() == table.phase.len()
         && table.connection.is_sorted()
-        && below(&table.connection, of.connections.len())
-        && below(&table.phase, of.phases.len())
+        && below(&table.connection, of.connections.count())
+        && below(&table.phase, of.phases.count())
         && table.count() < u32::MAX as usize;
     if fit { Ok(()) } else { Err(unfit()) }
 }

@@ -31,8 +31,8 @@ are (the spread behind the FIN by the spread behind the client's good-bye)."""
 def goodbyes(recording: Recording, near: Ints, said: Ints) -> Ints:
     """When the server's FIN passed for which each connection's client waited; `MISSING` where it waited for none.
 
-    `near` is the part of each connection's RTT between client and capture, in ns; `said`: when its client said good-bye,
-    as the last thing on it, `MISSING` where it did not.
+    `near` is the part of each connection's RTT between client and capture, in ns; `said`: when its client said
+    good-bye, as the last thing on it, `MISSING` where it did not.
     """
     connections = recording.connections
     half, hosts, fin = near // 2, connections.host.codes, connections.server_fin

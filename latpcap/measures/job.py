@@ -1,7 +1,7 @@
 """The job of a recording: its tables enter the core once, and all that is told of its time comes from there.
 
-What is known of each connection is decided here: which clients waited for the server to hang up, and who takes little at
-once. What is told of each exchange, the core finds (`core/src/job/`).
+What is known of each connection is decided here: which clients waited for the server to hang up, and who takes little
+at once. What is told of each exchange, the core finds (`core/src/job/`).
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ class Job:
         return known(self._rtt.of_phases.baseline, self._usual_ns)
 
     def replay(self, network: ReplayNetwork, waiting: Waiting) -> Replay:
-        """To be run, with who waits for whom; `network`: what the senders of the capture are taken to have been like."""
+        """To be run, with who waits for whom; the senders of the capture are taken to have been like `network`'s."""
         self._recording.exchanges.forget()  # the replay needs the room
         return self._job.core.replay(self._usual_ns, network, waiting)
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::attribute::{Kind, Parts, attribute};
-use super::losses::{Losses, Usable};
 use super::exchange::{Exchange, Exchanges, UNSEEN, Visit, walk};
+use super::losses::{Losses, Usable};
 use super::pieces::Pieces;
 use super::recorded::{Connections, Job, Phases};
 use super::shared_time::{SharedTime, side_by_side};
@@ -64,7 +64,7 @@ struct Taken {
 /// Cut what overlaps on a connection (pipelined requests): an exchange begins where the one before it ended.
 fn cut<E: Exchanges>(job: &Job<E>, runtime_ns: i64) -> Result<Stretches, E::Error> {
     let (phases, connections, rows) = (job.phases, job.connections, job.exchanges.count());
-    let hides = (0..phases.len()).any(|phase| phases.near_ns(phase as u32) != 0);
+    let hides = (0..phases.count()).any(|phase| phases.near_ns(phase as u32) != 0);
     let column = || Vec::with_capacity(rows);
     let found = Stretches {
         begin: column(),
@@ -76,7 +76,7 @@ fn cut<E: Exchanges>(job: &Job<E>, runtime_ns: i64) -> Result<Stretches, E::Erro
         kinds: Vec::with_capacity(rows),
         connection: Vec::with_capacity(rows),
         unseen: Vec::with_capacity(if hides { rows } else { 0 }),
-        shakes: Vec::with_capacity(connections.len()),
+        shakes: Vec::with_capacity(connections.count()),
         byes: Vec::new(),
         under_way: connections.under_way_ns.iter().copied().filter(|&until| until != UNSEEN).collect(),
         usable: Usable::default(),
@@ -85,7 +85,7 @@ fn cut<E: Exchanges>(job: &Job<E>, runtime_ns: i64) -> Result<Stretches, E::Erro
     };
     let may_lose = job.exchanges.may_lose();
     let mut cut = Cut { phases, connections, runtime_ns, hides, may_lose, before: 0, ended: 0, is_first: true, found };
-    walk(&job.exchanges, connections.len(), &mut cut)?;
+    walk(&job.exchanges, connections.count(), &mut cut)?;
     Ok(cut.found)
 }
 

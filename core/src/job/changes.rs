@@ -28,7 +28,7 @@ pub struct Changes<'a> {
 impl Changes<'_> {
     fn fit(&self, job: &Known) -> bool {
         let numbers = [&self.trips, &self.gap, &self.service, &self.request_segments, &self.response_segments];
-        self.closed.len() == job.len()
+        self.closed.len() == job.count()
             && numbers.iter().all(|of| of.len() == job.exchanges())
             && [&self.stalled_before, &self.stalled_within].iter().all(|of| of.len() == job.exchanges())
     }

@@ -14,7 +14,7 @@ pub fn cut<E: Exchanges>(
     take: impl FnMut(Body, Start, Span),
 ) -> Result<(), E::Error> {
     let (phases, connections) = (job.phases, job.connections);
-    walk(&job.exchanges, connections.len(), &mut Cut { phases, connections, left: Left::default(), seen, take })
+    walk(&job.exchanges, connections.count(), &mut Cut { phases, connections, left: Left::default(), seen, take })
 }
 
 /// What the turns so far of a connection left behind; times in ns since the beginning.
@@ -45,8 +45,9 @@ impl<Seen: FnMut(&Exchange), Take: FnMut(Body, Start, Span)> Visit for Cut<'_, S
         let phase = self.connections.opening[connection];
         self.left = Left { phase, ..Left::default() };
         let half = self.phases.half_ns(phase);
-        let [opened, established] = [(self.connections.syn_ns[connection], -half), (self.connections.syn_ack_ns[connection], half)]
-            .map(|(time, later)| (time != UNSEEN).then_some((time.wrapping_add(later)) as f64));
+        let [opened, established] =
+            [(self.connections.syn_ns[connection], -half), (self.connections.syn_ack_ns[connection], half)]
+                .map(|(time, later)| (time != UNSEEN).then_some((time.wrapping_add(later)) as f64));
         let Some(begin) = opened else { return };
         let end = established.map_or(begin, |end| end.max(begin));
         let answered = established.is_some();
@@ -87,7 +88,8 @@ impl<Seen: FnMut(&Exchange), Take: FnMut(Body, Start, Span)> Cut<'_, Seen, Take>
         let seen = |time: i64| (time != UNSEEN).then_some(time as f64);
         let response = seen(exchange.response).filter(|_| !exchange.deferred);
         let is_greeting = left.first && self.connections.server_first[connection] && left.answered.is_finite();
-        let Some(mut asked) = seen(exchange.request).or(if is_greeting { Some(left.answered) } else { response }) else {
+        let Some(mut asked) = seen(exchange.request).or(if is_greeting { Some(left.answered) } else { response })
+        else {
             return;
         };
         let unseen = exchange.request == UNSEEN;

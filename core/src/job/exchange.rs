@@ -138,8 +138,8 @@ fn close(visit: &mut impl Visit, next: &mut usize, last: Option<Exchange>, until
     *next = until;
 }
 
-/// Such as tests have.
-impl Exchanges for Vec<Exchange> {
+/// Such as are at hand.
+impl Exchanges for &[Exchange] {
     type Error = std::convert::Infallible;
 
     fn count(&self) -> usize {

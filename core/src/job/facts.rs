@@ -54,7 +54,7 @@ impl Facts {
 
     /// What the exchanges of `reading` tell.
     pub fn of<S: Source>(reading: &Reading<'_, S>) -> Result<Facts, S::Error> {
-        let connections = reading.of.connections.len();
+        let connections = reading.of.connections.count();
         let mut facts = Facts {
             said: vec![UNSEEN; connections],
             largest: [vec![0; connections], vec![0; connections]],

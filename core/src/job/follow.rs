@@ -1,9 +1,9 @@
 //! Who follows whom: the turns of a job in their order, and what each starts from.
 
-use super::body::{Bodies, put_in_order};
-use super::clocks::{self, Clocks};
 use super::attribute::Kind;
+use super::body::{Bodies, put_in_order};
 use super::bulk::Held;
+use super::clocks::{self, Clocks};
 use super::cut::cut;
 use super::distinct::{Distinct, Gathered};
 use super::exchange::{Exchange, Exchanges};
@@ -47,7 +47,7 @@ pub struct Rows {
 impl Turns {
     /// Cut `job` into turns; where each starts depends on who waits for whom.
     pub fn of<E: Exchanges>(job: &Job<E>, waiting: Waiting) -> Result<(Turns, Rows, Order, Option<Usage>), E::Error> {
-        let (rows, connections) = (job.exchanges.count(), job.connections.len());
+        let (rows, connections) = (job.exchanges.count(), job.connections.count());
         let most = rows + 2 * connections;
         let (mut bodies, mut spans) = (Bodies::with_capacity(most), Vec::with_capacity(most));
         let (mut starts, mut kinds, mut held) = (Vec::with_capacity(most), Vec::with_capacity(rows), Vec::new());
@@ -93,7 +93,7 @@ impl Turns {
         if let Some(order) = order(&spans) {
             put_in_order(&mut spans, order);
         }
-        pushes::listeners(&mut spans, job.connections.len());
+        pushes::listeners(&mut spans, job.connections.count());
         let mut starts = starts.to_vec();
         let Clocks { ahead, .. } = assign(&mut starts, &spans, job, usage, waiting);
         Ok(Order { starts, ahead })
@@ -141,7 +141,7 @@ fn order(spans: &[Span]) -> Option<Vec<u32>> {
 
 /// Give each turn its lane; what goes with the request before it starts there.
 fn assign<E>(starts: &mut [Start], spans: &[Span], job: &Job<E>, usage: Option<Usage>, waiting: Waiting) -> Clocks {
-    let connections = job.connections.len();
+    let connections = job.connections.count();
     for (start, found) in starts.iter_mut().zip(lanes::assign(spans, connections, usage, waiting)) {
         *start = match start.starts() {
             Starts::With => Start::new(found.lane, found.after(), Starts::With, start.gap),

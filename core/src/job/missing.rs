@@ -15,7 +15,8 @@ pub fn may_be_missing(piece: &Piece, place: usize) -> bool {
 /// Fill in the times of a piece's packets; `usual_ns`, of each connection, is what an exchange waits for a round trip.
 pub fn fill_in(times: &mut [Vec<i64>; 4], piece: &Piece, usual_ns: &[f64]) {
     let rows = piece.rows.len();
-    let same = |one: usize, other: usize| one < rows && other < rows && piece.connection(one) == piece.connection(other);
+    let same =
+        |one: usize, other: usize| one < rows && other < rows && piece.connection(one) == piece.connection(other);
     let [no_answer, no_request] = {
         let [request, request_end, response, _] = &*times;
         let lacks = |place: usize, answer: bool| {
@@ -23,14 +24,17 @@ pub fn fill_in(times: &mut [Vec<i64>; 4], piece: &Piece, usual_ns: &[f64]) {
                 && match answer {
                     // nothing shows that the last one was answered at all
                     true => request_end[place] != UNSEEN && response[place] == UNSEEN && same(place, place + 1),
-                    false => request[place] == UNSEEN && response[place] != UNSEEN && same(place, place.wrapping_sub(1)),
+                    false => {
+                        request[place] == UNSEEN && response[place] != UNSEEN && same(place, place.wrapping_sub(1))
+                    }
                 }
         };
         [true, false].map(|answer| (0..rows).map(|place| lacks(place, answer)).collect::<Vec<bool>>())
     };
     let usual = |place: usize| usual_ns[piece.connection(place)] * piece.at(Of::RoundTrips, place) as f64;
     let [request, request_end, response, response_end] = times;
-    let begins = |place: usize, response: &[i64]| if request[place] == UNSEEN { response[place] } else { request[place] };
+    let begins =
+        |place: usize, response: &[i64]| if request[place] == UNSEEN { response[place] } else { request[place] };
     let captured = response.clone();
     for place in (0..rows).filter(|&place| no_answer[place]) {
         let (next, sent) = (begins(place + 1, &captured), request_end[place]);

@@ -52,7 +52,7 @@ use distinct::Distinct;
 use exchange::Exchanges;
 use follow::{Order, Rows, Turns};
 use lanes::Usage;
-pub use lanes::Waiting;
+pub use lanes::{Waiting, of_connections};
 pub use network::Network;
 use quiet::Quiet;
 use recorded::{Job, Known};

@@ -177,7 +177,8 @@ impl<'a> Piece<'a> {
         let commands = words(Of::Command).map(|word| hash(word)).collect();
         let number = |wait| words(Of::Wait).position(|word| word == wait).map_or(-1, |number| number as i64);
         let waits = ["own", "shared", "deferred"].map(number);
-        let mut piece = Piece { rows, of, places, columns, purposes, waits, commands, segments: [Vec::new(), Vec::new()] };
+        let mut piece =
+            Piece { rows, of, places, columns, purposes, waits, commands, segments: [Vec::new(), Vec::new()] };
         piece.segments = [
             piece.filled(Of::RequestBytes, Of::Request, Of::RequestEnd),
             piece.filled(Of::ResponseBytes, Of::Response, Of::ResponseEnd),
@@ -227,7 +228,8 @@ impl<'a> Piece<'a> {
 
     /// How many segments messages fill; one that begins in the last packet of another fills it with that.
     fn filled(&self, sizes: Of, begins: Of, ends: Of) -> Vec<f64> {
-        let of_row = |place: usize| self.at(sizes, place) as f64 / self.of.connections.segment_bytes[self.connection(place)];
+        let of_row =
+            |place: usize| self.at(sizes, place) as f64 / self.of.connections.segment_bytes[self.connection(place)];
         let mut filled: Vec<f64> = (0..self.rows.len()).map(of_row).collect();
         let (mut first, mut together) = (0, 0.0_f64);
         for place in 0..filled.len() {

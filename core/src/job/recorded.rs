@@ -21,7 +21,7 @@ impl Phases {
         Phases { baseline_ns, low_ns, high_ns, near_share: self.near_share.clone() }
     }
 
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.baseline_ns.len()
     }
 
@@ -70,14 +70,14 @@ pub struct Connections {
 }
 
 impl Connections {
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.client.len()
     }
 
     /// The columns fit together, and to so many phases.
     pub fn fit(&self, phases: &Phases) -> bool {
-        let count = self.len();
-        let known = |of: &[u32]| of.len() == count && of.iter().all(|&phase| (phase as usize) < phases.len());
+        let count = self.count();
+        let known = |of: &[u32]| of.len() == count && of.iter().all(|&phase| (phase as usize) < phases.count());
         let times = [&self.start_ns, &self.syn_ns, &self.syn_ack_ns, &self.ack_ns, &self.under_way_ns, &self.closed_ns];
         let of_phases = [&phases.low_ns, &phases.high_ns, &phases.near_share];
         known(&self.opening)
@@ -86,7 +86,7 @@ impl Connections {
             && [&self.server_first, &self.lost_nothing, &self.is_aside].iter().all(|of| of.len() == count)
             && self.server.len() == count
             && self.window_bytes.iter().chain([&self.segment_bytes]).all(|of| of.len() == count)
-            && of_phases.iter().all(|of| of.len() == phases.len())
+            && of_phases.iter().all(|of| of.len() == phases.count())
             && self.segment_bytes.iter().all(|&bytes| bytes >= 1.0)
     }
 
@@ -147,7 +147,7 @@ impl Known {
         }
     }
 
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.segment_bytes.len()
     }
 

@@ -278,7 +278,7 @@ impl Run {
             learned,
             lanes: vec![Times::default(); replay.lanes],
             clocks: vec![Clock::default(); if replay.ticks { replay.lanes } else { 0 }],
-            connections: vec![Progress::default(); replay.connections.len()],
+            connections: vec![Progress::default(); replay.connections.count()],
             free: vec![Times::all(f64::NEG_INFINITY); replay.turns.locks.len()],
             kept: Kept::Nothing,
         }

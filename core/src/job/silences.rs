@@ -62,7 +62,8 @@ impl Silences {
             return;
         }
         let [asked, sent, next_asked, next_sent] = times.map(|time| time as f64);
-        let (gap, within, others, silent) = (next_asked - sent, sent - asked, next_sent - next_asked, own.request_silent);
+        let (gap, within, others, silent) =
+            (next_asked - sent, sent - asked, next_sent - next_asked, own.request_silent);
         let most = silent / 2.0;
         let client = if gap > most {
             Silence { row: next.row, gap: silent.min(gap), ..Silence::default() }
@@ -80,7 +81,8 @@ impl Silences {
     fn served(&self, heard: f64, silent: f64, baseline_ns: &[f64]) -> Option<Silence> {
         let late = self.of_connection.partition_point(|exchange| (exchange.response as f64) < heard);
         let answer = self.of_connection.get(late).filter(|answer| answer.response != UNSEEN)?;
-        let before = late.checked_sub(1).map_or(f64::NEG_INFINITY, |before| self.of_connection[before].response_end as f64);
+        let before =
+            late.checked_sub(1).map_or(f64::NEG_INFINITY, |before| self.of_connection[before].response_end as f64);
         let ready = (answer.request_end as f64 + baseline_ns[answer.phase as usize]).max(before);
         let service = (heard - ready).clamp(0.0, silent);
         (service > 0.0).then_some(Silence { row: answer.row, service, ..Silence::default() })

@@ -44,8 +44,21 @@ impl Purpose {
     pub fn named(word: &str) -> Self {
         use Purpose::*;
         let all = [
-            Setup, Execute, Prepare, Describe, Fetch, Blob, Close, Begin, End, Transaction, Session, Ping, Disconnect,
-            Cancel, Unreadable,
+            Setup,
+            Execute,
+            Prepare,
+            Describe,
+            Fetch,
+            Blob,
+            Close,
+            Begin,
+            End,
+            Transaction,
+            Session,
+            Ping,
+            Disconnect,
+            Cancel,
+            Unreadable,
         ];
         all.into_iter().find(|purpose| purpose.as_str() == word).unwrap_or(Other)
     }
