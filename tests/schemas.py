@@ -28,7 +28,7 @@ from latpcap.display import fields_of
 from latpcap.findings.what_if import WhatIf
 from latpcap.measures.options import GROUPINGS
 from latpcap.projection.by_connections import ProjectionGrid
-from latpcap.projection.project import Projection
+from latpcap.projection.project import Budgets, Projection
 from latpcap.result.analysis import Analysis
 from latpcap.result.calibration import Calibration
 from latpcap.result.captures import CaptureFile, Contents
@@ -143,7 +143,7 @@ def _headed(name: str, what: str) -> Schema:
 
 
 def _hook(kind: type) -> Schema:
-    if kind is Contents:
+    if kind in (Budgets, Contents):
         return {"type": "null"}
     raise NotImplementedError(kind)
 
@@ -155,6 +155,7 @@ def _definition(kind: type[Struct], made: Schema) -> Schema:
     keys = {name: fields[name] if name in fields else msgspec.json.schema(_told(kind, name)) for name in names}
     for name, key in keys.items():
         key.pop("default", None)
+        key.pop("$defs", None)
         if name in said:
             key["description"] = said[name]
     whole = {"description": inspect.getdoc(kind), "type": "object"}

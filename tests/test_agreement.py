@@ -122,7 +122,8 @@ def test_terminal_and_validate_show_the_parts_that_python_has(name: str, elsewhe
         assert point.budget is not None
         assert projection.budget_at == point.budget
         parts = {part: seconds for part, seconds in point.budget.parts().items() if seconds > 0}
-        shown = dict(columns_of("Where the time goes at", terminal.print_renderables(terminal.budget_parts(projection))))
+        text = terminal.print_renderables(terminal.budget_parts(projection))
+        shown = dict(columns_of("Where the time goes at", text))
         assert {PARTS[part][1]: significant(seconds) for part, seconds in parts.items()}.items() <= shown.items()
         terms = judge(replace(measured, projection=projection), point, measured).terms
         assert {term.name: term.predicted_s for term in terms} == point.budget.parts()

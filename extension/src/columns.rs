@@ -11,8 +11,8 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
-use latpcap_core::job::exchange::UNSEEN;
-use latpcap_core::job::reading::Column;
+use latpcap_core::job::UNSEEN;
+use latpcap_core::job::columns::Column;
 
 use super::tables::python_error;
 

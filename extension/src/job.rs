@@ -10,9 +10,9 @@ use pyo3::types::PyDict;
 
 use latpcap_core::job::attribute::Parts;
 use latpcap_core::job::captured::{self, Account};
+use latpcap_core::job::columns::{Column, Source};
 use latpcap_core::job::exchange::Exchanges;
-use latpcap_core::job::facts::Facts;
-use latpcap_core::job::reading::{Column, Reading, Recorded, Source};
+use latpcap_core::job::reading::{Reading, Recorded};
 use latpcap_core::job::recorded::{self, Connections, Phases};
 use latpcap_core::job::shared_time;
 use latpcap_core::job::{self, Changes, Network, Scope, Waiting};
@@ -88,7 +88,7 @@ impl From<ConnectionColumns<'_>> for Connections {
             server_first: cells(&of.server_first),
             segment_bytes: cells(&of.segment_bytes),
             lost_nothing: cells(&of.lost_nothing),
-            closed_ns: vec![job::exchange::UNSEEN; count],
+            closed_ns: vec![job::UNSEEN; count],
             window_bytes: [open(), open()],
             is_aside: vec![false; count],
         }
@@ -165,21 +165,21 @@ impl Job {
         start_ns: i64,
     ) -> PyResult<Job> {
         let (phases, connections): (Phases, Connections) = (phases.into(), connections.into());
-        let recorded = Recorded { phases, connections, ends: cells(&ends), start_ns, facts: Facts::default() };
+        let recorded = Recorded { phases, connections, ends: cells(&ends), start_ns, ..Recorded::default() };
         let mut job = Job { recorded, exchanges, connection: connection.unbind(), phase: phase.unbind() };
         job.recorded.facts = {
             reading!(job, py, table);
             check(&job.recorded, &table)?;
             let of = &job.recorded;
-            py.detach(|| Facts::of(&Reading { source: &table, of }))?
+            py.detach(|| Reading { source: &table, of }.facts())?
         };
-        job.recorded.facts.kept = {
+        job.recorded.kept = {
             reading!(job, py, table);
             let of = &job.recorded;
-            py.detach(|| Facts::kept(&Reading { source: &table, of }))?
+            py.detach(|| Reading { source: &table, of }.kept())?
         };
         let seen = job.recorded.facts.waits.iter().zip(&job.recorded.connections.syn_ns);
-        job.recorded.connections.is_aside = seen.map(|(&waits, &syn)| !waits && syn == job::exchange::UNSEEN).collect();
+        job.recorded.connections.is_aside = seen.map(|(&waits, &syn)| !waits && syn == job::UNSEEN).collect();
         Ok(job)
     }
 

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use super::UNSEEN;
 use super::attribute::{Kind, Parts, attribute};
-use super::exchange::{Exchange, Exchanges, UNSEEN, Visit, walk};
+use super::exchange::{Exchange, Exchanges, Visit, walk};
 use super::losses::{Losses, Usable};
 use super::pieces::Pieces;
 use super::recorded::{Connections, Job, Phases};

@@ -1,8 +1,9 @@
 //! Cuts exchanges, handshakes and closes into what the network took and what it did not, as the client saw them.
 
+use super::UNSEEN;
 use super::body::{Body, EMPTY, GOODBYE};
 use super::bulk::FEW_SEGMENTS;
-use super::exchange::{Exchange, Exchanges, UNSEEN, Visit, walk};
+use super::exchange::{Exchange, Exchanges, Visit, walk};
 use super::recorded::{Connections, Job, Phases};
 use super::turn::{NOWHERE, Span, Start, Starts};
 

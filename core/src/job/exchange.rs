@@ -1,9 +1,7 @@
 //! An exchange as a job is made of, and the walk over all of them.
 
+use super::UNSEEN;
 use super::recorded::Phases;
-
-/// A time that the capture does not tell.
-pub const UNSEEN: i64 = i64::MIN;
 
 /// One exchange. Times are ns since the recording began, those of packets that were not captured as far as others tell
 /// (`missing.rs`).

@@ -1,13 +1,10 @@
 //! What all exchanges of a recording tell together: found before any of them is cut.
 
-use super::exchange::{Exchange, Exchanges, UNSEEN};
+use super::UNSEEN;
+use super::columns::{Of, Piece, RARE_COLUMNS, Source, Table};
 use super::missing::may_be_missing;
 use super::pacing::{Pacing, Senders};
-use super::reading::{Of, Piece, RARE_COLUMNS, Reading, Source};
 use crate::protocols::Purpose;
-
-/// The exchanges of so few take next to no room, and longer to read again.
-const FEW: usize = 1 << 12;
 
 #[derive(Debug)]
 pub struct Facts {
@@ -25,8 +22,6 @@ pub struct Facts {
     /// Packets were sent again.
     pub loses: bool,
     rare: [bool; RARE_COLUMNS],
-    /// All exchanges, where they are few.
-    pub kept: Option<Vec<Exchange>>,
 }
 
 impl Default for Facts {
@@ -41,7 +36,6 @@ impl Default for Facts {
             bytes: [0; 2],
             loses: false,
             rare: [true; RARE_COLUMNS],
-            kept: None,
         }
     }
 }
@@ -52,9 +46,9 @@ impl Facts {
         self.rare.get(rare).copied().unwrap_or(self.loses)
     }
 
-    /// What the exchanges of `reading` tell.
-    pub fn of<S: Source>(reading: &Reading<'_, S>) -> Result<Facts, S::Error> {
-        let connections = reading.of.connections.count();
+    /// What all exchanges tell.
+    pub fn of<S: Source>(table: &Table<'_, S>) -> Result<Facts, S::Error> {
+        let connections = table.connections.count();
         let mut facts = Facts {
             said: vec![UNSEEN; connections],
             largest: [vec![0; connections], vec![0; connections]],
@@ -63,32 +57,25 @@ impl Facts {
             ..Facts::default()
         };
         let (mut senders, mut misses) = (Senders::default(), false);
-        reading.pieces(|piece| {
-            for (rare, column) in facts.rare.iter_mut().zip(piece.rare()) {
-                *rare |= column.iter().any(|&number| number != 0);
-            }
-            for place in 0..piece.rows.len() {
-                facts.add(&piece, place);
-                misses |= may_be_missing(&piece, place);
-            }
-            senders.add(&piece);
-        })?;
+        table.pieces(
+            |_| true,
+            |piece| {
+                for (rare, column) in facts.rare.iter_mut().zip(piece.rare()) {
+                    *rare |= column.iter().any(|&number| number != 0);
+                }
+                for place in 0..piece.rows.len() {
+                    facts.add(&piece, place);
+                    misses |= may_be_missing(&piece, place);
+                }
+                senders.add(&piece);
+            },
+        )?;
         facts.loses = facts.has(Of::Retransmissions as usize - Of::Streamed as usize);
         facts.pacing = senders.pacing();
         if misses {
-            facts.usual_ns = Some(usual(reading, connections)?);
+            facts.usual_ns = Some(usual(table, connections)?);
         }
         Ok(facts)
-    }
-
-    /// The exchanges are read with these facts; few of them are kept.
-    pub fn kept<S: Source>(reading: &Reading<'_, S>) -> Result<Option<Vec<Exchange>>, S::Error> {
-        let mut kept = Vec::new();
-        if reading.count() > FEW {
-            return Ok(None);
-        }
-        reading.each(&mut |exchange| kept.push(*exchange))?;
-        Ok(Some(kept))
     }
 
     fn add(&mut self, piece: &Piece, place: usize) {
@@ -105,16 +92,19 @@ impl Facts {
 }
 
 /// What an exchange with one round trip waits at the median: of each connection, else of all.
-fn usual<S: Source>(reading: &Reading<'_, S>, connections: usize) -> Result<Vec<f64>, S::Error> {
+fn usual<S: Source>(table: &Table<'_, S>, connections: usize) -> Result<Vec<f64>, S::Error> {
     let mut waits = Vec::new();
-    reading.pieces(|piece| {
-        for place in 0..piece.rows.len() {
-            let waited = piece.at(Of::Waited, place);
-            if piece.is_complete(place) && piece.at(Of::RoundTrips, place) == 1 && waited >= 0 {
-                waits.push((piece.connection(place), waited));
+    table.pieces(
+        |_| false,
+        |piece| {
+            for place in 0..piece.rows.len() {
+                let waited = piece.at(Of::Waited, place);
+                if piece.is_complete(place) && piece.at(Of::RoundTrips, place) == 1 && waited >= 0 {
+                    waits.push((piece.connection(place), waited));
+                }
             }
-        }
-    })?;
+        },
+    )?;
     let mut all: Vec<i64> = waits.iter().map(|&(_, waited)| waited).collect();
     let mut usual = vec![median(&mut all); connections];
     waits.sort_unstable();

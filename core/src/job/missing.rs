@@ -4,8 +4,8 @@
 //! and after it; where there is none, all that time, since nobody knows what of it the client took. A job is replayed
 //! with all the round trips that it made. What was measured stays as it is.
 
-use super::exchange::UNSEEN;
-use super::reading::{Of, Piece};
+use super::UNSEEN;
+use super::columns::{Of, Piece};
 
 /// Something of the row is missing for which the client waited.
 pub fn may_be_missing(piece: &Piece, place: usize) -> bool {

@@ -14,10 +14,11 @@ mod bulk;
 pub mod captured;
 mod changes;
 mod clocks;
+pub mod columns;
 mod cut;
 mod distinct;
 pub mod exchange;
-pub mod facts;
+mod facts;
 mod follow;
 mod groups;
 pub mod reading;
@@ -60,6 +61,9 @@ use run::{Learned, Run, Walk};
 pub use scope::Scope;
 use silences::Silence;
 use turn::{Starts, Turn};
+
+/// A time that the capture does not tell.
+pub const UNSEEN: i64 = i64::MIN;
 
 /// How often the client's and the server's window was halved in the pause before each of a turn's messages.
 type Halvings = [u8; 2];

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use super::exchange::UNSEEN;
-use super::reading::{Of, Piece};
+use super::UNSEEN;
+use super::columns::{Of, Piece};
 use super::transfer::INITIAL_WINDOW;
 
 /// A pace lets about 1 ms pass from burst to burst; hosts stand still for less.
@@ -49,7 +49,7 @@ struct Message {
 
 impl Message {
     fn of(piece: &Piece, place: usize, side: usize) -> Message {
-        let connections = &piece.of.connections;
+        let connections = piece.connections;
         let sender = [&connections.client, &connections.server][side][piece.connection(place)];
         let at = |of: [Of; 2]| piece.at(of[side], place);
         let begin = at([Of::Request, Of::Response]);
@@ -89,7 +89,7 @@ impl Senders {
                 if !message.is_large() {
                     continue;
                 }
-                let rtt_ns = piece.of.phases.baseline_ns[piece.places[place][1] as usize];
+                let rtt_ns = piece.phases.baseline_ns[piece.places[place][1] as usize];
                 let shows = message.shows(rtt_ns);
                 let counts = self.sides[side].entry(message.sender).or_default();
                 counts[0] += 1;

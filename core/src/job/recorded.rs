@@ -1,7 +1,7 @@
 //! What was captured: a job's connections and the phases of their RTTs.
 
+use super::UNSEEN;
 use super::attribute::Kind;
-use super::exchange::UNSEEN;
 
 /// A connection has a phase for each RTT that its path had, mostly one: the RTT and the ends of its range, NaN where it is
 /// unknown, and which part of it lies between the client and the capture point.

@@ -3,7 +3,8 @@
 //! Such a silence lies before a request, or within one that two packets share. A server that collects its answers in a
 //! buffer sends those to earlier requests only when it hears more, so that they seem to take that long as well.
 
-use super::exchange::{Exchange, UNSEEN};
+use super::UNSEEN;
+use super::exchange::Exchange;
 
 /// How long a turn waited before its request, within it and within its service because the client's window was full.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -1,6 +1,6 @@
 use std::borrow::Cow;
 
-use super::exchange::{Exchange, UNSEEN};
+use super::exchange::Exchange;
 use super::recorded::{Connections, Phases};
 use super::*;
 
