@@ -109,7 +109,7 @@ class Point(Struct, frozen=True):
 
     @property
     def budget(self) -> Budget | None:
-        """Where the time goes there: the parts sum to `runtime_s`; `None` where the baseline is unknown."""
+        """Where the time goes there: the parts sum to `runtime_s`."""
         return None if self.budgets is None else self.budgets.each[self.place]
 
 
