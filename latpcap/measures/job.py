@@ -16,7 +16,6 @@ from latpcap.measures.goodbyes import goodbyes
 from latpcap.measures.tcp import MSS_BYTES, TIMESTAMPS_BYTES
 from latpcap.measures.windows import NarrowWindows, narrow_windows
 from latpcap.rtt import Estimate
-from latpcap.tables.columnar import columns
 from latpcap.tables.columnar.columns import Bools, Floats, Ints
 from latpcap.tables.recording import MISSING, Connections, Recording
 
@@ -62,7 +61,7 @@ def recorded_job(recording: Recording, rtt: Estimate) -> RecordedJob:
             segment_bytes=segment_bytes,
             lost_nothing=_lost_nothing(recording),
         ),
-        columns.codes(recording.statements_table, "kind").where("end".__eq__),
+        recording.ending_statements,
         recording.start_ns,
     )
     closed = goodbyes(recording, np.rint(phases.near).astype(np.int64)[rtt.phases.opening], core.said())
