@@ -17,7 +17,7 @@ from latpcap.rtt import Beyond, Estimate
 from latpcap.tables.columnar.columns import Codes, known
 from latpcap.tables.recording import Recording
 
-__all__ = ["FixEffects", "Job", "Replay", "ReplayNetwork", "Seen", "Waiting"]
+__all__ = ["ClientTimes", "FixEffects", "Job", "Replay", "ReplayNetwork", "Waiting"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -69,10 +69,10 @@ class Job:
         """The same where who waits for whom is another question; `None` where that leads to the same."""
         return self._job.core.otherwise(replay, self._usual_ns, network, waiting)
 
-    def seen(self) -> Seen:
+    def seen(self) -> ClientTimes:
         """Who met whom."""
         told = self._job.core.seen(self._usual_ns)
-        return Seen(self.baseline_ns, self._recording.exchanges.connection, self._rtt.of_exchanges, **told)
+        return ClientTimes(self.baseline_ns, self._recording.exchanges.connection, self._rtt.of_exchanges, **told)
 
     def segments(self) -> tuple[Floats, Floats]:
         """What the request and the response of each exchange fill."""
@@ -90,7 +90,7 @@ class Job:
         return bool(self._recording.exchanges.purpose.where("unreadable".__eq__).any())
 
 
-class Seen(Struct, frozen=True):
+class ClientTimes(Struct, frozen=True):
     """When each exchange asked and was answered as its client saw it (ns), and what of it tells who met whom."""
 
     baseline_ns: Floats
