@@ -122,8 +122,9 @@ def published() -> dict[str, Schema]:
 
 def _of_object(name: str, kind: type[Struct]) -> Schema:
     """A result: its fields are the keys, and always there; `gates` only where gates were asked for."""
-    (_, gates), found = msgspec.json.schema_components([kind, GateResult], schema_hook=_hook)
-    kinds = {each.__name__: each for each in _structs(msgspec.inspect.multi_type_info([kind, GateResult]))}
+    told = [kind, GateResult, *_told_of(kind)]
+    (_, gates, *_), found = msgspec.json.schema_components(told, schema_hook=_hook)
+    kinds = {each.__name__: each for each in _structs(msgspec.inspect.multi_type_info(told))}
     definitions = {title: _definition(kinds[title], each) for title, each in found.items()}
     result = definitions.pop(kind.__name__)
     keys = {"schema": {"const": f"latpcap.{name}/1"}} | result["properties"]
@@ -160,6 +161,12 @@ def _definition(kind: type[Struct], made: Schema) -> Schema:
             key["description"] = said[name]
     whole = {"description": inspect.getdoc(kind), "type": "object"}
     return whole | {"properties": keys, "required": list(names)}
+
+
+def _told_of(kind: type[Struct]) -> Iterator[Any]:
+    """The types of the properties that JSON has of a result, and of what it is made of."""
+    for each in _structs(msgspec.inspect.multi_type_info([kind])):
+        yield from (_told(each, name) for name in fields_of(each) if name not in each.__struct_fields__)
 
 
 def _told(kind: type, name: str) -> Any:
