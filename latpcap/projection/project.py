@@ -8,7 +8,7 @@ docs/model.md C.4 and C.6 say how they were calibrated.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cache
 from typing import ClassVar
 
 import numpy as np
@@ -65,17 +65,24 @@ MAX_RTT_MS = 60_000.0
 """Where the search for a latency budget ends."""
 
 
-class Budgets:
-    """Where the time goes at each of several RTTs: divided when somebody asks for the first."""
+class Divided:
+    """Where the time goes at one of several RTTs: all are divided when somebody asks for the first."""
 
-    def __init__(self, divide: Callable[[], list[Budget]]) -> None:
-        """`divide` returns them."""
-        self._divide = divide
+    def __init__(self, divide: Callable[[], list[Budget]], place: int) -> None:
+        """`divide` returns those of all, and knows them from then on."""
+        self._divide, self._place = divide, place
 
-    @cached_property
-    def each(self) -> list[Budget]:
-        """In the order of the RTTs."""
-        return self._divide()
+    @property
+    def budget(self) -> Budget:
+        """There."""
+        return self._divide()[self._place]
+
+    def __eq__(self, other: object) -> bool:
+        """The same parts."""
+        return isinstance(other, Divided) and self.budget == other.budget
+
+    def __hash__(self) -> int:
+        return hash(self.budget)
 
     def __repr__(self) -> str:
         return "…"
@@ -103,14 +110,12 @@ class Point(Struct, frozen=True):
     """The kind of work that the job is."""
     coverage: Coverage | None = None
     """How often projections of such work in this direction held; `None` where that was not measured."""
-    budgets: Budgets | None = None
-    place: int = 0
-    """Among those."""
+    divided: Divided | None = None
 
     @property
     def budget(self) -> Budget | None:
         """Where the time goes there: the parts sum to `runtime_s`."""
-        return None if self.budgets is None else self.budgets.each[self.place]
+        return None if self.divided is None else self.divided.budget
 
 
 _FLOAT, _TEXT = DataType.float64(), DataType.string()
@@ -206,8 +211,8 @@ def project(
         return projection
     at, runtimes_s = [point.rtt_ms for point, _ in known], [runtime_s for _, runtime_s in known]
     there, told = projection.conditions, projection.told_rtt_ms
-    budgets = Budgets(lambda: [each.budget for each in budgets_there(base, at, runtimes_s, there)])
-    points = tuple(replace(point, budgets=budgets, place=place) for place, (point, _) in enumerate(known))
+    divide = cache(lambda: [each.budget for each in budgets_there(base, at, runtimes_s, there)])
+    points = tuple(replace(point, divided=Divided(divide, place)) for place, (point, _) in enumerate(known))
     projection = replace(projection, points=points)
     if told is None:
         return projection
