@@ -153,20 +153,55 @@ class SharedTime:
 def side_by_side(connection: _Ints, length: _Ints, shared: _Floats, count: int) -> _Bools:
     """Which of `count` connections work beside others; `shared` is what each exchange's `length` is worth."""
 
-class Stretches:
-    """Exchanges, cut into what each of them waited for: see `core/src/job/captured.rs`."""
+class Job:
+    """A recording's job: its tables enter once, and all that is told of its time comes from here (`core/src/job`)."""
 
-    def __new__(cls, columns: object, runtime_ns: int) -> Stretches:
-        """Cut what was captured."""
+    def __new__(
+        cls,
+        exchanges: object,
+        connection: _Ints,
+        phase: _Ints,
+        phases: object,
+        connections: object,
+        ends: _Bools,
+        start_ns: int,
+    ) -> Job:
+        """Take the connections and their phases, and read what all exchanges tell together.
 
-    def of_answers(self) -> tuple[_Ints, _Ints]:
-        """What the server took, and the answer, of each exchange."""
+        `exchanges(names, rows)` gives their columns as Arrow, `connection` and `phase` are those of each; `ends` says
+        which statements end a transaction.
+        """
 
-    def lose(self, service: _Ints, response: _Ints) -> None:
-        """Take out of both what is loss."""
+    def said(self) -> _Ints:
+        """Of each connection, when its client said good-bye as the last thing on it, without an answer."""
 
-    def account(self, runtime_ns: int, think_ns: float, window: bool) -> dict[str, Any]:
-        """Give each instant to its part, once: `parts` in ns, and columns, empty where there is nothing of the kind."""
+    def largest(self) -> tuple[_Ints, _Ints]:
+        """Of each connection, its largest request and its largest response, in bytes."""
+
+    @property
+    def paced(self) -> tuple[int, int]:
+        """How many large messages show that their senders pace, of so many that these sent."""
+
+    def decide(self, closed_ns: _Ints, client_window_bytes: _Floats, server_window_bytes: _Floats) -> None:
+        """Take what was decided of its connections."""
+
+    def timeline(self, path: _Ints, runtime_ns: int, think_ns: float, window: bool) -> dict[str, Any]:
+        """Give each instant to its part: `parts` in ns, and columns, empty where there is nothing of the kind."""
+
+    def replay(self, usual_ns: float, network: object, waiting: str) -> Replay:
+        """Return the job to be replayed; connections of which no RTT is known have the usual one.
+
+        `waiting`: evidence, independent, chained, clocked or unclocked.
+        """
+
+    def otherwise(self, replay: Replay, usual_ns: float, network: object, waiting: str) -> Replay | None:
+        """Return the same where its turns wait for each other in another way; `None` where that leads to the same."""
+
+    def seen(self, usual_ns: float) -> dict[str, Any]:
+        """When each exchange asked and was answered, as its client saw it."""
+
+    def segments(self) -> tuple[_Floats, _Floats]:
+        """What the request and the response of each exchange fill."""
 
 def json_rows(columns: list[tuple[str, dict[str, Any]]], start: int, stop: int, separator: str) -> bytes:
     """The rows from `start` to `stop` as JSON objects, as `json` writes them with fractions rounded to nine digits.
@@ -377,12 +412,6 @@ def saved_samples(batches: Iterable[list[_Ints]], memory: int, disk: tuple[str, 
 class Replay:
     """A job that can be replayed on other networks; see `core/src/job` and `latpcap.projection`."""
 
-    def __init__(self, columns: object, network: object, waiting: str) -> None:
-        """Take the columns of a `latpcap.projection.job.Job`.
-
-        `waiting`: evidence, independent, chained, clocked or unclocked.
-        """
-
     @property
     def ticks(self) -> bool:
         """Some of its turns begin by a clock."""
@@ -390,12 +419,6 @@ class Replay:
     @property
     def may_tick(self) -> bool:
         """Some of its turns may begin by a clock, though nothing tells."""
-
-    def waiting(self, columns: object, network: object, waiting: str) -> Replay | None:
-        """Return the same job, of which these are the columns, where its turns wait for each other in another way.
-
-        `None` where that leads to the same.
-        """
 
     def learned(self, network: object) -> Replay:
         """Return the same where the senders of the capture are taken to have been like `network`'s."""

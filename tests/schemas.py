@@ -28,7 +28,7 @@ from latpcap.display import fields_of
 from latpcap.findings.what_if import WhatIf
 from latpcap.measures.options import GROUPINGS
 from latpcap.projection.by_connections import ProjectionGrid
-from latpcap.projection.project import Projection
+from latpcap.projection.project import Divided, Projection
 from latpcap.result.analysis import Analysis
 from latpcap.result.calibration import Calibration
 from latpcap.result.captures import CaptureFile, Contents
@@ -122,8 +122,9 @@ def published() -> dict[str, Schema]:
 
 def _of_object(name: str, kind: type[Struct]) -> Schema:
     """A result: its fields are the keys, and always there; `gates` only where gates were asked for."""
-    (_, gates), found = msgspec.json.schema_components([kind, GateResult], schema_hook=_hook)
-    kinds = {each.__name__: each for each in _structs(msgspec.inspect.multi_type_info([kind, GateResult]))}
+    told = [kind, GateResult, *_told_of(kind)]
+    (_, gates, *_), found = msgspec.json.schema_components(told, schema_hook=_hook)
+    kinds = {each.__name__: each for each in _structs(msgspec.inspect.multi_type_info(told))}
     definitions = {title: _definition(kinds[title], each) for title, each in found.items()}
     result = definitions.pop(kind.__name__)
     keys = {"schema": {"const": f"latpcap.{name}/1"}} | result["properties"]
@@ -143,7 +144,7 @@ def _headed(name: str, what: str) -> Schema:
 
 
 def _hook(kind: type) -> Schema:
-    if kind is Contents:
+    if kind in (Contents, Divided):
         return {"type": "null"}
     raise NotImplementedError(kind)
 
@@ -155,10 +156,17 @@ def _definition(kind: type[Struct], made: Schema) -> Schema:
     keys = {name: fields[name] if name in fields else msgspec.json.schema(_told(kind, name)) for name in names}
     for name, key in keys.items():
         key.pop("default", None)
+        key.pop("$defs", None)
         if name in said:
             key["description"] = said[name]
     whole = {"description": inspect.getdoc(kind), "type": "object"}
     return whole | {"properties": keys, "required": list(names)}
+
+
+def _told_of(kind: type[Struct]) -> Iterator[Any]:
+    """The types of the properties that JSON has of a result, and of what it is made of."""
+    for each in _structs(msgspec.inspect.multi_type_info([kind])):
+        yield from (_told(each, name) for name in fields_of(each) if name not in each.__struct_fields__)
 
 
 def _told(kind: type, name: str) -> Any:

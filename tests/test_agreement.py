@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,16 +10,21 @@ import numpy as np
 import pytest
 from conftest import FIXTURES, load_fixture, read_fixture
 from hypothesis import assume, given
+from msgspec.structs import replace
 from test_budget import RECORDINGS
 
 import latpcap
 from latpcap.findings.what_if import WhatIf
+from latpcap.projection.assumptions import CENTRAL
 from latpcap.projection.basis import AS_IT_IS
 from latpcap.projection.budget_elsewhere import budget_with, budgets_there
-from latpcap.report import html
+from latpcap.report import html, terminal
+from latpcap.report.sections.budget import PARTS
 from latpcap.result.analysis import Measures
 from latpcap.result.page.exploration import explore
+from latpcap.result.pairs.validation import judge
 from latpcap.tables.recording import Recording
+from latpcap.units import significant
 
 RTT_MS = 15.0
 RTTS_MS = [0.5, 5.0, RTT_MS, 50.0, 200.0]
@@ -106,6 +111,42 @@ def test_python_json_and_page_name_the_same_parts(
             assert np.interp(point.rtt_ms, curve, shown[part]) == pytest.approx(seconds, rel=1e-4, abs=1e-5), part
 
 
+@pytest.mark.parametrize("elsewhere", ELSEWHERE, ids=str)
+@pytest.mark.parametrize("name", NAMES)
+def test_terminal_and_validate_show_the_parts_that_python_has(name: str, elsewhere: dict[str, Any]) -> None:
+    capture = read_fixture(name)
+    measured = capture.analyze()
+    for rtt in RTTS_MS:
+        projection = capture.project([rtt], **elsewhere)
+        [point] = projection.points
+        assert point.budget is not None
+        assert projection.budget_at == point.budget
+        parts = {part: seconds for part, seconds in point.budget.parts().items() if seconds > 0}
+        text = terminal.print_renderables(terminal.budget_parts(projection))
+        shown = dict(columns_of("Where the time goes at", text))
+        assert {PARTS[part][1]: significant(seconds) for part, seconds in parts.items()}.items() <= shown.items()
+        terms = judge(replace(measured, projection=projection), point, measured).terms
+        assert {term.name: term.predicted_s for term in terms} == point.budget.parts()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_fix_has_the_same_parts_in_python_and_on_the_page(name: str) -> None:
+    capture = read_fixture(name)
+    base, savings = capture.measures.basis, capture.measures.savings
+    names = sorted({found.fix_name for found in capture.analyze(RTTS_MS).findings if found.fix_name})
+    page = embedded(html.render(explore(capture.measures, RTTS_MS)))
+    for fix in names:
+        variant = savings.fix_set([fix]).variant
+        switch = next(place for place, each in enumerate(page["switches"]) if each["fix"] == fix)
+        [job] = [job for job in page["jobs"] if job["fixes"] == [switch]]
+        [runtime_s] = base.runtimes_of([(variant, RTTS_MS)], [CENTRAL])
+        there = budgets_there(base, RTTS_MS, runtime_s[0].tolist(), base.as_usual, variant)
+        for rtt, found in zip(RTTS_MS, there, strict=True):
+            for part, seconds in found.budget.parts().items():
+                shown = np.interp(rtt, job["curve"]["rtt_ms"], job["parts"][part])
+                assert shown == pytest.approx(seconds, rel=1e-3, abs=1e-3), (fix, rtt, part)
+
+
 @given(RECORDINGS)
 def test_at_the_rtt_that_a_job_had_it_takes_what_it_took(recording: Recording) -> None:
     measures = Measures(recording)
@@ -129,6 +170,14 @@ def embedded(page: str) -> dict:
     found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
     assert found
     return json.loads(found[1])
+
+
+def columns_of(heading: str, text: str) -> Iterator[tuple[str, str]]:
+    """Name and figure there of each row of the table with that heading."""
+    _, _, table = text.partition(heading)
+    for line in table.splitlines():
+        if found := re.match(r"\s*(\S+)\s+\S+\s+(\S+)\s.*%$", line):
+            yield found[1], found[2]
 
 
 def page_saving(page: dict, name: str) -> float:

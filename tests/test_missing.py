@@ -7,11 +7,9 @@ from collections.abc import Callable
 
 import damage
 import pytest
-from builder import Conn, Ex, build
 from conftest import load_fixture
 
 import latpcap
-from latpcap.measures.missing import times
 from latpcap.tables.recording import MISSING
 
 RTTS_MS = [0.5, 15.0, 50.0]
@@ -28,23 +26,21 @@ def test_a_thinned_capture_is_projected_as_the_whole_one_is(name: str, share: fl
         assert (point.optimistic_s or 0) <= (meant.runtime_s or 0) <= (point.pessimistic_s or 0)
 
 
-def test_what_was_captured_whole_keeps_its_times() -> None:
-    exchanges = build([Conn(rtt_ms=1, exchanges=[Ex(service_ms=0.2, client_ms=0.1)] * 5)]).exchanges
-    seen = times(exchanges, 1)
-    assert seen.request is exchanges.request
-    assert seen.response_end is exchanges.response_end
-
-
 @pytest.mark.parametrize("name", ["mysql/lost-request", "mysql/lost-response"])
 def test_what_was_not_captured_lies_between_its_neighbours(name: str) -> None:
-    exchanges = latpcap.read(load_fixture(name).path).measures.recording.exchanges
-    seen = times(exchanges, 1)
+    measures = latpcap.read(load_fixture(name).path).measures
+    exchanges, job = measures.recording.exchanges, measures.basis.job
+    assert job is not None
+    seen = job.seen()
     own = (exchanges.round_trips > 0) & (exchanges.connection == 0)
     own[-1] = own[0] = False
-    assert (seen.request[own] != MISSING).all()
-    assert (seen.response[own] != MISSING).all()
-    assert (seen.response[own] >= seen.request_end[own]).all()
-    assert (seen.request[1:] >= seen.response_end[:-1])[own[1:]].all()
+    assert (seen.request_ns[own] != MISSING).all()
+    assert (seen.response_ns[own] != MISSING).all()
+    assert (seen.response_ns[own] >= seen.request_end_ns[own]).all()
+    assert (seen.request_ns[1:] >= seen.response_end_ns[:-1])[own[1:]].all()
+    whole = exchanges.complete & (exchanges.request != MISSING) & (exchanges.response != MISSING)
+    assert (seen.request_end_ns == exchanges.request_end)[whole].all(), "what was captured keeps its times"
+    assert (seen.response_ns == exchanges.response)[whole].all()
 
 
 @pytest.mark.parametrize("seen", [damage.only_client, damage.only_server])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from builder import Conn, Ex, build
 
-from latpcap.measures.pacing import pacing
 from latpcap.result.analysis import Measures
 
 SMALL = [Ex(service_ms=0.2, client_ms=0.1)] * 10
@@ -22,7 +21,8 @@ def answers(paced_ms: float, *, plain: int = 0, rtt_ms: float = 15.0) -> Measure
 
 
 def paced(measures: Measures) -> int:
-    return pacing(measures.recording, measures.rtt).messages
+    messages, _ = measures.timeline.job.core.paced
+    return messages
 
 
 def test_a_sender_paces_where_many_of_its_large_messages_leave_evenly() -> None:
@@ -49,7 +49,7 @@ def test_what_a_pace_takes_follows_the_rtt() -> None:
 
 def test_health_says_that_a_sender_paces() -> None:
     assert [note.message for note in answers(6.6).health if note.code == "paced-sender"] == [
-        "30 of 30 large messages left evenly over the round trip rather than at once: their sender paces "
+        "30 of 30 large messages were spread evenly over the round trip: the sender paces its packets "
         "(BBR, a fair queue)"
     ]
     assert all(note.code != "paced-sender" for note in answers(0.0).health)

@@ -1,5 +1,6 @@
 //! The Python module `latpcap._core`: the only folder that knows Python.
 
+mod columns;
 mod json;
 mod keys;
 mod link;
@@ -25,7 +26,7 @@ mod _core {
     #[pymodule_export]
     use super::CaptureError;
     #[pymodule_export]
-    use super::job::{Replay, SharedTime, Stretches, side_by_side};
+    use super::job::{Job, Replay, SharedTime, side_by_side};
     #[pymodule_export]
     use super::json::json_rows;
     #[pymodule_export]

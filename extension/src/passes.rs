@@ -4,6 +4,7 @@ use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use latpcap_core::job::of_connections;
 use latpcap_core::passes::{self, Groups};
 
 type Ints<'py> = PyReadonlyArray1<'py, i64>;
@@ -48,12 +49,12 @@ pub fn distinct<'py>(py: Python<'py>, numbers: Ints<'py>, count: usize, starts: 
     Ok(py.detach(|| passes::distinct(numbers, count, starts)).into_pyarray(py))
 }
 
-/// The lane of each connection by when it begins and ends: see `latpcap_core::passes::lanes`.
+/// The lane of each connection by when it begins and ends: see `latpcap_core::job::of_connections`.
 #[pyfunction]
 pub fn lanes<'py>(py: Python<'py>, start: Ints<'py>, end: Ints<'py>) -> PyResult<NewInts<'py>> {
     let (start, end) = (start.as_slice()?, end.as_slice()?);
     same_length([start.len(), end.len()])?;
-    Ok(py.detach(|| passes::lanes(start, end)).into_pyarray(py))
+    Ok(py.detach(|| of_connections(start, end)).into_pyarray(py))
 }
 
 /// The last value that is not negative at or before each row of its run of equal `key`; -1 where there is none.

@@ -9,32 +9,28 @@ rest of its wait on the server. A packet that was held back for a delayed acknow
 for a round trip (`measures.stalls`): that is a stall, whether it lies in the client's time or within the exchange.
 Retransmissions make an exchange longer than its clean siblings: that excess is loss, and nothing of it is the server's.
 A wait without one that is as long as the time-outs beside it is probably one, too: its packet was lost before the
-capture point, and sent again once (`measures.losses`).
+capture point, and sent again once.
 Where the capture was not taken at the client, the near half of the RTT hides in the gaps between exchanges and is moved
 to the waits; so do the time-outs of what was lost there, which are loss.
 
-The core cuts and divides (`core/src/job/captured.rs`, `attribute.rs`); what is lost and held back is told here.
+The core cuts and divides (`core/src/job/captured.rs`, `attribute.rs`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from latpcap import _core
 from latpcap.display import Plotted
-from latpcap.measures import missing
-from latpcap.measures.goodbyes import goodbyes
-from latpcap.measures.losses import losses
-from latpcap.measures.stalls import AckStalls, HeldBack, ack_stalls
+from latpcap.measures.job import RecordedJob, recorded_job
+from latpcap.measures.stalls import AckStalls, HeldBack
 from latpcap.measures.waits import WaitIntervals, Waits, waits
 from latpcap.rtt import Estimate
-from latpcap.tables.columnar.columns import constant, known
+from latpcap.tables.columnar.columns import constant
 from latpcap.tables.columnar.scratch import laid
 from latpcap.tables.recording import Recording
 
@@ -100,6 +96,7 @@ class StallTime(Struct, frozen=True):
 class BudgetTimeline(Struct, frozen=True):
     """The budget, and what it rests on: shared time, so that parallel work counts once."""
 
+    job: RecordedJob
     budget: Budget
     runtime_s: float
     think_above_s: float
@@ -115,6 +112,8 @@ class BudgetTimeline(Struct, frozen=True):
     """What retransmissions added to it."""
     own_held_ns: HeldBack
     """What its packets were held back. All three as if nothing ran beside it."""
+    timers: AckStalls
+    """What of that were the timers of delayed acknowledgments."""
     probably_lost: Bools
     """Its packet was probably lost before the capture point: no retransmission was captured."""
     weight: Floats
@@ -131,49 +130,11 @@ class BudgetTimeline(Struct, frozen=True):
     """What the network's time consists of."""
 
 
-def _captured(recording: Recording, rtt: Estimate, stalls: AckStalls) -> SimpleNamespace:
-    """What the core divides: the columns of `Captured` in `core/src/job/captured.rs`."""
-    connections, exchanges, phases = recording.connections, recording.exchanges, rtt.phases
-    near = np.rint(rtt.of_phases.near).astype(np.int64)
-    lost, seen = exchanges.lost_before, missing.times(exchanges, len(connections))
-    return SimpleNamespace(
-        baseline_ns=known(rtt.of_phases.baseline),
-        near_ns=near,
-        opening=phases.opening.astype(np.uint32),
-        closing=phases.closing.astype(np.uint32),
-        start_ns=connections.start,
-        syn_ns=connections.syn,
-        syn_ack_ns=connections.syn_ack,
-        ack_ns=connections.ack,
-        under_way_ns=connections.under_way,
-        closed_ns=goodbyes(recording, near[phases.opening]),
-        server_first=connections.server_first,
-        connection=exchanges.connection.astype(np.uint32),
-        phase=rtt.of_exchanges.astype(np.uint32),
-        request_ns=seen.request,
-        request_end_ns=seen.request_end,
-        response_ns=seen.response,
-        response_end_ns=seen.response_end,
-        waited_ns=exchanges.waited,
-        round_trips=exchanges.round_trips.astype(np.uint32),
-        complete=exchanges.complete,
-        setup=exchanges.is_setup,
-        deferred=exchanges.wait.where("deferred".__eq__),
-        lost_before_ns=lost[: len(lost) if lost.any() else 0],
-        stalled_before_ns=stalls.before[: stalls.count],
-        stalled_within_ns=stalls.inside[: stalls.count],
-    )
-
-
 def timeline(recording: Recording, rtt: Estimate, think_s: float = 1.0) -> BudgetTimeline:
     """Give each instant of the recording's runtime to its part; client time above `think_s` is think time."""
-    exchanges, stalls = recording.exchanges, ack_stalls(recording.exchanges)
-    runtime_ns = round(recording.runtime_s * 1e9)
-    stretches = _core.Stretches(_captured(recording, rtt, stalls), runtime_ns)
-    lost = losses(recording, rtt.paths.of_connection, *stretches.of_answers())
-    if lost.service.any() or lost.response.any():
-        stretches.lose(np.ascontiguousarray(lost.service), np.ascontiguousarray(lost.response))
-    told = stretches.account(runtime_ns, think_s * 1e9, recording.period is not None)
+    exchanges, job = recording.exchanges, recorded_job(recording, rtt)
+    runtime_ns, is_window = round(recording.runtime_s * 1e9), recording.period is not None
+    told = job.core.timeline(rtt.paths.of_connection, runtime_ns, think_s * 1e9, is_window)
     parts = {name: nanoseconds / 1e9 for name, nanoseconds in told["parts"].items()}
     setup_network_s = parts.pop("setup_network")
     columns = {name: _column(exchanges.connection, told[name]) for name in _COLUMNS}
@@ -185,11 +146,17 @@ def timeline(recording: Recording, rtt: Estimate, think_s: float = 1.0) -> Budge
         return np.asarray(sum(around, np.bincount(exchanges.connection, of_exchanges, count)), float)
 
     own_held = HeldBack(columns["own_held_before"], columns["own_held_within"])
+    timers = AckStalls(*(_sparse(len(exchanges), told, f"stalled_{place}") for place in ("before", "within")))
+    lost = constant(False, len(exchanges))
+    if len(told["probably_lost"]):
+        lost = np.zeros(len(exchanges), bool)
+        lost[told["probably_lost"]] = True
     weight = told["weight"] if len(told["weight"]) else np.broadcast_to(1.0, len(exchanges))
     trips = exchanges.round_trips
     opening, closing = rtt.phases.opening[shakes["connection"]], rtt.phases.closing[byes["connection"]]
     whole_trips = np.where(exchanges.complete, trips, 0)
     return BudgetTimeline(
+        job=job,
         budget=Budget(**{f"{name}_s": seconds for name, seconds in parts.items()}),
         runtime_s=runtime_ns / 1e9,
         think_above_s=think_s,
@@ -199,12 +166,13 @@ def timeline(recording: Recording, rtt: Estimate, think_s: float = 1.0) -> Budge
         own_service_ns=columns["own_service"],
         own_loss_ns=columns["own_loss"],
         own_held_ns=own_held,
-        probably_lost=lost.probable,
+        timers=timers,
+        probably_lost=lost,
         weight=weight,
         round_trips=of_connections(trips, lambda each: each["trips"]),
         effective=of_connections(trips * weight, lambda each: each["trips"] * each["weight"]),
         setup_network_s=setup_network_s,
-        stalls=_stall_time(own_held, HeldBack(columns["held_before"], columns["held_within"]), stalls),
+        stalls=_stall_time(own_held, HeldBack(columns["held_before"], columns["held_within"]), timers),
         waits=waits(
             rtt.of_phases,
             WaitIntervals(rtt.of_exchanges, whole_trips, columns["unseen"], told["own_waited"], columns["network"]),
@@ -226,6 +194,15 @@ def _column(where: NDArray[Any], values: NDArray[Any]) -> NDArray[Any]:
     return laid(where, values) if len(values) else constant(0, len(where))
 
 
+def _sparse(count: int, told: dict[str, Any], name: str) -> Floats:
+    """A column that most rows have nothing in."""
+    if not told[name].any():
+        return constant(0.0, count)
+    column = np.zeros(count)
+    column[told["stalled"]] = told[name]
+    return column
+
+
 def _around(phase: Ints, stretches: dict[str, Any]) -> WaitIntervals:
     """Handshakes, or good-byes."""
     nowhere = np.zeros(len(phase), np.int64)
@@ -234,7 +211,7 @@ def _around(phase: Ints, stretches: dict[str, Any]) -> WaitIntervals:
 
 def _stall_time(held: HeldBack, worth: HeldBack, stalls: AckStalls) -> StallTime:
     """Divide the stalls into timers and round trips: the timer comes first, where there is not room for both."""
-    if not stalls.count:
+    if not (stalls.before.any() or stalls.inside.any()):
         nothing = constant(0.0, len(worth.before))
         return StallTime(nothing, nothing, nothing, nothing)
     return StallTime(

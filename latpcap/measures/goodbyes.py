@@ -28,13 +28,14 @@ SOON = ((1.0, 1 / 6), (0.6, 1 / 4), (0.3, 1.0))
 are (the spread behind the FIN by the spread behind the client's good-bye)."""
 
 
-def goodbyes(recording: Recording, near: Ints) -> Ints:
+def goodbyes(recording: Recording, near: Ints, said: Ints) -> Ints:
     """When the server's FIN passed for which each connection's client waited; `MISSING` where it waited for none.
 
-    `near` is the part of each connection's RTT between client and capture, in ns.
+    `near` is the part of each connection's RTT between client and capture, in ns; `said`: when its client said
+    good-bye, as the last thing on it, `MISSING` where it did not.
     """
     connections = recording.connections
-    half, hosts, said, fin = near // 2, connections.host.codes, _said(recording), connections.server_fin
+    half, hosts, fin = near // 2, connections.host.codes, connections.server_fin
     hung_up = (said != MISSING) & (fin >= said) & (fin <= round(recording.runtime_s * 1e9))
     until = np.full(len(fin), MISSING)
     if np.count_nonzero(hung_up) < FEWEST:
@@ -46,16 +47,6 @@ def goodbyes(recording: Recording, near: Ints) -> Ints:
     waits = _host_waits(hosts[hung_up], left, told, following) & ~np.isin(hosts[hung_up], hosts[hung_up][hasty])
     until[hung_up] = np.where(waits, fin[hung_up], MISSING)
     return until
-
-
-def _said(recording: Recording) -> Ints:
-    """When the client said good-bye, as the last thing on its connection; `MISSING` where it did not."""
-    exchanges = recording.exchanges
-    last = np.diff(exchanges.connection, append=-1) != 0
-    goodbye = last & exchanges.is_for("disconnect") & (exchanges.response == MISSING)
-    said = np.full(len(recording.connections), MISSING)
-    said[exchanges.connection[goodbye]] = exchanges.request_end[goodbye]
-    return said
 
 
 def _next(hosts: Ints, opened: Ints, host: Ints, after: Ints) -> Ints:

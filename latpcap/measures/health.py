@@ -13,7 +13,6 @@ from msgspec.structs import force_setattr
 from latpcap.measures.budget import Budget, BudgetTimeline
 from latpcap.measures.changed_paths import changed_paths
 from latpcap.measures.legs import Proxied
-from latpcap.measures.pacing import pacing
 from latpcap.measures.proxies import hidden_networks
 from latpcap.measures.timing_only import KEYS_PAGE, part_of, timing_only, tls_readings
 from latpcap.rtt import LOOPBACK, Baselines, Estimate, Method, Reason
@@ -350,7 +349,7 @@ def measured_notes(
         _about_baseline(rtt.of_connections),
         _about_changes(recording, rtt),
         _about_proxies(recording, rtt, legs),
-        _about_pacing(recording, rtt),
+        _about_pacing(timeline),
         _about_reading(recording),
         _about_time(timeline, budget),
         _about_selection(recording),
@@ -442,14 +441,14 @@ def _about_proxies(recording: Recording, rtt: Estimate, legs: Proxied | None) ->
         yield HealthNote("proxy-likely", "warning", text, sum(hidden.answers for hidden in found))
 
 
-def _about_pacing(recording: Recording, rtt: Estimate) -> Iterator[HealthNote]:
-    found = pacing(recording, rtt)
-    if found.shows:
+def _about_pacing(timeline: BudgetTimeline) -> Iterator[HealthNote]:
+    messages, of = timeline.job.core.paced
+    if messages:
         text = (
-            f"{found.messages:,} of {counted(found.of, 'large message')} were spread evenly over the round trip: the "
+            f"{messages:,} of {counted(of, 'large message')} were spread evenly over the round trip: the "
             "sender paces its packets (BBR, a fair queue)"
         )
-        yield HealthNote("paced-sender", "info", text, found.messages)
+        yield HealthNote("paced-sender", "info", text, messages)
 
 
 def _about_reading(recording: Recording) -> Iterator[HealthNote]:

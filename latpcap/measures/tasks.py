@@ -18,7 +18,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from latpcap._core import SharedTime, side_by_side
-from latpcap.measures.goodbyes import goodbyes
 from latpcap.measures.options import IDLE_S, TaskBy
 from latpcap.measures.routes import routes_of_exchanges
 from latpcap.measures.transactions import transactions
@@ -89,10 +88,10 @@ class _Waits(Struct, frozen=True):
         return _Waits(*(getattr(self, name)[rows] for name in self.__struct_fields__))
 
 
-def tasks(recording: Recording, rtt: Estimate, idle_s: float = IDLE_S, by: TaskBy = "idle") -> Tasks:
-    """Cut the recording into tasks; a gap of more than `idle_s` ends one."""
+def tasks(recording: Recording, rtt: Estimate, closed: Ints, idle_s: float = IDLE_S, by: TaskBy = "idle") -> Tasks:
+    """Cut the recording into tasks; a gap of more than `idle_s` ends one, and a good-bye that is `closed` then."""
     idle_ns = round(idle_s * 1e9)
-    waits = _waits(recording, rtt)
+    waits = _waits(recording, rtt, closed)
     clients, names = _clients(recording)
     worker = _workers(waits, clients, idle_ns)
     order = ordered(worker, waits.begin)
@@ -107,10 +106,10 @@ def tasks(recording: Recording, rtt: Estimate, idle_s: float = IDLE_S, by: TaskB
     return _add_up(recording, rtt, waits, worker, new, works, clients, names, routes, route, idle_ns)
 
 
-def count_tasks(recording: Recording, rtt: Estimate, idle_s: float = IDLE_S) -> int:
+def count_tasks(recording: Recording, rtt: Estimate, closed: Ints, idle_s: float = IDLE_S) -> int:
     """How many tasks there are: quickly where no client rests, since each then has one."""
     if _may_rest(recording, round(idle_s * 1e9)):
-        return len(tasks(recording, rtt, idle_s))
+        return len(tasks(recording, rtt, closed, idle_s))
     connections = recording.connections
     seen = connections.syn != MISSING
     seen[recording.exchanges.connection] = True
@@ -157,12 +156,11 @@ def _with_requests(waits: _Waits, new: Bools, other: Bools) -> tuple[Bools, Bool
 # --- stretches ------------------------------------------------------------------------------------------------------
 
 
-def _waits(recording: Recording, rtt: Estimate) -> _Waits:
+def _waits(recording: Recording, rtt: Estimate, closed: Ints) -> _Waits:
     """All stretches as the client saw them, by connection and time."""
     connections, exchanges, phases = recording.connections, recording.exchanges, rtt.phases
     near = np.rint(rtt.of_phases.near).astype(np.int64)
     opened = np.flatnonzero(connections.syn != MISSING)
-    closed = goodbyes(recording, near[phases.opening])
     bye = np.flatnonzero(closed != MISSING)
     last = np.searchsorted(exchanges.connection, bye, side="right") - 1
     shaken = _shaken(recording)[opened]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from latpcap.measures.tcp import UNSCALED_BYTES
 from latpcap.rtt import Estimate
 from latpcap.tables.columnar.columns import constant
-from latpcap.tables.recording import MISSING, Connections, Exchanges, Recording
+from latpcap.tables.recording import MISSING, Connections, Recording
 
 __all__ = ["Held", "NarrowWindows", "held_back", "narrow_windows"]
 
@@ -34,12 +34,11 @@ class NarrowWindows(Struct, frozen=True):
     server_bytes: Floats
 
 
-def narrow_windows(connections: Connections, exchanges: Exchanges) -> NarrowWindows:
-    """Find them by their scale, and by large transfers during which they did not grow."""
-    client, server = connections.client_window, connections.server_window
+def narrow_windows(connections: Connections, request: Ints, response: Ints) -> NarrowWindows:
+    """Find them by their scale, and by the largest transfers of each connection, during which they did not grow."""
     return NarrowWindows(
-        _narrow(client, connections.client_window_limit, exchanges, exchanges.response_wire_bytes),
-        _narrow(server, connections.server_window_limit, exchanges, exchanges.request_wire_bytes),
+        _narrow(connections.client_window, connections.client_window_limit, response),
+        _narrow(connections.server_window, connections.server_window_limit, request),
     )
 
 
@@ -55,10 +54,9 @@ class Held(Struct, frozen=True):
         return self.by_client + self.by_server
 
 
-def held_back(recording: Recording, rtt: Estimate) -> Held:
+def held_back(recording: Recording, rtt: Estimate, windows: NarrowWindows) -> Held:
     """Find the transfers that a narrow window held back: about as much went in every round trip as it takes."""
-    connections, exchanges = recording.connections, recording.exchanges
-    windows = narrow_windows(connections, exchanges)
+    exchanges = recording.exchanges
     if not (np.isfinite(windows.client_bytes) | np.isfinite(windows.server_bytes)).any():
         none = constant(0.0, len(exchanges))
         return Held(none, none)
@@ -79,9 +77,7 @@ def held_back(recording: Recording, rtt: Estimate) -> Held:
     return Held(by_client, held(windows.server_bytes, exchanges.request_wire_bytes, up))
 
 
-def _narrow(window: Ints, limit: Ints, exchanges: Exchanges, sizes: Ints) -> Floats:
-    largest = np.zeros(len(window), np.int64)
-    np.maximum.at(largest, exchanges.connection, sizes)
+def _narrow(window: Ints, limit: Ints, largest: Ints) -> Floats:
     is_set = (limit > 0) & (limit <= SMALL_SCALES_BYTES) & (largest > window)
     never_grew = (window <= UNSCALED_BYTES) & (largest > USED * window)
     narrow: Floats = np.where((window > 0) & (is_set | never_grew), window, np.inf).astype(float)

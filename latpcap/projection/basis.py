@@ -284,8 +284,7 @@ class Basis:
     def _alone(self) -> bool:
         """Whether one connection did all of the work: it meets nobody, at the hosts or at a lock."""
         assert self.job is not None
-        connection = self.job.columns().connection
-        return bool((connection == connection[:1]).all())
+        return self.job.is_one_connections
 
     @cached_property
     def _waits_for_locks(self) -> bool:
@@ -296,7 +295,7 @@ class Basis:
         """Who works side by side, and where they meet."""
         assert self.job is not None
         job, replay = self.job, self._central.replay
-        return crowd(job.columns(), replay, self._at_once, self.runtime_s, unreadable=job.unreadable)
+        return crowd(job.seen(), replay, self._at_once, self.runtime_s, unreadable=job.unreadable)
 
     def limit(self, conditions: Conditions, rtt_ms: float) -> Limit | None:
         """The limit of what so many connections get done, where so many were asked for."""
@@ -387,20 +386,18 @@ class Basis:
     @cached_property
     def _central(self) -> _Learned:
         assert self.job is not None
-        return _Learned(Replay(self.job.columns(), CENTRAL.learned, CENTRAL.waiting[0]))
+        return _Learned(self.job.replay(CENTRAL.learned, CENTRAL.waiting[0]))
 
     def _found(self, ways: Sequence[Waiting]) -> Iterator[tuple[Waiting, _Learned]]:
         """The job with who waits for whom: all but where turns start is the central one's, or even that."""
         central, others = CENTRAL.waiting[0], {}
         if any(waiting != central for waiting in ways):
             assert self.job is not None
-            columns = self.job.columns()
             others = {
-                waiting: self._central.replay.waiting(columns, CENTRAL.learned, waiting)
+                waiting: self.job.otherwise(self._central.replay, CENTRAL.learned, waiting)
                 for waiting in ways
                 if waiting != central
             }
-            del columns  # before anything is replayed
         for waiting in ways:
             if waiting == central:
                 yield waiting, self._central
@@ -411,9 +408,5 @@ class Basis:
 def basis(recording: Recording, rtt: Estimate, timeline: BudgetTimeline, rtt_is: RttIs = "ping") -> Basis:
     """Sum up what the projection needs. Connections without a baseline take the median of the others."""
     usual = usual_ns(recording, rtt, timeline.round_trips)
-    known = rtt.of_phases
-    low, central, high = (
-        np.where(np.isnan(values), usual, values) for values in (known.low, known.baseline, known.high)
-    )
-    job = None if math.isnan(usual) else Job(recording, rtt, central, low, high)
+    job = None if math.isnan(usual) else Job(recording, rtt, timeline.job, usual)
     return Basis(recording, timeline, job, usual, rtt_is)

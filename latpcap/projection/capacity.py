@@ -24,7 +24,7 @@ import numpy as np
 from msgspec import Struct, structs
 from numpy.typing import NDArray
 
-from latpcap.projection.job import Columns, Replay
+from latpcap.projection.job import ClientTimes, Replay
 from latpcap.tables.recording import MISSING
 from latpcap.units import counted, significant
 
@@ -266,7 +266,7 @@ def _stay_s(away_s: Floats, first_s: float | Floats, each_s: float | Floats, oth
     return stay
 
 
-def crowd(job: Columns, replay: Replay, at_once: float, runtime_s: float, *, unreadable: bool = False) -> Crowd:
+def crowd(job: ClientTimes, replay: Replay, at_once: float, runtime_s: float, *, unreadable: bool = False) -> Crowd:
     """The workers of a capture; `at_once` of them work side by side as far as the RTT is concerned."""
     waiters, holders = (rows.astype(np.int64) for rows in replay.locks())
     at_locks = _locks(job, waiters)
@@ -276,19 +276,19 @@ def crowd(job: Columns, replay: Replay, at_once: float, runtime_s: float, *, unr
     return Crowd(at_once, runtime_s, hosts, server, at_locks, unreadable)
 
 
-def _asked(job: Columns) -> Bools:
+def _asked(job: ClientTimes) -> Bools:
     """Requests that wait for their answers, but for those that open connections."""
     asked: Bools = (job.request_ns != MISSING) & (job.response_ns != MISSING) & (job.round_trips > 0) & ~job.setup
     return asked
 
 
-def _at_server(job: Columns) -> tuple[Floats, Floats]:
+def _at_server(job: ClientTimes) -> tuple[Floats, Floats]:
     """When requests arrived there, and when their answers left."""
     half = job.baseline_ns[job.phase] / 2
     return job.request_end_ns + half, job.response_ns - half
 
 
-def _outstanding_s(job: Columns) -> float:
+def _outstanding_s(job: ClientTimes) -> float:
     """How long requests waited for their answers, all in all."""
     asked = _asked(job)
     return float((job.response_ns[asked] - job.request_ns[asked]).sum()) / NS
@@ -297,7 +297,7 @@ def _outstanding_s(job: Columns) -> float:
 # --- the hosts --------------------------------------------------------------------------------------------------------
 
 
-def _hosts(job: Columns, waiters: Ints, holders: Ints) -> tuple[Station | None, Station | None]:
+def _hosts(job: ClientTimes, waiters: Ints, holders: Ints) -> tuple[Station | None, Station | None]:
     """How requests slow each other down at server and client, and at a server with a limit; no lock's wait is work."""
     seen = _asked(job)
     count = int(seen.sum())
@@ -401,7 +401,7 @@ def _slope(x: Floats, y: Floats) -> float:
 # --- locks ------------------------------------------------------------------------------------------------------------
 
 
-def _locks(job: Columns, waiters: Ints) -> Locks | None:
+def _locks(job: ClientTimes, waiters: Ints) -> Locks | None:
     """The locks of transactions of several round trips: those that were waited for, or what may be unseen."""
     asked = _asked(job)
     ends = np.flatnonzero(job.ends_transaction & asked)

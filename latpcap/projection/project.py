@@ -8,6 +8,8 @@ docs/model.md C.4 and C.6 say how they were calibrated.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import ClassVar
 
 import numpy as np
 from arro3.core import Array, DataType
@@ -63,8 +65,36 @@ MAX_RTT_MS = 60_000.0
 """Where the search for a latency budget ends."""
 
 
+class Divided:
+    """Where the time goes at one of several RTTs: all are divided when somebody asks for the first."""
+
+    def __init__(self, divide: Callable[[], list[Budget]], place: int) -> None:
+        """`divide` returns those of all, and knows them from then on."""
+        self._divide, self._place = divide, place
+
+    @property
+    def budget(self) -> Budget:
+        """There."""
+        return self._divide()[self._place]
+
+    def __eq__(self, other: object) -> bool:
+        """The same parts."""
+        return isinstance(other, Divided) and self.budget == other.budget
+
+    def __hash__(self) -> int:
+        return hash(self.budget)
+
+    def __repr__(self) -> str:
+        return "…"
+
+
 class Point(Struct, frozen=True):
     """The runtime at one RTT; optimistic_s ≤ runtime_s ≤ pessimistic_s, `None` where the baseline is unknown."""
+
+    json_fields: ClassVar = (
+        *("rtt_ms", "runtime_s", "optimistic_s", "pessimistic_s", "throughput_per_s", "factor"),
+        *("method", "work", "coverage", "budget"),
+    )
 
     rtt_ms: float
     runtime_s: float | None
@@ -80,8 +110,12 @@ class Point(Struct, frozen=True):
     """The kind of work that the job is."""
     coverage: Coverage | None = None
     """How often projections of such work in this direction held; `None` where that was not measured."""
-    budget: Budget | None = None
-    """Where the time goes there: the parts sum to `runtime_s`."""
+    divided: Divided | None = None
+
+    @property
+    def budget(self) -> Budget | None:
+        """Where the time goes there: the parts sum to `runtime_s`."""
+        return None if self.divided is None else self.divided.budget
 
 
 _FLOAT, _TEXT = DataType.float64(), DataType.string()
@@ -175,17 +209,17 @@ def project(
     known = [(point, point.runtime_s) for point in projection.points if point.runtime_s is not None]
     if not known:
         return projection
-    at = [point.rtt_ms for point, _ in known]
-    there = list(budgets_there(base, at, [runtime_s for _, runtime_s in known], projection.conditions))
-    projection = replace(
-        projection,
-        points=tuple(replace(point, budget=each.budget) for (point, _), each in zip(known, there, strict=True)),
-    )
-    if projection.told_rtt_ms is None:
+    at, runtimes_s = [point.rtt_ms for point, _ in known], [runtime_s for _, runtime_s in known]
+    there, told = projection.conditions, projection.told_rtt_ms
+    divide = cache(lambda: [each.budget for each in budgets_there(base, at, runtimes_s, there)])
+    points = tuple(replace(point, divided=Divided(divide, place)) for place, (point, _) in enumerate(known))
+    projection = replace(projection, points=points)
+    if told is None:
         return projection
-    place = at.index(projection.told_rtt_ms)
-    hosts = _hosts(base, at[place], known[place][1], there[place].network_s, projection.conditions)
-    return replace(projection, budget_now=base.timeline.budget, budget_at=there[place].budget, hosts=hosts)
+    told_s = runtimes_s[at.index(told)]
+    [of_told] = budgets_there(base, [told], [told_s], there)
+    hosts = _hosts(base, told, told_s, of_told.network_s, there)
+    return replace(projection, budget_now=base.timeline.budget, budget_at=of_told.budget, hosts=hosts)
 
 
 def _hosts(base: Basis, rtt_ms: float, runtime_s: float, network_s: float, conditions: Conditions) -> HostSaving | None:

@@ -226,39 +226,14 @@ class Exchanges:
         return self._ints("streamed_bytes")
 
     @property
-    def silent(self) -> Ints:
-        """How long whoever sent had to wait for acknowledgments before it could go on."""
-        return self._ints("silent_ns")
-
-    @property
     def request_silent(self) -> Ints:
         """What of that the client had to wait."""
         return self._ints("request_silent_ns")
 
     @property
-    def request_paced(self) -> Ints:
-        """How long the client kept back what it might have sent: it paces."""
-        return self._ints("request_paced_ns")
-
-    @property
-    def response_paced(self) -> Ints:
-        """How long the server did."""
-        return self._ints("response_paced_ns")
-
-    @property
-    def told(self) -> Ints:
-        """How long before its request the server's last push came, of those since the answer before; 0 without one."""
-        return self._ints("told_ns")
-
-    @property
     def retransmissions(self) -> Ints:
         """Segments of it that were sent again."""
         return self._ints("retransmissions")
-
-    @property
-    def lost_before(self) -> Ints:
-        """How long time-outs lasted since the exchange before it was over, as it looked where it was captured."""
-        return self._ints("lost_before_ns")
 
     @property
     def stalled(self) -> Ints:
@@ -474,6 +449,11 @@ class Recording:
     def statements_table(self) -> Table:
         """Texts by id, and what they do where they are fingerprints."""
         return Table.from_arrow(self._tables.statements())
+
+    @cached_property
+    def ending_statements(self) -> Bools:
+        """Which statements end a transaction, by id."""
+        return columns.codes(self.statements_table, "kind").where("end".__eq__)
 
     @cached_property
     def statement_texts(self) -> Array:

@@ -3,7 +3,6 @@
 use super::Replay;
 use super::abreast::Times;
 use super::body::Body;
-use super::recorded::Job;
 use super::transfer::{INITIAL_WINDOW, Path, Sender};
 
 /// A transfer of many segments.
@@ -43,16 +42,24 @@ pub enum Stretch {
 /// Fewer segments than this do not move a window.
 pub const FEW_SEGMENTS: f64 = INITIAL_WINDOW / 2.0;
 
-/// The transfers of a job that need more than a few segments, in the order of their turns.
-pub fn bulks(replay: &Replay, job: &Job) -> Vec<Bulk> {
+/// How long the senders of an exchange waited for acknowledgments in a row, and what each kept back by its pace.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Held {
+    pub row: u32,
+    pub silent: f64,
+    pub paced: [f64; 2],
+}
+
+/// The transfers of a job that need more than a few segments, in the order of their turns; `held` by row.
+pub fn bulks(replay: &Replay, held: &[Held]) -> Vec<Bulk> {
     let large = |(_, turn): &(u32, Body)| replay.segments(turn.row).iter().any(|&segments| segments > FEW_SEGMENTS);
     let turns = (0..).zip(replay.turns.bodies.iter()).filter(large);
-    let silent = |bulk: Bulk, row: u32| {
-        let paced = job.paced(row as usize)[bulk.sender as usize];
-        Bulk { silent: job.silent(row as usize), paced, ..bulk }
+    let with_sender = |bulk: Bulk, row: u32| {
+        let held = held.binary_search_by_key(&row, |held| held.row).map_or(Held::default(), |place| held[place]);
+        Bulk { silent: held.silent, paced: held.paced[bulk.sender as usize], ..bulk }
     };
     let bulks = turns.map(|(number, turn)| (turn.row, of_turn(&turn, number, replay.segments(turn.row))));
-    bulks.flat_map(|(row, bulks)| bulks.map(|bulk| Some(silent(bulk?, row)))).flatten().collect()
+    bulks.flat_map(|(row, bulks)| bulks.map(|bulk| Some(with_sender(bulk?, row)))).flatten().collect()
 }
 
 const UNKNOWN: Bulk = Bulk {

@@ -2,125 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use super::UNSEEN;
 use super::attribute::{Kind, Parts, attribute};
-use super::columns::columns;
+use super::exchange::{Exchange, Exchanges, Visit, walk};
+use super::losses::{Losses, Usable};
 use super::pieces::Pieces;
-use super::recorded::UNSEEN;
+use super::recorded::{Connections, Job, Phases};
 use super::shared_time::{SharedTime, side_by_side};
-
-columns! {
-    /// What was captured, column by column. Times are ns since the recording began, as the capture point saw them.
-    Captured
-    phases {
-        /// The baseline RTT of each phase of a connection, 0 where it is unknown, and what of it lies between the client and
-        /// the capture point.
-        baseline_ns: f64,
-        near_ns: i64,
-    }
-    connections {
-        /// The phases that it was opened and closed in.
-        opening: u32,
-        closing: u32,
-        start_ns: i64,
-        syn_ns: i64,
-        syn_ack_ns: i64,
-        ack_ns: i64,
-        /// Until when an exchange went on that had begun before the window.
-        under_way_ns: i64,
-        /// The server's FIN, where the client waited for it.
-        closed_ns: i64,
-        server_first: bool,
-    }
-    exchanges {
-        /// Ascending; exchanges are in the order of their requests.
-        connection: u32,
-        phase: u32,
-        request_ns: i64,
-        request_end_ns: i64,
-        response_ns: i64,
-        response_end_ns: i64,
-        waited_ns: i64,
-        round_trips: u32,
-        complete: bool,
-        setup: bool,
-        deferred: bool,
-    }
-    lost {
-        /// Of exchanges, too; empty where there is none. How long time-outs lasted since the exchange before it.
-        lost_before_ns: i64,
-    }
-    stalls {
-        /// Likewise: how long a packet waited for a delayed ACK, before the request and within request and response.
-        stalled_before_ns: f64,
-        stalled_within_ns: f64,
-    }
-}
-
-impl Captured<'_> {
-    /// The columns fit together.
-    pub fn check(&self) -> Result<(), &'static str> {
-        let (phases, connections, rows) = (self.near_ns.len(), self.start_ns.len(), self.connection.len());
-        let (lost, stalls) = (self.lost_before_ns.len(), self.stalled_before_ns.len());
-        let fit = self.fits(phases, connections, rows, lost, stalls)
-            && [lost, stalls].iter().all(|&cells| cells == 0 || cells == rows)
-            && [&self.opening, &self.closing, &self.phase].iter().all(|of| of.iter().all(|&at| (at as usize) < phases))
-            && self.connection.is_sorted()
-            && self.connection.last().is_none_or(|&last| (last as usize) < connections)
-            && rows < u32::MAX as usize;
-        if fit { Ok(()) } else { Err("the columns of a job do not fit together") }
-    }
-
-    /// The first packet of a row.
-    fn begin(&self, row: usize) -> i64 {
-        if self.request_ns[row] == UNSEEN { self.response_ns[row] } else { self.request_ns[row] }
-    }
-
-    /// The last packet of a row.
-    fn end(&self, row: usize) -> i64 {
-        self.request_end_ns[row].max(self.response_end_ns[row]).max(self.begin(row))
-    }
-
-    /// Requests of one packet without a wait: they take no time, wherever they lie in a gap. MySQL's `stmt_close` is never
-    /// answered, Firebird's `free_statement` together with a later request.
-    fn is_sent_without_wait(&self, row: usize) -> bool {
-        let goes_on = self.response_ns[row] == UNSEEN || self.deferred[row];
-        let quick = self.request_ns[row] != UNSEEN && self.request_end_ns[row] <= self.request_ns[row];
-        self.round_trips[row] == 0 && goes_on && quick
-    }
-
-    /// Round trips of a connection's TCP handshake, and of the greeting.
-    fn handshake_trips(&self, connection: usize) -> f64 {
-        match self.syn_ns[connection] {
-            UNSEEN => 0.0,
-            _ => 1.0 + f64::from(u8::from(self.server_first[connection])),
-        }
-    }
-
-    /// When a connection's TCP handshake was over: for a server that speaks first, with its greeting.
-    fn handshake_end(&self, connection: usize, first_word: Option<i64>) -> i64 {
-        let (start, syn) = (self.start_ns[connection], self.syn_ns[connection]);
-        let seen = syn.max(self.syn_ack_ns[connection]).max(self.ack_ns[connection]);
-        let end = if syn == UNSEEN { start } else { seen.max(start) };
-        match first_word.filter(|&word| word != UNSEEN) {
-            None => end,
-            Some(word) => {
-                let greets = self.server_first[connection] && syn != UNSEEN;
-                (if greets { end.max(word) } else { end }).max(start).min(word.max(start))
-            }
-        }
-    }
-
-    /// What was held back, with the round trip that was waited as well: the acknowledgment travels, too.
-    fn held(&self, stalled: &[f64], row: usize) -> (f64, i64) {
-        match stalled.get(row) {
-            Some(&timer) if timer > 0.0 => {
-                let rtt = self.baseline_ns[self.phase[row] as usize];
-                (timer, (timer + rtt).round_ties_even() as i64)
-            }
-            _ => (0.0, 0),
-        }
-    }
-}
 
 /// What few exchanges have.
 #[derive(Clone, Copy, Default)]
@@ -144,13 +32,12 @@ struct Around {
 }
 
 /// Stretches of the connections of a recording, cut into their pieces.
-pub struct Stretches {
+struct Stretches {
     begin: Vec<i64>,
     request: Vec<i64>,
     network: Vec<i64>,
-    /// Of each row.
-    pub service: Vec<i64>,
-    pub response: Vec<i64>,
+    service: Vec<i64>,
+    response: Vec<i64>,
     rare: BTreeMap<u32, Rare>,
     kinds: Vec<Kind>,
     connection: Vec<u32>,
@@ -159,6 +46,10 @@ pub struct Stretches {
     shakes: Vec<Around>,
     byes: Vec<Around>,
     under_way: Vec<i64>,
+    usable: Usable,
+    /// How long packets waited for a delayed ACK, of the exchanges before or in which one did.
+    stalled: Vec<(u32, [f64; 2])>,
+    probably_lost: Vec<u32>,
 }
 
 /// What a stretch was given from the gap before it, and what of its first round trip lies in the handshake.
@@ -172,11 +63,11 @@ struct Taken {
 }
 
 /// Cut what overlaps on a connection (pipelined requests): an exchange begins where the one before it ended.
-pub fn cut(captured: &Captured, runtime_ns: i64) -> Stretches {
-    let rows = captured.connection.len();
-    let hides = captured.near_ns.iter().any(|&near| near != 0);
+fn cut<E: Exchanges>(job: &Job<E>, runtime_ns: i64) -> Result<Stretches, E::Error> {
+    let (phases, connections, rows) = (job.phases, job.connections, job.exchanges.count());
+    let hides = (0..phases.count()).any(|phase| phases.near_ns(phase as u32) != 0);
     let column = || Vec::with_capacity(rows);
-    let mut cut = Stretches {
+    let found = Stretches {
         begin: column(),
         request: column(),
         network: column(),
@@ -184,116 +75,152 @@ pub fn cut(captured: &Captured, runtime_ns: i64) -> Stretches {
         response: column(),
         rare: BTreeMap::new(),
         kinds: Vec::with_capacity(rows),
-        connection: captured.connection.to_vec(),
+        connection: Vec::with_capacity(rows),
         unseen: Vec::with_capacity(if hides { rows } else { 0 }),
-        shakes: Vec::with_capacity(captured.start_ns.len()),
+        shakes: Vec::with_capacity(connections.count()),
         byes: Vec::new(),
-        under_way: captured.under_way_ns.iter().copied().filter(|&until| until != UNSEEN).collect(),
+        under_way: connections.under_way_ns.iter().copied().filter(|&until| until != UNSEEN).collect(),
+        usable: Usable::default(),
+        stalled: Vec::new(),
+        probably_lost: Vec::new(),
     };
-    let mut row = 0;
-    for connection in 0..captured.start_ns.len() {
-        let is_mine = |row: &usize| captured.connection.get(*row).is_some_and(|&of| of as usize == connection);
-        let first_word = Some(row).filter(is_mine).map(|row| captured.begin(row));
-        let start = captured.start_ns[connection].min(runtime_ns); // what begins later carries no data
-        let over = captured.handshake_end(connection, first_word).min(runtime_ns);
-        cut.shakes.push(Around {
+    let may_lose = job.exchanges.may_lose();
+    let mut cut = Cut { phases, connections, runtime_ns, hides, may_lose, before: 0, ended: 0, is_first: true, found };
+    walk(&job.exchanges, connections.count(), &mut cut)?;
+    Ok(cut.found)
+}
+
+struct Cut<'a> {
+    phases: &'a Phases,
+    connections: &'a Connections,
+    runtime_ns: i64,
+    /// Something of a round trip passes unseen.
+    hides: bool,
+    may_lose: bool,
+    /// What is before the next stretch of the connection is over, and it does not end earlier than `ended`.
+    before: i64,
+    ended: i64,
+    is_first: bool,
+    found: Stretches,
+}
+
+impl Visit for Cut<'_> {
+    fn open(&mut self, connection: usize, first: Option<&Exchange>) {
+        let connections = self.connections;
+        let start = connections.start_ns[connection].min(self.runtime_ns); // what begins later carries no data
+        let over = connections.handshake_end(connection, first.map(Exchange::begin)).min(self.runtime_ns);
+        self.found.shakes.push(Around {
             connection: connection as u32,
             begin: start,
             end: over,
-            trips: captured.handshake_trips(connection),
-            rtt: captured.baseline_ns[captured.opening[connection] as usize],
+            trips: connections.handshake_trips(connection),
+            rtt: self.phases.baseline_ns[connections.opening[connection] as usize],
         });
-        let free = over.max(captured.under_way_ns[connection]);
-        let (mut before, mut ended) = (free, free.max(start));
-        let mut is_first = true;
-        while is_mine(&row) {
-            let taken = take(captured, row, before, ended, is_first);
-            (before, ended, is_first) = (taken.end, taken.end, false);
-            cut.push(captured, row, &taken);
-            if hides {
-                cut.unseen.push(taken.unseen);
-            }
-            row += 1;
-        }
-        cut.bye(captured, connection, row, ended);
+        self.before = over.max(connections.under_way_ns[connection]);
+        (self.ended, self.is_first) = (self.before.max(start), true);
     }
-    cut
+
+    fn exchange(&mut self, exchange: &Exchange) {
+        let taken = self.take(exchange);
+        self.push(exchange, &taken);
+        if self.may_lose {
+            self.found.usable.add(exchange, self.connections.lost_nothing[exchange.connection as usize]);
+        }
+        if exchange.stalled != [0.0; 2] {
+            self.found.stalled.push((exchange.row, exchange.stalled));
+        }
+        (self.before, self.ended, self.is_first) = (taken.end, taken.end, false);
+    }
+
+    /// The client waits until the server hangs up, too.
+    fn close(&mut self, connection: usize, last: Option<&Exchange>) {
+        let closed = self.connections.closed_ns[connection];
+        let Some(last) = last.filter(|_| closed != UNSEEN) else { return };
+        let phase = self.connections.closing[connection];
+        let said = last.request_end.saturating_sub(self.phases.near_ns(phase));
+        let begin = said.max(self.ended).min(closed);
+        let rtt = self.phases.baseline_ns[phase as usize];
+        self.found.byes.push(Around { connection: connection as u32, begin, end: closed, trips: 1.0, rtt });
+    }
 }
 
-/// The stretch of a row: what is `before` it is over, and it does not end earlier than `ended`.
-fn take(captured: &Captured, row: usize, before: i64, ended: i64, is_first: bool) -> Taken {
-    let (asked, near) = (captured.begin(row), captured.near_ns[captured.phase[row] as usize]);
-    let (stalled, held) = captured.held(&captured.stalled_before_ns, row);
-    let last = match captured.is_sent_without_wait(row) {
-        true if held > 0 => asked,
-        true => UNSEEN,
-        false => captured.end(row),
-    };
-    let end = last.max(ended);
-    let mut begin = asked.max(before).min(end);
-    let hidden = if captured.round_trips[row] > 0 { near } else { 0 };
-    let (early, unseen) = if is_first { (0, hidden) } else { (hidden.min(begin - before), 0) };
-    begin -= early;
-    let timed_out = captured.lost_before_ns.get(row).copied().unwrap_or(0);
-    let lost = if near > 0 { timed_out.min(begin - before) } else { 0 };
-    begin -= lost;
-    let room = begin - before;
-    let held = if held > 0 && room as f64 >= stalled { held.min(room) } else { 0 };
-    Taken { begin: begin - held, end, held, lost, early, unseen }
+impl Cut<'_> {
+    /// The stretch of an exchange.
+    fn take(&self, exchange: &Exchange) -> Taken {
+        let (asked, near, before) = (exchange.begin(), self.phases.near_ns(exchange.phase), self.before);
+        let (stalled, held) = self.held(exchange, 0);
+        let last = match exchange.is_sent_without_wait() {
+            true if held > 0 => asked,
+            true => UNSEEN,
+            false => exchange.end(),
+        };
+        let end = last.max(self.ended);
+        let mut begin = asked.max(before).min(end);
+        let hidden = if exchange.round_trips > 0 { near } else { 0 };
+        let (early, unseen) = if self.is_first { (0, hidden) } else { (hidden.min(begin - before), 0) };
+        begin -= early;
+        let lost = if near > 0 { exchange.lost_before.min(begin - before) } else { 0 };
+        begin -= lost;
+        let room = begin - before;
+        let held = if held > 0 && room as f64 >= stalled { held.min(room) } else { 0 };
+        Taken { begin: begin - held, end, held, lost, early, unseen }
+    }
+
+    /// What was held back before an exchange, or within it: the timer, and that with the round trip that was waited as
+    /// well, as the acknowledgment travels, too.
+    fn held(&self, exchange: &Exchange, place: usize) -> (f64, i64) {
+        match exchange.stalled[place] {
+            timer if timer > 0.0 => {
+                let rtt = self.phases.baseline_ns[exchange.phase as usize];
+                (timer, (timer + rtt).round_ties_even() as i64)
+            }
+            _ => (0.0, 0),
+        }
+    }
+
+    /// Cut the stretch of the next row into the stall before it, request, network, service and response.
+    fn push(&mut self, exchange: &Exchange, taken: &Taken) {
+        let (trips, phase) = (exchange.round_trips, exchange.phase);
+        let length = taken.end - taken.begin - taken.held - taken.lost;
+        let inner = length - taken.early;
+        let request = exchange.request_end.saturating_sub(taken.end - inner).max(0).min(inner);
+        let waited = exchange.waited.max(0).min(inner - request);
+        let between = (i64::from(trips).max(1) - 1) * self.phases.near_ns(phase);
+        let waited = waited + taken.early + between.min(inner - request - waited);
+        let travelled = (f64::from(trips) * self.phases.baseline_ns[phase as usize]).round_ties_even() as i64;
+        let mut pieces = Pieces::cut(length, request, waited, travelled - taken.unseen);
+        let (stalled, held) = self.held(exchange, 1);
+        pieces.hold(stalled, held);
+        let Pieces { request, request_held, network, service, response_held, response, .. } = pieces;
+        let found = &mut self.found;
+        if taken.held + taken.lost + request_held + response_held != 0 {
+            let rare = Rare { held: taken.held, lost: taken.lost, request_held, response_held, ..Rare::default() };
+            found.rare.insert(exchange.row, rare);
+        }
+        found.begin.push(taken.begin);
+        found.request.push(request);
+        found.network.push(network);
+        found.service.push(service);
+        found.response.push(response);
+        found.kinds.push(Kind::of(exchange.setup, exchange.complete));
+        found.connection.push(exchange.connection);
+        if self.hides {
+            found.unseen.push(taken.unseen);
+        }
+    }
 }
 
 impl Stretches {
-    /// Cut the stretch of the next row into the stall before it, request, network, service and response.
-    fn push(&mut self, captured: &Captured, row: usize, taken: &Taken) {
-        let (trips, phase) = (captured.round_trips[row], captured.phase[row] as usize);
-        let length = taken.end - taken.begin - taken.held - taken.lost;
-        let inner = length - taken.early;
-        let request = captured.request_end_ns[row].saturating_sub(taken.end - inner).max(0).min(inner);
-        let waited = captured.waited_ns[row].max(0).min(inner - request);
-        let between = (i64::from(trips).max(1) - 1) * captured.near_ns[phase];
-        let waited = waited + taken.early + between.min(inner - request - waited);
-        let travelled = (f64::from(trips) * captured.baseline_ns[phase]).round_ties_even() as i64;
-        let mut pieces = Pieces::cut(length, request, waited, travelled - taken.unseen);
-        let (stalled, held) = captured.held(&captured.stalled_within_ns, row);
-        pieces.hold(stalled, held);
-        let Pieces { request, request_held, network, service, response_held, response, .. } = pieces;
-        if taken.held + taken.lost + request_held + response_held != 0 {
-            let rare = Rare { held: taken.held, lost: taken.lost, request_held, response_held, ..Rare::default() };
-            self.rare.insert(row as u32, rare);
+    /// Take out what is loss; `path` is that of each connection.
+    fn lose(&mut self, path: &[u32]) {
+        let Losses { found, probable } = std::mem::take(&mut self.usable).losses(&self.service, &self.response, path);
+        for (row, [service, response]) in found {
+            let rare = self.rare.entry(row).or_default();
+            (rare.service_loss, rare.response_loss) = (service, response);
+            self.service[row as usize] -= service;
+            self.response[row as usize] -= response;
         }
-        self.begin.push(taken.begin);
-        self.request.push(request);
-        self.network.push(network);
-        self.service.push(service);
-        self.response.push(response);
-        self.kinds.push(Kind::of(captured.setup[row], captured.complete[row]));
-    }
-
-    /// The client waits until the server hangs up, too; `next` is the row behind its last one.
-    fn bye(&mut self, captured: &Captured, connection: usize, next: usize, ended: i64) {
-        let closed = captured.closed_ns[connection];
-        let Some(last) = next.checked_sub(1).filter(|_| closed != UNSEEN) else { return };
-        let phase = captured.closing[connection] as usize;
-        let said = captured.request_end_ns[last].saturating_sub(captured.near_ns[phase]);
-        let begin = said.max(ended).min(closed);
-        let rtt = captured.baseline_ns[phase];
-        self.byes.push(Around { connection: connection as u32, begin, end: closed, trips: 1.0, rtt });
-    }
-
-    /// What of each row is loss: of the wait for its answer, and of the time in which the answer came.
-    pub fn lose(&mut self, service: &[i64], response: &[i64]) -> Result<(), &'static str> {
-        if service.len() != self.begin.len() || response.len() != self.begin.len() {
-            return Err("the losses are those of other exchanges");
-        }
-        for (row, (&service, &response)) in service.iter().zip(response).enumerate() {
-            if service != 0 || response != 0 {
-                let rare = self.rare.entry(row as u32).or_default();
-                (rare.service_loss, rare.response_loss) = (service, response);
-                self.service[row] -= service;
-                self.response[row] -= response;
-            }
-        }
-        Ok(())
+        self.probably_lost = probable;
     }
 
     fn pieces(&self, row: usize, rare: Rare) -> Pieces<i64> {
@@ -393,6 +320,9 @@ pub struct Account {
     pub own_loss: Vec<i64>,
     pub own_held: [Vec<i64>; 2],
     pub unseen: Vec<i64>,
+    /// The timers of these rows, before and within; and the rows of which no retransmission was captured.
+    pub stalled: Vec<(u32, [f64; 2])>,
+    pub probably_lost: Vec<u32>,
     /// What a round trip counts: 1 alone, 1/k beside k − 1 busy others. Empty where all are alone.
     pub weight: Vec<f64>,
     pub shakes: Waits,
@@ -437,7 +367,15 @@ fn ratio(shared: f64, own: i64) -> f64 {
 
 /// Give each instant up to `runtime_ns` to its part; client time above `think_ns` is think time. In a `window` what goes on
 /// behind it is worth nothing.
-pub fn account(stretches: Stretches, runtime_ns: i64, think_ns: f64, window: bool) -> Account {
+pub fn account<E: Exchanges>(
+    job: &Job<E>,
+    path: &[u32],
+    runtime_ns: i64,
+    think_ns: f64,
+    window: bool,
+) -> Result<Account, E::Error> {
+    let mut stretches = cut(job, runtime_ns)?;
+    stretches.lose(path);
     let spans = || stretches.rows().map(|(_, begin, pieces)| (begin, begin + pieces.all()));
     let whole = stretches.shared(spans(), None);
     let paced = (!whole.alone()).then(|| stretches.pace(&whole, think_ns));
@@ -471,7 +409,8 @@ pub fn account(stretches: Stretches, runtime_ns: i64, think_ns: f64, window: boo
     account.parts = parts;
     account.weight = paced.as_ref().map_or_else(Vec::new, |pace| stretches.weights(pace));
     (account.own_service, account.unseen) = (stretches.service, stretches.unseen);
-    account
+    (account.stalled, account.probably_lost) = (stretches.stalled, stretches.probably_lost);
+    Ok(account)
 }
 
 impl Account {

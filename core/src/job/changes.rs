@@ -1,29 +1,45 @@
 //! What fixes take out of a job: round trips, and the parts of client and server time that go with them.
 
-use super::columns::columns;
-use super::distinct::Distinct;
-use super::recorded::Connections;
+use std::borrow::Cow;
+
+use super::distinct::{Distinct, Gathered};
+use super::recorded::Known;
 use super::turn::{Starts, Turn};
 
-columns! {
-    /// What is left of a job when fixes are made: parts from 0 (gone) to 1 (as it was).
-    Changes
-    connections {
-        /// Not opened any more.
-        closed: bool,
+/// What is left of a job when fixes are made: parts from 0 (gone) to 1 (as it was). Of each connection, then of each
+/// exchange.
+#[derive(Clone, Debug, Default)]
+pub struct Changes<'a> {
+    /// Not opened any more.
+    pub closed: Cow<'a, [bool]>,
+    /// Of its round trips, or of its share in those of the exchange that it was sent behind.
+    pub trips: Cow<'a, [f64]>,
+    /// Of the client's time before its request.
+    pub gap: Cow<'a, [f64]>,
+    pub service: Cow<'a, [f64]>,
+    /// The waits for a delayed ACK before its request, and within request and response, are left.
+    pub stalled_before: Cow<'a, [bool]>,
+    pub stalled_within: Cow<'a, [bool]>,
+    /// What its request and its response fill from now on: what travels together shares packets.
+    pub request_segments: Cow<'a, [f64]>,
+    pub response_segments: Cow<'a, [f64]>,
+}
+
+impl Changes<'_> {
+    fn fit(&self, job: &Known) -> bool {
+        let numbers = [&self.trips, &self.gap, &self.service, &self.request_segments, &self.response_segments];
+        self.closed.len() == job.count()
+            && numbers.iter().all(|of| of.len() == job.exchanges())
+            && [&self.stalled_before, &self.stalled_within].iter().all(|of| of.len() == job.exchanges())
     }
-    exchanges {
-        /// Of its round trips, or of its share in those of the exchange that it was sent behind.
-        trips: f64,
-        /// Of the client's time before its request.
-        gap: f64,
-        service: f64,
-        /// The waits for a delayed ACK before its request, and within request and response, are left.
-        stalled_before: bool,
-        stalled_within: bool,
-        /// What its request and its response fill from now on: what travels together shares packets.
-        request_segments: f64,
-        response_segments: f64,
+
+    /// What each row fills.
+    pub fn segments(&self) -> Distinct<[f64; 2]> {
+        let mut segments = Gathered::of(self.request_segments.len());
+        for both in self.request_segments.iter().zip(&*self.response_segments).map(|(&one, &other)| [one, other]) {
+            segments.push(both, both.map(f64::to_bits));
+        }
+        segments.column()
     }
 }
 
@@ -45,18 +61,18 @@ struct Row {
 
 impl Left {
     /// Take the columns, which fit the job.
-    pub fn of(changes: &Changes, connections: &Connections) -> Result<Left, &'static str> {
-        if !changes.fits(connections.len(), connections.exchanges()) {
+    pub fn of(changes: &Changes, job: &Known) -> Result<Left, &'static str> {
+        if !changes.fit(job) {
             return Err("the columns of the changes do not fit the job");
         }
-        let row = |row: usize| Row {
-            trips: changes.trips[row],
-            gap: changes.gap[row],
-            service: changes.service[row],
-            stalls: [changes.stalled_before[row], changes.stalled_within[row]],
-        };
-        let key = |row: Row| ([row.trips, row.gap, row.service].map(f64::to_bits), row.stalls);
-        Ok(Left { closed: changes.closed.to_vec(), rows: Distinct::of(connections.exchanges(), row, key) })
+        let mut rows = Gathered::of(job.exchanges());
+        for row in 0..job.exchanges() {
+            let parts = [changes.trips[row], changes.gap[row], changes.service[row]];
+            let [trips, gap, service] = parts;
+            let stalls = [changes.stalled_before[row], changes.stalled_within[row]];
+            rows.push(Row { trips, gap, service, stalls }, (parts.map(f64::to_bits), stalls));
+        }
+        Ok(Left { closed: changes.closed.to_vec(), rows: rows.column() })
     }
 
     /// What is left of a turn. Its bytes are sent all the same.

@@ -1,62 +1,202 @@
-//! Columns that are declared once: the struct, how it is read by name from whoever hands it over, and its check.
+//! The columns of the exchanges' table, read piece by piece.
 
-use std::borrow::Cow;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::ops::Range;
 
-/// Where columns come from, by name: they are borrowed where they can be.
+use super::UNSEEN;
+use super::recorded::{Connections, Phases};
+use crate::protocols::Purpose;
+
+/// Where the columns of the exchanges come from.
 pub trait Source {
     type Error;
-    fn u32s(&self, name: &'static str) -> Result<Cow<'_, [u32]>, Self::Error>;
-    fn i64s(&self, name: &'static str) -> Result<Cow<'_, [i64]>, Self::Error>;
-    fn f64s(&self, name: &'static str) -> Result<Cow<'_, [f64]>, Self::Error>;
-    fn bools(&self, name: &'static str) -> Result<Cow<'_, [bool]>, Self::Error>;
+
+    fn count(&self) -> usize;
+
+    /// The connection of a row, which ascends, and its phase.
+    fn place(&self, row: usize) -> [u32; 2];
+
+    /// Some columns of some rows.
+    fn columns(&self, names: &[&'static str], rows: &Range<usize>) -> Result<Vec<Column>, Self::Error>;
 }
 
-/// What a column may hold.
-pub trait Cell: Sized + Clone + 'static {
-    fn column<'a, S: Source>(source: &'a S, name: &'static str) -> Result<Cow<'a, [Self]>, S::Error>;
+/// Numbers, [`UNSEEN`] for null; a flag is 0 or 1, and a word its place among all.
+#[derive(Clone, Debug, Default)]
+pub struct Column {
+    pub numbers: Vec<i64>,
+    pub words: Vec<String>,
 }
 
-macro_rules! cells {
-    ($($cell:ty: $read:ident),+) => {
-        $(impl Cell for $cell {
-            fn column<'a, S: Source>(source: &'a S, name: &'static str) -> Result<Cow<'a, [Self]>, S::Error> {
-                source.$read(name)
-            }
-        })+
-    };
-}
-
-cells!(u32: u32s, i64: i64s, f64: f64s, bool: bools);
-
-/// A struct of columns, by what they have one value of: a connection, an exchange, ….
 macro_rules! columns {
-    (
-        $(#[$about:meta])* $name:ident
-        $($group:ident { $($(#[$of_one:meta])* $column:ident: $cell:ty,)+ })+
-    ) => {
-        $(#[$about])*
-        #[derive(Clone, Debug, Default)]
-        pub struct $name<'a> {
-            $($($(#[$of_one])* pub $column: std::borrow::Cow<'a, [$cell]>,)+)+
+    ($($of:ident: $name:literal,)*) => {
+        /// A column that is read.
+        #[derive(Clone, Copy)]
+        pub enum Of {
+            $($of,)*
         }
 
-        impl<'a> $name<'a> {
-            /// The columns by their names.
-            pub const COLUMNS: &'static [&'static str] = &[$($(stringify!($column),)+)+];
-
-            /// Read each column by its name.
-            pub fn read<S: $crate::job::Source>(source: &'a S) -> Result<$name<'a>, S::Error> {
-                Ok($name {
-                    $($($column: $crate::job::Cell::column(source, stringify!($column))?,)+)+
-                })
-            }
-
-            /// Each column has a value for each.
-            fn fits(&self, $($group: usize),+) -> bool {
-                $([$(self.$column.len(),)+].iter().all(|&length| length == $group))&&+
-            }
-        }
+        const NAMES: [&str; [$($name),*].len()] = [$($name),*];
     };
 }
 
-pub(super) use columns;
+columns! {
+    Request: "request_time",
+    RequestEnd: "request_end_time",
+    Response: "response_time",
+    ResponseEnd: "response_end_time",
+    Purpose: "purpose",
+    Wait: "wait",
+    Fingerprint: "fingerprint",
+    RoundTrips: "round_trips",
+    Waited: "waited_ns",
+    Complete: "complete",
+    RequestBytes: "request_wire_bytes",
+    ResponseBytes: "response_wire_bytes",
+    Streamed: "streamed_bytes",
+    Retransmissions: "retransmissions",
+    Stalled: "stalled_ns",
+    LostBefore: "lost_before_ns",
+    Silent: "silent_ns",
+    RequestSilent: "request_silent_ns",
+    RequestPaced: "request_paced_ns",
+    ResponsePaced: "response_paced_ns",
+    Told: "told_ns",
+    Command: "command",
+}
+
+/// From there on columns are read only where some row has any of it; commands where something was lost.
+const RARE: usize = Of::Streamed as usize;
+pub const RARE_COLUMNS: usize = Of::Command as usize - RARE;
+
+pub const TIMES: [Of; 4] = [Of::Request, Of::RequestEnd, Of::Response, Of::ResponseEnd];
+
+/// Rows that are read at once, of a long recording one part in so many: rows that are not kept in their order are
+/// unpacked once for each.
+const PIECE: usize = 1 << 17;
+const PIECES: usize = 8;
+
+/// The table, and what its rows belong to.
+pub struct Table<'a, S> {
+    pub source: &'a S,
+    pub connections: &'a Connections,
+    pub phases: &'a Phases,
+    /// ns since 1970.
+    pub start_ns: i64,
+}
+
+impl<'a, S: Source> Table<'a, S> {
+    /// All rows, piece by piece; of the rare columns those that there are, by their places.
+    pub fn pieces(&self, has: impl Fn(usize) -> bool, mut take: impl FnMut(Piece<'a>)) -> Result<(), S::Error> {
+        let wanted: Vec<usize> = (0..NAMES.len()).filter(|&place| place < RARE || has(place - RARE)).collect();
+        let (count, mut first) = (self.source.count(), 0);
+        let mut most = PIECE.max(count.div_ceil(PIECES));
+        while first < count {
+            let mut piece = self.piece(&wanted, first..count.min(first + most))?;
+            let stop = if piece.rows.end < count { piece.stop() } else { piece.rows.len() };
+            if stop == 0 {
+                most *= 2;
+                continue;
+            }
+            piece.rows.end = first + stop;
+            first = piece.rows.end;
+            take(piece);
+        }
+        Ok(())
+    }
+
+    fn piece(&self, wanted: &[usize], rows: Range<usize>) -> Result<Piece<'a>, S::Error> {
+        let names: Vec<&'static str> = wanted.iter().map(|&place| NAMES[place]).collect();
+        let mut columns = vec![Column::default(); NAMES.len()];
+        for (&place, column) in wanted.iter().zip(self.source.columns(&names, &rows)?) {
+            columns[place] = column;
+        }
+        for time in TIMES {
+            let times = columns[time as usize].numbers.iter_mut().filter(|time| **time != UNSEEN);
+            times.for_each(|time| *time -= self.start_ns);
+        }
+        let places = rows.clone().map(|row| self.source.place(row)).collect();
+        let words = |of: Of| columns[of as usize].words.iter();
+        let number = |wait| words(Of::Wait).position(|word| word == wait).map_or(-1, |number| number as i64);
+        let (waits, commands) = (["own", "shared", "deferred"].map(number), words(Of::Command).map(|word| hash(word)));
+        let purposes = words(Of::Purpose).map(|word| Purpose::named(word)).collect();
+        let (connections, phases, commands) = (self.connections, self.phases, commands.collect());
+        Ok(Piece { rows, connections, phases, places, columns, purposes, waits, commands })
+    }
+}
+
+/// Some rows.
+pub struct Piece<'a> {
+    pub rows: Range<usize>,
+    pub connections: &'a Connections,
+    pub phases: &'a Phases,
+    /// The connection and the phase of each.
+    pub places: Vec<[u32; 2]>,
+    pub columns: Vec<Column>,
+    purposes: Vec<Purpose>,
+    /// The numbers of `own`, `shared` and `deferred` among the waits; -1 where none is so.
+    waits: [i64; 3],
+    commands: Vec<u64>,
+}
+
+impl Piece<'_> {
+    /// What a row has in a column; 0 where none has anything.
+    pub fn at(&self, of: Of, place: usize) -> i64 {
+        self.columns[of as usize].numbers.get(place).copied().unwrap_or(0)
+    }
+
+    pub fn connection(&self, place: usize) -> usize {
+        self.places[place][0] as usize
+    }
+
+    pub fn purpose(&self, place: usize) -> Purpose {
+        let purpose = usize::try_from(self.at(Of::Purpose, place)).ok().and_then(|number| self.purposes.get(number));
+        purpose.copied().unwrap_or(Purpose::Other)
+    }
+
+    /// The client waits for its answer alone; together with the request before it; later, with that of another one.
+    pub fn waits_alone(&self, place: usize) -> bool {
+        self.at(Of::Wait, place) == self.waits[0]
+    }
+
+    pub fn is_shared(&self, place: usize) -> bool {
+        self.at(Of::Wait, place) == self.waits[1]
+    }
+
+    pub fn is_deferred(&self, place: usize) -> bool {
+        self.at(Of::Wait, place) == self.waits[2]
+    }
+
+    /// A number for its command.
+    pub fn command(&self, place: usize) -> u64 {
+        let number = usize::try_from(self.at(Of::Command, place)).ok();
+        number.and_then(|number| self.commands.get(number)).copied().unwrap_or(u64::MAX)
+    }
+
+    pub fn is_complete(&self, place: usize) -> bool {
+        self.at(Of::Complete, place) == 1
+    }
+
+    /// The rare columns, in their order; empty where they were not read.
+    pub fn rare(&self) -> impl Iterator<Item = &[i64]> {
+        self.columns[RARE..RARE + RARE_COLUMNS].iter().map(|column| &*column.numbers)
+    }
+
+    /// The last row from which on nothing depends on those before it; 0 for none.
+    fn stop(&self) -> usize {
+        let apart = |end: Of, begin: Of, place: usize| self.at(end, place - 1) != self.at(begin, place);
+        let alone = |&place: &usize| {
+            apart(Of::RequestEnd, Of::Request, place)
+                && apart(Of::ResponseEnd, Of::Response, place)
+                && self.is_complete(place - 1)
+                && self.is_complete(place)
+        };
+        (1..self.rows.len()).rev().find(alone).unwrap_or(0)
+    }
+}
+
+/// Of a command's name: apart from the numbers of statements.
+fn hash(word: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    word.hash(&mut hasher);
+    hasher.finish() | 1 << 63
+}

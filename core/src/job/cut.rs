@@ -1,22 +1,21 @@
-//! Cuts exchanges, handshakes and closes into what the network took and what it did not.
+//! Cuts exchanges, handshakes and closes into what the network took and what it did not, as the client saw them.
 
+use super::UNSEEN;
 use super::body::{Body, EMPTY, GOODBYE};
 use super::bulk::FEW_SEGMENTS;
-use super::recorded::{Job, UNSEEN};
+use super::exchange::{Exchange, Exchanges, Visit, walk};
+use super::recorded::{Connections, Job, Phases};
 use super::turn::{NOWHERE, Span, Start, Starts};
 
-/// Take each turn of `job`, connection by connection: its start is known where it does not depend on other turns.
-pub fn cut(job: &Job, take: impl FnMut(Body, Start, Span)) {
-    let mut cut = Cut { job, take };
-    let mut row = 0;
-    for connection in 0..job.connections() {
-        let mut state = cut.handshake(connection);
-        while row < job.rows() && job.connection[row] as usize == connection {
-            cut.exchange(row, &mut state);
-            row += 1;
-        }
-        cut.goodbye(connection, &state);
-    }
+/// Take each turn of `job`, connection by connection: its start is known where it does not depend on other turns. `seen`
+/// is told of each exchange, as the client saw it.
+pub fn cut<E: Exchanges>(
+    job: &Job<E>,
+    seen: impl FnMut(&Exchange),
+    take: impl FnMut(Body, Start, Span),
+) -> Result<(), E::Error> {
+    let (phases, connections) = (job.phases, job.connections);
+    walk(&job.exchanges, connections.count(), &mut Cut { phases, connections, left: Left::default(), seen, take })
 }
 
 /// What the turns so far of a connection left behind; times in ns since the beginning.
@@ -28,59 +27,87 @@ struct Left {
     first: bool,
 }
 
-struct Cut<'a, Take> {
-    job: &'a Job<'a>,
+impl Default for Left {
+    fn default() -> Left {
+        Left { phase: 0, asked: f64::NEG_INFINITY, answered: f64::NEG_INFINITY, first: true }
+    }
+}
+
+struct Cut<'a, Seen, Take> {
+    phases: &'a Phases,
+    connections: &'a Connections,
+    left: Left,
+    seen: Seen,
     take: Take,
 }
 
-impl<Take: FnMut(Body, Start, Span)> Cut<'_, Take> {
-    fn handshake(&mut self, connection: usize) -> Left {
-        let phase = self.job.opening[connection];
-        let seen = |time: i64| (time != UNSEEN).then_some(time as f64);
-        let opened = seen(self.job.opened_ns[connection]);
-        let established = seen(self.job.established_ns[connection]).zip(opened).map(|(end, begin)| end.max(begin));
-        let Some(begin) = opened else {
-            return Left { phase, asked: f64::NEG_INFINITY, answered: f64::NEG_INFINITY, first: true };
-        };
-        let end = established.unwrap_or(begin);
+impl<Seen: FnMut(&Exchange), Take: FnMut(Body, Start, Span)> Visit for Cut<'_, Seen, Take> {
+    fn open(&mut self, connection: usize, _: Option<&Exchange>) {
+        let phase = self.connections.opening[connection];
+        self.left = Left { phase, ..Left::default() };
+        let half = self.phases.half_ns(phase);
+        let [opened, established] =
+            [(self.connections.syn_ns[connection], -half), (self.connections.syn_ack_ns[connection], half)]
+                .map(|(time, later)| (time != UNSEEN).then_some((time.wrapping_add(later)) as f64));
+        let Some(begin) = opened else { return };
+        let end = established.map_or(begin, |end| end.max(begin));
         let answered = established.is_some();
         let round_trips = u32::from(answered);
-        let turn = Body {
-            round_trips,
-            phase,
-            service: end - begin - f64::from(round_trips) * self.job.baseline_ns[phase as usize],
-            answered,
-            ..EMPTY
-        };
+        let service = end - begin - f64::from(round_trips) * self.phases.baseline_ns[phase as usize];
+        let turn = Body { round_trips, phase, service, answered, ..EMPTY };
         self.push(connection, turn, FIRST, Span { begin, end, setup: true, ..NOWHERE });
-        Left { phase, asked: begin, answered: end, first: true }
+        (self.left.asked, self.left.answered) = (begin, end);
     }
 
-    fn exchange(&mut self, row: usize, left: &mut Left) {
-        let job = self.job;
-        let connection = job.connection[row] as usize;
-        let phase = job.phase[row];
-        let baseline = job.baseline_ns[phase as usize];
-        let seen = |times: &[i64]| (times[row] != UNSEEN).then(|| times[row] as f64);
-        let response = seen(&job.response_ns).filter(|_| !job.deferred[row]);
-        let is_greeting = left.first && job.server_first[connection] && left.answered.is_finite();
-        let Some(mut asked) = seen(&job.request_ns).or(if is_greeting { Some(left.answered) } else { response }) else {
+    fn exchange(&mut self, exchange: &Exchange) {
+        let exchange = exchange.at_client(self.phases);
+        (self.seen)(&exchange);
+        if !self.connections.is_aside[exchange.connection as usize] {
+            self.cut(&exchange);
+        }
+    }
+
+    /// The client waits until the server hangs up, too.
+    fn close(&mut self, connection: usize, _: Option<&Exchange>) {
+        let (closed, left) = (self.connections.closed_ns[connection], &self.left);
+        if closed == UNSEEN || left.first {
+            return;
+        }
+        let closed = closed + self.phases.half_ns(self.connections.closing[connection]);
+        let (begin, end) = (left.asked, (closed as f64).max(left.asked));
+        let phase = left.phase;
+        let service = end - begin - self.phases.baseline_ns[phase as usize];
+        let turn = Body { phase, round_trips: 1, service, answered: true, row: GOODBYE, ..EMPTY };
+        self.push(connection, turn, FIRST, Span { begin, end, setup: true, ..NOWHERE });
+    }
+}
+
+impl<Seen: FnMut(&Exchange), Take: FnMut(Body, Start, Span)> Cut<'_, Seen, Take> {
+    fn cut(&mut self, exchange: &Exchange) {
+        let (connection, phase, left) = (exchange.connection as usize, exchange.phase, &self.left);
+        let baseline = self.phases.baseline_ns[phase as usize];
+        let seen = |time: i64| (time != UNSEEN).then_some(time as f64);
+        let response = seen(exchange.response).filter(|_| !exchange.deferred);
+        let is_greeting = left.first && self.connections.server_first[connection] && left.answered.is_finite();
+        let Some(mut asked) = seen(exchange.request).or(if is_greeting { Some(left.answered) } else { response })
+        else {
             return;
         };
-        let greets = is_greeting && job.request_ns[row] == UNSEEN;
-        let pushed = job.request_ns[row] == UNSEEN && !greets;
-        let round_trips = if greets { 1 } else { job.round_trips[row] };
-        let sent = seen(&job.request_end_ns).unwrap_or(asked).max(asked);
-        let end = response.and(seen(&job.response_end_ns)).or(response).unwrap_or(sent).max(sent);
+        let unseen = exchange.request == UNSEEN;
+        let greets = is_greeting && unseen;
+        let pushed = unseen && !greets;
+        let round_trips = if greets { 1 } else { exchange.round_trips };
+        let sent = seen(exchange.request_end).unwrap_or(asked).max(asked);
+        let end = response.and(seen(exchange.response_end)).or(response).unwrap_or(sent).max(sent);
         let waits = round_trips > 0;
-        if waits && sent - asked > baseline && job.request_segments[row] <= FEW_SEGMENTS {
+        if waits && sent - asked > baseline && exchange.segments[0] <= FEW_SEGMENTS {
             asked = sent; // what was sent long before the rest did not wait
         }
-        let follows_own = job.shared[row] && !left.first;
-        let whole = response.is_some_and(|response| round_trips > 1 || response < sent || job.streamed[row]);
+        let follows_own = exchange.shared && !left.first;
+        let whole = response.is_some_and(|response| round_trips > 1 || response < sent || exchange.streamed);
         let mut turn =
             Body { phase, round_trips, answered: response.is_some() && !pushed, whole, request: sent - asked, ..EMPTY };
-        turn.stalls = job.stalls(row);
+        turn.stalls = exchange.stalled;
         match response {
             Some(_) if whole => {
                 turn.request = 0.0;
@@ -95,33 +122,18 @@ impl<Take: FnMut(Body, Start, Span)> Cut<'_, Take> {
         }
         let with = Start::new(0, 0, Starts::With, asked - left.asked);
         let start = if follows_own { with } else { FIRST };
-        turn.unseen = job.request_ns[row] == UNSEEN;
-        turn.row = row as u32;
-        let setup = job.setup[row] || greets;
-        let ends_transaction = job.ends_transaction[row];
-        let statement = job.statement[row];
+        (turn.unseen, turn.row) = (unseen, exchange.row);
+        let (ends_transaction, statement) = (exchange.ends_transaction, exchange.statement);
+        let setup = exchange.setup || greets;
         let span = Span { begin: asked, end, setup, ends_transaction, follows_own, statement, ..NOWHERE };
-        let span = Span { stalled: turn.stalls[0] > 0.0, sent, phase, told: job.told(row), ..span };
-        self.push(connection, turn, start, span);
+        let span = Span { stalled: turn.stalls[0] > 0.0, sent, phase, told: exchange.told, ..span };
         let answered = if response.is_some() { left.answered.max(end) } else { left.answered };
-        *left = Left { phase, asked: sent, answered, first: false };
-    }
-
-    /// The client waits until the server hangs up, too.
-    fn goodbye(&mut self, connection: usize, left: &Left) {
-        let closed = self.job.closed_ns[connection];
-        if closed == UNSEEN || left.first {
-            return;
-        }
-        let (begin, end) = (left.asked, (closed as f64).max(left.asked));
-        let phase = left.phase;
-        let service = end - begin - self.job.baseline_ns[phase as usize];
-        let turn = Body { phase, round_trips: 1, service, answered: true, row: GOODBYE, ..EMPTY };
-        self.push(connection, turn, FIRST, Span { begin, end, setup: true, ..NOWHERE });
+        self.left = Left { phase, asked: sent, answered, first: false };
+        self.push(connection, turn, start, span);
     }
 
     fn push(&mut self, connection: usize, turn: Body, start: Start, span: Span) {
-        let client = self.job.client[connection];
+        let client = self.connections.client[connection];
         let connection = connection as u32;
         let waits = turn.round_trips > 0;
         (self.take)(Body { connection, ..turn }, start, Span { connection, client, waits, ..span });

@@ -17,26 +17,48 @@ pub enum Distinct<T> {
 /// Values are looked for among fewer than a row in so many.
 const WORTH: usize = 8;
 
-impl<T: Copy> Distinct<T> {
-    /// The column with the `value` of each row; values with the same `key` are the same.
-    pub fn of<K: Hash + Eq>(rows: usize, value: impl Fn(usize) -> T, key: impl Fn(T) -> K) -> Distinct<T> {
+/// A column as its rows come.
+#[derive(Debug)]
+pub struct Gathered<T, K> {
+    column: Distinct<T>,
+    places: HashMap<K, usize, RandomState>,
+    most: usize,
+}
+
+impl<T: Copy, K: Hash + Eq> Gathered<T, K> {
+    /// None yet of so many rows.
+    pub fn of(rows: usize) -> Gathered<T, K> {
+        let column = Distinct::Few { values: Vec::new(), of_rows: Vec::with_capacity(rows) };
         let most = (rows / WORTH).min(1 << u16::BITS);
-        let (mut places, mut values, mut of_rows) =
-            (HashMap::with_hasher(RandomState::new()), Vec::new(), Vec::with_capacity(rows));
-        for row in 0..rows {
-            let own = value(row);
-            let place = *places.entry(key(own)).or_insert_with(|| {
-                values.push(own);
-                values.len() - 1
-            });
-            if place >= most {
-                return Distinct::Many((0..rows).map(value).collect());
-            }
-            of_rows.push(place as u16);
-        }
-        Distinct::Few { values, of_rows }
+        Gathered { column, places: HashMap::with_hasher(RandomState::new()), most }
     }
 
+    /// The next row's; values with the same `key` are the same.
+    pub fn push(&mut self, value: T, key: K) {
+        match &mut self.column {
+            Distinct::Many(values) => values.push(value),
+            Distinct::Few { values, of_rows } => {
+                let place = *self.places.entry(key).or_insert_with(|| {
+                    values.push(value);
+                    values.len() - 1
+                });
+                if place < self.most {
+                    return of_rows.push(place as u16);
+                }
+                let mut all = Vec::with_capacity(of_rows.capacity());
+                all.extend(of_rows.iter().map(|&place| values[place as usize]));
+                all.push(value);
+                (self.column, self.places) = (Distinct::Many(all), HashMap::default());
+            }
+        }
+    }
+
+    pub fn column(self) -> Distinct<T> {
+        self.column
+    }
+}
+
+impl<T: Copy> Distinct<T> {
     pub fn get(&self, row: u32) -> T {
         match self {
             Distinct::Few { values, of_rows } => values[of_rows[row as usize] as usize],
@@ -52,7 +74,9 @@ mod tests {
     #[test]
     fn each_row_has_its_value_whether_few_or_many_are_distinct() {
         for of_each in [7, 20_000] {
-            let column = Distinct::of(20_000, |row| row % of_each, |value| value);
+            let mut column = Gathered::of(20_000);
+            (0..20_000).for_each(|row| column.push(row % of_each, row % of_each));
+            let column = column.column();
             assert_eq!(matches!(column, Distinct::Few { .. }), of_each == 7);
             assert!((0..20_000).all(|row| column.get(row) == row as usize % of_each));
         }

@@ -1,13 +1,18 @@
 //! Who follows whom: the turns of a job in their order, and what each starts from.
 
+use super::attribute::Kind;
 use super::body::{Bodies, put_in_order};
+use super::bulk::Held;
 use super::clocks::{self, Clocks};
 use super::cut::cut;
+use super::distinct::{Distinct, Gathered};
+use super::exchange::{Exchange, Exchanges};
 use super::groups;
 use super::lanes::{self, Usage, Waiting};
 use super::locks::{self, Lock};
 use super::pushes;
 use super::recorded::Job;
+use super::silences::{Silence, Silences};
 use super::turn::{Span, Start, Starts, Turn};
 
 /// Who waits for whom.
@@ -29,43 +34,69 @@ pub struct Turns {
     pub may_tick: bool,
 }
 
+/// What of its exchanges a job is replayed with, beside their turns: of each row, but for those of few rows.
+#[derive(Debug)]
+pub struct Rows {
+    pub kinds: Vec<Kind>,
+    /// What its request and its response fill.
+    pub segments: Distinct<[f64; 2]>,
+    pub held: Vec<Held>,
+    pub silences: Vec<Silence>,
+}
+
 impl Turns {
     /// Cut `job` into turns; where each starts depends on who waits for whom.
-    pub fn of(job: &Job, waiting: Waiting) -> (Turns, Order, Option<Usage>) {
-        let most = job.rows() + 2 * job.connections();
+    pub fn of<E: Exchanges>(job: &Job<E>, waiting: Waiting) -> Result<(Turns, Rows, Order, Option<Usage>), E::Error> {
+        let (rows, connections) = (job.exchanges.count(), job.connections.count());
+        let most = rows + 2 * connections;
         let (mut bodies, mut spans) = (Bodies::with_capacity(most), Vec::with_capacity(most));
-        let mut starts = Vec::with_capacity(most);
-        cut(job, |body, start, span| {
+        let (mut starts, mut kinds, mut held) = (Vec::with_capacity(most), Vec::with_capacity(rows), Vec::new());
+        let (mut segments, mut silences) = (Gathered::of(rows), Silences::default());
+        let seen = |exchange: &Exchange| {
+            kinds.push(Kind::of(exchange.setup, exchange.complete));
+            segments.push(exchange.segments, exchange.segments.map(f64::to_bits));
+            silences.exchange(exchange, &job.phases.baseline_ns);
+            if exchange.silent > 0.0 || exchange.paced != [0.0; 2] {
+                held.push(Held { row: exchange.row, silent: exchange.silent, paced: exchange.paced });
+            }
+        };
+        cut(job, seen, |body, start, span| {
             bodies.push(body);
             starts.push(start);
             spans.push(span);
-        });
+        })?;
         if let Some(order) = order(&spans) {
             bodies.put_in_order(order.clone());
             put_in_order(&mut starts, order.clone());
             put_in_order(&mut spans, order);
         }
-        pushes::listeners(&mut spans, job.connections());
-        let usage = Usage::of(&spans, job.connections());
+        pushes::listeners(&mut spans, connections);
+        let usage = Usage::of(&spans, connections);
         let Clocks { ahead, may_tick } = assign(&mut starts, &spans, job, usage, waiting);
         let locks = locks::locks(&bodies, &spans);
         for lock in &locks {
             bodies.set_service(lock.waiter, lock.lag);
         }
-        (Turns { bodies, locks, may_tick }, Order { starts, ahead }, usage)
+        let rows = Rows { kinds, segments: segments.column(), held, silences: silences.found() };
+        Ok((Turns { bodies, locks, may_tick }, rows, Order { starts, ahead }, usage))
     }
 
     /// Where the turns of the same job start when they wait for each other in another way.
-    pub fn otherwise(job: &Job, starts: &[Start], usage: Option<Usage>, waiting: Waiting) -> Order {
+    pub fn otherwise<E: Exchanges>(
+        job: &Job<E>,
+        starts: &[Start],
+        usage: Option<Usage>,
+        waiting: Waiting,
+    ) -> Result<Order, E::Error> {
         let mut spans = Vec::with_capacity(starts.len());
-        cut(job, |_, _, span| spans.push(span));
+        cut(job, |_| (), |_, _, span| spans.push(span))?;
         if let Some(order) = order(&spans) {
             put_in_order(&mut spans, order);
         }
-        pushes::listeners(&mut spans, job.connections());
+        pushes::listeners(&mut spans, job.connections.count());
         let mut starts = starts.to_vec();
         let Clocks { ahead, .. } = assign(&mut starts, &spans, job, usage, waiting);
-        Order { starts, ahead }
+        Ok(Order { starts, ahead })
     }
 
     pub fn len(&self) -> usize {
@@ -109,16 +140,17 @@ fn order(spans: &[Span]) -> Option<Vec<u32>> {
 }
 
 /// Give each turn its lane; what goes with the request before it starts there.
-fn assign(starts: &mut [Start], spans: &[Span], job: &Job, usage: Option<Usage>, waiting: Waiting) -> Clocks {
-    for (start, found) in starts.iter_mut().zip(lanes::assign(spans, job.connections(), usage, waiting)) {
+fn assign<E>(starts: &mut [Start], spans: &[Span], job: &Job<E>, usage: Option<Usage>, waiting: Waiting) -> Clocks {
+    let connections = job.connections.count();
+    for (start, found) in starts.iter_mut().zip(lanes::assign(spans, connections, usage, waiting)) {
         *start = match start.starts() {
             Starts::With => Start::new(found.lane, found.after(), Starts::With, start.gap),
             _ => found,
         };
     }
     if waiting != Waiting::Chained {
-        pushes::find(starts, spans, &job.baseline_ns);
+        pushes::find(starts, spans, &job.phases.baseline_ns);
     }
-    groups::find(starts, spans, job.connections(), waiting);
+    groups::find(starts, spans, connections, waiting);
     clocks::find(starts, spans, waiting)
 }

@@ -11,7 +11,7 @@ use std::collections::BinaryHeap;
 
 use ahash::RandomState;
 
-use super::turn::{Span, Start, Starts};
+use super::turn::{NOWHERE, Span, Start, Starts};
 
 pub type HashMap<K, V> = std::collections::HashMap<K, V, RandomState>;
 
@@ -58,6 +58,22 @@ pub fn assign(
     let abreast = usage.is_some_and(|usage| usage.busy > 1);
     let mut lanes = Lanes::new(spans, connections, plan, waiting, abreast);
     spans.iter().map(move |span| lanes.start(span))
+}
+
+/// The lane of each connection by when it begins and ends, numbered from 0: it continues the one that was left last before
+/// it began, among several the one with the highest number; where none is free it opens one.
+pub fn of_connections(begin: &[i64], end: &[i64]) -> Vec<i64> {
+    let mut order: Vec<usize> = (0..begin.len()).collect();
+    order.sort_by_key(|&connection| begin[connection]);
+    let span = |&connection: &usize| {
+        let (begin, end) = (begin[connection] as f64, end[connection].max(begin[connection]) as f64);
+        Span { connection: connection as u32, begin, end, waits: true, ..NOWHERE }
+    };
+    let spans: Vec<Span> = order.iter().map(span).collect();
+    let mut lanes = Lanes::new(&spans, begin.len(), Plan::Shared(0), Waiting::Chained, false);
+    let mut lane = vec![0; begin.len()];
+    order.into_iter().zip(&spans).for_each(|(connection, span)| lane[connection] = lanes.start(span).lane.into());
+    lane
 }
 
 /// How lanes and connections belong together.
@@ -455,7 +471,6 @@ impl Lanes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::turn::NOWHERE;
 
     /// Two connections at work at the same time, and their good-byes.
     fn closed(goodbyes: [f64; 2], waiting: Waiting) -> Vec<u32> {
@@ -469,6 +484,12 @@ mod tests {
         let starts: Vec<Start> = assign(&spans, 2, Usage::of(&spans, 2), waiting).collect();
         let goodbyes = spans.iter().zip(&starts).filter(|(span, _)| !span.waits);
         goodbyes.map(|(span, start)| start.after().abs_diff(starts[span.connection as usize].lane)).collect()
+    }
+
+    #[test]
+    fn a_connection_continues_the_lane_that_was_left_last() {
+        assert_eq!(of_connections(&[0, 1, 5, 6], &[4, 3, 7, 8]), [0, 1, 0, 1]);
+        assert_eq!(of_connections(&[3, 3, 9], &[5, 4, 9]), [0, 1, 0], "those that begin together are side by side");
     }
 
     #[test]

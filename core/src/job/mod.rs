@@ -14,16 +14,22 @@ mod bulk;
 pub mod captured;
 mod changes;
 mod clocks;
-mod columns;
+pub mod columns;
 mod cut;
 mod distinct;
+pub mod exchange;
+mod facts;
 mod follow;
 mod groups;
-mod recorded;
+pub mod reading;
+pub mod recorded;
 mod replayed;
 mod lanes;
 mod locks;
+mod losses;
+mod missing;
 mod network;
+mod pacing;
 pub mod pieces;
 mod pushes;
 mod quiet;
@@ -43,19 +49,21 @@ use body::{GOODBYE, HANDSHAKE};
 use bulk::Bulk;
 pub use changes::Changes;
 use changes::Left;
-pub use columns::{Cell, Source};
 use distinct::Distinct;
-use follow::{Order, Turns};
+use exchange::Exchanges;
+use follow::{Order, Rows, Turns};
 use lanes::Usage;
-pub use lanes::Waiting;
+pub use lanes::{Waiting, of_connections};
 pub use network::Network;
 use quiet::Quiet;
-use recorded::Connections;
-pub use recorded::{Job, UNSEEN};
+use recorded::{Job, Known};
 use run::{Learned, Run, Walk};
 pub use scope::Scope;
 use silences::Silence;
 use turn::{Starts, Turn};
+
+/// A time that the capture does not tell.
+pub const UNSEEN: i64 = i64::MIN;
 
 /// How often the client's and the server's window was halved in the pause before each of a turn's messages.
 type Halvings = [u8; 2];
@@ -63,7 +71,7 @@ type Halvings = [u8; 2];
 /// A job, ready to be replayed at any RTT.
 #[derive(Clone)]
 pub struct Replay {
-    connections: Arc<Connections>,
+    connections: Arc<Known>,
     /// Of each row, how many its request and its response have.
     segments: Arc<Distinct<[f64; 2]>>,
     turns: Arc<Turns>,
@@ -95,17 +103,17 @@ const UNEXPLAINED: f64 = 0.1;
 
 impl Replay {
     /// Cut the job into turns, find out who waits for whom and how fast the senders were.
-    pub fn new(job: &Job, waiting: Waiting, network: &Network) -> Replay {
-        let (turns, order, usage) = Turns::of(job, waiting);
+    pub fn new<E: Exchanges>(job: &Job<E>, waiting: Waiting, network: &Network) -> Result<Replay, E::Error> {
+        let (turns, Rows { kinds, segments, held, silences }, order, usage) = Turns::of(job, waiting)?;
         let mut waiters: Vec<(u32, u32)> = turns.locks.iter().map(|lock| lock.waiter).zip(0..).collect();
         waiters.sort_unstable();
         let mut replay = Replay {
-            connections: Arc::new(Connections::of(job)),
-            segments: Arc::new(segments(&job.request_segments, &job.response_segments)),
+            connections: Arc::new(Known::of(job, kinds)),
+            segments: Arc::new(segments),
             waiters: Arc::new(waiters),
             bulks: Arc::default(),
             halvings: Arc::default(),
-            silences: Arc::new(silences::silences(job)),
+            silences: Arc::new(silences),
             hidden: 1.0,
             turns: Arc::new(turns),
             order: Arc::default(),
@@ -116,8 +124,8 @@ impl Replay {
             scope: None,
             quiet: Arc::default(),
         };
-        replay.bulks = Arc::new(bulk::bulks(&replay, job));
-        replay.starting(order, network)
+        replay.bulks = Arc::new(bulk::bulks(&replay, &held));
+        Ok(replay.starting(order, network))
     }
 
     /// Some of its turns begin by a clock.
@@ -131,11 +139,13 @@ impl Replay {
     }
 
     /// The same `job` where its turns wait for each other in another way; `None` where that leads to the same.
-    pub fn waiting(&self, job: &Job, waiting: Waiting, network: &Network) -> Result<Option<Replay>, &'static str> {
-        if job.rows() != self.connections.exchanges() || job.connections() != self.connections.len() {
-            return Err("another job");
-        }
-        let order = Turns::otherwise(job, &self.order.starts, self.usage, waiting);
+    pub fn waiting<E: Exchanges>(
+        &self,
+        job: &Job<E>,
+        waiting: Waiting,
+        network: &Network,
+    ) -> Result<Option<Replay>, E::Error> {
+        let order = Turns::otherwise(job, &self.order.starts, self.usage, waiting)?;
         Ok((*self.order != order).then(|| self.clone().starting(order, network)))
     }
 
@@ -178,8 +188,7 @@ impl Replay {
     /// The job with fixes made.
     pub fn changed(&self, changes: &Changes) -> Result<Replay, &'static str> {
         let left = Left::of(changes, &self.connections)?;
-        let segments = segments(&changes.request_segments, &changes.response_segments);
-        let mut replay = Replay { segments: Arc::new(segments), left: Some(Arc::new(left)), ..self.clone() };
+        let mut replay = Replay { segments: Arc::new(changes.segments()), left: Some(Arc::new(left)), ..self.clone() };
         replay.quiet = Arc::new(Quiet::of(&replay));
         Ok(replay)
     }
@@ -257,9 +266,4 @@ impl Replay {
             row => self.segments.get(row),
         }
     }
-}
-
-/// What the request and the response of each row fill.
-fn segments(requests: &[f64], responses: &[f64]) -> Distinct<[f64; 2]> {
-    Distinct::of(requests.len(), |row| [requests[row], responses[row]], |both| both.map(f64::to_bits))
 }

@@ -23,7 +23,7 @@ impl Quiet {
         let mut search = Search {
             replay,
             found: Quiet { bits: vec![0; replay.turns.len().div_ceil(64)], count: 0 },
-            connections: vec![Before::default(); replay.connections.len()],
+            connections: vec![Before::default(); replay.connections.count()],
             holders: replay.turns.locks.iter().flat_map(|lock| [lock.holder, lock.waiter]).collect(),
             next_bulk: 0,
             next_lock: 0,
@@ -199,15 +199,15 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::job::tests::NETWORK;
-    use crate::job::{Changes, Job, Network, UNSEEN, Waiting};
+    use crate::job::tests::{Made, NETWORK};
+    use crate::job::{Changes, Network, Waiting};
 
     const MS: f64 = 1e6;
     /// Of an exchange: its connection, then what it took in µs: the client before it, its request, the server beyond an
     /// RTT of 1 ms, and its response; the segments of both; what is left of its wait when it is fixed.
-    type Exchange = (u32, [i64; 4], [f64; 2], f64);
+    type Asked = (u32, [i64; 4], [f64; 2], f64);
 
-    fn exchanges() -> impl Strategy<Value = Vec<Exchange>> {
+    fn exchanges() -> impl Strategy<Value = Vec<Asked>> {
         let times = (
             prop_oneof![8 => 0..900_i64, 1 => 200_000..900_000_i64],
             prop_oneof![9 => Just(0), 1 => 0..500_i64],
@@ -224,70 +224,29 @@ mod tests {
     }
 
     /// Two connections, each of which asks again when it was answered.
-    fn job(mut exchanges: Vec<Exchange>) -> (Job<'static>, Changes<'static>) {
+    fn job(mut exchanges: Vec<Asked>) -> (Made, Changes<'static>) {
         exchanges.sort_by_key(|&(connection, ..)| connection);
-        let count = exchanges.len();
-        let mut now = [0; 2];
-        let times = exchanges.iter().map(|&(connection, [gap, request, service, response], ..)| {
+        let (count, mut now, mut job) = (exchanges.len(), [0; 2], Made::with(2, MS));
+        for &(connection, [gap, request, service, response], segments, _) in &exchanges {
             let now = &mut now[connection as usize];
             let asked = *now + 1000 * gap;
             let sent = asked + 1000 * request;
             let answered = sent + 1000 * (1000 + service);
             *now = answered + 1000 * response;
-            [asked, sent, answered, *now]
-        });
-        let times: Vec<[i64; 4]> = times.collect();
-        let of = |place: usize| times.iter().map(|times| times[place]).collect::<Vec<i64>>().into();
-        let of_two = |value: f64| vec![value; 2].into();
-        let segments = |side: usize| exchanges.iter().map(|&(_, _, sizes, _)| sizes[side]).collect::<Vec<f64>>().into();
+            job.exchange(connection, [asked, sent, answered, *now]).segments = segments;
+        }
         let whole = || vec![1.0; count].into();
-        let alone = vec![1; count].into();
-        let job = Job {
-            baseline_ns: of_two(MS),
-            low_ns: of_two(0.9 * MS),
-            high_ns: of_two(1.1 * MS),
-            opening: vec![0, 1].into(),
-            client: vec![0; 2].into(),
-            opened_ns: vec![UNSEEN; 2].into(),
-            established_ns: vec![UNSEEN; 2].into(),
-            closed_ns: vec![UNSEEN; 2].into(),
-            server_first: vec![false; 2].into(),
-            segment_bytes: of_two(1448.0),
-            client_window_bytes: of_two(f64::INFINITY),
-            server_window_bytes: of_two(f64::INFINITY),
-            connection: exchanges.iter().map(|&(connection, ..)| connection).collect::<Vec<u32>>().into(),
-            phase: exchanges.iter().map(|&(connection, ..)| connection).collect::<Vec<u32>>().into(),
-            request_ns: of(0),
-            request_end_ns: of(1),
-            response_ns: of(2),
-            response_end_ns: of(3),
-            round_trips: alone,
-            stalled_before_ns: vec![0.0; count].into(),
-            stalled_within_ns: vec![0.0; count].into(),
-            request_segments: segments(0),
-            response_segments: segments(1),
-            setup: vec![false; count].into(),
-            complete: vec![true; count].into(),
-            ends_transaction: vec![false; count].into(),
-            statement: vec![0; count].into(),
-            shared: vec![false; count].into(),
-            deferred: vec![false; count].into(),
-            streamed: vec![false; count].into(),
-            silent_ns: Vec::new().into(),
-            request_silent_ns: Vec::new().into(),
-            request_paced_ns: Vec::new().into(),
-            response_paced_ns: Vec::new().into(),
-            told_ns: Vec::new().into(),
-        };
+        let left = || exchanges.iter().map(|&(.., left)| left).collect::<Vec<f64>>().into();
+        let segments = |side: usize| exchanges.iter().map(|&(_, _, sizes, _)| sizes[side]).collect::<Vec<f64>>().into();
         let changes = Changes {
             closed: vec![false; 2].into(),
-            trips: exchanges.iter().map(|&(.., left)| left).collect::<Vec<f64>>().into(),
+            trips: left(),
             gap: whole(),
-            service: exchanges.iter().map(|&(.., left)| left).collect::<Vec<f64>>().into(),
+            service: left(),
             stalled_before: vec![true; count].into(),
             stalled_within: vec![true; count].into(),
-            request_segments: job.request_segments.clone(),
-            response_segments: job.response_segments.clone(),
+            request_segments: segments(0),
+            response_segments: segments(1),
         };
         (job, changes)
     }
@@ -304,7 +263,7 @@ mod tests {
         fn what_adds_up_takes_as_long_as_when_it_is_walked(exchanges in exchanges(), waiting in 0..3_usize) {
             let (job, changes) = job(exchanges);
             let waiting = [Waiting::Evidence, Waiting::Independent, Waiting::Chained][waiting];
-            let replay = Replay::new(&job, waiting, &NETWORK);
+            let replay = job.replay(waiting);
             let walked = replay.walked().learned(&NETWORK);
             prop_assert_eq!(&*replay.halvings, &*walked.halvings);
             let rtts = [0.0, 0.01, 0.3, 1.0, 2.5, 15.0, 100.0].map(|ms| ms * MS);
@@ -322,9 +281,9 @@ mod tests {
         fn a_job_is_the_same_in_whatever_way_its_turns_waited_before(exchanges in exchanges(), waiting in 0..3_usize) {
             let (job, _) = job(exchanges);
             let ways = [Waiting::Evidence, Waiting::Independent, Waiting::Chained];
-            let found = Replay::new(&job, ways[waiting], &NETWORK);
+            let found = job.replay(ways[waiting]);
             for way in ways {
-                let (anew, otherwise) = (Replay::new(&job, way, &NETWORK), found.waiting(&job, way, &NETWORK).unwrap());
+                let (anew, otherwise) = (job.replay(way), found.waiting(&job.job(), way, &NETWORK).unwrap());
                 let otherwise = otherwise.unwrap_or_else(|| found.clone());
                 let rtts = [0.0, 0.3, 1.0, 15.0].map(|ms| ms * MS);
                 prop_assert_eq!(otherwise.run(&rtts, &NETWORK), anew.run(&rtts, &NETWORK));
@@ -337,7 +296,7 @@ mod tests {
         fn the_parts_of_a_replay_sum_to_what_it_takes(exchanges in exchanges(), alone in any::<bool>()) {
             let of_one = |(connection, times, segments, left)| (if alone { 0 } else { connection }, times, segments, left);
             let (job, changes) = job(exchanges.into_iter().map(of_one).collect());
-            let replay = Replay::new(&job, Waiting::Evidence, &NETWORK);
+            let replay = job.replay(Waiting::Evidence);
             let rtts = [f64::NAN, 0.0, 0.3 * MS, MS, 15.0 * MS, 100.0 * MS];
             for network in [NETWORK, Network { loss: 0.01, ..NETWORK }, Network { bandwidth: 1e7, ..NETWORK }] {
                 for replay in [replay.clone(), replay.changed(&changes).unwrap()] {
@@ -358,14 +317,14 @@ mod tests {
         let at_once = |segments| (0, [0; 4], [segments, 1.0], 1.0);
         let early = (0, [478, 0, -478, 0], [4.0, 1.0], 1.0);
         let (job, _) = job(vec![early, at_once(4.0), at_once(1.0), at_once(1.0), at_once(1.0)]);
-        let replay = Replay::new(&job, Waiting::Evidence, &NETWORK);
+        let replay = job.replay(Waiting::Evidence);
         assert_eq!(replay.run(&[0.0, 0.01 * MS], &NETWORK), replay.walked().run(&[0.0, 0.01 * MS], &NETWORK));
     }
 
     #[test]
     fn of_a_client_that_only_waits_all_is_quiet_but_the_beginning() {
         let (job, _) = job(vec![(0, [50, 0, 100, 0], [1.0, 1.0], 1.0); 1000]);
-        let replay = Replay::new(&job, Waiting::Evidence, &NETWORK);
+        let replay = job.replay(Waiting::Evidence);
         assert_eq!(replay.quiet.count(), 998);
     }
 }

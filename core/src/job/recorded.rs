@@ -1,162 +1,153 @@
-//! What was captured, as it is replayed.
+//! What was captured: a job's connections and the phases of their RTTs.
 
+use super::UNSEEN;
 use super::attribute::Kind;
-use super::columns::columns;
 
-/// A time that the capture does not tell.
-pub const UNSEEN: i64 = i64::MIN;
+/// A connection has a phase for each RTT that its path had, mostly one: the RTT and the ends of its range, NaN where it is
+/// unknown, and which part of it lies between the client and the capture point.
+#[derive(Clone, Debug, Default)]
+pub struct Phases {
+    pub baseline_ns: Vec<f64>,
+    pub low_ns: Vec<f64>,
+    pub high_ns: Vec<f64>,
+    pub near_share: Vec<f64>,
+}
 
-columns! {
-    /// What was captured, column by column. Times are ns since the recording began, as the client saw them.
-    Job
-    phases {
-        /// A connection has a phase for each RTT that its path had, mostly one. The baseline RTT, and the ends of its
-        /// range.
-        baseline_ns: f64,
-        low_ns: f64,
-        high_ns: f64,
+impl Phases {
+    /// The same where those that are unknown are so long.
+    pub fn known(&self, otherwise_ns: f64) -> Phases {
+        let known = |of: &Vec<f64>| of.iter().map(|&ns| if ns.is_nan() { otherwise_ns } else { ns }).collect();
+        let [baseline_ns, low_ns, high_ns] = [&self.baseline_ns, &self.low_ns, &self.high_ns].map(known);
+        Phases { baseline_ns, low_ns, high_ns, near_share: self.near_share.clone() }
     }
-    connections {
-        /// The phase that it was opened in.
-        opening: u32,
-        /// The number of its client host.
-        client: u32,
-        /// SYN and SYN/ACK.
-        opened_ns: i64,
-        established_ns: i64,
-        /// The server's FIN, where the client waited for it.
-        closed_ns: i64,
-        server_first: bool,
-        segment_bytes: f64,
-        /// The most that the client, and the server, take at once; infinite where that grows as needed.
-        client_window_bytes: f64,
-        server_window_bytes: f64,
+
+    pub fn count(&self) -> usize {
+        self.baseline_ns.len()
     }
-    exchanges {
-        /// Ascending; exchanges are in the order of their requests.
-        connection: u32,
-        /// The phase of its connection.
-        phase: u32,
-        request_ns: i64,
-        request_end_ns: i64,
-        response_ns: i64,
-        response_end_ns: i64,
-        round_trips: u32,
-        /// Full segments; a message that shares a packet with the one before has a part of one.
-        request_segments: f64,
-        response_segments: f64,
-        setup: bool,
-        complete: bool,
-        ends_transaction: bool,
-        /// What it asks: which statement, and what for.
-        statement: u32,
-        /// The client waits for it together with the request before it, or goes on and gets its answer with a later one
-        /// (`exchange::Wait`).
-        shared: bool,
-        deferred: bool,
-        /// Most of its request followed when the answer had begun: the client did not wait for that.
-        streamed: bool,
+
+    /// What of the RTT lies between the client and the capture point.
+    pub fn near_ns(&self, phase: u32) -> i64 {
+        self.near(phase).round_ties_even() as i64
     }
-    held {
-        /// Of exchanges, too; empty where there is none. How long a sender waited for acknowledgments.
-        silent_ns: f64,
-        /// What of that the client waited.
-        request_silent_ns: f64,
-        /// How long a side that paces kept its request, or its response, back.
-        request_paced_ns: f64,
-        response_paced_ns: f64,
+
+    /// One way of that.
+    pub fn half_ns(&self, phase: u32) -> i64 {
+        (self.near(phase) / 2.0).round_ties_even() as i64
     }
-    pushes {
-        /// Of exchanges, too; empty where there is none. How long before its request the server pushed something; 0 where
-        /// it did not.
-        told_ns: f64,
-    }
-    stalls {
-        /// Of exchanges, too; empty where there is none. How long a small packet waited for a delayed ACK (Nagle), beside
-        /// the round trip that it waited as well: before the request, and within request and response.
-        stalled_before_ns: f64,
-        stalled_within_ns: f64,
+
+    fn near(&self, phase: u32) -> f64 {
+        let near = self.baseline_ns[phase as usize] * self.near_share[phase as usize];
+        if near.is_nan() { 0.0 } else { near }
     }
 }
 
-impl Job<'_> {
-    /// The columns fit together.
-    pub fn check(&self) -> Result<(), &'static str> {
-        let phases = self.baseline_ns.len();
-        let stalls = self.stalled_before_ns.len();
-        let held = self.silent_ns.len();
-        let pushes = self.told_ns.len();
-        let fit = self.fits(phases, self.connections(), self.rows(), held, pushes, stalls)
-            && [stalls, held, pushes].iter().all(|&cells| cells == 0 || cells == self.rows())
-            && self.opening.iter().chain(self.phase.iter()).all(|&phase| (phase as usize) < phases)
-            && self.connection.is_sorted()
-            && self.connection.last().is_none_or(|&last| (last as usize) < self.connections())
-            && self.segment_bytes.iter().all(|&bytes| bytes >= 1.0);
-        if fit { Ok(()) } else { Err("the columns of a job do not fit together") }
-    }
+/// The connections of a job, column by column. Times are ns since the recording began, as the capture point saw them.
+#[derive(Clone, Debug, Default)]
+pub struct Connections {
+    /// The phases that it was opened and closed in.
+    pub opening: Vec<u32>,
+    pub closing: Vec<u32>,
+    /// The numbers of its client host and its server.
+    pub client: Vec<u32>,
+    pub server: Vec<u32>,
+    pub start_ns: Vec<i64>,
+    pub syn_ns: Vec<i64>,
+    pub syn_ack_ns: Vec<i64>,
+    pub ack_ns: Vec<i64>,
+    /// Until when an exchange went on that had begun before the window.
+    pub under_way_ns: Vec<i64>,
+    pub server_first: Vec<bool>,
+    pub segment_bytes: Vec<f64>,
+    /// All that was sent again had arrived, and nobody waited in silence.
+    pub lost_nothing: Vec<bool>,
+    /// The server's FIN, where the client waited for it.
+    pub closed_ns: Vec<i64>,
+    /// The most that the client, and the server, take at once; infinite where that grows as needed.
+    pub window_bytes: [Vec<f64>; 2],
+    /// The client waits for nothing on it, and it opened before the capture: it is no part of the job. The good-bye of one
+    /// that was used before says when somebody hung up, not what others have to wait for.
+    pub is_aside: Vec<bool>,
+}
 
-    pub fn connections(&self) -> usize {
+impl Connections {
+    pub fn count(&self) -> usize {
         self.client.len()
     }
 
-    pub fn rows(&self) -> usize {
-        self.connection.len()
+    /// The columns fit together, and to so many phases.
+    pub fn fit(&self, phases: &Phases) -> bool {
+        let count = self.count();
+        let known = |of: &[u32]| of.len() == count && of.iter().all(|&phase| (phase as usize) < phases.count());
+        let times = [&self.start_ns, &self.syn_ns, &self.syn_ack_ns, &self.ack_ns, &self.under_way_ns, &self.closed_ns];
+        let of_phases = [&phases.low_ns, &phases.high_ns, &phases.near_share];
+        known(&self.opening)
+            && known(&self.closing)
+            && times.iter().all(|of| of.len() == count)
+            && [&self.server_first, &self.lost_nothing, &self.is_aside].iter().all(|of| of.len() == count)
+            && self.server.len() == count
+            && self.window_bytes.iter().chain([&self.segment_bytes]).all(|of| of.len() == count)
+            && of_phases.iter().all(|of| of.len() == phases.count())
+            && self.segment_bytes.iter().all(|&bytes| bytes >= 1.0)
     }
 
-    /// How long a sender waited for acknowledgments in a row.
-    pub fn silent(&self, row: usize) -> f64 {
-        self.silent_ns.get(row).copied().unwrap_or(0.0)
+    /// Round trips of its TCP handshake, and of the greeting.
+    pub fn handshake_trips(&self, connection: usize) -> f64 {
+        match self.syn_ns[connection] {
+            UNSEEN => 0.0,
+            _ => 1.0 + f64::from(u8::from(self.server_first[connection])),
+        }
     }
 
-    /// How long the client waited for acknowledgments while it sent a row's request and until it sent the next one.
-    pub fn request_silent(&self, row: usize) -> f64 {
-        self.request_silent_ns.get(row).copied().unwrap_or(0.0)
-    }
-
-    /// How long a side that paces kept a row's request, and its response, back.
-    pub fn paced(&self, row: usize) -> [f64; 2] {
-        [&self.request_paced_ns, &self.response_paced_ns].map(|paced| paced.get(row).copied().unwrap_or(0.0))
-    }
-
-    /// How long before a row's request the server pushed something; 0 where it did not.
-    pub fn told(&self, row: usize) -> f64 {
-        self.told_ns.get(row).copied().unwrap_or(0.0)
-    }
-
-    /// How long a packet waited for a delayed ACK before a row, and within it.
-    pub fn stalls(&self, row: usize) -> [f64; 2] {
-        [&self.stalled_before_ns, &self.stalled_within_ns].map(|stalls| stalls.get(row).copied().unwrap_or(0.0))
+    /// When its TCP handshake was over: for a server that speaks first, with its greeting.
+    pub fn handshake_end(&self, connection: usize, first_word: Option<i64>) -> i64 {
+        let (start, syn) = (self.start_ns[connection], self.syn_ns[connection]);
+        let seen = syn.max(self.syn_ack_ns[connection]).max(self.ack_ns[connection]);
+        let end = if syn == UNSEEN { start } else { seen.max(start) };
+        match first_word.filter(|&word| word != UNSEEN) {
+            None => end,
+            Some(word) => {
+                let greets = self.server_first[connection] && syn != UNSEEN;
+                (if greets { end.max(word) } else { end }).max(start).min(word.max(start))
+            }
+        }
     }
 }
 
-/// What is still needed of a job when it is cut into turns.
+/// A job: who was connected to whom, how far apart they were, and what they said.
 #[derive(Debug)]
-pub struct Connections {
+pub struct Job<'a, E> {
+    pub phases: &'a Phases,
+    pub connections: &'a Connections,
+    pub exchanges: E,
+}
+
+/// What is still needed of a job when it is cut into turns.
+#[derive(Debug, Default)]
+pub struct Known {
     /// Of each phase.
     pub baseline_ns: Vec<f64>,
     pub low_ns: Vec<f64>,
     pub high_ns: Vec<f64>,
+    /// Of each connection.
     pub segment_bytes: Vec<f64>,
-    pub client_window_bytes: Vec<f64>,
-    pub server_window_bytes: Vec<f64>,
+    pub window_bytes: [Vec<f64>; 2],
     /// Of each exchange.
     pub kinds: Vec<Kind>,
 }
 
-impl Connections {
-    pub fn of(job: &Job) -> Connections {
-        Connections {
-            baseline_ns: job.baseline_ns.to_vec(),
-            low_ns: job.low_ns.to_vec(),
-            high_ns: job.high_ns.to_vec(),
-            segment_bytes: job.segment_bytes.to_vec(),
-            client_window_bytes: job.client_window_bytes.to_vec(),
-            server_window_bytes: job.server_window_bytes.to_vec(),
-            kinds: job.setup.iter().zip(&*job.complete).map(|(&setup, &whole)| Kind::of(setup, whole)).collect(),
+impl Known {
+    pub fn of<E>(job: &Job<E>, kinds: Vec<Kind>) -> Known {
+        Known {
+            baseline_ns: job.phases.baseline_ns.clone(),
+            low_ns: job.phases.low_ns.clone(),
+            high_ns: job.phases.high_ns.clone(),
+            segment_bytes: job.connections.segment_bytes.clone(),
+            window_bytes: job.connections.window_bytes.clone(),
+            kinds,
         }
     }
 
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.segment_bytes.len()
     }
 

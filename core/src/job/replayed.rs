@@ -57,7 +57,7 @@ impl At<'_> {
     fn stretches(&self) -> impl Iterator<Item = (Kind, i64, Pieces<i64>)> {
         let replay = self.walk.replay;
         let Kept::Steps(steps) = &self.run.kept else { unreachable!("the steps are kept") };
-        let mut before = vec![0; replay.connections.len()];
+        let mut before = vec![0; replay.connections.count()];
         (0..).zip(steps).filter_map(move |(number, step)| {
             let turn = replay.turn(number);
             let before = &mut before[turn.connection as usize];

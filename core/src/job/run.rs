@@ -49,7 +49,8 @@ impl<'a> Walk<'a> {
             growth: network.growth,
             segment_ns: network.segment_ns(bytes),
         };
-        let taken = connections.server_window_bytes.iter().zip(&connections.client_window_bytes);
+        let [clients, servers] = &connections.window_bytes;
+        let taken = servers.iter().zip(clients);
         let paths = taken.zip(&connections.segment_bytes);
         Walk {
             replay,
@@ -277,7 +278,7 @@ impl Run {
             learned,
             lanes: vec![Times::default(); replay.lanes],
             clocks: vec![Clock::default(); if replay.ticks { replay.lanes } else { 0 }],
-            connections: vec![Progress::default(); replay.connections.len()],
+            connections: vec![Progress::default(); replay.connections.count()],
             free: vec![Times::all(f64::NEG_INFINITY); replay.turns.locks.len()],
             kept: Kept::Nothing,
         }

@@ -3,7 +3,8 @@
 //! Such a silence lies before a request, or within one that two packets share. A server that collects its answers in a
 //! buffer sends those to earlier requests only when it hears more, so that they seem to take that long as well.
 
-use super::recorded::{Job, UNSEEN};
+use super::UNSEEN;
+use super::exchange::Exchange;
 
 /// How long a turn waited before its request, within it and within its service because the client's window was full.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -14,55 +15,77 @@ pub struct Silence {
     pub service: f64,
 }
 
-/// Those of requests that share a wait, by row; most have none.
-pub fn silences(job: &Job) -> Vec<Silence> {
-    let silent = (0..job.rows()).filter(|&row| job.request_silent(row) > 0.0);
-    let mut found: Vec<Silence> = silent.flat_map(|row| of(job, row)).flatten().collect();
-    found.sort_by_key(|silence| silence.row);
-    found.dedup_by(|next, kept| {
-        let same = next.row == kept.row;
-        if same {
-            kept.gap += next.gap;
-            kept.request += next.request;
-            kept.service += next.service;
+/// Finds those of requests that share a wait; most have none.
+#[derive(Debug, Default)]
+pub struct Silences {
+    found: Vec<Silence>,
+    /// The exchanges so far of a connection; not from before an answer that came before the newest request was sent.
+    of_connection: Vec<Exchange>,
+}
+
+impl Silences {
+    /// The next exchange, as the client saw it.
+    pub fn exchange(&mut self, next: &Exchange, baseline_ns: &[f64]) {
+        let same = |before: &&Exchange| before.connection == next.connection;
+        let Some(&before) = self.of_connection.last().filter(same) else {
+            self.of_connection.clear();
+            return self.of_connection.push(*next);
+        };
+        if before.request_silent > 0.0 && next.shared {
+            self.between(&before, next, baseline_ns);
         }
-        same
-    });
-    found
-}
-
-/// What was silent from a row's request to the next one, and what the server's answers waited for that.
-fn of(job: &Job, row: usize) -> [Option<Silence>; 2] {
-    let (next, silent) = (row + 1, job.request_silent(row));
-    if next >= job.rows() || !job.shared[next] || job.connection[row] != job.connection[next] {
-        return [None; 2];
+        if !next.shared && next.request > before.response_end {
+            self.of_connection.clear(); // no later request was heard before these were answered
+            self.of_connection.push(before);
+        }
+        self.of_connection.push(*next);
     }
-    let times = [job.request_ns[row], job.request_end_ns[row], job.request_ns[next], job.request_end_ns[next]];
-    if times.contains(&UNSEEN) {
-        return [None; 2];
-    }
-    let [asked, sent, next_asked, next_sent] = times.map(|time| time as f64);
-    let (gap, own, others) = (next_asked - sent, sent - asked, next_sent - next_asked);
-    let most = silent / 2.0;
-    let client = if gap > most {
-        Silence { row: next as u32, gap: silent.min(gap), ..Silence::default() }
-    } else if own > most {
-        Silence { row: row as u32, request: silent.min(own), ..Silence::default() }
-    } else {
-        Silence { row: next as u32, request: silent.min(others.max(0.0)), ..Silence::default() }
-    };
-    let heard = if client.row as usize == next && client.gap > 0.0 { next_asked } else { sent.max(next_sent) };
-    [Some(client), served(job, row, heard + job.baseline_ns[job.phase[row] as usize], silent)]
-}
 
-/// The first answer to a request up to this row's that came when the server had heard more: it may have waited for that.
-fn served(job: &Job, row: usize, heard: f64, silent: f64) -> Option<Silence> {
-    let first = job.connection.partition_point(|&connection| connection < job.connection[row]);
-    let late = first + job.response_ns[first..=row].partition_point(|&response| (response as f64) < heard);
-    let answer = (late <= row && job.response_ns[late] != UNSEEN).then_some(late)?;
-    let baseline = job.baseline_ns[job.phase[answer] as usize];
-    let before = if answer > first { job.response_end_ns[answer - 1] as f64 } else { f64::NEG_INFINITY };
-    let ready = (job.request_end_ns[answer] as f64 + baseline).max(before);
-    let service = (heard - ready).clamp(0.0, silent);
-    (service > 0.0).then_some(Silence { row: answer as u32, service, ..Silence::default() })
+    /// By row.
+    pub fn found(mut self) -> Vec<Silence> {
+        self.found.sort_by_key(|silence| silence.row);
+        self.found.dedup_by(|next, kept| {
+            let same = next.row == kept.row;
+            if same {
+                kept.gap += next.gap;
+                kept.request += next.request;
+                kept.service += next.service;
+            }
+            same
+        });
+        self.found
+    }
+
+    /// What was silent from a request to the next one, and what the server's answers waited for that.
+    fn between(&mut self, own: &Exchange, next: &Exchange, baseline_ns: &[f64]) {
+        let times = [own.request, own.request_end, next.request, next.request_end];
+        if times.contains(&UNSEEN) {
+            return;
+        }
+        let [asked, sent, next_asked, next_sent] = times.map(|time| time as f64);
+        let (gap, within, others, silent) =
+            (next_asked - sent, sent - asked, next_sent - next_asked, own.request_silent);
+        let most = silent / 2.0;
+        let client = if gap > most {
+            Silence { row: next.row, gap: silent.min(gap), ..Silence::default() }
+        } else if within > most {
+            Silence { row: own.row, request: silent.min(within), ..Silence::default() }
+        } else {
+            Silence { row: next.row, request: silent.min(others.max(0.0)), ..Silence::default() }
+        };
+        let heard = if client.row == next.row && client.gap > 0.0 { next_asked } else { sent.max(next_sent) };
+        let served = self.served(heard + baseline_ns[own.phase as usize], silent, baseline_ns);
+        self.found.extend([Some(client), served].into_iter().flatten());
+    }
+
+    /// The first answer to a request so far that came when the server had heard more: it may have waited for that.
+    fn served(&self, heard: f64, silent: f64, baseline_ns: &[f64]) -> Option<Silence> {
+        let late = self.of_connection.partition_point(|exchange| (exchange.response as f64) < heard);
+        let answer = self.of_connection.get(late).filter(|answer| answer.response != UNSEEN)?;
+        let before =
+            late.checked_sub(1).map_or(f64::NEG_INFINITY, |before| self.of_connection[before].response_end as f64);
+        let ready = (answer.request_end as f64 + baseline_ns[answer.phase as usize]).max(before);
+        let service = (heard - ready).clamp(0.0, silent);
+        (service > 0.0).then_some(Silence { row: answer.row, service, ..Silence::default() })
+    }
 }

@@ -1,57 +1,110 @@
 use std::borrow::Cow;
 
+use super::exchange::Exchange;
+use super::recorded::{Connections, Phases};
 use super::*;
 
 const MS: i64 = 1_000_000;
 
-/// One connection at 1 ms; of each answer when its request was seen, if at all, and its segments.
-fn job(answers: &[(Option<i64>, f64)]) -> Job<'static> {
-    let times = |shift: i64| (0..).zip(answers).map(move |(turn, _)| 10 * turn * MS + shift).collect::<Vec<i64>>();
-    let asked: Vec<i64> = answers.iter().map(|(asked, _)| asked.map_or(UNSEEN, |time| time * MS)).collect();
-    Job {
-        opening: vec![0].into(),
-        phase: vec![0; answers.len()].into(),
-        client: vec![0].into(),
-        opened_ns: vec![UNSEEN].into(),
-        established_ns: vec![UNSEEN].into(),
-        closed_ns: vec![UNSEEN].into(),
-        server_first: vec![false].into(),
-        baseline_ns: vec![MS as f64].into(),
-        low_ns: vec![MS as f64].into(),
-        high_ns: vec![MS as f64].into(),
-        segment_bytes: vec![1448.0].into(),
-        client_window_bytes: vec![f64::INFINITY].into(),
-        server_window_bytes: vec![f64::INFINITY].into(),
-        connection: vec![0; answers.len()].into(),
-        request_ns: asked.clone().into(),
-        request_end_ns: asked.clone().into(),
-        response_ns: times(MS).into(),
-        response_end_ns: times(2 * MS).into(),
-        round_trips: asked.iter().map(|&time| u32::from(time != UNSEEN)).collect::<Vec<_>>().into(),
-        stalled_before_ns: vec![0.0; answers.len()].into(),
-        stalled_within_ns: vec![0.0; answers.len()].into(),
-        request_segments: vec![1.0; answers.len()].into(),
-        response_segments: answers.iter().map(|&(_, segments)| segments).collect::<Vec<_>>().into(),
-        setup: vec![false; answers.len()].into(),
-        complete: vec![true; answers.len()].into(),
-        ends_transaction: vec![false; answers.len()].into(),
-        statement: vec![0; answers.len()].into(),
-        shared: vec![false; answers.len()].into(),
-        deferred: vec![false; answers.len()].into(),
-        streamed: vec![false; answers.len()].into(),
-        silent_ns: Vec::new().into(),
-        request_silent_ns: Vec::new().into(),
-        request_paced_ns: Vec::new().into(),
-        response_paced_ns: Vec::new().into(),
-        told_ns: Vec::new().into(),
+/// A job that is made up.
+pub(super) struct Made {
+    pub phases: Phases,
+    pub connections: Connections,
+    pub exchanges: Vec<Exchange>,
+}
+
+impl Made {
+    /// So many connections of one client, each with a phase of its own of that RTT, and nothing said on them yet.
+    pub fn with(connections: u32, baseline_ns: f64) -> Made {
+        let count = connections as usize;
+        let (each, nowhere): (Vec<u32>, _) = ((0..connections).collect(), vec![UNSEEN; count]);
+        Made {
+            phases: Phases {
+                baseline_ns: vec![baseline_ns; count],
+                low_ns: vec![0.9 * baseline_ns; count],
+                high_ns: vec![1.1 * baseline_ns; count],
+                near_share: vec![0.0; count],
+            },
+            connections: Connections {
+                opening: each.clone(),
+                closing: each,
+                client: vec![0; count],
+                server: vec![0; count],
+                start_ns: vec![0; count],
+                syn_ns: nowhere.clone(),
+                syn_ack_ns: nowhere.clone(),
+                ack_ns: nowhere.clone(),
+                under_way_ns: nowhere.clone(),
+                server_first: vec![false; count],
+                segment_bytes: vec![1448.0; count],
+                lost_nothing: vec![false; count],
+                closed_ns: nowhere,
+                window_bytes: [vec![f64::INFINITY; count], vec![f64::INFINITY; count]],
+                is_aside: vec![false; count],
+            },
+            exchanges: Vec::new(),
+        }
+    }
+
+    /// One more on a connection: when its request and its response began and ended.
+    pub fn exchange(&mut self, connection: u32, times: [i64; 4]) -> &mut Exchange {
+        let [request, request_end, response, response_end] = times;
+        self.exchanges.push(Exchange {
+            row: self.exchanges.len() as u32,
+            connection,
+            phase: connection,
+            request,
+            request_end,
+            response,
+            response_end,
+            waited: response.saturating_sub(request_end),
+            round_trips: u32::from(request != UNSEEN),
+            setup: false,
+            complete: true,
+            ends_transaction: false,
+            shared: false,
+            deferred: false,
+            streamed: false,
+            statement: 0,
+            segments: [1.0; 2],
+            stalled: [0.0; 2],
+            lost_before: 0,
+            silent: 0.0,
+            request_silent: 0.0,
+            paced: [0.0; 2],
+            told: 0.0,
+            resent: false,
+            held: false,
+            kind: 0,
+        });
+        let last = self.exchanges.len() - 1;
+        &mut self.exchanges[last]
+    }
+
+    pub fn job(&self) -> Job<'_, &[Exchange]> {
+        assert!(self.connections.fit(&self.phases));
+        Job { phases: &self.phases, connections: &self.connections, exchanges: &self.exchanges }
+    }
+
+    pub fn replay(&self, waiting: Waiting) -> Replay {
+        Replay::new(&self.job(), waiting, &NETWORK).unwrap()
+    }
+
+    fn set(&mut self, row: usize, asked: i64, answered: i64) {
+        let exchange = &mut self.exchanges[row];
+        (exchange.request, exchange.request_end) = (asked, asked);
+        (exchange.response, exchange.response_end) = (answered, answered);
     }
 }
 
-impl Job<'_> {
-    fn set(&mut self, row: usize, asked: i64, answered: i64) {
-        (self.request_ns.to_mut()[row], self.request_end_ns.to_mut()[row]) = (asked, asked);
-        (self.response_ns.to_mut()[row], self.response_end_ns.to_mut()[row]) = (answered, answered);
+/// One connection at 1 ms; of each answer when its request was seen, if at all, and its segments.
+fn job(answers: &[(Option<i64>, f64)]) -> Made {
+    let mut made = Made::with(1, MS as f64);
+    for (turn, &(asked, segments)) in (0..).zip(answers) {
+        let (asked, answered) = (asked.map_or(UNSEEN, |time| time * MS), 10 * turn * MS + MS);
+        made.exchange(0, [asked, asked, answered, answered + MS]).segments[1] = segments;
     }
+    made
 }
 
 pub(super) const NETWORK: Network = Network {
@@ -75,7 +128,7 @@ impl Replay {
 }
 
 fn grows_by_ms(answers: &[(Option<i64>, f64)]) -> f64 {
-    let replay = Replay::new(&job(answers), Waiting::Evidence, &NETWORK);
+    let replay = job(answers).replay(Waiting::Evidence);
     (replay.at(101.0) - replay.at(1.0)) / MS as f64
 }
 
@@ -87,38 +140,36 @@ fn a_round_trip_grows_by_the_difference() {
 #[test]
 fn each_round_trip_grows_from_the_rtt_of_its_phase() {
     let mut job = job(&[(Some(0), 1.0), (Some(10), 1.0)]);
-    let rtts: Cow<[f64]> = vec![MS as f64, 0.5 * MS as f64].into();
-    (job.baseline_ns, job.low_ns, job.high_ns) = (rtts.clone(), rtts.clone(), rtts);
-    job.phase = vec![0, 1].into();
-    let replay = Replay::new(&job, Waiting::Evidence, &NETWORK);
+    job.phases = Made::with(2, MS as f64).phases;
+    job.phases.baseline_ns[1] = 0.5 * MS as f64;
+    job.exchanges[1].phase = 1;
+    let replay = job.replay(Waiting::Evidence);
     assert_eq!((replay.at(101.0) - replay.at(f64::NAN)) / MS as f64, 100.0 + 100.5);
-    job.phase = vec![0, 2].into();
-    assert!(job.check().is_err());
 }
 
 #[test]
 fn one_connection_waits_for_itself_in_whatever_way() {
     let job = job(&[(Some(0), 1.0), (Some(10), 1.0)]);
-    let replay = Replay::new(&job, Waiting::Evidence, &NETWORK);
+    let replay = job.replay(Waiting::Evidence);
     for way in [Waiting::Independent, Waiting::Chained] {
-        assert!(replay.waiting(&job, way, &NETWORK).unwrap().is_none());
+        assert!(replay.waiting(&job.job(), way, &NETWORK).unwrap().is_none());
     }
 }
 
 #[test]
 fn a_packet_that_waited_for_an_acknowledgment_waits_longer() {
     let mut job = job(&[(Some(0), 1.0), (Some(10), 1.0)]);
-    (job.stalled_before_ns.to_mut()[1], job.stalled_within_ns.to_mut()[1]) = (40e6, 40e6);
-    let replay = Replay::new(&job, Waiting::Evidence, &NETWORK);
+    job.exchanges[1].stalled = [40e6, 40e6];
+    let replay = job.replay(Waiting::Evidence);
     assert_eq!((replay.at(101.0) - replay.at(1.0)) / MS as f64, 400.0);
 }
 
 #[test]
 fn an_upload_counts_once_and_waits_while_its_window_is_small() {
     let mut job = job(&[(Some(0), 1.0)]);
-    (job.request_segments.to_mut()[0], job.round_trips.to_mut()[0], job.response_end_ns.to_mut()[0]) =
-        (1000.0, 2, 2000 * MS);
-    let replay = Replay::new(&job, Waiting::Evidence, &NETWORK);
+    let upload = &mut job.exchanges[0];
+    (upload.segments[0], upload.round_trips, upload.response_end) = (1000.0, 2, 2000 * MS);
+    let replay = job.replay(Waiting::Evidence);
     let grown = (replay.at(101.0) - replay.at(1.0)) / MS as f64;
     let idle = [10.0, 20.0, 40.0].map(|window| 101.0 - 2.0 * window).iter().sum::<f64>();
     assert!((grown - 200.0 - idle).abs() < 3.0, "two round trips, and three windows that last less than one: {grown}");
@@ -127,9 +178,9 @@ fn an_upload_counts_once_and_waits_while_its_window_is_small() {
 #[test]
 fn an_upload_that_streams_behind_its_answer_waits_once() {
     let mut job = job(&[(Some(0), 1.0)]);
-    (job.request_segments.to_mut()[0], job.response_end_ns.to_mut()[0]) = (1000.0, 2000 * MS);
-    job.streamed.to_mut()[0] = true;
-    let replay = Replay::new(&job, Waiting::Evidence, &NETWORK);
+    let upload = &mut job.exchanges[0];
+    (upload.segments[0], upload.response_end, upload.streamed) = (1000.0, 2000 * MS, true);
+    let replay = job.replay(Waiting::Evidence);
     let grown = (replay.at(101.0) - replay.at(1.0)) / MS as f64;
     let idle = [10.0, 20.0, 40.0].map(|window| 101.0 - 2.0 * window).iter().sum::<f64>();
     assert!((grown - 100.0 - idle).abs() < 3.0, "one round trip, and the windows that last less than one: {grown}");
@@ -138,9 +189,9 @@ fn an_upload_that_streams_behind_its_answer_waits_once() {
 /// What an answer of 1,300 segments that took so long loses with half of a round trip, where the client takes 13 of them.
 fn lost_with_half_an_rtt(took_ms: i64) -> f64 {
     let mut job = job(&[(Some(0), 1300.0)]);
-    job.client_window_bytes = vec![13.0 * 1448.0].into();
-    job.response_end_ns.to_mut()[0] = (1 + took_ms) * MS;
-    let replay = Replay::new(&job, Waiting::Evidence, &NETWORK);
+    job.connections.window_bytes[0] = vec![13.0 * 1448.0];
+    job.exchanges[0].response_end = (1 + took_ms) * MS;
+    let replay = job.replay(Waiting::Evidence);
     (replay.at(1.0) - replay.at(0.5)) / MS as f64
 }
 
@@ -154,8 +205,8 @@ fn a_window_that_is_filled_every_round_trip_is_what_a_transfer_waits_for() {
 #[test]
 fn applications_may_have_worked_while_their_sender_waited() {
     let mut job = job(&[(Some(0), 1000.0)]);
-    (job.response_end_ns.to_mut()[0], job.silent_ns) = (101 * MS, vec![60e6].into());
-    let replay = Replay::new(&job, Waiting::Evidence, &NETWORK);
+    (job.exchanges[0].response_end, job.exchanges[0].silent) = (101 * MS, 60e6);
+    let replay = job.replay(Waiting::Evidence);
     let took = |hidden: f64| replay.learned(&Network { hidden, ..NETWORK }).at(0.001) / MS as f64;
     assert!((took(1.0) - took(0.0) - 60.0).abs() < 1.0, "{} and {}", took(1.0), took(0.0));
     assert!((took(1.0) - took(0.5) - 30.0).abs() < 1.0, "{} and {}", took(1.0), took(0.5));
@@ -164,10 +215,10 @@ fn applications_may_have_worked_while_their_sender_waited() {
 #[test]
 fn what_a_pace_keeps_back_follows_the_rtt_and_goes_at_once_where_a_millisecond_holds_it() {
     let mut job = job(&[(Some(0), 40.0)]);
-    (job.baseline_ns, job.low_ns, job.high_ns) = (vec![10e6].into(), vec![10e6].into(), vec![10e6].into());
-    (job.response_ns.to_mut()[0], job.response_end_ns.to_mut()[0]) = (10 * MS, 14 * MS);
-    (job.request_paced_ns, job.response_paced_ns) = (vec![0.0].into(), vec![4e6].into());
-    let replay = Replay::new(&job, Waiting::Evidence, &NETWORK);
+    job.phases = Made::with(1, 10e6).phases;
+    let answer = &mut job.exchanges[0];
+    (answer.response, answer.response_end, answer.paced[1]) = (10 * MS, 14 * MS, 4e6);
+    let replay = job.replay(Waiting::Evidence);
     let took = [1.0, 10.0, 100.0].map(|rtt_ms| (replay.at(rtt_ms) - replay.at(0.0)) / MS as f64 - rtt_ms);
     assert!(took[0].abs() < 0.1 && (took[1] - 4.0).abs() < 0.1 && (took[2] - 49.0).abs() < 0.1, "{took:?}");
 }
@@ -175,12 +226,12 @@ fn what_a_pace_keeps_back_follows_the_rtt_and_goes_at_once_where_a_millisecond_h
 #[test]
 fn a_pipeline_that_waited_for_its_window_waits_for_that_at_another_rtt() {
     let mut job = job(&[(Some(0), 1.0), (Some(1), 1.0)]);
-    (job.shared, job.round_trips) = (vec![false, true].into(), vec![1, 0].into());
-    job.request_segments = vec![10.0; 2].into();
     job.set(0, 0, MS);
     job.set(1, MS, 2 * MS);
-    (job.silent_ns, job.request_silent_ns) = (vec![1e6, 0.0].into(), vec![1e6, 0.0].into());
-    let replay = Replay::new(&job, Waiting::Evidence, &NETWORK);
+    job.exchanges.iter_mut().for_each(|exchange| exchange.segments[0] = 10.0);
+    (job.exchanges[0].silent, job.exchanges[0].request_silent) = (1e6, 1e6);
+    (job.exchanges[1].shared, job.exchanges[1].round_trips) = (true, 0);
+    let replay = job.replay(Waiting::Evidence);
     let nearer = |hidden: f64| {
         let replay = replay.learned(&Network { hidden, ..NETWORK });
         (replay.at(1.0) - replay.at(0.5)) / MS as f64
@@ -191,7 +242,7 @@ fn a_pipeline_that_waited_for_its_window_waits_for_that_at_another_rtt() {
 
 #[test]
 fn what_a_fix_removes_costs_no_round_trip_and_its_share_of_the_time() {
-    let replay = Replay::new(&job(&[(Some(0), 1.0), (Some(10), 1.0), (Some(20), 1.0)]), Waiting::Evidence, &NETWORK);
+    let replay = job(&[(Some(0), 1.0), (Some(10), 1.0), (Some(20), 1.0)]).replay(Waiting::Evidence);
     let mut changes = Changes {
         trips: vec![1.0, 0.0, 0.0].into(),
         gap: vec![1.0, 0.5, 1.0].into(),
@@ -210,9 +261,9 @@ fn what_a_fix_removes_costs_no_round_trip_and_its_share_of_the_time() {
 }
 
 /// Three requests, 10 ms apart; the second waited 4 ms for a delayed ACK and a round trip.
-fn stalled() -> Job<'static> {
+fn stalled() -> Made {
     let mut job = job(&[(Some(0), 1.0), (Some(10), 1.0), (Some(20), 1.0)]);
-    job.stalled_before_ns.to_mut()[1] = 4e6;
+    job.exchanges[1].stalled[0] = 4e6;
     job
 }
 
@@ -232,7 +283,7 @@ fn unchanged() -> Changes<'static> {
 
 #[test]
 fn a_stall_stays_when_only_the_request_behind_it_goes() {
-    let replay = Replay::new(&stalled(), Waiting::Evidence, &NETWORK);
+    let replay = stalled().replay(Waiting::Evidence);
     let saved = |changes: Changes| {
         let fixed = replay.changed(&changes).unwrap();
         [1.0, 101.0].map(|rtt| (replay.at(rtt) - fixed.at(rtt)) / MS as f64)
@@ -247,10 +298,10 @@ fn a_stall_stays_when_only_the_request_behind_it_goes() {
 #[test]
 fn who_goes_with_the_request_before_it_waits_no_longer() {
     let mut job = job(&[(Some(0), 1.0), (Some(0), 1.0), (Some(10), 1.0)]);
-    (job.round_trips.to_mut()[1], job.shared.to_mut()[1]) = (0, true);
+    (job.exchanges[1].round_trips, job.exchanges[1].shared) = (0, true);
     job.set(0, 0, 2 * MS);
     job.set(1, 0, 3 * MS);
-    let replay = Replay::new(&job, Waiting::Evidence, &NETWORK);
+    let replay = job.replay(Waiting::Evidence);
     let saved = |trips: [f64; 3]| {
         let fixed = replay.changed(&Changes { trips: trips.to_vec().into(), ..unchanged() }).unwrap();
         (replay.at(101.0) - fixed.at(101.0)) / MS as f64
@@ -266,24 +317,19 @@ fn who_goes_with_the_request_before_it_waits_no_longer() {
 /// Twelve transactions of two statements, each followed by another connection's statement that waited for its commit.
 #[test]
 fn who_waited_for_a_lock_waits_for_its_holder() {
-    let mut job = job(&[(Some(0), 1.0); 36]);
-    job.connection.to_mut()[24..].fill(1);
-    job.client = vec![0; 2].into();
-    (job.opened_ns, job.established_ns) = (vec![UNSEEN; 2].into(), vec![UNSEEN; 2].into());
-    job.opening = vec![0; 2].into();
-    job.closed_ns = vec![UNSEEN; 2].into();
-    job.server_first = vec![false; 2].into();
-    (job.segment_bytes, job.client_window_bytes) = (vec![1448.0; 2].into(), vec![f64::INFINITY; 2].into());
-    job.server_window_bytes = vec![f64::INFINITY; 2].into();
+    let mut job = Made::with(2, MS as f64);
+    for row in 0..36 {
+        job.exchange(u32::from(row >= 24), [0; 4]);
+    }
     for turn in 0..12 {
         let begin = 20 * turn * MS;
         for (row, asked, answered) in [(0, 0, 1), (1, 2, 10)] {
             job.set(2 * turn as usize + row, begin + asked * MS, begin + answered * MS);
-            job.ends_transaction.to_mut()[2 * turn as usize + row] = row == 1;
+            job.exchanges[2 * turn as usize + row].ends_transaction = row == 1;
         }
         job.set(24 + turn as usize, begin + 2 * MS, begin + 10 * MS + 50_000);
     }
-    let replay = Replay::new(&job, Waiting::Evidence, &NETWORK);
+    let replay = job.replay(Waiting::Evidence);
     assert_eq!(replay.turns.locks.len(), 12);
     let grown = (replay.at(2.0) - replay.at(1.0)) / MS as f64;
     assert_eq!(grown, 24.0, "the waiting connection grows with the two round trips of the holding one");
@@ -305,10 +351,9 @@ fn scope(rtts_ns: &[f64], client: f64, service: f64) -> Scope {
 /// Two connections at 1 ms, one after the other; the second one's phase is its own.
 fn two_servers() -> Replay {
     let mut job = job(&[(Some(0), 1.0), (Some(10), 1.0)]);
-    let two: Cow<[f64]> = vec![MS as f64; 2].into();
-    (job.baseline_ns, job.low_ns, job.high_ns) = (two.clone(), two.clone(), two);
-    job.phase = vec![0, 1].into();
-    Replay::new(&job, Waiting::Evidence, &NETWORK)
+    job.phases = Made::with(2, MS as f64).phases;
+    job.exchanges[1].phase = 1;
+    job.replay(Waiting::Evidence)
 }
 
 #[test]
@@ -327,7 +372,7 @@ fn only_what_is_moved_gets_another_rtt() {
 fn hosts_take_a_part_of_their_own_time_and_none_of_think_time() {
     let mut job = job(&[(Some(0), 1.0), (Some(10), 1.0), (Some(20), 1.0)]);
     job.set(1, 10 * MS, 14 * MS); // three of them are the server's
-    let replay = Replay::new(&job, Waiting::Evidence, &NETWORK);
+    let replay = job.replay(Waiting::Evidence);
     let saved = |client, service, think_ns| {
         let there = replay.scoped(Scope { think_ns, ..scope(&[f64::NAN], client, service) }).unwrap();
         (replay.at(1.0) - there.at(f64::NAN)) / MS as f64
@@ -339,7 +384,7 @@ fn hosts_take_a_part_of_their_own_time_and_none_of_think_time() {
 
 #[test]
 fn faster_hosts_wait_for_a_delayed_acknowledgment_all_the_same() {
-    let replay = Replay::new(&stalled(), Waiting::Evidence, &NETWORK);
+    let replay = stalled().replay(Waiting::Evidence);
     let there = replay.scoped(scope(&[f64::NAN], 0.0, 1.0)).unwrap();
     assert_eq!(
         (replay.at(1.0) - there.at(f64::NAN)) / MS as f64,
@@ -350,39 +395,21 @@ fn faster_hosts_wait_for_a_delayed_acknowledgment_all_the_same() {
 
 /// At 1 ms, connection 1 asks four times, each so long after its last answer; connection 0 is pushed as that is
 /// answered, and asks 1 ms later.
-fn notified(pushed: bool) -> Job<'static> {
-    let mut job = job(&[(Some(0), 1.0); 8]);
-    let two = |job: &mut Job| {
-        (job.opening, job.client, job.server_first) = (vec![0; 2].into(), vec![0; 2].into(), vec![false; 2].into());
-        let unseen: Cow<[i64]> = vec![UNSEEN; 2].into();
-        (job.opened_ns, job.established_ns, job.closed_ns) = (unseen.clone(), unseen.clone(), unseen);
-        job.segment_bytes = vec![1448.0; 2].into();
-        let open: Cow<[f64]> = vec![f64::INFINITY; 2].into();
-        (job.client_window_bytes, job.server_window_bytes) = (open.clone(), open);
-    };
-    two(&mut job);
-    job.connection = vec![0, 0, 0, 0, 1, 1, 1, 1].into();
-    for (turn, row) in (0..4).flat_map(|turn| [(turn, turn as usize), (turn, turn as usize + 4)]) {
-        let asked = 20 * turn * MS + if row < 4 { 2 * MS } else { 0 };
-        job.set(row, asked, asked + MS);
+fn notified() -> Made {
+    let mut job = Made::with(2, MS as f64);
+    for (connection, turn) in [0, 1].into_iter().flat_map(|connection| (0..4).map(move |turn| (connection, turn))) {
+        let asked = 20 * turn * MS + if connection == 0 { 2 * MS } else { 0 };
+        let exchange = job.exchange(connection, [asked, asked, asked + MS, asked + MS]);
+        exchange.told = if connection == 0 { 1e6 } else { 0.0 };
     }
-    job.told_ns = if pushed { vec![1e6, 1e6, 1e6, 1e6, 0.0, 0.0, 0.0, 0.0].into() } else { Vec::new().into() };
     job
 }
 
 #[test]
 fn the_wait_for_a_push_ends_as_its_cause_is_answered() {
-    let job = notified(true);
-    assert!(job.check().is_ok());
-    let replay = Replay::new(&job, Waiting::Evidence, &NETWORK);
+    let job = notified();
+    let replay = job.replay(Waiting::Evidence);
     assert_eq!(replay.at(f64::NAN), replay.at(1.0));
     assert_eq!((replay.at(11.0) - replay.at(1.0)) / MS as f64, 50.0, "four before the last push, and its own");
     assert!(replay.at(0.0) < replay.at(1.0));
-}
-
-#[test]
-fn pushes_are_those_of_exchanges() {
-    let mut job = notified(true);
-    job.told_ns = vec![0.0; 3].into();
-    assert!(job.check().is_err());
 }

@@ -5,7 +5,6 @@
 //! 32 bits.
 
 mod groups;
-mod lanes;
 mod order;
 mod quantiles;
 mod runs;
@@ -13,7 +12,6 @@ mod sums;
 mod texts;
 
 pub use groups::{Groups, distinct, first_alike};
-pub use lanes::lanes;
 pub use order::order;
 pub use quantiles::quantile;
 pub use runs::{last_known, serving};

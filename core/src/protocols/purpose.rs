@@ -37,6 +37,32 @@ pub enum Purpose {
 }
 
 impl Purpose {
+    /// How many there are.
+    pub const COUNT: u32 = Self::Other as u32 + 1;
+
+    /// The one with that word.
+    pub fn named(word: &str) -> Self {
+        use Purpose::*;
+        let all = [
+            Setup,
+            Execute,
+            Prepare,
+            Describe,
+            Fetch,
+            Blob,
+            Close,
+            Begin,
+            End,
+            Transaction,
+            Session,
+            Ping,
+            Disconnect,
+            Cancel,
+            Unreadable,
+        ];
+        all.into_iter().find(|purpose| purpose.as_str() == word).unwrap_or(Other)
+    }
+
     /// Is its answer nothing to a client that hangs up?
     pub fn may_go_unheard(self) -> bool {
         matches!(self, Self::Close | Self::Ping | Self::Other)

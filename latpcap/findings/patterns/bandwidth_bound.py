@@ -9,7 +9,6 @@ import numpy as np
 from latpcap.findings.dominant_part import dominated_by
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Pattern
-from latpcap.measures.stalls import ack_stalls
 from latpcap.measures.windows import held_back
 from latpcap.tables.recording import MISSING
 
@@ -29,8 +28,8 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
     if sent < MIN_BYTES:
         return iter(())
     spread = np.where(exchanges.response == MISSING, 0, exchanges.response_end - exchanges.response).astype(float)
-    spread -= np.minimum(ack_stalls(exchanges).inside, spread)
-    if held_back(evidence.recording, evidence.rtt).total.sum() > spread.sum() / 2:
+    spread -= np.minimum(evidence.timeline.timers.inside, spread)
+    if held_back(evidence.recording, evidence.rtt, evidence.timeline.job.windows).total.sum() > spread.sum() / 2:
         return iter(())  # no bandwidth helps
     seconds = max(evidence.timeline.budget.transfer_s, 1e-9)
     rate = sent * 8 / seconds / 1e6

@@ -1,4 +1,4 @@
-"""Delayed-ACK stall: a small second packet waits for the acknowledgment of the first (see `measures.stalls`)."""
+"""Delayed-ACK stall: a small second packet waits for the acknowledgment of the first (`measures.stalls`)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Pattern, Takes, effect_of
-from latpcap.measures.stalls import ack_stalls
 
 MIN_STALLS = 3
 TAKES = Takes(client=0.0, service=0.0, call=False)
@@ -19,7 +18,7 @@ TAKES = Takes(client=0.0, service=0.0, call=False)
 def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
     """One candidate a recording."""
     exchanges = evidence.exchanges
-    stall = ack_stalls(exchanges).total
+    stall = evidence.timeline.timers.total
     rows = np.flatnonzero(stall > 0)
     if len(rows) < MIN_STALLS:
         return

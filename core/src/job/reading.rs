@@ -1,0 +1,178 @@
+//! The exchanges of a recording as a job has them, read from their table.
+
+use super::UNSEEN;
+use super::columns::{Of, Piece, Source, TIMES, Table};
+use super::exchange::{Exchange, Exchanges};
+use super::facts::Facts;
+use super::missing;
+use super::recorded::{Connections, Phases};
+use super::transfer::INITIAL_WINDOW;
+use crate::protocols::Purpose;
+
+/// Exchanges that are so few take next to no room, and longer to read again.
+const FEW: usize = 1 << 12;
+
+/// What there is beside the table of the exchanges.
+#[derive(Debug, Default)]
+pub struct Recorded {
+    pub phases: Phases,
+    pub connections: Connections,
+    /// Which statements end a transaction.
+    pub ends: Vec<bool>,
+    /// ns since 1970.
+    pub start_ns: i64,
+    pub facts: Facts,
+    /// All exchanges, where they are few.
+    pub kept: Option<Vec<Exchange>>,
+}
+
+/// The exchanges of a recording.
+pub struct Reading<'a, S> {
+    pub source: &'a S,
+    pub of: &'a Recorded,
+}
+
+impl<S: Source> Exchanges for Reading<'_, S> {
+    type Error = S::Error;
+
+    fn count(&self) -> usize {
+        self.source.count()
+    }
+
+    fn may_lose(&self) -> bool {
+        self.of.facts.loses
+    }
+
+    fn each(&self, take: &mut dyn FnMut(&Exchange)) -> Result<(), S::Error> {
+        if let Some(kept) = &self.of.kept {
+            kept.iter().for_each(take);
+            return Ok(());
+        }
+        self.table().pieces(
+            |rare| self.of.facts.has(rare),
+            |piece| {
+                let read = Read::new(piece, self.of);
+                (0..read.piece.rows.len()).for_each(|place| take(&read.exchange(place)));
+            },
+        )
+    }
+}
+
+impl<'a, S: Source> Reading<'a, S> {
+    fn table(&self) -> Table<'a, S> {
+        let Recorded { connections, phases, start_ns, .. } = self.of;
+        Table { source: self.source, connections, phases, start_ns: *start_ns }
+    }
+
+    /// What all of them tell together.
+    pub fn facts(&self) -> Result<Facts, S::Error> {
+        Facts::of(&self.table())
+    }
+
+    /// All of them, where they are few.
+    pub fn kept(&self) -> Result<Option<Vec<Exchange>>, S::Error> {
+        let mut kept = Vec::new();
+        if self.count() > FEW {
+            return Ok(None);
+        }
+        self.each(&mut |exchange| kept.push(*exchange))?;
+        Ok(Some(kept))
+    }
+}
+
+/// Some rows, with what their messages fill and the times of packets that were not captured, as far as others tell.
+struct Read<'a> {
+    piece: Piece<'a>,
+    of: &'a Recorded,
+    segments: [Vec<f64>; 2],
+}
+
+impl<'a> Read<'a> {
+    fn new(piece: Piece<'a>, of: &'a Recorded) -> Read<'a> {
+        let mut read = Read { piece, of, segments: [Vec::new(), Vec::new()] };
+        read.segments = [
+            read.filled(Of::RequestBytes, Of::Request, Of::RequestEnd),
+            read.filled(Of::ResponseBytes, Of::Response, Of::ResponseEnd),
+        ];
+        if let Some(usual) = &of.facts.usual_ns {
+            let mut times = TIMES.map(|time| read.piece.columns[time as usize].numbers.clone());
+            missing::fill_in(&mut times, &read.piece, usual);
+            TIMES.into_iter().zip(times).for_each(|(of, times)| read.piece.columns[of as usize].numbers = times);
+        }
+        read
+    }
+
+    /// How many segments messages fill; one that begins in the last packet of another fills it with that.
+    fn filled(&self, sizes: Of, begins: Of, ends: Of) -> Vec<f64> {
+        let of_row = |place: usize| {
+            self.piece.at(sizes, place) as f64 / self.piece.connections.segment_bytes[self.piece.connection(place)]
+        };
+        let mut filled: Vec<f64> = (0..self.piece.rows.len()).map(of_row).collect();
+        let (mut first, mut together) = (0, 0.0_f64);
+        for place in 0..filled.len() {
+            if place > 0 && self.piece.at(begins, place) != self.piece.at(ends, place - 1) {
+                filled[first] += together.ceil() - together;
+                (first, together) = (place, 0.0);
+            }
+            together += filled[place];
+        }
+        if let Some(first) = filled.get_mut(first) {
+            *first += together.ceil() - together;
+        }
+        filled
+    }
+
+    fn exchange(&self, place: usize) -> Exchange {
+        let piece = &self.piece;
+        let [connection, phase] = piece.places[place];
+        let [request, request_end, response, response_end] = TIMES.map(|time| piece.at(time, place));
+        let purpose = piece.purpose(place);
+        let fingerprint = piece.at(Of::Fingerprint, place);
+        let statement = usize::try_from(fingerprint).ok();
+        let ends = statement.and_then(|statement| self.of.ends.get(statement)).is_some_and(|&ends| ends);
+        let streams = piece.at(Of::Streamed, place) as f64;
+        Exchange {
+            row: (piece.rows.start + place) as u32,
+            connection,
+            phase,
+            request,
+            request_end,
+            response,
+            response_end,
+            waited: piece.at(Of::Waited, place),
+            round_trips: piece.at(Of::RoundTrips, place) as u32,
+            setup: purpose == Purpose::Setup,
+            complete: piece.is_complete(place),
+            ends_transaction: purpose == Purpose::End || (purpose == Purpose::Execute && ends),
+            shared: piece.is_shared(place),
+            deferred: piece.is_deferred(place),
+            streamed: streams > INITIAL_WINDOW * piece.connections.segment_bytes[connection as usize],
+            statement: statement.map_or(0, |statement| statement as u32 + 1) * Purpose::COUNT + purpose as u32,
+            segments: [self.segments[0][place], self.segments[1][place]],
+            stalled: self.stalled(place),
+            lost_before: piece.at(Of::LostBefore, place),
+            silent: piece.at(Of::Silent, place) as f64,
+            request_silent: piece.at(Of::RequestSilent, place) as f64,
+            paced: self.of.facts.pacing.of(piece, place),
+            told: piece.at(Of::Told, place) as f64,
+            resent: piece.at(Of::Retransmissions, place) > 0,
+            held: piece.at(Of::Stalled, place) != 0,
+            kind: statement.map_or_else(|| piece.command(place), |statement| statement as u64),
+        }
+    }
+
+    /// How long it was held up for an ACK timer: behind a request that has no answer the wait lies in the client time
+    /// before it; else between the packets of its request or of its response.
+    fn stalled(&self, place: usize) -> [f64; 2] {
+        let piece = &self.piece;
+        let stalled = piece.at(Of::Stalled, place);
+        let is_clean = piece.is_complete(place) && piece.at(Of::Retransmissions, place) == 0;
+        if stalled == 0 || !is_clean || piece.purpose(place) == Purpose::Setup {
+            return [0.0; 2];
+        }
+        let [request, request_end, response, response_end] = TIMES.map(|time| piece.at(time, place));
+        let answered = response != UNSEEN && response_end - response >= stalled;
+        let inside = request_end.wrapping_sub(request) >= stalled || answered;
+        if inside { [0.0, stalled as f64] } else { [stalled as f64, 0.0] }
+    }
+}

@@ -1,0 +1,88 @@
+"""The job of a recording: its tables enter the core once, and all that is told of its time comes from there.
+
+What is known of each connection is decided here: which clients waited for the server to hang up, and who takes little
+at once. What is told of each exchange, the core finds (`core/src/job/`).
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+from msgspec import Struct
+
+from latpcap import _core
+from latpcap.measures.goodbyes import goodbyes
+from latpcap.measures.tcp import MSS_BYTES, TIMESTAMPS_BYTES
+from latpcap.measures.windows import NarrowWindows, narrow_windows
+from latpcap.rtt import Estimate
+from latpcap.tables.columnar.columns import Bools, Floats, Ints
+from latpcap.tables.recording import MISSING, Connections, Recording
+
+__all__ = ["RecordedJob", "recorded_job"]
+
+TAKEN = 0.85
+"""What is under way to a receiver with a small buffer, of the largest window that it announces: it opens in steps."""
+
+
+class RecordedJob(Struct, frozen=True, eq=False):
+    """What was captured, as the core divides and replays it."""
+
+    core: _core.Job
+    closed: Ints
+    """When the server's FIN passed for which each connection's client waited; `MISSING` where it waited for none."""
+    windows: NarrowWindows
+    segment_bytes: Floats
+    """The payload of a full segment of each connection."""
+
+
+def recorded_job(recording: Recording, rtt: Estimate) -> RecordedJob:
+    """The job of `recording`."""
+    connections, exchanges, phases = recording.connections, recording.exchanges, rtt.of_phases
+    segment_bytes = _segment_bytes(connections)
+    core = _core.Job(
+        recording.tables.exchanges,
+        exchanges.connection,
+        rtt.of_exchanges,
+        SimpleNamespace(
+            baseline_ns=phases.baseline, low_ns=phases.low, high_ns=phases.high, near_share=phases.near_share
+        ),
+        SimpleNamespace(
+            opening=rtt.phases.opening,
+            closing=rtt.phases.closing,
+            client=connections.host.codes.astype(np.int64),
+            server=connections.server.codes.astype(np.int64),
+            start_ns=connections.start,
+            syn_ns=connections.syn,
+            syn_ack_ns=connections.syn_ack,
+            ack_ns=connections.ack,
+            under_way_ns=connections.under_way,
+            server_first=connections.server_first,
+            segment_bytes=segment_bytes,
+            lost_nothing=_lost_nothing(recording),
+        ),
+        recording.ending_statements,
+        recording.start_ns,
+    )
+    closed = goodbyes(recording, np.rint(phases.near).astype(np.int64)[rtt.phases.opening], core.said())
+    windows = narrow_windows(connections, *core.largest())
+    core.decide(closed, TAKEN * windows.client_bytes, TAKEN * windows.server_bytes)
+    return RecordedJob(core, closed, windows, segment_bytes)
+
+
+def _segment_bytes(connections: Connections) -> Floats:
+    """The smaller of both sides' MSS less the usual options."""
+    announced = [np.where(mss == MISSING, MSS_BYTES, mss) for mss in (connections.client_mss, connections.server_mss)]
+    payload: Floats = np.maximum(np.minimum(*announced) - TIMESTAMPS_BYTES, 1).astype(float)
+    return payload
+
+
+def _lost_nothing(recording: Recording) -> Bools:
+    """Connections on which all that was sent again had arrived, and nobody waited in silence."""
+    if recording.period is not None:  # what had arrived is known of whole connections
+        return np.zeros(len(recording.connections), bool)
+    again, spurious, timeouts = (
+        recording.connection_column(name).values for name in ("retransmissions", "spurious_retransmissions", "timeouts")
+    )
+    nothing: Bools = (spurious > 0) & (again <= spurious) & (timeouts == 0)
+    return nothing
