@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from latpcap.display import Brief
 from latpcap.tables.columnar.columns import Ints
+from latpcap.tables.part.window import holds_all_time
 from latpcap.tables.recording import Recording
 
 __all__ = ["Direction", "Segments", "segments", "segments_of_paths"]
@@ -57,7 +58,7 @@ def segments(recording: Recording) -> Segments:
 
 def segments_of_paths(recording: Recording, path: Ints, count: int) -> list[Segments]:
     """Those of each of `count` paths; `path` is that of each database connection."""
-    if recording.period is not None:
+    if not holds_all_time(recording):
         return [Segments()] * count
 
     def sums(name: str) -> Ints:

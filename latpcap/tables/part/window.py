@@ -13,7 +13,7 @@ from latpcap.tables.part.moments import Moment
 from latpcap.tables.part.selection import Selection
 from latpcap.tables.recording import MISSING, Recording
 
-__all__ = ["Window", "begins_of", "exchanges_in", "reach", "utc_span", "window"]
+__all__ = ["Window", "begins_of", "exchanges_in", "holds_all_time", "reach", "utc_span", "window"]
 
 OPEN = (np.iinfo(np.int64).min, np.iinfo(np.int64).max)
 MARKS = ("request", "request_end", "response", "response_end")
@@ -70,6 +70,11 @@ def reach(recording: Recording) -> tuple[int, int]:
     if recording.period is not None:
         begin, end = max(begin, recording.period[0]), min(end, recording.period[1])
     return begin, max(begin, end)
+
+
+def holds_all_time(recording: Recording) -> bool:
+    """Whether no time of its connections is left out."""
+    return recording.period is None or (recording.whole is not None and recording.period == reach(recording.whole))
 
 
 def _ns(recording: Recording, edge: Moment, beyond: int = 0) -> int:
