@@ -194,7 +194,7 @@ def bases(names: Mapping[str, tuple[float, ...]]) -> Iterator[Base]:
         packets = damage.read(path)
         packets = [packet for packet in packets if packet.tcp][:MOST_PACKETS]
         for more_ms in more:
-            stretched = stretch(elsewhere(packets), round(more_ms * MS))
+            stretched = interval(elsewhere(packets), round(more_ms * MS))
             yield Base(f"{name}+{more_ms}", stretched, handshake_ns(stretched) - HOST_NS)
 
 
@@ -238,7 +238,7 @@ def handshake_ns(packets: Packets) -> int:
     return int(statistics.median_low(found))
 
 
-def stretch(packets: Packets, more_ns: int | Callable[[Packet], int]) -> Packets:
+def interval(packets: Packets, more_ns: int | Callable[[Packet], int]) -> Packets:
     """As if the server were so much farther away: what answers a request, and all behind it, is later."""
     late: dict[int, int] = {}
     way: dict[int, int] = defaultdict(int)
@@ -513,7 +513,7 @@ def two_distances(base: Base, chance: random.Random) -> Variant:
     added = min(round(base.rtt_ns * chance.uniform(1, 40)), 200 * MS)
     end = near[-1].time_ns - near[0].time_ns + 10 * MS
     far, truth = Packets(), {0: base.rtt_ns}
-    for packet in stretch(near, added):
+    for packet in interval(near, added):
         other = port(packet) - 20_000
         truth[other] = base.rtt_ns + added
         ports = {"source_port" if is_clients(packet) else "destination_port": other}
@@ -557,7 +557,7 @@ def path_changes(base: Base, chance: random.Random) -> Variant:
     more = round(base.rtt_ns * chance.uniform(0.5, 3))
     at_ns = base.packets[len(base.packets) // 3].time_ns
     nearer = chance.random() < 0.5
-    made = stretch(base.packets, lambda packet: more * ((packet.time_ns < at_ns) is nearer))
+    made = interval(base.packets, lambda packet: more * ((packet.time_ns < at_ns) is nearer))
     later: dict[int, list[bool]] = defaultdict(list)
     for place in answers(base.packets):
         later[port(base.packets[place])].append((base.packets[place].time_ns < at_ns) is nearer)
@@ -599,7 +599,7 @@ def coarse_clock(base: Base, chance: random.Random) -> Variant:
 def jitter(base: Base, chance: random.Random) -> Variant:
     packets = few(base, chance)
     most = round(base.rtt_ns * chance.uniform(0.02, 0.3))
-    made = stretch(packets, lambda _: chance.randrange(most + 1))
+    made = interval(packets, lambda _: chance.randrange(most + 1))
     return Variant(made, made, {0: base.rtt_ns + most // 2})
 
 
@@ -612,7 +612,7 @@ def loss(base: Base, chance: random.Random) -> Variant:
 @variant("jitter, loss, bursts")
 def holes(base: Base, chance: random.Random) -> Variant:
     packets = few(base, chance)
-    how = chance.choice((damage.lose_single, damage.lose_stretches))
+    how = chance.choice((damage.lose_single, damage.lose_intervals))
     return same(how(packets, chance), base, packets)
 
 

@@ -145,10 +145,10 @@ class SharedTime:
     """Nothing ever runs beside anything else."""
 
     def __new__(cls, begins: _Ints, ends: _Ints, until: int | None = None) -> SharedTime:
-        """Of stretches, by when they begin and when they end; what is beyond `until` is worth nothing."""
+        """Of intervals, by when they begin and when they end; what is beyond `until` is worth nothing."""
 
     def worth(self, begins: _Ints, lengths: _Ints) -> _Floats:
-        """What stretches are worth that begin then and are so long."""
+        """What intervals are worth that begin then and are so long."""
 
 def side_by_side(connection: _Ints, length: _Ints, shared: _Floats, count: int) -> _Bools:
     """Which of `count` connections work beside others; `shared` is what each exchange's `length` is worth."""
@@ -420,7 +420,7 @@ class Replay:
     def may_tick(self) -> bool:
         """Some of its turns may begin by a clock, though nothing tells."""
 
-    def learned(self, network: object) -> Replay:
+    def calibrated(self, network: object) -> Replay:
         """Return the same where the senders of the capture are taken to have been like `network`'s."""
 
     def changed(self, changes: object) -> Replay:

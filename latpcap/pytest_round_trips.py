@@ -24,7 +24,7 @@ from latpcap.errors import LatpcapError
 from latpcap.given import tcp_port
 from latpcap.live.capturing.folder import Folder
 from latpcap.live.recorder import Recorded, Recorder
-from latpcap.live.sections import Counted, Failure, Sections, StatementCount
+from latpcap.live.sections import Failure, SectionContents, Sections, StatementCount
 from latpcap.report import check_capture_name
 from latpcap.report.text import printable
 from latpcap.units import counted
@@ -77,12 +77,12 @@ class Cost(Struct):
     """What a test cost, phase by phase."""
 
     test: str
-    phases: dict[str, Counted] = field(default_factory=dict)
+    phases: dict[str, SectionContents] = field(default_factory=dict)
 
     @property
-    def body(self) -> Counted:
+    def body(self) -> SectionContents:
         """What its own body did."""
-        return self.phases.get("call", Counted())
+        return self.phases.get("call", SectionContents())
 
     @property
     def fixtures(self) -> int:
@@ -215,7 +215,7 @@ class RoundTrips:
             self._cut("teardown")
             item.user_properties.extend(self._costs[-1].properties())
 
-    def _cut(self, phase: str) -> Counted:
+    def _cut(self, phase: str) -> SectionContents:
         cost = self._costs[-1].phases[phase] = self._sections.cut()
         return cost
 
@@ -289,7 +289,7 @@ def _limit(item: pytest.Item, otherwise: int | None) -> int | None:
     return limit
 
 
-def _too_many(cost: Counted, limit: int) -> str:
+def _too_many(cost: SectionContents, limit: int) -> str:
     """What the test waited for, statements by cost."""
     lines = [f"{counted(cost.round_trips, 'round trip')} to the database, and at most {limit:,} may be:"]
     read = [ran for ran in cost.statements if ran.text != UNREAD]
@@ -315,7 +315,7 @@ def _at(ran: StatementCount) -> str:
     return f" at {', '.join(map(printable, ran.sites[:SITES]))}{more}" if ran.sites else ""
 
 
-def _placed(loop: str, cost: Counted) -> str:
+def _placed(loop: str, cost: SectionContents) -> str:
     """The statement of an N+1, and where it is asked."""
     return printable(loop) + next((_at(ran) for ran in cost.statements if ran.text == loop), "")
 

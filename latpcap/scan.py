@@ -29,7 +29,7 @@ from msgspec import Struct
 
 from latpcap.capture import read
 from latpcap.errors import UsageError
-from latpcap.measures.health import HealthNote, core_notes, gravest_first, notes_in
+from latpcap.measures.health import HealthNote, by_severity, core_notes, notes_in
 from latpcap.measures.statements import group
 from latpcap.result.analysis import Measures
 from latpcap.result.tables import health_table
@@ -230,7 +230,7 @@ def reduce(partials: Iterable[Partial]) -> Scan:
     statements = _summed(rows_in(each.statements for each in parts))
     return Scan(
         Table(received(parts[0].captures), "files", "latpcap.captures/1"),
-        health_table(gravest_first(_noted(parts))),
+        health_table(by_severity(_noted(parts))),
         Table(table_of(groups, _group_columns(parts[0].asked.rtt_ms)), "client groups"),
         Table(table_of(statements, STATEMENT_COLUMNS), "statements"),
         {"client_groups": len(groups)} | {name: sum(row[name] for row in groups) for name in COUNTS},

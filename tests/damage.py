@@ -207,7 +207,7 @@ def lose_single(packets: Packets, chance: random.Random, every: int = 60) -> Pac
     return [packet for place, packet in enumerate(packets) if place not in lost]
 
 
-def lose_stretches(packets: Packets, chance: random.Random, share: float = 0.05, longest: int = 30) -> Packets:
+def lose_intervals(packets: Packets, chance: random.Random, share: float = 0.05, longest: int = 30) -> Packets:
     """The disk or the processor was busy: packets that follow each other are missing."""
     kept, missing = Packets(), 0
     for packet in packets:
@@ -621,7 +621,7 @@ PACKET_DEFECTS: dict[str, Callable[[Packets, random.Random], Packets]] = {
     for made in (
         lose,
         lose_single,
-        lose_stretches,
+        lose_intervals,
         lose_one_side,
         cut_packets,
         cut_anywhere,

@@ -28,7 +28,7 @@ from latpcap.display import fields_of
 from latpcap.findings.what_if import WhatIf
 from latpcap.measures.options import GROUPINGS
 from latpcap.projection.by_connections import ProjectionGrid
-from latpcap.projection.project import Divided, Projection
+from latpcap.projection.project import BudgetsOnDemand, Projection
 from latpcap.result.analysis import Analysis
 from latpcap.result.calibration import Calibration
 from latpcap.result.captures import CaptureFile, Contents
@@ -144,7 +144,7 @@ def _headed(name: str, what: str) -> Schema:
 
 
 def _hook(kind: type) -> Schema:
-    if kind in (Contents, Divided):
+    if kind in (Contents, BudgetsOnDemand):
         return {"type": "null"}
     raise NotImplementedError(kind)
 

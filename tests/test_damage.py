@@ -109,7 +109,7 @@ ORACLE = (
 
 
 @pytest.mark.parametrize("name", ORACLE)
-@pytest.mark.parametrize("defect", ["lose", "lose-single", "lose-stretches", "scramble", "duplicate-later", "reorder"])
+@pytest.mark.parametrize("defect", ["lose", "lose-single", "lose-intervals", "scramble", "duplicate-later", "reorder"])
 def test_no_loss_gives_an_oracle_cursor_the_statement_of_another(
     shared_capture: Callable[[str], Path], name: str, defect: str
 ) -> None:

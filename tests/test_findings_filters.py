@@ -57,7 +57,7 @@ def _found(measures: Measures) -> list[Finding]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_stretch_holds_no_other_waiting_exchange(name: str) -> None:
+def test_a_interval_holds_no_other_waiting_exchange(name: str) -> None:
     capture = read_fixture(name)
     measures = capture.measures
     evidence = measures.evidence

@@ -14,7 +14,7 @@ from conftest import FIXTURES
 
 import latpcap as package
 from latpcap.errors import UsageError
-from latpcap.projection.capacity import Crowd, Station
+from latpcap.projection.capacity import ClosedNetwork, ServiceCenter
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
 
@@ -106,7 +106,7 @@ def _rendered(rows: package.Table) -> object:
 
 
 def test_a_job_of_no_time_takes_none_with_more_connections() -> None:
-    crowd = Crowd(2.0, 0.0, hosts=Station(3, 0.0, 0.0, 0.0, 0.0, shown=False))
+    crowd = ClosedNetwork(2.0, 0.0, hosts=ServiceCenter(3, 0.0, 0.0, 0.0, 0.0, shown=False))
     assert crowd.runtime(np.zeros(1), np.zeros(1), 4, 0).tolist() == [0.0]
 
 

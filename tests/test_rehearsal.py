@@ -23,7 +23,7 @@ from latpcap.report import FORMATS
 from latpcap.report.markdown import document
 from latpcap.report.sections.rehearsal import rehearsal
 from latpcap.result.checks.row_gates import judge_rows, parse_row_gate
-from latpcap.result.pairs.rehearsal import Ends, Rehearsal
+from latpcap.result.pairs.rehearsal import CongestionControls, Rehearsal
 from latpcap.tables.recording import Recording
 
 
@@ -43,7 +43,7 @@ class Wire:
     ) -> None:
         self.goes_on = goes_on
         self.ran: list[tuple[str, float | None]] = []
-        self.ends = [CommandRun(0, 10, Ends("cubic", "bbr"))]
+        self.ends = [CommandRun(0, 10, CongestionControls("cubic", "bbr"))]
         self._recordings = recordings
         self._today_ms = today_ms
         self._recorded: dict[str, Recording] = {}
@@ -70,7 +70,7 @@ def test_each_rtt_is_predicted_from_today_and_compared_with_its_own_run() -> Non
         assert each.validation.error == pytest.approx(0, abs=0.02)
         assert each.told.baseline_ms == pytest.approx(each.asked_ms)
     assert "2 of 2 runtimes inside their range" in result.text
-    assert result.ends == Ends("cubic", "bbr")
+    assert result.ends == CongestionControls("cubic", "bbr")
 
 
 def test_a_link_adds_only_what_is_missing_to_the_rtt() -> None:
@@ -230,11 +230,11 @@ class Unlinked:
 
     def failure(self) -> None: ...
 
-    def counts(self) -> tuple[Counted, Counted]:
-        return Counted(), Counted()
+    def counts(self) -> tuple[SectionContents, SectionContents]:
+        return SectionContents(), SectionContents()
 
 
-class Counted:
+class SectionContents:
     received = 1
 
 

@@ -13,7 +13,7 @@ from conftest import load_fixture
 
 from latpcap.capture import Capture
 from latpcap.live.recorder import Recorded
-from latpcap.live.sections import Counted, Sections, _of
+from latpcap.live.sections import SectionContents, Sections, _of
 from latpcap.pytest_round_trips import _too_many
 
 SQL = "select salary, from_date from salaries where emp_no = ?"
@@ -71,7 +71,7 @@ def test_sections_of_whole_exchanges_hold_what_the_recording_holds(
     for end in [*ends[20::80], len(data)]:
         recorder.path.write_bytes(data[: end if end == len(data) else end - LATE])
         counts.append(sections.cut())
-    assert counts[0] == Counted()
+    assert counts[0] == SectionContents()
     assert sum(each.round_trips for each in counts) == 303
     assert sum(ran.executions for each in counts for ran in each.statements if ran.text == SQL) == 300
     assert all(each.loops == (SQL,) for each in counts[2:-1])
@@ -81,7 +81,7 @@ def test_looking_at_a_section_does_not_end_it(tmp_path: Path) -> None:
     recorder = Growing(load_fixture("mysql/nplus1-300-client").path)
     sections = Sections(recorder)
     assert sections.so_far() == sections.so_far() == sections.cut()
-    assert sections.so_far() == Counted()
+    assert sections.so_far() == SectionContents()
 
 
 # --- places in the code -----------------------------------------------------------------------------------------------

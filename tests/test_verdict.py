@@ -57,7 +57,7 @@ def test_of_several_warnings_the_gravest_is_told() -> None:
 
 
 def test_every_note_has_its_place_by_what_it_does_to_the_figures() -> None:
-    assert sorted(health.GRAVEST_FIRST) == sorted(health.ADVICE)
+    assert sorted(health.BY_SEVERITY) == sorted(health.ADVICE)
 
 
 def test_no_request_is_no_statement_about_the_network() -> None:

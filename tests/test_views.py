@@ -42,19 +42,19 @@ def test_every_delta_is_in_one_bin(nplus1: latpcap.Capture) -> None:
 
 
 def test_a_timeline_has_every_exchange_once(nplus1: latpcap.Capture) -> None:
-    stretches = nplus1.timeline.stretches
-    assert len(stretches) == 305
-    assert sum(each.round_trips for each in stretches) == 303
-    assert all(each.start_s <= each.end_s for each in stretches)
-    assert [each.start_s for each in stretches] == sorted(each.start_s for each in stretches)
+    intervals = nplus1.timeline.intervals
+    assert len(intervals) == 305
+    assert sum(each.round_trips for each in intervals) == 303
+    assert all(each.start_s <= each.end_s for each in intervals)
+    assert [each.start_s for each in intervals] == sorted(each.start_s for each in intervals)
 
 
-def test_a_long_timeline_is_few_stretches() -> None:
+def test_a_long_timeline_is_few_intervals() -> None:
     capture = read_fixture("mysql/nplus1-10k")
-    stretches = capture.timeline.stretches
-    assert len(capture.exchanges) > ONE_BY_ONE > 400 >= len(stretches)
-    assert sum(each.exchanges for each in stretches) == len(capture.exchanges)
-    assert all(before.end_s < after.start_s for before, after in pairwise(stretches))
+    intervals = capture.timeline.intervals
+    assert len(capture.exchanges) > ONE_BY_ONE > 400 >= len(intervals)
+    assert sum(each.exchanges for each in intervals) == len(capture.exchanges)
+    assert all(before.end_s < after.start_s for before, after in pairwise(intervals))
 
 
 @pytest.mark.parametrize("name", ["budget", "projection", "deltas", "timeline"])

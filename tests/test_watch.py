@@ -11,9 +11,9 @@ from conftest import FIXTURES
 
 import latpcap
 from latpcap._core import Progress
-from latpcap.live.watch import Following, Watch
+from latpcap.live.watch import GrowingFile, Watch
 from latpcap.report.watching import line, screen
-from latpcap.result.watching import Seen, WaitedFor
+from latpcap.result.watching import WaitedFor, WatchedSoFar
 
 WAITS_S = 20.0
 
@@ -51,7 +51,7 @@ def test_each_packet_is_seen_as_soon_as_it_is_written(tmp_path: Path) -> None:
     whole = (FIXTURES / "mysql/nplus1-300-client.pcapng").read_bytes()
     growing = tmp_path / "growing.pcapng"
     growing.touch()
-    following = Following(growing)
+    following = GrowingFile(growing)
     watch = Watch(lambda progress: latpcap.read(following, progress=progress))
     seen = []
     with open(growing, "ab", buffering=0) as file:
@@ -113,7 +113,7 @@ def test_the_first_moment_has_no_rate(clock: list[float]) -> None:
     assert "a second" not in line(seen)
 
 
-SEEN = Seen(
+SEEN = WatchedSoFar(
     seconds=12.0,
     packets=5000,
     connections=2,

@@ -21,7 +21,7 @@ DRAWN_TO_BE_HARD = {"overlap"}
 MEASURED = Path(__file__).resolve().parents[2] / "latpcap" / "projection" / "measured.json"
 
 Row = dict[str, str]
-Held = dict[str, dict[str, dict[str, int]]]
+WindowLimited = dict[str, dict[str, dict[str, int]]]
 
 
 def main() -> None:
@@ -31,9 +31,9 @@ def main() -> None:
     MEASURED.write_text(json.dumps(held(rows), indent=1, sort_keys=True) + "\n")
 
 
-def held(rows: Iterable[Row]) -> Held:
+def held(rows: Iterable[Row]) -> WindowLimited:
     """The pairs and those inside, by kind of work and whether the RTT became longer or shorter."""
-    found: Held = {}
+    found: WindowLimited = {}
     for row in rows:
         if row["same_job"] != "True" or float(row["from_ms"]) == 0 or not row.get("work"):
             continue

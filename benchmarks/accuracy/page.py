@@ -336,7 +336,7 @@ def consistency(recording: Recording) -> str:
 
 
 def held_out(recording: Recording) -> str:
-    """Is there a factor left to learn? Each class's mean error, learned on all other workloads and taken off this one."""
+    """Is there a factor left to learn? Each class's mean error, calibrated on all other workloads and taken off this one."""
     rows = [row for row in recording.at(ECHO) or recording.at(IN_STREAM) if way(row) == UP]
 
     def fit(others: list[Row]) -> dict[str, float]:
@@ -353,7 +353,7 @@ def held_out(recording: Recording) -> str:
     test = left_out(rows, fit, tested)
     lines = [
         fill(
-            "For each class a factor was learned that takes its median error off, on all workloads but one, and tried on that one. "
+            "For each class a factor was calibrated that takes its median error off, on all workloads but one, and tried on that one. "
             "Where the errors stay as they are, no constant is left to be fitted.",
             120,
         ),

@@ -33,7 +33,7 @@ PACK_BYTES = 200_000
 
 
 @dataclass(frozen=True)
-class Crowd:
+class ClosedNetwork:
     """A job that any number of clients can do at once."""
 
     name: str
@@ -66,31 +66,31 @@ class Crowd:
 
 
 CROWDS = (
-    Crowd("pg_select_simple", 5442, "pgbench -S -M simple s1"),
-    Crowd("pg_select_prepared", 5442, "pgbench -S -M prepared s10"),
-    Crowd("pg_select_ext_j2", 5442, "pgbench -S -M extended -j 2 s10"),
-    Crowd("pg1_select_simple", 5443, "pgbench -S -M simple s1"),
-    Crowd("pg_tpcb_s1", 5442, "pgbench s1", 7),
-    Crowd("pg_tpcb_s10", 5442, "pgbench s10", 7),
-    Crowd("pg1_tpcb_s10", 5443, "pgbench -M prepared s10", 7),
-    Crowd("pg_simpleupdate_s1", 5442, "pgbench -N s1", 5),
-    Crowd("pg_cpu", 5442, "pgbench -f @cpu.sql s1"),
-    Crowd("pg1_cpu", 5443, "pgbench -f @cpu.sql s1"),
-    Crowd("pg_mixed", 5442, "pgbench -f @mixed.sql s1", 2),
-    Crowd("pg_sleep", 5442, "pgbench -f @sleep.sql s1"),
-    *(Crowd(f"my_{kind}", 3306, f"processes {kind}") for kind in ("read", "update", "hot", "sum", "sleep")),
+    ClosedNetwork("pg_select_simple", 5442, "pgbench -S -M simple s1"),
+    ClosedNetwork("pg_select_prepared", 5442, "pgbench -S -M prepared s10"),
+    ClosedNetwork("pg_select_ext_j2", 5442, "pgbench -S -M extended -j 2 s10"),
+    ClosedNetwork("pg1_select_simple", 5443, "pgbench -S -M simple s1"),
+    ClosedNetwork("pg_tpcb_s1", 5442, "pgbench s1", 7),
+    ClosedNetwork("pg_tpcb_s10", 5442, "pgbench s10", 7),
+    ClosedNetwork("pg1_tpcb_s10", 5443, "pgbench -M prepared s10", 7),
+    ClosedNetwork("pg_simpleupdate_s1", 5442, "pgbench -N s1", 5),
+    ClosedNetwork("pg_cpu", 5442, "pgbench -f @cpu.sql s1"),
+    ClosedNetwork("pg1_cpu", 5443, "pgbench -f @cpu.sql s1"),
+    ClosedNetwork("pg_mixed", 5442, "pgbench -f @mixed.sql s1", 2),
+    ClosedNetwork("pg_sleep", 5442, "pgbench -f @sleep.sql s1"),
+    *(ClosedNetwork(f"my_{kind}", 3306, f"processes {kind}") for kind in ("read", "update", "hot", "sum", "sleep")),
     # nothing was fitted on these
-    Crowd("pg18_select_prepared", 5433, "pgbench -S -M prepared -j 2 s20"),
-    Crowd("pg18_simpleupdate_s20", 5433, "pgbench -N -M extended s20", 5),
-    Crowd("pg18_tpcb_s2", 5433, "pgbench -M prepared s2", 7),
-    Crowd("pg18_tpcb_s20", 5433, "pgbench -j 2 s20", 7),
-    Crowd("pg18_range", 5433, "pgbench -f @range.sql s2"),
-    Crowd("pg1_simpleupdate_s10", 5443, "pgbench -N s10", 5),
-    Crowd("pg1_range", 5443, "pgbench -f @range.sql -M prepared s10"),
-    *(Crowd(f"go_my_{kind}", 3306, f"go interpolating crowd_{kind}") for kind in ("point", "sum", "hot")),
-    *(Crowd(f"go_pg18_{kind}", 5433, f"go pgx crowd_{kind}") for kind in ("point", "sum", "hot")),
-    *(Crowd(f"threads_my_{kind}", 3306, f"threads {kind}") for kind in ("read", "warm")),
-    Crowd("my_warm", 3306, "processes warm"),
+    ClosedNetwork("pg18_select_prepared", 5433, "pgbench -S -M prepared -j 2 s20"),
+    ClosedNetwork("pg18_simpleupdate_s20", 5433, "pgbench -N -M extended s20", 5),
+    ClosedNetwork("pg18_tpcb_s2", 5433, "pgbench -M prepared s2", 7),
+    ClosedNetwork("pg18_tpcb_s20", 5433, "pgbench -j 2 s20", 7),
+    ClosedNetwork("pg18_range", 5433, "pgbench -f @range.sql s2"),
+    ClosedNetwork("pg1_simpleupdate_s10", 5443, "pgbench -N s10", 5),
+    ClosedNetwork("pg1_range", 5443, "pgbench -f @range.sql -M prepared s10"),
+    *(ClosedNetwork(f"go_my_{kind}", 3306, f"go interpolating crowd_{kind}") for kind in ("point", "sum", "hot")),
+    *(ClosedNetwork(f"go_pg18_{kind}", 5433, f"go pgx crowd_{kind}") for kind in ("point", "sum", "hot")),
+    *(ClosedNetwork(f"threads_my_{kind}", 3306, f"threads {kind}") for kind in ("read", "warm")),
+    ClosedNetwork("my_warm", 3306, "processes warm"),
 )
 
 
@@ -133,7 +133,7 @@ def recorded(folder: Path) -> set[tuple[str, float, int, bool]]:
     return {(run["workload"], run["rtt_ms"], run["clients"], bool(run["capture"])) for run in runs}
 
 
-def record(crowd: Crowd, rtt_ms: float, clients: int, captured: bool, arguments: argparse.Namespace) -> None:
+def record(crowd: ClosedNetwork, rtt_ms: float, clients: int, captured: bool, arguments: argparse.Namespace) -> None:
     """Run it; write down what it got done, and where its packets are."""
     path = arguments.into / "caps" / f"{crowd.name}__n{clients}__rtt{rtt_ms:g}.pcapng"
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from servers import Counted
+from servers import SectionContents
 
 import latpcap
 
@@ -18,7 +18,7 @@ LIST = re.compile(r"\( (?:\?|\. \. \.) (?:, (?:\?|\. \. \.) )*\)")
 
 
 @dataclass
-class Seen:
+class WatchedSoFar:
     """What a capture shows of one statement."""
 
     runs: int = 0
@@ -42,8 +42,8 @@ class Row:
     """One statement or command: what the capture shows, and what the server counted; either may be missing."""
 
     text: str
-    seen: Seen | None
-    counted: Counted | None
+    seen: WatchedSoFar | None
+    counted: SectionContents | None
 
 
 def normal(text: str) -> str:
@@ -58,9 +58,9 @@ def normal(text: str) -> str:
     return LIST.sub("( ? )", " ".join("?" if LITERAL.fullmatch(word) else word for word in words))
 
 
-def seen(capture: latpcap.Capture) -> dict[str, Seen]:
+def seen(capture: latpcap.Capture) -> dict[str, WatchedSoFar]:
     """What the capture shows of each statement."""
-    found: dict[str, Seen] = defaultdict(Seen)
+    found: dict[str, WatchedSoFar] = defaultdict(WatchedSoFar)
     for row in capture.exchanges.to_dicts():
         if row["statement"] is None:
             continue
@@ -73,25 +73,27 @@ def seen(capture: latpcap.Capture) -> dict[str, Seen]:
     return dict(found)
 
 
-def seen_commands(capture: latpcap.Capture) -> dict[str, Seen]:
+def seen_commands(capture: latpcap.Capture) -> dict[str, WatchedSoFar]:
     """What the capture shows of each command."""
-    found: dict[str, Seen] = defaultdict(Seen)
+    found: dict[str, WatchedSoFar] = defaultdict(WatchedSoFar)
     for row in capture.exchanges.to_dicts():
         found[row["command"]].add(row)
     return dict(found)
 
 
-def counted(statements: Sequence[Counted]) -> dict[str, Counted]:
+def counted(statements: Sequence[SectionContents]) -> dict[str, SectionContents]:
     """What the server counted, by normal text: a server may count one text more than once."""
-    sums: dict[str, Counted] = {}
+    sums: dict[str, SectionContents] = {}
     for each in statements:
         text = normal(each.text)
-        before = sums.get(text, Counted(text, 0, 0.0))
-        sums[text] = Counted(text, before.runs + each.runs, before.service_ms + each.service_ms)
+        before = sums.get(text, SectionContents(text, 0, 0.0))
+        sums[text] = SectionContents(text, before.runs + each.runs, before.service_ms + each.service_ms)
     return sums
 
 
-def join(capture: latpcap.Capture, statements: Sequence[Counted], commands: Sequence[Counted] = ()) -> Iterator[Row]:
+def join(
+    capture: latpcap.Capture, statements: Sequence[SectionContents], commands: Sequence[SectionContents] = ()
+) -> Iterator[Row]:
     """Every statement of either side, the longest first, then the commands that the server counted."""
     ours, theirs = seen(capture), counted(statements)
     rows = [Row(text, ours.get(text), theirs.get(text)) for text in ours | theirs]

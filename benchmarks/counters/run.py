@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from jobs import JOBS
-from join import Row, Seen, join
+from join import Row, WatchedSoFar, join
 from servers import SERVERS, Server
 
 import latpcap
@@ -179,7 +179,7 @@ def cells(row: Row) -> list[str]:
     ]
 
 
-def besides(seen: Seen) -> str:
+def besides(seen: WatchedSoFar) -> str:
     if not seen.beside:
         return ""
     return ", ".join(f"{count:,} × {command}" for command, count in seen.beside.items()) + f": {seen.beside_ms:,.2f} ms"

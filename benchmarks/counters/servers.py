@@ -19,7 +19,7 @@ PASSWORD = "counted"
 
 
 @dataclass(frozen=True)
-class Counted:
+class SectionContents:
     """What a server counted of one statement."""
 
     text: str
@@ -44,17 +44,17 @@ class Server:
         """Count from zero."""
         self.admin(self.reset)
 
-    def counted(self) -> list[Counted]:
+    def counted(self) -> list[SectionContents]:
         """What it has executed for the application since then."""
         return self._asked(self.digests)
 
-    def commands(self) -> list[Counted]:
+    def commands(self) -> list[SectionContents]:
         """The same for commands, by latpcap's names."""
         return self._asked(self.by_command) if self.by_command else []
 
-    def _asked(self, sql: str) -> list[Counted]:
+    def _asked(self, sql: str) -> list[SectionContents]:
         rows = (line.split() for line in self.admin(sql).splitlines() if line.strip())
-        return [Counted(bytes.fromhex(text).decode(), int(runs), float(ms)) for text, runs, ms in rows]
+        return [SectionContents(bytes.fromhex(text).decode(), int(runs), float(ms)) for text, runs, ms in rows]
 
 
 # --- MariaDB --------------------------------------------------------------------------------------------------------

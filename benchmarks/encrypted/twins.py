@@ -75,7 +75,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Seen:
+class WatchedSoFar:
     """What one capture tells without keys."""
 
     capture: latpcap.Capture
@@ -179,8 +179,8 @@ def compare(folder: Path, lines: dict[tuple[str, float], Line], counts: dict[tup
         yield row
 
 
-def see(folder: Path, line: Line) -> Seen:
-    return Seen(latpcap.read(folder / line["capture"]), line["kind"])
+def see(folder: Path, line: Line) -> WatchedSoFar:
+    return WatchedSoFar(latpcap.read(folder / line["capture"]), line["kind"])
 
 
 def off(value: float, truth: float) -> float:
@@ -190,13 +190,13 @@ def off(value: float, truth: float) -> float:
 # --- with keys ------------------------------------------------------------------------------------------------------
 
 
-def opened(folder: Path, line: Line) -> Seen | None:
+def opened(folder: Path, line: Line) -> WatchedSoFar | None:
     """The same capture, read with its keys; none where these open nothing."""
     file = folder / line["capture"]
     keys = file.with_suffix(".keys")
     if not keys.exists() or not keys.stat().st_size:
         return None
-    seen = Seen(latpcap.read(file, keylog=keys), line["kind"])
+    seen = WatchedSoFar(latpcap.read(file, keylog=keys), line["kind"])
     return None if seen.capture.analyze().timing_only else seen
 
 

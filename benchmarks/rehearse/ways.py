@@ -17,7 +17,7 @@ from latpcap.live.link.network_paths import CommandRun, Relayed
 from latpcap.live.relay import Route
 from latpcap.live.server import Server
 from latpcap.projection.assumptions import Conditions
-from latpcap.result.pairs.rehearsal import Ends
+from latpcap.result.pairs.rehearsal import CongestionControls
 
 SERVERS = [f"{lab.DEBIANS}:3306", f"{lab.DEBIANS}:5432"]
 
@@ -45,7 +45,7 @@ class Lab:
             status = subprocess.run(lab.inside(lab.CLIENT[0], [*lab.REALTIME, *command])).returncode
         crossed = lab.control("")["dirs"][0]["rx"]
         lab.set_link()
-        return CommandRun(status, crossed, Ends("cubic", "cubic"))
+        return CommandRun(status, crossed, CongestionControls("cubic", "cubic"))
 
 
 class Relay(Relayed):

@@ -246,7 +246,7 @@ impl Job {
         py.detach(|| job::Replay::new(&job_of(of, &phases, &table), waiting, &network.network())).map(Replay)
     }
 
-    /// The same job where its turns wait for each other in another way; `None` where that leads to the same.
+    /// The same job where its steps wait for each other in another way; `None` where that leads to the same.
     fn otherwise(
         &self,
         py: Python<'_>,
@@ -323,7 +323,7 @@ fn unfit() -> PyErr {
     PyValueError::new_err("the columns of a job do not fit together")
 }
 
-/// What an instant counts for each of the stretches that share it: see `latpcap_core::job::shared_time`.
+/// What an instant counts for each of the intervals that share it: see `latpcap_core::job::shared_time`.
 #[pyclass(frozen)]
 pub struct SharedTime(shared_time::SharedTime);
 
@@ -337,8 +337,8 @@ impl SharedTime {
         ends: PyReadonlyArray1<'_, i64>,
         until: Option<i64>,
     ) -> SharedTime {
-        let stretches = begins.as_array().iter().copied().zip(ends.as_array().iter().copied()).collect();
-        SharedTime(py.detach(|| shared_time::SharedTime::of(stretches, until)))
+        let intervals = begins.as_array().iter().copied().zip(ends.as_array().iter().copied()).collect();
+        SharedTime(py.detach(|| shared_time::SharedTime::of(intervals, until)))
     }
 
     #[getter]
@@ -353,8 +353,8 @@ impl SharedTime {
         lengths: PyReadonlyArray1<'_, i64>,
     ) -> Bound<'py, PyArray1<f64>> {
         let mut near = 0;
-        let stretches = begins.as_array().into_iter().zip(lengths.as_array());
-        let worth: Vec<f64> = stretches.map(|(&begin, &length)| self.0.worth(begin, length, &mut near)).collect();
+        let intervals = begins.as_array().into_iter().zip(lengths.as_array());
+        let worth: Vec<f64> = intervals.map(|(&begin, &length)| self.0.worth(begin, length, &mut near)).collect();
         worth.into_pyarray(py)
     }
 }
@@ -463,21 +463,21 @@ pub struct Replay(job::Replay);
 
 #[pymethods]
 impl Replay {
-    /// Some of its turns begin by a clock.
+    /// Some of its steps begin by a clock.
     #[getter]
     fn ticks(&self) -> bool {
         self.0.ticks()
     }
 
-    /// Some of its turns may begin by a clock, though nothing tells.
+    /// Some of its steps may begin by a clock, though nothing tells.
     #[getter]
     fn may_tick(&self) -> bool {
         self.0.may_tick()
     }
 
     /// The same where the senders of the capture are taken to have been like `network`'s.
-    fn learned(&self, py: Python<'_>, network: NetworkFields) -> Replay {
-        py.detach(|| Replay(self.0.learned(&network.network())))
+    fn calibrated(&self, py: Python<'_>, network: NetworkFields) -> Replay {
+        py.detach(|| Replay(self.0.calibrated(&network.network())))
     }
 
     /// The job with fixes made: see `latpcap_core::job::Changes`.

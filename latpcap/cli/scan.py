@@ -28,7 +28,7 @@ ENGINES = ("threads", "processes", "dask", "ray")
 T = TypeVar("T")
 
 
-class Parting(Struct, frozen=True):
+class PartsRequest(Struct, frozen=True):
     """What is asked of the parts of captures, and who computes them."""
 
     rtt_ms: list[float] | None
@@ -44,8 +44,8 @@ class Parting(Struct, frozen=True):
         return any((self.workers, self.parts, self.engine, self.scheduler))
 
 
-def _parting(rtt: tuple[list[float], ...], think: float, **given: Any) -> Parting:
-    return Parting(rtt_ms=flat(rtt), think_s=think / 1000, **given)
+def _parting(rtt: tuple[list[float], ...], think: float, **given: Any) -> PartsRequest:
+    return PartsRequest(rtt_ms=flat(rtt), think_s=think / 1000, **given)
 
 
 @command(short_help="Read captures once: store them as a dataset, or analyse them in parts.")
@@ -101,7 +101,7 @@ def _parting(rtt: tuple[list[float], ...], think: float, **given: Any) -> Partin
         "--workers of this machine.",
     ),
 )
-def scan(request: Request, force: bool, output: str | None, totals: bool, as_json: bool, parting: Parting) -> None:
+def scan(request: Request, force: bool, output: str | None, totals: bool, as_json: bool, parting: PartsRequest) -> None:
     """Read captures once and store them as a dataset of Parquet files, one folder for each day and server.
 
     Every command that takes a CAPTURE takes the dataset, too, with the same result; DuckDB, Polars and pandas read
@@ -141,7 +141,7 @@ def _keep(output: str, force: bool, request: Request) -> None:
     _tell_what_it_is(output, request.quiet)
 
 
-def _keep_in_parts(output: str, force: bool, request: Request, parting: Parting) -> None:
+def _keep_in_parts(output: str, force: bool, request: Request, parting: PartsRequest) -> None:
     from latpcap.capture import read
     from latpcap.measures.health import core_notes
     from latpcap.result.tables import health_table
@@ -157,7 +157,7 @@ def _keep_in_parts(output: str, force: bool, request: Request, parting: Parting)
     _tell_what_it_is(output, request.quiet)
 
 
-def _analyse(request: Request, parting: Parting) -> None:
+def _analyse(request: Request, parting: PartsRequest) -> None:
     from latpcap.work.scanning import scanned
 
     if request.reading.pseudonymise:
@@ -176,7 +176,7 @@ def _told_files(captures: Table) -> str:
 class _Work:
     """What is done in parts, by whom."""
 
-    def __init__(self, request: Request, parting: Parting) -> None:
+    def __init__(self, request: Request, parting: PartsRequest) -> None:
         from latpcap.work.local import processors
         from latpcap.work.parts import files_of, named_by
 
@@ -208,7 +208,7 @@ def _tell_what_it_is(output: str, quiet: bool) -> None:
         click.echo(f"latpcap: {output}: {manifest.of_folder(output).text}", err=True)
 
 
-def _asked(request: Request, parting: Parting, at_once: int, sharing: int) -> ScanOptions:
+def _asked(request: Request, parting: PartsRequest, at_once: int, sharing: int) -> ScanOptions:
     """What is asked of each worker, so that those of one machine together keep no more than --memory and --disk."""
     from latpcap.scan import RTTS_MS, ScanOptions
     from latpcap.work.local import processors

@@ -97,11 +97,11 @@ def _watched(recorder: Recorder, request: Request, duration_s: float | None) -> 
     """Show what is recorded until that ends; then the whole recording."""
     from latpcap.live.record import nothing_seen
     from latpcap.live.recorder import ended_now
-    from latpcap.live.watch import Following, Watch
+    from latpcap.live.watch import GrowingFile, Watch
 
     recorder.start()
     try:
-        with closing(Following(recorder.path)) as following, closing(Watch(_reader(following, request))) as watch:
+        with closing(GrowingFile(recorder.path)) as following, closing(Watch(_reader(following, request))) as watch:
             try:
                 look_on(watch, f"watching {recorder.where}", duration_s, quiet=request.quiet)
                 recorded = ended_now(recorder)

@@ -1,7 +1,7 @@
 """What every finding looks at: the exchanges with what each is for, whom it serves, and what came before it.
 
 A *unit* is one execution of a statement with all that serves it on its connection: the prepare before it, its fetches,
-blob reads and closes. A *stretch* is work of one connection without think time in between.
+blob reads and closes. An *interval* is work of one connection without think time in between.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from latpcap.findings.groups import Groups
 from latpcap.measures.budget import BudgetTimeline
 from latpcap.measures.errors import Failures, failures
-from latpcap.measures.proxies import Hidden, hidden_networks
+from latpcap.measures.proxies import ProxySuspect, hidden_networks
 from latpcap.measures.routes import parse_tags, site_of
 from latpcap.measures.statement_text import CATALOG_WORDS, CUT, reads_catalog
 from latpcap.rtt import Estimate
@@ -123,7 +123,7 @@ class Evidence:
         return failures(self.recording)
 
     @cached_property
-    def hidden_networks(self) -> tuple[Hidden, ...]:
+    def hidden_networks(self) -> tuple[ProxySuspect, ...]:
         """Servers that seem to be, or may be, behind a proxy."""
         return hidden_networks(self.recording, self.rtt)
 
@@ -254,8 +254,8 @@ class Evidence:
     # --- what belongs together ----------------------------------------------------------------------------------------
 
     @cached_property
-    def stretch(self) -> Ints:
-        """Numbers the stretches of work without think time."""
+    def interval(self) -> Ints:
+        """Numbers the intervals of work without think time."""
         new = self.exchanges.is_first
         return np.cumsum(new | (self.exchanges.client > self.think_ns))
 

@@ -12,13 +12,13 @@ from latpcap.findings.evidence import Evidence
 from latpcap.tables.columnar import passes
 from latpcap.tables.columnar.columns import constant
 
-__all__ = ["NOTHING", "Candidate", "Effect", "Finding", "Pattern", "Takes", "effect_of"]
+__all__ = ["NOTHING", "Candidate", "Effect", "Finding", "Pattern", "RemovedAlong", "effect_of"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-class Takes(Struct, frozen=True):
+class RemovedAlong(Struct, frozen=True):
     """What goes with a call that a fix removes.
 
     A call that is not needed at all (a ping, a login, a cached answer) takes all of its time along. A call whose work
@@ -35,7 +35,7 @@ class Takes(Struct, frozen=True):
     """The finding is about prepares, which belong to the executions that they serve elsewhere."""
 
 
-NOTHING = Takes(call=False)
+NOTHING = RemovedAlong(call=False)
 
 
 class Effect(Struct, frozen=True):
@@ -45,7 +45,7 @@ class Effect(Struct, frozen=True):
     `saved_round_trips` and its siblings spread them over all rows.
     """
 
-    takes: Takes
+    takes: RemovedAlong
     exchanges: int
     connections: int
     rows: Ints
@@ -163,7 +163,7 @@ class Finding(Struct, frozen=True):
 
 def effect_of(
     evidence: Evidence,
-    takes: Takes,
+    takes: RemovedAlong,
     rows: Ints,
     *,
     saved: Floats | None = None,

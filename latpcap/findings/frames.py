@@ -1,8 +1,8 @@
 """Which packets show a finding, and the Wireshark display filter that shows exactly these.
 
-The packets of a finding are *stretches* of TCP connections: from the first packet of an exchange to the last one of the
+The packets of a finding are *intervals* of TCP connections: from the first packet of an exchange to the last one of the
 exchanges that follow it without another waiting exchange between, acknowledgments included. `tcp.stream` and
-`frame.number` are Wireshark's own numbers, so a stretch is exact however many connections are interleaved.
+`frame.number` are Wireshark's own numbers, so an interval is exact however many connections are interleaved.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["MAX_STRETCHES", "FrameRanges", "Frames", "display_filter", "frames_o
 __all__ += ["short_filter"]
 
 MAX_STRETCHES = 2000
-"""A filter of 2,000 stretches is some 25 kB long and works in Wireshark; further ones are left out, and counted."""
+"""A filter of 2,000 intervals is some 25 kB long and works in Wireshark; further ones are left out, and counted."""
 
 
 RANGES_SHOWN = 3
@@ -32,7 +32,7 @@ WHOLE = "tcp.stream in"
 
 
 class Frames(Struct, frozen=True):
-    """One stretch: the packets of `stream` from frame `first` to frame `last`."""
+    """One interval: the packets of `stream` from frame `first` to frame `last`."""
 
     stream: int
     first: int
@@ -56,7 +56,7 @@ class FrameRanges(Struct, frozen=True):
 
 
 def frames_of_exchanges(evidence: Evidence, rows: Ints) -> FrameRanges:
-    """The stretches that hold the exchanges `rows`."""
+    """The intervals that hold the exchanges `rows`."""
     rows = rows[(evidence.first_frame[rows] >= 0) & (evidence.last_frame[rows] >= 0)]
     if len(rows) == 0:
         return FrameRanges(rows, rows, rows)
@@ -88,7 +88,7 @@ def _merged(stream: Ints, first: Ints, last: Ints) -> FrameRanges:
 
 
 def display_filter(frames: Sequence[Frames], whole: bool) -> str:
-    """A filter for Wireshark and `tshark -Y`; `whole`: the stretches are whole connections.
+    """A filter for Wireshark and `tshark -Y`; `whole`: the intervals are whole connections.
 
     >>> display_filter([Frames(3, 21, 40), Frames(3, 44, 44), Frames(5, 7, 9)], whole=False)
     '(tcp.stream == 3 && frame.number in {21..40, 44}) || (tcp.stream == 5 && frame.number in {7..9})'
@@ -98,14 +98,14 @@ def display_filter(frames: Sequence[Frames], whole: bool) -> str:
     if whole:
         return f"{WHOLE} {{{', '.join(_ranges([frame.stream for frame in frames]))}}}"
     parts = []
-    for stream, stretches in groupby(frames, key=lambda frame: frame.stream):
-        numbers = ", ".join(_range(each.first, each.last) for each in stretches)
+    for stream, intervals in groupby(frames, key=lambda frame: frame.stream):
+        numbers = ", ".join(_range(each.first, each.last) for each in intervals)
         parts.append(f"tcp.stream == {stream} && frame.number in {{{numbers}}}")
     return parts[0] if len(parts) == 1 else " || ".join(f"({part})" for part in parts)
 
 
 def short_filter(text: str, frames: Sequence[Frames], most: int = RANGES_SHOWN) -> tuple[str, int]:
-    """The filter `text` of these stretches for the first ranges of them, and how many more there are.
+    """The filter `text` of these intervals for the first ranges of them, and how many more there are.
 
     >>> short_filter("…", [Frames(3, 21, 40), Frames(3, 44, 44), Frames(5, 7, 9)], 2)
     ('tcp.stream == 3 && frame.number in {21..40, 44}', 1)

@@ -30,7 +30,7 @@ MAX_BETWEEN = 8
 
 
 class Loops(NamedTuple):
-    """Runs of one statement with changing parameters within a stretch of work."""
+    """Runs of one statement with changing parameters within an interval of work."""
 
     groups: Groups
     """The executions of each loop."""
@@ -51,14 +51,14 @@ def pooled_loops(evidence: Evidence) -> Loops:
     if not len(rows):
         return none
     rows = rows[passes.ordered(program[connection[rows]], evidence.exchanges.begin[rows])]
-    stretch = _stretches(evidence, program[connection[rows]], rows)
+    interval = _intervals(evidence, program[connection[rows]], rows)
     asks = evidence.is_read & evidence.is_waited_for & ~evidence.is_opening & ~evidence.failed
     places = np.flatnonzero(asks[rows])
-    reads = Groups.of(places, stretch[places], evidence.exchanges.fingerprint[rows[places]])
+    reads = Groups.of(places, interval[places], evidence.exchanges.fingerprint[rows[places]])
     loops = reads.where(reads.sizes >= MIN_REPEATS)
     if not len(loops):
         return none
-    source = _sources(evidence, rows, stretch, loops.firsts)
+    source = _sources(evidence, rows, interval, loops.firsts)
     keep = (source >= 0) & _fits(evidence, rows, reads, loops, source)
     found = loops.where(keep)
     return Loops(Groups(rows[found.rows], found.starts), rows[source[keep]])
@@ -73,8 +73,8 @@ def _programs(evidence: Evidence) -> Ints:
     return np.where(several[numbers], numbers, -1)
 
 
-def _stretches(evidence: Evidence, program: Ints, rows: Ints) -> Ints:
-    """Numbers the stretches of work of each program without think time on all of its connections."""
+def _intervals(evidence: Evidence, program: Ints, rows: Ints) -> Ints:
+    """Numbers the intervals of work of each program without think time on all of its connections."""
     begin, end = evidence.exchanges.begin[rows], evidence.exchanges.end[rows]
     new = np.diff(program, prepend=-1) != 0
     by_end = passes.ordered(end)
@@ -86,13 +86,13 @@ def _stretches(evidence: Evidence, program: Ints, rows: Ints) -> Ints:
     return np.cumsum(new)
 
 
-def _sources(evidence: Evidence, rows: Ints, stretch: Ints, firsts: Ints) -> Ints:
+def _sources(evidence: Evidence, rows: Ints, interval: Ints, firsts: Ints) -> Ints:
     """The last query before each place that brought several rows, near it; -1 for none."""
     of_application = ~evidence.reads_catalog[rows]
     brings = evidence.is_read & ~evidence.failed & (evidence.unit_rows >= 2) & ~evidence.is_opening
-    last = passes.last_known(np.where(brings[rows] & of_application, np.arange(len(rows)), -1), stretch)
+    last = passes.last_known(np.where(brings[rows] & of_application, np.arange(len(rows)), -1), interval)
     before = np.maximum(firsts - 1, 0)
-    source = np.where((firsts > 0) & (stretch[before] == stretch[firsts]), last[before], -1)
+    source = np.where((firsts > 0) & (interval[before] == interval[firsts]), last[before], -1)
     executed = np.cumsum(of_application)
     return np.where((source >= 0) & (executed[before] - executed[source] <= MAX_BETWEEN), source, -1)
 

@@ -52,7 +52,7 @@ class FindingResult(Brief, Struct, frozen=True):
     last_frame: int | None
     frames: tuple[Frames, ...]
     frames_left_out: int
-    """Stretches that are neither in `frames` nor in the filter, because they are too many."""
+    """Intervals that are neither in `frames` nor in the filter, because they are too many."""
     display_filter: str
     fix_name: str
     """What `latpcap project --fix` calls it; empty where there is nothing to switch on."""

@@ -31,7 +31,7 @@ from latpcap.result.calibration import Calibration, Series
 from latpcap.result.signoff import program
 from latpcap.rtt.baselines import METHOD_NAMES, REASON_TEXTS, Method, Reason
 from latpcap.rtt.choice import choose, limits
-from latpcap.rtt.measured import Half, Measurements
+from latpcap.rtt.measured import Measurements, PathHalf
 from latpcap.units import counted, listed
 
 __all__ = ["MOST_CONNECTIONS", "calibrate"]
@@ -307,7 +307,7 @@ def _known(probes: Sequence[Probe], name: str) -> list[float]:
     return [value for probe in probes if (value := getattr(probe, name)) is not None]
 
 
-class Judged(Struct, frozen=True):
+class JudgedRtt(Struct, frozen=True):
     """What the measurements say together."""
 
     rtt_ms: float
@@ -318,23 +318,27 @@ class Judged(Struct, frozen=True):
     reason: str
 
 
-def _judged(handshakes: Sequence[float], acks: Sequence[float], bounds: Sequence[float]) -> Judged:
+def _judged(handshakes: Sequence[float], acks: Sequence[float], bounds: Sequence[float]) -> JudgedRtt:
     """One path, by the rules for captures; the fastest bound is what TCP proves."""
     clean = np.ones(len(acks), bool)
     asked, fastest = np.full(len(bounds), -1), _values(sorted(bounds)[:1])
-    half = Half(_values(handshakes), _values(acks), _values(bounds), asked, fastest, _values(()), clean)
+    half = PathHalf(_values(handshakes), _values(acks), _values(bounds), asked, fastest, _values(()), clean)
     chosen = choose(half, np.zeros(1, np.int64), 1, STEP_NS, np.full(1, not handshakes))
     rtt_ms, low_ms, high_ms = (float(ns[0]) / 1e6 for ns in (chosen.value, *limits(chosen, STEP_NS)))
-    return Judged(rtt_ms, low_ms, high_ms, Method(int(chosen.method[0])), REASON_TEXTS[Reason(int(chosen.reason[0]))])
+    return JudgedRtt(
+        rtt_ms, low_ms, high_ms, Method(int(chosen.method[0])), REASON_TEXTS[Reason(int(chosen.reason[0]))]
+    )
 
 
-def _middle(handshakes: Sequence[float], acks: Sequence[float], jitter_ms: float) -> Judged:
+def _middle(handshakes: Sequence[float], acks: Sequence[float], jitter_ms: float) -> JudgedRtt:
     """Where the path itself varies, none of a few is typical: the median, and twice its standard error."""
     method = Method.BOTH if acks else Method.HANDSHAKE
     what = "handshakes and acknowledgments" if acks else "handshakes"
     rtt_ms = median([*handshakes, *acks])
     error_ms = 2 * OF_MEDIAN * jitter_ms / sqrt(len(handshakes) + len(acks))
-    return Judged(rtt_ms, max(rtt_ms - error_ms, 0.0), rtt_ms + error_ms, method, f"the RTT varies: median of {what}")
+    return JudgedRtt(
+        rtt_ms, max(rtt_ms - error_ms, 0.0), rtt_ms + error_ms, method, f"the RTT varies: median of {what}"
+    )
 
 
 def _values(milliseconds: Sequence[float]) -> Measurements:

@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from latpcap.errors import CommandNotExecutable, CommandNotFound
 
-__all__ = ["Ended", "find", "run"]
+__all__ = ["CommandExit", "find", "run"]
 
 FORWARDED = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -29,7 +29,7 @@ LOOK_S = 0.2
 """Look so often whether the command has ended, should another thread have got the news."""
 
 
-class Ended(Struct, frozen=True):
+class CommandExit(Struct, frozen=True):
     """What became of the command."""
 
     status: int
@@ -50,7 +50,7 @@ def find(command: Sequence[str]) -> str:
     raise CommandNotFound(f"{program}: command not found")
 
 
-def run(command: Sequence[str], environment: Mapping[str, str] | None = None) -> Ended:
+def run(command: Sequence[str], environment: Mapping[str, str] | None = None) -> CommandExit:
     """Run the command to its end; `environment` is its own, by default latpcap's."""
     program = find(command)
     heard: set[int] = {signal.SIGCHLD, *FORWARDED}
@@ -61,7 +61,7 @@ def run(command: Sequence[str], environment: Mapping[str, str] | None = None) ->
         asked: set[int] = set()
         with _heard_by_other_threads(child, asked):
             status = _wait(child, heard, asked)
-        return Ended(status, time.monotonic() - began, interrupted=not asked.isdisjoint(ENDING))
+        return CommandExit(status, time.monotonic() - began, interrupted=not asked.isdisjoint(ENDING))
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 

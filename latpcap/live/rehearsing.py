@@ -54,7 +54,7 @@ class Plan(Struct, frozen=True):
             yield from ((number, rtt_ms) for rtt_ms in (asked if number % 2 else reversed(asked)))
 
 
-class Today(Struct, frozen=True):
+class MeasuredPath(Struct, frozen=True):
     """What the first recording of today says of the way to the database."""
 
     servers: tuple[str, ...]
@@ -135,7 +135,7 @@ def _of_the_command(capture: Capture) -> Capture:
     return capture.select(stream=",".join(map(str, own))) if 0 < len(own) < len(connections) else capture
 
 
-def _today(plan: Plan, found: Analysis) -> Today:
+def _today(plan: Plan, found: Analysis) -> MeasuredPath:
     """Where the servers are; refuses what no link can do, before the command is run again."""
     servers = plan.servers or dict.fromkeys(path.server for path in found.paths)
     rtt_ms = found.summary.baseline_rtt_ms if plan.now_ms is None else plan.now_ms
@@ -146,7 +146,7 @@ def _today(plan: Plan, found: Analysis) -> Today:
         raise UsageError(
             f"the RTT to the database is already {format_ms(rtt_ms)}, and a link cannot shorten it to {asked}"
         )
-    return Today(tuple(servers), rtt_ms)
+    return MeasuredPath(tuple(servers), rtt_ms)
 
 
 def _at(asked_ms: float | None) -> str:

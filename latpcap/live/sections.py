@@ -25,7 +25,7 @@ from latpcap.live.recorder import Recorder
 from latpcap.measures.routes import parse_tags, site_of
 from latpcap.protocols import PROTOCOLS
 
-__all__ = ["Counted", "Failure", "Sections", "StatementCount"]
+__all__ = ["Failure", "SectionContents", "Sections", "StatementCount"]
 
 SECTION_HEADER, PACKETS = 0x0A0D0D0A, (2, 3, 6)
 """Types of pcapng's blocks."""
@@ -54,7 +54,7 @@ class Failure(Struct, frozen=True):
     count: int
 
 
-class Counted(Struct, frozen=True):
+class SectionContents(Struct, frozen=True):
     """What a section holds."""
 
     round_trips: int = 0
@@ -88,11 +88,11 @@ class Sections:
         self._known: dict[int, str] = {}
         self._is_pcap = False
 
-    def so_far(self) -> Counted:
+    def so_far(self) -> SectionContents:
         """Return what the section holds that has begun with the last cut."""
         return self._counted(self._new()[0])
 
-    def cut(self) -> Counted:
+    def cut(self) -> SectionContents:
         """Return the same; the next section begins here."""
         content, self._head, self._done = self._new()
         return self._counted(content)
@@ -109,21 +109,21 @@ class Sections:
         content = b"" if length == len(head) else self._head + data[:length]
         return content, self._head + head, self._done + length
 
-    def _counted(self, content: bytes) -> Counted:
+    def _counted(self, content: bytes) -> SectionContents:
         if not content:
-            return Counted()
+            return SectionContents()
         capture = read(content, decode_as=self._known)
         try:
             counted = _of(capture)
         except NoDatabaseTraffic:
-            return Counted()
+            return SectionContents()
         self._learn(capture)
         return self._opened(capture) if counted.unread and self._has_keys() else counted
 
     def _has_keys(self) -> bool:
         return self._keylog is not None and os.path.exists(self._keylog) and os.path.getsize(self._keylog) > 0
 
-    def _opened(self, section: Capture) -> Counted:
+    def _opened(self, section: Capture) -> SectionContents:
         """The same section with the keys."""
         begin = min(each.first_time for each in section.files if each.first_time)
         return _of(read(self._recorder.path, keylog=self._keylog).select(start=begin))
@@ -136,7 +136,7 @@ class Sections:
             self._known.setdefault(port, str(row["protocol"]) if is_read else "opaque")
 
 
-def _of(capture: Capture) -> Counted:
+def _of(capture: Capture) -> SectionContents:
     sites = _sites(capture)
     ran = [
         StatementCount(str(row["text"]), int(row["executions"]), int(row["round_trips"]), sites.get(row["text"], ()))
@@ -147,7 +147,7 @@ def _of(capture: Capture) -> Counted:
         int(row["round_trips"]) for row in capture.connections[["timing_only", "round_trips"]] if row["timing_only"]
     )
     loops = capture.findings[["code", "statement"]] if round_trips >= FEWEST_OF_A_LOOP else ()
-    return Counted(
+    return SectionContents(
         round_trips,
         tuple(sorted(ran, key=lambda each: (-each.round_trips, each.text))),
         tuple(

@@ -19,13 +19,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from latpcap._core import Progress
-from latpcap.result.watching import Seen, WaitedFor
+from latpcap.result.watching import WaitedFor, WatchedSoFar
 
 if TYPE_CHECKING:
     from latpcap._core import LiveSum
     from latpcap.capture import Capture
 
-__all__ = ["Following", "Watch"]
+__all__ = ["GrowingFile", "Watch"]
 
 LOOK_S = 0.05
 """A file that has not grown is looked at again."""
@@ -38,7 +38,7 @@ CANCEL_S = 10.0
 """How long a cancelled reading may take to notice."""
 
 
-class Following:
+class GrowingFile:
     """A file that grows, as one to be read: it ends where nobody writes to it any more."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -102,7 +102,7 @@ class Watch:
             self.progress.cancel()
             self._done.wait(CANCEL_S)
 
-    def seen(self) -> Seen:
+    def seen(self) -> WatchedSoFar:
         """What was seen so far."""
         now, total = time.monotonic(), self.progress.total
         packets, connections, _ = self.progress.read_so_far
@@ -110,7 +110,7 @@ class Watch:
         while self._recent[0][0] < now - RECENT_S and len(self._recent) > 2:
             self._recent.popleft()
         since, before = self._recent[0]
-        return Seen(
+        return WatchedSoFar(
             seconds=now - self._began,
             packets=packets,
             connections=connections,

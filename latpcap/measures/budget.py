@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from latpcap.display import Plotted
 from latpcap.measures.job import RecordedJob, recorded_job
-from latpcap.measures.stalls import AckStalls, HeldBack
+from latpcap.measures.stalls import AckStalls, SendStalls
 from latpcap.measures.waits import WaitIntervals, Waits, waits
 from latpcap.rtt import Estimate
 from latpcap.tables.columnar.columns import constant
@@ -55,7 +55,7 @@ class Budget(Plotted, Struct, frozen=True):
     client_s: float = 0.0
     """No connection waits: the application computes."""
     think_s: float = 0.0
-    """Stretches of client time above the threshold: never scaled."""
+    """Intervals of client time above the threshold: never scaled."""
     setup_s: float = 0.0
     """TCP handshakes, greetings, TLS, authentication, waits for the server's FIN."""
     loss_s: float = 0.0
@@ -110,7 +110,7 @@ class BudgetTimeline(Struct, frozen=True):
     own_service_ns: Ints
     own_loss_ns: Ints
     """What retransmissions added to it."""
-    own_held_ns: HeldBack
+    own_held_ns: SendStalls
     """What its packets were held back. All three as if nothing ran beside it."""
     timers: AckStalls
     """What of that were the timers of delayed acknowledgments."""
@@ -145,7 +145,7 @@ def timeline(recording: Recording, rtt: Estimate, think_s: float = 1.0) -> Budge
         around = (np.bincount(each["connection"], count_of(each), count) for each in (shakes, byes))
         return np.asarray(sum(around, np.bincount(exchanges.connection, of_exchanges, count)), float)
 
-    own_held = HeldBack(columns["own_held_before"], columns["own_held_within"])
+    own_held = SendStalls(columns["own_held_before"], columns["own_held_within"])
     timers = AckStalls(*(_sparse(len(exchanges), told, f"stalled_{place}") for place in ("before", "within")))
     lost = constant(False, len(exchanges))
     if len(told["probably_lost"]):
@@ -172,7 +172,7 @@ def timeline(recording: Recording, rtt: Estimate, think_s: float = 1.0) -> Budge
         round_trips=of_connections(trips, lambda each: each["trips"]),
         effective=of_connections(trips * weight, lambda each: each["trips"] * each["weight"]),
         setup_network_s=setup_network_s,
-        stalls=_stall_time(own_held, HeldBack(columns["held_before"], columns["held_within"]), timers),
+        stalls=_stall_time(own_held, SendStalls(columns["held_before"], columns["held_within"]), timers),
         waits=waits(
             rtt.of_phases,
             WaitIntervals(rtt.of_exchanges, whole_trips, columns["unseen"], told["own_waited"], columns["network"]),
@@ -203,13 +203,13 @@ def _sparse(count: int, told: dict[str, Any], name: str) -> Floats:
     return column
 
 
-def _around(phase: Ints, stretches: dict[str, Any]) -> WaitIntervals:
+def _around(phase: Ints, intervals: dict[str, Any]) -> WaitIntervals:
     """Handshakes, or good-byes."""
     nowhere = np.zeros(len(phase), np.int64)
-    return WaitIntervals(phase, stretches["trips"], nowhere, stretches["length"], stretches["network"])
+    return WaitIntervals(phase, intervals["trips"], nowhere, intervals["length"], intervals["network"])
 
 
-def _stall_time(held: HeldBack, worth: HeldBack, stalls: AckStalls) -> StallTime:
+def _stall_time(held: SendStalls, worth: SendStalls, stalls: AckStalls) -> StallTime:
     """Divide the stalls into timers and round trips: the timer comes first, where there is not room for both."""
     if not (stalls.before.any() or stalls.inside.any()):
         nothing = constant(0.0, len(worth.before))

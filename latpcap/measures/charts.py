@@ -12,7 +12,7 @@ from latpcap.display import Plotted
 from latpcap.tables.columnar.quantiles import running_maximum
 from latpcap.tables.recording import MISSING, Recording
 
-__all__ = ["Deltas", "Stretch", "Timeline", "deltas", "timeline"]
+__all__ = ["Deltas", "Interval", "Timeline", "deltas", "timeline"]
 
 BINS_A_DECADE = 10
 FIRST_DECADE, LAST_DECADE = -3, 6
@@ -34,7 +34,7 @@ class Deltas(Plotted, Struct, frozen=True):
     """Where waiting once puts them at least."""
 
 
-class Stretch(Struct, frozen=True):
+class Interval(Struct, frozen=True):
     """One exchange, or several of a connection that follow each other closely; in s since the first packet."""
 
     stream: int
@@ -45,9 +45,9 @@ class Stretch(Struct, frozen=True):
 
 
 class Timeline(Plotted, Struct, frozen=True):
-    """When which connection was busy: the busiest connections, each as stretches."""
+    """When which connection was busy: the busiest connections, each as intervals."""
 
-    stretches: tuple[Stretch, ...]
+    intervals: tuple[Interval, ...]
     connections: int
     """All there are, also those that are not shown."""
 
@@ -86,5 +86,5 @@ def timeline(recording: Recording) -> Timeline:
     counts = np.diff(first, append=len(chosen))
     streams = recording.connections.stream[connection[first]]
     rows = zip(streams, start[first] / 1e9, ends / 1e9, counts, trips, strict=True)
-    stretches = (Stretch(int(s), float(a), float(b), int(n), int(t)) for s, a, b, n, t in rows)
-    return Timeline(tuple(stretches), len(recording.connections))
+    intervals = (Interval(int(s), float(a), float(b), int(n), int(t)) for s, a, b, n, t in rows)
+    return Timeline(tuple(intervals), len(recording.connections))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from latpcap.measures.transactions import transactions
 from latpcap.tables.columnar import passes
 from latpcap.tables.columnar.columns import Bools, Floats, Ints
-from latpcap.tables.columnar.quantiles import Grouped, quantiles
+from latpcap.tables.columnar.quantiles import GroupedValues, quantiles
 from latpcap.tables.recording import Exchanges, Recording
 
 __all__ = ["PACE_QUANTILES", "ChattinessGroups", "by_connection", "overall"]
@@ -105,7 +105,7 @@ def _works(exchanges: Exchanges) -> Bools:
 
 def _pace(exchanges: Exchanges, spans: Ints, groups: Ints, count: int) -> dict[str, Floats]:
     usable = _has_pace(exchanges, spans)
-    grouped = Grouped.of(groups[usable], spans[usable], count)
+    grouped = GroupedValues.of(groups[usable], spans[usable], count)
     return {name: grouped.quantile(fraction) / 1e6 for name, fraction in PACE_QUANTILES.items()}
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from latpcap.tables.columnar.columns import Bools, Ints, known
 from latpcap.tables.columnar.passes import ordered
-from latpcap.tables.columnar.quantiles import Grouped
+from latpcap.tables.columnar.quantiles import GroupedValues
 from latpcap.tables.recording import MISSING, Recording
 
 __all__ = ["goodbyes"]
@@ -91,6 +91,6 @@ def _host_waits(hosts: Ints, left: Ints, told: Ints, opened: Ints) -> Bools:
 
 def _usual(hosts: Ints, lengths: Ints, count: int) -> tuple[Ints, Ints]:
     """The median of each host's lengths, and how far from it they are (median); -1 for none."""
-    median = known(Grouped.of(hosts, lengths, count).quantile(0.5), -1.0).astype(np.int64)
+    median = known(GroupedValues.of(hosts, lengths, count).quantile(0.5), -1.0).astype(np.int64)
     off = np.abs(lengths - median[hosts])
-    return median, known(Grouped.of(hosts, off, count).quantile(0.5), -1.0).astype(np.int64)
+    return median, known(GroupedValues.of(hosts, off, count).quantile(0.5), -1.0).astype(np.int64)

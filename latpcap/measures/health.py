@@ -12,7 +12,7 @@ from msgspec.structs import force_setattr
 
 from latpcap.measures.budget import Budget, BudgetTimeline
 from latpcap.measures.changed_paths import changed_paths
-from latpcap.measures.legs import Proxied
+from latpcap.measures.legs import LegRoundTrips
 from latpcap.measures.proxies import hidden_networks
 from latpcap.measures.timing_only import KEYS_PAGE, part_of, timing_only, tls_readings
 from latpcap.rtt import LOOPBACK, Baselines, Estimate, Method, Reason
@@ -20,7 +20,7 @@ from latpcap.tables.columnar import columns
 from latpcap.tables.recording import Recording
 from latpcap.units import counted, format_ms, format_s, percent, significant
 
-__all__ = ["ADVICE", "GRAVEST_FIRST", "HealthNote", "core_notes", "gravest_first", "measured_notes", "notes_in"]
+__all__ = ["ADVICE", "BY_SEVERITY", "HealthNote", "by_severity", "core_notes", "measured_notes", "notes_in"]
 
 NOTABLE_SHARE = 0.01
 """Loss or unknown time below this share of the runtime is not worth a note; so few exchanges in part no warning."""
@@ -258,7 +258,7 @@ ADVICE: dict[str, tuple[str, str]] = {
 """What each code does to the numbers, and what to do."""
 
 
-GRAVEST_FIRST = (
+BY_SEVERITY = (
     # there are no figures, or not of all
     *("no-database-traffic", "one-direction", "baseline-unknown", "file-unreadable", "file-damaged", "file-cut"),
     *("too-many-exchanges", "too-many-connections", "too-many-unrecognised", "too-many-unfinished"),
@@ -325,9 +325,9 @@ class HealthNote(Struct, frozen=True):
         force_setattr(self, "advice", advice)
 
 
-def gravest_first(notes: Iterable[HealthNote]) -> tuple[HealthNote, ...]:
+def by_severity(notes: Iterable[HealthNote]) -> tuple[HealthNote, ...]:
     """The notes by severity, then by their effect on the figures."""
-    place = {code: number for number, code in enumerate(GRAVEST_FIRST)}
+    place = {code: number for number, code in enumerate(BY_SEVERITY)}
     return tuple(sorted(notes, key=lambda note: (SEVERITIES.index(note.severity), place.get(note.code, len(place)))))
 
 
@@ -342,7 +342,7 @@ def notes_in(table: Table) -> list[HealthNote]:
 
 
 def measured_notes(
-    recording: Recording, rtt: Estimate, timeline: BudgetTimeline, budget: Budget, legs: Proxied | None = None
+    recording: Recording, rtt: Estimate, timeline: BudgetTimeline, budget: Budget, legs: LegRoundTrips | None = None
 ) -> list[HealthNote]:
     """What the measures themselves say about their reliability; `budget` is that of the result."""
     notes = (
@@ -429,7 +429,7 @@ def _about_changes(recording: Recording, rtt: Estimate) -> Iterator[HealthNote]:
         yield HealthNote("path-changed", "info", text, len(rtt.phases.changes))
 
 
-def _about_proxies(recording: Recording, rtt: Estimate, legs: Proxied | None) -> Iterator[HealthNote]:
+def _about_proxies(recording: Recording, rtt: Estimate, legs: LegRoundTrips | None) -> Iterator[HealthNote]:
     known = legs.proxies if legs else ()
     if legs:
         yield HealthNote("proxy-legs", "info", legs.text, legs.inner_round_trips)

@@ -23,11 +23,11 @@ from numpy.typing import NDArray
 
 from latpcap.tables.columnar.columns import Bools, Ints
 from latpcap.tables.columnar.passes import numbered
-from latpcap.tables.columnar.quantiles import Grouped
+from latpcap.tables.columnar.quantiles import GroupedValues
 from latpcap.tables.part.endpoints import host_of
 from latpcap.tables.recording import MISSING, Connections, Exchanges, Recording
 
-__all__ = ["Joined", "join"]
+__all__ = ["LegPairs", "join"]
 
 MIN_JOINED = 10
 NEARLY_ALL = 0.9
@@ -41,7 +41,7 @@ CLOCKS_NS = 1_000_000_000
 """Both legs of a session are open at once, but for what two machines' clocks differ by."""
 
 
-class Joined(Struct, frozen=True, eq=False):
+class LegPairs(Struct, frozen=True, eq=False):
     """Which connections are the other side of others, and which exchanges of which."""
 
     is_inner: Bools
@@ -81,7 +81,7 @@ class _WholeRecording(Struct, frozen=True, eq=False):
     """Of proxies that are certain."""
 
 
-def join(recording: Recording) -> Joined | None:
+def join(recording: Recording) -> LegPairs | None:
     """What of the recording was captured on both sides of a proxy; `None` for nothing."""
     seen = recording if recording.whole is None else recording.whole
     known = _known(seen) if _asks_several(seen.connections) or _sessions_recur(seen) else None
@@ -98,7 +98,7 @@ def join(recording: Recording) -> Joined | None:
         _join_whole(exchanges, inner)
     _join_legs(exchanges, content, statement, np.where(known.is_terminated[here], outer_leg, -1), inner)
     proxies, servers = (_servers(seen.connections, side) for side in (known.is_outer, known.is_inner))
-    return Joined(known.is_inner[here], inner, proxies, servers)
+    return LegPairs(known.is_inner[here], inner, proxies, servers)
 
 
 def _asks_several(connections: Connections) -> bool:
@@ -168,7 +168,9 @@ def _passed_on(recording: Recording) -> Ints:
         return outer
     timed = np.flatnonzero((exchanges.request != MISSING) & (exchanges.response >= exchanges.request))
     waited = exchanges.response[timed] - exchanges.request[timed]
-    usual = np.nan_to_num(Grouped.of(exchanges.connection[timed], waited, len(connections)).quantile(0.5))[members]
+    usual = np.nan_to_num(GroupedValues.of(exchanges.connection[timed], waited, len(connections)).quantile(0.5))[
+        members
+    ]
     order = np.lexsort((connections.start[members], -usual, session[members]))
     members, made_up_for_one = members[order], made_up_for_one[order]
     start, end = connections.start[members], connections.end[members]

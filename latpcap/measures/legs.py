@@ -14,7 +14,7 @@ import numpy as np
 from msgspec import Struct
 
 from latpcap.measures.joining import join
-from latpcap.rtt import Beyond, Estimate, estimate_recording
+from latpcap.rtt import BehindProxy, Estimate, estimate_recording
 from latpcap.tables.columnar.columns import Bools, Ints
 from latpcap.tables.part.selected import only
 from latpcap.tables.recording import MISSING, Recording
@@ -26,7 +26,7 @@ SAME_MACHINE_NS = 1e5
 """A shorter RTT behind a proxy, where the way to it is longer, is no network."""
 
 
-class Proxied(Struct, frozen=True):
+class LegRoundTrips(Struct, frozen=True):
     """How the round trips on both sides of proxies go together."""
 
     round_trips: int
@@ -50,7 +50,7 @@ class Proxied(Struct, frozen=True):
 class Legs(Struct, frozen=True, eq=False):
     """Which exchange of the application goes on to a server behind the proxy."""
 
-    told: Proxied
+    told: LegRoundTrips
     is_inner: Bools
     """Of each connection: it is one of the proxy's with a server."""
     inner: Ints
@@ -63,7 +63,7 @@ def joined_legs(recording: Recording) -> Legs | None:
     if joined is None:
         return None
     exchanges = recording.exchanges
-    told = Proxied(
+    told = LegRoundTrips(
         round_trips=int(exchanges.round_trips.sum()),
         inner_round_trips=int(exchanges.round_trips.sum(where=joined.is_inner[exchanges.connection])),
         proxies=joined.proxies,
@@ -101,7 +101,7 @@ def application(recording: Recording, rtt: Estimate, legs: Legs, given_ms: float
     _, first, place = np.unique(key, axis=1, return_index=True, return_inverse=True)
     behind, outer = rtt.of_exchanges[inner[first]], estimate.of_exchanges[rows[first]]
     server = recording.connections.server.picked(recording.exchanges.connection[inner[first]])
-    beyond = Beyond(
+    beyond = BehindProxy(
         connection=estimate.phases.connection[outer],
         outer=outer,
         server=server,

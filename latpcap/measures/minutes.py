@@ -19,7 +19,7 @@ from latpcap.measures.statements import response_ns
 from latpcap.rtt import Estimate
 from latpcap.tables.columnar import passes
 from latpcap.tables.columnar.columns import Bools, Floats, Ints
-from latpcap.tables.columnar.quantiles import Grouped
+from latpcap.tables.columnar.quantiles import GroupedValues
 from latpcap.tables.recording import MISSING, Recording
 
 __all__ = ["MINUTE_S", "MOST", "Minutes", "minutes", "usual_interval_s"]
@@ -105,8 +105,8 @@ def minutes(recording: Recording, rtt: Estimate, every_s: float | None = None, *
         sums, _ = passes.sums(row, values[seen], count)
         return sums
 
-    def of_those(values: Ints, usable: Bools) -> Grouped:
-        return Grouped.of(row[usable], values[usable], count)
+    def of_those(values: Ints, usable: Bools) -> GroupedValues:
+        return GroupedValues.of(row[usable], values[usable], count)
 
     response = response_ns(exchanges)[seen]
     _, response_p50, response_p95 = _told(of_those(response, response >= 0), 0.5, 0.95)
@@ -139,7 +139,7 @@ def minutes(recording: Recording, rtt: Estimate, every_s: float | None = None, *
     )
 
 
-def _told(values: Grouped, *fractions: float) -> list[NDArray[Any]]:
+def _told(values: GroupedValues, *fractions: float) -> list[NDArray[Any]]:
     """How many there are in each interval, and these quantiles of them."""
     return [values.counts, *map(values.quantile, fractions)]
 
@@ -152,7 +152,7 @@ def _waits(recording: Recording, rtt: Estimate) -> Ints:
     return np.where(known & (rtt.of_phases.near_share == 0)[rtt.of_exchanges], waited, MISSING)
 
 
-def _samples(rtt: Estimate, at: Callable[[Ints], Ints], count: int) -> Grouped:
+def _samples(rtt: Estimate, at: Callable[[Ints], Ints], count: int) -> GroupedValues:
     """The RTTs measured directly in each interval: the measured half, and the other as the baseline has it."""
     row, ns = [], []
     for is_near, values in rtt.direct():
@@ -162,4 +162,4 @@ def _samples(rtt: Estimate, at: Callable[[Ints], Ints], count: int) -> Grouped:
         other = np.rint(np.nan_to_num((1 - share) * baseline)).astype(np.int64)
         row.append(at(values.time[counts]).astype(np.int32))
         ns.append((values.ns + other)[counts])
-    return Grouped.of(np.concatenate(row), np.concatenate(ns), count)
+    return GroupedValues.of(np.concatenate(row), np.concatenate(ns), count)

@@ -17,7 +17,7 @@ from latpcap.tables.columnar.columns import Bools, Floats, Ints
 from latpcap.tables.recording import Connections, Exchanges, Recording
 from latpcap.units import format_ms
 
-__all__ = ["Hidden", "hidden_networks"]
+__all__ = ["ProxySuspect", "hidden_networks"]
 
 MIN_ANSWERS = 20
 """Fewer tell nothing of how fast a server can answer."""
@@ -36,7 +36,7 @@ QUICK_LOGIN_NS = 4e5
 TRIFLES = ("begin", "session", "ping")
 
 
-class Hidden(Struct, frozen=True):
+class ProxySuspect(Struct, frozen=True):
     """A path whose server seems to be behind another network."""
 
     path: int
@@ -69,7 +69,7 @@ class Hidden(Struct, frozen=True):
         )
 
 
-def hidden_networks(recording: Recording, rtt: Estimate) -> tuple[Hidden, ...]:
+def hidden_networks(recording: Recording, rtt: Estimate) -> tuple[ProxySuspect, ...]:
     """The paths with one, in their order."""
     exchanges = recording.exchanges
     alone = (exchanges.round_trips == 1) & exchanges.complete & ~exchanges.is_setup & exchanges.wait.where("own".__eq__)
@@ -101,7 +101,9 @@ def hidden_networks(recording: Recording, rtt: Estimate) -> tuple[Hidden, ...]:
         beyond = floor + _median(high[at]) - usual
         trifles = int((trifle[at] & ~is_ping[at]).sum())
         held = _median(phases.baseline[of_phase[at]]) / 1e6 if counted[at].all() else None
-        found.append(Hidden(number, rtt.paths.server[number], usual / 1e6, beyond / 1e6, len(at), trifles, sure, held))
+        found.append(
+            ProxySuspect(number, rtt.paths.server[number], usual / 1e6, beyond / 1e6, len(at), trifles, sure, held)
+        )
     return tuple(found)
 
 

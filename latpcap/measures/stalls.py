@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from latpcap.tables.columnar.columns import Floats, Ints
 
-__all__ = ["AckStalls", "HeldBack"]
+__all__ = ["AckStalls", "SendStalls"]
 
 
 class AckStalls(Struct, frozen=True):
@@ -29,7 +29,7 @@ class AckStalls(Struct, frozen=True):
         return self.before + self.inside
 
 
-class HeldBack(Struct, frozen=True):
+class SendStalls(Struct, frozen=True):
     """How long (ns) the packets of each exchange waited in all: for the timer and for the acknowledgment's way."""
 
     before: Ints

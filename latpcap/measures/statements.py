@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from latpcap.measures.budget import BudgetTimeline
 from latpcap.tables.columnar import passes
 from latpcap.tables.columnar.columns import NullableArray, take
-from latpcap.tables.columnar.quantiles import Grouped
+from latpcap.tables.columnar.quantiles import GroupedValues
 from latpcap.tables.columnar.texts import Texts
 from latpcap.tables.columnar.values import Names, Numbers
 from latpcap.tables.part.groups import names_of
@@ -120,7 +120,7 @@ def _grouped(recording: Recording, timeline: BudgetTimeline, keys: Ints) -> Stat
 
     def times(name: str, spans: Ints) -> dict[str, Floats]:
         usable = timed & (spans >= 0)
-        grouped = Grouped.of(groups[usable], spans[usable], count)
+        grouped = GroupedValues.of(groups[usable], spans[usable], count)
         return {which: values[order] / 1e6 for which, values in _told(grouped, TIMES[name])}
 
     first = begins[order]
@@ -218,7 +218,7 @@ def _sums(groups: Ints, values: NullableArray, count: int, order: Ints) -> Numbe
     return Numbers(sums[order], known[order])
 
 
-def _told(times: Grouped, names: tuple[str, ...]) -> Iterator[tuple[str, Floats]]:
+def _told(times: GroupedValues, names: tuple[str, ...]) -> Iterator[tuple[str, Floats]]:
     """What `names` say of the times."""
     for name in names:
         if name == "avg":

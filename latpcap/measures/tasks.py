@@ -66,7 +66,7 @@ class Tasks(Struct, frozen=True):
 
 
 class _Waits(Struct, frozen=True):
-    """Stretches that do not overlap on their connection: exchanges, TCP handshakes, waits for the server's FIN (ns)."""
+    """Intervals that do not overlap on their connection: exchanges, TCP handshakes, waits for the server's FIN (ns)."""
 
     connection: Ints
     phase: Ints
@@ -134,7 +134,7 @@ def _may_rest(recording: Recording, idle_ns: int) -> bool:
 
 
 def _with_requests(waits: _Waits, new: Bools, other: Bools) -> tuple[Bools, Bools]:
-    """Where tasks begin that wait for an answer, and the stretches that say when they begin and end.
+    """Where tasks begin that wait for an answer, and the intervals that say when they begin and end.
 
     A connection that is opened long before it is used is no task, and neither is a good-bye after a rest: the one goes
     to the worker's next task, the other to the one before. They make it no longer.
@@ -153,11 +153,11 @@ def _with_requests(waits: _Waits, new: Bools, other: Bools) -> tuple[Bools, Bool
     return begins, np.repeat(asks | never[of_worker], np.diff(first, append=len(new)))
 
 
-# --- stretches ------------------------------------------------------------------------------------------------------
+# --- intervals ------------------------------------------------------------------------------------------------------
 
 
 def _waits(recording: Recording, rtt: Estimate, closed: Ints) -> _Waits:
-    """All stretches as the client saw them, by connection and time."""
+    """All intervals as the client saw them, by connection and time."""
     connections, exchanges, phases = recording.connections, recording.exchanges, rtt.phases
     near = np.rint(rtt.of_phases.near).astype(np.int64)
     opened = np.flatnonzero(connections.syn != MISSING)
@@ -199,7 +199,7 @@ def _waited(exchanges: Exchanges, near: Ints) -> Ints:
 
 
 def _cut(waits: _Waits) -> _Waits:
-    """Pipelined requests overlap: each stretch begins where the one before it on the connection ended."""
+    """Pipelined requests overlap: each interval begins where the one before it on the connection ended."""
     latest = running_maximum(waits.connection, waits.end)
     first = np.diff(waits.connection, prepend=-1) != 0
     begin = np.where(first, waits.begin, np.maximum(waits.begin, np.roll(latest, 1)))
@@ -220,7 +220,7 @@ def _clients(recording: Recording) -> tuple[Ints, list[tuple[str, str | None]]]:
 
 
 def _workers(waits: _Waits, clients: Ints, idle_ns: int) -> Ints:
-    """Who does one task after the other, a number for each stretch.
+    """Who does one task after the other, a number for each interval.
 
     Connections of a client that never work side by side take turns (a pool, a connection for every query): they are one
     lane, and all others follow each other as docs/model.md C.5 has it. The lanes of a client work on the same task if
@@ -280,7 +280,7 @@ class _Idle:
 
 
 def _shift(waits: _Waits, group: Ints) -> Ints:
-    """What to take off each stretch's times, so that groups follow each other without a gap and never overlap."""
+    """What to take off each interval's times, so that groups follow each other without a gap and never overlap."""
     count = int(group.max(initial=-1)) + 1
     first, last = np.full(count, np.iinfo(np.int64).max), np.full(count, MISSING)
     np.minimum.at(first, group, waits.begin)
@@ -292,7 +292,7 @@ def _shift(waits: _Waits, group: Ints) -> Ints:
 
 
 def _end_before(begin: Ints, end: Ints) -> Ints:
-    """When all stretches before each were over; `begin` ascends."""
+    """When all intervals before each were over; `begin` ascends."""
     return np.concatenate((begin[:1], np.maximum.accumulate(end)[:-1]))
 
 
@@ -300,7 +300,7 @@ def _end_before(begin: Ints, end: Ints) -> Ints:
 
 
 def _routes(recording: Recording, waits: _Waits, new: Bools) -> tuple[list[str], Ints]:
-    """The route of each stretch: that before it, or of what opens a connection or a transaction, that after it."""
+    """The route of each interval: that before it, or of what opens a connection or a transaction, that after it."""
     names, of_exchange = routes_of_exchanges(recording)
     exchanges, count = recording.exchanges, len(waits.begin)
     if not names:
@@ -336,7 +336,7 @@ def _add_up(
     route: Ints,
     idle_ns: int,
 ) -> Tasks:
-    """The figures of each task; the stretches are in the order of workers and time."""
+    """The figures of each task; the intervals are in the order of workers and time."""
     first = np.flatnonzero(new)
     count = len(first)
     task = np.cumsum(new) - 1
@@ -387,7 +387,7 @@ def _last_of_transactions(recording: Recording) -> Ints:
 
 
 def _shares(waits: _Waits, worker: Ints, idle_ns: int) -> tuple[Floats, Floats]:
-    """What a stretch's time and a round trip of it count beside others of the same task.
+    """What an interval's time and a round trip of it count beside others of the same task.
 
     As in the budget, connections that work side by side set each other no pace: for a round trip they count as busy
     between their requests as well.

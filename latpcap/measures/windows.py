@@ -11,7 +11,7 @@ from latpcap.rtt import Estimate
 from latpcap.tables.columnar.columns import constant
 from latpcap.tables.recording import MISSING, Connections, Recording
 
-__all__ = ["Held", "NarrowWindows", "held_back", "narrow_windows"]
+__all__ = ["NarrowWindows", "WindowLimited", "held_back", "narrow_windows"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -42,7 +42,7 @@ def narrow_windows(connections: Connections, request: Ints, response: Ints) -> N
     )
 
 
-class Held(Struct, frozen=True):
+class WindowLimited(Struct, frozen=True):
     """How long (ns) each exchange went on under a narrow window, by whose it was; 0 for most."""
 
     by_client: Floats
@@ -54,12 +54,12 @@ class Held(Struct, frozen=True):
         return self.by_client + self.by_server
 
 
-def held_back(recording: Recording, rtt: Estimate, windows: NarrowWindows) -> Held:
+def held_back(recording: Recording, rtt: Estimate, windows: NarrowWindows) -> WindowLimited:
     """Find the transfers that a narrow window held back: about as much went in every round trip as it takes."""
     exchanges = recording.exchanges
     if not (np.isfinite(windows.client_bytes) | np.isfinite(windows.server_bytes)).any():
         none = constant(0.0, len(exchanges))
-        return Held(none, none)
+        return WindowLimited(none, none)
     rtt_ns = np.nan_to_num(rtt.of_phases.baseline)[rtt.of_exchanges]
     answered = exchanges.response != MISSING
     down = np.where(answered, exchanges.response_end - exchanges.response, 0).astype(float)
@@ -74,7 +74,7 @@ def held_back(recording: Recording, rtt: Estimate, windows: NarrowWindows) -> He
         return time
 
     by_client = held(windows.client_bytes, exchanges.response_wire_bytes, down)
-    return Held(by_client, held(windows.server_bytes, exchanges.request_wire_bytes, up))
+    return WindowLimited(by_client, held(windows.server_bytes, exchanges.request_wire_bytes, up))
 
 
 def _narrow(window: Ints, limit: Ints, largest: Ints) -> Floats:

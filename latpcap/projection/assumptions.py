@@ -26,7 +26,7 @@ __all__ = [
     "Case",
     "Conditions",
     "Mean",
-    "Move",
+    "ServerMove",
     "assumptions",
     "ends",
 ]
@@ -59,7 +59,7 @@ class Assumption(Struct, frozen=True):
     text: str
 
 
-class Own(Struct, frozen=True):
+class HostTime(Struct, frozen=True):
     """Own time of client and server that is not sure, as a part of that in the capture."""
 
     farther: float = 1.0
@@ -85,21 +85,21 @@ ANY: tuple[Waiting, ...] = ("evidence", "independent", "chained", "clocked", "un
 class Uncertainty(Struct, frozen=True):
     """How far assumptions vary for one kind of work; calibrated on measured runs, docs/model.md C.6."""
 
-    least: Own
-    most: Own
+    least: HostTime
+    most: HostTime
     waiting: tuple[Waiting, ...] = ANY
     """Who may wait for whom."""
     sure_ms: float = SURE_MS
     """Own time of a round trip up to this is not sure."""
 
 
-ONE_BY_ONE = Uncertainty(Own(0.6, 0.1), Own(1.4, 1.0))
+ONE_BY_ONE = Uncertainty(HostTime(0.6, 0.1), HostTime(1.4, 1.0))
 """Work of which each step waits for the one before."""
 IN_TURN = replace(ONE_BY_ONE, waiting=("evidence", "clocked", "unclocked"))
 """The same on many connections, whose order shows often enough."""
-DATA = Uncertainty(Own(0.5, 0.2), Own(1.4, 1.4), sure_ms=math.inf)
+DATA = Uncertainty(HostTime(0.5, 0.2), HostTime(1.4, 1.4), sure_ms=math.inf)
 """Much is sent at once: own time is production, which continues while data is in transit."""
-SIDE_BY_SIDE = Uncertainty(Own(0.1, 0.1), Own(2.0, 2.0))
+SIDE_BY_SIDE = Uncertainty(HostTime(0.1, 0.1), HostTime(2.0, 2.0))
 """Processes wait for processors and locks, the longer the more requests come at once."""
 
 SPREADS: dict[Work, Uncertainty] = {
@@ -188,7 +188,7 @@ def _own_time(may: Uncertainty) -> str:
 ASKED: dict[RttIs, str] = {"ping": "pings", "handshake": "TCP handshakes", "in-stream": "the data itself"}
 
 
-class Move(Struct, frozen=True):
+class ServerMove(Struct, frozen=True):
     """One server that goes elsewhere."""
 
     server: str
@@ -212,7 +212,7 @@ class Conditions(Struct, frozen=True):
     """Fibre whose least RTT is part of each RTT."""
     rtt_is: RttIs = "ping"
     """How the asked RTT was measured, or will be."""
-    moved: tuple[Move, ...] = ()
+    moved: tuple[ServerMove, ...] = ()
     """Servers that have an RTT of their own there."""
     others_stay: bool = False
     """Connections to servers that are not moved keep the RTT they had; otherwise they have the one asked for."""
@@ -247,13 +247,13 @@ class Conditions(Struct, frozen=True):
         return not replace(self, distance_km=None, rtt_is="ping").text
 
     @property
-    def following(self) -> tuple[Move, ...]:
+    def following(self) -> tuple[ServerMove, ...]:
         """The servers that are moved, to whichever RTT is asked for."""
-        return tuple(Move(move.server, None) for move in self.moved)
+        return tuple(ServerMove(move.server, None) for move in self.moved)
 
     def at(self, rtt_ms: float) -> Conditions:
         """The same with the servers that are moved at `rtt_ms`."""
-        return replace(self, moved=tuple(Move(move.server, rtt_ms) for move in self.moved))
+        return replace(self, moved=tuple(ServerMove(move.server, rtt_ms) for move in self.moved))
 
     def _different(self) -> Iterator[str]:
         if self.bandwidth_bps is not None:
@@ -286,11 +286,11 @@ class Case(Struct, frozen=True):
     waiting: tuple[Waiting, ...]
     """The range takes the end of all of them."""
     network: ReplayNetwork
-    learned: ReplayNetwork = field(default_factory=ReplayNetwork)
+    calibrated: ReplayNetwork = field(default_factory=ReplayNetwork)
     """How the transfers of the capture are taken to have gone."""
     rtt: int = 0
     """Which end of what the asked RTT may mean: -1 the low one, 1 the high one."""
-    own: Own = field(default_factory=Own)
+    own: HostTime = field(default_factory=HostTime)
     """Own time of client and server ÷ what was observed, of what is not sure of it."""
     sure_ms: float = SURE_MS
     """Own time of a round trip beyond this is sure."""

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from latpcap.measures.budget import BudgetTimeline
 from latpcap.projection.assumptions import CENTRAL, Case, Conditions
 from latpcap.projection.baseline import usual_ns
-from latpcap.projection.capacity import Crowd, Limit, crowd
+from latpcap.projection.capacity import ClosedNetwork, Limit, crowd
 from latpcap.projection.classes import Work, shares
 from latpcap.projection.job import FixEffects, Job, Replay, ReplayNetwork, Waiting
 from latpcap.projection.scope import Scopes
@@ -57,7 +57,7 @@ class Variant(Struct, frozen=True, eq=False, weakref=True):
 AS_IT_IS = Variant()
 
 
-class _Learned:
+class _CalibratedJob:
     """The job, ready to be replayed, and when it is over on the network that it was captured on."""
 
     def __init__(self, replay: Replay) -> None:
@@ -66,7 +66,7 @@ class _Learned:
         self._known: dict[tuple[ReplayNetwork, float | None], float] = {}
         [self.as_it_was_ns] = self.run([None], ReplayNetwork())
 
-    def of(self, variant: Variant) -> _Learned | Replay:
+    def of(self, variant: Variant) -> _CalibratedJob | Replay:
         """The variant, to be run."""
         return self if variant.changes is None else self.replay.changed(variant.changes())
 
@@ -150,9 +150,13 @@ class Basis:
         for waiting, found in self._found(list(ways)):
             for case in cases:
                 if waiting in self._ways(case):
-                    learned = found if case.learned == CENTRAL.learned else _Learned(found.replay.learned(case.learned))
+                    calibrated = (
+                        found
+                        if case.calibrated == CENTRAL.calibrated
+                        else _CalibratedJob(found.replay.calibrated(case.calibrated))
+                    )
                     runtimes = [
-                        self._runtimes(case, learned, variant, rtt_ms, conditions or self.as_usual)
+                        self._runtimes(case, calibrated, variant, rtt_ms, conditions or self.as_usual)
                         for variant, rtt_ms in asked
                     ]
                     yield self._nearer(asked, runtimes) if waiting == "unclocked" else runtimes
@@ -179,14 +183,14 @@ class Basis:
         return (*(("clocked",) if replay.may_tick else ()), *(("unclocked",) if replay.ticks else ()))
 
     def _runtimes(
-        self, case: Case, learned: _Learned, variant: Variant, rtt_ms: Sequence[float], conditions: Conditions
+        self, case: Case, calibrated: _CalibratedJob, variant: Variant, rtt_ms: Sequence[float], conditions: Conditions
     ) -> Floats:
-        network, replay = self._network(case, conditions), learned.of(variant)
-        figures = self.figures(variant, replay if learned is self._central else None)
+        network, replay = self._network(case, conditions), calibrated.of(variant)
+        figures = self.figures(variant, replay if calibrated is self._central else None)
         scope, saved_s = self.scopes.of(conditions), 0.0
         asked, mean = np.asarray(rtt_ms, float), case.mean_ms(conditions)
         if scope is not None:
-            was = replay.replay if isinstance(replay, _Learned) else replay
+            was = replay.replay if isinstance(replay, _CalibratedJob) else replay
             replay, saved_s = scope.of(was, mean), scope.saved_s(was)
             figures = replace(figures, own_s=max(figures.own_s - saved_s, 0.0))
         mean_ms = mean(asked, np.array(self.baseline_ms))
@@ -195,9 +199,9 @@ class Basis:
         without = self.think_s + figures.own_s if variant.changes else kept - self._of_network_s - self._moving_s
         if self._waits_for_locks:  # which the budget takes for service, and the replay for what others do
             [nearest_ns] = replay.run([0.0], network)
-            without = min(without, kept + (nearest_ns - learned.as_it_was_ns) / NS)
+            without = min(without, kept + (nearest_ns - calibrated.as_it_was_ns) / NS)
         least = max(without - saved_s, self.bits / network.bandwidth, 0.0)
-        replayed: Floats = np.maximum(kept + (there - learned.as_it_was_ns) / NS, least)
+        replayed: Floats = np.maximum(kept + (there - calibrated.as_it_was_ns) / NS, least)
         turns = max(figures.seconds_per_ms * 1000, 1.0)
         moving = [(1.0, self.baseline_ms, asked)] if scope is None else scope.rtts_of(asked)
         woken = [part * self._woken_s(case, figures, was, rtts, conditions.rtt_is) for part, was, rtts in moving]
@@ -233,8 +237,8 @@ class Basis:
         `None` stands for the RTTs as they were. `setup_network` is the network's part of `setup`.
         """
         conditions = conditions or self.as_usual
-        learned, scope, mean = self._central.of(variant), self.scopes.of(conditions), CENTRAL.mean_ms(conditions)
-        replay = learned.replay if isinstance(learned, _Learned) else learned
+        calibrated, scope, mean = self._central.of(variant), self.scopes.of(conditions), CENTRAL.mean_ms(conditions)
+        replay = calibrated.replay if isinstance(calibrated, _CalibratedJob) else calibrated
         think_ns = self.timeline.think_above_s * NS
         asked_ns: list[float | None] = [None]
         if rtt_ms is not None:
@@ -291,7 +295,7 @@ class Basis:
         return self.job is not None and len(self._central.replay.locks()[0]) > 0
 
     @cached_property
-    def crowd(self) -> Crowd:
+    def crowd(self) -> ClosedNetwork:
         """Who works side by side, and where they meet."""
         assert self.job is not None
         job, replay = self.job, self._central.replay
@@ -319,12 +323,12 @@ class Basis:
         scope = self.scopes.of(conditions)
         if scope is None or self.job is None or not (conditions.moved or self.job.beyond):
             return self.figures(variant).seconds_per_ms
-        learned = self._central.of(variant)
-        return scope.next_ms_s(learned.replay if isinstance(learned, _Learned) else learned)
+        calibrated = self._central.of(variant)
+        return scope.next_ms_s(calibrated.replay if isinstance(calibrated, _CalibratedJob) else calibrated)
 
     # --- figures ------------------------------------------------------------------------------------------------------
 
-    def figures(self, variant: Variant, replay: _Learned | Replay | None = None) -> Figures:
+    def figures(self, variant: Variant, replay: _CalibratedJob | Replay | None = None) -> Figures:
         """What the variant takes at the RTTs of the capture; `replay`: as it is central, where it is at hand."""
         if variant.changes is None:
             return self._figures
@@ -351,7 +355,7 @@ class Basis:
     def _points(self) -> tuple[float, float]:
         return self._at_baseline(self._central)
 
-    def _at_baseline(self, replay: _Learned | Replay) -> tuple[float, float]:
+    def _at_baseline(self, replay: _CalibratedJob | Replay) -> tuple[float, float]:
         """When the job is over at the RTTs of the capture, and where these are a millisecond longer (s).
 
         Windows open in steps of an RTT: where a sender meets one a step earlier, the job may even be over sooner with
@@ -384,17 +388,17 @@ class Basis:
         return self._shares.work(self._at_once)
 
     @cached_property
-    def _central(self) -> _Learned:
+    def _central(self) -> _CalibratedJob:
         assert self.job is not None
-        return _Learned(self.job.replay(CENTRAL.learned, CENTRAL.waiting[0]))
+        return _CalibratedJob(self.job.replay(CENTRAL.calibrated, CENTRAL.waiting[0]))
 
-    def _found(self, ways: Sequence[Waiting]) -> Iterator[tuple[Waiting, _Learned]]:
+    def _found(self, ways: Sequence[Waiting]) -> Iterator[tuple[Waiting, _CalibratedJob]]:
         """The job with who waits for whom: all but where turns start is the central one's, or even that."""
         central, others = CENTRAL.waiting[0], {}
         if any(waiting != central for waiting in ways):
             assert self.job is not None
             others = {
-                waiting: self.job.otherwise(self._central.replay, CENTRAL.learned, waiting)
+                waiting: self.job.otherwise(self._central.replay, CENTRAL.calibrated, waiting)
                 for waiting in ways
                 if waiting != central
             }
@@ -402,7 +406,7 @@ class Basis:
             if waiting == central:
                 yield waiting, self._central
             elif found := others.pop(waiting):
-                yield waiting, _Learned(found)
+                yield waiting, _CalibratedJob(found)
 
 
 def basis(recording: Recording, rtt: Estimate, timeline: BudgetTimeline, rtt_is: RttIs = "ping") -> Basis:

@@ -17,10 +17,10 @@ from latpcap.projection.basis import AS_IT_IS, Basis, Variant
 from latpcap.projection.wake_up import WakeUp
 from latpcap.units import format_given_ms, format_s, percent
 
-__all__ = ["HostSaving", "There", "budget_with", "budgets_there", "host_saving"]
+__all__ = ["BudgetElsewhere", "HostSaving", "budget_with", "budgets_there", "host_saving"]
 
 
-class There(Struct, frozen=True):
+class BudgetElsewhere(Struct, frozen=True):
     """Where the time goes at another RTT."""
 
     budget: Budget
@@ -34,7 +34,7 @@ def budgets_there(
     runtime_s: Sequence[float],
     conditions: Conditions,
     variant: Variant = AS_IT_IS,
-) -> Iterator[There]:
+) -> Iterator[BudgetElsewhere]:
     """The budget of each runtime that is projected onto an RTT."""
     alone = replace(conditions, connections=None)
     asleep = replace(CENTRAL, wake_up=WakeUp(), crowd=None)
@@ -44,7 +44,7 @@ def budgets_there(
         yield _summing_to(runtime, _woken(part_s, own))
 
 
-def budget_with(base: Basis, variant: Variant) -> There:
+def budget_with(base: Basis, variant: Variant) -> BudgetElsewhere:
     """What a variant takes where the job was captured."""
     [part_s] = base.parts_there(variant, None)
     return _summing_to(sum(part_s.values()) - part_s["setup_network"], part_s)
@@ -57,16 +57,16 @@ def _woken(part_s: Mapping[str, float], own_s: float) -> Mapping[str, float]:
     return {**part_s, "client": part_s["client"] * more, "service": part_s["service"] * more}
 
 
-def _summing_to(runtime_s: float, part_s: Mapping[str, float]) -> There:
+def _summing_to(runtime_s: float, part_s: Mapping[str, float]) -> BudgetElsewhere:
     """The parts of a runtime: what else bounds it (full hosts, another number of connections) is shared by all."""
     setup_s, setup_network_s = part_s["setup"], part_s["setup_network"]
     parts = {name: seconds for name, seconds in part_s.items() if name != "setup_network"}
     total_s = sum(parts.values())
     if total_s <= 0:
-        return There(Budget(transfer_s=runtime_s), 0.0)  # the bottleneck's time for the bytes is left
+        return BudgetElsewhere(Budget(transfer_s=runtime_s), 0.0)  # the bottleneck's time for the bytes is left
     scale = runtime_s / total_s
     budget = Budget(**{f"{name}_s": seconds * scale for name, seconds in parts.items()})
-    return There(budget, (part_s["network"] + min(setup_network_s, setup_s)) * scale)
+    return BudgetElsewhere(budget, (part_s["network"] + min(setup_network_s, setup_s)) * scale)
 
 
 class HostSaving(Struct, frozen=True):

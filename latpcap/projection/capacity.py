@@ -28,7 +28,7 @@ from latpcap.projection.job import ClientTimes, Replay
 from latpcap.tables.recording import MISSING
 from latpcap.units import counted, significant
 
-__all__ = ["Crowd", "Limit", "Locks", "Station", "crowd"]
+__all__ = ["ClosedNetwork", "Limit", "Locks", "ServiceCenter", "crowd"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -43,7 +43,7 @@ TENDS = 0.5
 """The same power where a capture says nothing of it."""
 PARTS = 8
 FEWEST = PARTS + PARTS // 2
-"""Stretches of each kind below which fewer than half of the parts have two: no slope is known."""
+"""Intervals of each kind below which fewer than half of the parts have two: no slope is known."""
 """Parts of a capture of which each shows for itself how much longer stays become."""
 LEAST = 0.82
 """Where a limit shows, what each other one adds is no less than this part of the central value."""
@@ -79,7 +79,7 @@ NO_LIMIT = Limit(
 )
 
 
-class Station(Struct, frozen=True):
+class ServiceCenter(Struct, frozen=True):
     """Where turns meet: how long each stays there, by how many others are there."""
 
     count: int
@@ -123,16 +123,16 @@ class Locks(Struct, frozen=True):
         return np.asarray(np.maximum(self.held_s + self.round_trips * farther_s, 0.0))
 
 
-class Crowd(Struct, frozen=True):
+class ClosedNetwork(Struct, frozen=True):
     """The workers of a capture, where they meet, and what becomes of that with more or fewer of them."""
 
     workers: float
     """How many worked at once …"""
     runtime_s: float
     """… for so long."""
-    hosts: Station | None = None
+    hosts: ServiceCenter | None = None
     """The server, or server and clients, whichever have the lower limit."""
-    server: Station | None = None
+    server: ServiceCenter | None = None
     """The server, where it shows a limit: clients that pause may wait for another connection's round trips."""
     locks: Locks | None = None
     unreadable: bool = False
@@ -176,7 +176,7 @@ class Crowd(Struct, frozen=True):
         at_hosts = self._at_hosts(self.hosts, np.array([self.runtime_s]), connections, 0, 1.0)
         return bool(self._at_locks(self.locks, np.zeros(1), connections, 0)[0] >= at_hosts[0])
 
-    def _at_hosts(self, hosts: Station, replayed_s: Floats, connections: int, side: int, work: float) -> Floats:
+    def _at_hosts(self, hosts: ServiceCenter, replayed_s: Floats, connections: int, side: int, work: float) -> Floats:
         away_s, stay_s = self._cycle_s(hosts, replayed_s, connections, side, work)
         shared: Floats = hosts.count / connections * (away_s + stay_s)
         if not hosts.shown:
@@ -185,7 +185,7 @@ class Crowd(Struct, frozen=True):
         return np.maximum(shared, least_s if connections > self.workers else 0.0)
 
     def _cycle_s(
-        self, hosts: Station, replayed_s: Floats, connections: float, side: int, work: float
+        self, hosts: ServiceCenter, replayed_s: Floats, connections: float, side: int, work: float
     ) -> tuple[Floats, Floats]:
         """How long a turn of each of so many is away, and how long it stays."""
         cycle_s = replayed_s * (self.workers / hosts.count)
@@ -266,14 +266,16 @@ def _stay_s(away_s: Floats, first_s: float | Floats, each_s: float | Floats, oth
     return stay
 
 
-def crowd(job: ClientTimes, replay: Replay, at_once: float, runtime_s: float, *, unreadable: bool = False) -> Crowd:
+def crowd(
+    job: ClientTimes, replay: Replay, at_once: float, runtime_s: float, *, unreadable: bool = False
+) -> ClosedNetwork:
     """The workers of a capture; `at_once` of them work side by side as far as the RTT is concerned."""
     waiters, holders = (rows.astype(np.int64) for rows in replay.locks())
     at_locks = _locks(job, waiters)
     if at_locks is not None and at_locks.shown:  # who waits for a lock works, too
         at_once = max(at_once, _outstanding_s(job) / runtime_s)
     hosts, server = _hosts(job, waiters, holders)
-    return Crowd(at_once, runtime_s, hosts, server, at_locks, unreadable)
+    return ClosedNetwork(at_once, runtime_s, hosts, server, at_locks, unreadable)
 
 
 def _asked(job: ClientTimes) -> Bools:
@@ -297,7 +299,7 @@ def _outstanding_s(job: ClientTimes) -> float:
 # --- the hosts --------------------------------------------------------------------------------------------------------
 
 
-def _hosts(job: ClientTimes, waiters: Ints, holders: Ints) -> tuple[Station | None, Station | None]:
+def _hosts(job: ClientTimes, waiters: Ints, holders: Ints) -> tuple[ServiceCenter | None, ServiceCenter | None]:
     """How requests slow each other down at server and client, and at a server with a limit; no lock's wait is work."""
     seen = _asked(job)
     count = int(seen.sum())
@@ -306,9 +308,9 @@ def _hosts(job: ClientTimes, waiters: Ints, holders: Ints) -> tuple[Station | No
     served = begin[seen], end[seen]
     follows = np.flatnonzero(seen[1:] & seen[:-1] & (job.connection[1:] == job.connection[:-1]))
     paused = job.response_end_ns[follows].astype(float), job.request_ns[follows + 1].astype(float)
-    stretches = _Stretches(*(np.concatenate(ends) for ends in zip(served, paused, strict=True)))
-    at_server = _stations(count, _Stretches(*served), [slice(0, count)])
-    stations = [*at_server, *_stations(count, stretches, [slice(0, count), slice(count, None)])]
+    intervals = _Intervals(*(np.concatenate(ends) for ends in zip(served, paused, strict=True)))
+    at_server = _stations(count, _Intervals(*served), [slice(0, count)])
+    stations = [*at_server, *_stations(count, intervals, [slice(0, count), slice(count, None)])]
     tells = max(stations, key=_tells, default=None)
     if tells is None or not tells.shown:
         return tells, None
@@ -317,54 +319,54 @@ def _hosts(job: ClientTimes, waiters: Ints, holders: Ints) -> tuple[Station | No
     return structs.replace(tells, most_s=most_s), server
 
 
-def _stations(count: int, stretches: _Stretches, kinds: list[slice]) -> list[Station]:
+def _stations(count: int, intervals: _Intervals, kinds: list[slice]) -> list[ServiceCenter]:
     """A place by how many were there meanwhile, and by how many were found there."""
-    if stretches.busy_s <= 0:
+    if intervals.busy_s <= 0:
         return []
-    return [_station(count, stretches, there, kinds) for there in (stretches.met, stretches.found)]
+    return [_station(count, intervals, there, kinds) for there in (intervals.met, intervals.found)]
 
 
-def _tells(station: Station) -> tuple[bool, float]:
+def _tells(station: ServiceCenter) -> tuple[bool, float]:
     """The lowest limit that shows; else where stays grow the most, of what they could."""
     return station.shown, station.each_s if station.shown else station.each_s / station.most_s
 
 
-def _station(count: int, stretches: _Stretches, there: Callable[[], Floats], kinds: list[slice]) -> Station:
-    """Turns have a stretch of each kind, which is served in its own way; `there`: how many were under way for each.
+def _station(count: int, intervals: _Intervals, there: Callable[[], Floats], kinds: list[slice]) -> ServiceCenter:
+    """Turns have an interval of each kind, which is served in its own way; `there`: how many were under way for each.
 
     The capture is cut into parts of equal length: in each, much the same is asked for.
     """
-    stay_s = float((stretches.end - stretches.begin).sum()) / NS / count
-    full_s = stretches.busy_s / count
-    if min(len(stretches.begin[kind]) for kind in kinds) < FEWEST:
-        return Station(count, stay_s, TENDS * full_s, 0.0, full_s, shown=False)
-    shares = np.array([len(stretches.begin[kind]) / count for kind in kinds])
+    stay_s = float((intervals.end - intervals.begin).sum()) / NS / count
+    full_s = intervals.busy_s / count
+    if min(len(intervals.begin[kind]) for kind in kinds) < FEWEST:
+        return ServiceCenter(count, stay_s, TENDS * full_s, 0.0, full_s, shown=False)
+    shares = np.array([len(intervals.begin[kind]) / count for kind in kinds])
     at_once = there()
-    slopes = shares @ np.array([_slopes(stretches, at_once, kind) for kind in kinds])
+    slopes = shares @ np.array([_slopes(intervals, at_once, kind) for kind in kinds])
     known = slopes[~np.isnan(slopes)]
     if len(known) < PARTS / 2:
-        return Station(count, stay_s, TENDS * full_s, 0.0, full_s, shown=False)
+        return ServiceCenter(count, stay_s, TENDS * full_s, 0.0, full_s, shown=False)
     slope_s = float(min(max(np.median(known), 0.0), full_s))
     error_s = SIGMAS * float(np.std(known)) / math.sqrt(len(known))
     if slope_s - error_s >= SHOWN * full_s:
-        return Station(count, stay_s, full_s, full_s * LEAST, full_s, shown=True)
+        return ServiceCenter(count, stay_s, full_s, full_s * LEAST, full_s, shown=True)
     each_s = slope_s if error_s <= SHOWN * full_s else TENDS * full_s
-    return Station(count, stay_s, each_s, 0.0, full_s, shown=False)
+    return ServiceCenter(count, stay_s, each_s, 0.0, full_s, shown=False)
 
 
-def _slopes(stretches: _Stretches, there: Floats, kind: slice) -> Floats:
-    """How much longer each other one that was there made stretches of a kind, in each part of the capture."""
-    begin, stays, at_once = stretches.begin[kind], (stretches.end - stretches.begin)[kind] / NS, there[kind]
+def _slopes(intervals: _Intervals, there: Floats, kind: slice) -> Floats:
+    """How much longer each other one that was there made intervals of a kind, in each part of the capture."""
+    begin, stays, at_once = intervals.begin[kind], (intervals.end - intervals.begin)[kind] / NS, there[kind]
     order = np.argsort(begin, kind="stable")
     order = order[(stays[order] > 0) & (stays[order] <= np.quantile(stays, LONGEST))] if len(order) else order
     return np.array([_slope(at_once[part], stays[part]) for part in np.array_split(order, PARTS)])
 
 
-class _Stretches:
+class _Intervals:
     """What is under way at a place, from when to when (ns)."""
 
     def __init__(self, begin: Floats, end: Floats) -> None:
-        """Stretches in any order."""
+        """Intervals in any order."""
         self.begin, self.end = begin, np.maximum(end, begin)
 
         times = np.concatenate((self.begin, self.end))
@@ -414,7 +416,7 @@ def _locks(job: ClientTimes, waiters: Ints) -> Locks | None:
     if len(rows) == 0:
         return None
     trips = np.cumsum(job.round_trips, dtype=np.int64)
-    held = _Held(*_at_server(job), rows, last, trips[last] - trips[rows])
+    held = _OpenTransactions(*_at_server(job), rows, last, trips[last] - trips[rows])
     waits = np.zeros(len(asked), bool)
     waits[waiters] = True
     waited_s = float(np.maximum(held.answered[waiters] - held.arrived[waiters], 0.0).sum()) / NS / len(ends)
@@ -423,7 +425,7 @@ def _locks(job: ClientTimes, waiters: Ints) -> Locks | None:
     return max(found, key=lambda each: each.held_s * each.share, default=None) or held.unseen(len(ends), all_trips)
 
 
-class _Held:
+class _OpenTransactions:
     """The statements of transactions that go on: when each arrived and was answered, and which row ends them."""
 
     def __init__(self, arrived: Floats, answered: Floats, rows: Ints, last: Ints, trips: Ints) -> None:

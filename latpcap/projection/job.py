@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from latpcap._core import Replay
 from latpcap.measures.job import RecordedJob
-from latpcap.rtt import Beyond, Estimate
+from latpcap.rtt import BehindProxy, Estimate
 from latpcap.tables.columnar.columns import Codes, known
 from latpcap.tables.recording import Recording
 
@@ -51,7 +51,7 @@ class Job:
         return connection if self.beyond is None else np.concatenate((connection, self.beyond.connection))
 
     @property
-    def beyond(self) -> Beyond | None:
+    def beyond(self) -> BehindProxy | None:
         """The networks behind a proxy, of the last phases."""
         return self._rtt.beyond
 

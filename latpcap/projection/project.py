@@ -65,7 +65,7 @@ MAX_RTT_MS = 60_000.0
 """Where the search for a latency budget ends."""
 
 
-class Divided:
+class BudgetsOnDemand:
     """Where the time goes at one of several RTTs: all are divided when somebody asks for the first."""
 
     def __init__(self, divide: Callable[[], list[Budget]], place: int) -> None:
@@ -79,7 +79,7 @@ class Divided:
 
     def __eq__(self, other: object) -> bool:
         """The same parts."""
-        return isinstance(other, Divided) and self.budget == other.budget
+        return isinstance(other, BudgetsOnDemand) and self.budget == other.budget
 
     def __hash__(self) -> int:
         return hash(self.budget)
@@ -110,7 +110,7 @@ class Point(Struct, frozen=True):
     """The kind of work that the job is."""
     coverage: Coverage | None = None
     """How often projections of such work in this direction held; `None` where that was not measured."""
-    divided: Divided | None = None
+    divided: BudgetsOnDemand | None = None
 
     @property
     def budget(self) -> Budget | None:
@@ -212,7 +212,7 @@ def project(
     at, runtimes_s = [point.rtt_ms for point, _ in known], [runtime_s for _, runtime_s in known]
     there, told = projection.conditions, projection.told_rtt_ms
     divide = cache(lambda: [each.budget for each in budgets_there(base, at, runtimes_s, there)])
-    points = tuple(replace(point, divided=Divided(divide, place)) for place, (point, _) in enumerate(known))
+    points = tuple(replace(point, divided=BudgetsOnDemand(divide, place)) for place, (point, _) in enumerate(known))
     projection = replace(projection, points=points)
     if told is None:
         return projection

@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import Struct
 
 from latpcap.errors import UsageError
-from latpcap.projection.assumptions import Conditions, Mean, Move
+from latpcap.projection.assumptions import Conditions, Mean, ServerMove
 from latpcap.projection.job import Job, Replay, ReplayNetwork
 from latpcap.tables.columnar.columns import Bools, Codes, Floats
 from latpcap.tables.part.matching import ConnectionNames
@@ -28,7 +28,7 @@ MS = 1e6
 """In nanoseconds."""
 
 
-def moves(recording: Recording, asked: Mapping[str, float]) -> tuple[Move, ...]:
+def moves(recording: Recording, asked: Mapping[str, float]) -> tuple[ServerMove, ...]:
     """The servers that are moved, as latpcap shows them; raises where a name is none of theirs, with those there are.
 
     A name is whatever `--server` takes: `10.0.0.5`, `10.0.0.5:3306`, `:3306`, `10.0.0.0/24`.
@@ -41,10 +41,10 @@ def moves(recording: Recording, asked: Mapping[str, float]) -> tuple[Move, ...]:
             server = servers.names[code]
             if moved.setdefault(server, rtt_ms) != rtt_ms:
                 raise UsageError(f"{server} is moved to {moved[server]:g} ms and to {rtt_ms:g} ms: name one of them")
-    return tuple(Move(server, rtt_ms) for server, rtt_ms in moved.items())
+    return tuple(ServerMove(server, rtt_ms) for server, rtt_ms in moved.items())
 
 
-class _Way(Struct, frozen=True, eq=False):
+class _NetworkOfPhases(Struct, frozen=True, eq=False):
     """One network of each phase of a connection."""
 
     rule_ms: Floats
@@ -69,7 +69,7 @@ class _Way(Struct, frozen=True, eq=False):
 class Scope(Struct, frozen=True, eq=False):
     """What of a job goes its own way."""
 
-    ways: tuple[_Way, _Way]
+    ways: tuple[_NetworkOfPhases, _NetworkOfPhases]
     """To the host that answers, and behind it."""
     groups: tuple[tuple[float, float, float], ...]
     """The RTTs of connections, which part of the job's round trips has each, and what they had (ms)."""
@@ -139,7 +139,7 @@ def scope_of(job: Job, conditions: Conditions, trips: Floats, think_s: float) ->
     moving[job.connection] = np.where(np.isnan(far), near, far)
     had_ns[job.connection] = np.where(np.isnan(far), first_ns, baseline_ns)
     return Scope(
-        ways=(_Way(near, first_ns, np.ones(len(near))), _Way(far, baseline_ns, times)),
+        ways=(_NetworkOfPhases(near, first_ns, np.ones(len(near))), _NetworkOfPhases(far, baseline_ns, times)),
         groups=tuple(_groups(moving, had_ns, trips)),
         client=1.0 if conditions.client_time is None else conditions.client_time,
         service=1.0 if conditions.service_time is None else conditions.service_time,

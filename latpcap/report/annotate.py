@@ -152,9 +152,9 @@ def _of_findings(result: Analysis) -> Iterator[tuple[int, str]]:
             first,
             f"finding {finding_text(finding, told)}" + (f" Show its packets with: {filtered}" if filtered else ""),
         )
-        for stretch in finding.get("frames", ()):
-            if stretch["first"] != first:
-                yield stretch["first"], f"part of finding {finding['code']} (see frame {first})"
+        for interval in finding.get("frames", ()):
+            if interval["first"] != first:
+                yield interval["first"], f"part of finding {finding['code']} (see frame {first})"
 
 
 def finding_text(finding: dict[str, Any], told_rtt_ms: float | None) -> str:

@@ -29,7 +29,7 @@ from msgspec.structs import replace
 
 from latpcap.report.markup import parts_of, text_of
 from latpcap.report.page import MOST, data_of_both, page_data, rounded
-from latpcap.report.section import Drawn, Say, Section
+from latpcap.report.section import Drawn, Section, Sentence
 from latpcap.report.sections import report
 from latpcap.report.sections.both import both
 from latpcap.report.sections.method import drawn, method
@@ -128,7 +128,7 @@ def _section(section: Section) -> str:
         kind = ' class="part"' if name == "appendix" else ""
         heading = f'<h2 id="{name}-title"{kind}>{text_of(title)}</h2>'
         return f'<section id="{name}" aria-labelledby="{name}-title">\n{heading}\n{_parts(section)}\n</section>\n'
-    said = [part for part in section.parts if isinstance(part, Say) and part.tone != "quiet"]
+    said = [part for part in section.parts if isinstance(part, Sentence) and part.tone != "quiet"]
     others = [part for part in section.parts if part not in said]
     return (
         '<section id="verdict" aria-labelledby="verdict-title">\n<h2 id="verdict-title" class="unseen">Verdict</h2>\n'

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any
 
-from latpcap.report.section import Column, Entry, Say, Section, SectionPart, SectionTable, written
+from latpcap.report.section import Column, Entry, Section, SectionPart, SectionTable, Sentence, written
 from latpcap.report.sections import report
 from latpcap.report.sections.both import both
 from latpcap.report.text import printable
@@ -84,7 +84,7 @@ def _blocks(section: Section) -> Iterator[str]:
 def _drawn(part: SectionPart) -> str:
     """A part as it stands by itself; bars and lines say nothing that their tables do not."""
     match part:
-        case Say(text, tone):
+        case Sentence(text, tone):
             said = text_of(text)
             return f"**{said}**" if tone == "strong" else f"### {said}" if tone == "head" else said
         case Entry():

@@ -22,10 +22,10 @@ from latpcap.report.section import (
     Lines,
     Piece,
     Row,
-    Say,
     Section,
     SectionPart,
     SectionTable,
+    Sentence,
     written,
 )
 from latpcap.report.text import printable
@@ -105,7 +105,7 @@ def _html(part: SectionPart) -> str:
 
 
 @_html.register
-def _say(part: Say) -> str:
+def _say(part: Sentence) -> str:
     if part.tone == "head":
         return f"<h3>{text_of(part.text)}</h3>"
     kind = TONES.get(part.tone)

@@ -117,7 +117,7 @@ def render_deltas(deltas: Deltas) -> str:
 def render_timeline(timeline: Timeline) -> str:
     """Return a row a connection: when it was busy, and how often it waited."""
     lanes: dict[int, list[float]] = {}
-    for each in timeline.stretches:
+    for each in timeline.intervals:
         lane = lanes.setdefault(each.stream, [each.start_s, 0.0, 0, 0])
         lane[1:] = [max(lane[1], each.end_s), lane[2] + each.exchanges, lane[3] + each.round_trips]
     shown = parts_of([SectionTable(LANES, [(stream, *lane) for stream, lane in lanes.items()])])

@@ -191,13 +191,13 @@ def plot_timeline(timeline: Timeline) -> Any:
     altair = _altair()
     rows = [
         {
-            "stream": stretch.stream,
-            "start": stretch.start_s,
-            "end": stretch.end_s,
-            "exchanges": stretch.exchanges,
-            "round trips": stretch.round_trips,
+            "stream": interval.stream,
+            "start": interval.start_s,
+            "end": interval.end_s,
+            "exchanges": interval.exchanges,
+            "round trips": interval.round_trips,
         }
-        for stretch in timeline.stretches
+        for interval in timeline.intervals
     ]
     return still(
         altair.Chart({"values": rows})

@@ -1,7 +1,7 @@
 """Gates and findings as SARIF 2.1.0, for code scanning: <https://docs.oasis-open.org/sarif/sarif/v2.1.0/>.
 
 A result each for the gates that failed and for all findings. It lies in the capture (the first, where several are one
-recording); its logical locations are the stretches of frames and the statement. No date, no path: the same run gives
+recording); its logical locations are the intervals of frames and the statement. No date, no path: the same run gives
 the same bytes on any machine.
 """
 
@@ -88,11 +88,11 @@ def _gate(gate: GateResult, checked: Checked) -> tuple[str, Json]:
 
 
 def _finding(finding: FindingResult, checked: Checked) -> tuple[str, Json]:
-    stretches = [_location(checked, *_logical(finding, each)) for each in finding.frames[:MOST]]
+    intervals = [_location(checked, *_logical(finding, each)) for each in finding.frames[:MOST]]
     result = {
         "level": LEVELS[finding.severity],
         "message": {"text": " ".join(_sentences(finding))},
-        "locations": stretches or [_location(checked, *_logical(finding))],
+        "locations": intervals or [_location(checked, *_logical(finding))],
         "partialFingerprints": {"finding/v1": _digest(finding.code, finding.fingerprint or "")},
         "properties": {
             "severity": finding.severity,
@@ -117,10 +117,10 @@ def _location(checked: Checked, *logical: Json) -> Json:
     return first | ({"logicalLocations": list(logical)} if logical else {})
 
 
-def _logical(finding: FindingResult, stretch: Frames | None = None) -> Iterator[Json]:
-    if stretch is not None:
-        frames = f"frames {stretch.first}-{stretch.last}"
-        yield {"name": frames, "fullyQualifiedName": f"tcp.stream {stretch.stream}/{frames}", "kind": "frames"}
+def _logical(finding: FindingResult, interval: Frames | None = None) -> Iterator[Json]:
+    if interval is not None:
+        frames = f"frames {interval.first}-{interval.last}"
+        yield {"name": frames, "fullyQualifiedName": f"tcp.stream {interval.stream}/{frames}", "kind": "frames"}
     if finding.statement:
         yield {"name": _text(finding.statement), "kind": "statement"}
 

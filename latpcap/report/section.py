@@ -25,10 +25,10 @@ __all__ = [
     "Lines",
     "Piece",
     "Row",
-    "Say",
     "Section",
     "SectionPart",
     "SectionTable",
+    "Sentence",
     "sections_of",
     "written",
 ]
@@ -91,7 +91,7 @@ class SectionPart(Struct, frozen=True):
     """One after the other they make a section."""
 
 
-class Say(SectionPart, frozen=True):
+class Sentence(SectionPart, frozen=True):
     """A sentence; `code` stands between backticks."""
 
     text: str

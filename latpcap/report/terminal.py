@@ -26,9 +26,9 @@ from latpcap.report.section import (
     Entry,
     Lines,
     Piece,
-    Say,
     Section,
     SectionTable,
+    Sentence,
     sections_of,
     written,
 )
@@ -124,7 +124,7 @@ def _part(part: Any) -> Iterator[RenderableType]:
 
 
 @_part.register
-def _say(part: Say) -> Iterator[RenderableType]:
+def _say(part: Sentence) -> Iterator[RenderableType]:
     if not part.detail:
         yield Text(printable(part.text), style=STYLES.get(part.tone, ""))
 
@@ -255,7 +255,7 @@ def findings_text(
         + "".join(f"  {line}\n" for line in _filter(found, whole_filters))
         for found in findings
     ]
-    hidden = [Say(text)] if (text := about_findings(timing_only)) else []
+    hidden = [Sentence(text)] if (text := about_findings(timing_only)) else []
     below = (
         print_renderables(part for say in said for part in _part(say))
         for said in (together(fixes, told_rtt_ms), hidden)

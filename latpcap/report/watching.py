@@ -10,7 +10,7 @@ from rich.text import Text
 from latpcap.report.grid import Grid
 from latpcap.report.section import Column
 from latpcap.report.text import printable
-from latpcap.result.watching import Seen, WaitedFor
+from latpcap.result.watching import WaitedFor, WatchedSoFar
 from latpcap.units import counted, format_s, percent, significant
 
 __all__ = ["line", "screen"]
@@ -20,12 +20,12 @@ FEW_PER_S = 10
 NO_ROOM = "(further statements)"
 
 
-def screen(seen: Seen, where: str, hint: str) -> RenderableType:
+def screen(seen: WatchedSoFar, where: str, hint: str) -> RenderableType:
     """Return what stands on a terminal: `where` it is recorded, and `hint`, how that ends."""
     return Group(*_parts(seen, where, hint))
 
 
-def _parts(seen: Seen, where: str, hint: str) -> Iterator[RenderableType]:
+def _parts(seen: WatchedSoFar, where: str, hint: str) -> Iterator[RenderableType]:
     yield Text(printable(f"{where} · {format_s(seen.seconds)} · {hint}"), style="bold")
     yield Text(line(seen))
     if seen.round_trips:
@@ -35,7 +35,7 @@ def _parts(seen: Seen, where: str, hint: str) -> Iterator[RenderableType]:
         yield Grid(COLUMNS, [_row(each) for each in seen.worst])
 
 
-def line(seen: Seen) -> str:
+def line(seen: WatchedSoFar) -> str:
     """Return the sums in a line."""
     parts = [
         f"{counted(seen.round_trips, 'round trip')}{_rate(seen.round_trips_per_s)}",
@@ -54,7 +54,7 @@ def _rate(per_s: float | None) -> str:
     return f", {per_s:.1f} a second now" if 0 < per_s < FEW_PER_S else f", {per_s:,.0f} a second now"
 
 
-def _further(seen: Seen) -> str:
+def _further(seen: WatchedSoFar) -> str:
     """What the next millisecond of RTT costs, if nothing runs side by side."""
     now = f", at the present rate {percent(seen.per_ms_share)} of the time" if seen.per_ms_share else ""
     return f"each further millisecond of RTT: {format_s(seen.per_ms_s)} so far, one after the other{now}"

@@ -16,8 +16,8 @@ from latpcap.findings.what_if import Fix, WhatIf, what_if
 from latpcap.measures.budget import Budget, BudgetTimeline, timeline
 from latpcap.measures.chattiness import ChattinessGroups, by_connection, overall
 from latpcap.measures.connecting import Connecting, connecting
-from latpcap.measures.health import HealthNote, core_notes, gravest_first, measured_notes
-from latpcap.measures.legs import Legs, Proxied, application, joined_legs
+from latpcap.measures.health import HealthNote, by_severity, core_notes, measured_notes
+from latpcap.measures.legs import LegRoundTrips, Legs, application, joined_legs
 from latpcap.measures.minutes import Minutes, minutes
 from latpcap.measures.options import IDLE_S, TaskBy
 from latpcap.measures.purposes import PurposeResult, purpose_results
@@ -43,7 +43,7 @@ from latpcap.result.settings import THINK_S, KeysUsed, Settings
 from latpcap.result.signoff import Cover, SignOff, sign_off
 from latpcap.result.statements import StatementResult, statement_results
 from latpcap.result.taps import TapsResult, taps_results
-from latpcap.result.verdict import Doubt, Facts, verdict
+from latpcap.result.verdict import Facts, ShareUnknown, verdict
 from latpcap.rtt import Baselines, Estimate, estimate_recording
 from latpcap.rtt.baselines import Reason
 from latpcap.rtt.grouped import estimate_groups
@@ -240,7 +240,7 @@ class Measures:
         """What makes the result less reliable, by severity."""
         legs = self.legs.told if self.legs else None
         measured = measured_notes(self.recording, self.rtt, self.timeline, self.budget, legs)
-        return gravest_first((*core_notes(self.recording), *measured))
+        return by_severity((*core_notes(self.recording), *measured))
 
     @cached_property
     def chattiness(self) -> ChattinessGroups:
@@ -258,7 +258,7 @@ class Measures:
         return connection_results(self.recording, self.rtt, self.chattiness, is_inner, knows_network=known)
 
     @property
-    def proxied(self) -> Proxied | None:
+    def proxied(self) -> LegRoundTrips | None:
         """The proxy whose other side was left out of these measures."""
         return None
 
@@ -426,20 +426,20 @@ class Measures:
     def budget(self) -> Budget:
         """The parts of the runtime; one response is not divided."""
         budget = self.timeline.budget
-        if self.doubt not in (Doubt.FEW_RESPONSES, Doubt.NO_RESPONSE):
+        if self.doubt not in (ShareUnknown.FEW_RESPONSES, ShareUnknown.NO_RESPONSE):
             return budget
         unknown_s = budget.unknown_s + budget.network_s + budget.service_s
         return replace(budget, network_s=0.0, service_s=0.0, unknown_s=unknown_s)
 
     @property
-    def doubt(self) -> Doubt | None:
+    def doubt(self) -> ShareUnknown | None:
         """Why the network's share cannot be told, though an RTT is known."""
         if self.recording.clock_stepped_s > LARGE_STEP * self.timeline.runtime_s:
-            return Doubt.CLOCK
+            return ShareUnknown.CLOCK
         seen = responses(self.recording)
         if seen >= FEWEST_RESPONSES or (self.baselines.reason == Reason.GIVEN).all():
             return None
-        return Doubt.FEW_RESPONSES if seen else Doubt.NO_RESPONSE
+        return ShareUnknown.FEW_RESPONSES if seen else ShareUnknown.NO_RESPONSE
 
 
 class _OfApplication(Measures):
@@ -458,7 +458,7 @@ class _OfApplication(Measures):
         return self
 
     @property
-    def proxied(self) -> Proxied | None:
+    def proxied(self) -> LegRoundTrips | None:
         """The proxy."""
         return replace(self._legs.told, is_far=self.rtt.beyond is not None)
 

@@ -10,13 +10,13 @@ from msgspec import Struct
 from latpcap.display import Brief
 from latpcap.tables.recording import Recording
 
-__all__ = ["AtTap", "TapsResult", "TapsWay", "taps_results"]
+__all__ = ["AtTap", "TapsDirection", "TapsResult", "taps_results"]
 
 MS_NS = 1e6
 PPB = 1_000
 
 
-class TapsWay(Brief, Struct, frozen=True):
+class TapsDirection(Brief, Struct, frozen=True):
     """The packets of one side, between the two taps."""
 
     packets: int
@@ -61,8 +61,8 @@ class TapsResult(Brief, Struct, frozen=True):
     """The clock at the server's tap is ahead by so much, if both ways take equally long."""
     drift_ppm: float | None
     """How many µs it gains a second; null where it gains none that shows."""
-    request: TapsWay
-    response: TapsWay
+    request: TapsDirection
+    response: TapsDirection
     reordered_packets: int
     """The taps saw them in another order."""
     joined_packets: int
@@ -91,10 +91,10 @@ def _result(row: dict[str, Any]) -> TapsResult:
         value = row[f"{name}_ns"]
         return None if value is None else value / MS_NS
 
-    def way(name: str) -> TapsWay:
+    def way(name: str) -> TapsDirection:
         least, median, p95 = (ms(f"{name}_{which}") for which in ("min", "median", "p95"))
         alone = row[f"{name}_client_tap_only"], row[f"{name}_server_tap_only"]
-        return TapsWay(row[f"{name}_packets"], least, median, p95, *alone)
+        return TapsDirection(row[f"{name}_packets"], least, median, p95, *alone)
 
     def at(name: str) -> AtTap:
         told = (row[f"{name}_retransmissions"], row[f"{name}_answers"])

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from latpcap.measures.budget import Budget
 from latpcap.measures.health import HealthNote
-from latpcap.measures.legs import Proxied
+from latpcap.measures.legs import LegRoundTrips
 from latpcap.measures.purposes import PURPOSES, PurposeResult
 from latpcap.measures.timing_only import TimingOnly
 from latpcap.measures.waits import Waits
@@ -26,7 +26,7 @@ from latpcap.result.chattiness import Chattiness, chattiness_in_words
 from latpcap.result.errors import ErrorsResult, said_of_errors
 from latpcap.units import counted, format_given_ms, format_ms, format_s, listed, percent, percent_range
 
-__all__ = ["PART_NAMES", "Doubt", "Facts", "verdict"]
+__all__ = ["PART_NAMES", "Facts", "ShareUnknown", "verdict"]
 
 MOST = 3
 """Sentences of the verdict's third line: more are not read."""
@@ -60,7 +60,7 @@ REST_OF_SETUP = "connection set-up, apart from its round trips"
 """Where its network part is included in the network."""
 
 
-class Doubt(Enum):
+class ShareUnknown(Enum):
     """Why the network's share of the runtime is unknown."""
 
     CLOCK = "the clock was set during the capture, so their cost in seconds is unknown"
@@ -80,9 +80,9 @@ class Facts(Struct, frozen=True):
     projection: Projection
     health: Sequence[HealthNote]
     errors: ErrorsResult
-    doubt: Doubt | None
+    doubt: ShareUnknown | None
     timing_only: TimingOnly | None
-    proxied: Proxied | None
+    proxied: LegRoundTrips | None
     files: Sequence[str]
     """The paths of the captures."""
 
@@ -115,7 +115,7 @@ def _cost(facts: Facts) -> str:
         return (
             f"The capture ({facts.runtime}) holds no request that waits for an answer, so there is nothing to measure."
         )
-    if facts.doubt is Doubt.CLOCK:
+    if facts.doubt is ShareUnknown.CLOCK:
         return f"{trips}; {facts.doubt.value}."
     if projection.baseline_rtt_ms is None:
         whose = "its" if facts.round_trips == 1 else "their"
@@ -164,7 +164,7 @@ def _elsewhere(facts: Facts) -> str:
     projection = facts.projection
     if facts.round_trips == 0:
         return ""
-    if facts.doubt is Doubt.CLOCK:
+    if facts.doubt is ShareUnknown.CLOCK:
         return "All times below are based on that clock: capture again with the clock left alone."
     if projection.baseline_rtt_ms is None or projection.seconds_per_ms is None:
         return "No projection without the RTT: give it with --rtt-baseline."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-__all__ = ["Seen", "WaitedFor"]
+__all__ = ["WaitedFor", "WatchedSoFar"]
 
 
 class WaitedFor(Struct, frozen=True):
@@ -17,7 +17,7 @@ class WaitedFor(Struct, frozen=True):
     waited_s: float
 
 
-class Seen(Struct, frozen=True):
+class WatchedSoFar(Struct, frozen=True):
     """What was seen so far."""
 
     seconds: float

@@ -18,7 +18,7 @@ baselines.py  the result                             grouped.py       many group
 """
 
 from latpcap.rtt.baselines import LOOPBACK, Baselines, Method, Reason
-from latpcap.rtt.behind_proxy import Beyond
+from latpcap.rtt.behind_proxy import BehindProxy
 from latpcap.rtt.estimate import Estimate, estimate, estimate_paths
 from latpcap.rtt.of_window import estimate_recording
 from latpcap.rtt.paths import Paths
@@ -26,7 +26,7 @@ from latpcap.rtt.paths import Paths
 __all__ = [
     "LOOPBACK",
     "Baselines",
-    "Beyond",
+    "BehindProxy",
     "Estimate",
     "Method",
     "Paths",

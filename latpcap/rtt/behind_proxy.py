@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from latpcap.rtt.baselines import Baselines
 from latpcap.tables.columnar.columns import Codes
 
-__all__ = ["Beyond", "further"]
+__all__ = ["BehindProxy", "further"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-class Beyond(Struct, frozen=True, eq=False):
+class BehindProxy(Struct, frozen=True, eq=False):
     """Of each phase that is one of a connection through a proxy."""
 
     connection: Ints
@@ -34,7 +34,7 @@ class Beyond(Struct, frozen=True, eq=False):
     """Of the application."""
 
 
-def further(phases: Baselines, beyond: Beyond) -> Baselines:
+def further(phases: Baselines, beyond: BehindProxy) -> Baselines:
     """The phases, and those that take both networks: their RTT is the sum."""
     both = Baselines(**{name: getattr(phases, name)[beyond.outer] for name in Baselines.__struct_fields__})
     baseline = both.baseline + beyond.trips * beyond.baseline

@@ -22,15 +22,15 @@ from msgspec import Struct
 
 from latpcap.rtt.choice import AGREE, ALIKE, FLOOR_QUANTILE, HOST_NS, is_no_work
 from latpcap.rtt.clocks import Clocks, SendersClocks
-from latpcap.rtt.measured import LONGEST_NS, MIN_FOR_DENSITY, Half, Measurements
-from latpcap.rtt.phases import PathChanges, Shown
+from latpcap.rtt.measured import LONGEST_NS, MIN_FOR_DENSITY, Measurements, PathHalf
+from latpcap.rtt.phases import ChangeEvidence, PathChanges
 from latpcap.tables.columnar.columns import Bools, Floats, Ints
 from latpcap.tables.columnar.passes import ordered
 from latpcap.tables.recording import Readings
 
 __all__ = ["find"]
 
-_Change = tuple[int, Shown]
+_Change = tuple[int, ChangeEvidence]
 """When, and what shows it."""
 
 FACTOR = 1.25
@@ -47,7 +47,7 @@ OF_THE_MOVE = (0.25, 1.15)
 MOST_LOOKED_AT = 20_000
 """Measurements of a path in which cuts are looked for."""
 EXPLAINED = 0.1
-"""The part of the variance of a stretch that a cut explains at least, to be tried."""
+"""The part of the variance of an interval that a cut explains at least, to be tried."""
 MOST_CUTS = 32
 """Cuts that are tried for a path."""
 
@@ -106,7 +106,7 @@ class _Measured:
 
 
 def find(
-    readings: Readings, path: Ints, count: int, halves: tuple[Half, Half], relevant: tuple[Bools, Bools]
+    readings: Readings, path: Ints, count: int, halves: tuple[PathHalf, PathHalf], relevant: tuple[Bools, Bools]
 ) -> tuple[PathChanges, Floats]:
     """The changes of each of `count` paths, and by how much it may have changed where nothing tells (ns, else 0).
 
@@ -123,7 +123,7 @@ def find(
         for number in np.flatnonzero(direct.may_change() & counts).tolist():
             times = _changes(direct.of(number), bounds.of(number))
             split[number] = len(times) > 0
-            found.setdefault(number, []).extend((time, Shown.MEASURED) for time in times)
+            found.setdefault(number, []).extend((time, ChangeEvidence.MEASURED) for time in times)
         for number in np.flatnonzero(bounds.may_change() & counts & ~split).tolist():
             responses = bounds.of(number)
             times = _changes(responses, responses)
@@ -283,11 +283,11 @@ class _Witness(Struct, frozen=True):
             rises = np.median(after.ns) > np.median(before.ns)
             slow, fast, shown = (after, before, measured[1]) if rises else (before, after, measured[0])
             if _shows(shown, slow.ns, fast.ns):
-                kept.append((time, Shown.ANSWERS))
+                kept.append((time, ChangeEvidence.ANSWERS))
             elif self._moved(edges[index : index + 3], before.ns, after.ns):
-                kept.append((time, Shown.CLOCKS))
+                kept.append((time, ChangeEvidence.CLOCKS))
             elif is_no_work(slow.ns, slow.statement, float(np.quantile(fast.ns, FLOOR_QUANTILE))):
-                kept.append((time, Shown.STATEMENTS))
+                kept.append((time, ChangeEvidence.STATEMENTS))
             elif _is_even(slow.ns) and _is_even(fast.ns) and not self._is_of_a_far_host(slow.ns):
                 doubted = max(doubted, float(np.median(slow.ns) - np.median(fast.ns)))
         return kept, doubted

@@ -13,11 +13,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from latpcap.rtt.baselines import Method, Reason
-from latpcap.rtt.measured import COARSE, MIN_FOR_DENSITY, SEVERAL, Half, Measurements, typical
+from latpcap.rtt.measured import COARSE, MIN_FOR_DENSITY, SEVERAL, Measurements, PathHalf, typical
 from latpcap.rtt.varying import Varying, varying
 from latpcap.tables.columnar.columns import Bools, Floats, Ints, first_that_holds
 from latpcap.tables.columnar.passes import occurring
-from latpcap.tables.columnar.quantiles import Grouped
+from latpcap.tables.columnar.quantiles import GroupedValues
 
 __all__ = ["AGREE", "HOST_NS", "PLAIN_NS", "STEADY", "SURE", "Chosen", "choose", "is_no_work", "less_work", "limits"]
 
@@ -70,7 +70,7 @@ class Chosen(Struct, frozen=True):
     """Measurements that the value rests on."""
     direct: Ints
     """Handshakes and acknowledgments there were."""
-    pool: Grouped
+    pool: GroupedValues
     """The measurements behind a direct value."""
     floor: Floats
     faster: Floats
@@ -105,7 +105,7 @@ class Chosen(Struct, frozen=True):
         return bound_only
 
 
-def choose(half: Half, group: Ints, count: int, step_ns: int, resent: Bools) -> Chosen:
+def choose(half: PathHalf, group: Ints, count: int, step_ns: int, resent: Bools) -> Chosen:
     """Weigh the evidence of each of `count` groups; `resent`: groups with a SYN that was sent again."""
     shakes, acks = half.handshakes.grouped(group, count), half.acks.grouped(group, count)
     bounds, bounding = half.bounds.grouped(group, count), half.bounding.grouped(group, count)
@@ -193,7 +193,7 @@ def _deficit(value: Floats, bounds: Measurements, group: Ints) -> Floats:
 # --- what counts ------------------------------------------------------------------------------------------------------
 
 
-def _of_several(values: Grouped, fewest: int = 1) -> Floats:
+def _of_several(values: GroupedValues, fewest: int = 1) -> Floats:
     """A low value of each group that no single one decides: of few the middle one, of many the 5 % quantile.
 
     NaN where there are not `fewest` that are no longer.
@@ -213,7 +213,7 @@ def _slack(level: Floats, measured: Floats) -> Floats:
     return np.fmax(np.fmin(ALIKE * level, AGREE * beyond), HOST_NS)
 
 
-def _alike(responses: Grouped, level: Floats, slack: Floats, late: Grouped) -> Bools:
+def _alike(responses: GroupedValues, level: Floats, slack: Floats, late: GroupedValues) -> Bools:
     """The faster ones are alike, five at least, and no late ACKs show that their sender took that time itself."""
     fifth = _of_several(responses, MIN_BOUNDS)
     faster = np.fmax(responses.quantile(FASTER_QUANTILE), fifth)
@@ -275,17 +275,17 @@ def _weighed(
     return use_h, use_a, weight, rival, reason
 
 
-def _pool(half: Half, group: Ints, count: int, use_h: Bools, use_a: Bools) -> Grouped:
+def _pool(half: PathHalf, group: Ints, count: int, use_h: Bools, use_a: Bools) -> GroupedValues:
     def used(values: Measurements, use: Bools) -> tuple[Ints, Ints]:
         groups = group[values.connection]
         keep = use[groups]
         return (groups, values.ns) if keep.all() else (groups[keep], values.ns[keep])
 
     groups, ns = zip(used(half.handshakes, use_h), used(half.acks, use_a), strict=True)
-    return Grouped.of(np.concatenate(groups), np.concatenate(ns), count)
+    return GroupedValues.of(np.concatenate(groups), np.concatenate(ns), count)
 
 
-def _by_responses(chosen: Chosen, bounds: Grouped, step_ns: int) -> Chosen:
+def _by_responses(chosen: Chosen, bounds: GroupedValues, step_ns: int) -> Chosen:
     """Where nothing else is known, or several responses were faster than all that is, they count."""
     late = chosen.value > chosen.faster + step_ns
     unknown = ((chosen.method == Method.UNKNOWN) & ((bounds.counts > 0) | ~np.isnan(chosen.fastest))) | late
@@ -318,7 +318,7 @@ def _kinds(group: Ints, ns: Ints, statement: Ints, level: Floats, slack: Floats,
     if not keep.all():
         kind, ns = kind[keep], ns[keep]
     kinds = occurring(kind)
-    floors = _of_several(Grouped.of(np.searchsorted(kinds, kind), ns, len(kinds)))
+    floors = _of_several(GroupedValues.of(np.searchsorted(kinds, kind), ns, len(kinds)))
     of_group, none = kinds // statements, kinds % statements == 0
     own, slack = level[of_group], slack[of_group]
     same = (floors >= own - slack) & (none | (floors <= own + slack))
@@ -328,7 +328,7 @@ def _kinds(group: Ints, ns: Ints, statement: Ints, level: Floats, slack: Floats,
 def is_no_work(ns: Ints, statement: Ints, otherwise: float) -> bool:
     """Responses to several statements are alike, and plainly longer than `otherwise`: no server takes that for each."""
     group = np.zeros(len(ns), np.int64)
-    responses, nothing = (Grouped.of(group[: len(values)], values, 1) for values in (ns, ns[:0]))
+    responses, nothing = (GroupedValues.of(group[: len(values)], values, 1) for values in (ns, ns[:0]))
     level = _of_several(responses)
     slack = _slack(level, np.array([otherwise]))
     alike = _alike(responses, level, slack, nothing) & (level - otherwise > AGREE * otherwise + PLAIN_NS)

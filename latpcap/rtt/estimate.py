@@ -7,14 +7,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from latpcap.rtt.baselines import AT_SERVER, AT_UNKNOWN, BETWEEN, LOOPBACK, Baselines, Method, Reason
-from latpcap.rtt.behind_proxy import Beyond, further
+from latpcap.rtt.behind_proxy import BehindProxy, further
 from latpcap.rtt.changes import find
 from latpcap.rtt.choice import AGREE, DRIFT, PLAIN_NS, STEADY, SURE, Chosen, choose, less_work, limits
-from latpcap.rtt.measured import MIN_FOR_DENSITY, Direct, Half, direct, halves, whole_handshakes
+from latpcap.rtt.measured import MIN_FOR_DENSITY, Direct, PathHalf, direct, halves, whole_handshakes
 from latpcap.rtt.paths import Paths, paths, position
 from latpcap.rtt.phases import PathChanges, Phases
 from latpcap.tables.columnar.columns import Bools, Floats, Ints, first_that_holds
-from latpcap.tables.columnar.quantiles import Grouped
+from latpcap.tables.columnar.quantiles import GroupedValues
 from latpcap.tables.recording import Connections, Recording
 
 __all__ = ["Estimate", "busiest", "estimate", "estimate_paths"]
@@ -47,10 +47,10 @@ class Estimate(Struct, frozen=True):
     """The phase of each exchange."""
     direct: Direct
     """Handshakes and clean ACKs, with the phase of each."""
-    beyond: Beyond | None = None
+    beyond: BehindProxy | None = None
     """The last of `of_phases`, where a proxy passes exchanges on."""
 
-    def through(self, beyond: Beyond, of_exchanges: Ints) -> Estimate:
+    def through(self, beyond: BehindProxy, of_exchanges: Ints) -> Estimate:
         """The same where exchanges take networks behind a proxy as well."""
         return replace(self, of_phases=further(self.of_phases, beyond), of_exchanges=of_exchanges, beyond=beyond)
 
@@ -123,7 +123,7 @@ def _held(known: Estimate, doubted: Floats) -> Estimate:
 
 
 def _estimated(
-    recording: Recording, found: Paths, phases: Phases, measured: tuple[Half, Half], place: Ints | None = None
+    recording: Recording, found: Paths, phases: Phases, measured: tuple[PathHalf, PathHalf], place: Ints | None = None
 ) -> Estimate:
     """The baselines of periods and phases; `place`, of each path, where it is known."""
     group, count = phases.period, int(phases.changes.first[-1])
@@ -203,7 +203,7 @@ def busiest(weights: Floats | Ints, first: Ints) -> Ints:
 
 
 def _baselines(
-    far: Half, near: Half, chosen: list[Chosen], place: Ints, group: Ints, step_ns: int, handshake: Floats
+    far: PathHalf, near: PathHalf, chosen: list[Chosen], place: Ints, group: Ints, step_ns: int, handshake: Floats
 ) -> Baselines:
     """Add up the halves that matter at each place: a host's own turnaround is no network.
 
@@ -237,7 +237,7 @@ def _baselines(
         method=np.where(longer, other.method, one.method),
         reason=np.where(longer, other.reason, one.reason),
         position=place,
-        handshake=Grouped.of(group[seen], shakes[seen], count).quantile(0.5),
+        handshake=GroupedValues.of(group[seen], shakes[seen], count).quantile(0.5),
         in_stream_min=added(far_acks.quantile(0), near_acks.quantile(0)),
         in_stream_median=added(far_acks.quantile(0.5), near_acks.quantile(0.5)),
         in_stream_mean=added(*means),
@@ -293,7 +293,7 @@ def _each(shared: Baselines, path: Ints) -> Baselines:
     return Baselines(**{name: getattr(shared, name)[path] for name in Baselines.__struct_fields__})
 
 
-def _suspect_proxy(found: Baselines, far: Half, path: Ints) -> Baselines:
+def _suspect_proxy(found: Baselines, far: PathHalf, path: Ints) -> Baselines:
     """Say so where no response came near the RTT: something else may have answered for the server."""
     bounds = far.bounds.grouped(path, len(found.baseline))
     least = bounds.quantile(0) + found.near

@@ -16,12 +16,12 @@ from latpcap.rtt.estimate import Estimate, estimate_paths
 from latpcap.rtt.measured import Measurements
 from latpcap.rtt.paths import Paths
 from latpcap.rtt.phases import PathChanges
-from latpcap.tables.part.groups import Arranged, Group
+from latpcap.tables.part.groups import Group, GroupedRecording
 
 __all__ = ["estimate_groups"]
 
 
-def estimate_groups(arranged: Arranged, given_ms: float | None = None) -> Iterator[tuple[Group, Estimate]]:
+def estimate_groups(arranged: GroupedRecording, given_ms: float | None = None) -> Iterator[tuple[Group, Estimate]]:
     """Yield each group with what is known of its RTTs; `given_ms` overrules what was measured."""
     known = estimate_paths(arranged, given_ms, arranged.of_connection)
     path = known.paths.of_connection

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from latpcap.rtt.phases import Phases
 from latpcap.tables.columnar.columns import Bools, Floats, Ints
-from latpcap.tables.columnar.quantiles import Grouped
+from latpcap.tables.columnar.quantiles import GroupedValues
 from latpcap.tables.recording import MISSING, Connections, Exchanges, Recording, Samples
 
 __all__ = [
@@ -35,8 +35,8 @@ __all__ = [
     "MIN_FOR_DENSITY",
     "SEVERAL",
     "Direct",
-    "Half",
     "Measurements",
+    "PathHalf",
     "direct",
     "halves",
     "typical",
@@ -72,9 +72,9 @@ class Measurements(Struct, frozen=True):
         """Several of them, one after the other."""
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("connection", "ns", "time")))
 
-    def grouped(self, group: Ints, count: int) -> Grouped:
+    def grouped(self, group: Ints, count: int) -> GroupedValues:
         """Sorted by group; `group` is the group of each connection."""
-        return Grouped.of(group[self.connection] if count > 1 else self.connection, self.ns, count)
+        return GroupedValues.of(group[self.connection] if count > 1 else self.connection, self.ns, count)
 
     def where(self, keep: Bools) -> Measurements:
         """Those to keep."""
@@ -94,7 +94,7 @@ class Measurements(Struct, frozen=True):
         return len(self.ns)
 
 
-class Half(Struct, frozen=True):
+class PathHalf(Struct, frozen=True):
     """All that was measured of one half."""
 
     handshakes: Measurements
@@ -120,7 +120,7 @@ class Half(Struct, frozen=True):
         return self.bounds + others + self.late
 
 
-def halves(recording: Recording, phases: Phases) -> tuple[Half, Half]:
+def halves(recording: Recording, phases: Phases) -> tuple[PathHalf, PathHalf]:
     """The far and the near half of each phase."""
     connections, exchanges = recording.connections, recording.exchanges
     one = phases.opening == phases.closing  # which phase the fastest answer was in, is not known of the others
@@ -148,7 +148,7 @@ Direct = Callable[[], Iterator[tuple[bool, Measurements]]]
 are larger than the exchanges."""
 
 
-def direct(recording: Recording, phases: Phases, measured: tuple[Half, Half]) -> Direct:
+def direct(recording: Recording, phases: Phases, measured: tuple[PathHalf, PathHalf]) -> Direct:
     """Those of both halves, with the phase of each."""
     handshakes, is_clean = [half.handshakes for half in measured], [half.is_clean for half in measured]
 
@@ -243,7 +243,7 @@ def _taken(samples: Samples, rows: Ints) -> Measurements:
 
 def _half(
     sampled: _Sampled, phases: Phases, shakes: Measurements, bounded: tuple[Measurements, Ints], answers: Measurements
-) -> Half:
+) -> PathHalf:
     """One half: its acknowledgments are quiet (where the path has such) and not delayed.
 
     One segment alone may be acknowledged late, and nothing in a late ACK says so: where neither a handshake nor an ACK
@@ -269,7 +269,7 @@ def _half(
     unsure = prompt & alone & (acks.ns >= DELAYED_NS) & (confirmed[group] > acks.ns + DELAYED_NS)
     unsure |= prompt & left_over
     is_clean[is_clean] = prompt & ~unsure
-    return Half(
+    return PathHalf(
         shakes, acks.where(prompt & ~unsure), bounds, statement, answers, acks.where(unsure | ~prompt), is_clean
     )
 
@@ -285,7 +285,7 @@ def _least(path: Ints, count: int, *several: Measurements) -> Ints:
 # --- the typical one of many ------------------------------------------------------------------------------------------
 
 
-def typical(values: Grouped, step_ns: int) -> Floats:
+def typical(values: GroupedValues, step_ns: int) -> Floats:
     """The typical value of each group, NaN for an empty one: a busy host makes measurements longer, never shorter."""
     found = values.quantile(0.25)
     if (values.counts >= MIN_FOR_DENSITY).any():
@@ -296,7 +296,7 @@ def typical(values: Grouped, step_ns: int) -> Floats:
     return found
 
 
-def _mean(values: Grouped) -> Floats:
+def _mean(values: GroupedValues) -> Floats:
     sums = _sums(values.values)
     total = (sums[values.starts[1:]] - sums[values.starts[:-1]]).astype(float)
     return np.where(values.counts > 0, total / np.maximum(values.counts, 1), np.nan)
@@ -309,7 +309,7 @@ def _sums(values: Ints) -> Ints:
     return sums
 
 
-def _densest_half(values: Grouped) -> Floats:
+def _densest_half(values: GroupedValues) -> Floats:
     """The mean of the shortest interval that holds half of each group.
 
     Even where jitter is symmetric, it lies in the middle; a long tail of late measurements does not move it.

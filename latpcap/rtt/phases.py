@@ -16,10 +16,10 @@ from latpcap.tables.columnar import passes
 from latpcap.tables.columnar.columns import Bools, Ints
 from latpcap.tables.recording import MISSING, Connections
 
-__all__ = ["PathChanges", "Phases", "Shown"]
+__all__ = ["ChangeEvidence", "PathChanges", "Phases"]
 
 
-class Shown(IntEnum):
+class ChangeEvidence(IntEnum):
     """What shows that a path changed, and not the server."""
 
     MEASURED = 0
@@ -29,10 +29,10 @@ class Shown(IntEnum):
 
 
 SHOWN_TEXTS = {
-    Shown.MEASURED: "handshakes and acknowledgments before and after it",
-    Shown.ANSWERS: "responses, on one side of it faster than the RTT that was measured on the other",
-    Shown.CLOCKS: "responses and the senders' clocks (TCP timestamps): it was the path, not the server",
-    Shown.STATEMENTS: "responses to several statements, all longer by as much: no work is the same for each",
+    ChangeEvidence.MEASURED: "handshakes and acknowledgments before and after it",
+    ChangeEvidence.ANSWERS: "responses, on one side of it faster than the RTT that was measured on the other",
+    ChangeEvidence.CLOCKS: "responses and the senders' clocks (TCP timestamps): it was the path, not the server",
+    ChangeEvidence.STATEMENTS: "responses to several statements, all longer by as much: no work is the same for each",
 }
 
 
@@ -55,7 +55,7 @@ class PathChanges(Struct, frozen=True, dict=True):
 
     def shown_text(self, index: int) -> str:
         """What shows a change, in words."""
-        return SHOWN_TEXTS[Shown(self.shown[index])]
+        return SHOWN_TEXTS[ChangeEvidence(self.shown[index])]
 
     def __len__(self) -> int:
         return len(self.path)

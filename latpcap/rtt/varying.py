@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from latpcap.rtt.measured import MIN_FOR_DENSITY, SEVERAL
 from latpcap.tables.columnar.columns import Bools, Floats
-from latpcap.tables.columnar.quantiles import Grouped
+from latpcap.tables.columnar.quantiles import GroupedValues
 
 __all__ = ["Varying", "varying"]
 
@@ -45,7 +45,7 @@ class Varying(Struct, frozen=True):
     high: Floats
 
 
-def varying(handshakes: Grouped, acks: Grouped, responses: Grouped, step_ns: int) -> Varying:
+def varying(handshakes: GroupedValues, acks: GroupedValues, responses: GroupedValues, step_ns: int) -> Varying:
     """What the measurements say beside the waits for the responses.
 
     The typical response is the typical RTT and some service; the mean of the measurements has no service in it, but
@@ -74,5 +74,5 @@ def varying(handshakes: Grouped, acks: Grouped, responses: Grouped, step_ns: int
     return Varying(is_so, value, low, high)
 
 
-def _sum(values: Grouped) -> Floats:
+def _sum(values: GroupedValues) -> Floats:
     return np.nan_to_num(values.mean()) * values.counts

@@ -40,7 +40,7 @@ pytestmark = needs_server_and_capture
 
 
 @dataclass
-class Counted:
+class SectionContents:
     """What a client says it did."""
 
     rows: int = 0
@@ -53,7 +53,7 @@ class Recorded:
     """A capture, what the clients counted, and which commands the server logged, by user."""
 
     capture: latpcap.Capture
-    counted: dict[str, Counted] = field(default_factory=dict)
+    counted: dict[str, SectionContents] = field(default_factory=dict)
     logged: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
 
 
@@ -96,7 +96,7 @@ class _Reads(io.RawIOBase):
         return self._sock.received(self._sock.recv_into(buffer))
 
 
-def with_pymysql(port: int) -> Counted:
+def with_pymysql(port: int) -> SectionContents:
     database = pymysql.connect(
         host="127.0.0.1", port=port, user="pymysql", password=PASSWORD, database="live", defer_connect=True
     )
@@ -109,10 +109,10 @@ def with_pymysql(port: int) -> Counted:
             rows += len(cursor.fetchall())
         with pytest.raises(pymysql.err.ProgrammingError):
             cursor.execute(WRONG)
-    return Counted(rows, sock.waits)
+    return SectionContents(rows, sock.waits)
 
 
-def with_command_line(port: int) -> Counted:
+def with_command_line(port: int) -> SectionContents:
     options = [
         "--no-defaults",
         "-h",
@@ -131,10 +131,10 @@ def with_command_line(port: int) -> Counted:
         ["mariadb", *options, "--force"], input=text.encode(), capture_output=True, check=False, env=environment
     )
     assert b"doesn't exist" in done.stderr
-    return Counted(len(done.stdout.splitlines()))
+    return SectionContents(len(done.stdout.splitlines()))
 
 
-def with_connector(port: int) -> Counted:
+def with_connector(port: int) -> SectionContents:
     rows = 0
     database = connector.connect(
         host="127.0.0.1", port=port, user="connector", password=PASSWORD, database="live", use_pure=True
@@ -145,7 +145,7 @@ def with_connector(port: int) -> Counted:
         rows += len(cursor.fetchall())
     cursor.close()
     database.close()
-    return Counted(rows)
+    return SectionContents(rows)
 
 
 CLIENTS = {"pymysql": with_pymysql, "cli": with_command_line, "connector": with_connector}

@@ -275,10 +275,10 @@ def test_at_the_server_the_network_is_not_in_the_exchanges() -> None:
     assert parts_of(drawn(Capture(build([conn])))["lanes"][0])["network"] == 0
 
 
-def test_stretches_hold_the_same_time_as_the_exchanges() -> None:
+def test_intervals_hold_the_same_time_as_the_exchanges() -> None:
     exchanges = [Ex("query", service_ms=at % 7, transfer_ms=at % 3, client_ms=at % 5) for at in range(400)]
     capture = Capture(build([Conn(rtt_ms=1, exchanges=exchanges), Conn(rtt_ms=1, at_ms=40, exchanges=exchanges[:90])]))
-    exact, summed = drawn(capture), drawn(capture, one_by_one=10, stretches=100)
+    exact, summed = drawn(capture), drawn(capture, one_by_one=10, intervals=100)
     assert summed["stretch_us"] > 0
     for one, other in zip(exact["lanes"], summed["lanes"], strict=True):
         assert parts_of(other) == parts_of(one)

@@ -25,9 +25,9 @@ from latpcap.report.section import (
     Lines,
     Piece,
     Row,
-    Say,
     Section,
     SectionTable,
+    Sentence,
     Text,
 )
 from latpcap.report.sections import report, sections
@@ -65,7 +65,7 @@ def test_what_markdown_says_a_page_says_too(name: str) -> None:
     for section in report(read_fixture(name).analyze()):
         told = words(unescape(re.sub("<[^>]*>", " ", fragment(section, whole=True))))
         for part in section.parts:
-            if isinstance(part, Say):
+            if isinstance(part, Sentence):
                 assert words(part.text) in told
             if isinstance(part, SectionTable):
                 rows = fragment(Section("one", "", [part]), whole=True).count("<tr>")
@@ -85,7 +85,7 @@ ALL = Section(
     "all",
     HOSTILE,
     [
-        *(Say(HOSTILE, tone) for tone in ("", "strong", "quiet", "head", "missing")),
+        *(Sentence(HOSTILE, tone) for tone in ("", "strong", "quiet", "head", "missing")),
         Entry(HOSTILE, HOSTILE, "high", HOSTILE, (Line(HOSTILE), Line(HOSTILE, "a name", "code"))),
         SectionTable([Column(kind, kind) for kind in KINDS], [HARD, [[HOSTILE]] + [None] * (len(KINDS) - 1)], HOSTILE),
         Bar([PIECE], HOSTILE),
@@ -112,7 +112,7 @@ def test_no_text_of_a_section_does_anything_anywhere() -> None:
 
 def test_what_needs_room_is_left_out_of_a_terminal_and_stands_in_markdown() -> None:
     table = SectionTable([Column("a"), Column("b", detail=True), Column("c", optional=True)], [("here", "there", None)])
-    section = Section("one", "One", [Say("a note", detail=True), table])
+    section = Section("one", "One", [Sentence("a note", detail=True), table])
     text = print_renderables(drawn(section))
     assert "here" in text
     assert not re.search("there|note|c", text.split("One")[1])

@@ -28,7 +28,7 @@ LINK_ETHERNET = 1
 ROOT = Path(__file__).parents[3]
 
 Step = Callable[[Wire], Iterable[Record]]
-Part = Callable[[], Iterator[Record] | Iterator[Block]]
+BudgetDifference = Callable[[], Iterator[Record] | Iterator[Block]]
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Traffic:
     queries: int
     fingerprints: int
     """Statements that differ in more than their literals."""
-    parts: Sequence[Part]
+    parts: Sequence[BudgetDifference]
 
     def blocks(self) -> Iterator[bytes | Block]:
         yield PCAP_HEADER
@@ -136,7 +136,7 @@ def steady(wish: Wish, dialect: Dialect) -> Traffic:
         for each, along in zip(wires, strands, strict=True)
         for record in closed(each, along, begin_ns + count * period_ns, count - 1, dialect.goodbye)
     ]
-    parts: list[Part] = [lambda: in_time(opening), lambda: template.blocks(count), lambda: in_time(closing)]
+    parts: list[BudgetDifference] = [lambda: in_time(opening), lambda: template.blocks(count), lambda: in_time(closing)]
     return Traffic(around + count * len(asked), len(wires), count * len(wires), 1, parts)
 
 

@@ -1,8 +1,8 @@
-//! The times of a few RTTs, side by side. What a turn does to one it does to all, so a processor takes them together.
+//! The times of a few RTTs, side by side. What a step does to one it does to all, so a processor takes them together.
 
 use std::ops::{Add, Sub};
 
-/// So many RTTs go through the turns together.
+/// So many RTTs go through the steps together.
 pub const ABREAST: usize = 4;
 
 /// What exceeds a whole number of steps by less fits.

@@ -6,7 +6,7 @@
 use super::pieces::Pieces;
 use super::shared_time::SharedTime;
 
-/// Which parts a stretch belongs to.
+/// Which parts an interval belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Work,
@@ -73,15 +73,15 @@ impl Sum {
     }
 }
 
-/// Divide the time of `stretches`, each of which has its kind, when it begins and what it is cut into: `each` is told what
+/// Divide the time of `intervals`, each of which has its kind, when it begins and what it is cut into: `each` is told what
 /// that is worth. Those of a connection follow each other and do not overlap.
 pub fn attribute(
-    stretches: impl Iterator<Item = (Kind, i64, Pieces<i64>)>,
+    intervals: impl Iterator<Item = (Kind, i64, Pieces<i64>)>,
     shared: &SharedTime,
     mut each: impl FnMut(&Pieces<i64>, &Pieces<f64>),
 ) -> Parts {
     let (mut parts, mut near) = (Parts::default(), 0);
-    for (kind, begin, pieces) in stretches {
+    for (kind, begin, pieces) in intervals {
         let mut mark = shared.mark(begin, near);
         near = mark.place;
         let worth = pieces.map(|length| if length == 0 { 0.0 } else { shared.next(&mut mark, length) });

@@ -1,4 +1,4 @@
-//! What is kept of the turns of a job and is the same whoever waits for whom: half a cache line each.
+//! What is kept of the steps of a job and is the same whoever waits for whom: half a cache line each.
 
 /// Stands for the exchange of a TCP handshake.
 pub const HANDSHAKE: u32 = u32::MAX;
@@ -22,7 +22,7 @@ pub struct Body {
     pub unseen: bool,
 }
 
-/// The bodies of turns in their order.
+/// The bodies of steps in their order.
 #[derive(Debug, Default)]
 pub struct Bodies {
     packed: Vec<Packed>,

@@ -8,9 +8,9 @@ use super::transfer::{INITIAL_WINDOW, Path, Sender};
 /// A transfer of many segments.
 #[derive(Clone, Copy, Debug)]
 pub struct Bulk {
-    pub turn: u32,
-    /// Which of the turn's stretches it fills.
-    pub stretch: Stretch,
+    pub step: u32,
+    /// Which of the step's intervals it fills.
+    pub interval: Interval,
     pub sender: Side,
     pub segments: f64,
     /// How long its sender waited for acknowledgments in a row when it was captured.
@@ -32,10 +32,10 @@ pub enum Side {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stretch {
+pub enum Interval {
     Request,
     Response,
-    /// Everything but the round trips of a turn that has some in its middle.
+    /// Everything but the round trips of a step that has some in its middle.
     Whole,
 }
 
@@ -50,21 +50,21 @@ pub struct Held {
     pub paced: [f64; 2],
 }
 
-/// The transfers of a job that need more than a few segments, in the order of their turns; `held` by row.
+/// The transfers of a job that need more than a few segments, in the order of their steps; `held` by row.
 pub fn bulks(replay: &Replay, held: &[Held]) -> Vec<Bulk> {
-    let large = |(_, turn): &(u32, Body)| replay.segments(turn.row).iter().any(|&segments| segments > FEW_SEGMENTS);
-    let turns = (0..).zip(replay.turns.bodies.iter()).filter(large);
+    let large = |(_, step): &(u32, Body)| replay.segments(step.row).iter().any(|&segments| segments > FEW_SEGMENTS);
+    let steps = (0..).zip(replay.steps.bodies.iter()).filter(large);
     let with_sender = |bulk: Bulk, row: u32| {
         let held = held.binary_search_by_key(&row, |held| held.row).map_or(Held::default(), |place| held[place]);
         Bulk { silent: held.silent, paced: held.paced[bulk.sender as usize], ..bulk }
     };
-    let bulks = turns.map(|(number, turn)| (turn.row, of_turn(&turn, number, replay.segments(turn.row))));
+    let bulks = steps.map(|(number, step)| (step.row, of_step(&step, number, replay.segments(step.row))));
     bulks.flat_map(|(row, bulks)| bulks.map(|bulk| Some(with_sender(bulk?, row)))).flatten().collect()
 }
 
 const UNKNOWN: Bulk = Bulk {
-    turn: 0,
-    stretch: Stretch::Request,
+    step: 0,
+    interval: Interval::Request,
     sender: Side::Client,
     segments: 0.0,
     silent: 0.0,
@@ -74,17 +74,17 @@ const UNKNOWN: Bulk = Bulk {
     most: f64::INFINITY,
 };
 
-fn of_turn(turn: &Body, number: u32, [request, response]: [f64; 2]) -> [Option<Bulk>; 2] {
-    let bulk = |sender, stretch, segments: f64| {
-        let bulk = Bulk { turn: number, stretch, sender, segments, ..UNKNOWN };
+fn of_step(step: &Body, number: u32, [request, response]: [f64; 2]) -> [Option<Bulk>; 2] {
+    let bulk = |sender, interval, segments: f64| {
+        let bulk = Bulk { step: number, interval, sender, segments, ..UNKNOWN };
         (segments > FEW_SEGMENTS).then_some(bulk)
     };
-    match turn.whole {
-        true if request > response => [bulk(Side::Client, Stretch::Whole, request), None],
-        true => [bulk(Side::Server, Stretch::Whole, response), None],
+    match step.whole {
+        true if request > response => [bulk(Side::Client, Interval::Whole, request), None],
+        true => [bulk(Side::Server, Interval::Whole, response), None],
         false => [
-            bulk(Side::Client, Stretch::Request, request),
-            bulk(Side::Server, Stretch::Response, response).filter(|_| turn.answered),
+            bulk(Side::Client, Interval::Request, request),
+            bulk(Side::Server, Interval::Response, response).filter(|_| step.answered),
         ],
     }
 }

@@ -1,4 +1,4 @@
-//! Cuts what was captured into stretches of which none overlaps another one of its connection, and divides their time.
+//! Cuts what was captured into intervals of which none overlaps another one of its connection, and divides their time.
 
 use std::collections::BTreeMap;
 
@@ -31,8 +31,8 @@ struct Around {
     rtt: f64,
 }
 
-/// Stretches of the connections of a recording, cut into their pieces.
-struct Stretches {
+/// Intervals of the connections of a recording, cut into their pieces.
+struct Intervals {
     begin: Vec<i64>,
     request: Vec<i64>,
     network: Vec<i64>,
@@ -52,7 +52,7 @@ struct Stretches {
     probably_lost: Vec<u32>,
 }
 
-/// What a stretch was given from the gap before it, and what of its first round trip lies in the handshake.
+/// What an interval was given from the gap before it, and what of its first round trip lies in the handshake.
 struct Taken {
     begin: i64,
     end: i64,
@@ -63,11 +63,11 @@ struct Taken {
 }
 
 /// Cut what overlaps on a connection (pipelined requests): an exchange begins where the one before it ended.
-fn cut<E: Exchanges>(job: &Job<E>, runtime_ns: i64) -> Result<Stretches, E::Error> {
+fn cut<E: Exchanges>(job: &Job<E>, runtime_ns: i64) -> Result<Intervals, E::Error> {
     let (phases, connections, rows) = (job.phases, job.connections, job.exchanges.count());
     let hides = (0..phases.count()).any(|phase| phases.near_ns(phase as u32) != 0);
     let column = || Vec::with_capacity(rows);
-    let found = Stretches {
+    let found = Intervals {
         begin: column(),
         request: column(),
         network: column(),
@@ -97,11 +97,11 @@ struct Cut<'a> {
     /// Something of a round trip passes unseen.
     hides: bool,
     may_lose: bool,
-    /// What is before the next stretch of the connection is over, and it does not end earlier than `ended`.
+    /// What is before the next interval of the connection is over, and it does not end earlier than `ended`.
     before: i64,
     ended: i64,
     is_first: bool,
-    found: Stretches,
+    found: Intervals,
 }
 
 impl Visit for Cut<'_> {
@@ -145,7 +145,7 @@ impl Visit for Cut<'_> {
 }
 
 impl Cut<'_> {
-    /// The stretch of an exchange.
+    /// The interval of an exchange.
     fn take(&self, exchange: &Exchange) -> Taken {
         let (asked, near, before) = (exchange.begin(), self.phases.near_ns(exchange.phase), self.before);
         let (stalled, held) = self.held(exchange, 0);
@@ -178,7 +178,7 @@ impl Cut<'_> {
         }
     }
 
-    /// Cut the stretch of the next row into the stall before it, request, network, service and response.
+    /// Cut the interval of the next row into the stall before it, request, network, service and response.
     fn push(&mut self, exchange: &Exchange, taken: &Taken) {
         let (trips, phase) = (exchange.round_trips, exchange.phase);
         let length = taken.end - taken.begin - taken.held - taken.lost;
@@ -210,7 +210,7 @@ impl Cut<'_> {
     }
 }
 
-impl Stretches {
+impl Intervals {
     /// Take out what is loss; `path` is that of each connection.
     fn lose(&mut self, path: &[u32]) {
         let Losses { found, probable } = std::mem::take(&mut self.usable).losses(&self.service, &self.response, path);
@@ -279,7 +279,7 @@ impl Stretches {
     }
 }
 
-impl Stretches {
+impl Intervals {
     /// Something was lost; something was held back.
     fn loses_or_holds(&self) -> [bool; 2] {
         let any = |of: fn(&Rare) -> i64| self.rare.values().any(|rare| of(rare) != 0);
@@ -289,7 +289,7 @@ impl Stretches {
         ]
     }
 
-    /// What a round trip of each row counts: shared ÷ own wait, of the whole stretch where no wait was seen.
+    /// What a round trip of each row counts: shared ÷ own wait, of the whole interval where no wait was seen.
     fn weights(&self, pace: &SharedTime) -> Vec<f64> {
         let mut near = 0;
         let of_row = |(kind, begin, pieces): (Kind, i64, Pieces<i64>)| {
@@ -360,7 +360,7 @@ impl Waits {
     }
 }
 
-/// Which part of its own time a stretch has of the shared one.
+/// Which part of its own time an interval has of the shared one.
 fn ratio(shared: f64, own: i64) -> f64 {
     if own > 0 { shared / own as f64 } else { 1.0 }
 }
@@ -374,17 +374,17 @@ pub fn account<E: Exchanges>(
     think_ns: f64,
     window: bool,
 ) -> Result<Account, E::Error> {
-    let mut stretches = cut(job, runtime_ns)?;
-    stretches.lose(path);
-    let spans = || stretches.rows().map(|(_, begin, pieces)| (begin, begin + pieces.all()));
-    let whole = stretches.shared(spans(), None);
-    let paced = (!whole.alone()).then(|| stretches.pace(&whole, think_ns));
-    let within = window.then(|| stretches.shared(spans(), Some(runtime_ns)));
+    let mut intervals = cut(job, runtime_ns)?;
+    intervals.lose(path);
+    let spans = || intervals.rows().map(|(_, begin, pieces)| (begin, begin + pieces.all()));
+    let whole = intervals.shared(spans(), None);
+    let paced = (!whole.alone()).then(|| intervals.pace(&whole, think_ns));
+    let within = window.then(|| intervals.shared(spans(), Some(runtime_ns)));
     let (shared, pace) = (within.as_ref().unwrap_or(&whole), paced.as_ref().unwrap_or(&whole));
-    let mut account = Account::with_room_for(&stretches);
-    let [lost, holds] = stretches.loses_or_holds();
-    let mut kinds = stretches.kinds.iter();
-    let mut parts = attribute(stretches.rows(), shared, |own, worth| {
+    let mut account = Account::with_room_for(&intervals);
+    let [lost, holds] = intervals.loses_or_holds();
+    let mut kinds = intervals.kinds.iter();
+    let mut parts = attribute(intervals.rows(), shared, |own, worth| {
         let kind = kinds.next().copied().unwrap_or(Kind::Unknown);
         let (normal, whole) = (kind == Kind::Work, kind.is_whole());
         let only = |holds: bool, worth: f64| if holds { worth } else { 0.0 };
@@ -402,21 +402,21 @@ pub fn account<E: Exchanges>(
             account.own_held[1].push(own.held_within());
         }
     });
-    account.shakes = Waits::of(&stretches.shakes, &mut parts, shared, pace);
-    account.byes = Waits::of(&stretches.byes, &mut parts, shared, pace);
-    stretches.under_way.iter().for_each(|&until| parts.unknown.add(shared.worth(0, until, &mut 0)));
+    account.shakes = Waits::of(&intervals.shakes, &mut parts, shared, pace);
+    account.byes = Waits::of(&intervals.byes, &mut parts, shared, pace);
+    intervals.under_way.iter().for_each(|&until| parts.unknown.add(shared.worth(0, until, &mut 0)));
     shared.idle(0, runtime_ns).for_each(|gap| parts.idle(gap as f64, think_ns));
     account.parts = parts;
-    account.weight = paced.as_ref().map_or_else(Vec::new, |pace| stretches.weights(pace));
-    (account.own_service, account.unseen) = (stretches.service, stretches.unseen);
-    (account.stalled, account.probably_lost) = (stretches.stalled, stretches.probably_lost);
+    account.weight = paced.as_ref().map_or_else(Vec::new, |pace| intervals.weights(pace));
+    (account.own_service, account.unseen) = (intervals.service, intervals.unseen);
+    (account.stalled, account.probably_lost) = (intervals.stalled, intervals.probably_lost);
     Ok(account)
 }
 
 impl Account {
-    fn with_room_for(stretches: &Stretches) -> Account {
-        let rows = stretches.begin.len();
-        let [lost, held] = stretches.loses_or_holds().map(|any| if any { rows } else { 0 });
+    fn with_room_for(intervals: &Intervals) -> Account {
+        let rows = intervals.begin.len();
+        let [lost, held] = intervals.loses_or_holds().map(|any| if any { rows } else { 0 });
         Account {
             network: Vec::with_capacity(rows),
             service: Vec::with_capacity(rows),

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::distinct::{Distinct, Gathered};
 use super::recorded::Known;
-use super::turn::{Starts, Turn};
+use super::step::{Starts, Step};
 
 /// What is left of a job when fixes are made: parts from 0 (gone) to 1 (as it was). Of each connection, then of each
 /// exchange.
@@ -75,30 +75,30 @@ impl Left {
         Ok(Left { closed: changes.closed.to_vec(), rows: rows.column() })
     }
 
-    /// What is left of a turn. Its bytes are sent all the same.
-    pub fn of_turn(&self, turn: &Turn, rtt: f64) -> Turn {
-        let mut turn = *turn;
-        if turn.unseen {
-            if self.closed[turn.connection as usize] {
-                (turn.trips, turn.service) = (0.0, turn.service.min(0.0));
+    /// What is left of a step. Its bytes are sent all the same.
+    pub fn of_step(&self, step: &Step, rtt: f64) -> Step {
+        let mut step = *step;
+        if step.unseen {
+            if self.closed[step.connection as usize] {
+                (step.trips, step.service) = (0.0, step.service.min(0.0));
             }
-            return turn;
+            return step;
         }
-        let left = self.rows.get(turn.row);
+        let left = self.rows.get(step.row);
         let [before, within] = left.stalls;
-        turn.trips = left.trips;
-        turn.unstall_within(within, rtt);
-        turn.service *= if turn.service > 0.0 { left.service } else { 1.0 };
-        let stall = turn.unstall_before(before, rtt);
-        if !matches!(turn.starts, Starts::With | Starts::Tick | Starts::Told) && turn.gap > 0.0 {
-            turn.gap *= left.gap;
+        step.trips = left.trips;
+        step.unstall_within(within, rtt);
+        step.service *= if step.service > 0.0 { left.service } else { 1.0 };
+        let stall = step.unstall_before(before, rtt);
+        if !matches!(step.starts, Starts::With | Starts::Tick | Starts::Told) && step.gap > 0.0 {
+            step.gap *= left.gap;
         }
-        turn.gap += stall;
-        turn
+        step.gap += stall;
+        step
     }
 }
 
-impl Turn {
+impl Step {
     /// Take the stall, and the round trip that was waited with it, out of the gap; return what is left of both.
     pub(super) fn unstall_before(&mut self, left: bool, rtt: f64) -> f64 {
         if self.stalled_before <= 0.0 || self.gap < self.stalled_before {
@@ -120,7 +120,7 @@ impl Turn {
         if self.stalled_within <= 0.0 || elsewhere { 0.0 } else { self.stalled_within + rtt }
     }
 
-    /// The same within the turn: it lies in the first part that is long enough for it; in the gap, where the request
+    /// The same within the step: it lies in the first part that is long enough for it; in the gap, where the request
     /// counts from its last packet.
     fn unstall_within(&mut self, left: bool, rtt: f64) {
         if self.stalled_within <= 0.0 || left {

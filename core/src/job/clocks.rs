@@ -1,14 +1,14 @@
-//! Whose turns begin by a clock of their own: a scheduler's, or that of a worker whom a reader is ahead of.
+//! Whose steps begin by a clock of their own: a scheduler's, or that of a worker whom a reader is ahead of.
 //!
 //! What a client does after an answer takes as long whenever that comes. Where it began something else at the same time
 //! (a sleep, its work on what it had read before), the time that it lets pass after the answer is only what is left of
-//! that: less after a long wait, more after a short one. Such turns begin so long after each other, not so long after an
+//! that: less after a long wait, more after a short one. Such steps begin so long after each other, not so long after an
 //! answer, and never before the answer (docs/model.md C.5).
 
 use super::lanes::{HashMap, Waiting};
-use super::turn::{Span, Start, Starts};
+use super::step::{Span, Start, Starts};
 
-/// So many turns tell a clock; and so many are enough to tell it.
+/// So many steps tell a clock; and so many are enough to tell it.
 const LEAST: usize = 20;
 const ENOUGH: usize = 4096;
 /// Rank correlation (Spearman) × √n of the changes of gaps and of waits.
@@ -43,11 +43,11 @@ const STRAYS: f64 = 0.25;
 pub struct Clocks {
     /// How many answers each lane's worker may have before it; empty where nobody reads ahead.
     pub ahead: Vec<u16>,
-    /// The turns of some lane may begin by a clock, though nothing tells.
+    /// The steps of some lane may begin by a clock, though nothing tells.
     pub may_tick: bool,
 }
 
-/// Let the turns of each lane that begin by a clock follow that, as far as `waiting` has them do so.
+/// Let the steps of each lane that begin by a clock follow that, as far as `waiting` has them do so.
 pub fn find(starts: &mut [Start], spans: &[Span], waiting: Waiting) -> Clocks {
     if waiting == Waiting::Unclocked {
         return Clocks::default();
@@ -55,19 +55,19 @@ pub fn find(starts: &mut [Start], spans: &[Span], waiting: Waiting) -> Clocks {
     let (mut ahead, mut may_tick) = (Vec::new(), false);
     let lanes = lanes(starts, spans);
     let count = lanes.len();
-    for (number, Lane { turns, last, beside }) in
-        lanes.into_iter().enumerate().filter(|(_, lane)| lane.turns.len() > LEAST)
+    for (number, Lane { steps, last, beside }) in
+        lanes.into_iter().enumerate().filter(|(_, lane)| lane.steps.len() > LEAST)
     {
         let seen = Seen { starts, spans };
-        if let Some((ticks, depth)) = seen.read_ahead(&turns, last) {
+        if let Some((ticks, depth)) = seen.read_ahead(&steps, last) {
             wind(starts, spans, &ticks);
             ahead.resize(count, 0);
             ahead[number] = depth;
-        } else if let Some(ticks) = seen.of_one_kind(&turns, |turns| seen.shrink(turns)) {
+        } else if let Some(ticks) = seen.of_one_kind(&steps, |steps| seen.shrink(steps)) {
             wind(starts, spans, &ticks);
-        } else if 2 * beside > turns.len() {
+        } else if 2 * beside > steps.len() {
             continue;
-        } else if let Some(ticks) = seen.of_one_kind(&turns, |turns| seen.may_tick(turns, last)) {
+        } else if let Some(ticks) = seen.of_one_kind(&steps, |steps| seen.may_tick(steps, last)) {
             may_tick = true;
             if waiting == Waiting::Clocked {
                 wind(starts, spans, &ticks);
@@ -77,10 +77,10 @@ pub fn find(starts: &mut [Start], spans: &[Span], waiting: Waiting) -> Clocks {
     Clocks { ahead, may_tick }
 }
 
-/// The turns of a lane that wait for an answer and follow another one of it, and its last turn.
+/// The steps of a lane that wait for an answer and follow another one of it, and its last step.
 #[derive(Clone, Default)]
 struct Lane {
-    turns: Vec<u32>,
+    steps: Vec<u32>,
     last: u32,
     /// In so many of the pauses before them other lanes of the client were at work: it may have waited for those.
     beside: usize,
@@ -114,11 +114,11 @@ fn lanes(starts: &[Start], spans: &[Span]) -> Vec<Lane> {
     let count = starts.iter().map(|start| start.lane as usize + 1).max().unwrap_or(0);
     let mut lanes = vec![Lane::default(); count];
     let mut clients: HashMap<u32, AtWork> = HashMap::default();
-    for (turn, (start, span)) in (0..).zip(starts.iter().zip(spans)) {
+    for (step, (start, span)) in (0..).zip(starts.iter().zip(spans)) {
         let lane = &mut lanes[start.lane as usize];
-        lane.last = turn;
+        lane.last = step;
         if follows(start) && span.waits && !span.setup && !span.stalled {
-            lane.turns.push(turn);
+            lane.steps.push(step);
             let others = clients.get(&span.client).map_or(f64::NEG_INFINITY, |client| client.but(start.lane));
             lane.beside += usize::from(others > span.begin - start.gap);
         }
@@ -133,7 +133,7 @@ fn follows(start: &Start) -> bool {
     matches!(start.starts(), Starts::After | Starts::AfterOther) && start.after() == start.lane && start.gap >= 0.0
 }
 
-/// The turns, as far as clocks show in them.
+/// The steps, as far as clocks show in them.
 #[derive(Clone, Copy)]
 struct Seen<'a> {
     starts: &'a [Start],
@@ -141,40 +141,40 @@ struct Seen<'a> {
 }
 
 impl Seen<'_> {
-    fn gap(&self, turn: u32) -> f64 {
-        self.starts[turn as usize].gap
+    fn gap(&self, step: u32) -> f64 {
+        self.starts[step as usize].gap
     }
 
-    fn begin(&self, turn: u32) -> f64 {
-        self.spans[turn as usize].begin
+    fn begin(&self, step: u32) -> f64 {
+        self.spans[step as usize].begin
     }
 
-    fn statement(&self, turn: u32) -> u32 {
-        self.spans[turn as usize].statement
+    fn statement(&self, step: u32) -> u32 {
+        self.spans[step as usize].statement
     }
 
     /// Those of a lane of which it is so: all, or those that come after a longer gap than others.
-    fn of_one_kind(&self, turns: &[u32], is_so: impl Fn(&[u32]) -> bool) -> Option<Vec<u32>> {
-        if is_so(turns) {
-            return Some(turns.to_vec());
+    fn of_one_kind(&self, steps: &[u32], is_so: impl Fn(&[u32]) -> bool) -> Option<Vec<u32>> {
+        if is_so(steps) {
+            return Some(steps.to_vec());
         }
-        let least = self.longer_gaps(turns)?;
-        let rounds: Vec<u32> = turns.iter().copied().filter(|&turn| self.gap(turn) >= least).collect();
+        let least = self.longer_gaps(steps)?;
+        let rounds: Vec<u32> = steps.iter().copied().filter(|&step| self.gap(step) >= least).collect();
         is_so(&rounds).then_some(rounds)
     }
 
     /// Nothing tells a pause after each answer from a clock: starts or gaps are steady, or some were asked for at once at
     /// first and it hung up late, as a reader does; and no wait was so much longer than others that gaps show what they
     /// follow.
-    fn may_tick(&self, turns: &[u32], last: u32) -> bool {
-        let seen = &turns[..turns.len().min(ENOUGH)];
-        let gaps: Vec<f64> = seen[seen.len().min(1)..].iter().map(|&turn| self.gap(turn)).collect();
+    fn may_tick(&self, steps: &[u32], last: u32) -> bool {
+        let seen = &steps[..steps.len().min(ENOUGH)];
+        let gaps: Vec<f64> = seen[seen.len().min(1)..].iter().map(|&step| self.gap(step)).collect();
         let intervals: Vec<f64> = seen.windows(2).map(|pair| self.begin(pair[1]) - self.begin(pair[0])).collect();
         let (gap, interval) = (median(gaps.clone()), median(intervals.clone()));
         if gaps.len() < LEAST || gap < LEAST_GAP_NS.max(MATTERS * interval) {
             return false;
         }
-        let late = self.hangs_up(turns, last);
+        let late = self.hangs_up(steps, last);
         let is_steady = |values: &[f64]| strays(values) <= STEADY * interval;
         let asks_ahead = gaps[..2].iter().all(|&first| first < IDLE * gap) && late.is_some_and(|late| late > interval);
         let pauses = late.is_some_and(|late| (late - gap).abs() < AS_LONG * gap);
@@ -182,15 +182,15 @@ impl Seen<'_> {
     }
 
     /// How long after its last answer the lane hangs up.
-    fn hangs_up(&self, turns: &[u32], last: u32) -> Option<f64> {
-        let answered = self.spans[*turns.last()? as usize].end;
+    fn hangs_up(&self, steps: &[u32], last: u32) -> Option<f64> {
+        let answered = self.spans[*steps.last()? as usize].end;
         let closes = !self.spans[last as usize].waits && follows(&self.starts[last as usize]);
         closes.then(|| self.begin(last) - answered)
     }
 
     /// The least of the longer ones of two kinds of gaps: between them lies most of the variance (Otsu 1979).
-    fn longer_gaps(&self, turns: &[u32]) -> Option<f64> {
-        let mut gaps: Vec<f64> = turns.iter().take(ENOUGH).map(|&turn| self.gap(turn).max(1e4).ln()).collect();
+    fn longer_gaps(&self, steps: &[u32]) -> Option<f64> {
+        let mut gaps: Vec<f64> = steps.iter().take(ENOUGH).map(|&step| self.gap(step).max(1e4).ln()).collect();
         gaps.sort_unstable_by(f64::total_cmp);
         let total: f64 = gaps.iter().sum();
         let (mut below, mut most, mut parted) = (0.0, 0.0, None);
@@ -205,15 +205,15 @@ impl Seen<'_> {
         parted.filter(|(apart, _)| *apart >= APART.ln()).map(|(_, least)| least.exp() * (1.0 - 1e-9))
     }
 
-    /// Gaps are shorter by as much as the waits before them are longer. Compared are turns that follow each other and
+    /// Gaps are shorter by as much as the waits before them are longer. Compared are steps that follow each other and
     /// wait for the same, so that neither a drift nor two kinds of work look like it; by ranks, so that no pause does.
-    fn shrink(&self, turns: &[u32]) -> bool {
-        let turns = &turns[..turns.len().min(ENOUGH)];
+    fn shrink(&self, steps: &[u32]) -> bool {
+        let steps = &steps[..steps.len().min(ENOUGH)];
         let between = |pair: &[u32]| {
             let (length, gap) = (self.begin(pair[1]) - self.begin(pair[0]), self.gap(pair[1]));
             (self.statement(pair[0]), length - gap, gap)
         };
-        let intervals: Vec<(u32, f64, f64)> = turns.windows(2).map(between).collect();
+        let intervals: Vec<(u32, f64, f64)> = steps.windows(2).map(between).collect();
         let count = intervals.len().max(1) as f64;
         let (waits, gaps) = intervals.iter().fold((0.0, 0.0), |sum, one| (sum.0 + one.1, sum.1 + one.2));
         if waits + gaps < SHORTEST_NS * count || gaps < MATTERS * (waits + gaps) {
@@ -230,13 +230,13 @@ impl Seen<'_> {
     }
 
     /// A reader asks for some at once, waits until its worker has taken one, asks for one more whenever that goes on, and
-    /// ends when it has done what was left: as many as were asked for at first. The turns at which it waited, its
+    /// ends when it has done what was left: as many as were asked for at first. The steps at which it waited, its
     /// good-bye included, and how many answers lie before the worker.
-    fn read_ahead(&self, turns: &[u32], last: u32) -> Option<(Vec<u32>, u16)> {
-        let run = self.last_run(turns)?;
+    fn read_ahead(&self, steps: &[u32], last: u32) -> Option<(Vec<u32>, u16)> {
+        let run = self.last_run(steps)?;
         let (middle, end) = (run.len() / 2, *run.last()?);
         let interval = (self.begin(end) - self.begin(run[middle])) / (run.len() - 1 - middle) as f64;
-        let usual = median(run[middle..].iter().take(ENOUGH).map(|&turn| self.gap(turn)).collect());
+        let usual = median(run[middle..].iter().take(ENOUGH).map(|&step| self.gap(step)).collect());
         let left = (self.begin(last) - self.begin(end)) / interval;
         let depth = left.round();
         let closes = last > end && !self.spans[last as usize].waits && follows(&self.starts[last as usize]);
@@ -246,11 +246,11 @@ impl Seen<'_> {
         }
         // While it asks for those its worker takes some, so that it may ask for more.
         let most = (2.0 * depth * interval / usual) as usize + 2;
-        let is_short = |turn: &u32| self.gap(*turn) < IDLE * usual;
+        let is_short = |step: &u32| self.gap(*step) < IDLE * usual;
         let asked = &run[1..run.len().min(most + 1)];
-        let (short, until) = (asked.iter().filter(|turn| is_short(turn)).count(), asked.iter().rposition(is_short)?);
+        let (short, until) = (asked.iter().filter(|step| is_short(step)).count(), asked.iter().rposition(is_short)?);
         let (at_once, waited) = (1 + short, &run[until + 2..]);
-        let idle = waited.iter().filter(|turn| is_short(turn)).count();
+        let idle = waited.iter().filter(|step| is_short(step)).count();
         if 2 * (until + 1) > 3 * short
             || at_once + 1 < depth as usize
             || waited.len() < LEAST
@@ -262,16 +262,16 @@ impl Seen<'_> {
         Some((ticks, depth as u16 - 1))
     }
 
-    /// The turns of the statement that all of the rest is.
-    fn last_run<'a>(&self, turns: &'a [u32]) -> Option<&'a [u32]> {
-        let statement = self.statement(*turns.last()?);
-        let other = turns.iter().rposition(|&turn| self.statement(turn) != statement);
-        let run = &turns[other.map_or(0, |place| place + 1)..];
+    /// The steps of the statement that all of the rest is.
+    fn last_run<'a>(&self, steps: &'a [u32]) -> Option<&'a [u32]> {
+        let statement = self.statement(*steps.last()?);
+        let other = steps.iter().rposition(|&step| self.statement(step) != statement);
+        let run = &steps[other.map_or(0, |place| place + 1)..];
         (run.len() > LEAST + 1).then_some(run)
     }
 }
 
-/// Let these turns begin by the clock: so long after the one before.
+/// Let these steps begin by the clock: so long after the one before.
 fn wind(starts: &mut [Start], spans: &[Span], ticks: &[u32]) {
     let Some(&first) = ticks.first() else { return };
     let begin = &mut starts[first as usize];
@@ -324,26 +324,26 @@ fn ranks(values: &[f64]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::turn::NOWHERE;
+    use crate::job::step::NOWHERE;
 
     const MS: f64 = 1e6;
 
     /// Waits of 1 to 6 ms, in no order.
-    fn wait(turn: u32) -> f64 {
-        MS * (1.0 + f64::from(turn * turn * 31 % 97) / 20.0)
+    fn wait(step: u32) -> f64 {
+        MS * (1.0 + f64::from(step * step * 31 % 97) / 20.0)
     }
 
-    /// Turns on one lane; `begin` says when one begins after that began before, and was answered.
+    /// Steps on one lane; `begin` says when one begins after that began before, and was answered.
     fn lane(count: u32, begin: impl Fn(u32, f64, f64) -> f64) -> (Vec<Start>, Vec<Span>) {
         let (mut begun, mut over) = (0.0, 0.0);
-        let turn = |turn: u32| {
-            begun = begin(turn, begun, over);
+        let step = |step: u32| {
+            begun = begin(step, begun, over);
             let gap = begun - over;
-            over = begun + wait(turn);
+            over = begun + wait(step);
             let span = Span { begin: begun, end: over, waits: true, statement: 1, ..NOWHERE };
             (Start::new(0, 0, Starts::After, gap), span)
         };
-        (0..count).map(turn).unzip()
+        (0..count).map(step).unzip()
     }
 
     fn ticks(mut starts: Vec<Start>, spans: &[Span]) -> usize {
@@ -352,39 +352,39 @@ mod tests {
     }
 
     /// A little of its own, in no order.
-    fn own(turn: u32) -> f64 {
-        MS * f64::from(turn * turn * 17 % 89) / 100.0
+    fn own(step: u32) -> f64 {
+        MS * f64::from(step * step * 17 % 89) / 100.0
     }
 
     #[test]
     fn what_begins_every_so_often_begins_by_a_clock() {
-        let (starts, spans) = lane(60, |turn, begun, over| (begun + 30.0 * MS + own(turn)).max(over));
+        let (starts, spans) = lane(60, |step, begun, over| (begun + 30.0 * MS + own(step)).max(over));
         assert_eq!(ticks(starts, &spans), 59);
     }
 
     #[test]
     fn what_begins_so_long_after_each_answer_does_not() {
-        let (starts, spans) = lane(60, |turn, _, over| over + 30.0 * MS + own(turn));
+        let (starts, spans) = lane(60, |step, _, over| over + 30.0 * MS + own(step));
         assert_eq!(ticks(starts, &spans), 0);
     }
 
     #[test]
-    fn two_kinds_of_work_in_turn_are_no_clock() {
-        let (starts, mut spans) = lane(60, |turn, _, over| over + 7.0 * MS - wait(turn - turn.min(1)));
+    fn two_kinds_of_work_in_step_are_no_clock() {
+        let (starts, mut spans) = lane(60, |step, _, over| over + 7.0 * MS - wait(step - step.min(1)));
         assert_eq!(ticks(starts.clone(), &spans), 59, "as long as they look the same");
-        spans.iter_mut().zip(0..).for_each(|(span, turn)| span.statement = turn % 11);
+        spans.iter_mut().zip(0..).for_each(|(span, step)| span.statement = step % 11);
         assert_eq!(ticks(starts, &spans), 0);
     }
 
     /// What waits as long as ever and goes on so long after each answer, and hangs up after so long.
     fn steady(waits: impl Fn(u32) -> f64, gap: impl Fn(u32) -> f64, hangs_up: f64) -> (Vec<Start>, Vec<Span>) {
         let mut over = 0.0;
-        let turn = |turn: u32| {
-            let (begin, gap) = (over + gap(turn), gap(turn));
-            over = begin + waits(turn);
+        let step = |step: u32| {
+            let (begin, gap) = (over + gap(step), gap(step));
+            over = begin + waits(step);
             (Start::new(0, 0, Starts::After, gap), Span { begin, end: over, waits: true, statement: 1, ..NOWHERE })
         };
-        let (mut starts, mut spans): (Vec<_>, Vec<_>) = (0..60).map(turn).unzip();
+        let (mut starts, mut spans): (Vec<_>, Vec<_>) = (0..60).map(step).unzip();
         starts.push(Start::new(0, 0, Starts::After, hangs_up));
         spans.push(Span { begin: over + hangs_up, end: over + hangs_up, ..NOWHERE });
         (starts, spans)
@@ -404,24 +404,24 @@ mod tests {
 
     #[test]
     fn steady_pauses_may_end_by_a_clock() {
-        assert!(may_tick(steady(|_| 0.7 * MS, |turn| 20.0 * MS + 0.1 * own(turn), 0.0)));
+        assert!(may_tick(steady(|_| 0.7 * MS, |step| 20.0 * MS + 0.1 * own(step), 0.0)));
     }
 
     #[test]
     fn who_pauses_after_the_last_answer_too_has_no_clock() {
-        assert!(!may_tick(steady(|_| 0.7 * MS, |turn| 20.0 * MS + 0.1 * own(turn), 20.0 * MS)));
+        assert!(!may_tick(steady(|_| 0.7 * MS, |step| 20.0 * MS + 0.1 * own(step), 20.0 * MS)));
     }
 
     #[test]
     fn pauses_that_no_longer_wait_shortens_follow_answers() {
-        let waits = |turn| if turn % 9 == 0 { 6.0 * MS } else { 0.7 * MS };
-        assert!(!may_tick(steady(waits, |turn| 20.0 * MS + 0.1 * own(turn), 0.0)));
+        let waits = |step| if step % 9 == 0 { 6.0 * MS } else { 0.7 * MS };
+        assert!(!may_tick(steady(waits, |step| 20.0 * MS + 0.1 * own(step), 0.0)));
     }
 
     #[test]
     fn pauses_that_differ_are_a_readers_where_it_asked_ahead_and_hangs_up_late() {
-        let differs = |turn: u32| MS * f64::from(10 + turn * turn * 17 % 20);
-        let ahead = |turn: u32| if (1..3).contains(&turn) { 0.1 * MS } else { differs(turn) };
+        let differs = |step: u32| MS * f64::from(10 + step * step * 17 % 20);
+        let ahead = |step: u32| if (1..3).contains(&step) { 0.1 * MS } else { differs(step) };
         assert!(!may_tick(steady(|_| 0.7 * MS, differs, 50.0 * MS)));
         assert!(may_tick(steady(|_| 0.7 * MS, ahead, 50.0 * MS)));
         assert!(!may_tick(steady(|_| 0.7 * MS, ahead, 0.0)));
@@ -430,11 +430,11 @@ mod tests {
     #[test]
     fn who_pauses_while_others_work_may_wait_for_those() {
         let (mut starts, mut spans) = steady(|_| 0.7 * MS, |_| 20.0 * MS, 0.0);
-        for turn in 0..60 {
-            let begin = spans[2 * turn].begin + 10.0 * MS;
-            starts.insert(2 * turn + 1, Start::new(1, 1, Starts::After, 0.1 * MS));
-            let other = Span { begin, end: begin + 2.0 * MS, connection: 1, ..spans[2 * turn] };
-            spans.insert(2 * turn + 1, other);
+        for step in 0..60 {
+            let begin = spans[2 * step].begin + 10.0 * MS;
+            starts.insert(2 * step + 1, Start::new(1, 1, Starts::After, 0.1 * MS));
+            let other = Span { begin, end: begin + 2.0 * MS, connection: 1, ..spans[2 * step] };
+            spans.insert(2 * step + 1, other);
         }
         assert!(!may_tick((starts, spans)));
     }
@@ -445,13 +445,13 @@ mod tests {
     }
 
     #[test]
-    fn of_rounds_the_first_turns_begin_by_the_clock() {
-        let (mut starts, spans) = lane(120, |turn, _, over| match turn % 3 {
-            0 => f64::from(turn) * 10.0 * MS + 0.1 * own(turn),
+    fn of_rounds_the_first_steps_begin_by_the_clock() {
+        let (mut starts, spans) = lane(120, |step, _, over| match step % 3 {
+            0 => f64::from(step) * 10.0 * MS + 0.1 * own(step),
             _ => over + 0.1 * MS,
         });
         find(&mut starts, &spans, Waiting::Evidence);
-        let begin = |kind| (0..120).filter(|&turn| starts[turn].starts() == kind).collect::<Vec<usize>>();
+        let begin = |kind| (0..120).filter(|&step| starts[step].starts() == kind).collect::<Vec<usize>>();
         assert_eq!(begin(Starts::Clock), [3]);
         assert_eq!(begin(Starts::Tick), (6..120).step_by(3).collect::<Vec<usize>>());
     }
@@ -459,14 +459,14 @@ mod tests {
     /// A reader two answers ahead of a worker that takes 20 ms for each, and hangs up when that has done them.
     #[test]
     fn a_reader_waits_for_its_worker() {
-        let (mut starts, mut spans) = lane(60, |turn, begun, over| if turn < 3 { over } else { begun + 20.0 * MS });
+        let (mut starts, mut spans) = lane(60, |step, begun, over| if step < 3 { over } else { begun + 20.0 * MS });
         let (end, begin) = (spans[59].end, spans[59].begin + 3.0 * 20.0 * MS);
         starts.push(Start::new(0, 0, Starts::After, begin - end));
         spans.push(Span { begin, end: begin, ..NOWHERE });
-        let steady = |turn: u32| Span { end: spans[turn as usize].begin + 2.0 * MS, ..spans[turn as usize] };
-        let spans: Vec<Span> = (0..61).map(|turn| if turn < 60 { steady(turn) } else { spans[60] }).collect();
-        for turn in 3..60 {
-            starts[turn].gap = spans[turn].begin - spans[turn - 1].end;
+        let steady = |step: u32| Span { end: spans[step as usize].begin + 2.0 * MS, ..spans[step as usize] };
+        let spans: Vec<Span> = (0..61).map(|step| if step < 60 { steady(step) } else { spans[60] }).collect();
+        for step in 3..60 {
+            starts[step].gap = spans[step].begin - spans[step - 1].end;
         }
         assert_eq!(find(&mut starts, &spans, Waiting::Evidence).ahead, [2]);
         assert_eq!(starts[60].starts(), Starts::Tick);

@@ -5,9 +5,9 @@ use super::body::{Body, EMPTY, GOODBYE};
 use super::bulk::FEW_SEGMENTS;
 use super::exchange::{Exchange, Exchanges, Visit, walk};
 use super::recorded::{Connections, Job, Phases};
-use super::turn::{NOWHERE, Span, Start, Starts};
+use super::step::{NOWHERE, Span, Start, Starts};
 
-/// Take each turn of `job`, connection by connection: its start is known where it does not depend on other turns. `seen`
+/// Take each step of `job`, connection by connection: its start is known where it does not depend on other steps. `seen`
 /// is told of each exchange, as the client saw it.
 pub fn cut<E: Exchanges>(
     job: &Job<E>,
@@ -18,7 +18,7 @@ pub fn cut<E: Exchanges>(
     walk(&job.exchanges, connections.count(), &mut Cut { phases, connections, left: Left::default(), seen, take })
 }
 
-/// What the turns so far of a connection left behind; times in ns since the beginning.
+/// What the steps so far of a connection left behind; times in ns since the beginning.
 struct Left {
     phase: u32,
     asked: f64,
@@ -54,8 +54,8 @@ impl<Seen: FnMut(&Exchange), Take: FnMut(Body, Start, Span)> Visit for Cut<'_, S
         let answered = established.is_some();
         let round_trips = u32::from(answered);
         let service = end - begin - f64::from(round_trips) * self.phases.baseline_ns[phase as usize];
-        let turn = Body { round_trips, phase, service, answered, ..EMPTY };
-        self.push(connection, turn, FIRST, Span { begin, end, setup: true, ..NOWHERE });
+        let step = Body { round_trips, phase, service, answered, ..EMPTY };
+        self.push(connection, step, FIRST, Span { begin, end, setup: true, ..NOWHERE });
         (self.left.asked, self.left.answered) = (begin, end);
     }
 
@@ -77,8 +77,8 @@ impl<Seen: FnMut(&Exchange), Take: FnMut(Body, Start, Span)> Visit for Cut<'_, S
         let (begin, end) = (left.asked, (closed as f64).max(left.asked));
         let phase = left.phase;
         let service = end - begin - self.phases.baseline_ns[phase as usize];
-        let turn = Body { phase, round_trips: 1, service, answered: true, row: GOODBYE, ..EMPTY };
-        self.push(connection, turn, FIRST, Span { begin, end, setup: true, ..NOWHERE });
+        let step = Body { phase, round_trips: 1, service, answered: true, row: GOODBYE, ..EMPTY };
+        self.push(connection, step, FIRST, Span { begin, end, setup: true, ..NOWHERE });
     }
 }
 
@@ -105,38 +105,38 @@ impl<Seen: FnMut(&Exchange), Take: FnMut(Body, Start, Span)> Cut<'_, Seen, Take>
         }
         let follows_own = exchange.shared && !left.first;
         let whole = response.is_some_and(|response| round_trips > 1 || response < sent || exchange.streamed);
-        let mut turn =
+        let mut step =
             Body { phase, round_trips, answered: response.is_some() && !pushed, whole, request: sent - asked, ..EMPTY };
-        turn.stalls = exchange.stalled;
+        step.stalls = exchange.stalled;
         match response {
             Some(_) if whole => {
-                turn.request = 0.0;
-                turn.service = end - asked - f64::from(round_trips) * baseline;
+                step.request = 0.0;
+                step.service = end - asked - f64::from(round_trips) * baseline;
             }
-            Some(_) if pushed => turn.request = end - asked,
+            Some(_) if pushed => step.request = end - asked,
             Some(response) => {
-                turn.service = response - (sent + baseline).max(left.answered);
-                turn.response = end - response;
+                step.service = response - (sent + baseline).max(left.answered);
+                step.response = end - response;
             }
             None => {}
         }
         let with = Start::new(0, 0, Starts::With, asked - left.asked);
         let start = if follows_own { with } else { FIRST };
-        (turn.unseen, turn.row) = (unseen, exchange.row);
+        (step.unseen, step.row) = (unseen, exchange.row);
         let (ends_transaction, statement) = (exchange.ends_transaction, exchange.statement);
         let setup = exchange.setup || greets;
         let span = Span { begin: asked, end, setup, ends_transaction, follows_own, statement, ..NOWHERE };
-        let span = Span { stalled: turn.stalls[0] > 0.0, sent, phase, told: exchange.told, ..span };
+        let span = Span { stalled: step.stalls[0] > 0.0, sent, phase, told: exchange.told, ..span };
         let answered = if response.is_some() { left.answered.max(end) } else { left.answered };
         self.left = Left { phase, asked: sent, answered, first: false };
-        self.push(connection, turn, start, span);
+        self.push(connection, step, start, span);
     }
 
-    fn push(&mut self, connection: usize, turn: Body, start: Start, span: Span) {
+    fn push(&mut self, connection: usize, step: Body, start: Start, span: Span) {
         let client = self.connections.client[connection];
         let connection = connection as u32;
-        let waits = turn.round_trips > 0;
-        (self.take)(Body { connection, ..turn }, start, Span { connection, client, waits, ..span });
+        let waits = step.round_trips > 0;
+        (self.take)(Body { connection, ..step }, start, Span { connection, client, waits, ..span });
     }
 }
 

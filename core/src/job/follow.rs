@@ -1,4 +1,4 @@
-//! Who follows whom: the turns of a job in their order, and what each starts from.
+//! Who follows whom: the steps of a job in their order, and what each starts from.
 
 use super::attribute::Kind;
 use super::body::{Bodies, put_in_order};
@@ -13,20 +13,20 @@ use super::locks::{self, Lock};
 use super::pushes;
 use super::recorded::Job;
 use super::silences::{Silence, Silences};
-use super::turn::{Span, Start, Starts, Turn};
+use super::step::{Span, Start, Starts, Step};
 
 /// Who waits for whom.
 #[derive(Debug, Default, PartialEq)]
 pub struct Order {
-    /// Of each turn.
+    /// Of each step.
     pub starts: Vec<Start>,
     /// How many answers lie before each lane's worker; empty where nobody reads ahead.
     pub ahead: Vec<u16>,
 }
 
-/// The turns of a job in the order in which they began.
+/// The steps of a job in the order in which they began.
 #[derive(Debug, Default)]
-pub struct Turns {
+pub struct Steps {
     pub bodies: Bodies,
     /// Who of them waited for whose lock, by holder.
     pub locks: Vec<Lock>,
@@ -34,7 +34,7 @@ pub struct Turns {
     pub may_tick: bool,
 }
 
-/// What of its exchanges a job is replayed with, beside their turns: of each row, but for those of few rows.
+/// What of its exchanges a job is replayed with, beside their steps: of each row, but for those of few rows.
 #[derive(Debug)]
 pub struct Rows {
     pub kinds: Vec<Kind>,
@@ -44,9 +44,9 @@ pub struct Rows {
     pub silences: Vec<Silence>,
 }
 
-impl Turns {
-    /// Cut `job` into turns; where each starts depends on who waits for whom.
-    pub fn of<E: Exchanges>(job: &Job<E>, waiting: Waiting) -> Result<(Turns, Rows, Order, Option<Usage>), E::Error> {
+impl Steps {
+    /// Cut `job` into steps; where each starts depends on who waits for whom.
+    pub fn of<E: Exchanges>(job: &Job<E>, waiting: Waiting) -> Result<(Steps, Rows, Order, Option<Usage>), E::Error> {
         let (rows, connections) = (job.exchanges.count(), job.connections.count());
         let most = rows + 2 * connections;
         let (mut bodies, mut spans) = (Bodies::with_capacity(most), Vec::with_capacity(most));
@@ -78,10 +78,10 @@ impl Turns {
             bodies.set_service(lock.waiter, lock.lag);
         }
         let rows = Rows { kinds, segments: segments.column(), held, silences: silences.found() };
-        Ok((Turns { bodies, locks, may_tick }, rows, Order { starts, ahead }, usage))
+        Ok((Steps { bodies, locks, may_tick }, rows, Order { starts, ahead }, usage))
     }
 
-    /// Where the turns of the same job start when they wait for each other in another way.
+    /// Where the steps of the same job start when they wait for each other in another way.
     pub fn otherwise<E: Exchanges>(
         job: &Job<E>,
         starts: &[Start],
@@ -103,11 +103,11 @@ impl Turns {
         self.bodies.len()
     }
 
-    /// A turn that starts there.
-    pub fn turn(&self, number: u32, start: &Start) -> Turn {
+    /// A step that starts there.
+    pub fn step(&self, number: u32, start: &Start) -> Step {
         let body = self.bodies.of(number);
         let [stalled_before, stalled_within] = body.stalls;
-        Turn {
+        Step {
             connection: body.connection,
             phase: body.phase,
             lane: start.lane,
@@ -139,7 +139,7 @@ fn order(spans: &[Span]) -> Option<Vec<u32>> {
     Some(order)
 }
 
-/// Give each turn its lane; what goes with the request before it starts there.
+/// Give each step its lane; what goes with the request before it starts there.
 fn assign<E>(starts: &mut [Start], spans: &[Span], job: &Job<E>, usage: Option<Usage>, waiting: Waiting) -> Clocks {
     let connections = job.connections.count();
     for (start, found) in starts.iter_mut().zip(lanes::assign(spans, connections, usage, waiting)) {

@@ -1,15 +1,15 @@
 //! Who waits for several at once: work that fans out over connections and goes on when all of it is there.
 //!
-//! A client whose turns each follow the one before on their lane begins them whatever the others do: the newest answer
+//! A client whose steps each follow the one before on their lane begins them whatever the others do: the newest answer
 //! of another one is then of any age. One that waits for what others bring begins so long after the newest of them as it
-//! takes to react, however long its own lane has been silent. Its turns follow the answers that came since anybody last
+//! takes to react, however long its own lane has been silent. Its steps follow the answers that came since anybody last
 //! followed any: one where a connection goes on by itself, all where it does not (docs/model.md C.5).
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
 use super::lanes::{End, Waiting};
-use super::turn::{Span, Start, Starts};
+use super::step::{Span, Start, Starts};
 
 /// A connection goes on by itself if its answer is hardly older than the newest: so many times its age, and so many ns.
 const HARDLY: f64 = 2.0;
@@ -36,7 +36,7 @@ const fn strays(waiting: Waiting) -> f64 {
     }
 }
 
-/// Let the turns of clients that wait for several at once follow all of those.
+/// Let the steps of clients that wait for several at once follow all of those.
 pub fn find(starts: &mut [Start], spans: &[Span], connections: usize, waiting: Waiting) {
     let mut clients: BTreeMap<u32, Client> = BTreeMap::new();
     for (start, span) in starts.iter().zip(spans) {
@@ -49,9 +49,9 @@ pub fn find(starts: &mut [Start], spans: &[Span], connections: usize, waiting: W
     }
     let first = starts.iter().map(|start| start.lane + 1).max().unwrap_or(0);
     let mut groups = Groups { first, next: 0, leaves: vec![None; connections] };
-    for (turn, span) in (0..).zip(spans) {
+    for (step, span) in (0..).zip(spans) {
         if let Some(fan) = fans.get_mut(&span.client) {
-            groups.begin(starts, spans, turn, fan);
+            groups.begin(starts, spans, step, fan);
         }
     }
 }
@@ -61,15 +61,15 @@ fn follows(start: &Start) -> bool {
     matches!(start.starts(), Starts::After | Starts::AfterOther)
 }
 
-/// How a client's turns begin.
+/// How a client's steps begin.
 struct Client {
     running: BinaryHeap<Reverse<(End, u32)>>,
     newest: Answer,
-    /// The newest that a turn on another lane has followed.
+    /// The newest that a step on another lane has followed.
     followed: f64,
     /// One of its connections waits for what the server pushes: that is told otherwise.
     listens: bool,
-    /// By what the turns ask.
+    /// By what the steps ask.
     reactions: BTreeMap<u32, Reactions>,
 }
 
@@ -81,7 +81,7 @@ struct Answer {
     asked: f64,
 }
 
-/// How old the newest answer was when a turn began on another lane, and how old that lane's own, which is older; and how
+/// How old the newest answer was when a step began on another lane, and how old that lane's own, which is older; and how
 /// often the answer's connection had gone on long before.
 #[derive(Default)]
 struct Reactions {
@@ -142,7 +142,7 @@ impl Client {
 }
 
 impl Reactions {
-    /// How far they stray at most, and the usual one; `None` where its own lane explains as well when a turn begins.
+    /// How far they stray at most, and the usual one; `None` where its own lane explains as well when a step begins.
     fn strays(mut self) -> Option<(f64, f64)> {
         let count = self.ages.len();
         if count < LEAST || self.elsewhere as f64 > FOLLOWED * count as f64 {
@@ -164,10 +164,10 @@ fn closest(sorted: &[f64], apart: impl Fn(f64, f64) -> f64) -> f64 {
     sorted.windows(half + 1).map(|part| apart(part[half], part[0])).fold(f64::INFINITY, f64::min)
 }
 
-/// A turn that is over and that nobody has followed yet.
+/// A step that is over and that nobody has followed yet.
 #[derive(Clone, Copy)]
 struct Leaf {
-    turn: u32,
+    step: u32,
     over: f64,
 }
 
@@ -182,7 +182,7 @@ struct Group {
 struct Fan {
     reaction: f64,
     running: BinaryHeap<Reverse<(End, u32)>>,
-    /// The connections whose turns are over, in that order; of some the turn has been followed.
+    /// The connections whose steps are over, in that order; of some the step has been followed.
     over: Vec<u32>,
     last: Option<Group>,
 }
@@ -192,14 +192,14 @@ impl Fan {
         Fan { reaction, running: BinaryHeap::new(), over: Vec::new(), last: None }
     }
 
-    /// The turn that is over before `span` begins, as far as that can have seen it.
+    /// The step that is over before `span` begins, as far as that can have seen it.
     fn next_over(&mut self, spans: &[Span], span: &Span) -> Option<Leaf> {
-        let &Reverse((End(over), turn)) = self.running.peek()?;
-        let own = spans[turn as usize].connection == span.connection;
+        let &Reverse((End(over), step)) = self.running.peek()?;
+        let own = spans[step as usize].connection == span.connection;
         let seen = if own { span.begin } else { span.begin - TOO_SOON * self.reaction };
         (over <= seen).then(|| {
             self.running.pop();
-            Leaf { turn, over }
+            Leaf { step, over }
         })
     }
 }
@@ -213,25 +213,25 @@ struct Groups {
 }
 
 impl Groups {
-    fn begin(&mut self, starts: &mut [Start], spans: &[Span], turn: u32, fan: &mut Fan) {
-        let span = &spans[turn as usize];
+    fn begin(&mut self, starts: &mut [Start], spans: &[Span], step: u32, fan: &mut Fan) {
+        let span = &spans[step as usize];
         while let Some(leaf) = fan.next_over(spans, span) {
-            let connection = spans[leaf.turn as usize].connection;
+            let connection = spans[leaf.step as usize].connection;
             self.leaves[connection as usize] = Some(leaf);
             fan.over.push(connection);
         }
-        fan.running.push(Reverse((End(span.end.max(span.begin)), turn)));
-        let start = starts[turn as usize];
+        fan.running.push(Reverse((End(span.end.max(span.begin)), step)));
+        let start = starts[step as usize];
         if !follows(&start) {
             return;
         }
         if let Some(group) = self.followed(starts, span, fan) {
-            starts[turn as usize] = Start::new(start.lane, group.place, Starts::AfterOther, span.begin - group.over);
+            starts[step as usize] = Start::new(start.lane, group.place, Starts::AfterOther, span.begin - group.over);
             fan.last = fan.last.filter(|last| last.over > group.over).or(Some(group));
         }
     }
 
-    /// What a turn follows: its connection's own answer, all that nobody has followed yet, or what others follow.
+    /// What a step follows: its connection's own answer, all that nobody has followed yet, or what others follow.
     fn followed(&mut self, starts: &mut [Start], span: &Span, fan: &mut Fan) -> Option<Group> {
         while fan.over.last().is_some_and(|&connection| self.leaves[connection as usize].is_none()) {
             fan.over.pop();
@@ -253,12 +253,12 @@ impl Groups {
         Some(self.group(starts, newest, all.into_iter()))
     }
 
-    /// The turns whose ends are followed together share a place.
+    /// The steps whose ends are followed together share a place.
     fn group(&mut self, starts: &mut [Start], over: f64, leaves: impl Iterator<Item = Leaf>) -> Group {
         self.next = (self.next + 1) % PLACES;
         let place = self.first + self.next;
         for leaf in leaves {
-            let start = &mut starts[leaf.turn as usize];
+            let start = &mut starts[leaf.step as usize];
             *start = Start::new(place, start.after(), start.starts(), start.gap);
         }
         Group { place, over }
@@ -268,11 +268,11 @@ impl Groups {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::turn::NOWHERE;
+    use crate::job::step::NOWHERE;
 
     const MS: f64 = 1e6;
 
-    /// Each lane's turns follow its own, as lanes alone explain them.
+    /// Each lane's steps follow its own, as lanes alone explain them.
     fn job(mut spans: Vec<Span>) -> (Vec<Start>, Vec<Span>) {
         spans.sort_by(|a, b| a.begin.total_cmp(&b.begin));
         let mut over = [None; 3];
@@ -286,7 +286,7 @@ mod tests {
         (starts, spans)
     }
 
-    fn turn(connection: u32, begin: f64, takes: f64) -> Span {
+    fn step(connection: u32, begin: f64, takes: f64) -> Span {
         Span { connection, begin, end: begin + takes, waits: true, statement: 1, ..NOWHERE }
     }
 
@@ -296,9 +296,9 @@ mod tests {
         for round in 0..40 {
             let begin = f64::from(round) * 42.5 * MS;
             let takes = MS * f64::from(15 + round * 7 % 11);
-            spans.push(turn(0, begin, takes));
-            spans.push(turn(1, begin + takes + 0.2 * MS, 15.0 * MS));
-            spans.push(turn(2, begin + takes + 0.3 * MS, 42.2 * MS - takes - 0.3 * MS));
+            spans.push(step(0, begin, takes));
+            spans.push(step(1, begin + takes + 0.2 * MS, 15.0 * MS));
+            spans.push(step(2, begin + takes + 0.3 * MS, 42.2 * MS - takes - 0.3 * MS));
         }
         spans
     }
@@ -320,7 +320,7 @@ mod tests {
         for connection in 0..3_u32 {
             let mut begin = f64::from(connection) * 3.0 * MS;
             for number in 0..80_u32 {
-                spans.push(turn(connection, begin, 4.0 * MS));
+                spans.push(step(connection, begin, 4.0 * MS));
                 let number = number + 101 * connection;
                 begin += 4.0 * MS + MS * f64::from(1 + number * number * 37 % 211) / 11.0;
             }

@@ -1,17 +1,17 @@
 //! Who waits for whom when a client uses several connections.
 //!
-//! A *lane* is a chain of turns of which each starts after the one before: a worker, a thread, a program that connects
+//! A *lane* is a chain of steps of which each starts after the one before: a worker, a thread, a program that connects
 //! anew for every query. Connections that are often busy at the same time belong to different lanes; those of a pool
 //! that one worker uses in turn never are, though independent ones would meet by chance, and share a lane. Where more
 //! connections meet each other than are ever busy at once, threads share a pool: there are as many lanes as are busy at
-//! most, and they take the turns in the order in which they become free (docs/model.md C.5).
+//! most, and they take the steps in the order in which they become free (docs/model.md C.5).
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 use ahash::RandomState;
 
-use super::turn::{NOWHERE, Span, Start, Starts};
+use super::step::{NOWHERE, Span, Start, Starts};
 
 pub type HashMap<K, V> = std::collections::HashMap<K, V, RandomState>;
 
@@ -22,7 +22,7 @@ pub enum Waiting {
     Evidence,
     /// Without proof of the contrary each connection is a lane of its own.
     Independent,
-    /// Turns follow whatever was over last: as few lanes as possible.
+    /// Steps follow whatever was over last: as few lanes as possible.
     Chained,
     /// By the evidence; and what may begin by a clock does.
     Clocked,
@@ -36,7 +36,7 @@ const SUSPECT: f64 = 5.0;
 const PROVEN: f64 = 100.0;
 /// Threads share a pool when at most this part of the connections that meet is ever busy at once.
 const SHARED: f64 = 0.75;
-/// Stretches meet when they share more than this part of the shorter one.
+/// Intervals meet when they share more than this part of the shorter one.
 const MEETING: f64 = 0.1;
 /// Instants with more busy connections than in all but this part of the time are coincidences.
 const RARE: f64 = 1e-3;
@@ -108,7 +108,7 @@ impl Plan {
 pub struct Usage {
     /// Connections busy at once.
     busy: usize,
-    /// How many turns would have found more connections busy if these were independent.
+    /// How many steps would have found more connections busy if these were independent.
     missing: f64,
 }
 
@@ -150,7 +150,7 @@ fn more_than(most: usize, duties: impl Iterator<Item = f64>) -> f64 {
     1.0 - exactly.iter().sum::<f64>()
 }
 
-/// From a connection's first turn to its last.
+/// From a connection's first step to its last.
 #[derive(Clone)]
 struct Life {
     first: f64,
@@ -252,11 +252,11 @@ fn colours(spans: &[Span], connections: usize) -> Vec<u32> {
 
 /// The connections that each connection was busy beside, more often than by mistake; clients never share a lane.
 fn meetings(spans: &[Span], connections: usize) -> Vec<Vec<u32>> {
-    let mut turns = vec![0_usize; connections];
+    let mut steps = vec![0_usize; connections];
     let mut counts = Pairs::new(connections);
     let mut running: Vec<&Span> = Vec::new();
     for span in working(spans) {
-        turns[span.connection as usize] += 1;
+        steps[span.connection as usize] += 1;
         running.retain(|other| other.end > span.begin);
         for other in running.iter().filter(|other| other.connection != span.connection) {
             let shared = other.end.min(span.end) - span.begin;
@@ -270,7 +270,7 @@ fn meetings(spans: &[Span], connections: usize) -> Vec<Vec<u32>> {
     }
     let mut met = vec![Vec::new(); connections];
     for ((a, b), count) in counts.counted() {
-        let fewer = turns[a as usize].min(turns[b as usize]);
+        let fewer = steps[a as usize].min(steps[b as usize]);
         if count >= if fewer < 10 { 1 } else { 2.max(fewer / 100) } {
             met[a as usize].push(b);
             met[b as usize].push(a);
@@ -312,7 +312,7 @@ impl Pairs {
 #[derive(Clone, Copy)]
 struct Lane {
     client: u32,
-    /// Of its last turn.
+    /// Of its last step.
     connection: u32,
     /// When that was over.
     free: f64,
@@ -324,7 +324,7 @@ struct Lanes {
     lanes: Vec<Lane>,
     /// The lane that each planned lane has become: one for each client host.
     planned: HashMap<(u32, u32), u32>,
-    /// The lane of each connection's last turn.
+    /// The lane of each connection's last step.
     own: Vec<Option<u32>>,
     /// When each connection is used last.
     last: Vec<f64>,
@@ -427,7 +427,7 @@ impl Lanes {
         lanes.filter(move |(_, lane)| lane.client == client && lane.free <= begin && lane.connection != u32::MAX)
     }
 
-    /// The lane that takes the next turn of a shared pool; whoever `opens` a connection was busy until just before.
+    /// The lane that takes the next step of a shared pool; whoever `opens` a connection was busy until just before.
     fn free_lane(&self, span: &Span, opens: bool) -> Option<u32> {
         let by_time = |a: &(u32, &Lane), b: &(u32, &Lane)| a.1.free.total_cmp(&b.1.free);
         let free = self.free(span);
@@ -474,11 +474,11 @@ mod tests {
 
     /// Two connections at work at the same time, and their good-byes.
     fn closed(goodbyes: [f64; 2], waiting: Waiting) -> Vec<u32> {
-        let turn =
+        let step =
             |connection: u32, begin: f64, end: f64| Span { connection, begin, end, waits: end > begin, ..NOWHERE };
-        let mut spans = vec![turn(0, 0.0, 10.0), turn(1, 1.0, 12.0), turn(0, 11.0, 20.0), turn(1, 13.0, 40.0)];
+        let mut spans = vec![step(0, 0.0, 10.0), step(1, 1.0, 12.0), step(0, 11.0, 20.0), step(1, 13.0, 40.0)];
         spans.extend(
-            [0, 1].map(|connection| turn(connection, goodbyes[connection as usize], goodbyes[connection as usize])),
+            [0, 1].map(|connection| step(connection, goodbyes[connection as usize], goodbyes[connection as usize])),
         );
         spans.sort_by(|a, b| a.begin.total_cmp(&b.begin));
         let starts: Vec<Start> = assign(&spans, 2, Usage::of(&spans, 2), waiting).collect();

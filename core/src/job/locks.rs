@@ -5,12 +5,12 @@
 //! chance (docs/model.md C.5).
 
 use super::body::{Bodies, Body};
-use super::turn::Span;
+use super::step::Span;
 
 /// One wait for a lock.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lock {
-    /// The turn that ended the transaction, and the one that waited for that.
+    /// The step that ended the transaction, and the one that waited for that.
     pub holder: u32,
     pub waiter: u32,
     /// From the answer of the one to the answer of the other, ns.
@@ -47,22 +47,22 @@ impl Found {
     }
 }
 
-/// The waits for locks among turns in the order in which they began, by holder; none where chance explains them. Where
+/// The waits for locks among steps in the order in which they began, by holder; none where chance explains them. Where
 /// it explains the short ones, the long ones are left.
-pub fn locks(turns: &Bodies, spans: &[Span]) -> Vec<Lock> {
-    let ends = transaction_ends(turns, spans);
+pub fn locks(steps: &Bodies, spans: &[Span]) -> Vec<Lock> {
+    let ends = transaction_ends(steps, spans);
     let (mut all, mut long) = (Found::default(), Found::default());
-    for (waiter, (turn, span)) in (0..).zip(turns.iter().zip(spans)).filter(|(_, (turn, span))| may_wait(turn, span)) {
-        let answered = span.end - turn.response;
+    for (waiter, (step, span)) in (0..).zip(steps.iter().zip(spans)).filter(|(_, (step, span))| may_wait(step, span)) {
+        let answered = span.end - step.response;
         let before = &ends[..ends.partition_point(|&(end, _)| end <= answered)];
-        let earlier = before.partition_point(|&(end, _)| end <= answered - turn.service);
-        let per_ns = (before.len() - earlier) as f64 / turn.service;
+        let earlier = before.partition_point(|&(end, _)| end <= answered - step.service);
+        let per_ns = (before.len() - earlier) as f64 / step.service;
         let lag = (UNLIKELY / per_ns).clamp(LAG_NS, MOST_LAG_NS);
         let by_chance = (per_ns * lag).min(1.0);
         let just_before = before.iter().rev().take(ENOUGH).take_while(|(end, _)| *end > answered - lag);
-        let mut of_others = just_before.filter(|&&(_, holder)| turns.of(holder).connection != turn.connection);
+        let mut of_others = just_before.filter(|&&(_, holder)| steps.of(holder).connection != step.connection);
         let lock = of_others.next().map(|&(end, holder)| Lock { holder, waiter, lag: answered - end });
-        for found in [&mut all].into_iter().chain((turn.service >= LONG_NS).then_some(&mut long)) {
+        for found in [&mut all].into_iter().chain((step.service >= LONG_NS).then_some(&mut long)) {
             found.by_chance += by_chance;
             found.locks.extend(lock);
         }
@@ -73,19 +73,19 @@ pub fn locks(turns: &Bodies, spans: &[Span]) -> Vec<Lock> {
 }
 
 /// Commits that wait for each other wait for the disk.
-fn may_wait(turn: &Body, span: &Span) -> bool {
-    turn.service >= WAIT_NS
-        && turn.answered
-        && !turn.whole
+fn may_wait(step: &Body, span: &Span) -> bool {
+    step.service >= WAIT_NS
+        && step.answered
+        && !step.whole
         && !span.ends_transaction
         && !span.setup
         && !span.follows_own
 }
 
-/// When transactions were over, and the turns that ended them, in the order of time.
-fn transaction_ends(turns: &Bodies, spans: &[Span]) -> Vec<(f64, u32)> {
-    let ending = (0..).zip(turns.iter().zip(spans)).filter(|(_, (turn, span))| span.ends_transaction && turn.answered);
-    let mut ends: Vec<(f64, u32)> = ending.map(|(number, (turn, span))| (span.end - turn.response, number)).collect();
+/// When transactions were over, and the steps that ended them, in the order of time.
+fn transaction_ends(steps: &Bodies, spans: &[Span]) -> Vec<(f64, u32)> {
+    let ending = (0..).zip(steps.iter().zip(spans)).filter(|(_, (step, span))| span.ends_transaction && step.answered);
+    let mut ends: Vec<(f64, u32)> = ending.map(|(number, (step, span))| (span.end - step.response, number)).collect();
     ends.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
     ends
 }
@@ -94,7 +94,7 @@ fn transaction_ends(turns: &Bodies, spans: &[Span]) -> Vec<(f64, u32)> {
 mod tests {
     use super::*;
     use crate::job::body::EMPTY;
-    use crate::job::turn::NOWHERE;
+    use crate::job::step::NOWHERE;
 
     const MS: f64 = 1e6;
 
@@ -102,19 +102,19 @@ mod tests {
     fn pairs(lag: impl Fn(u32) -> f64) -> Vec<(Body, Span)> {
         let pair = |number: u32| {
             let begin = 10.0 * MS * f64::from(number);
-            let turn = Body { answered: true, round_trips: 1, ..EMPTY };
-            let statement = Body { connection: 1, service: 5.0 * MS, ..turn };
+            let step = Body { answered: true, round_trips: 1, ..EMPTY };
+            let statement = Body { connection: 1, service: 5.0 * MS, ..step };
             let asked = Span { connection: 1, begin, end: begin + 6.0 * MS + lag(number), ..NOWHERE };
             let commit = Span { begin: begin + 5.0 * MS, end: begin + 6.0 * MS, ends_transaction: true, ..NOWHERE };
-            [(statement, asked), (turn, commit)]
+            [(statement, asked), (step, commit)]
         };
         (0..20).flat_map(pair).collect()
     }
 
     fn found(pairs: &[(Body, Span)]) -> Vec<Lock> {
-        let mut turns = Bodies::default();
-        pairs.iter().for_each(|&(turn, _)| turns.push(turn));
-        locks(&turns, &pairs.iter().map(|&(_, span)| span).collect::<Vec<Span>>())
+        let mut steps = Bodies::default();
+        pairs.iter().for_each(|&(step, _)| steps.push(step));
+        locks(&steps, &pairs.iter().map(|&(_, span)| span).collect::<Vec<Span>>())
     }
 
     #[test]
@@ -129,7 +129,7 @@ mod tests {
     fn a_server_that_wakes_up_late_goes_on_later_after_long_waits() {
         assert_eq!(found(&pairs(|_| 0.3 * MS)).len(), 0);
         let mut late = pairs(|_| 0.3 * MS);
-        late.iter_mut().for_each(|(turn, _)| turn.service *= 1.4);
+        late.iter_mut().for_each(|(step, _)| step.service *= 1.4);
         assert_eq!(found(&late).len(), 20);
     }
 
@@ -143,8 +143,8 @@ mod tests {
         let mut waits = pairs(|_| 0.05 * MS);
         let short = |number: u32| {
             let end = 10.0 * MS * f64::from(number) + 6.0 * MS + f64::from(number % 10) * 0.04 * MS;
-            let turn = Body { connection: 2, answered: true, round_trips: 1, service: 0.45 * MS, ..EMPTY };
-            (turn, Span { connection: 2, begin: end - 0.5 * MS, end, ..NOWHERE })
+            let step = Body { connection: 2, answered: true, round_trips: 1, service: 0.45 * MS, ..EMPTY };
+            (step, Span { connection: 2, begin: end - 0.5 * MS, end, ..NOWHERE })
         };
         waits.extend((0..200).map(|number| short(number % 20)));
         let found = found(&waits);

@@ -1,6 +1,6 @@
 //! The job of a recording again, at another RTT: what the network took is computed anew, everything else stays.
 //!
-//! Each turn keeps its own gap, service time and stalls. Its round trips, the rounds of its transfers and who waits for
+//! Each step keeps its own gap, service time and stalls. Its round trips, the rounds of its transfers and who waits for
 //! whom are replayed (docs/model.md C.4). What counts is the difference between two replays.
 
 use std::panic::resume_unwind;
@@ -37,11 +37,11 @@ mod run;
 mod scope;
 pub mod shared_time;
 mod silences;
-mod stretch;
+mod interval;
 #[cfg(test)]
 mod tests;
 mod transfer;
-mod turn;
+mod step;
 
 use abreast::ABREAST;
 use attribute::Parts;
@@ -51,21 +51,21 @@ pub use changes::Changes;
 use changes::Left;
 use distinct::Distinct;
 use exchange::Exchanges;
-use follow::{Order, Rows, Turns};
+use follow::{Order, Rows, Steps};
 use lanes::Usage;
 pub use lanes::{Waiting, of_connections};
 pub use network::Network;
 use quiet::Quiet;
 use recorded::{Job, Known};
-use run::{Learned, Run, Walk};
+use run::{Calibrated, Run, Walk};
 pub use scope::Scope;
 use silences::Silence;
-use turn::{Starts, Turn};
+use step::{Starts, Step};
 
 /// A time that the capture does not tell.
 pub const UNSEEN: i64 = i64::MIN;
 
-/// How often the client's and the server's window was halved in the pause before each of a turn's messages.
+/// How often the client's and the server's window was halved in the pause before each of a step's messages.
 type Halvings = [u8; 2];
 
 /// A job, ready to be replayed at any RTT.
@@ -74,18 +74,18 @@ pub struct Replay {
     connections: Arc<Known>,
     /// Of each row, how many its request and its response have.
     segments: Arc<Distinct<[f64; 2]>>,
-    turns: Arc<Turns>,
-    /// Of each turn; all else of it is the same whoever waits for whom.
+    steps: Arc<Steps>,
+    /// Of each step; all else of it is the same whoever waits for whom.
     order: Arc<Order>,
     usage: Option<Usage>,
     lanes: usize,
-    /// Some turn begins by a clock.
+    /// Some step begins by a clock.
     ticks: bool,
     /// Who waits for which of the locks, ascending.
     waiters: Arc<Vec<(u32, u32)>>,
-    /// Transfers that need more than a few segments, in the order of their turns.
+    /// Transfers that need more than a few segments, in the order of their steps.
     bulks: Arc<Vec<Bulk>>,
-    /// Of turns before which a pause of the capture halved a window, ascending.
+    /// Of steps before which a pause of the capture halved a window, ascending.
     halvings: Arc<Vec<(u32, Halvings)>>,
     /// What waited as the client's window was full, by row.
     silences: Arc<Vec<Silence>>,
@@ -102,10 +102,10 @@ pub struct Replay {
 const UNEXPLAINED: f64 = 0.1;
 
 impl Replay {
-    /// Cut the job into turns, find out who waits for whom and how fast the senders were.
+    /// Cut the job into steps, find out who waits for whom and how fast the senders were.
     pub fn new<E: Exchanges>(job: &Job<E>, waiting: Waiting, network: &Network) -> Result<Replay, E::Error> {
-        let (turns, Rows { kinds, segments, held, silences }, order, usage) = Turns::of(job, waiting)?;
-        let mut waiters: Vec<(u32, u32)> = turns.locks.iter().map(|lock| lock.waiter).zip(0..).collect();
+        let (steps, Rows { kinds, segments, held, silences }, order, usage) = Steps::of(job, waiting)?;
+        let mut waiters: Vec<(u32, u32)> = steps.locks.iter().map(|lock| lock.waiter).zip(0..).collect();
         waiters.sort_unstable();
         let mut replay = Replay {
             connections: Arc::new(Known::of(job, kinds)),
@@ -115,7 +115,7 @@ impl Replay {
             halvings: Arc::default(),
             silences: Arc::new(silences),
             hidden: 1.0,
-            turns: Arc::new(turns),
+            steps: Arc::new(steps),
             order: Arc::default(),
             usage,
             lanes: 0,
@@ -128,49 +128,49 @@ impl Replay {
         Ok(replay.starting(order, network))
     }
 
-    /// Some of its turns begin by a clock.
+    /// Some of its steps begin by a clock.
     pub fn ticks(&self) -> bool {
         self.ticks
     }
 
-    /// Some of its turns may begin by a clock, though nothing tells.
+    /// Some of its steps may begin by a clock, though nothing tells.
     pub fn may_tick(&self) -> bool {
-        self.turns.may_tick
+        self.steps.may_tick
     }
 
-    /// The same `job` where its turns wait for each other in another way; `None` where that leads to the same.
+    /// The same `job` where its steps wait for each other in another way; `None` where that leads to the same.
     pub fn waiting<E: Exchanges>(
         &self,
         job: &Job<E>,
         waiting: Waiting,
         network: &Network,
     ) -> Result<Option<Replay>, E::Error> {
-        let order = Turns::otherwise(job, &self.order.starts, self.usage, waiting)?;
+        let order = Steps::otherwise(job, &self.order.starts, self.usage, waiting)?;
         Ok((*self.order != order).then(|| self.clone().starting(order, network)))
     }
 
-    /// The same where its turns start there.
+    /// The same where its steps start there.
     fn starting(self, order: Order, network: &Network) -> Replay {
         let starts = &order.starts;
         let lanes = starts.iter().map(|start| start.lane as usize + 1).max().unwrap_or(0);
         let ticks = starts.iter().any(|start| start.starts() == Starts::Clock);
         let mut replay = Replay { order: Arc::new(order), lanes, ticks, ..self };
         replay.quiet = Arc::new(Quiet::of(&replay));
-        replay.learned(network)
+        replay.calibrated(network)
     }
 
     /// The same where the senders of the capture are taken to have been like `network`'s: what was observed is replayed.
-    pub fn learned(&self, network: &Network) -> Replay {
-        let learned = Learned { bulks: self.bulks.iter().map(Bulk::unknown).collect(), ..Learned::default() };
+    pub fn calibrated(&self, network: &Network) -> Replay {
+        let calibrated = Calibrated { bulks: self.bulks.iter().map(Bulk::unknown).collect(), ..Calibrated::default() };
         let unlimited = network.unlimited();
         let walk = Walk::new(self, &unlimited);
-        let mut runs = [Run::new(&walk, &[], Some(learned))];
+        let mut runs = [Run::new(&walk, &[], Some(calibrated))];
         walk.all(&mut runs);
         let [run] = runs;
-        let Learned { bulks, halvings } = run.learned.unwrap_or_default();
-        let learned =
+        let Calibrated { bulks, halvings } = run.calibrated.unwrap_or_default();
+        let calibrated =
             Replay { bulks: Arc::new(bulks), halvings: Arc::new(halvings), hidden: network.hidden, ..self.clone() };
-        learned.explained(&unlimited)
+        calibrated.explained(&unlimited)
     }
 
     /// The same without its silences, where they are not explained by the windows that the replay has: without the time
@@ -204,10 +204,10 @@ impl Replay {
         Ok(replay)
     }
 
-    /// When the last turn is over at each RTT, in ns since the beginning; NaN stands for the RTTs as they were. The
-    /// processors share the RTTs where few turns are quiet; where most are, all RTTs take hardly longer than some.
+    /// When the last step is over at each RTT, in ns since the beginning; NaN stands for the RTTs as they were. The
+    /// processors share the RTTs where few steps are quiet; where most are, all RTTs take hardly longer than some.
     pub fn run(&self, rtts_ns: &[f64], network: &Network) -> Vec<f64> {
-        let alone = 2 * self.quiet.count() > self.turns.len();
+        let alone = 2 * self.quiet.count() > self.steps.len();
         let processors = if alone { 1 } else { thread::available_parallelism().map_or(1, usize::from) };
         let share = rtts_ns.len().div_ceil(processors).next_multiple_of(ABREAST).max(ABREAST);
         let walk = Walk::new(self, network);
@@ -228,12 +228,12 @@ impl Replay {
         replayed::parts(self, rtts_ns, network, think_ns)
     }
 
-    /// A turn, with the fixes made, on the hosts there.
-    fn turn(&self, number: u32) -> Turn {
-        let turn = self.turns.turn(number, &self.order.starts[number as usize]);
-        let baseline = self.connections.baseline_ns[turn.phase as usize];
-        let turn = self.left.as_ref().map_or(turn, |left| left.of_turn(&turn, baseline));
-        self.scope.as_ref().map_or(turn, |scope| scope.of_turn(turn, baseline))
+    /// A step, with the fixes made, on the hosts there.
+    fn step(&self, number: u32) -> Step {
+        let step = self.steps.step(number, &self.order.starts[number as usize]);
+        let baseline = self.connections.baseline_ns[step.phase as usize];
+        let step = self.left.as_ref().map_or(step, |left| left.of_step(&step, baseline));
+        self.scope.as_ref().map_or(step, |scope| scope.of_step(step, baseline))
     }
 
     /// The RTT that a phase has where `asked` is asked for.
@@ -247,7 +247,7 @@ impl Replay {
         Some(&self.silences[place])
     }
 
-    /// The lock that a turn waits for.
+    /// The lock that a step waits for.
     fn lock_of(&self, number: u32) -> Option<usize> {
         let place = self.waiters.binary_search_by_key(&number, |&(waiter, _)| waiter).ok()?;
         Some(self.waiters[place].1 as usize)
@@ -255,8 +255,8 @@ impl Replay {
 
     /// The exchanges that waited for a lock, and of each the one that gave it back.
     pub fn locks(&self) -> (Vec<u32>, Vec<u32>) {
-        let row = |turn: u32| self.turns.bodies.of(turn).row;
-        self.turns.locks.iter().map(|lock| (row(lock.waiter), row(lock.holder))).unzip()
+        let row = |step: u32| self.steps.bodies.of(step).row;
+        self.steps.locks.iter().map(|lock| (row(lock.waiter), row(lock.holder))).unzip()
     }
 
     /// How many segments the request and the response have.

@@ -1,7 +1,7 @@
 //! The network that a job is replayed on.
 
 use super::body::{GOODBYE, HANDSHAKE};
-use super::turn::Turn;
+use super::step::Step;
 
 /// The network that a job is replayed on, but for its RTT.
 #[derive(Clone, Copy, Debug)]
@@ -73,14 +73,14 @@ impl Network {
     }
 
     /// What retransmissions add on average. A lost lone packet is missed by a timer, one of several by a probe.
-    pub fn resent(&self, turn: &Turn, segments: [f64; 2], rtt: f64) -> f64 {
-        if self.loss <= 0.0 || !turn.answered {
+    pub fn resent(&self, step: &Step, segments: [f64; 2], rtt: f64) -> f64 {
+        if self.loss <= 0.0 || !step.answered {
             return 0.0;
         }
         let hit = |packets: f64| 1.0 - (1.0 - self.loss).powf(packets);
-        match turn.row {
-            HANDSHAKE => return turn.trips * hit(2.0) * SYN_TIMEOUT_NS,
-            GOODBYE => return turn.trips * hit(2.0) * (self.timeout_ns + rtt),
+        match step.row {
+            HANDSHAKE => return step.trips * hit(2.0) * SYN_TIMEOUT_NS,
+            GOODBYE => return step.trips * hit(2.0) * (self.timeout_ns + rtt),
             _ => {}
         }
         let cost =

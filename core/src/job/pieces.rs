@@ -1,6 +1,6 @@
 //! What an exchange's time is cut into: once, whether it was captured or is replayed.
 
-/// What a stretch of a connection is cut into, in that order: lengths in ns, or what they are worth in shared ns.
+/// What an interval of a connection is cut into, in that order: lengths in ns, or what they are worth in shared ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Pieces<T> {
     /// Its request waited for a delayed ACK.
@@ -56,7 +56,7 @@ impl<T: Copy + std::ops::Add<Output = T>> Pieces<T> {
 }
 
 impl Pieces<i64> {
-    /// Cut a stretch that is so long: first the request, then the wait, of which `travelled` is the network's, and what is
+    /// Cut an interval that is so long: first the request, then the wait, of which `travelled` is the network's, and what is
     /// left is the response.
     pub fn cut(length: i64, request: i64, waited: i64, travelled: i64) -> Pieces<i64> {
         let request = request.max(0).min(length);
@@ -94,7 +94,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_was_seen_the_pieces_are_the_stretch(
+        fn whatever_was_seen_the_pieces_are_the_interval(
             length in 0..1000_i64, times in [-50..2000_i64, -50..2000, -50..2000, 0..500], timer in 0..200_i32,
         ) {
             let [request, waited, travelled, held] = times;

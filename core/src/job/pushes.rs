@@ -1,13 +1,13 @@
-//! Turns that wait for what the server pushes: a notification (LISTEN/NOTIFY).
+//! Steps that wait for what the server pushes: a notification (LISTEN/NOTIFY).
 //!
-//! Between its last answer and such a turn a client did not take its own time: it waited until the server had something
+//! Between its last answer and such a step a client did not take its own time: it waited until the server had something
 //! to tell. What that was came from another connection, whose request let the server speak (a NOTIFY, its commit, a
 //! procedure that notifies as it goes): the push reaches the client a round trip after that request was sent, half of
 //! it up with the request and half of it down with the push, and what the server took (docs/model.md C.5).
 
-use super::turn::{Span, Start, Starts};
+use super::step::{Span, Start, Starts};
 
-/// So many turns after a push tell that a connection waits for them.
+/// So many steps after a push tell that a connection waits for them.
 const LEAST: u32 = 3;
 /// It had waited when the push came: until then went at least this part of the time since its last answer.
 const WAITED: f64 = 0.5;
@@ -18,17 +18,17 @@ const STRAYS: f64 = 0.75;
 /// So many connections that asked last are looked at.
 const ENOUGH: usize = 64;
 
-/// What a connection's turns tell of whether it waits for pushes.
+/// What a connection's steps tell of whether it waits for pushes.
 #[derive(Clone, Copy, Default)]
 struct Heard {
     over: f64,
-    turns: u32,
+    steps: u32,
     /// Since its last answers, and since the pushes.
     gaps: f64,
     told: f64,
 }
 
-/// Mark the turns of connections that wait for pushes.
+/// Mark the steps of connections that wait for pushes.
 pub fn listeners(spans: &mut [Span], connections: usize) {
     if spans.iter().all(|span| span.told == 0.0) {
         return;
@@ -37,19 +37,19 @@ pub fn listeners(spans: &mut [Span], connections: usize) {
     for span in &*spans {
         let heard = &mut heard[span.connection as usize];
         if span.told > 0.0 {
-            heard.turns += 1;
+            heard.steps += 1;
             heard.gaps += span.begin - heard.over;
             heard.told += span.told;
         }
         heard.over = heard.over.max(span.end);
     }
-    let waits = |heard: &Heard| heard.turns >= LEAST && heard.told <= (1.0 - WAITED) * heard.gaps;
+    let waits = |heard: &Heard| heard.steps >= LEAST && heard.told <= (1.0 - WAITED) * heard.gaps;
     for span in spans {
         span.listens = waits(&heard[span.connection as usize]);
     }
 }
 
-/// Let turns that wait for a push start so long after the request that caused it, where that was captured.
+/// Let steps that wait for a push start so long after the request that caused it, where that was captured.
 pub fn find(starts: &mut [Start], spans: &[Span], baseline_ns: &[f64]) {
     if spans.iter().all(|span| !span.listens) {
         return;
@@ -83,23 +83,23 @@ fn cause<'a>(newest: &[&'a Span], told: &Span, rtt: f64) -> Option<&'a Span> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::turn::NOWHERE;
+    use super::super::step::NOWHERE;
     use super::*;
 
     const MS: f64 = 1e6;
 
     /// At an RTT of 1 ms, another connection asks every 20 ms and is answered after 2; right then the server pushes, and
-    /// the listener asks so long after that. Every second turn is the listener's.
+    /// the listener asks so long after that. Every second step is the listener's.
     fn notified(reacts: impl Fn(u32) -> f64) -> Vec<Span> {
-        let turn = |turn: u32| {
-            let asked = MS * 20.0 * f64::from(turn / 2);
-            let told = reacts(turn);
-            let span = Span { waits: true, connection: turn % 2, ..NOWHERE };
-            let begin = asked + if turn % 2 == 1 { 2.0 * MS + told } else { 0.0 };
-            let told = if turn % 2 == 1 { told } else { 0.0 };
+        let step = |step: u32| {
+            let asked = MS * 20.0 * f64::from(step / 2);
+            let told = reacts(step);
+            let span = Span { waits: true, connection: step % 2, ..NOWHERE };
+            let begin = asked + if step % 2 == 1 { 2.0 * MS + told } else { 0.0 };
+            let told = if step % 2 == 1 { told } else { 0.0 };
             Span { begin, sent: begin, end: begin + 2.0 * MS, told, ..span }
         };
-        (0..20).map(turn).collect()
+        (0..20).map(step).collect()
     }
 
     fn told(mut spans: Vec<Span>) -> Vec<Start> {
@@ -125,7 +125,7 @@ mod tests {
         spans[0].end = 1e3 * MS;
         let starts = told(spans);
         let gaps: Vec<f64> = starts.iter().map(|start| (start.gap / MS).round()).collect();
-        assert_eq!(gaps, (0..10).map(|turn| f64::from(20 * turn + 2)).collect::<Vec<f64>>());
+        assert_eq!(gaps, (0..10).map(|step| f64::from(20 * step + 2)).collect::<Vec<f64>>());
     }
 
     #[test]

@@ -1,16 +1,16 @@
-//! Turns in which no window has a part.
+//! Steps in which no window has a part.
 //!
-//! A client that asks, waits, and asks again takes its own time and a round trip for every turn, whatever the RTT is,
+//! A client that asks, waits, and asks again takes its own time and a round trip for every step, whatever the RTT is,
 //! as long as its messages fit the smallest window: each finds its sender at rest, and leaves the window as it was.
-//! Such turns are *quiet*: what they take is added to when the one before was over, and what the network's senders do
-//! need not be followed. Only the last one before a turn that is not quiet is: that one goes on from there.
+//! Such steps are *quiet*: what they take is added to when the one before was over, and what the network's senders do
+//! need not be followed. Only the last one before a step that is not quiet is: that one goes on from there.
 
 use super::Replay;
 use super::body::{GOODBYE, HANDSHAKE};
 use super::bulk::FEW_SEGMENTS;
-use super::turn::{Starts, Turn};
+use super::step::{Starts, Step};
 
-/// Which turns of a job are quiet.
+/// Which steps of a job are quiet.
 #[derive(Debug, Default)]
 pub struct Quiet {
     /// A bit for each.
@@ -22,14 +22,14 @@ impl Quiet {
     pub fn of(replay: &Replay) -> Quiet {
         let mut search = Search {
             replay,
-            found: Quiet { bits: vec![0; replay.turns.len().div_ceil(64)], count: 0 },
+            found: Quiet { bits: vec![0; replay.steps.len().div_ceil(64)], count: 0 },
             connections: vec![Before::default(); replay.connections.count()],
-            holders: replay.turns.locks.iter().flat_map(|lock| [lock.holder, lock.waiter]).collect(),
+            holders: replay.steps.locks.iter().flat_map(|lock| [lock.holder, lock.waiter]).collect(),
             next_bulk: 0,
             next_lock: 0,
         };
         search.holders.sort_unstable();
-        (0..replay.turns.len() as u32).for_each(|number| search.turn(number));
+        (0..replay.steps.len() as u32).for_each(|number| search.step(number));
         search.found
     }
 
@@ -37,7 +37,7 @@ impl Quiet {
         self.bits.get(number as usize / 64).is_some_and(|bits| bits >> (number % 64) & 1 == 1)
     }
 
-    /// How many turns are quiet.
+    /// How many steps are quiet.
     pub fn count(&self) -> usize {
         self.count
     }
@@ -53,19 +53,19 @@ impl Quiet {
     }
 }
 
-/// What the turns so far of a connection let the next one be.
+/// What the steps so far of a connection let the next one be.
 #[derive(Clone, Copy, Default)]
 struct Before {
-    /// It has had a turn.
+    /// It has had a step.
     used: bool,
     /// A lane that is never free before all of them are over.
     lane: Option<u32>,
     phase: u32,
-    /// The last turn waited for one round trip and moved no window.
+    /// The last step waited for one round trip and moved no window.
     steady: bool,
     /// It found both senders at rest, and left them so.
     at_rest: bool,
-    /// How long after its end messages of the turns so far may still be sent, without a round trip between.
+    /// How long after its end messages of the steps so far may still be sent, without a round trip between.
     late: f64,
     /// It is quiet, unless the next one is not.
     quiet: Option<u32>,
@@ -75,43 +75,43 @@ struct Search<'a> {
     replay: &'a Replay,
     found: Quiet,
     connections: Vec<Before>,
-    /// Turns that hold a lock or wait for one, ascending.
+    /// Steps that hold a lock or wait for one, ascending.
     holders: Vec<u32>,
     next_bulk: usize,
     next_lock: usize,
 }
 
 impl Search<'_> {
-    fn turn(&mut self, number: u32) {
-        let turn = self.replay.turn(number);
-        let before = self.connections[turn.connection as usize];
-        let simple = self.is_simple(number, &turn);
-        let steady = simple && self.is_steady(&turn);
-        let at_rest = steady && before.steady && before.is_followed_by(&turn);
+    fn step(&mut self, number: u32) {
+        let step = self.replay.step(number);
+        let before = self.connections[step.connection as usize];
+        let simple = self.is_simple(number, &step);
+        let steady = simple && self.is_steady(&step);
+        let at_rest = steady && before.steady && before.is_followed_by(&step);
         let quiet = at_rest && before.at_rest;
         if quiet {
             self.found.add(number);
         } else if let Some(last) = before.quiet {
             self.found.remove(last);
         }
-        self.connections[turn.connection as usize] = Before {
+        self.connections[step.connection as usize] = Before {
             used: true,
-            lane: before.lane_with(&turn),
-            phase: turn.phase,
+            lane: before.lane_with(&step),
+            phase: step.phase,
             steady,
             at_rest,
-            late: before.late_after(&turn),
+            late: before.late_after(&step),
             quiet: quiet.then_some(number),
         };
         self.release(number);
     }
 
-    /// Who waited for a lock of this turn is over later.
+    /// Who waited for a lock of this step is over later.
     fn release(&mut self, number: u32) {
-        let locks = &self.replay.turns.locks;
+        let locks = &self.replay.steps.locks;
         while let Some(lock) = locks.get(self.next_lock).filter(|lock| lock.holder == number) {
             if lock.waiter < number {
-                let waiter = self.replay.turn(lock.waiter);
+                let waiter = self.replay.step(lock.waiter);
                 let connection = &mut self.connections[waiter.connection as usize];
                 connection.lane = connection.lane.filter(|&lane| lane == waiter.lane);
             }
@@ -120,54 +120,54 @@ impl Search<'_> {
     }
 
     /// Nothing but its round trip and the windows depends on the RTT.
-    fn is_simple(&mut self, number: u32, turn: &Turn) -> bool {
-        turn.answered
-            && !matches!(turn.starts, Starts::Clock | Starts::Tick | Starts::Told)
-            && !turn.whole
-            && turn.row != HANDSHAKE
-            && turn.row != GOODBYE
-            && self.replay.silence_of(turn.row).is_none()
-            && turn.stalled_before <= 0.0
-            && turn.stalled_within <= 0.0
+    fn is_simple(&mut self, number: u32, step: &Step) -> bool {
+        step.answered
+            && !matches!(step.starts, Starts::Clock | Starts::Tick | Starts::Told)
+            && !step.whole
+            && step.row != HANDSHAKE
+            && step.row != GOODBYE
+            && self.replay.silence_of(step.row).is_none()
+            && step.stalled_before <= 0.0
+            && step.stalled_within <= 0.0
             && self.holders.binary_search(&number).is_err()
             && !self.has_bulk(number)
     }
 
-    /// Turns come in their order, as their bulks do.
+    /// Steps come in their order, as their bulks do.
     fn has_bulk(&mut self, number: u32) -> bool {
         let bulks = &self.replay.bulks;
-        while bulks.get(self.next_bulk).is_some_and(|bulk| bulk.turn < number) {
+        while bulks.get(self.next_bulk).is_some_and(|bulk| bulk.step < number) {
             self.next_bulk += 1;
         }
-        bulks.get(self.next_bulk).is_some_and(|bulk| bulk.turn == number)
+        bulks.get(self.next_bulk).is_some_and(|bulk| bulk.step == number)
     }
 
     /// It waits for a round trip, and its messages move no window.
-    fn is_steady(&self, turn: &Turn) -> bool {
-        turn.trips == 1.0 && self.replay.segments(turn.row).iter().all(|&segments| segments <= FEW_SEGMENTS)
+    fn is_steady(&self, step: &Step) -> bool {
+        step.trips == 1.0 && self.replay.segments(step.row).iter().all(|&segments| segments <= FEW_SEGMENTS)
     }
 }
 
 impl Before {
-    /// The next turn of the connection begins and ends after all before it, and so do its messages, a round trip later
+    /// The next step of the connection begins and ends after all before it, and so do its messages, a round trip later
     /// for each that it waits: at any RTT.
-    fn is_followed_by(&self, turn: &Turn) -> bool {
-        let after_all = match turn.starts {
+    fn is_followed_by(&self, step: &Step) -> bool {
+        let after_all = match step.starts {
             Starts::After => {
-                self.lane == Some(turn.after) && turn.gap >= self.late && turn.gap + turn.request + turn.service >= 0.0
+                self.lane == Some(step.after) && step.gap >= self.late && step.gap + step.request + step.service >= 0.0
             }
-            Starts::AfterOther => self.late <= 0.0 && turn.request + turn.service >= 0.0,
+            Starts::AfterOther => self.late <= 0.0 && step.request + step.service >= 0.0,
             Starts::AtFirst | Starts::With | Starts::Clock | Starts::Tick | Starts::Told => false,
         };
-        after_all && self.phase == turn.phase && turn.request >= 0.0 && turn.response >= 0.0
+        after_all && self.phase == step.phase && step.request >= 0.0 && step.response >= 0.0
     }
 
-    /// A turn that was answered sooner than the RTT ends before its request at a shorter one, and whatever follows may
+    /// A step that was answered sooner than the RTT ends before its request at a shorter one, and whatever follows may
     /// take its time until that is caught up.
-    fn late_after(&self, turn: &Turn) -> f64 {
-        let own = -(turn.service + turn.response);
-        let before = match turn.starts {
-            Starts::After => self.late - (turn.gap + turn.request + turn.service + turn.response),
+    fn late_after(&self, step: &Step) -> f64 {
+        let own = -(step.service + step.response);
+        let before = match step.starts {
+            Starts::After => self.late - (step.gap + step.request + step.service + step.response),
             Starts::AfterOther | Starts::AtFirst | Starts::With | Starts::Clock | Starts::Tick | Starts::Told => {
                 self.late
             }
@@ -175,20 +175,20 @@ impl Before {
         own.max(before).max(0.0)
     }
 
-    /// The lane that is never free before the turn is over, and all before it.
-    fn lane_with(&self, turn: &Turn) -> Option<u32> {
-        let begins_after_all = match turn.starts {
-            Starts::After => self.lane == Some(turn.after) && turn.gap >= 0.0,
+    /// The lane that is never free before the step is over, and all before it.
+    fn lane_with(&self, step: &Step) -> Option<u32> {
+        let begins_after_all = match step.starts {
+            Starts::After => self.lane == Some(step.after) && step.gap >= 0.0,
             Starts::AfterOther | Starts::Clock | Starts::Tick | Starts::Told => true,
             Starts::AtFirst | Starts::With => false,
         };
-        let grows = turn.request >= 0.0
-            && turn.request + turn.service >= 0.0
-            && turn.response >= 0.0
-            && turn.stalled_before <= 0.0
-            && turn.stalled_within <= 0.0;
-        let holds = !self.used || self.lane == Some(turn.lane) || begins_after_all && grows;
-        holds.then_some(turn.lane)
+        let grows = step.request >= 0.0
+            && step.request + step.service >= 0.0
+            && step.response >= 0.0
+            && step.stalled_before <= 0.0
+            && step.stalled_within <= 0.0;
+        let holds = !self.used || self.lane == Some(step.lane) || begins_after_all && grows;
+        holds.then_some(step.lane)
     }
 }
 
@@ -252,7 +252,7 @@ mod tests {
     }
 
     impl Replay {
-        /// Each turn walked.
+        /// Each step walked.
         fn walked(&self) -> Replay {
             Replay { quiet: Arc::default(), ..self.clone() }
         }
@@ -264,7 +264,7 @@ mod tests {
             let (job, changes) = job(exchanges);
             let waiting = [Waiting::Evidence, Waiting::Independent, Waiting::Chained][waiting];
             let replay = job.replay(waiting);
-            let walked = replay.walked().learned(&NETWORK);
+            let walked = replay.walked().calibrated(&NETWORK);
             prop_assert_eq!(&*replay.halvings, &*walked.halvings);
             let rtts = [0.0, 0.01, 0.3, 1.0, 2.5, 15.0, 100.0].map(|ms| ms * MS);
             let networks = [NETWORK, Network { growth: 1.5, baseline: -1, ..NETWORK }, Network { restarts: false, ..NETWORK }];
@@ -278,7 +278,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_job_is_the_same_in_whatever_way_its_turns_waited_before(exchanges in exchanges(), waiting in 0..3_usize) {
+        fn a_job_is_the_same_in_whatever_way_its_steps_waited_before(exchanges in exchanges(), waiting in 0..3_usize) {
             let (job, _) = job(exchanges);
             let ways = [Waiting::Evidence, Waiting::Independent, Waiting::Chained];
             let found = job.replay(ways[waiting]);
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_ends_after_its_early_answer_still_counts_for_the_turns_after_the_next() {
+    fn a_request_that_ends_after_its_early_answer_still_counts_for_the_steps_after_the_next() {
         let at_once = |segments| (0, [0; 4], [segments, 1.0], 1.0);
         let early = (0, [478, 0, -478, 0], [4.0, 1.0], 1.0);
         let (job, _) = job(vec![early, at_once(4.0), at_once(1.0), at_once(1.0), at_once(1.0)]);

@@ -121,7 +121,7 @@ pub struct Job<'a, E> {
     pub exchanges: E,
 }
 
-/// What is still needed of a job when it is cut into turns.
+/// What is still needed of a job when it is cut into steps.
 #[derive(Debug, Default)]
 pub struct Known {
     /// Of each phase.

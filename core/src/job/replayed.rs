@@ -2,19 +2,19 @@
 
 use super::abreast::ABREAST;
 use super::attribute::{Kind, Parts, attribute};
+use super::interval::{counts, interval, kind, ns};
 use super::pieces::Pieces;
 use super::run::{Kept, Run, Walk};
 use super::shared_time::SharedTime;
-use super::stretch::{counts, kind, ns, stretch};
 use super::{Network, Replay};
 
 /// The parts of the time that `replay` takes at each RTT (NaN for those as they were); a longer pause of the client than
 /// `think_ns` is think time.
 ///
-/// As long as nothing runs beside anything else each turn is added up when it is over; else all steps are kept first.
+/// As long as nothing runs beside anything else each step is added up when it is over; else all moments are kept first.
 pub fn parts(replay: &Replay, rtts_ns: &[f64], network: &Network, think_ns: f64) -> Vec<Parts> {
     let walk = Walk::new(replay, network);
-    let alone = replay.lanes == 1 && replay.turns.locks.is_empty();
+    let alone = replay.lanes == 1 && replay.steps.locks.is_empty();
     let found = if alone { one_by_one(&walk, rtts_ns, think_ns) } else { None };
     found.unwrap_or_else(|| rtts_ns.chunks(ABREAST).flat_map(|rtts_ns| shared(&walk, rtts_ns, think_ns)).collect())
 }
@@ -31,7 +31,7 @@ fn one_by_one(walk: &Walk, rtts_ns: &[f64], think_ns: f64) -> Option<Vec<Parts>>
 }
 
 fn shared(walk: &Walk, rtts_ns: &[f64], think_ns: f64) -> Vec<Parts> {
-    let mut runs = [Run::keeping(walk, rtts_ns, Kept::Steps(Vec::with_capacity(walk.replay.turns.len())))];
+    let mut runs = [Run::keeping(walk, rtts_ns, Kept::Moments(Vec::with_capacity(walk.replay.steps.len())))];
     walk.all(&mut runs);
     let [run] = &runs;
     (0..rtts_ns.len()).map(|place| At { walk, run, place }.parts(think_ns)).collect()
@@ -46,25 +46,25 @@ struct At<'a> {
 
 impl At<'_> {
     fn parts(&self, think_ns: f64) -> Parts {
-        let spans = self.stretches().map(|(_, begin, pieces)| (begin, begin + pieces.all()));
+        let spans = self.intervals().map(|(_, begin, pieces)| (begin, begin + pieces.all()));
         let shared = SharedTime::of(spans.collect(), None);
-        let mut parts = attribute(self.stretches(), &shared, |_, _| ());
+        let mut parts = attribute(self.intervals(), &shared, |_, _| ());
         shared.idle(0, ns(self.run.latest()[self.place])).for_each(|gap| parts.idle(gap as f64, think_ns));
         parts
     }
 
-    /// The stretches of all turns; each begins where the one before it on its connection ended.
-    fn stretches(&self) -> impl Iterator<Item = (Kind, i64, Pieces<i64>)> {
+    /// The intervals of all steps; each begins where the one before it on its connection ended.
+    fn intervals(&self) -> impl Iterator<Item = (Kind, i64, Pieces<i64>)> {
         let replay = self.walk.replay;
-        let Kept::Steps(steps) = &self.run.kept else { unreachable!("the steps are kept") };
+        let Kept::Moments(moments) = &self.run.kept else { unreachable!("the moments are kept") };
         let mut before = vec![0; replay.connections.count()];
-        (0..).zip(steps).filter_map(move |(number, step)| {
-            let turn = replay.turn(number);
-            let before = &mut before[turn.connection as usize];
-            let (rtt, step) = (self.run.rtt(turn.phase, self.place), step.map(|at| at.0[self.place]));
-            let (begin, pieces) = stretch(replay, self.walk.network, &turn, step.into(), rtt, *before);
+        (0..).zip(moments).filter_map(move |(number, moments)| {
+            let step = replay.step(number);
+            let before = &mut before[step.connection as usize];
+            let (rtt, moments) = (self.run.rtt(step.phase, self.place), moments.map(|at| at.0[self.place]));
+            let (begin, pieces) = interval(replay, self.walk.network, &step, moments.into(), rtt, *before);
             *before = begin + pieces.all();
-            counts(&turn, &pieces).then(|| (kind(replay, &turn), begin, pieces))
+            counts(&step, &pieces).then(|| (kind(replay, &step), begin, pieces))
         })
     }
 }

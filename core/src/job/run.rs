@@ -1,16 +1,16 @@
-//! The job's turns, one after the other, at several RTTs at once.
+//! The job's steps, one after the other, at several RTTs at once.
 
 use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::abreast::{ABREAST, Times};
 use super::attribute::{Kind, Parts, Sum};
-use super::bulk::{Bulk, Side, Stretch};
+use super::bulk::{Bulk, Interval, Side};
+use super::interval::{counts, interval, kind, ns};
 use super::locks::Lock;
 use super::silences::Silence;
-use super::stretch::{counts, kind, ns, stretch};
+use super::step::{Starts, Step};
 use super::transfer::{Path, Senders};
-use super::turn::{Starts, Turn};
 use super::{Halvings, Network, Replay};
 
 /// What runs know of their connections fits a cache; beyond that each goes by itself.
@@ -22,17 +22,17 @@ const MOST_TOGETHER: usize = 4;
 pub struct Walk<'a> {
     pub replay: &'a Replay,
     pub network: &'a Network,
-    /// Of each connection, those that its client and its server send on; their RTT depends on the turn.
+    /// Of each connection, those that its client and its server send on; their RTT depends on the step.
     paths: Vec<[Path; 2]>,
 }
 
-/// A turn, and what is the same of it at every RTT.
+/// A step, and what is the same of it at every RTT.
 struct Walked {
     number: u32,
-    turn: Turn,
+    step: Step,
     segments: [f64; 2],
     halvings: Halvings,
-    /// Those of the replay that are the turn's.
+    /// Those of the replay that are the step's.
     bulks: Range<usize>,
     locks: Range<usize>,
     /// The lock that it waits for.
@@ -59,7 +59,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// When the last turn is over at each RTT; as many as their connections leave room for go through the turns together.
+    /// When the last step is over at each RTT; as many as their connections leave room for go through the steps together.
     pub fn latest(&self, rtts_ns: &[f64]) -> Vec<f64> {
         let bytes = self.paths.len() * size_of::<Progress>();
         let together = (TOGETHER_BYTES / bytes.max(1)).clamp(1, MOST_TOGETHER);
@@ -76,28 +76,28 @@ impl<'a> Walk<'a> {
     pub fn all(&self, runs: &mut [Run]) {
         let (replay, mut next) = (self.replay, Next::default());
         let quiet = if self.network.is_unlimited() { &*replay.quiet } else { &Default::default() };
-        for number in 0..replay.turns.len() as u32 {
+        for number in 0..replay.steps.len() as u32 {
             let halvings = next.halvings(&replay.halvings, number);
-            let turn = replay.turn(number);
+            let step = replay.step(number);
             if quiet.contains(number) {
-                runs.iter_mut().for_each(|run| run.wait(self, number, &turn, halvings));
+                runs.iter_mut().for_each(|run| run.wait(self, number, &step, halvings));
                 continue;
             }
             let walked = Walked {
                 number,
-                segments: replay.segments(turn.row),
+                segments: replay.segments(step.row),
                 halvings,
                 bulks: next.bulks(&replay.bulks, number),
-                locks: next.locks(&replay.turns.locks, number),
+                locks: next.locks(&replay.steps.locks, number),
                 waits_for: replay.lock_of(number),
-                turn,
+                step,
             };
-            runs.iter_mut().for_each(|run| run.turn(self, &walked));
+            runs.iter_mut().for_each(|run| run.step(self, &walked));
         }
     }
 }
 
-/// How far the job's halvings, bulks and locks have been passed; turns that have any come in their order.
+/// How far the job's halvings, bulks and locks have been passed; steps that have any come in their order.
 #[derive(Default)]
 struct Next {
     halving: usize,
@@ -108,7 +108,7 @@ struct Next {
 impl Next {
     fn halvings(&mut self, all: &[(u32, Halvings)], number: u32) -> Halvings {
         match all.get(self.halving) {
-            Some(&(turn, halvings)) if turn == number => {
+            Some(&(step, halvings)) if step == number => {
                 self.halving += 1;
                 halvings
             }
@@ -118,7 +118,7 @@ impl Next {
 
     fn bulks(&mut self, bulks: &[Bulk], number: u32) -> Range<usize> {
         let first = self.bulk;
-        self.bulk += bulks[first..].iter().take_while(|bulk| bulk.turn == number).count();
+        self.bulk += bulks[first..].iter().take_while(|bulk| bulk.step == number).count();
         first..self.bulk
     }
 
@@ -131,13 +131,13 @@ impl Next {
 
 /// What a replay at the baseline learns of the senders, from what was observed.
 #[derive(Default)]
-pub struct Learned {
+pub struct Calibrated {
     pub bulks: Vec<Bulk>,
-    /// Of those turns before which a window was halved, in their order.
+    /// Of those steps before which a window was halved, in their order.
     pub halvings: Vec<(u32, Halvings)>,
 }
 
-impl Learned {
+impl Calibrated {
     /// Before a sender's message a pause halves its window; all of `senders` are at the same RTT.
     fn pause(&mut self, number: u32, side: Side, senders: &mut Senders, now: Times, rtt: Times) {
         let times = senders.halvings(now, &rtt);
@@ -149,7 +149,7 @@ impl Learned {
 
     fn halved(&mut self, number: u32, side: Side, times: u8) {
         match self.halvings.last_mut() {
-            Some((turn, halvings)) if *turn == number => halvings[side as usize] = times,
+            Some((step, halvings)) if *step == number => halvings[side as usize] = times,
             _ => {
                 let mut halvings = [0; 2];
                 halvings[side as usize] = times;
@@ -159,7 +159,7 @@ impl Learned {
     }
 }
 
-/// What makes the turns of a lane begin.
+/// What makes the steps of a lane begin.
 #[derive(Clone, Default)]
 struct Clock {
     /// When it let the last one begin, had that one's answer been there.
@@ -168,15 +168,15 @@ struct Clock {
     ahead: VecDeque<Times>,
 }
 
-/// One way through the turns, at a few RTTs.
+/// One way through the steps, at a few RTTs.
 pub struct Run {
     /// Of each phase.
     rtts: Vec<Times>,
-    /// What was observed is replayed, at the RTTs as they were, and this is learned from it.
-    pub learned: Option<Learned>,
-    /// When each lane's last turn was over.
+    /// What was observed is replayed, at the RTTs as they were, and this is calibrated from it.
+    pub calibrated: Option<Calibrated>,
+    /// When each lane's last step was over.
     lanes: Vec<Times>,
-    /// Of each lane; empty where no turn begins by a clock.
+    /// Of each lane; empty where no step begins by a clock.
     clocks: Vec<Clock>,
     connections: Vec<Progress>,
     /// When the lock that was waited for was free.
@@ -184,22 +184,22 @@ pub struct Run {
     pub kept: Kept,
 }
 
-/// What of the turns is kept to divide their time.
+/// What of the steps is kept to divide their time.
 pub enum Kept {
     Nothing,
     /// All of it, as long as none runs beside another one.
     Alone(Box<Alone>),
     /// When each asked, had sent, was answered and was over.
-    Steps(Vec<[Times; 4]>),
+    Moments(Vec<[Times; 4]>),
     /// They ran side by side.
     Beside,
 }
 
-/// What turns took so far, of which each began when all before it were over.
+/// What steps took so far, of which each began when all before it were over.
 pub struct Alone {
     /// At each RTT.
     parts: Vec<Parts>,
-    /// What quiet turns took beside their round trips is the same at each: service, and transfer.
+    /// What quiet steps took beside their round trips is the same at each: service, and transfer.
     steady: [Sum; 2],
     /// When all so far were over.
     ended: Times,
@@ -223,13 +223,13 @@ impl Alone {
         parts
     }
 
-    /// Whether a turn began when all before it were over, at each RTT; `before`: when its connection's were.
-    fn add(&mut self, walk: &Walk, turn: &Turn, step: &[Times; 4], rtt: Times, before: Times) -> bool {
-        let kind = kind(walk.replay, turn);
+    /// Whether a step began when all before it were over, at each RTT; `before`: when its connection's were.
+    fn add(&mut self, walk: &Walk, step: &Step, moments: &[Times; 4], rtt: Times, before: Times) -> bool {
+        let kind = kind(walk.replay, step);
         self.parts.iter_mut().enumerate().all(|(place, parts)| {
-            let (before, step) = (ns(before.0[place]), step.map(|at| at.0[place]));
-            let (begin, pieces) = stretch(walk.replay, walk.network, turn, step.into(), rtt.0[place], before);
-            if !counts(turn, &pieces) {
+            let (before, moments) = (ns(before.0[place]), moments.map(|at| at.0[place]));
+            let (begin, pieces) = interval(walk.replay, walk.network, step, moments.into(), rtt.0[place], before);
+            if !counts(step, &pieces) {
                 return true;
             }
             let (begin, ended) = (begin as f64, &mut self.ended.0[place]);
@@ -241,21 +241,21 @@ impl Alone {
         })
     }
 
-    /// The same of a quiet turn that was answered no sooner than asked: its pieces are the turn's own.
-    fn add_quiet(&mut self, turn: &Turn, asked: Times, over: Times, rtt: Times) -> bool {
-        self.steady[0].add(turn.service.max(0.0));
-        self.steady[1].add(turn.request + turn.response);
+    /// The same of a quiet step that was answered no sooner than asked: its pieces are the step's own.
+    fn add_quiet(&mut self, step: &Step, asked: Times, over: Times, rtt: Times) -> bool {
+        self.steady[0].add(step.service.max(0.0));
+        self.steady[1].add(step.request + step.response);
         let gap = asked - self.ended;
         self.ended = self.ended.max(over);
         for (place, parts) in self.parts.iter_mut().enumerate() {
-            parts.network.add(rtt.0[place] + turn.service.min(0.0));
+            parts.network.add(rtt.0[place] + step.service.min(0.0));
             parts.idle(gap.0[place], self.think_ns);
         }
         gap.least() >= -1.0
     }
 }
 
-/// Where a connection is; of what it sent only as much as counts for turns that are not quiet.
+/// Where a connection is; of what it sent only as much as counts for steps that are not quiet.
 #[derive(Clone, Copy, Default)]
 struct Progress {
     asked: Times,
@@ -266,7 +266,7 @@ struct Progress {
 
 impl Run {
     /// At so many RTTs as fit abreast; NaN for what each connection had.
-    pub fn new(walk: &Walk, rtts_ns: &[f64], learned: Option<Learned>) -> Run {
+    pub fn new(walk: &Walk, rtts_ns: &[f64], calibrated: Option<Calibrated>) -> Run {
         let (replay, mut abreast) = (walk.replay, [f64::NAN; ABREAST]);
         abreast[..rtts_ns.len()].copy_from_slice(rtts_ns);
         let rtts =
@@ -275,16 +275,16 @@ impl Run {
             });
         Run {
             rtts: rtts.collect(),
-            learned,
+            calibrated,
             lanes: vec![Times::default(); replay.lanes],
             clocks: vec![Clock::default(); if replay.ticks { replay.lanes } else { 0 }],
             connections: vec![Progress::default(); replay.connections.count()],
-            free: vec![Times::all(f64::NEG_INFINITY); replay.turns.locks.len()],
+            free: vec![Times::all(f64::NEG_INFINITY); replay.steps.locks.len()],
             kept: Kept::Nothing,
         }
     }
 
-    /// The same, and so much of the turns is kept.
+    /// The same, and so much of the steps is kept.
     pub fn keeping(walk: &Walk, rtts_ns: &[f64], kept: Kept) -> Run {
         Run { kept, ..Run::new(walk, rtts_ns, None) }
     }
@@ -294,44 +294,44 @@ impl Run {
         self.rtts[phase as usize].0[place]
     }
 
-    /// Keep what a turn took, if that was asked for; `before` it its connection was over then.
-    fn keep(&mut self, walk: &Walk, turn: &Turn, step: [Times; 4], before: Times) {
+    /// Keep what a step took, if that was asked for; `before` it its connection was over then.
+    fn keep(&mut self, walk: &Walk, step: &Step, moments: [Times; 4], before: Times) {
         match &mut self.kept {
             Kept::Nothing | Kept::Beside => {}
-            Kept::Steps(steps) => steps.push(step),
+            Kept::Moments(kept) => kept.push(moments),
             Kept::Alone(alone) => {
-                if !alone.add(walk, turn, &step, self.rtts[turn.phase as usize], before) {
+                if !alone.add(walk, step, &moments, self.rtts[step.phase as usize], before) {
                     self.kept = Kept::Beside;
                 }
             }
         }
     }
 
-    /// When the last turn is over.
+    /// When the last step is over.
     pub fn latest(&self) -> [f64; ABREAST] {
         self.lanes.iter().fold(Times::default(), |latest, &over| latest.max(over)).0
     }
 
-    /// A quiet turn: the rule of `turn`, but for what it does not need.
-    fn wait(&mut self, walk: &Walk, number: u32, turn: &Turn, halvings: Halvings) {
-        let rtt = self.rtts[turn.phase as usize];
-        let progress = &mut self.connections[turn.connection as usize];
-        let mut asked = self.lanes[turn.after as usize] + turn.gap;
-        if turn.starts == Starts::AfterOther {
+    /// A quiet step: the rule of `step`, but for what it does not need.
+    fn wait(&mut self, walk: &Walk, number: u32, step: &Step, halvings: Halvings) {
+        let rtt = self.rtts[step.phase as usize];
+        let progress = &mut self.connections[step.connection as usize];
+        let mut asked = self.lanes[step.after as usize] + step.gap;
+        if step.starts == Starts::AfterOther {
             asked = asked.max(progress.over);
         }
-        let sent = asked + turn.request;
-        let response = sent + rtt + turn.service;
-        let over = response + turn.response;
+        let sent = asked + step.request;
+        let response = sent + rtt + step.service;
+        let over = response + step.response;
         let before = progress.over;
         progress.asked = sent;
         progress.over = before.max(over);
-        let lane = &mut self.lanes[turn.lane as usize];
+        let lane = &mut self.lanes[step.lane as usize];
         *lane = lane.max(over);
         let [client, server] = &mut progress.senders;
-        if let Some(learned) = &mut self.learned {
-            learned.pause(number, Side::Client, client, asked, rtt);
-            learned.pause(number, Side::Server, server, response, rtt);
+        if let Some(calibrated) = &mut self.calibrated {
+            calibrated.pause(number, Side::Client, client, asked, rtt);
+            calibrated.pause(number, Side::Server, server, response, rtt);
             client.sent_by(sent);
             server.sent_by(over);
         } else if walk.network.restarts && halvings != [0; 2] {
@@ -340,84 +340,84 @@ impl Run {
         }
         match &mut self.kept {
             Kept::Nothing => {}
-            Kept::Alone(alone) if kind(walk.replay, turn) == Kind::Work && (rtt + turn.service).least() >= 0.0 => {
-                if !alone.add_quiet(turn, asked, over, rtt) {
+            Kept::Alone(alone) if kind(walk.replay, step) == Kind::Work && (rtt + step.service).least() >= 0.0 => {
+                if !alone.add_quiet(step, asked, over, rtt) {
                     self.kept = Kept::Beside;
                 }
             }
-            _ => self.keep(walk, turn, [asked, sent, response, over], before),
+            _ => self.keep(walk, step, [asked, sent, response, over], before),
         }
-        self.read_ahead(walk.replay, turn.lane);
+        self.read_ahead(walk.replay, step.lane);
     }
 
-    fn turn(&mut self, walk: &Walk, walked: &Walked) {
-        let turn = &walked.turn;
-        let before = self.connections[turn.connection as usize];
-        let rtt = self.rtts[turn.phase as usize];
-        let longer = rtt - Times::all(walk.replay.connections.baseline_ns[turn.phase as usize]);
+    fn step(&mut self, walk: &Walk, walked: &Walked) {
+        let step = &walked.step;
+        let before = self.connections[step.connection as usize];
+        let rtt = self.rtts[step.phase as usize];
+        let longer = rtt - Times::all(walk.replay.connections.baseline_ns[step.phase as usize]);
         let held = |stalled: f64| if stalled > 0.0 { longer } else { Times::default() };
-        let gap = held(turn.stalled_before) + turn.gap;
-        let silence = self.silence(walk.replay, turn);
-        let asked = match turn.starts {
+        let gap = held(step.stalled_before) + step.gap;
+        let silence = self.silence(walk.replay, step);
+        let asked = match step.starts {
             Starts::AtFirst => gap,
-            Starts::After => self.lanes[turn.after as usize] + gap,
-            Starts::AfterOther => (self.lanes[turn.after as usize] + gap).max(before.over),
+            Starts::After => self.lanes[step.after as usize] + gap,
+            Starts::AfterOther => (self.lanes[step.after as usize] + gap).max(before.over),
             Starts::With => before.asked + (gap + -silence.gap),
-            Starts::Clock => (self.lanes[turn.after as usize] + gap).max(before.over),
-            Starts::Told => (self.connections[turn.after as usize].asked + rtt + gap).max(before.over),
+            Starts::Clock => (self.lanes[step.after as usize] + gap).max(before.over),
+            Starts::Told => (self.connections[step.after as usize].asked + rtt + gap).max(before.over),
             Starts::Tick => {
-                let clock = &mut self.clocks[turn.lane as usize];
-                let free = self.lanes[turn.after as usize].max(before.over);
+                let clock = &mut self.clocks[step.lane as usize];
+                let free = self.lanes[step.after as usize].max(before.over);
                 clock.due = match clock.ahead.front() {
-                    None if walk.network.skips => clock.due + (free - clock.due).in_steps(turn.gap.max(1.0)),
-                    front => (clock.due + turn.gap).max(front.copied().unwrap_or(free)),
+                    None if walk.network.skips => clock.due + (free - clock.due).in_steps(step.gap.max(1.0)),
+                    front => (clock.due + step.gap).max(front.copied().unwrap_or(free)),
                 };
                 clock.due.max(free)
             }
         };
-        if turn.starts == Starts::Clock {
-            self.clocks[turn.lane as usize].due = asked;
+        if step.starts == Starts::Clock {
+            self.clocks[step.lane as usize].due = asked;
         }
-        let sent = match turn.whole {
+        let sent = match step.whole {
             true => asked,
-            false => asked + self.stretch(walk, walked, Stretch::Request, asked, turn.request - silence.request),
+            false => asked + self.interval(walk, walked, Interval::Request, asked, step.request - silence.request),
         };
-        let (answered, over) = if turn.whole {
-            let travelled = sent + rtt.times(turn.trips * turn.round_trips);
-            let over = travelled + self.stretch(walk, walked, Stretch::Whole, sent, turn.service);
+        let (answered, over) = if step.whole {
+            let travelled = sent + rtt.times(step.trips * step.round_trips);
+            let over = travelled + self.interval(walk, walked, Interval::Whole, sent, step.service);
             (if walked.bulks.is_empty() { over } else { travelled }, over)
-        } else if turn.answered {
+        } else if step.answered {
             let free = walked.waits_for.map_or(Times::all(f64::NEG_INFINITY), |lock| self.free[lock]);
             let response =
-                ((sent + rtt.times(turn.trips)).max(before.answered) + (turn.service - silence.service)).max(free);
+                ((sent + rtt.times(step.trips)).max(before.answered) + (step.service - silence.service)).max(free);
             self.release(walk.replay, walked, response);
-            (response, response + self.stretch(walk, walked, Stretch::Response, response, turn.response))
+            (response, response + self.interval(walk, walked, Interval::Response, response, step.response))
         } else {
             (sent, sent)
         };
-        let mut over = over + held(turn.stalled_within);
+        let mut over = over + held(step.stalled_within);
         if walk.network.loss > 0.0 {
-            let resent = rtt.0.map(|rtt| walk.network.resent(turn, walked.segments, rtt));
+            let resent = rtt.0.map(|rtt| walk.network.resent(step, walked.segments, rtt));
             over = over + Times(resent);
         }
-        self.connections[turn.connection as usize].asked = sent;
-        self.keep(walk, turn, [asked, sent, answered, over], before.over);
-        self.over(turn, over);
-        self.read_ahead(walk.replay, turn.lane);
+        self.connections[step.connection as usize].asked = sent;
+        self.keep(walk, step, [asked, sent, answered, over], before.over);
+        self.over(step, over);
+        self.read_ahead(walk.replay, step.lane);
     }
 
-    /// What of a turn is no work of the client's or the server's: a window was full, and is at another RTT as well or not.
-    fn silence(&self, replay: &Replay, turn: &Turn) -> Silence {
-        let Some(silence) = replay.silence_of(turn.row).filter(|_| self.learned.is_none()) else {
+    /// What of a step is no work of the client's or the server's: a window was full, and is at another RTT as well or not.
+    fn silence(&self, replay: &Replay, step: &Step) -> Silence {
+        let Some(silence) = replay.silence_of(step.row).filter(|_| self.calibrated.is_none()) else {
             return Silence::default();
         };
         let idle = 1.0 - replay.hidden;
         let of = |silent: f64, time: f64| idle * silent.min(time).max(0.0);
         Silence {
-            row: turn.row,
-            gap: of(silence.gap, turn.gap),
-            request: of(silence.request, turn.request),
-            service: of(silence.service, turn.service),
+            row: step.row,
+            gap: of(silence.gap, step.gap),
+            request: of(silence.request, step.request),
+            service: of(silence.service, step.service),
         }
     }
 
@@ -433,71 +433,71 @@ impl Run {
         }
     }
 
-    fn over(&mut self, turn: &Turn, over: Times) {
-        let progress = &mut self.connections[turn.connection as usize];
+    fn over(&mut self, step: &Step, over: Times) {
+        let progress = &mut self.connections[step.connection as usize];
         progress.over = progress.over.max(over);
-        if turn.answered {
+        if step.answered {
             progress.answered = progress.answered.max(over);
         }
-        let lane = &mut self.lanes[turn.lane as usize];
+        let lane = &mut self.lanes[step.lane as usize];
         *lane = lane.max(over);
     }
 
-    /// The turn is answered and frees its locks. Who asked earlier and waited is over only now; nothing that follows on
+    /// The step is answered and frees its locks. Who asked earlier and waited is over only now; nothing that follows on
     /// its lane began before.
     fn release(&mut self, replay: &Replay, holder: &Walked, answered: Times) {
         for number in holder.locks.clone() {
-            let Lock { waiter, lag, .. } = replay.turns.locks[number];
+            let Lock { waiter, lag, .. } = replay.steps.locks[number];
             self.free[number] = answered + lag;
             if waiter < holder.number {
                 let number = waiter as usize;
-                let waiter = replay.turn(waiter);
-                if let Kept::Steps(steps) = &mut self.kept {
-                    let [asked, sent, ..] = steps[number];
-                    steps[number] = [asked, sent, answered + lag, answered + lag + waiter.response];
+                let waiter = replay.step(waiter);
+                if let Kept::Moments(moments) = &mut self.kept {
+                    let [asked, sent, ..] = moments[number];
+                    moments[number] = [asked, sent, answered + lag, answered + lag + waiter.response];
                 }
                 self.over(&waiter, answered + lag + waiter.response);
             }
         }
     }
 
-    /// How long a stretch of a turn takes that was `observed` to take so long.
-    fn stretch(&mut self, walk: &Walk, walked: &Walked, stretch: Stretch, now: Times, observed: f64) -> Times {
-        let is_it = |number: &usize| walk.replay.bulks[*number].stretch == stretch;
+    /// How long an interval of a step takes that was `observed` to take so long.
+    fn interval(&mut self, walk: &Walk, walked: &Walked, interval: Interval, now: Times, observed: f64) -> Times {
+        let is_it = |number: &usize| walk.replay.bulks[*number].interval == interval;
         let bulk = walked.bulks.clone().find(is_it);
-        let (side, segments) = match (bulk.map(|number| &walk.replay.bulks[number]), stretch) {
+        let (side, segments) = match (bulk.map(|number| &walk.replay.bulks[number]), interval) {
             (Some(bulk), _) => (bulk.sender, bulk.segments),
-            (None, Stretch::Request) => (Side::Client, walked.segments[0]),
+            (None, Interval::Request) => (Side::Client, walked.segments[0]),
             (None, _) => (Side::Server, walked.segments[1]),
         };
-        let (connection, rtts) = (walked.turn.connection as usize, &self.rtts[walked.turn.phase as usize]);
+        let (connection, rtts) = (walked.step.connection as usize, &self.rtts[walked.step.phase as usize]);
         let path = &walk.paths[connection][side as usize];
         let senders = &mut self.connections[connection].senders[side as usize];
-        if let Some(learned) = &mut self.learned {
-            learned.pause(walked.number, side, senders, now, *rtts);
+        if let Some(calibrated) = &mut self.calibrated {
+            calibrated.pause(walked.number, side, senders, now, *rtts);
             if let Some(bulk) = bulk {
                 let path = Path { rtt_ns: rtts.0[0], ..*path };
                 let hidden = walk.network.hidden;
-                senders.one(0, |sender| learned.bulks[bulk].learn(*sender, now.0[0], observed, &path, hidden));
+                senders.one(0, |sender| calibrated.bulks[bulk].learn(*sender, now.0[0], observed, &path, hidden));
             }
         } else if walk.network.restarts && walked.halvings[side as usize] > 0 {
             senders.each(|sender| sender.halve(walked.halvings[side as usize]));
         }
-        let learned = self.learned.as_ref();
+        let calibrated = self.calibrated.as_ref();
         let (path, production, paced) = match bulk {
             None => (*path, observed.max(0.0), Times::default()),
             Some(number) => {
-                let bulk = learned.map_or(&walk.replay.bulks[number], |learned| &learned.bulks[number]);
+                let bulk = calibrated.map_or(&walk.replay.bulks[number], |calibrated| &calibrated.bulks[number]);
                 let window = if walk.network.loss > 0.0 { bulk.window.min(path.largest) } else { bulk.window };
                 senders.each(|sender| {
                     sender.widen(window);
                     sender.narrow(bulk.most * walk.network.taken);
                 });
-                let baseline = walk.replay.connections.baseline_ns[walked.turn.phase as usize];
+                let baseline = walk.replay.connections.baseline_ns[walked.step.phase as usize];
                 (bulk.path(path, walk.network.taken), bulk.production, bulk.paced(rtts, baseline))
             }
         };
         let time = senders.send(now, segments, production, &path, rtts) + paced;
-        if self.learned.is_some() { Times::all(observed) } else { time + observed.min(0.0) }
+        if self.calibrated.is_some() { Times::all(observed) } else { time + observed.min(0.0) }
     }
 }

@@ -1,6 +1,6 @@
 //! Which part of a job is different elsewhere: some of its servers, or how fast the hosts are.
 
-use super::turn::{Starts, Turn};
+use super::step::{Starts, Step};
 
 /// What of a job goes its own way, whatever RTT is asked for.
 #[derive(Clone, Debug)]
@@ -23,18 +23,18 @@ impl Scope {
         if asked.is_nan() { asked } else { self.rtts_ns[phase] + self.asked[phase] * asked }
     }
 
-    /// What a turn takes on these hosts; timers and what lies between a connection's first packet and the recording's
+    /// What a step takes on these hosts; timers and what lies between a connection's first packet and the recording's
     /// beginning are not theirs. `rtt` is the phase's baseline.
-    pub fn of_turn(&self, mut turn: Turn, rtt: f64) -> Turn {
-        let stall = turn.stall_within_service(rtt);
-        if turn.service > stall {
-            turn.service = stall + (turn.service - stall) * self.service;
+    pub fn of_step(&self, mut step: Step, rtt: f64) -> Step {
+        let stall = step.stall_within_service(rtt);
+        if step.service > stall {
+            step.service = stall + (step.service - stall) * self.service;
         }
-        let waits_for_client = matches!(turn.starts, Starts::After | Starts::AfterOther);
-        if waits_for_client && turn.gap > 0.0 && turn.gap <= self.think_ns {
-            let stall = turn.unstall_before(true, rtt);
-            turn.gap = stall + turn.gap * self.client;
+        let waits_for_client = matches!(step.starts, Starts::After | Starts::AfterOther);
+        if waits_for_client && step.gap > 0.0 && step.gap <= self.think_ns {
+            let stall = step.unstall_before(true, rtt);
+            step.gap = stall + step.gap * self.client;
         }
-        turn
+        step
     }
 }

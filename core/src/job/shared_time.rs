@@ -1,12 +1,12 @@
 //! Shared time: an instant in which several connections are busy counts for each of them in equal parts.
 //!
-//! With k(t) stretches going on at t, F(t) = ∫ dt / k(t) over the instants with k > 0. A stretch from a to b is worth
+//! With k(t) intervals going on at t, F(t) = ∫ dt / k(t) over the instants with k > 0. An interval from a to b is worth
 //! F(b) − F(a), and all together are worth exactly the time in which any went on. Eight workers side by side count once; a
 //! pool used one connection after the other adds up.
 
 /// What an instant counts for each of those that share it.
 pub struct SharedTime {
-    /// When k changes, ascending; nothing where no two stretches ever share an instant.
+    /// When k changes, ascending; nothing where no two intervals ever share an instant.
     times: Vec<i64>,
     /// F at each of them.
     shared: Vec<f64>,
@@ -26,21 +26,21 @@ pub struct Mark {
 }
 
 impl SharedTime {
-    /// Of stretches, each from when to when; those of one connection do not overlap.
-    pub fn of(mut stretches: Vec<(i64, i64)>, until: Option<i64>) -> SharedTime {
+    /// Of intervals, each from when to when; those of one connection do not overlap.
+    pub fn of(mut intervals: Vec<(i64, i64)>, until: Option<i64>) -> SharedTime {
         let until = until.unwrap_or(i64::MAX);
-        stretches.iter_mut().for_each(|(begin, end)| (*begin, *end) = ((*begin).min(until), (*end).min(until)));
-        if !stretches.is_sorted_by_key(|stretch| stretch.0) {
-            stretches.sort_by_key(|stretch| stretch.0);
+        intervals.iter_mut().for_each(|(begin, end)| (*begin, *end) = ((*begin).min(until), (*end).min(until)));
+        if !intervals.is_sorted_by_key(|interval| interval.0) {
+            intervals.sort_by_key(|interval| interval.0);
         }
         let mut found = SharedTime { times: Vec::new(), shared: Vec::new(), gaps: Vec::new(), reach: None, until };
-        let (Some(&(first, _)), Some(&(_, last))) = (stretches.first(), stretches.last()) else { return found };
-        if stretches.is_sorted_by(|before, after| before.1 <= after.0) {
-            found.gaps = stretches.windows(2).map(|two| two[1].0 - two[0].1).collect();
+        let (Some(&(first, _)), Some(&(_, last))) = (intervals.first(), intervals.last()) else { return found };
+        if intervals.is_sorted_by(|before, after| before.1 <= after.0) {
+            found.gaps = intervals.windows(2).map(|two| two[1].0 - two[0].1).collect();
             found.reach = Some((first, last));
             return found;
         }
-        let (begins, mut ends): (Vec<i64>, Vec<i64>) = stretches.into_iter().unzip();
+        let (begins, mut ends): (Vec<i64>, Vec<i64>) = intervals.into_iter().unzip();
         ends.sort_unstable();
         found.reach = ends.last().map(|&last| (first, last));
         found.add_up(&begins, &ends);
@@ -61,21 +61,21 @@ impl SharedTime {
         self.gaps.iter().copied().chain(edges).filter(|&gap| gap > 0)
     }
 
-    /// What a stretch is worth that begins then and is so long. `near` is the place of the one that was asked for last: the
-    /// stretches of a connection follow each other.
+    /// What an interval is worth that begins then and is so long. `near` is the place of the one that was asked for last: the
+    /// intervals of a connection follow each other.
     pub fn worth(&self, begin: i64, length: i64, near: &mut usize) -> f64 {
         let mut mark = self.mark(begin, *near);
         *near = mark.place;
         self.next(&mut mark, length)
     }
 
-    /// A time from which stretches follow each other.
+    /// A time from which intervals follow each other.
     pub fn mark(&self, time: i64, near: usize) -> Mark {
         let place = if self.alone() { 0 } else { self.place(time, near) };
         Mark { time, place, shared: if self.alone() { 0.0 } else { self.at(time, place) } }
     }
 
-    /// What the next stretch is worth, which is so long.
+    /// What the next interval is worth, which is so long.
     pub fn next(&self, mark: &mut Mark, length: i64) -> f64 {
         let (begin, end) = (mark.time, mark.time.wrapping_add(length));
         mark.time = end;
@@ -100,7 +100,7 @@ impl SharedTime {
         }
     }
 
-    /// F at the next time, up to which `busy` stretches went on.
+    /// F at the next time, up to which `busy` intervals went on.
     fn change(&mut self, time: i64, busy: usize, mut total: f64) -> f64 {
         if let Some(&before) = self.times.last() {
             match busy {
@@ -160,8 +160,8 @@ mod tests {
 
     use super::*;
 
-    fn worths(shared: &SharedTime, stretches: &[(i64, i64)]) -> Vec<f64> {
-        stretches.iter().map(|&(begin, length)| shared.worth(begin, length, &mut 0)).collect()
+    fn worths(shared: &SharedTime, intervals: &[(i64, i64)]) -> Vec<f64> {
+        intervals.iter().map(|&(begin, length)| shared.worth(begin, length, &mut 0)).collect()
     }
 
     #[test]
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn without_stretches_all_is_idle() {
+    fn without_intervals_all_is_idle() {
         let shared = SharedTime::of(Vec::new(), None);
         assert_eq!(shared.idle(0, 5).collect::<Vec<_>>(), [5]);
     }
@@ -189,12 +189,12 @@ mod tests {
     proptest! {
         #[test]
         fn all_together_are_worth_the_time_in_which_any_went_on(
-            stretches in prop::collection::vec((0..1000_i64, 0..50_i64), 1..40),
+            intervals in prop::collection::vec((0..1000_i64, 0..50_i64), 1..40),
         ) {
-            let whole = || stretches.iter().map(|(begin, length)| (*begin, begin + length));
+            let whole = || intervals.iter().map(|(begin, length)| (*begin, begin + length));
             let busy = (0..2000).filter(|&at| whole().any(|(begin, end)| begin <= at && at < end)).count() as f64;
             let shared = SharedTime::of(whole().collect(), None);
-            let worth: f64 = worths(&shared, &stretches).iter().sum();
+            let worth: f64 = worths(&shared, &intervals).iter().sum();
             prop_assert!((worth - busy).abs() < 1e-6, "{worth} {busy}");
             let idle: i64 = shared.idle(0, 2000).sum();
             prop_assert_eq!(busy as i64 + idle, 2000);

@@ -6,7 +6,7 @@
 use super::UNSEEN;
 use super::exchange::Exchange;
 
-/// How long a turn waited before its request, within it and within its service because the client's window was full.
+/// How long a step waited before its request, within it and within its service because the client's window was full.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Silence {
     pub row: u32,

@@ -100,8 +100,8 @@ impl Made {
 /// One connection at 1 ms; of each answer when its request was seen, if at all, and its segments.
 fn job(answers: &[(Option<i64>, f64)]) -> Made {
     let mut made = Made::with(1, MS as f64);
-    for (turn, &(asked, segments)) in (0..).zip(answers) {
-        let (asked, answered) = (asked.map_or(UNSEEN, |time| time * MS), 10 * turn * MS + MS);
+    for (step, &(asked, segments)) in (0..).zip(answers) {
+        let (asked, answered) = (asked.map_or(UNSEEN, |time| time * MS), 10 * step * MS + MS);
         made.exchange(0, [asked, asked, answered, answered + MS]).segments[1] = segments;
     }
     made
@@ -207,7 +207,7 @@ fn applications_may_have_worked_while_their_sender_waited() {
     let mut job = job(&[(Some(0), 1000.0)]);
     (job.exchanges[0].response_end, job.exchanges[0].silent) = (101 * MS, 60e6);
     let replay = job.replay(Waiting::Evidence);
-    let took = |hidden: f64| replay.learned(&Network { hidden, ..NETWORK }).at(0.001) / MS as f64;
+    let took = |hidden: f64| replay.calibrated(&Network { hidden, ..NETWORK }).at(0.001) / MS as f64;
     assert!((took(1.0) - took(0.0) - 60.0).abs() < 1.0, "{} and {}", took(1.0), took(0.0));
     assert!((took(1.0) - took(0.5) - 30.0).abs() < 1.0, "{} and {}", took(1.0), took(0.5));
 }
@@ -233,7 +233,7 @@ fn a_pipeline_that_waited_for_its_window_waits_for_that_at_another_rtt() {
     (job.exchanges[1].shared, job.exchanges[1].round_trips) = (true, 0);
     let replay = job.replay(Waiting::Evidence);
     let nearer = |hidden: f64| {
-        let replay = replay.learned(&Network { hidden, ..NETWORK });
+        let replay = replay.calibrated(&Network { hidden, ..NETWORK });
         (replay.at(1.0) - replay.at(0.5)) / MS as f64
     };
     assert!((nearer(0.0) - 1.0).abs() < 0.01, "the answer and the window: {}", nearer(0.0));
@@ -321,16 +321,16 @@ fn who_waited_for_a_lock_waits_for_its_holder() {
     for row in 0..36 {
         job.exchange(u32::from(row >= 24), [0; 4]);
     }
-    for turn in 0..12 {
-        let begin = 20 * turn * MS;
+    for step in 0..12 {
+        let begin = 20 * step * MS;
         for (row, asked, answered) in [(0, 0, 1), (1, 2, 10)] {
-            job.set(2 * turn as usize + row, begin + asked * MS, begin + answered * MS);
-            job.exchanges[2 * turn as usize + row].ends_transaction = row == 1;
+            job.set(2 * step as usize + row, begin + asked * MS, begin + answered * MS);
+            job.exchanges[2 * step as usize + row].ends_transaction = row == 1;
         }
-        job.set(24 + turn as usize, begin + 2 * MS, begin + 10 * MS + 50_000);
+        job.set(24 + step as usize, begin + 2 * MS, begin + 10 * MS + 50_000);
     }
     let replay = job.replay(Waiting::Evidence);
-    assert_eq!(replay.turns.locks.len(), 12);
+    assert_eq!(replay.steps.locks.len(), 12);
     let grown = (replay.at(2.0) - replay.at(1.0)) / MS as f64;
     assert_eq!(grown, 24.0, "the waiting connection grows with the two round trips of the holding one");
 }
@@ -397,8 +397,8 @@ fn faster_hosts_wait_for_a_delayed_acknowledgment_all_the_same() {
 /// answered, and asks 1 ms later.
 fn notified() -> Made {
     let mut job = Made::with(2, MS as f64);
-    for (connection, turn) in [0, 1].into_iter().flat_map(|connection| (0..4).map(move |turn| (connection, turn))) {
-        let asked = 20 * turn * MS + if connection == 0 { 2 * MS } else { 0 };
+    for (connection, step) in [0, 1].into_iter().flat_map(|connection| (0..4).map(move |step| (connection, step))) {
+        let asked = 20 * step * MS + if connection == 0 { 2 * MS } else { 0 };
         let exchange = job.exchange(connection, [asked, asked, asked + MS, asked + MS]);
         exchange.told = if connection == 0 { 1e6 } else { 0.0 };
     }

@@ -14,7 +14,7 @@ import click
 
 from latpcap.cli.shared.options import EVERYWHERE
 
-__all__ = ["ALL", "Verb", "command", "formerly", "tell_formerly", "write_options"]
+__all__ = ["ALL", "FoldedHelpCommand", "command", "formerly", "tell_formerly", "write_options"]
 
 FOLDED = {
     "Filters": (*("stream", "client", "server", "user", "database", "application", "protocol", "start", "end"),),
@@ -27,7 +27,7 @@ FOLDED = {
 HELP, ALL = "latpcap.help", "latpcap.all"
 
 
-class Verb(click.Command):
+class FoldedHelpCommand(click.Command):
     """A command."""
 
     def __init__(self, *given: Any, without: Collection[str] = (), **named: Any) -> None:
@@ -125,7 +125,7 @@ def _show(ctx: click.Context) -> None:
     ctx.exit()
 
 
-command = partial(click.command, cls=Verb)
+command = partial(click.command, cls=FoldedHelpCommand)
 
 
 def formerly(old: str, now: str, *names: str, **attributes: Any) -> Callable[[Any], Any]:

@@ -8,14 +8,14 @@ import numpy as np
 
 from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence, bools
-from latpcap.findings.finding import Candidate, Pattern, Takes, effect_of
+from latpcap.findings.finding import Candidate, Pattern, RemovedAlong, effect_of
 from latpcap.findings.groups import most_frequent
 from latpcap.tables.columnar import passes
 from latpcap.tables.columnar.columns import Bools, Ints
 from latpcap.units import counted
 
 MIN_BLOBS = 5
-TAKES = Takes(client=0.0, service=0.5)
+TAKES = RemovedAlong(client=0.0, service=0.5)
 """The bytes still travel, with the rows."""
 CREATES = ("create_blob", "create_blob2", "lob_create_temporary")
 WRITES = (*CREATES, "put_segment", "batch_segments", "batch_blob_stream", "lob_write", "lob_trim")

@@ -9,7 +9,7 @@ import numpy as np
 
 from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence
-from latpcap.findings.finding import Candidate, Pattern, Takes, effect_of
+from latpcap.findings.finding import Candidate, Pattern, RemovedAlong, effect_of
 from latpcap.findings.groups import Groups
 from latpcap.tables.columnar.columns import Bools, Ints
 from latpcap.tables.columnar.passes import lanes, ordered
@@ -22,7 +22,7 @@ WHOSE = ("application", "user", "database")
 """What connections say of whose they are, where it can be read."""
 MIN_SHARE = 0.2
 """Of the round trips, those that open and close connections: from there on more statements are too few as well."""
-TAKES = Takes(client=1.0, service=1.0)
+TAKES = RemovedAlong(client=1.0, service=1.0)
 """Nothing of it is needed any more."""
 
 

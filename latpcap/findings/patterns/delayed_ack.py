@@ -8,10 +8,10 @@ import numpy as np
 
 from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence
-from latpcap.findings.finding import Candidate, Pattern, Takes, effect_of
+from latpcap.findings.finding import Candidate, Pattern, RemovedAlong, effect_of
 
 MIN_STALLS = 3
-TAKES = Takes(client=0.0, service=0.0, call=False)
+TAKES = RemovedAlong(client=0.0, service=0.0, call=False)
 """Only the wait for the acknowledgment goes."""
 
 

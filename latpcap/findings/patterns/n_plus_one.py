@@ -9,7 +9,7 @@ import numpy as np
 
 from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence, bools
-from latpcap.findings.finding import Candidate, Pattern, Takes, effect_of
+from latpcap.findings.finding import Candidate, Pattern, RemovedAlong, effect_of
 from latpcap.findings.groups import Groups, most_frequent
 from latpcap.findings.pooled import (
     MAX_BETWEEN,
@@ -26,7 +26,7 @@ from latpcap.tables.columnar.scratch import zeros
 
 MIN_LATE_REPEATS = 20
 """Repeats of a loop that was under way when the capture began, so that its source was not captured."""
-TAKES = Takes(client=1.0, service=0.5)
+TAKES = RemovedAlong(client=1.0, service=0.5)
 """The parent's query does half of the work of the children's."""
 
 
@@ -94,7 +94,7 @@ def find_loops(evidence: Evidence) -> Loops:
 def _on_one_connection(evidence: Evidence) -> Loops:
     asks = evidence.is_read & evidence.is_waited_for & ~evidence.is_opening
     candidates = np.flatnonzero(asks & ~evidence.failed)
-    groups = Groups.of(candidates, evidence.stretch[candidates], evidence.exchanges.fingerprint[candidates])
+    groups = Groups.of(candidates, evidence.interval[candidates], evidence.exchanges.fingerprint[candidates])
     groups = groups.where(groups.sizes >= MIN_REPEATS)
     if not len(groups):
         return Loops(groups, groups.firsts)
@@ -105,7 +105,7 @@ def _on_one_connection(evidence: Evidence) -> Loops:
         & evidence.is_late[groups.firsts]
         & (source < 0)
         & (groups.sizes >= MIN_LATE_REPEATS)
-        & _opens_stretch(evidence, groups)
+        & _opens_interval(evidence, groups)
     )
     keep = fitting | late
     return Loops(groups.where(keep), np.where(fitting, source, -1)[keep])
@@ -145,9 +145,9 @@ def _last_before(evidence: Evidence, groups: Groups, counts: Bools | Literal[Tru
     rows = evidence.unit_rows
     several = _brings_rows(evidence) & ((rows >= 2) | (rows < 0)) & ~evidence.is_opening & counts
     places = np.arange(len(several))
-    last = passes.last_known(np.where(several, places, -1), evidence.stretch)
+    last = passes.last_known(np.where(several, places, -1), evidence.interval)
     before = groups.firsts - 1
-    same = (before >= 0) & (evidence.stretch[before] == evidence.stretch[groups.firsts])
+    same = (before >= 0) & (evidence.interval[before] == evidence.interval[groups.firsts])
     source = np.where(same, last[before], -1)
     executed = np.cumsum(evidence.is_execution & counts)
     near = executed[before] - executed[source] <= MAX_BETWEEN
@@ -155,9 +155,9 @@ def _last_before(evidence: Evidence, groups: Groups, counts: Bools | Literal[Tru
 
 
 def _fits(evidence: Evidence, groups: Groups, source: Ints) -> Bools:
-    """The loop has not more repeats than its source brought rows (all executions of it in the stretch together)."""
+    """The loop has not more repeats than its source brought rows (all executions of it in the interval together)."""
     rows = np.flatnonzero(_brings_rows(evidence))
-    reads = Groups.of(rows, evidence.stretch[rows], evidence.exchanges.fingerprint[rows])
+    reads = Groups.of(rows, evidence.interval[rows], evidence.exchanges.fingerprint[rows])
     if len(reads) == 0:
         return np.zeros(len(groups), bool)
     of_reads = zeros(rows, len(evidence.exchanges), np.int64)
@@ -194,7 +194,7 @@ def _are_two_loops(groups: Groups, reads: Groups, of_sources: Ints) -> Bools:
     return several
 
 
-def _opens_stretch(evidence: Evidence, groups: Groups) -> Bools:
+def _opens_interval(evidence: Evidence, groups: Groups) -> Bools:
     """Nothing else was executed before the loop on its connection: it was under way."""
     executed = np.cumsum(evidence.is_execution)
     connection = evidence.exchanges.connection

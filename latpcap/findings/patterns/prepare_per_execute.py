@@ -8,7 +8,7 @@ import numpy as np
 
 from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence
-from latpcap.findings.finding import Candidate, Pattern, Takes, effect_of
+from latpcap.findings.finding import Candidate, Pattern, RemovedAlong, effect_of
 from latpcap.findings.groups import Groups, most_frequent
 from latpcap.tables.columnar.columns import Ints
 from latpcap.tables.recording import MISSING
@@ -16,7 +16,7 @@ from latpcap.tables.recording import MISSING
 MIN_PREPARES = 5
 MIN_SHARE = 0.9
 """Prepares to executions, from which on each execution has its own."""
-TAKES = Takes(client=1.0, service=1.0, prepares=True)
+TAKES = RemovedAlong(client=1.0, service=1.0, prepares=True)
 """Nothing of it is needed any more."""
 
 

@@ -8,14 +8,14 @@ import numpy as np
 
 from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence, bools
-from latpcap.findings.finding import Candidate, Pattern, Takes, effect_of
+from latpcap.findings.finding import Candidate, Pattern, RemovedAlong, effect_of
 from latpcap.findings.groups import Groups, most_frequent
 from latpcap.tables.columnar import passes
 from latpcap.tables.columnar.columns import Bools
 
 MIN_REPEATS = 10
 USUAL_SIZE = 100
-TAKES = Takes(client=0.5, service=0.5)
+TAKES = RemovedAlong(client=0.5, service=0.5)
 """The rows are still written, by fewer calls."""
 
 
@@ -56,7 +56,7 @@ def find_series(evidence: Evidence) -> Groups:
     single = (exchanges.affected_rows.ints(1) <= 1) & evidence.is_waited_for & ~evidence.failed
     rows = np.flatnonzero(evidence.is_write & single & ~_many_rows(evidence))
     reads = np.cumsum(evidence.is_execution & ~evidence.is_write)
-    groups = Groups.of(rows, evidence.stretch[rows], reads[rows], exchanges.fingerprint[rows])
+    groups = Groups.of(rows, evidence.interval[rows], reads[rows], exchanges.fingerprint[rows])
     return groups.where(groups.sizes >= MIN_REPEATS)
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence, bools
-from latpcap.findings.finding import Candidate, Pattern, Takes, effect_of
+from latpcap.findings.finding import Candidate, Pattern, RemovedAlong, effect_of
 from latpcap.findings.groups import Groups
 from latpcap.tables.columnar import passes
 from latpcap.tables.columnar.columns import known
@@ -19,7 +19,7 @@ MIN_READS = 10
 USUAL_DEPTH = 100
 PAUSE_NS = 20e6
 """A program that works this long between two reads uses the answer of the first."""
-TAKES = Takes(client=0.0, service=0.0, call=False)
+TAKES = RemovedAlong(client=0.0, service=0.0, call=False)
 """The reads are sent all the same, only earlier."""
 
 

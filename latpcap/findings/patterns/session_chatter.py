@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence, bools
-from latpcap.findings.finding import Candidate, Pattern, Takes, effect_of
+from latpcap.findings.finding import Candidate, Pattern, RemovedAlong, effect_of
 from latpcap.findings.groups import commonest
 
 MIN_COMMANDS = 5
 MIN_SHARE = 0.1
 """Of the round trips after the connections were set up."""
-TAKES = Takes(client=1.0, service=1.0)
+TAKES = RemovedAlong(client=1.0, service=1.0)
 """Nothing of it is needed any more."""
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence
-from latpcap.findings.finding import Candidate, Pattern, Takes, effect_of
+from latpcap.findings.finding import Candidate, Pattern, RemovedAlong, effect_of
 from latpcap.findings.groups import Groups, most_frequent
 from latpcap.measures.tcp import INITIAL_WINDOW, MSS_BYTES
 from latpcap.tables.columnar.columns import Bools, Ints
@@ -27,7 +27,7 @@ DEFAULTS = {
     ("postgresql", 1): "row by row",
 }
 """What a fetch size suggests."""
-TAKES = Takes(client=0.0, service=0.5)
+TAKES = RemovedAlong(client=0.0, service=0.5)
 """The rows are still read, by fewer calls."""
 
 

@@ -8,14 +8,14 @@ import numpy as np
 
 from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence
-from latpcap.findings.finding import Candidate, Pattern, Takes, effect_of
+from latpcap.findings.finding import Candidate, Pattern, RemovedAlong, effect_of
 from latpcap.tables.columnar import passes
 from latpcap.tables.columnar.columns import before
 
 MIN_PINGS = 5
 MIN_SHARE = 0.5
 """Of the pieces of work, those that follow a ping."""
-TAKES = Takes(client=1.0, service=1.0)
+TAKES = RemovedAlong(client=1.0, service=1.0)
 """Nothing of it is needed any more."""
 
 
@@ -24,7 +24,7 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
     exchanges = evidence.exchanges
     pings = evidence.is_ping & evidence.waits
     works = evidence.is_execution | evidence.is_fetch | evidence.is_session
-    new = np.diff(evidence.stretch, prepend=-1) != 0
+    new = np.diff(evidence.interval, prepend=-1) != 0
     again = pings & before(pings) & ~new
     edge = (pings & ~again) | evidence.is_end | new
     piece = np.cumsum(edge) - 1

@@ -17,7 +17,7 @@ from latpcap.live.link import network
 from latpcap.live.recorder import Recorder
 from latpcap.live.relay import Relay, Route
 from latpcap.projection.assumptions import Conditions
-from latpcap.result.pairs.rehearsal import Ends
+from latpcap.result.pairs.rehearsal import CongestionControls
 
 __all__ = ["CommandRun", "Link", "NetworkPath", "Relayed"]
 
@@ -31,7 +31,7 @@ class CommandRun(Struct, frozen=True):
     """Its exit status."""
     packets: int | None = None
     """How many crossed the link; `None` where there was none."""
-    ends: Ends | None = None
+    ends: CongestionControls | None = None
     problems: tuple[str, ...] = ()
     """What went wrong on the way to a server, a line each."""
 
@@ -88,7 +88,7 @@ class Link:
             if failure := far.failure():
                 raise RecordingError(f"the link has failed: {failure}")
             there, back = far.counts()
-        ends = Ends(far.congestion_control, far.congestion_control)
+        ends = CongestionControls(far.congestion_control, far.congestion_control)
         return replace(ran, packets=there.received + back.received, ends=ends)
 
     def _asked(self, link_ms: float, seed: int) -> network.LinkConditions:

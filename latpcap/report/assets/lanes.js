@@ -5,8 +5,8 @@ import { colour } from "./charts.js";
 /** Bottom to top in a lane. */
 export const PART_NAMES = ["stall", "network", "service", "loss", "transfer", "setup", "unknown"];
 
-/** A lane with the start and the end of each block in µs and its parts; `stretch` is the length where all are equal. */
-export function unpack(lane, stretch) {
+/** A lane with the start and the end of each block in µs and its parts; `interval` is the length where all are equal. */
+export function unpack(lane, interval) {
   const size = lane.gap.length;
   const start = new Float64Array(size);
   const end = new Float64Array(size);
@@ -15,7 +15,7 @@ export function unpack(lane, stretch) {
   for (let index = 0; index < size; index += 1) {
     at += lane.gap[index];
     start[index] = at;
-    end[index] = at + (stretch || parts.reduce((sum, part) => sum + part[index], 0));
+    end[index] = at + (interval || parts.reduce((sum, part) => sum + part[index], 0));
   }
   return { ...lane, start, end, parts, longest: longest(start, end) };
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from latpcap.report.section import Say, Section, sections_of
+from latpcap.report.section import Section, Sentence, sections_of
 from latpcap.report.sections.budget import budget, purposes
 from latpcap.report.sections.chattiness import chattiness
 from latpcap.report.sections.connections import connections
@@ -70,5 +70,7 @@ def report(result: Analysis, gates: Gates | None = None, most: int = TOP) -> Ite
     """A report to hand on: first what decides, then where the time goes now and there, all else as an appendix."""
     made = {each.name: each for each in (*sections(result, gates, most), *summary(result))}
     yield from (made.pop(name) for name in FIRST)
-    yield Section("appendix", "Appendix", [Say("What the pages before rest on, for whoever works on it.", "quiet")])
+    yield Section(
+        "appendix", "Appendix", [Sentence("What the pages before rest on, for whoever works on it.", "quiet")]
+    )
     yield from made.values()

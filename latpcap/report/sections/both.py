@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from latpcap.report.section import Column, Drawn, Entry, Line, Say, Section, SectionTable, sections_of
+from latpcap.report.section import Column, Drawn, Entry, Line, Section, SectionTable, Sentence, sections_of
 from latpcap.report.sections.budget import PARTS, bars
 from latpcap.report.sections.health import gates as gates_section
 from latpcap.report.sections.opening import asked_for, cover
@@ -19,7 +19,7 @@ from latpcap.result.analysis import Analysis
 from latpcap.result.checks.gates import Gates
 from latpcap.result.pairs.before_after import BeforeAfter, FindingChange
 from latpcap.result.pairs.comparison import Comparison
-from latpcap.result.pairs.validation import Term, Validation
+from latpcap.result.pairs.validation import Validation, ValidationPart
 from latpcap.result.settings import Settings
 from latpcap.tables.part.selection import Selected
 from latpcap.units import counted, format_given_ms, format_ms, format_s, percent, significant
@@ -95,27 +95,27 @@ def _validated(result: Validation) -> Iterator[Section]:
     ]
     trips = f"{result.round_trips:,} round trips in the base, {result.other_round_trips:,} in the other"
     yield Section(
-        "validation", "", [*asked, Say(result.text, "strong"), SectionTable(TERMS, rows, "Parts"), Say(trips)]
+        "validation", "", [*asked, Sentence(result.text, "strong"), SectionTable(TERMS, rows, "Parts"), Sentence(trips)]
     )
 
 
-def _off(term: Term) -> str:
+def _off(term: ValidationPart) -> str:
     return _signed(term.predicted_s - term.measured_s, number)
 
 
-def _asked(before: Selected | None, after: Selected | None, *settings: Settings) -> Iterator[Say]:
+def _asked(before: Selected | None, after: Selected | None, *settings: Settings) -> Iterator[Sentence]:
     """Of what they are, and with what they were asked for: once, where both were asked for alike."""
     yield from asked_for(before, None)
     yield from asked_for(after, None)
     for text in dict.fromkeys(each.text for each in settings):
         if text:
-            yield Say(f"Asked for: {text}", "quiet")
+            yield Sentence(f"Asked for: {text}", "quiet")
 
 
 def _verdict(result: Comparison) -> Section:
     asked = _asked(result.selection_before, result.selection_after, result.settings_before, result.settings_after)
     first, *others = SENTENCE.split(result.explanation)
-    return Section("verdict", "", [*asked, Say(first, "strong"), *map(Say, others)])
+    return Section("verdict", "", [*asked, Sentence(first, "strong"), *map(Sentence, others)])
 
 
 def _figures(rows: Sequence[Figure]) -> Section:
@@ -173,7 +173,7 @@ def _elsewhere(before: Analysis, after: Analysis) -> Section:
     title = "At the same round-trip time"
     if before.projection.baseline_rtt_ms is None or after.projection.baseline_rtt_ms is None:
         text = "The RTT of one of the captures is unknown, so they cannot be projected onto the same one; "
-        return Section("elsewhere", title, [Say(f"{text}give it with `--rtt-baseline`.")])
+        return Section("elsewhere", title, [Sentence(f"{text}give it with `--rtt-baseline`.")])
     rows = []
     for old, new in zip(before.projection.points, after.projection.points, strict=True):
         ranges = [
@@ -185,7 +185,7 @@ def _elsewhere(before: Analysis, after: Analysis) -> Section:
     return Section(
         "elsewhere",
         title,
-        [Drawn("curves"), SectionTable(ELSEWHERE, rows, title), *(Say(text, "quiet") for text in how if text)],
+        [Drawn("curves"), SectionTable(ELSEWHERE, rows, title), *(Sentence(text, "quiet") for text in how if text)],
     )
 
 
@@ -193,7 +193,9 @@ def _findings(result: BeforeAfter) -> Section:
     hidden = {"Before": result.before.timing_only, "After": result.after.timing_only}
     texts = {when: about_findings(what) for when, what in hidden.items() if what}
     said = [
-        Say(f"{' and '.join(when for when, each in texts.items() if each == text).capitalize()}: {text}", "missing")
+        Sentence(
+            f"{' and '.join(when for when, each in texts.items() if each == text).capitalize()}: {text}", "missing"
+        )
         for text in dict.fromkeys(texts.values())
     ]
     return Section("findings", "Findings", [*(_finding(each, result) for each in result.findings), *said])

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from latpcap.measures.budget import Budget
 from latpcap.measures.purposes import PURPOSES, PurposeResult
-from latpcap.report.section import Bar, Column, Piece, Say, Section, SectionPart, SectionTable
+from latpcap.report.section import Bar, Column, Piece, Section, SectionPart, SectionTable, Sentence
 from latpcap.report.timing_only import about_budget
 from latpcap.result.analysis import Analysis
 from latpcap.units import format_s, percent_range
@@ -36,7 +36,7 @@ TRIPS = (Column("purpose"), Column("round trips", "count"), Column("share %", "p
 def budget(result: Analysis) -> Section:
     """The parts of the runtime, and what encryption hides of them."""
     besides = (_network_in_all(result), about_budget(result.timing_only, result.connecting))
-    said = [Say(text, "quiet") for text in besides if text]
+    said = [Sentence(text, "quiet") for text in besides if text]
     return Section("budget", "Where the time went", [*budget_parts(result.budget), *said])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from latpcap.projection.by_connections import GridCell, ProjectionGrid
-from latpcap.report.section import Column, Say, Section, SectionTable, sections_of
+from latpcap.report.section import Column, Section, SectionTable, Sentence, sections_of
 from latpcap.units import counted, format_given_ms, format_ms, significant
 
 __all__ = ["by_connections"]
@@ -30,7 +30,7 @@ def by_connections(grid: ProjectionGrid) -> Section:
     title = "By the number of connections"
     if grid.baseline_rtt_ms is None:
         text = "unknown, because the baseline RTT is; give it with `--rtt-baseline`"
-        return Section("by-connections", title, [Say(text)])
+        return Section("by-connections", title, [Sentence(text)])
     rows = [
         (
             f"{cell.rtt_ms:,g}",
@@ -49,22 +49,22 @@ def _range(low: float | None, high: float | None) -> str:
     return "" if low is None or high is None else f"{significant(low)} to {significant(high)}"
 
 
-def _said(grid: ProjectionGrid, baseline_ms: float) -> Iterator[Say]:
+def _said(grid: ProjectionGrid, baseline_ms: float) -> Iterator[Sentence]:
     if grid.now is not None and grid.now.runtime_s is not None and grid.now.throughput_per_s is not None:
         was = f"{significant(grid.now.throughput_per_s)} statements/s, {significant(grid.now.runtime_s)} s"
-        yield Say(f"The capture itself, at the baseline RTT of {format_ms(baseline_ms)}: {was}.", "quiet")
-    yield Say(grid.range_text, "quiet")
+        yield Sentence(f"The capture itself, at the baseline RTT of {format_ms(baseline_ms)}: {was}.", "quiet")
+    yield Sentence(grid.range_text, "quiet")
     if grid.guess_text:
-        yield Say(grid.guess_text)
+        yield Sentence(grid.guess_text)
     if grid.conditions.text:
-        yield Say(f"with {grid.conditions.text}", "quiet")
-    yield from map(Say, _limited(grid.cells))
+        yield Sentence(f"with {grid.conditions.text}", "quiet")
+    yield from map(Sentence, _limited(grid.cells))
     most = max(grid.by_connections, key=lambda each: each.connections)
     if most.limit is not None:
-        yield Say(most.limit.text)
+        yield Sentence(most.limit.text)
     for each in grid.by_connections:
         if each.within is not None:
-            yield Say(f"{counted(each.connections, 'connection')}: {each.within.text}")
+            yield Sentence(f"{counted(each.connections, 'connection')}: {each.within.text}")
 
 
 def _limited(cells: Sequence[GridCell]) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from latpcap.report.section import Column, Row, Say, Section, SectionTable, sections_of
+from latpcap.report.section import Column, Row, Section, SectionTable, Sentence, sections_of
 from latpcap.result.calibration import Calibration, Series
 from latpcap.units import counted, format_given_ms, format_ms, significant
 
@@ -19,8 +19,8 @@ COLUMNS = (
 @sections_of.register
 def _calibration(result: Calibration) -> Iterator[Section]:
     how = f"To project onto it: latpcap project CAPTURE {result.options}"
-    yield Section("calibration", "", [Say(summary(result), "strong"), Say(how)])
-    said = map(Say, (*facts(result), *result.notes))
+    yield Section("calibration", "", [Sentence(summary(result), "strong"), Sentence(how)])
+    said = map(Sentence, (*facts(result), *result.notes))
     yield Section("measured", "Measured", [SectionTable(COLUMNS, [_row(each) for each in result.series]), *said])
 
 

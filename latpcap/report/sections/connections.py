@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from latpcap.report.section import Column, Row, Say, Section, SectionTable
+from latpcap.report.section import Column, Row, Section, SectionTable, Sentence
 from latpcap.report.sections.rest import sums_of_rest
 from latpcap.report.sections.statements import PACE, pace
 from latpcap.report.text import printable, top
@@ -49,7 +49,7 @@ def connections(found: Sequence[ConnectionResult], most: int) -> Section:
         f"{len(found) - most:,} further connections together",
     )
     table = SectionTable(columns, [_row(each, names_protocol=not common) for each in shown], "Connections", foot)
-    known = Say("How the RTT of the connections is known", "head", detail=True)
+    known = Sentence("How the RTT of the connections is known", "head", detail=True)
     return Section("connections", top("Connections", len(found), most), [table, known, _methods(found)])
 
 

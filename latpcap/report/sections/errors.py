@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from latpcap.report.section import Column, Entry, Line, Say, Section, SectionTable
+from latpcap.report.section import Column, Entry, Line, Section, SectionTable, Sentence
 from latpcap.report.text import printable, top
 from latpcap.result.errors import ErrorResult, ErrorsResult
 from latpcap.units import counted, format_s, listed
@@ -31,7 +31,7 @@ def errors(found: ErrorsResult, most: int) -> Section:
         )
         for each in found.found[:most]
     ]
-    said = Say(f"{found.text}: {counted(found.round_trips, 'round trip')}")
+    said = Sentence(f"{found.text}: {counted(found.round_trips, 'round trip')}")
     parts = [said, SectionTable(COLUMNS, rows, "Errors", _rest(found.found[most:]))] if rows else []
     return Section("errors", top("Errors", len(found.found), most), parts)
 

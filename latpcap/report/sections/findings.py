@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from latpcap.findings import FindingResult, FixesTogether
 from latpcap.findings.frames import short_filter
-from latpcap.report.section import Entry, Line, Say, Section
+from latpcap.report.section import Entry, Line, Section, Sentence
 from latpcap.report.text import top
 from latpcap.report.timing_only import about_findings
 from latpcap.result.analysis import Analysis
@@ -19,7 +19,7 @@ def findings(result: Analysis, most: int) -> Section:
     """Those that cost most, what their fixes save at once, and which could not be looked for."""
     told_rtt_ms = result.projection.told_rtt_ms
     shown = [finding_entry(each, told_rtt_ms) for each in result.findings[:most]]
-    hidden = [Say(text, "missing")] if (text := about_findings(result.timing_only)) else []
+    hidden = [Sentence(text, "missing")] if (text := about_findings(result.timing_only)) else []
     parts = [*shown, *together(result.fixes_together, told_rtt_ms), *hidden]
     return Section("findings", top("Findings", len(result.findings), most), parts)
 
@@ -37,12 +37,12 @@ def finding_entry(found: FindingResult, told_rtt_ms: float | None) -> Entry:
     return Entry(found.title, found.severity, found.severity, found.code, tuple(line for line in lines if line.text))
 
 
-def together(fixes: FixesTogether | None, told_rtt_ms: float | None) -> Iterator[Say]:
+def together(fixes: FixesTogether | None, told_rtt_ms: float | None) -> Iterator[Sentence]:
     """What all fixes save at once: not the sum, where some of them remove the same waits."""
     if fixes is None or told_rtt_ms is None:
         return
     seconds = fixes.saved_s[f"{told_rtt_ms:g}"]
-    yield Say(f"Together {listed(fixes.fixes)} save {format_s(seconds)} at {format_given_ms(told_rtt_ms)}.")
+    yield Sentence(f"Together {listed(fixes.fixes)} save {format_s(seconds)} at {format_given_ms(told_rtt_ms)}.")
 
 
 def _where(found: FindingResult) -> str:

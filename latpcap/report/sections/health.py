@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from latpcap.measures.health import HealthNote
-from latpcap.report.section import Entry, Line, Say, Section
+from latpcap.report.section import Entry, Line, Section, Sentence
 from latpcap.result.checks.gates import Gates
 
 __all__ = ["gates", "health"]
@@ -18,7 +18,9 @@ def health(notes: Iterable[HealthNote]) -> Section:
     """The notes; what to do about those that are no mere information."""
     found = list(notes)
     shown = [Entry(note.message, note.severity, note.severity, note.code, _more(note)) for note in found[:MOST]]
-    more = [Say(f"and {len(found) - MOST:,} more: `latpcap health` lists all", "quiet")] if len(found) > MOST else []
+    more = (
+        [Sentence(f"and {len(found) - MOST:,} more: `latpcap health` lists all", "quiet")] if len(found) > MOST else []
+    )
     return Section("health", "Health", [*shown, *more])
 
 

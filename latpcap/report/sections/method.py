@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from latpcap.report.section import Drawn, Entry, Say, Section
+from latpcap.report.section import Drawn, Entry, Section, Sentence
 from latpcap.result.analysis import Analysis
 from latpcap.result.page.exploration import Exploration
 from latpcap.units import counted, format_given_ms, format_ms
@@ -44,14 +44,18 @@ def drawn(explored: Exploration) -> Iterator[Section]:
     """The timeline of the exchanges, and how their times are distributed."""
     lanes = explored.timeline["lanes"]
     if any(lane["gap"] for lane in lanes):
-        yield Section("timeline", "Timeline", [Say(_blocks(explored), "quiet"), Drawn("timeline")])
+        yield Section("timeline", "Timeline", [Sentence(_blocks(explored), "quiet"), Drawn("timeline")])
     response, delta = (explored.histograms[name] for name in ("response", "delta"))
     if response["total"] + delta["total"]:
         line, baseline_ms = "", explored.analysis.summary.baseline_rtt_ms
         if baseline_ms is not None:
             line = f" The line is the baseline RTT, {format_ms(baseline_ms)}."
-        said = (Say("Response times", "head"), Drawn("response"), Say(_spread(response, "exchange") + line, "quiet"))
-        more = (Say("Inter-query deltas", "head"), Drawn("delta"), Say(_spread(delta, "delta"), "quiet"))
+        said = (
+            Sentence("Response times", "head"),
+            Drawn("response"),
+            Sentence(_spread(response, "exchange") + line, "quiet"),
+        )
+        more = (Sentence("Inter-query deltas", "head"), Drawn("delta"), Sentence(_spread(delta, "delta"), "quiet"))
         yield Section("histograms", "How times are distributed", [*said, *more])
 
 

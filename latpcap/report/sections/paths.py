@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from latpcap.report.section import Column, Say, Section, SectionTable
+from latpcap.report.section import Column, Section, SectionTable, Sentence
 from latpcap.result.connections import PathResult, PeriodResult
 from latpcap.units import counted, format_ms
 
@@ -35,7 +35,7 @@ def paths(found: Sequence[PathResult], most: int) -> Section:
     return Section("paths", "How the RTT is known", [*_parts(found, most, found[0].rtt.baseline_ms)])
 
 
-def _parts(found: Sequence[PathResult], most: int, baseline_ms: float) -> Iterator[Say | SectionTable]:
+def _parts(found: Sequence[PathResult], most: int, baseline_ms: float) -> Iterator[Sentence | SectionTable]:
     if len(found) > 1:
         left = found[most:]
         sums = (*[None] * 3, sum(path.connections for path in left), *[None] * 3)
@@ -48,18 +48,18 @@ def _parts(found: Sequence[PathResult], most: int, baseline_ms: float) -> Iterat
         yield from _in_words(found[0], baseline_ms)
 
 
-def _changes(path: PathResult) -> Iterator[Say | SectionTable]:
+def _changes(path: PathResult) -> Iterator[Sentence | SectionTable]:
     whose = f"{path.client} → {path.server}"
-    yield Say(f"{whose}: the RTT changed", "head")
+    yield Sentence(f"{whose}: the RTT changed", "head")
     one_day = len({period.begin[:10] for period in path.periods}) == 1
     yield SectionTable(PERIODS, [_period(each, one_day=one_day) for each in path.periods], f"Periods of {whose}")
     for each in path.periods:
         if each.shown_by:
-            yield Say(f"Changed at {each.begin[11:19]}, as shown by {each.shown_by}")
-    yield from map(Say, dict.fromkeys(f"{each.rtt.method}: {each.rtt.reason}" for each in path.periods))
+            yield Sentence(f"Changed at {each.begin[11:19]}, as shown by {each.shown_by}")
+    yield from map(Sentence, dict.fromkeys(f"{each.rtt.method}: {each.rtt.reason}" for each in path.periods))
 
 
-def _in_words(path: PathResult, baseline_ms: float) -> Iterator[Say]:
+def _in_words(path: PathResult, baseline_ms: float) -> Iterator[Sentence]:
     rtt = path.rtt
     measured = {
         "handshake": rtt.handshake_ms,
@@ -71,8 +71,8 @@ def _in_words(path: PathResult, baseline_ms: float) -> Iterator[Say]:
     known = [format_ms(bound) for bound in (rtt.low_ms, rtt.high_ms) if bound is not None]
     between = f", {' to '.join(known)}" if known else ""
     whose = f"{path.client} → {path.server}"
-    yield Say(f"{whose}: {format_ms(baseline_ms)}{between}, from {counted(rtt.samples, 'sample')}")
-    yield Say(f"{rtt.method}: {rtt.reason} ({figures}; captured {place})")
+    yield Sentence(f"{whose}: {format_ms(baseline_ms)}{between}, from {counted(rtt.samples, 'sample')}")
+    yield Sentence(f"{rtt.method}: {rtt.reason} ({figures}; captured {place})")
 
 
 def _period(each: PeriodResult, *, one_day: bool) -> tuple[float | str | None, ...]:

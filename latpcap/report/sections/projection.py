@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from latpcap.findings.what_if import FixResult, WhatIf
 from latpcap.projection.project import Point, Projection
-from latpcap.report.section import Column, Drawn, Say, Section, SectionTable
+from latpcap.report.section import Column, Drawn, Section, SectionTable, Sentence
 from latpcap.report.sections.budget import PARTS
 from latpcap.report.text import printable
 from latpcap.units import format_given_ms, format_ms, percent, significant
@@ -27,30 +27,30 @@ def projection(found: Projection) -> Section:
     """The runtimes, and how they came about."""
     if found.baseline_rtt_ms is None:
         text = "unknown, because the baseline RTT is; give it with `--rtt-baseline`"
-        return Section("elsewhere", "At another RTT", [Say(text)])
+        return Section("elsewhere", "At another RTT", [Sentence(text)])
     methods = {point.method for point in found.points}
     how = {each: each if len(methods) > 1 else "" for each in methods}
     now = () if found.now is None else (("now", significant(found.now.rtt_ms), *_figures(found.now), ""),)
     there = (("", f"{point.rtt_ms:,g}", *_figures(point), how[point.method]) for point in found.points)
     table = SectionTable(COLUMNS, [*now, *there], "At other round-trip times")
-    alike = [Say(f"Each is {each}.", "quiet", detail=True) for each in methods if len(methods) == 1]
+    alike = [Sentence(f"Each is {each}.", "quiet", detail=True) for each in methods if len(methods) == 1]
     said = (*alike, *_said(found, found.baseline_rtt_ms))
     return Section("elsewhere", "At another RTT", [Drawn("what-if"), table, *said])
 
 
-def _said(found: Projection, baseline_ms: float) -> Iterator[Say]:
-    yield Say(f"×: runtime there ÷ runtime now, at the baseline RTT of {format_ms(baseline_ms)}", "quiet")
-    yield Say(found.range_text, "quiet")
+def _said(found: Projection, baseline_ms: float) -> Iterator[Sentence]:
+    yield Sentence(f"×: runtime there ÷ runtime now, at the baseline RTT of {format_ms(baseline_ms)}", "quiet")
+    yield Sentence(found.range_text, "quiet")
     if found.guess_text:
-        yield Say(found.guess_text)
+        yield Sentence(found.guess_text)
     if found.conditions.text:
-        yield Say(f"with {found.conditions.text}", "quiet")
+        yield Sentence(f"with {found.conditions.text}", "quiet")
     for each in (found.limit, found.hosts, found.within):
         if each is not None:
-            yield Say(each.text)
+            yield Sentence(each.text)
     if found.told_rtt_ms is not None:
         for saving in found.fetches[:SAVINGS]:
-            yield Say(f"{printable(saving.statement)[:60]}: {saving.text(found.told_rtt_ms)}")
+            yield Sentence(f"{printable(saving.statement)[:60]}: {saving.text(found.told_rtt_ms)}")
 
 
 def budget_there(found: Projection) -> Section:
@@ -94,8 +94,8 @@ def what_if(changed: WhatIf | None) -> Section:
         for name, trips, runtimes, least, most in (as_is, *fixed)
     ]
     left = ", ".join(changed.left_out)
-    said = [Say(f"`all` leaves out {left}, a suggestion: name it to try it.", "quiet")] if left else []
-    return Section("what-if", "With fixes", [SectionTable(columns, rows), *said, Say(changed.answer, "strong")])
+    said = [Sentence(f"`all` leaves out {left}, a suggestion: name it to try it.", "quiet")] if left else []
+    return Section("what-if", "With fixes", [SectionTable(columns, rows), *said, Sentence(changed.answer, "strong")])
 
 
 def _with_needs(fixed: FixResult) -> str:

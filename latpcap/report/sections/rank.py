@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from latpcap.report.destination import going_to
-from latpcap.report.section import Column, Say, Section, SectionTable
+from latpcap.report.section import Column, Section, SectionTable, Sentence
 from latpcap.report.text import printable
 from latpcap.result.rank_order import RANK_SORTS, RankOrder
 from latpcap.tables.columnar.table import Table
@@ -16,7 +16,7 @@ from latpcap.units import counted, format_given_ms, format_s, percent, significa
 __all__ = ["ranked_sections"]
 
 Row = dict[str, Any]
-Shown = tuple[Column, Callable[[Row], str]]
+ChangeEvidence = tuple[Column, Callable[[Row], str]]
 """A column, and how a row fills it."""
 
 NAME_CELLS = 40
@@ -40,13 +40,15 @@ def ranked_sections(rows: Table, asked: RankOrder, shown: int) -> Iterator[Secti
         cells = [[write(row) for write in writers] for row in ranked[:shown]]
         among = rows.column_names if going_to().bounds_lines else ()
         thinks = any(row["think_s"] >= MUCH_THINK * row["runtime_s"] for row in ranked)
-        said = [Say(_first(ranked, asked, folder), "strong"), SectionTable(columns, cells, among=among)]
-        yield Section("rank", "", [*said, *([Say(THINKS)] if thinks else [])])
+        said = [Sentence(_first(ranked, asked, folder), "strong"), SectionTable(columns, cells, among=among)]
+        yield Section("rank", "", [*said, *([Sentence(THINKS)] if thinks else [])])
     else:
         folder = ""
-    left = [Say(f"{_whose(row, asked, folder)}: {row['reason']}{_failed(row)}") for row in others]
+    left = [Sentence(f"{_whose(row, asked, folder)}: {row['reason']}{_failed(row)}") for row in others]
     if left:
-        yield Section("not-ranked", f"Not ranked ({len(left):,})", left[: max(shown - len(ranked), 0)] or [Say("")])
+        yield Section(
+            "not-ranked", f"Not ranked ({len(left):,})", left[: max(shown - len(ranked), 0)] or [Sentence("")]
+        )
 
 
 def _first(ranked: list[Row], asked: RankOrder, folder: str) -> str:
@@ -66,15 +68,15 @@ def _first(ranked: list[Row], asked: RankOrder, folder: str) -> str:
     )
 
 
-def _columns(asked: RankOrder, folder: str, file_cells: int) -> list[Shown]:
+def _columns(asked: RankOrder, folder: str, file_cells: int) -> list[ChangeEvidence]:
     """What ranks them first, what can be spared from the right, the file last."""
     at, key = format_given_ms(asked.rtt_ms), RANK_SORTS[asked.sort]
 
-    def figures(title: str, name: str, write: Callable[[Any], str], *, optional: bool = True) -> Shown:
+    def figures(title: str, name: str, write: Callable[[Any], str], *, optional: bool = True) -> ChangeEvidence:
         column = Column(title, "figures", optional=optional and name != key, name=name)
         return column, lambda row: write(row[name])
 
-    shown: list[Shown] = [
+    shown: list[ChangeEvidence] = [
         (Column("", "figures", least=2, name="rank"), lambda row: f"{row['rank']}"),
         figures(f"+s at {at}", "added_s", _number, optional=False),
         figures("+1 ms", "share_per_ms", _percent, optional=False),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from latpcap.report.section import Column, Say, Section, SectionTable, sections_of
+from latpcap.report.section import Column, Section, SectionTable, Sentence, sections_of
 from latpcap.report.sections.budget import PARTS
 from latpcap.report.sections.opening import asked_for
 from latpcap.report.text import number, printable
 from latpcap.result.pairs.rehearsal import Rehearsal, RehearsedRtt, Run
-from latpcap.result.pairs.validation import Term
+from latpcap.result.pairs.validation import ValidationPart
 from latpcap.units import counted, format_ms, listed, significant
 
 __all__ = ["rehearsal"]
@@ -33,9 +33,9 @@ WAYS = {
 @sections_of.register
 def rehearsal(result: Rehearsal) -> Iterator[Section]:
     """What was predicted and measured at each RTT, and what the table cannot say."""
-    said = [*asked_for(None, result.settings), Say(result.text, "strong")]
+    said = [*asked_for(None, result.settings), Sentence(result.text, "strong")]
     table = SectionTable(COLUMNS, list(_rows(result)), "Predicted and measured")
-    yield Section("rehearsal", "", [*said, table, *(Say(line, "quiet") for line in _lines(result))])
+    yield Section("rehearsal", "", [*said, table, *(Sentence(line, "quiet") for line in _lines(result))])
 
 
 def _rows(result: Rehearsal) -> Iterator[Sequence[str]]:
@@ -88,7 +88,7 @@ def _measured(runtimes: Sequence[float], told: Run) -> str:
     return f"{number(told.runtime_s)}{spread}"
 
 
-def _most_off(term: Term | None) -> str:
+def _most_off(term: ValidationPart | None) -> str:
     """`network and set-up +0.120`: so much more was predicted than measured."""
     if term is None:
         return ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from latpcap.measures.routes import RouteResult
-from latpcap.report.section import Column, Say, Section, SectionPart, SectionTable
+from latpcap.report.section import Column, Section, SectionPart, SectionTable, Sentence
 from latpcap.report.text import top
 from latpcap.units import counted, percent
 
@@ -31,7 +31,7 @@ def routes(found: tuple[RouteResult, ...], round_trips: int, most: int) -> Secti
         for each in found[:most]
     ]
     table = SectionTable(COLUMNS, rows, "Routes", _rest(found[most:]))
-    parts: list[SectionPart] = [Say(named, "quiet", detail=True), table] if rows else []
+    parts: list[SectionPart] = [Sentence(named, "quiet", detail=True), table] if rows else []
     return Section("routes", top("Routes", len(found), most), parts)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from latpcap.measures.segments import Direction
-from latpcap.report.section import Column, Row, Say, Section, SectionTable
+from latpcap.report.section import Column, Row, Section, SectionTable, Sentence
 from latpcap.result.connections import PathResult
 
 __all__ = ["segments"]
@@ -29,7 +29,7 @@ HOW = (
 def segments(found: Sequence[PathResult], most: int) -> Section:
     """The paths and directions where something was not as it should be, those that lost most first."""
     rows = sorted(_rows(found), key=lambda row: (-row[1], -row[3]))
-    said = [SectionTable(COLUMNS, rows[:most], "Segments"), Say(HOW, "quiet", detail=True)] if rows else []
+    said = [SectionTable(COLUMNS, rows[:most], "Segments"), Sentence(HOW, "quiet", detail=True)] if rows else []
     return Section("segments", "Segments lost and sent again", said)
 
 

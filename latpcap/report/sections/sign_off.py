@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from latpcap.report.section import Entry, Line, Say, Section
+from latpcap.report.section import Entry, Line, Section, Sentence
 from latpcap.result.captures import CaptureFile
 from latpcap.result.signoff import SignOff
 from latpcap.units import counted
@@ -30,7 +30,7 @@ def sign_off(told: SignOff, already: SignOff | None = None) -> Section:
 def captures(found: Sequence[CaptureFile], most: int) -> Section:
     """The first files, and how many there are."""
     shown = [Entry(_file(each), lines=_hash(each)) for each in found[:most]]
-    more = [Say(f"… {len(found):,} files in all")] if len(found) > most else []
+    more = [Sentence(f"… {len(found):,} files in all")] if len(found) > most else []
     return Section("captures", "Captures", [*shown, *more])
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from latpcap.measures.timing_only import TimingOnly
-from latpcap.report.section import Column, Row, Say, Section, SectionTable
+from latpcap.report.section import Column, Row, Section, SectionTable, Sentence
 from latpcap.report.sections.rest import sums_of_rest
 from latpcap.report.text import top
 from latpcap.report.timing_only import about_statements
@@ -39,11 +39,13 @@ SUMMED = ("network_s", "service_s", "executions", "round_trips", "rows")
 
 def statements(found: Sequence[StatementResult], timing_only: TimingOnly | None, most: int) -> Section:
     """What each statement cost, and why there may be none."""
-    hidden = [Say(text, "quiet")] if (text := about_statements(timing_only)) else []
+    hidden = [Sentence(text, "quiet")] if (text := about_statements(timing_only)) else []
     rest = sums_of_rest(found, range(most, len(found)), SUMMED)
     foot: Row | None = rest and (*rest, *[None] * 7, [f"{len(found) - most:,} further statements together"])
     table = SectionTable(COLUMNS, [_row(each) for each in found[:most]], "Statements", foot)
-    return Section("statements", top("Statements", len(found), most), [*hidden, Say(HOW, "quiet", detail=True), table])
+    return Section(
+        "statements", top("Statements", len(found), most), [*hidden, Sentence(HOW, "quiet", detail=True), table]
+    )
 
 
 def _row(each: StatementResult) -> Row:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from latpcap.findings import FindingResult
 from latpcap.findings.registry import HEALTHY
-from latpcap.report.section import Column, Say, Section, SectionPart, SectionTable
+from latpcap.report.section import Column, Section, SectionPart, SectionTable, Sentence
 from latpcap.report.sections.budget import bars
 from latpcap.report.sections.findings import together
 from latpcap.report.sections.opening import opening
@@ -26,15 +26,15 @@ def summary(result: Analysis) -> Iterator[Section]:
     verdict = opening(result.selection, result.settings, result.summary.verdict)
     yield Section(verdict.name, "", [*verdict.parts, *_trust(result), *_now_and_there(result)])
     yield Section("to-do", "What to do", [*_to_do(result)])
-    yield Section("in-short", "How this is known", [*map(Say, _in_short(result))])
+    yield Section("in-short", "How this is known", [*map(Sentence, _in_short(result))])
 
 
-def _trust(result: Analysis) -> Iterator[Say]:
+def _trust(result: Analysis) -> Iterator[Sentence]:
     """Where something limits the trust in it."""
     counts = Counter(note.severity for note in result.health)
     words = [counted(counts[severity], severity) for severity in ("error", "warning") if counts[severity]]
     if words:
-        yield Say(f"{' and '.join(words)} about the capture itself: see Health in the appendix.", "quiet")
+        yield Sentence(f"{' and '.join(words)} about the capture itself: see Health in the appendix.", "quiet")
 
 
 def _now_and_there(result: Analysis) -> list[SectionPart]:
@@ -62,10 +62,10 @@ def _to_do(result: Analysis) -> Iterator[SectionPart]:
         yield SectionTable(columns, [_row(each, at) for each in found[:MOST]], "What to do")
     else:
         which = "Of what could be looked for, no" if result.timing_only else "No"
-        yield Say(f"{which} pattern was found that costs round trips without need.")
+        yield Sentence(f"{which} pattern was found that costs round trips without need.")
     yield from together(result.fixes_together, told)
     if hidden := about_findings(result.timing_only):
-        yield Say(hidden, "missing")
+        yield Sentence(hidden, "missing")
 
 
 def _row(found: FindingResult, at: str) -> tuple[str, str, str, str]:

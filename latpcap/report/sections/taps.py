@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from latpcap.report.section import Entry, Line, Say, Section
-from latpcap.result.taps import AtTap, TapsResult, TapsWay
+from latpcap.report.section import Entry, Line, Section, Sentence
+from latpcap.result.taps import AtTap, TapsDirection, TapsResult
 from latpcap.units import counted, format_ms
 
 __all__ = ["sentences", "taps"]
@@ -24,7 +24,7 @@ def taps(found: tuple[TapsResult, ...], most: int) -> Section:
         for each in found[:most]
     ]
     left = len(found) - len(shown)
-    more = [Say(f"… and {left:,} more: latpcap sql 'select * from taps'", "quiet")] if left else []
+    more = [Sentence(f"… and {left:,} more: latpcap sql 'select * from taps'", "quiet")] if left else []
     return Section("taps", "Between two taps", [*shown, *more])
 
 
@@ -109,6 +109,6 @@ def _lost(taps: TapsResult) -> Iterator[str]:
         yield f"{counted(taps.joined_packets, 'segment')} passed one tap in one piece and the other in several"
 
 
-def _alone(way: TapsWay) -> str:
+def _alone(way: TapsDirection) -> str:
     told = ((way.client_tap_only, "client's"), (way.server_tap_only, "server's"))
     return " and ".join(f"{count:,} by the {whose}" for count, whose in told if count)

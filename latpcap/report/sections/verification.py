@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from latpcap.report.section import Column, Entry, Line, Say, Section, SectionTable, sections_of
+from latpcap.report.section import Column, Entry, Line, Section, SectionTable, Sentence, sections_of
 from latpcap.report.sections.opening import asked_for
 from latpcap.report.text import printable
 from latpcap.verify import Difference, Measure, Verification
@@ -22,9 +22,9 @@ COLUMNS = (
 
 @sections_of.register
 def _verification(result: Verification) -> Iterator[Section]:
-    complaint = [Say(f"tshark: {result.complaint}")] if result.complaint else []
+    complaint = [Sentence(f"tshark: {result.complaint}")] if result.complaint else []
     rows = [(measure.name, *_counts(measure)) for measure in result.measures]
-    said = [*asked_for(result.selection, None), Say(summary(result), "strong"), *complaint]
+    said = [*asked_for(result.selection, None), Sentence(summary(result), "strong"), *complaint]
     yield Section("verification", "", [*said, SectionTable(COLUMNS, rows, "Counts")])
     for name, title, entries in (
         ("differences", "Differences", [entry for measure in result.measures for entry in _differences(measure)]),

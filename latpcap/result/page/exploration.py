@@ -22,7 +22,7 @@ from latpcap.tables.columnar.columns import take
 from latpcap.tables.recording import Recording
 from latpcap.units import listed as in_words
 
-__all__ = ["MAX_RTT_MS", "MIN_RTT_MS", "Exploration", "Moving", "explore"]
+__all__ = ["MAX_RTT_MS", "MIN_RTT_MS", "Exploration", "SliderMove", "explore"]
 
 MIN_RTT_MS, MAX_RTT_MS = 0.05, 300.0
 STATEMENTS = 200
@@ -43,10 +43,10 @@ class Exploration(Struct, frozen=True):
     highest_rtt_ms: float
     timeline: dict[str, Any]
     histograms: dict[str, Any]
-    moving: Moving
+    moving: SliderMove
 
 
-class Moving(Struct, frozen=True):
+class SliderMove(Struct, frozen=True):
     """What the slider moves."""
 
     text: str
@@ -89,18 +89,18 @@ def explore(
     )
 
 
-def _moving(analysis: Analysis, conditions: Conditions) -> Moving:
+def _moving(analysis: Analysis, conditions: Conditions) -> SliderMove:
     """All of it, some servers, or all but some servers."""
     if not conditions.moved:
-        return Moving("", analysis.projection.baseline_rtt_ms)
+        return SliderMove("", analysis.projection.baseline_rtt_ms)
     if not conditions.others_stay:
-        return Moving(f"{conditions.text}; the slider moves everything else.", None)
+        return SliderMove(f"{conditions.text}; the slider moves everything else.", None)
     if len({move.rtt_ms for move in conditions.moved}) > 1:
         raise UsageError("the page's slider moves the servers of --move together: give them one RTT, or write Markdown")
     servers = [move.server for move in conditions.moved]
     text = f"The slider moves {in_words(servers)} alone; all else stays where it is."
     had_ms = {path.rtt.baseline_ms for path in analysis.paths if path.server in servers}
-    return Moving(text, had_ms.pop() if len(had_ms) == 1 else None)
+    return SliderMove(text, had_ms.pop() if len(had_ms) == 1 else None)
 
 
 def _first_rtt(baseline_ms: float | None, asked: Sequence[float] | None) -> float:

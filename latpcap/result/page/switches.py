@@ -20,7 +20,7 @@ from latpcap.measures.budget import Budget
 from latpcap.measures.statements import StatementGroups
 from latpcap.projection.assumptions import Conditions
 from latpcap.projection.basis import Basis, Variant
-from latpcap.projection.budget_elsewhere import There, budget_with, budgets_there
+from latpcap.projection.budget_elsewhere import BudgetElsewhere, budget_with, budgets_there
 from latpcap.projection.curve import Curve, curves
 from latpcap.tables.columnar.values import Fractions, Numbers, Rows, TableColumn
 
@@ -159,7 +159,7 @@ def _job(base: Basis, conditions: Conditions, places: tuple[int, ...], made: Fix
     )
 
 
-def _there(base: Basis, conditions: Conditions, variant: Variant, curve: Curve) -> Iterator[There]:
+def _there(base: Basis, conditions: Conditions, variant: Variant, curve: Curve) -> Iterator[BudgetElsewhere]:
     """The budget at each RTT of the curve; where only some servers move, each is a condition of its own."""
     if not conditions.others_stay:
         yield from budgets_there(base, curve.rtt_ms, curve.runtime_s, conditions, variant)

@@ -1,11 +1,11 @@
 """The timeline of a page: what each connection did when, small enough to be carried along.
 
-A recording of few exchanges is drawn exchange by exchange. A longer one is cut into equal stretches of time, each with
-the seconds that its exchanges spent on each part; stretches in which a connection did nothing are left out.
+A recording of few exchanges is drawn exchange by exchange. A longer one is cut into equal intervals of time, each with
+the seconds that its exchanges spent on each part; intervals in which a connection did nothing are left out.
 
 ```text
 block       gap | stall | network | service | loss | transfer | setup | unknown        in microseconds, one list each
-stretch     the same within equal stretches; `count` says how many exchanges began in it
+interval     the same within equal intervals; `count` says how many exchanges began in it
 ```
 """
 
@@ -30,13 +30,13 @@ __all__ = ["LANES", "ONE_BY_ONE", "STRETCHES", "timeline"]
 ONE_BY_ONE = 20_000
 """Exchanges up to which each is drawn."""
 STRETCHES = 30_000
-"""Stretches of a longer recording, over all lanes."""
+"""Intervals of a longer recording, over all lanes."""
 LANES = 100
 """Lanes that are drawn: those with the most exchanges."""
 
 
 class _Blocks(Struct, frozen=True):
-    """Exchanges as stretches in µs since the start, each with its parts one after the other."""
+    """Exchanges as intervals in µs since the start, each with its parts one after the other."""
 
     lane: Ints
     start: Ints
@@ -56,7 +56,7 @@ def timeline(
     baseline_ns: Floats,
     measured: BudgetTimeline,
     one_by_one: int = ONE_BY_ONE,
-    stretches: int = STRETCHES,
+    intervals: int = STRETCHES,
 ) -> dict[str, Any]:
     """Return lanes of blocks from the RTT and what was `measured` of each exchange."""
     exchanges, connections = recording.exchanges, recording.connections
@@ -66,12 +66,12 @@ def timeline(
     blocks = _blocks(exchanges, lane_of, exchanges.round_trips * round_trip_ns, measured)
     each = len(exchanges) <= one_by_one
     duration_us = max(round(recording.runtime_s * 1e6), int((blocks.start + blocks.length).max(initial=0)))
-    width_us = 0 if each else duration_us // max(stretches // len(drawn), 100) + 1
+    width_us = 0 if each else duration_us // max(intervals // len(drawn), 100) + 1
     found = []
     for lane in drawn.tolist():
         rows = np.flatnonzero(blocks.lane == lane)
         members = np.flatnonzero(lane_of == lane)
-        content = _one_by_one(recording, blocks, rows) if each else _stretches(blocks.of(rows), width_us)
+        content = _one_by_one(recording, blocks, rows) if each else _intervals(blocks.of(rows), width_us)
         found.append({"streams": connections.stream[members[:3]].tolist(), "connections": len(members)} | content)
     return {
         "duration_us": duration_us,
@@ -146,8 +146,8 @@ def _one_by_one(recording: Recording, blocks: _Blocks, rows: Ints) -> dict[str, 
     }
 
 
-def _stretches(mine: _Blocks, width_us: int) -> dict[str, Any]:
-    """The parts of a lane within each stretch of `width_us`, and how many exchanges began there."""
+def _intervals(mine: _Blocks, width_us: int) -> dict[str, Any]:
+    """The parts of a lane within each interval of `width_us`, and how many exchanges began there."""
     last = int((mine.start + mine.length).max(initial=0))
     edges = np.arange(0, last + 2 * width_us, width_us)
     sums = {name: np.diff(_before(edges, begin, length)) for name, begin, length in _laid_out(mine)}
@@ -165,7 +165,7 @@ def _laid_out(mine: _Blocks) -> Iterator[tuple[str, Ints, Ints]]:
 
 
 def _before(edges: Ints, begin: Ints, length: Ints) -> Ints:
-    """How much of the given stretches lies before each edge: Σ clip(edge − begin, 0, length)."""
+    """How much of the given intervals lies before each edge: Σ clip(edge − begin, 0, length)."""
 
     def passed(at: Ints) -> Ints:
         at = np.sort(at)

@@ -29,7 +29,7 @@ from latpcap.tables.columnar.values import Names, Numbers, Rows, Values, column_
 from latpcap.tables.part.selection import Selected
 from latpcap.units import counted, format_ms, format_s, listed
 
-__all__ = ["Comparison", "ErrorChange", "Part", "StatementChange", "compare"]
+__all__ = ["BudgetDifference", "Comparison", "ErrorChange", "StatementChange", "compare"]
 
 MIN_CHANGE = 0.02
 """Parts that changed by less than this share of the larger runtime explain nothing."""
@@ -38,7 +38,7 @@ NAMES = {name: text for name, text in PART_NAMES.items() if name != "network_s"}
 """The parts that have nothing to do with the distance."""
 
 
-class Part(Struct, frozen=True):
+class BudgetDifference(Struct, frozen=True):
     """One part of the time budget in both captures, in seconds."""
 
     name: str
@@ -80,7 +80,7 @@ class Comparison(Displayed, Struct, frozen=True):
     baseline_after_ms: float | None
     network_share_before: float | None
     network_share_after: float | None
-    budget: tuple[Part, ...]
+    budget: tuple[BudgetDifference, ...]
     statements: Sequence[StatementChange]
     """Those that changed, the largest change of round trips first."""
     unchanged: int
@@ -115,7 +115,7 @@ def compare(before: Analysis, after: Analysis) -> Comparison:
         after.summary.baseline_rtt_ms,
         before.summary.network_share,
         after.summary.network_share,
-        tuple(Part(name, seconds, new[name]) for name, seconds in old.items()),
+        tuple(BudgetDifference(name, seconds, new[name]) for name, seconds in old.items()),
         changes,
         unchanged,
         " ".join((_explanation(before, after), *_failing(before.errors, after.errors), *_hidden(before, after))),

@@ -15,13 +15,22 @@ from latpcap.projection.project import Point
 from latpcap.result.analysis import Analysis
 from latpcap.result.connections import PathResult
 from latpcap.result.pairs.prediction_error import reasons
-from latpcap.result.pairs.validation import Term, Validation, judge
+from latpcap.result.pairs.validation import Validation, ValidationPart, judge
 from latpcap.result.settings import Settings
 from latpcap.result.signoff import program
 from latpcap.tables.columnar.table import Table
 from latpcap.units import counted, format_given_ms, listed
 
-__all__ = ["Ends", "RecordedRun", "Rehearsal", "RehearsedRtt", "Run", "rehearsal", "rehearsed_rows", "told_path"]
+__all__ = [
+    "CongestionControls",
+    "RecordedRun",
+    "Rehearsal",
+    "RehearsedRtt",
+    "Run",
+    "rehearsal",
+    "rehearsed_rows",
+    "told_path",
+]
 
 COLUMNS = {
     "recording": DataType.utf8(),
@@ -35,7 +44,7 @@ COLUMNS = {
 }
 
 
-class Ends(Struct, frozen=True):
+class CongestionControls(Struct, frozen=True):
     """The congestion control of both ends of the link, as their system names it."""
 
     client: str
@@ -89,7 +98,7 @@ class RehearsedRtt(Struct, frozen=True):
     """Predicted against measured; null where that says nothing."""
     no_verdict: str | None
     """Why it says nothing: the runs were not the same job."""
-    most_off: Term | None
+    most_off: ValidationPart | None
     """The part of the budget that was predicted worst."""
     reasons: tuple[str, ...]
     """Why it took longer or shorter than predicted, as far as the recordings tell."""
@@ -109,7 +118,7 @@ class Rehearsal(Displayed, Struct, frozen=True):
     seed: int | None
     """Where the random numbers of losses and jitter began in the first run, in each further one at the next number:
     `--seed` repeats them; null where nothing was random."""
-    ends: Ends | None
+    ends: CongestionControls | None
     """The congestion control of both ends; null where the way has none of its own."""
     today: tuple[Run, ...]
     told_today: Run
@@ -154,7 +163,7 @@ def rehearsal(
     servers: Sequence[str],
     conditions: Conditions | None = None,
     seed: int | None = None,
-    ends: Ends | None = None,
+    ends: CongestionControls | None = None,
 ) -> Rehearsal:
     """Set what the median run of `today` predicts beside the runs of `there`, each RTT's median run for it."""
     base, differs = _median(today), conditions or Conditions()
@@ -235,7 +244,7 @@ def _rehearsed(group: Sequence[RecordedRun], observed: Analysis, point: Point) -
     )
 
 
-def _off_s(term: Term) -> float:
+def _off_s(term: ValidationPart) -> float:
     return abs(term.predicted_s - term.measured_s)
 
 

@@ -16,13 +16,13 @@ from latpcap.result.signoff import program
 from latpcap.tables.part.selection import Selected
 from latpcap.units import format_ms, format_s
 
-__all__ = ["SAME_JOB", "Term", "Validation", "judge", "validate"]
+__all__ = ["SAME_JOB", "Validation", "ValidationPart", "judge", "validate"]
 
 SAME_JOB = 0.05
 """Captures whose round trips differ by more are not the same job."""
 
 
-class Term(Struct, frozen=True):
+class ValidationPart(Struct, frozen=True):
     """One part of the time budget in seconds: as predicted for the other place, and as measured there."""
 
     name: str
@@ -48,7 +48,7 @@ class Validation(Displayed, Struct, frozen=True):
     """Predicted ÷ measured − 1."""
     inside: bool
     """The measured runtime lies between optimistic and pessimistic."""
-    terms: tuple[Term, ...]
+    terms: tuple[ValidationPart, ...]
     text: str
     selection_base: Selected | None
     """What was compared of each; null for all."""
@@ -105,7 +105,7 @@ def judge(observed: Analysis, point: Point, measured: Analysis) -> Validation:
         measured_s=runtime_s,
         error=error,
         inside=inside,
-        terms=tuple(Term(name, seconds, found[name]) for name, seconds in point.budget.parts().items()),
+        terms=tuple(ValidationPart(name, seconds, found[name]) for name, seconds in point.budget.parts().items()),
         text=(
             f"{format_ms(start)} → {format_ms(point.rtt_ms)}: predicted {format_s(point.runtime_s)} "
             f"({format_s(point.optimistic_s)} to {format_s(point.pessimistic_s)}), measured {format_s(runtime_s)}: "

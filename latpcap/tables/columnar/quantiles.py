@@ -14,19 +14,19 @@ from latpcap.tables.columnar import passes
 from latpcap.tables.columnar.columns import Floats, Ints
 from latpcap.tables.columnar.passes import pieces
 
-__all__ = ["Grouped", "quantiles", "running_maximum"]
+__all__ = ["GroupedValues", "quantiles", "running_maximum"]
 
 _BITS = 63
 
 
-class Grouped(Struct, frozen=True):
+class GroupedValues(Struct, frozen=True):
     """The values of each group in ascending order: group g is `values[starts[g] : starts[g + 1]]`."""
 
     values: Ints
     starts: Ints
 
     @classmethod
-    def of(cls, groups: NDArray[np.signedinteger[Any]], values: Ints, count: int) -> Grouped:
+    def of(cls, groups: NDArray[np.signedinteger[Any]], values: Ints, count: int) -> GroupedValues:
         """Sort non-negative `values` within their groups, numbered from 0 to `count` - 1."""
         if count == 1:
             return cls(np.sort(values), np.array([0, len(values)]))

@@ -237,7 +237,7 @@ class _Writer:
         like = next(parts)
         batches = (batch for part in chain((like,), parts) for batch in part.combine_chunks().to_batches())
         numbers = [name for name in like.column_names if _is_number(like.column(name))]
-        with _Patient(target) as file:
+        with _NeverFailingFile(target) as file:
             write_parquet(
                 RecordBatchReader.from_batches(like.schema, batches),
                 file,
@@ -270,7 +270,7 @@ def _together(files: list[Ints]) -> Iterator[slice]:
         yield slice(begin, len(files))
 
 
-class _Patient(io.FileIO):
+class _NeverFailingFile(io.FileIO):
     """A file that takes everything, and says in the end what it had no room for: arro3 panics where a file refuses."""
 
     def __init__(self, path: Path) -> None:

@@ -22,7 +22,7 @@ from latpcap.tables.part.endpoints import host_of
 from latpcap.tables.part.selected import only
 from latpcap.tables.recording import MISSING, Connections, Exchanges, Gap, Recording
 
-__all__ = ["Arranged", "Group", "arranged", "names_of", "some_groups"]
+__all__ = ["Group", "GroupedRecording", "arranged", "names_of", "some_groups"]
 
 OF_STREAMS = ("rtt_samples", "clock_readings")
 """Tables with a row for something on a connection, which they name by its stream."""
@@ -44,7 +44,7 @@ def names_of(recording: Recording, by: str) -> list[str | None]:
     return [name or None for name in told.texts()]
 
 
-def arranged(recording: Recording, names: Sequence[str | None]) -> Iterator[Arranged]:
+def arranged(recording: Recording, names: Sequence[str | None]) -> Iterator[GroupedRecording]:
     """The database connections in the order of their groups, some groups at a time.
 
     `names` has the group of each database connection; groups are in the order in which their names appear.
@@ -70,7 +70,7 @@ def arranged(recording: Recording, names: Sequence[str | None]) -> Iterator[Arra
         cut = {
             name: table.slice(int(here[name][0]), int(here[name][-1] - here[name][0])) for name, table in tables.items()
         }
-        yield Arranged(shared | cut, distinct[groups], {name: edges - edges[0] for name, edges in here.items()})
+        yield GroupedRecording(shared | cut, distinct[groups], {name: edges - edges[0] for name, edges in here.items()})
 
 
 def some_groups(recording: Recording, names: Sequence[str | None]) -> Iterator[tuple[Recording, Sequence[str | None]]]:
@@ -106,7 +106,7 @@ def _some(begins: Ints) -> Iterator[slice]:
         first = last
 
 
-class Arranged(Recording):
+class GroupedRecording(Recording):
     """Groups of a recording's database connections, one after the other."""
 
     def __init__(self, tables: dict[str, Table], names: Sequence[str | None], bounds: Mapping[str, Ints]) -> None:
@@ -170,7 +170,7 @@ def _of_all(name: str) -> Any:
 class Group(Recording):
     """One group of an arranged recording."""
 
-    def __init__(self, arranged: Arranged, number: int) -> None:
+    def __init__(self, arranged: GroupedRecording, number: int) -> None:
         """Take the group with this number; nothing is made before it is asked for."""
         super().__init__(
             _GroupTables(arranged.tables.all, lambda table: None if table in OF_ALL else arranged.bounds(table, number))

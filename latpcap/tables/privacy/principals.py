@@ -66,7 +66,7 @@ PRODUCTS = _words(
     """alpha aurora beta bionic buster bullseye bookworm community commercial cockroachdb debian deb debug devel edition
     el enterprise firebird
     fc galera ga jammy li linux log maria mariadb mysql noble oracle percona pgdg postgresql precise
-    protocol rc release server sid standard stretch tidb trixie trusty u ubu ubuntu v wheezy wi windows wsrep xenial
+    protocol rc release server sid standard interval tidb trixie trusty u ubu ubuntu v wheezy wi windows wsrep xenial
     x aarch amd arm"""
 )
 """Words in the version that a server tells."""

@@ -1,8 +1,8 @@
-//! Turns: what each exchange of a recording did while it was under way, and what it starts from.
+//! Steps: what each exchange of a recording did while it was under way, and what it starts from.
 
 /// One exchange, one TCP handshake, or the wait for the server to hang up; times in ns.
 #[derive(Clone, Copy, Debug)]
-pub struct Turn {
+pub struct Step {
     pub connection: u32,
     /// Of its connection: which RTT its path had.
     pub phase: u32,
@@ -33,12 +33,12 @@ pub struct Turn {
     pub row: u32,
 }
 
-/// What a turn's gap is counted from.
+/// What a step's gap is counted from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Starts {
     /// The beginning of the recording.
     AtFirst,
-    /// The lane's last turn was over.
+    /// The lane's last step was over.
     After,
     /// The same, and it was on another connection.
     AfterOther,
@@ -46,14 +46,14 @@ pub enum Starts {
     With,
     /// Both as after another one; a clock begins with it.
     Clock,
-    /// The lane's last turn began that began by this clock; and it and the connection's last one are over.
+    /// The lane's last step began that began by this clock; and it and the connection's last one are over.
     Tick,
     /// A round trip after the last request of another connection, whose number stands for the lane: the server pushed
-    /// what the turn waited for; and the connection's last one is over.
+    /// what the step waited for; and the connection's last one is over.
     Told,
 }
 
-/// When a turn was under way, for finding its lane.
+/// When a step was under way, for finding its lane.
 #[derive(Clone, Copy, Debug)]
 pub struct Span {
     pub connection: u32,
