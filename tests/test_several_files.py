@@ -54,7 +54,7 @@ def test_files_that_do_not_adjoin_are_told_and_rates_are_of_what_was_recorded() 
     both = latpcap.read(paths).analyze()
     [note] = [note for note in both.health if note.code == "files-apart"]
     assert note.message.startswith(
-        "files do not adjoin: nothing was recorded for 165 s between nplus1-300-loss2.pcapng"
+        "there are gaps between files: nothing was recorded for 165 s between nplus1-300-loss2.pcapng"
     )
     recorded_s = sum(each.summary.runtime_s for each in alone)
     assert both.summary.runtime_s > 165

@@ -70,7 +70,7 @@ class HostTime(Struct, frozen=True):
     def part(self, baseline_ms: float, rtt_ms: Floats) -> Floats:
         """The part at each RTT.
 
-        >>> Own(0.6, 0.2).part(10.0, np.array([100.0, 10.0, 1.0, 0.1])).tolist()
+        >>> HostTime(0.6, 0.2).part(10.0, np.array([100.0, 10.0, 1.0, 0.1])).tolist()
         [0.6, 0.6, 0.2, 0.2]
         """
         if baseline_ms <= 0:
@@ -231,7 +231,7 @@ class Conditions(Struct, frozen=True):
         '1,000 km of fibre (10 ms), RTTs of TCP handshakes'
         >>> Conditions(distance_km=1000, service_time=0.5).text
         "1,000 km of fibre (10 ms), 50% of the server's own time"
-        >>> Conditions(moved=(Move("10.0.0.5:3306", 15.0),), others_stay=True).text
+        >>> Conditions(moved=(ServerMove("10.0.0.5:3306", 15.0),), others_stay=True).text
         'only 10.0.0.5:3306 at 15 ms, all else unchanged'
         """
         return ", ".join(self._different())

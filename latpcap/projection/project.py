@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from arro3.core import Array, DataType
@@ -77,6 +77,9 @@ class BudgetsOnDemand:
         """There."""
         return self._divide()[self._place]
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _that_are, (self._divide(), self._place)
+
     def __eq__(self, other: object) -> bool:
         """The same parts."""
         return isinstance(other, BudgetsOnDemand) and self.budget == other.budget
@@ -86,6 +89,10 @@ class BudgetsOnDemand:
 
     def __repr__(self) -> str:
         return "…"
+
+
+def _that_are(budgets: list[Budget], place: int) -> BudgetsOnDemand:
+    return BudgetsOnDemand(lambda: budgets, place)
 
 
 class Point(Struct, frozen=True):

@@ -26,7 +26,10 @@ def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_verdict_comes_first(capture: Capture) -> None:
-    first = "22 round trips, 1 TCP handshake and 1 greeting at 10.0 ms are"
+    first = (
+        "10% of the 2.30 s is network (9.2 to 11%): (22 round trips + 1 TCP handshake + 1\n"
+        "greeting) × 10.0 ms = 0.240 s."
+    )
     assert FORMATS["terminal"](capture.analyze()).startswith(first)
 
 
