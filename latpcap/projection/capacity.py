@@ -141,7 +141,7 @@ class ClosedNetwork(Struct, frozen=True):
     def runtime(self, replayed_s: Floats, farther_s: Floats, connections: int, side: int, work: float = 1.0) -> Floats:
         """The runtime of so many connections, where those of the capture would take `replayed_s`.
 
-        `farther_s` is what the RTT is longer by, `side` as in `Station.each`; `work`: which part of the hosts' work is
+        `farther_s` is what the RTT is longer by, `side` as in `ServiceCenter.each`; `work`: which part of the hosts' work is
         left.
         """
         runtime = replayed_s * (self.workers / connections)
