@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from latpcap.capture import read
+from latpcap.capture import Capture, read
 from latpcap.errors import CaptureError, NoDatabaseTraffic
 from latpcap.result.rank import RankRow, rank_rows, rank_table
 from latpcap.result.rank_order import RANK_RTT_MS, RankOrder
@@ -68,7 +68,7 @@ class Ranking:
         """Read a file and rank it; one that cannot be read gets a row that says why."""
         try:
             rows = list(self._read(path, progress))
-        except (CaptureError, NoDatabaseTraffic) as error:
+        except (CaptureError, NoDatabaseTraffic) as error:  # the latter of a selection
             self.failures.append(error.exit_status)
             rows = [RankRow(self._called(path), reason=self._without_path(str(error), path))]
         self.files += 1
@@ -83,7 +83,12 @@ class Ranking:
         capture = read(path, pseudonymise=names, keylog=self._keys, progress=progress, **self._reading).select(
             **self._selected
         )
-        yield from rank_rows(capture.measures, self._called(path), self._asked)
+        try:
+            yield from rank_rows(capture.measures, self._called(path), self._asked)
+        except NoDatabaseTraffic as error:
+            self.failures.append(error.exit_status)
+            reason = self._without_path(str(error), path)
+            yield RankRow(self._called(path), errors=_failed_connections(capture), reason=reason)
 
     def _called(self, path: str) -> str:
         return self._names.capture(path) if self._names else sources.shown(path)
@@ -92,3 +97,11 @@ class Ranking:
         """The reason alone: the row names the file."""
         told = without_paths(message, [path], self._names) if self._names else sources.shown(message)
         return told.removeprefix(f"{self._called(path)}: ")
+
+
+def _failed_connections(capture: Capture) -> int | None:
+    """Where servers let nobody in: how often."""
+    try:
+        return capture.errors_result.failed_connections
+    except NoDatabaseTraffic:
+        return None

@@ -92,7 +92,7 @@ def test_the_filter_stands_on_one_line_however_narrow_the_terminal(
 
 def test_the_last_line_says_what_all_fixes_save_at_once(latpcap: Any) -> None:
     text = latpcap("findings", FIXTURES / "mysql" / "prepared-each.pcapng", "--rtt", "15ms", "--quiet").stdout.decode()
-    assert text.splitlines()[-1] == "Together nodelay, ping and prepare save 8.86 s at 15 ms."
+    assert text.splitlines()[-1] == "All fixes together (nodelay, ping and prepare) save 8.86 s at 15 ms."
     alone = latpcap("findings", FIXTURES / "mysql" / "nplus1-300-client.pcapng", "--quiet").stdout.decode()
     assert "Together" not in alone
 
@@ -122,4 +122,6 @@ def test_filters_are_whole_where_they_are_asked_for(latpcap: Any) -> None:
 
 def test_the_markdown_report_is_as_short(latpcap: Any, tmp_path: Path) -> None:
     latpcap("analyze", SCATTERED, "--quiet", "-o", tmp_path / "x.md")
-    assert "}`\n  - … 57 more (`latpcap findings --columns display_filter`)\n" in (tmp_path / "x.md").read_text()
+    assert (
+        "}`\n  - … 57 more (`latpcap findings CAPTURE --columns display_filter`)\n" in (tmp_path / "x.md").read_text()
+    )

@@ -320,7 +320,7 @@ def test_one_command_names_the_chatty_one(latpcap: Run) -> None:
     first = done.stdout.decode().splitlines()[0]
     assert first.startswith("3 captures (below ")
     assert (
-        "First pool-4.pcapng: 15 ms of RTT add 0.795 s to its 66.0 ms, each further millisecond 56.0 ms (+84.9%), "
+        "First pool-4.pcapng: an RTT of 15 ms adds 0.795 s to its 66.0 ms, each further millisecond 56.0 ms (+84.9%), "
         "48 round trips." in first
     )
 
@@ -333,9 +333,8 @@ def test_figures_and_files_fit_80_columns(latpcap: Run, monkeypatch: pytest.Monk
     lines = latpcap("rank", CHATTY, THINKING, SLOW).stdout.decode().splitlines()
     told = [line for line in lines if " more columns (--columns NAME,… or --format csv): " in line]
     assert len(told) == 1
-    assert [line.split()[-1] for line in lines if line.lstrip()[:1].isdigit() and line not in told][1:] == [
-        *("pool-4.pcapng", "think-time.pcapng", "progress.pcapng")
-    ]
+    rows = [line.split() for line in lines if re.match(r" ?\d+ +[\d.]+ +\+", line)]
+    assert [row[-1] for row in rows] == ["pool-4.pcapng", "think-time.pcapng", "progress.pcapng"]
 
 
 def test_a_long_name_of_a_file_goes_before_what_can_be_spared(
@@ -443,3 +442,10 @@ def test_what_is_of_no_task_is_no_rows_finding_and_no_rows_error(by: str) -> Non
         found.of_exchange[rows] = -1
         [row] = rank_rows(measures, "app.pcapng", asked)
         assert (row.finding, row.errors) == (finding, errors)
+
+
+def test_a_ranking_counts_connections_that_nobody_made(latpcap: Run) -> None:
+    failed, refused = FIXTURES / "tcp/failed-connections.pcapng", FIXTURES / "mysql/refused.pcapng"
+    errors = {Path(row["file"]).stem: row["errors"] for row in rank([failed, refused]).to_dicts()}
+    assert errors == {"failed-connections": 9, "refused": 3}
+    assert latpcap("rank", failed, "--fail-if", "errors > 8").returncode == 1

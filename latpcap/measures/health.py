@@ -157,11 +157,11 @@ ADVICE: dict[str, tuple[str, str]] = {
         "set TCP_NODELAY in the driver, or write each request in one piece",
     ),
     "refused": (
-        "no database connection was made: only `errors` counts these, and the time that clients lost",
+        "no database connection was made: they count as errors, with the time that clients lost, and nowhere else",
         "check address and port, and whether the server runs",
     ),
     "unanswered": (
-        "no database connection was made: only `errors` counts these, and the time that clients lost",
+        "no database connection was made: they count as errors, with the time that clients lost, and nowhere else",
         "check address, port and firewalls",
     ),
     # reading

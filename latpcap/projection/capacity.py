@@ -141,8 +141,8 @@ class ClosedNetwork(Struct, frozen=True):
     def runtime(self, replayed_s: Floats, farther_s: Floats, connections: int, side: int, work: float = 1.0) -> Floats:
         """The runtime of so many connections, where those of the capture would take `replayed_s`.
 
-        `farther_s` is what the RTT is longer by, `side` as in `ServiceCenter.each`; `work`: which part of the hosts' work is
-        left.
+        `farther_s` is what the RTT is longer by, `side` as in `ServiceCenter.each`; `work`: which part of the
+        hosts' work is left.
         """
         runtime = replayed_s * (self.workers / connections)
         if self.hosts is not None:
@@ -241,7 +241,10 @@ class ClosedNetwork(Struct, frozen=True):
         if self.hosts is None or not self.hosts.shown:
             return
         per_s, low, high = (1 / (self.hosts.each(side) * self._worse(WORSE, connections, side)) for side in (0, 1, -1))
-        text = "Requests slow each other down at the hosts: the projection assumes a limit there, which may be higher."
+        text = (
+            "Requests slow each other down at the hosts: the projection limits throughput to what that shows, "
+            "though more may be possible."
+        )
         yield Limit("hosts", per_s, low, high, text)
 
     def _limit_of_locks(self, farther_s: float, connections: int) -> Iterator[Limit]:

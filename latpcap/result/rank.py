@@ -58,7 +58,7 @@ class RankRow(Struct, frozen=True):
     culprit: str | None = None
     """Where most of the time went, but think time: one of `CULPRITS`; null of tasks, and where it is not known."""
     errors: int | None = None
-    """Statements, logins and others that failed; null where nothing could be read."""
+    """Statements, logins, others and (of a whole file) connections that failed; null where nothing could be read."""
     loss_share: float | None = None
     """Of the packets with data those that were lost, at least; null of tasks."""
     finding: str | None = None
@@ -91,7 +91,7 @@ def rank_rows(measures: Measures, file: str, asked: RankOrder) -> Iterator[RankR
     if asked.by in ("task", "route"):
         yield from _rows_of_tasks(measures, file, asked)
     elif asked.by is None:
-        yield _row(measures, file, None, asked)
+        yield _row(measures, file, None, asked, measures.errors.failed_connections)
     else:
         for part, of_part in measures.of_each(_names(measures.recording, asked.by)):
             yield _row(of_part, file, part, asked)
@@ -121,14 +121,17 @@ _KINDS = {str: DataType.string(), int: DataType.uint64(), float: DataType.float6
 # --- files and groups of connections --------------------------------------------------------------------------------
 
 
-def _row(measures: Measures, file: str, name: str | None, asked: RankOrder) -> RankRow:
-    """What the analysis of these connections says."""
+def _row(
+    measures: Measures, file: str, name: str | None, asked: RankOrder, failed_connections: int | None = None
+) -> RankRow:
+    """What the analysis of these connections says; of connections that nobody made, a whole file alone can tell."""
     measures = measures.application
     basis, exchanges = measures.basis, measures.recording.exchanges
     known = basis.job is not None
     savings = measures.savings
     results = finding_results(savings, [asked.rtt_ms]) if savings.claimed else ()
     found = (result.code for result, _ in results if result.severity != "info")
+    unread = not failed_connections and bool(measures.recording.timing_only.all())
     row = RankRow(
         file=file,
         name=name,
@@ -141,7 +144,7 @@ def _row(measures: Measures, file: str, name: str | None, asked: RankOrder) -> R
         rtt_ms=asked.rtt_ms,
         projected_s=central_s(basis, asked.rtt_ms),
         culprit=_culprit(measures.budget),
-        errors=None if measures.recording.timing_only.all() else len(measures.evidence.failures.rows),
+        errors=None if unread else len(measures.evidence.failures.rows) + (failed_connections or 0),
         loss_share=loss_share(measures.recording),
         finding=next(found, None),
         connections=len(measures.recording.database_rows),

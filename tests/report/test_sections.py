@@ -132,6 +132,6 @@ def test_a_renderer_draws_every_part_there_is(renderer: str) -> None:
     """But bars and lines, whose figures stand in a table, where nothing can be drawn."""
     source = (ROOT / "latpcap" / "report" / f"{renderer}.py").read_text()
     named = {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
-    assert {"Say", "Entry", "SectionTable"} <= named
+    assert {"Sentence", "Entry", "SectionTable"} <= named
     if renderer != "markdown":
         assert {"Bar", "Lines", "Drawn"} <= named

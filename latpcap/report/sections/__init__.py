@@ -70,7 +70,5 @@ def report(result: Analysis, gates: Gates | None = None, most: int = TOP) -> Ite
     """A report to hand on: first what decides, then where the time goes now and there, all else as an appendix."""
     made = {each.name: each for each in (*sections(result, gates, most), *summary(result))}
     yield from (made.pop(name) for name in FIRST)
-    yield Section(
-        "appendix", "Appendix", [Sentence("What the pages before rest on, for whoever works on it.", "quiet")]
-    )
+    yield Section("appendix", "Appendix", [Sentence("The evidence behind the first pages.", "quiet")])
     yield from made.values()

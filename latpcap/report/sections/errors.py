@@ -31,7 +31,8 @@ def errors(found: ErrorsResult, most: int) -> Section:
         )
         for each in found.found[:most]
     ]
-    said = Sentence(f"{found.text}: {counted(found.round_trips, 'round trip')}")
+    trips = f": {counted(found.round_trips, 'round trip')}" if found.round_trips else ""
+    said = Sentence(f"{found.text}{trips}")
     parts = [said, SectionTable(COLUMNS, rows, "Errors", _rest(found.found[most:]))] if rows else []
     return Section("errors", top("Errors", len(found.found), most), parts)
 

@@ -42,14 +42,15 @@ def together(fixes: FixesTogether | None, told_rtt_ms: float | None) -> Iterator
     if fixes is None or told_rtt_ms is None:
         return
     seconds = fixes.saved_s[f"{told_rtt_ms:g}"]
-    yield Sentence(f"Together {listed(fixes.fixes)} save {format_s(seconds)} at {format_given_ms(told_rtt_ms)}.")
+    there = format_given_ms(told_rtt_ms)
+    yield Sentence(f"All fixes together ({listed(fixes.fixes)}) save {format_s(seconds)} at {there}.")
 
 
 def _where(found: FindingResult) -> str:
     """How many exchanges in which frames, and what shows the job without them."""
     first, last = found.first_frame, found.last_frame
-    frames = "" if first is None or last is None else f" in frames {first:,} to {last:,}"
-    tried = f"; in a terminal: `latpcap project --fix {found.fix_name}`" if found.fix_name else ""
+    frames = "" if first is None or last is None else f" in frames {first} to {last}"
+    tried = f"; in a terminal: `latpcap project CAPTURE --fix {found.fix_name}`" if found.fix_name else ""
     return f"{counted(found.exchanges, 'exchange')}{frames}{tried}" if found.exchanges else ""
 
 
@@ -57,7 +58,7 @@ def _filter(found: FindingResult) -> Iterator[Line]:
     text, more = short_filter(found.display_filter, found.frames)
     more += found.frames_left_out
     yield Line(text, "in Wireshark", kind="code", detail=True, whole=found.display_filter)
-    told = f"… {more:,} more (`latpcap findings --columns display_filter`)" if more else ""
+    told = f"… {more:,} more (`latpcap findings CAPTURE --columns display_filter`)" if more else ""
     yield Line(told, kind="quiet", detail=True)
 
 
@@ -72,5 +73,5 @@ def _saved(found: FindingResult, told_rtt_ms: float | None) -> str:
         times.append(f"{format_s(found.saved_s[f'{told_rtt_ms:g}'])} at {format_given_ms(told_rtt_ms)}")
     trips = counted(found.round_trips_alone, "round trip") if found.round_trips_alone else ""
     besides = f" (with {', '.join(found.needs)}, which it needs)" if found.needs else ""
-    about = " (one of several findings that this fix covers)" if found.estimated else ""
+    about = f" (one of several findings that `--fix {found.fix_name}` covers)" if found.estimated else ""
     return ": ".join(filter(None, (trips, ", ".join(times) + besides + about)))

@@ -16,7 +16,7 @@ from latpcap.units import counted, format_given_ms, format_s, percent, significa
 __all__ = ["ranked_sections"]
 
 Row = dict[str, Any]
-ChangeEvidence = tuple[Column, Callable[[Row], str]]
+Filled = tuple[Column, Callable[[Row], str]]
 """A column, and how a row fills it."""
 
 NAME_CELLS = 40
@@ -36,7 +36,9 @@ def ranked_sections(rows: Table, asked: RankOrder, shown: int) -> Iterator[Secti
     if ranked:
         folder = _folder([row["file"] for row in everything])
         longest = max((len(_called(row["file"], folder)) for row in ranked[:shown]), default=0)
-        columns, writers = zip(*_columns(asked, folder, min(longest, FILE_CELLS)), strict=True)
+        columns, writers = zip(
+            *_columns(asked, folder, min(longest, FILE_CELLS), any(row["errors"] for row in ranked)), strict=True
+        )
         cells = [[write(row) for write in writers] for row in ranked[:shown]]
         among = rows.column_names if going_to().bounds_lines else ()
         thinks = any(row["think_s"] >= MUCH_THINK * row["runtime_s"] for row in ranked)
@@ -61,28 +63,30 @@ def _first(ranked: list[Row], asked: RankOrder, folder: str) -> str:
     adds = f"each further millisecond adds {per_ms} to its {runtime}"
     if (worst["added_s"] or 0) > 0:
         there = format_given_ms(asked.rtt_ms)
-        adds = f"{there} of RTT add {format_s(worst['added_s'])} to its {runtime}, each further millisecond {per_ms}"
+        adds = (
+            f"an RTT of {there} adds {format_s(worst['added_s'])} to its {runtime}, each further millisecond {per_ms}"
+        )
     return (
         f"{of}. First {first}: {adds} ({_percent(worst['share_per_ms'])}), "
         f"{counted(worst['round_trips'], 'round trip')}."
     )
 
 
-def _columns(asked: RankOrder, folder: str, file_cells: int) -> list[ChangeEvidence]:
+def _columns(asked: RankOrder, folder: str, file_cells: int, fails: bool) -> list[Filled]:
     """What ranks them first, what can be spared from the right, the file last."""
     at, key = format_given_ms(asked.rtt_ms), RANK_SORTS[asked.sort]
 
-    def figures(title: str, name: str, write: Callable[[Any], str], *, optional: bool = True) -> ChangeEvidence:
+    def figures(title: str, name: str, write: Callable[[Any], str], *, optional: bool = True) -> Filled:
         column = Column(title, "figures", optional=optional and name != key, name=name)
         return column, lambda row: write(row[name])
 
-    shown: list[ChangeEvidence] = [
+    shown: list[Filled] = [
         (Column("", "figures", least=2, name="rank"), lambda row: f"{row['rank']}"),
         figures(f"+s at {at}", "added_s", _number, optional=False),
         figures("+1 ms", "share_per_ms", _percent, optional=False),
-        figures("runtime s", "runtime_s", _number, optional=False),
         (Column("culprit", optional=True, name="culprit"), lambda row: row["culprit"] or ""),
-        figures("errors", "errors", _count),
+        figures("errors", "errors", _count, optional=not fails),
+        figures("runtime s", "runtime_s", _number),
         figures("loss", "loss_share", lambda share: _share(share or None)),
         figures("round trips", "round_trips", _count),
         figures("s per ms", "seconds_per_ms", _number),

@@ -12,8 +12,8 @@ __all__ = ["segments"]
 
 COLUMNS = (
     Column("segments", "count"),
-    Column("lost", "count"),
-    Column("lost %", "figures"),
+    Column("lost, at least", "count"),
+    Column("lost %, at least", "figures"),
     Column("spurious", "count"),
     Column("spurious %", "figures", optional=True),
     Column("out of order", "count", optional=True),
@@ -21,7 +21,8 @@ COLUMNS = (
     Column("from → to", least=24, heads=True),
 )
 HOW = (
-    "Lost: sent again, and not known to have arrived, so at least so many; spurious: sent again though it had arrived; "
+    "Lost: sent again, and not known to have arrived; what was lost before the capture point shows only as a second "
+    "copy or a time-out, and is not counted here; spurious: sent again though it had arrived; "
     "zero windows: the receiver had no room. Per cent of the segments with data; a capture may hold several as one."
 )
 
