@@ -57,8 +57,6 @@ from latpcap.units import (
     fibre_ms,
 )
 
-__all__ = ["TABLES", "Capture", "ReadOptions", "read"]
-
 shown_by("latpcap.report.notebook", "latpcap.report.plot", "latpcap.report.prompt")
 
 TABLES = (

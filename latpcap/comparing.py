@@ -17,8 +17,6 @@ from latpcap.tables.privacy.pseudonyms import Pseudonyms
 from latpcap.tables.reading.keys import key_log
 from latpcap.tables.writing import outputs
 
-__all__ = ["compare", "validate"]
-
 
 def compare(before: Any, after: Any, *, report: str | Path | None = None, **reading: Unpack[ReadOptions]) -> Comparison:
     """Return what is different between two captures of one job: what was added, what is gone, and what explains it.

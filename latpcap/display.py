@@ -16,9 +16,6 @@ from typing import Any, ClassVar
 
 from msgspec import Struct
 
-__all__ = ["VALUES", "Brief", "Displayed", "Plotted", "Tidy", "as_chart", "as_html", "as_text"]
-__all__ += ["brief", "fields_of", "finite", "plain", "shown_by"]
-
 _REPORTS: set[str] = set()
 
 LINE = 100

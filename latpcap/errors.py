@@ -26,26 +26,6 @@ import errno
 import os
 import re
 
-__all__ = [
-    "NO_ROOM",
-    "CaptureError",
-    "CommandFailed",
-    "CommandNotExecutable",
-    "CommandNotFound",
-    "DiskFull",
-    "GateFailed",
-    "LatpcapError",
-    "NoDatabaseTraffic",
-    "NotTheSameJob",
-    "NothingSelected",
-    "RecordingError",
-    "ServerUnreachable",
-    "UsageError",
-    "WorkersLost",
-    "reason",
-    "unwritten",
-]
-
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """What the system says where a file takes no more."""
 

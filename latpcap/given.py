@@ -26,21 +26,6 @@ from latpcap.units import (
     port_number,
 )
 
-__all__ = [
-    "Duration",
-    "Rtts",
-    "bits_per_s",
-    "kilometres",
-    "milliseconds",
-    "part",
-    "rtts_ms",
-    "seconds",
-    "several",
-    "share",
-    "size",
-    "tcp_port",
-]
-
 Duration = float | str | timedelta
 """A number of the unit that the parameter's name ends with, a text such as `"15ms"`, or a `timedelta`."""
 Rtts = Duration | Iterable[Duration]

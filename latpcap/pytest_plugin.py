@@ -14,8 +14,6 @@ import pytest
 if TYPE_CHECKING:
     from latpcap.pytest_round_trips import PhaseSoFar
 
-__all__ = ["latpcap_session", "pytest_addoption", "pytest_configure"]
-
 OPTIONS = ("latpcap_port", "latpcap_server", "latpcap_relay")
 NAME = "latpcap-round-trips"
 MARKER = (

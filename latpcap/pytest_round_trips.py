@@ -29,8 +29,6 @@ from latpcap.report import check_capture_name
 from latpcap.report.text import printable
 from latpcap.units import counted
 
-__all__ = ["OfWorkers", "PhaseSoFar", "RoundTrips"]
-
 MARKER = "round_trips"
 RELAY_PORT = "LATPCAP_RELAY_PORT"
 """The variable that tells the tests to which port of this machine they connect."""

@@ -14,8 +14,6 @@ from latpcap.tables.privacy.pseudonyms import Pseudonyms, without_paths
 from latpcap.tables.reading import sources
 from latpcap.tables.reading.keys import key_log
 
-__all__ = ["Ranking", "rank"]
-
 
 def rank(
     source: Any,

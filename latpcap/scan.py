@@ -43,19 +43,6 @@ from latpcap.tables.recording import MISSING, Recording
 from latpcap.tables.writing.ipc import TIME, received, rows_in, sent, table_of
 from latpcap.units import DEFAULT_DISK, DEFAULT_MEMORY, RttIs
 
-__all__ = [
-    "SHARES",
-    "TABLES",
-    "Partial",
-    "Partition",
-    "Scan",
-    "ScanOptions",
-    "check_workers",
-    "part",
-    "reduce",
-    "share_of",
-]
-
 TABLES = ("captures", "health", "groups", "statements")
 SHARES = 1024
 """Of client groups, where parts are made of what they weigh."""

@@ -25,25 +25,6 @@ from typing import Literal, get_args
 
 from latpcap.errors import UsageError
 
-__all__ = ["fibre_ms", "parse_bandwidth", "parse_distance_km", "parse_duration_ms", "parse_list_ms", "parse_ms"]
-__all__ += [
-    "DEFAULT_DISK",
-    "DEFAULT_MEMORY",
-    "LEAST_MEMORY",
-    "MAX_MS",
-    "PLACES_MS",
-    "QUERY_TIMEOUT_S",
-    "RTT_IS",
-    "MissingUnit",
-    "RttIs",
-    "check_rtt_is",
-    "counted",
-    "listed",
-]
-__all__ += ["parse_counts", "parse_part", "parse_room", "parse_share", "parse_size"]
-__all__ += ["format_bandwidth", "format_given_ms", "format_ms", "format_ratio", "format_s"]
-__all__ += ["MAX_BYTES", "percent", "percent_range", "port_number", "significant", "whole_number"]
-
 RttIs = Literal["ping", "handshake", "in-stream"]
 """How an RTT was measured that somebody asks for: by a ping, by a TCP handshake, by the data itself."""
 RTT_IS: tuple[RttIs, ...] = get_args(RttIs)

@@ -14,7 +14,8 @@ from conftest import FIXTURES, read_fixture
 from test_health import RTT_MS, SERVICE_MS, Packet, Talk, read, talk
 
 import latpcap
-from latpcap.result.analysis import Measures, RttResult
+from latpcap.result.analysis import Measures
+from latpcap.result.connections import RttResult
 from latpcap.rtt import estimate_paths
 
 YEAR_MS = 365 * 86_400_000.0

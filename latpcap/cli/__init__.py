@@ -28,9 +28,9 @@ from latpcap.cli.record import record
 from latpcap.cli.rehearse import rehearse
 from latpcap.cli.scan import scan
 from latpcap.cli.shared.files import never_over_inputs
-from latpcap.cli.shared.io import INTERRUPTED, click_writes
+from latpcap.cli.shared.io import click_writes
 from latpcap.cli.shared.options import EVERYWHERE
-from latpcap.cli.shared.status import told
+from latpcap.cli.shared.status import INTERRUPTED, told
 from latpcap.cli.shared.verb import write_options
 from latpcap.cli.sql import sql
 from latpcap.cli.tables import (
@@ -49,8 +49,6 @@ from latpcap.cli.watch import watch
 from latpcap.cli.wireshark import wireshark
 from latpcap.errors import LatpcapError, UsageError
 from latpcap.report import CAPTURES
-
-__all__ = ["cli", "main"]
 
 GROUPS = {
     "Look": (analyze, findings, statements, errors, connections, exchanges, tasks, minutes, health),

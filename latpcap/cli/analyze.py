@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from latpcap.cli.shared.request import Request
     from latpcap.result.signoff import Cover
 
-__all__ = ["REPORT", "analyze", "write_analysis"]
-
 REPORT = "report"
 """The name that `analyze` has had for pages; it works for one release."""
 

@@ -16,8 +16,6 @@ from latpcap.errors import UsageError
 if TYPE_CHECKING:
     from latpcap.cli.shared.request import Request
 
-__all__ = ["annotate"]
-
 
 @command(short_help="Write the captures again, with comments for Wireshark.")
 @reading_options

@@ -8,8 +8,6 @@ from latpcap.cli.shared.io import result_format, teller, write_result
 from latpcap.cli.shared.options import ROOM, Duration, json_option, output_option
 from latpcap.cli.shared.verb import command
 
-__all__ = ["calibrate"]
-
 ASKED = ("mysql", "postgresql", "oracle", "firebird", "none")
 
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from latpcap.cli.shared.request import Request
     from latpcap.result.signoff import Cover
 
-__all__ = ["compare", "validate"]
-
 
 @command(short_help="Two captures of one job: what changed.")
 @click.argument("before", metavar="BEFORE", type=CAPTURE)

@@ -11,8 +11,6 @@ from latpcap.cli.shared.options import ROOM
 from latpcap.cli.shared.verb import command
 from latpcap.errors import UsageError
 
-__all__ = ["completion"]
-
 
 class _Bash(BashComplete):
     """Bash cuts words at `=` and `:`; here they are cut at blanks, as the command line gets them."""

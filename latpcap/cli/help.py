@@ -8,8 +8,6 @@ from click.shell_completion import CompletionItem
 from latpcap.cli.shared.values import items
 from latpcap.cli.shared.verb import ALL
 
-__all__ = ["help_command"]
-
 
 class CommandName(click.ParamType[str]):
     """The name of a command."""

@@ -16,8 +16,6 @@ import click
 
 from latpcap.cli.shared.status import EXIT_STATUS
 
-__all__ = ["man_page"]
-
 COMMON = 5
 """An option that so many commands share is explained once."""
 

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from latpcap.projection.project import Projection
     from latpcap.result.checks.gates import Gates
 
-__all__ = ["project"]
-
 
 def _client_parts(run: Callable[..., None]) -> Callable[..., None]:
     """`--client 50%` once meant `--client-time 50%`."""

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 import click
 
 from latpcap.cli.shared.gates import RowGating, keyed_row_gate_options
-from latpcap.cli.shared.io import INTERRUPTED, write
+from latpcap.cli.shared.io import write
 from latpcap.cli.shared.options import Rtt, reading_options, rtt_is_option
 from latpcap.cli.shared.rows import RowOutput, unsorted_rows_options
+from latpcap.cli.shared.status import INTERRUPTED
 from latpcap.cli.shared.verb import command
 from latpcap.cli.tables import idle_option
 from latpcap.result.rank_order import RANK_BY, RANK_RTT_MS, RANK_SORTS, RankOrder
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
     from latpcap.cli.shared.request import Request
     from latpcap.ranking import Ranking
-
-__all__ = ["rank"]
 
 SHOW_AFTER_S = 0.5
 

@@ -13,9 +13,10 @@ import click
 
 from latpcap.cli.analyze import write_analysis
 from latpcap.cli.shared.gates import Gating, gate_options
-from latpcap.cli.shared.io import INTERRUPTED, result_format, teller
+from latpcap.cli.shared.io import result_format, teller
 from latpcap.cli.shared.options import Quantity, Target
 from latpcap.cli.shared.recording import RecordingRequest, new_recorder, recording_options, tell_problems
+from latpcap.cli.shared.status import INTERRUPTED
 from latpcap.cli.shared.verb import command as a_command
 from latpcap.errors import LatpcapError, NoDatabaseTraffic, UsageError
 from latpcap.units import counted
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from latpcap.cli.shared.request import Request
     from latpcap.live.capturing.ring import Ring
     from latpcap.live.recorder import Recorded, Recorder
-
-__all__ = ["record"]
 
 
 def _ring(text: str) -> Ring:

@@ -15,8 +15,6 @@ from latpcap.cli.shared.options import ROOM, RttList, decode_as_option, flat, js
 from latpcap.cli.shared.recording import database_options
 from latpcap.cli.shared.verb import command as a_command
 
-__all__ = ["rehearse"]
-
 STDOUT, STDERR = 1, 2
 
 

@@ -9,8 +9,9 @@ import click
 from msgspec import Struct
 
 from latpcap.cli.shared.files import OUTPUT_FOLDER
-from latpcap.cli.shared.io import INTERRUPTED, teller, warn, warn_of, write
+from latpcap.cli.shared.io import teller, warn, warn_of, write
 from latpcap.cli.shared.options import Duration, RttList, flat, gathered, scanning_options
+from latpcap.cli.shared.status import INTERRUPTED
 from latpcap.cli.shared.verb import command, formerly
 from latpcap.errors import NoDatabaseTraffic, UsageError
 from latpcap.units import LEAST_MEMORY
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from latpcap.scan import ScanOptions
     from latpcap.tables.columnar.table import Table
     from latpcap.work.engine import Engine
-
-__all__ = ["scan"]
 
 ENGINES = ("threads", "processes", "dask", "ray")
 

@@ -15,8 +15,6 @@ from latpcap.cli.shared.io import teller
 if TYPE_CHECKING:
     from latpcap.live.watch import Watch
 
-__all__ = ["look_on"]
-
 REFRESH_S = 0.25
 LINE_S = 5.0
 """Where nobody sees a terminal, a line every so often."""

@@ -17,8 +17,6 @@ from latpcap.units import QUERY_TIMEOUT_S
 if TYPE_CHECKING:
     from latpcap.cli.shared.request import Request
 
-__all__ = ["sql"]
-
 
 @command(short_help="Query the tables in SQL.")
 @reading_options

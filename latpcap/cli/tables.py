@@ -32,19 +32,6 @@ if TYPE_CHECKING:
     from latpcap.result.tasks import TaskSummary
     from latpcap.tables.columnar.table import Table
 
-__all__ = [
-    "captures",
-    "connections",
-    "errors",
-    "exchanges",
-    "findings",
-    "health",
-    "idle_option",
-    "minutes",
-    "statements",
-    "tasks",
-]
-
 
 class Found(Struct, frozen=True):
     """What a command found: a table, and what else there is to say of it."""

@@ -20,8 +20,6 @@ from latpcap.cli.shared.verb import command
 if TYPE_CHECKING:
     from latpcap.cli.shared.request import Request
 
-__all__ = ["verify"]
-
 
 @command(short_help="Compare with Wireshark's own dissectors, measure by measure.", without=set(ROOM) - {"memory"})
 @requesting(captures_argument, connection_options, decode_as_option, keylog_option)

@@ -12,9 +12,10 @@ from latpcap.cli.analyze import write_analysis
 from latpcap.cli.screen import look_on
 from latpcap.cli.shared.files import CAPTURE
 from latpcap.cli.shared.gates import Gating, gate_options
-from latpcap.cli.shared.io import INTERRUPTED, result_format
+from latpcap.cli.shared.io import result_format
 from latpcap.cli.shared.options import Target, keylog_option
 from latpcap.cli.shared.recording import RecordingRequest, new_recorder, recording_options, tell_problems
+from latpcap.cli.shared.status import INTERRUPTED
 from latpcap.cli.shared.verb import command
 from latpcap.errors import NoDatabaseTraffic, UsageError
 
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from latpcap.cli.shared.request import Request
     from latpcap.live.recorder import Recorder
     from latpcap.live.watch import Watch
-
-__all__ = ["watch"]
 
 
 @command(short_help="A live view: rate, round trips, worst statements; then the full report.")

@@ -15,8 +15,6 @@ from latpcap.errors import UsageError
 if TYPE_CHECKING:
     from latpcap.cli.shared.request import Request
 
-__all__ = ["wireshark"]
-
 
 @command(short_help="Open a capture in Wireshark, with latpcap's results beside the packets.")
 @requesting(

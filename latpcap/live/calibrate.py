@@ -34,8 +34,6 @@ from latpcap.rtt.choice import choose, limits
 from latpcap.rtt.measured import Measurements, PathHalf
 from latpcap.units import counted, listed
 
-__all__ = ["MOST_CONNECTIONS", "calibrate"]
-
 MOST_CONNECTIONS = 10
 """A server may count each as a mistake of this host, which a hundred lock out (MySQL)."""
 PAUSE_S = 0.05

@@ -19,8 +19,6 @@ from msgspec import Struct
 
 from latpcap.errors import CommandNotExecutable, CommandNotFound
 
-__all__ = ["CommandExit", "find", "run"]
-
 FORWARDED = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)

@@ -13,8 +13,6 @@ from latpcap import _core
 from latpcap.errors import CaptureError, DiskFull, UsageError
 from latpcap.tables.writing.outputs import written
 
-__all__ = ["embed", "told_to_log"]
-
 
 def told_to_log(keys: Path, environment: Mapping[str, str]) -> dict[str, str]:
     """The environment of a command that is to log its secrets into this file, beside a log that it has anyway."""

@@ -13,8 +13,6 @@ from pathlib import Path
 from latpcap.errors import RecordingError, UsageError
 from latpcap.live.server import Server
 
-__all__ = ["servers_of"]
-
 ESTABLISHED, LISTENING = "01", "0A"
 
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from latpcap.capture import Capture, ReadOptions
     from latpcap.result.analysis import Analysis
 
-__all__ = ["HEADERS", "Session", "by_turns", "nothing_seen", "record", "recorder_of"]
-
 HEADERS = 100
 """Bytes of a packet that hold all headers: link (SLL2: 20), IPv6 (40) and TCP with the options of a SYN (40)."""
 REASONS = (

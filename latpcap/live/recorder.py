@@ -7,8 +7,6 @@ from typing import Protocol
 
 from msgspec import Struct
 
-__all__ = ["Recorded", "Recorder", "ended_now"]
-
 
 class Recorded(Struct, frozen=True):
     """What a recording has become."""

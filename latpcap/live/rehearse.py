@@ -26,8 +26,6 @@ from latpcap.result.pairs.rehearsal import Rehearsal
 from latpcap.tables.writing.outputs import write
 from latpcap.units import counted, format_given_ms, listed
 
-__all__ = ["rehearse"]
-
 MOST_SEED = (1 << 32) - 1
 HANDSHAKES = 3
 """Connections that tell how far away a server is where no recording of today does; MySQL counts each as failed."""

@@ -25,8 +25,6 @@ from latpcap.result.analysis import Analysis
 from latpcap.result.pairs.rehearsal import RecordedRun, Rehearsal, rehearsal, told_path
 from latpcap.units import format_given_ms, format_ms, listed
 
-__all__ = ["Plan", "run_rehearsal"]
-
 REACHED = (
     "does the command use a database there? MySQL's and PostgreSQL's `localhost` may be a Unix socket, without a link: "
     "give the command 127.0.0.1; another server or port: --server HOST:PORT"

@@ -19,8 +19,6 @@ from latpcap.live.server import LOOKED_UP_S, Address, Server, addresses, written
 from latpcap.tables.writing.outputs import written as written_to
 from latpcap.units import counted
 
-__all__ = ["Relay", "Route"]
-
 HERE = "127.0.0.1"
 WRITTEN = re.compile(
     r"(?:(?:\[(?P<bracketed>[^\]\s]+)\]|(?P<host>[^:\[\]\s]+)):)?(?P<port>[0-9]{1,5}):(?P<server>\[.+|[^:]+:[0-9]+)"

@@ -8,8 +8,6 @@ import stat
 
 from latpcap.errors import UsageError
 
-__all__ = ["StandardInput"]
-
 STDIN = 0
 
 

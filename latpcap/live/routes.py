@@ -7,8 +7,6 @@ import shutil
 import subprocess
 from collections.abc import Iterable
 
-__all__ = ["interfaces_to"]
-
 ASKED_S = 5.0
 
 

@@ -25,8 +25,6 @@ from latpcap.live.recorder import Recorder
 from latpcap.measures.routes import parse_tags, site_of
 from latpcap.protocols import PROTOCOLS
 
-__all__ = ["Failure", "SectionContents", "Sections", "StatementCount"]
-
 SECTION_HEADER, PACKETS = 0x0A0D0D0A, (2, 3, 6)
 """Types of pcapng's blocks."""
 STATISTICS = 5

@@ -13,8 +13,6 @@ from msgspec import Struct
 
 from latpcap.errors import ServerUnreachable, UsageError
 
-__all__ = ["LOOKED_UP_S", "Address", "Server", "addresses", "written"]
-
 WRITTEN = re.compile(r"(?:\[(?P<bracketed>[^\]\s]+)\]|(?P<host>[^:\[\]\s]+)):(?P<port>[0-9]{1,5})")
 
 LOOKED_UP_S = 10.0

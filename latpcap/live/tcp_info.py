@@ -16,8 +16,6 @@ import struct
 
 from msgspec import Struct
 
-__all__ = ["TcpInfo", "latest_rtt_us", "tcp_info"]
-
 LENGTH = 152
 SMOOTHING = 8
 """The kernel's RTT moves by an eighth of the way to each sample (RFC 6298); it begins as the first one."""

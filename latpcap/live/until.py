@@ -7,8 +7,6 @@ import signal
 import time
 from pathlib import Path
 
-__all__ = ["wait"]
-
 ENDS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 LOOK_S = 0.2
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from latpcap._core import LiveSum
     from latpcap.capture import Capture
 
-__all__ = ["GrowingFile", "Watch"]
-
 LOOK_S = 0.05
 """A file that has not grown is looked at again."""
 RECENT_S = 5.0

@@ -11,8 +11,6 @@ from latpcap.live.processes import servers_of
 from latpcap.live.routes import interfaces_to
 from latpcap.live.server import Server, addresses
 
-__all__ = ["Watched", "watched"]
-
 RESOLVED_S = 10.0
 
 

@@ -9,8 +9,6 @@ from latpcap.tables.columnar import passes
 from latpcap.tables.recording import Recording
 from latpcap.units import significant
 
-__all__ = ["changed_paths"]
-
 DAY_S = 86_400.0
 
 

@@ -12,8 +12,6 @@ from latpcap.display import Plotted
 from latpcap.tables.columnar.quantiles import running_maximum
 from latpcap.tables.recording import MISSING, Recording
 
-__all__ = ["Deltas", "Interval", "Timeline", "deltas", "timeline"]
-
 BINS_A_DECADE = 10
 FIRST_DECADE, LAST_DECADE = -3, 6
 """From 1 µs to a quarter of an hour; what is beyond counts in the last bin."""

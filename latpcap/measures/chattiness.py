@@ -16,8 +16,6 @@ from latpcap.tables.columnar.columns import Bools, Floats, Ints
 from latpcap.tables.columnar.quantiles import GroupedValues, quantiles
 from latpcap.tables.recording import Exchanges, Recording
 
-__all__ = ["PACE_QUANTILES", "ChattinessGroups", "by_connection", "overall"]
-
 PACE_QUANTILES = {"p50": 0.50, "p95": 0.95, "max": 1.0}
 """Of inter-query deltas and client times."""
 

@@ -14,8 +14,6 @@ from latpcap.tables.columnar.quantiles import quantiles
 from latpcap.tables.recording import MISSING, Recording
 from latpcap.units import counted, format_ms
 
-__all__ = ["Connect", "Connecting", "connect", "connecting"]
-
 
 class Connect(Struct, frozen=True):
     """One entry a connection; NaN (and 0 round trips) where its beginning was not captured."""

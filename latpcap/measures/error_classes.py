@@ -10,8 +10,6 @@ import re
 
 from latpcap.protocols import protocol_called
 
-__all__ = ["CLASSES", "class_of", "meaning_of"]
-
 CLASSES = {
     "syntax": "invalid statement or missing object",
     "permission": "missing privilege",

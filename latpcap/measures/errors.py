@@ -18,8 +18,6 @@ from latpcap.measures.error_classes import CLASSES, class_of, meaning_of
 from latpcap.tables.columnar.columns import Codes, first_that_holds
 from latpcap.tables.recording import MISSING, Exchanges, Recording
 
-__all__ = ["KINDS", "Failures", "codes_said", "failures"]
-
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 

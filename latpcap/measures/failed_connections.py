@@ -15,8 +15,6 @@ from latpcap.tables.columnar import columns
 from latpcap.tables.columnar.columns import Bools, Codes, Ints, first_that_holds
 from latpcap.tables.recording import MISSING, Recording
 
-__all__ = ["BY_CLIENT", "BY_SERVER", "REFUSED", "UNANSWERED", "WAYS", "FailedConnections", "failed_connections"]
-
 WAYS = ("refused", "never answered", "reset by server", "reset by client")
 REFUSED, UNANSWERED, BY_SERVER, BY_CLIENT = range(len(WAYS))
 ANSWERED_WITHIN_NS = 1_000_000_000

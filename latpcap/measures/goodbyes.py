@@ -19,8 +19,6 @@ from latpcap.tables.columnar.passes import ordered
 from latpcap.tables.columnar.quantiles import GroupedValues
 from latpcap.tables.recording import MISSING, Recording
 
-__all__ = ["goodbyes"]
-
 FEWEST = 3
 """Connections opened after a FIN that show how a host goes on."""
 SOON = ((1.0, 1 / 6), (0.6, 1 / 4), (0.3, 1.0))

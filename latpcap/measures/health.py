@@ -20,8 +20,6 @@ from latpcap.tables.columnar import columns
 from latpcap.tables.recording import Recording
 from latpcap.units import counted, format_ms, format_s, percent, significant
 
-__all__ = ["ADVICE", "BY_SEVERITY", "HealthNote", "by_severity", "core_notes", "measured_notes", "notes_in"]
-
 NOTABLE_SHARE = 0.01
 """Loss or unknown time below this share of the runtime is not worth a note; so few exchanges in part no warning."""
 NEAR_ZERO_NS = 100_000

@@ -27,8 +27,6 @@ from latpcap.tables.columnar.quantiles import GroupedValues
 from latpcap.tables.part.endpoints import host_of
 from latpcap.tables.recording import MISSING, Connections, Exchanges, Recording
 
-__all__ = ["LegPairs", "join"]
-
 MIN_JOINED = 10
 NEARLY_ALL = 0.9
 """So many of the statements on both sides have to be joined, and this part of either."""

@@ -20,8 +20,6 @@ from latpcap.tables.part.selected import only
 from latpcap.tables.recording import MISSING, Recording
 from latpcap.units import counted, listed
 
-__all__ = ["Legs", "application", "joined_legs"]
-
 SAME_MACHINE_NS = 1e5
 """A shorter RTT behind a proxy, where the way to it is longer, is no network."""
 

@@ -22,8 +22,6 @@ from latpcap.tables.columnar.columns import Bools, Floats, Ints
 from latpcap.tables.columnar.quantiles import GroupedValues
 from latpcap.tables.recording import MISSING, Recording
 
-__all__ = ["MINUTE_S", "MOST", "Minutes", "minutes", "usual_interval_s"]
-
 MINUTE_S = 60.0
 FEW = 40
 """Intervals that are still read at a glance."""

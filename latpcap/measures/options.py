@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-__all__ = ["GROUPINGS", "IDLE_S", "TaskBy"]
-
 TaskBy = Literal["idle", "route"]
 """What ends a task: a rest, or the next route, too."""
 

@@ -17,8 +17,6 @@ from latpcap.tables.columnar.columns import Bools, Floats, Ints
 from latpcap.tables.recording import Connections, Exchanges, Recording
 from latpcap.units import format_ms
 
-__all__ = ["ProxySuspect", "hidden_networks"]
-
 MIN_ANSWERS = 20
 """Fewer tell nothing of how fast a server can answer."""
 LEAST_NS = 1e6

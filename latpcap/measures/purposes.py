@@ -9,8 +9,6 @@ from msgspec import Struct
 
 from latpcap.tables.recording import Exchanges
 
-__all__ = ["PURPOSES", "PurposeResult", "purpose_results"]
-
 PURPOSES = {
     "statements": "run a statement",
     "fetches": "fetch more rows",

@@ -6,8 +6,6 @@ import numpy as np
 
 from latpcap.tables.recording import MISSING, Recording
 
-__all__ = ["FEWEST_RESPONSES", "responses"]
-
 FEWEST_RESPONSES = 2
 """One response bounds the RTT and is divided by that bound: it would be the network as a whole."""
 

@@ -19,8 +19,6 @@ from latpcap.tables.columnar import passes
 from latpcap.tables.columnar.columns import Ints
 from latpcap.tables.recording import Recording
 
-__all__ = ["RouteResult", "name_of", "parse_tags", "route_results", "routes_of_exchanges", "site_of"]
-
 _TAG = re.compile(r"([\w.-]+)='([^']*)'")
 
 

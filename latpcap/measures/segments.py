@@ -14,8 +14,6 @@ from latpcap.tables.columnar.columns import Ints
 from latpcap.tables.part.window import holds_all_time
 from latpcap.tables.recording import Recording
 
-__all__ = ["Direction", "Segments", "segments", "segments_of_paths"]
-
 COUNTS = ("data_packets", "retransmissions", "spurious_retransmissions", "reordered_packets", "zero_windows")
 
 

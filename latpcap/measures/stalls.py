@@ -12,8 +12,6 @@ from msgspec import Struct
 
 from latpcap.tables.columnar.columns import Floats, Ints
 
-__all__ = ["AckStalls", "SendStalls"]
-
 
 class AckStalls(Struct, frozen=True):
     """How long (ns) each exchange was held up for an ACK timer; 0 where it was not."""

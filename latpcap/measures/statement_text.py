@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["CATALOG_WORDS", "CUT", "is_volatile", "reads_any", "reads_catalog", "written_table"]
-
 _VOLATILE = re.compile(
     r"\b(?:nextval|currval|lastval|setval|gen_id|next value for|uuid\w*|gen_random_uuid|newid|random|rand|now"
     r"|sysdate\w*|systimestamp|clock_timestamp|current_timestamp|current_time|current_date|localtimestamp"

@@ -23,8 +23,6 @@ from latpcap.tables.columnar.values import Names, Numbers
 from latpcap.tables.part.groups import names_of
 from latpcap.tables.recording import MISSING, Exchanges, Recording
 
-__all__ = ["TIMES", "StatementGroups", "group", "group_by"]
-
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 

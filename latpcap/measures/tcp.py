@@ -11,8 +11,6 @@ from latpcap.tables.columnar import columns
 from latpcap.tables.columnar.values import Fractions, Numbers, Rows, Values
 from latpcap.tables.recording import Recording
 
-__all__ = ["INITIAL_WINDOW", "MSS_BYTES", "TIMESTAMPS_BYTES", "UNSCALED_BYTES", "TcpResult", "tcp_results"]
-
 MSS_BYTES = 1460
 """What a segment holds on Ethernet, where no SYN announced it."""
 TIMESTAMPS_BYTES = 12

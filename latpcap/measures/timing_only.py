@@ -14,8 +14,6 @@ from msgspec import Struct
 from latpcap.tables.recording import Recording
 from latpcap.units import counted, listed
 
-__all__ = ["KEYS_PAGE", "TimingOnly", "part_of", "timing_only", "tls_readings"]
-
 KEYS_PAGE = "docs/keys.md"
 """How to get keys, client by client."""
 

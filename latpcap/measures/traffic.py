@@ -9,8 +9,6 @@ from latpcap.tables.columnar import columns
 from latpcap.tables.recording import Recording
 from latpcap.units import listed
 
-__all__ = ["notes_without_traffic", "why_none"]
-
 IN_THE_WAY = (
     *("stopped", "file-cut", "file-damaged", "file-unreadable", "unknown-interface"),
     *("unknown-link-type", "encrypted-packets", "malformed-packets", "too-many-fragments"),

@@ -15,8 +15,6 @@ from latpcap.tables.columnar import columns
 from latpcap.tables.columnar.columns import Bools, Ints
 from latpcap.tables.recording import Exchanges, Recording
 
-__all__ = ["Transactions", "transactions"]
-
 
 class Transactions(Struct, frozen=True):
     """The transactions of a recording, numbered from 0 in the order of connection and time."""

@@ -8,8 +8,6 @@ from msgspec import Struct
 from latpcap.rtt import Baselines
 from latpcap.tables.columnar.columns import Bools, Floats, Ints
 
-__all__ = ["WaitIntervals", "Waits", "waits"]
-
 
 class WaitIntervals(Struct, frozen=True):
     """Intervals of one kind in which a client waits `trips` times."""

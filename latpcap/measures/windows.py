@@ -11,8 +11,6 @@ from latpcap.rtt import Estimate
 from latpcap.tables.columnar.columns import constant
 from latpcap.tables.recording import MISSING, Connections, Recording
 
-__all__ = ["NarrowWindows", "WindowLimited", "held_back", "narrow_windows"]
-
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 

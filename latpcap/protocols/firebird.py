@@ -6,8 +6,6 @@ import struct
 
 from latpcap.protocols.protocol import Protocol, Question, by_number
 
-__all__ = ["FIREBIRD"]
-
 
 def _connect() -> bytes:
     """One protocol without any encryption: what it says next does not matter, as the connection ends."""

@@ -7,8 +7,6 @@ import re
 from latpcap._core import greeting_of
 from latpcap.protocols.protocol import Protocol, Question, by_number
 
-__all__ = ["MYSQL"]
-
 
 def _refusal(answer: bytes) -> str:
     """The text of an ERR packet in the place of the greeting: `length u24 | 0 | ff | code u16 | text`."""

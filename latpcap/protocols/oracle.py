@@ -6,8 +6,6 @@ import struct
 
 from latpcap.protocols.protocol import Protocol, Question, by_number
 
-__all__ = ["ORACLE"]
-
 _PING = b"(CONNECT_DATA=(COMMAND=ping))"
 _TNS_CONNECT = 58
 """Where the data begins."""

@@ -6,8 +6,6 @@ import struct
 
 from latpcap.protocols.protocol import DriverTraits, Protocol, Question
 
-__all__ = ["POSTGRESQL"]
-
 _SSL_REQUEST = struct.pack(">II", 8, 80877103)
 
 

@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 from msgspec import Struct, field
 
-__all__ = ["UNKNOWN", "DriverTraits", "Protocol", "Question", "by_number"]
-
 
 class DriverTraits(NamedTuple):
     """What a connection shows of its driver."""

@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from latpcap.display import Brief, Displayed, plain
+from latpcap.display import Brief, Displayed
 from latpcap.findings import Evidence, FindingResult, FixesTogether, Savings, finding_results, fixes_together
 from latpcap.findings.estimate import costs_of
 from latpcap.findings.what_if import Fix, WhatIf, what_if
@@ -26,7 +26,6 @@ from latpcap.measures.routes import RouteResult, route_results
 from latpcap.measures.segments import Segments, segments
 from latpcap.measures.statements import StatementGroups, group
 from latpcap.measures.tasks import Tasks, count_tasks, tasks
-from latpcap.measures.tcp import TcpResult
 from latpcap.measures.timing_only import TimingOnly, timing_only, tls_readings
 from latpcap.measures.waits import Waits
 from latpcap.projection.assumptions import Conditions
@@ -35,7 +34,7 @@ from latpcap.projection.by_connections import ProjectionGrid, by_connections
 from latpcap.projection.project import DEFAULT_LADDER_MS, FetchSaving, Projection, project, told_rtt_ms
 from latpcap.result.captures import CaptureFile, capture_files
 from latpcap.result.chattiness import Chattiness, chattiness
-from latpcap.result.connections import ConnectionResult, PathResult, RttResult, connection_results, path_results
+from latpcap.result.connections import ConnectionResult, PathResult, connection_results, path_results
 from latpcap.result.errors import ErrorsResult, errors_result
 from latpcap.result.errors_at_tcp import with_connections
 from latpcap.result.minutes import MinutesResult, minutes_result
@@ -53,19 +52,6 @@ from latpcap.tables.part.groups import arranged, some_groups
 from latpcap.tables.part.selection import Selected
 from latpcap.tables.recording import Recording
 from latpcap.units import RttIs
-
-__all__ = [
-    "Analysis",
-    "CaptureFile",
-    "ConnectionResult",
-    "Measures",
-    "PathResult",
-    "RttResult",
-    "StatementResult",
-    "Summary",
-    "TcpResult",
-    "plain",
-]
 
 SMALL_FETCH = "small-fetch"
 

@@ -9,8 +9,6 @@ from msgspec import Struct
 from latpcap.display import Displayed
 from latpcap.units import RttIs
 
-__all__ = ["Calibration", "Series"]
-
 
 class Series(Struct, frozen=True):
     """Measurements of one kind, in ms."""

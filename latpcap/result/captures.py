@@ -12,8 +12,6 @@ from latpcap.tables.columnar import columns
 from latpcap.tables.columnar.times import iso
 from latpcap.tables.recording import Recording
 
-__all__ = ["CaptureFile", "Contents", "capture_files"]
-
 
 class Contents:
     """Length and SHA-256 of each file, which is read once more when somebody asks for the first."""

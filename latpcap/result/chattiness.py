@@ -19,15 +19,6 @@ from latpcap.tables.columnar.columns import Bools
 from latpcap.tables.columnar.values import Fractions, Numbers, Rows, Values
 from latpcap.units import format_ratio
 
-__all__ = [
-    "Chattiness",
-    "ConnectionChattiness",
-    "chattiness",
-    "chattiness_in_words",
-    "connection_chattiness",
-    "ratio",
-]
-
 NOTABLE_SHARE = 0.1
 """Of the runtime; below it the verdict does not speak of chattiness."""
 

@@ -21,16 +21,6 @@ from latpcap.tables.columnar.columns import Bools
 from latpcap.tables.columnar.values import Fractions, Names, Numbers, Rows, Times, Truths, Values, column_of
 from latpcap.tables.recording import Recording
 
-__all__ = [
-    "ConnectionResult",
-    "PathResult",
-    "PeriodResult",
-    "RttResult",
-    "busiest",
-    "connection_results",
-    "path_results",
-]
-
 CONNECTION_TEXTS = (
     *("client", "server", "protocol", "server_version", "user", "database", "application"),
     *("encryption", "compression", "tls_version", "tls_cipher", "server_name", "certificate_subject", "state"),

@@ -17,8 +17,6 @@ from latpcap.tables.columnar.times import iso
 from latpcap.tables.recording import MISSING, Exchanges
 from latpcap.units import counted, format_s
 
-__all__ = ["ErrorResult", "ErrorsResult", "errors_result", "of_all", "said_of_errors"]
-
 Ints = NDArray[np.int64]
 
 HUNG_UP = "the server closed the connection before it answered"

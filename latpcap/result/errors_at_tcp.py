@@ -22,8 +22,6 @@ from latpcap.tables.columnar import columns
 from latpcap.tables.columnar.times import iso
 from latpcap.tables.recording import MISSING, Recording
 
-__all__ = ["with_connections"]
-
 MESSAGES = {
     REFUSED: "the server answers the SYN with a reset: nothing listens there, or something in between refuses",
     UNANSWERED: "nobody answers the SYN: a firewall drops it, or there is no such host (lost: until the last SYN)",

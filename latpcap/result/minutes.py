@@ -14,8 +14,6 @@ from latpcap.measures.minutes import Minutes
 from latpcap.tables.columnar.columns import Floats, nullable
 from latpcap.tables.columnar.table import Table
 
-__all__ = ["MinuteResult", "MinutesResult", "minute_table", "minutes_result"]
-
 LONG_ENOUGH_S = 10.0
 """What is shorter is seen at a glance without."""
 FEWEST_ROWS = 5

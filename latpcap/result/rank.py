@@ -29,8 +29,6 @@ from latpcap.tables.columnar.table import Table
 from latpcap.tables.part.groups import names_of
 from latpcap.tables.recording import Recording
 
-__all__ = ["RankRow", "rank_rows", "rank_table"]
-
 
 class RankRow(Struct, frozen=True):
     """One file, or one group of a file's connections or tasks; null is what cannot be known."""

@@ -8,8 +8,6 @@ from latpcap.errors import UsageError
 from latpcap.measures.options import IDLE_S
 from latpcap.units import MAX_MS
 
-__all__ = ["RANK_BY", "RANK_RTT_MS", "RANK_SORTS", "RankOrder"]
-
 RANK_BY = ("server", "application", "route", "client", "user", "database", "task", "connection")
 RANK_SORTS = {
     "added": "added_s",

@@ -8,8 +8,6 @@ from msgspec import Struct, field
 
 from latpcap.units import counted, format_given_ms
 
-__all__ = ["THINK_S", "KeysUsed", "Settings"]
-
 THINK_S = 1.0
 """Client time above this is think time, unless something else is said."""
 

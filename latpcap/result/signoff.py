@@ -26,8 +26,6 @@ from latpcap.tables.columnar.columns import Ints
 from latpcap.tables.recording import Recording
 from latpcap.units import counted, format_given_ms, format_ms
 
-__all__ = ["Accuracy", "Cover", "Packets", "SignOff", "date_of", "program", "sign_off", "with_picture"]
-
 UNKNOWN = "Nothing is projected: the baseline RTT is unknown."
 PICTURES = {
     ".png": ("png", b"\x89PNG\r\n"),

@@ -14,8 +14,6 @@ from latpcap.result.rows import quantiles_of, ratios
 from latpcap.tables.columnar.values import Fractions, Numbers, Rows, Times, Values
 from latpcap.tables.recording import MISSING
 
-__all__ = ["StatementResult", "statement_results"]
-
 
 class StatementResult(Brief, Struct, frozen=True):
     """One statement, or one command that serves none; response and delta times are those of its executions."""

@@ -10,8 +10,6 @@ from msgspec import Struct
 from latpcap.display import Brief
 from latpcap.tables.recording import Recording
 
-__all__ = ["AtTap", "TapsDirection", "TapsResult", "taps_results"]
-
 MS_NS = 1e6
 PPB = 1_000
 

@@ -14,8 +14,6 @@ from latpcap.tables.columnar.columns import Bools, Floats, nullable
 from latpcap.tables.columnar.table import Table
 from latpcap.tables.recording import Recording
 
-__all__ = ["Spread", "TaskSummary", "share_per_ms", "summary", "task_table"]
-
 _TEXT, _COUNT = DataType.string(), DataType.uint64()
 _TIME = DataType.timestamp("ns", tz="UTC")
 

@@ -26,8 +26,6 @@ from latpcap.result.chattiness import Chattiness, chattiness_in_words
 from latpcap.result.errors import ErrorsResult, said_of_errors
 from latpcap.units import counted, format_given_ms, format_ms, format_s, listed, percent, percent_range
 
-__all__ = ["PART_NAMES", "Facts", "ShareUnknown", "verdict"]
-
 MOST = 3
 """Sentences of the verdict's third line: more are not read."""
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-__all__ = ["WaitedFor", "WatchedSoFar"]
-
 
 class WaitedFor(Struct, frozen=True):
     """What one statement has cost so far."""

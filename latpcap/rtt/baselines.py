@@ -8,9 +8,6 @@ from msgspec import Struct
 
 from latpcap.tables.columnar.columns import Codes, Floats, Ints, known
 
-__all__ = ["AT_CLIENT", "AT_SERVER", "AT_UNKNOWN", "BETWEEN", "LOOPBACK", "Baselines", "Method", "Reason"]
-
-
 POSITIONS = ("unknown", "client", "server", "between", "loopback")
 AT_UNKNOWN, AT_CLIENT, AT_SERVER, BETWEEN, LOOPBACK = range(len(POSITIONS))
 

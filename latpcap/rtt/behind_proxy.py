@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from latpcap.rtt.baselines import Baselines
 from latpcap.tables.columnar.columns import Codes
 
-__all__ = ["BehindProxy", "further"]
-
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 

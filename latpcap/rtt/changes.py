@@ -28,8 +28,6 @@ from latpcap.tables.columnar.columns import Bools, Floats, Ints
 from latpcap.tables.columnar.passes import ordered
 from latpcap.tables.recording import Readings
 
-__all__ = ["find"]
-
 _Change = tuple[int, ChangeEvidence]
 """When, and what shows it."""
 

@@ -19,9 +19,6 @@ from latpcap.tables.columnar.columns import Bools, Floats, Ints, first_that_hold
 from latpcap.tables.columnar.passes import occurring
 from latpcap.tables.columnar.quantiles import GroupedValues
 
-__all__ = ["AGREE", "HOST_NS", "PLAIN_NS", "STEADY", "SURE", "Chosen", "choose", "is_no_work", "less_work", "limits"]
-
-
 AGREE = 0.10
 """Two measurements agree when they differ by less than this part, or by what a busy host adds to one (`HOST_NS`). Data
 may take as much longer than a handshake that stands alone."""

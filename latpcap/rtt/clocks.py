@@ -18,8 +18,6 @@ from latpcap.tables.columnar.columns import Bools, Floats, Ints
 from latpcap.tables.columnar.passes import ordered
 from latpcap.tables.recording import Readings
 
-__all__ = ["Clocks", "SendersClocks"]
-
 MOST_CONNECTIONS = 100
 """So many show it as well as all."""
 RATES = (1_000, 1_000_000, 250, 300, 100)

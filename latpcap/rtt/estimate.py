@@ -17,9 +17,6 @@ from latpcap.tables.columnar.columns import Bools, Floats, Ints, first_that_hold
 from latpcap.tables.columnar.quantiles import GroupedValues
 from latpcap.tables.recording import Connections, Recording
 
-__all__ = ["Estimate", "busiest", "estimate", "estimate_paths"]
-
-
 DIRECT = (Method.HANDSHAKE, Method.IN_STREAM, Method.BOTH)
 
 FAR = 4.0

@@ -18,8 +18,6 @@ from latpcap.rtt.paths import Paths
 from latpcap.rtt.phases import PathChanges
 from latpcap.tables.part.groups import Group, GroupedRecording
 
-__all__ = ["estimate_groups"]
-
 
 def estimate_groups(arranged: GroupedRecording, given_ms: float | None = None) -> Iterator[tuple[Group, Estimate]]:
     """Yield each group with what is known of its RTTs; `given_ms` overrules what was measured."""

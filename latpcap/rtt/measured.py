@@ -29,21 +29,6 @@ from latpcap.tables.columnar.columns import Bools, Floats, Ints
 from latpcap.tables.columnar.quantiles import GroupedValues
 from latpcap.tables.recording import MISSING, Connections, Exchanges, Recording, Samples
 
-__all__ = [
-    "COARSE",
-    "LONGEST_NS",
-    "MIN_FOR_DENSITY",
-    "SEVERAL",
-    "Direct",
-    "Measurements",
-    "PathHalf",
-    "direct",
-    "halves",
-    "typical",
-    "whole_handshakes",
-]
-
-
 MAX_IN_FLIGHT = 10
 """Data behind more segments in flight (the initial window, RFC 6928) waited in queues that a request never sees."""
 DELAYED_NS = 20_000_000

@@ -18,8 +18,6 @@ from latpcap.rtt.phases import PathChanges, Phases
 from latpcap.tables.columnar.columns import Ints
 from latpcap.tables.recording import MISSING, Recording
 
-__all__ = ["estimate_recording"]
-
 
 def estimate_recording(recording: Recording, given_ms: float | None = None) -> Estimate:
     """What is known of a recording's RTTs; of a window, what is known of the whole."""

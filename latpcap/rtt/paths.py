@@ -13,8 +13,6 @@ from latpcap.tables.columnar.passes import first_alike, numbered, occurring
 from latpcap.tables.part.endpoints import host_of
 from latpcap.tables.recording import Connections
 
-__all__ = ["Paths", "paths", "position"]
-
 ONE_SIDED = 3.0
 """One half this many times the other: the capture was taken at that end."""
 TURNAROUND_NS = 50_000

@@ -16,8 +16,6 @@ from latpcap.tables.columnar import passes
 from latpcap.tables.columnar.columns import Bools, Ints
 from latpcap.tables.recording import MISSING, Connections
 
-__all__ = ["ChangeEvidence", "PathChanges", "Phases"]
-
 
 class ChangeEvidence(IntEnum):
     """What shows that a path changed, and not the server."""

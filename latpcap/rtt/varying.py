@@ -13,9 +13,6 @@ from latpcap.rtt.measured import MIN_FOR_DENSITY, SEVERAL
 from latpcap.tables.columnar.columns import Bools, Floats
 from latpcap.tables.columnar.quantiles import GroupedValues
 
-__all__ = ["Varying", "varying"]
-
-
 PLAIN_NS = 200_000
 """Measurements must lie this much above the fastest response, more than hosts delay them."""
 PART = 0.2

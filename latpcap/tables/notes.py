@@ -11,8 +11,6 @@ from latpcap import _core
 from latpcap.tables.columnar import columns
 from latpcap.tables.columnar.columns import rows_of
 
-__all__ = ["together"]
-
 
 def together(notes: Table, cases: Table) -> Table:
     """The notes of the whole: what is said of files each part says, what `cases` count adds up over the parts."""

@@ -21,8 +21,6 @@ from latpcap.tables.columnar.texts import Texts
 from latpcap.tables.part.endpoints import host_of
 from latpcap.tables.part.selection import Selected
 
-__all__ = ["CUT", "FEW", "MISSING", "Connections", "Exchanges", "Readings", "Recording", "Samples"]
-
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 

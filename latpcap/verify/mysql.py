@@ -10,8 +10,6 @@ from latpcap.verify.result import Difference, Measure
 from latpcap.verify.texts import HIDDEN, described, is_masked, is_shown_in_part, paired
 from latpcap.verify.wireshark import Dissection, Query
 
-__all__ = ["COMMANDS", "measures"]
-
 COMMANDS = {
     0x01: "quit", 0x02: "init_db", 0x03: "query", 0x04: "field_list", 0x09: "statistics", 0x0A: "process_info",
     0x0D: "debug", 0x0E: "ping", 0x11: "change_user", 0x12: "binlog_dump", 0x15: "register_slave",

@@ -8,8 +8,6 @@ from latpcap.verify.ours import Connection, Ours
 from latpcap.verify.result import Difference, Measure
 from latpcap.verify.wireshark import Dissection
 
-__all__ = ["measures"]
-
 CLOSE_NS = 1000
 """Handshakes are as long where they differ by no more: Wireshark computes them from rounded times."""
 

@@ -22,8 +22,6 @@ from latpcap.tables.reading.keys import key_log
 from latpcap.tables.recording import Recording
 from latpcap.units import DEFAULT_MEMORY
 
-__all__ = ["Connection", "Exchange", "Ours", "read"]
-
 NO_TIME = np.iinfo(np.int64).min
 UNREADABLE = "unreadable"
 """The command of a turn of an encrypted connection."""

@@ -9,8 +9,6 @@ from latpcap.verify.result import Difference, Measure
 from latpcap.verify.texts import HIDDEN, comparable, described, is_masked
 from latpcap.verify.wireshark import Dissection, Query
 
-__all__ = ["measures"]
-
 ENDS_READY = frozenset({"query", "sync", "function_call"})
 """Commands whose answer always ends with ReadyForQuery."""
 

@@ -15,8 +15,6 @@ from latpcap.verify.ours import Exchange, Ours
 from latpcap.verify.result import Difference, Measure
 from latpcap.verify.wireshark import DISSECTORS, Dissection, Frame
 
-__all__ = ["measures"]
-
 TROUBLED = "packets were sent again or out of order: the next packet is not the answer's first"
 TLS_ITSELF = "the next packet holds no message, but records of TLS itself: new keys, or a ticket"
 

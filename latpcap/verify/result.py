@@ -10,8 +10,6 @@ from msgspec import Struct
 from latpcap.display import Displayed
 from latpcap.tables.part.selection import Selected
 
-__all__ = ["Difference", "Measure", "Verification"]
-
 
 class Difference(Struct, frozen=True):
     """One thing that the two see differently."""

@@ -6,8 +6,6 @@ import re
 from collections.abc import Iterable
 from typing import TypeVar
 
-__all__ = ["COMPARED", "HIDDEN", "comparable", "described", "is_masked", "is_shown_in_part", "paired"]
-
 HIDDEN = "latpcap shows no secret: all else of the statement is the same"
 
 Own = TypeVar("Own")

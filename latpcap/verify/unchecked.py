@@ -10,8 +10,6 @@ from latpcap.verify.ours import Connection, Ours
 from latpcap.verify.texts import COMPARED
 from latpcap.verify.wireshark import DISSECTORS, Dissection
 
-__all__ = ["unchecked"]
-
 NAMES = {name: each.title for name, each in PROTOCOLS.items() if name not in DISSECTORS}
 NAMES |= {"opaque": "opaque", "turns": "opaque"}
 """Protocols of which nothing above TCP is compared."""

@@ -21,8 +21,6 @@ from msgspec import Struct, field
 from latpcap.errors import CaptureError, UsageError
 from latpcap.units import counted
 
-__all__ = ["DISSECTORS", "Dissection", "Frame", "dissect", "version"]
-
 FIELDS = (
     *("frame.number", "frame.time_epoch", "frame.protocols", "frame.cap_len", "frame.len"),
     *("tcp.stream", "ip.src", "ip.dst", "ipv6.src", "ipv6.dst", "tcp.srcport", "tcp.dstport", "tcp.len"),

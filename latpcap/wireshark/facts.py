@@ -33,8 +33,6 @@ from latpcap.report.annotate import finding_text
 from latpcap.report.text import printable
 from latpcap.tables.columnar.table import Table
 
-__all__ = ["FindingFacts", "facts", "findings_of", "keys_of"]
-
 FORMAT = ("latpcap-facts", 1)
 COUNTS = ("response_frame", "response_end_frame", "round_trips", "rows", "retransmissions")
 TIMES = ("service_ms", "client_ms", "loss_ms", "delta_ms", "response_ms")

@@ -15,8 +15,6 @@ from importlib.resources import files
 from latpcap.errors import UsageError, unwritten
 from latpcap.wireshark.places import WiresharkPlaces
 
-__all__ = ["check_installed", "install", "uninstall"]
-
 PROFILE = ("preferences", "colorfilters", "dfilter_buttons", "recent")
 
 

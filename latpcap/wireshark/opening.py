@@ -15,8 +15,6 @@ from latpcap.tables.writing.outputs import write
 from latpcap.verify.wireshark import DISSECTORS
 from latpcap.wireshark.places import NAME, WINDOWS
 
-__all__ = ["check_display", "show"]
-
 
 def check_display(system: str = sys.platform, environment: Mapping[str, str] = os.environ) -> None:
     """Refuse where no window can open."""

@@ -20,8 +20,6 @@ from msgspec import Struct
 
 from latpcap.errors import UsageError
 
-__all__ = ["WiresharkPlaces", "places", "program"]
-
 NAME = "latpcap"
 """Of the plugin and of the profile."""
 WINDOWS = "win32"

@@ -12,8 +12,6 @@ from urllib.parse import urlsplit
 
 from latpcap.errors import LatpcapError, ServerUnreachable, UsageError
 
-__all__ = ["CONNECT_S", "check", "named", "reach", "unheard", "why"]
-
 T = TypeVar("T")
 
 CONNECT_S = 5

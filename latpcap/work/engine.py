@@ -7,8 +7,6 @@ from concurrent.futures import Executor
 from contextlib import AbstractContextManager
 from typing import Protocol, TypeVar
 
-__all__ = ["Engine"]
-
 T = TypeVar("T")
 
 

@@ -17,8 +17,6 @@ from typing import ParamSpec, TypeVar
 
 from latpcap._core import Progress
 
-__all__ = ["Processes", "Threads", "processors", "without_ctrl_c"]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 

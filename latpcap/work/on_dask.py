@@ -15,8 +15,6 @@ from latpcap.errors import ServerUnreachable, UsageError
 from latpcap.work import cluster
 from latpcap.work.local import without_ctrl_c
 
-__all__ = ["Dask"]
-
 T = TypeVar("T")
 
 SILENT = logging.CRITICAL + 1

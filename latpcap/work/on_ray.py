@@ -14,8 +14,6 @@ from typing import Any, ParamSpec, TypeVar
 from latpcap.errors import ServerUnreachable, UsageError
 from latpcap.work import cluster
 
-__all__ = ["Ray"]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 

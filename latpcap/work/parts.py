@@ -13,8 +13,6 @@ from latpcap.units import counted
 from latpcap.work.engine import Engine
 from latpcap.work.weighing import weights
 
-__all__ = ["ATTEMPTS", "each_part", "files_of", "named_by"]
-
 ATTEMPTS = 3
 """So often workers may be lost without a part that was done meanwhile."""
 

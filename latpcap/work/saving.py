@@ -26,8 +26,6 @@ from latpcap.tables.dataset.writing import new_folder, write_part
 from latpcap.work.engine import Engine
 from latpcap.work.parts import each_part
 
-__all__ = ["Written", "saved", "write"]
-
 ATTEMPT = ".attempt"
 """How folders of workers end."""
 SECRET_BYTES = 32

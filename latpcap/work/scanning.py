@@ -8,8 +8,6 @@ from latpcap.scan import Scan, ScanOptions, part, reduce
 from latpcap.work.engine import Engine
 from latpcap.work.parts import each_part
 
-__all__ = ["scanned"]
-
 
 def scanned(
     files: Sequence[str],

@@ -18,8 +18,6 @@ from latpcap.tables.columnar import columns
 from latpcap.tables.dataset.layout import is_dataset
 from latpcap.tables.part.client_groups import client_groups, client_groups_of
 
-__all__ = ["weights"]
-
 LOOK = 8
 """An eighth of each file is looked at."""
 LEAST_BYTES = 1 << 18

@@ -8,18 +8,6 @@ from typing import Any
 
 import click
 
-__all__ = [
-    "BASELINE",
-    "CAPTURE",
-    "CI_OUTPUT",
-    "FOLDER",
-    "GITHUB",
-    "KEY_LOG",
-    "OUTPUT",
-    "OUTPUT_FOLDER",
-    "never_over_inputs",
-]
-
 GITHUB = "github"
 """The build server that reads standard error."""
 

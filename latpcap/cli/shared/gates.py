@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from latpcap.result.checks.row_gates import RowBaseline, RowGate
     from latpcap.tables.columnar.table import Table
 
-__all__ = ["Gating", "RowGating", "compared_options", "gate_options", "keyed_row_gate_options", "row_gate_options"]
-
 
 class GateCondition(click.ParamType[Any]):
     """`round_trips > 500`: a gate of a result, or of any of its rows."""

@@ -11,26 +11,12 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from latpcap.cli.shared.request import INTERRUPTED
 from latpcap.errors import NO_ROOM, UsageError, unwritten
 
 if TYPE_CHECKING:
     from latpcap.capture import Capture
     from latpcap.result.checks.gates import Gates
     from latpcap.tables.columnar.table import Table
-
-__all__ = [
-    "INTERRUPTED",
-    "beside",
-    "click_writes",
-    "result_format",
-    "tell_timing_only",
-    "teller",
-    "warn",
-    "warn_of",
-    "write",
-    "write_result",
-]
 
 WARNINGS = 50
 """Lines of warnings: of thousands of damaged files nobody reads one each."""

@@ -32,43 +32,6 @@ from latpcap.units import (
     port_number,
 )
 
-__all__ = [
-    "EVERYWHERE",
-    "ROOM",
-    "Duration",
-    "Quantity",
-    "Rtt",
-    "RttList",
-    "Target",
-    "all_of",
-    "analysing_options",
-    "captures_argument",
-    "condition_options",
-    "connection_options",
-    "decode_as_option",
-    "fix_option",
-    "flat",
-    "gathered",
-    "in_seconds",
-    "json_option",
-    "keylog_option",
-    "link_options",
-    "listing_options",
-    "move_option",
-    "output_option",
-    "pacing_options",
-    "reading_options",
-    "requesting",
-    "rtt_is_option",
-    "rtt_option",
-    "scanning_options",
-    "set_output",
-    "sign_off_options",
-    "target_options",
-    "two_captures_options",
-    "within_option",
-]
-
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 

@@ -11,8 +11,6 @@ import click
 
 from latpcap._core import Progress
 
-__all__ = ["watch"]
-
 T = TypeVar("T")
 
 SHOW_AFTER_S = 0.5

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from latpcap.live.capturing.ring import Ring
     from latpcap.live.recorder import Recorded, Recorder
 
-__all__ = ["RecordingRequest", "database_options", "new_recorder", "recording_options", "tell_problems"]
-
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 

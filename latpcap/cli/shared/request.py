@@ -9,16 +9,13 @@ import click
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
+from latpcap.cli.shared.status import INTERRUPTED
 from latpcap.units import DEFAULT_DISK, DEFAULT_MEMORY, RttIs
 
 if TYPE_CHECKING:
     from latpcap._core import Progress
     from latpcap.capture import Capture
 
-__all__ = ["INTERRUPTED", "SELECTION", "Reading", "Request", "request_of"]
-
-INTERRUPTED = 130
-"""As shells tell of Ctrl-C."""
 SELECTION = ("stream", "client", "server", "user", "database", "application", "protocol", "start", "end")
 """What `Capture.select` takes."""
 

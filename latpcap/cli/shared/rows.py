@@ -19,15 +19,6 @@ if TYPE_CHECKING:
     from latpcap.result.checks.gates import Gates
     from latpcap.tables.columnar.table import Table
 
-__all__ = [
-    "RowOutput",
-    "format_option",
-    "limit_option",
-    "queried_rows_options",
-    "rows_options",
-    "unsorted_rows_options",
-]
-
 T = TypeVar("T")
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-__all__ = ["EXIT_STATUS", "told"]
-
+INTERRUPTED = 130
+"""As shells tell of Ctrl-C."""
 EXIT_STATUS = {
     "0": "done",
     "1": "a condition of --fail-if holds; verify: a difference is unexplained",

@@ -11,8 +11,6 @@ from click.shell_completion import CompletionItem
 if TYPE_CHECKING:
     from latpcap.findings.finding import Pattern
 
-__all__ = ["columns", "completes", "conditions", "fixes", "items", "ports", "protocols"]
-
 USUAL_KEYS = 100
 """Keys of an `IN` list, as in the help."""
 

@@ -14,8 +14,6 @@ import click
 
 from latpcap.cli.shared.options import EVERYWHERE
 
-__all__ = ["ALL", "FoldedHelpCommand", "command", "formerly", "tell_formerly", "write_options"]
-
 FOLDED = {
     "Filters": (*("stream", "client", "server", "user", "database", "application", "protocol", "start", "end"),),
     "Reading": ("decode_as", "keylog", "think", "rtt_baseline"),

@@ -27,8 +27,6 @@ from latpcap.live.capturing.ring import Ring
 from latpcap.live.recorder import Recorded
 from latpcap.tables.writing.outputs import written
 
-__all__ = ["ANY", "Capturer"]
-
 ANY = "any"
 """All interfaces at once."""
 FOLDERS = ("/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin")

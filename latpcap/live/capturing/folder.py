@@ -18,8 +18,6 @@ from types import TracebackType
 from latpcap.errors import unwritten
 from latpcap.tables.columnar.scratch import USUAL_FOLDER
 
-__all__ = ["Folder"]
-
 IN_USE, KEPT = "latpcap-recording-", "latpcap-kept-"
 
 

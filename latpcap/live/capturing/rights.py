@@ -7,8 +7,6 @@ import os
 import stat
 from pathlib import Path
 
-__all__ = ["how_to_be_allowed", "may_gain_nothing"]
-
 
 def how_to_be_allowed(tool: str) -> str:
     """What gives this user the right to capture, in one line."""

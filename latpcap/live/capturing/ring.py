@@ -10,9 +10,6 @@ from msgspec import Struct
 from latpcap.errors import UsageError
 from latpcap.units import parse_size, whole_number
 
-__all__ = ["Ring", "parse_ring"]
-
-
 MOST_FILES = 99_999
 """dumpcap numbers them with five digits."""
 

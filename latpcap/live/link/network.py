@@ -22,8 +22,6 @@ from latpcap.errors import RecordingError, UsageError, reason
 if TYPE_CHECKING:
     from latpcap._core import Counts, JobNetwork
 
-__all__ = ["INTERFACE", "LinkConditions", "Network"]
-
 INTERFACE = "delayed"
 """The job's network interface on which its packets from and to the servers pass, and no others."""
 INSTEAD = "; or use the relay"

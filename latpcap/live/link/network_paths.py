@@ -19,8 +19,6 @@ from latpcap.live.relay import Relay, Route
 from latpcap.projection.assumptions import Conditions
 from latpcap.result.pairs.rehearsal import CongestionControls
 
-__all__ = ["CommandRun", "Link", "NetworkPath", "Relayed"]
-
 ANYWHERE = "127.0.0.1:1"
 
 

@@ -14,8 +14,6 @@ import msgspec
 from latpcap.errors import UsageError
 from latpcap.result.checks.figures import Measured, at
 
-__all__ = ["saved"]
-
 ANALYSIS, PROJECTION = "latpcap.analysis/1", "latpcap.projection/1"
 HOW = "write one with `latpcap analyze CAPTURE --json -o baseline.json`"
 SAME_MS = 1e-9

@@ -13,8 +13,6 @@ from latpcap.result.captures import CaptureFile
 from latpcap.result.checks.gates import Gates
 from latpcap.tables.reading.sources import names
 
-__all__ = ["Checked", "checked", "checked_rows"]
-
 
 class Checked(Struct, frozen=True):
     """What JUnit XML, SARIF and annotations are made of."""

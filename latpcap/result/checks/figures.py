@@ -26,19 +26,6 @@ if TYPE_CHECKING:
     from latpcap.projection.assumptions import Conditions
     from latpcap.result.analysis import Analysis, Measures
 
-__all__ = [
-    "CODES",
-    "FIGURES",
-    "PROJECTED",
-    "Figure",
-    "FindingFigures",
-    "Measured",
-    "amount",
-    "at",
-    "count",
-    "of_measures",
-]
-
 LARGEST = 1e15
 """Nothing that is counted is more, and products of such figures are still numbers."""
 PART_OF_TIME = "no segment with data was captured, or only a part of the time is selected"

@@ -46,22 +46,6 @@ from latpcap.units import MissingUnit, listed, parse_ms
 if TYPE_CHECKING:
     from latpcap.result.analysis import Measures
 
-__all__ = [
-    "CONDITION",
-    "GRAMMAR",
-    "OPERATORS",
-    "Gate",
-    "GateResult",
-    "Gates",
-    "Threshold",
-    "before_of",
-    "check",
-    "judge",
-    "limit_of",
-    "parse",
-    "rtts_of",
-]
-
 OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     ">": operator.gt,
     ">=": operator.ge,

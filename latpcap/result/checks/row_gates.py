@@ -28,8 +28,6 @@ from latpcap.tables.columnar.columns import Bools, Floats
 from latpcap.tables.columnar.table import Table
 from latpcap.units import MissingUnit, format_ms, format_s, parse_duration_ms, percent, significant
 
-__all__ = ["RowBaseline", "RowGate", "judge_rows", "parse_row_gate", "saved_rows"]
-
 GRAMMAR = (
     "COLUMN OP LIMIT, for instance 'round_trips > 50', 'duration > 2s', 'share_per_ms > 5%'; OP is > >= < <= == !=; "
     "with --baseline also baseline, baseline + 10% or baseline * 1.1 as the limit"

@@ -20,8 +20,6 @@ from latpcap.result.page.exploration import MAX_RTT_MS, MIN_RTT_MS
 from latpcap.result.pairs.comparison import Comparison, compare
 from latpcap.result.signoff import Cover
 
-__all__ = ["BeforeAfter", "FindingChange", "before_after"]
-
 Change = Literal["new", "remaining", "gone"]
 
 

@@ -29,8 +29,6 @@ from latpcap.tables.columnar.values import Names, Numbers, Rows, Values, column_
 from latpcap.tables.part.selection import Selected
 from latpcap.units import counted, format_ms, format_s, listed
 
-__all__ = ["BudgetDifference", "Comparison", "ErrorChange", "StatementChange", "compare"]
-
 MIN_CHANGE = 0.02
 """Parts that changed by less than this share of the larger runtime explain nothing."""
 

@@ -8,8 +8,6 @@ from latpcap.result.analysis import Analysis, Summary
 from latpcap.result.pairs.validation import SAME_JOB, Validation
 from latpcap.units import format_ms
 
-__all__ = ["reasons"]
-
 MUCH = 0.05
 """A smaller difference of the runtimes needs no reason."""
 OF_HOSTS = 0.5

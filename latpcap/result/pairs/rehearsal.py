@@ -21,17 +21,6 @@ from latpcap.result.signoff import program
 from latpcap.tables.columnar.table import Table
 from latpcap.units import counted, format_given_ms, listed
 
-__all__ = [
-    "CongestionControls",
-    "RecordedRun",
-    "Rehearsal",
-    "RehearsedRtt",
-    "Run",
-    "rehearsal",
-    "rehearsed_rows",
-    "told_path",
-]
-
 COLUMNS = {
     "recording": DataType.utf8(),
     "rtt_ms": DataType.float64(),

@@ -16,8 +16,6 @@ from latpcap.result.signoff import program
 from latpcap.tables.part.selection import Selected
 from latpcap.units import format_ms, format_s
 
-__all__ = ["SAME_JOB", "Validation", "ValidationPart", "judge", "validate"]
-
 SAME_JOB = 0.05
 """Captures whose round trips differ by more are not the same job."""
 

@@ -18,32 +18,6 @@ from numpy.typing import NDArray
 
 from latpcap.tables.columnar.scratch import zeros
 
-__all__ = [
-    "Bools",
-    "Codes",
-    "Floats",
-    "Ints",
-    "NullableArray",
-    "codes",
-    "column",
-    "constant",
-    "empty",
-    "first_that_holds",
-    "forget",
-    "give_back",
-    "is_missing",
-    "is_text",
-    "joined",
-    "map_text",
-    "nullable",
-    "numbered",
-    "numbering",
-    "rows_of",
-    "take",
-    "text_buffers",
-    "texts",
-]
-
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

@@ -12,24 +12,6 @@ from latpcap import _core
 from latpcap.tables.columnar.columns import Bools, Floats, Ints
 from latpcap.tables.columnar.scratch import laid, zeros
 
-__all__ = [
-    "counted",
-    "distinct",
-    "first_alike",
-    "first_like",
-    "grouped",
-    "holding",
-    "lanes",
-    "last_known",
-    "numbered",
-    "occurring",
-    "ordered",
-    "pieces",
-    "quantile",
-    "serving",
-    "sums",
-]
-
 Integers = NDArray[Any]
 
 PIECE = 1 << 16

@@ -14,8 +14,6 @@ from latpcap.tables.columnar import passes
 from latpcap.tables.columnar.columns import Floats, Ints
 from latpcap.tables.columnar.passes import pieces
 
-__all__ = ["GroupedValues", "quantiles", "running_maximum"]
-
 _BITS = 63
 
 

@@ -22,8 +22,6 @@ from numpy.typing import NDArray
 from latpcap.errors import DiskFull, UsageError
 from latpcap.units import DEFAULT_MEMORY
 
-__all__ = ["OnDisk", "Scratch", "filled", "laid", "scratch_within", "zeros"]
-
 LONG = 1 << 20
 """Bytes from which on an array is worth a file."""
 PIECE = 1 << 18

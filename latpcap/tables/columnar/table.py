@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     import pandas
     import polars
 
-__all__ = ["BLOCK", "MOST_PASSES", "PIECE", "Pieces", "Table", "Tabular"]
-
 SHOWN_ROWS = 20
 SHOWN_TEXT = 200
 """Characters of a text in a notebook's cell."""

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from latpcap.tables.columnar import columns, passes
 from latpcap.tables.columnar.columns import Bools, Ints
 
-__all__ = ["Texts"]
-
 
 class Texts(Struct, frozen=True, eq=False):
     """Text t is `data[starts[t] : starts[t + 1]]`, in UTF-8."""

@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from latpcap.tables.columnar.columns import NullableArray
 
-__all__ = ["iso"]
-
 
 def iso(times: NullableArray, rows: NDArray[np.int64] | None = None) -> list[str | None]:
     """Return ns since 1970 as `2020-09-13T12:26:40.123456789Z`; `None` for null."""

@@ -21,8 +21,6 @@ from latpcap.tables.columnar.columns import Bools, Codes, Floats, Ints
 from latpcap.tables.columnar.texts import Texts
 from latpcap.tables.columnar.times import iso
 
-__all__ = ["Fractions", "Names", "Numbers", "Rows", "TableColumn", "Times", "Truths", "Values", "column_of"]
-
 Value = TypeVar("Value")
 
 AT_ONCE = 1_024

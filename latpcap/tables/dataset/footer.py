@@ -12,8 +12,6 @@ from typing import IO, Any
 
 from msgspec import Struct
 
-__all__ = ["Weight", "weighed"]
-
 MAGIC = b"PAR1"
 END = 8
 """Bytes behind the footer: its length and the magic number."""

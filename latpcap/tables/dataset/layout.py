@@ -13,21 +13,6 @@ if TYPE_CHECKING:
 
     Ints = NDArray[np.int64]
 
-__all__ = [
-    "MANIFEST",
-    "RENAMED",
-    "SERVER_OF_ROW",
-    "SEVERAL",
-    "TABLES",
-    "TEXTS",
-    "WORDS",
-    "day_of",
-    "is_dataset",
-    "lacks_manifest",
-    "part_path",
-    "server_of",
-]
-
 MANIFEST = "dataset.json"
 TABLES = (
     *("captures", "notes", "cases", "statement_texts", "tag_texts", "taps", "other_connections"),

@@ -27,8 +27,6 @@ from latpcap.tables.notes import together
 from latpcap.tables.reading.sources import NOT_SHOWN
 from latpcap.tables.writing.ipc import received, sent
 
-__all__ = ["SavedTables"]
-
 ROWS_AT_ONCE = 1 << 14
 MORE = "give more --memory, or it is damaged"
 NUMBER_BYTES = 16

@@ -18,8 +18,6 @@ from latpcap.errors import CaptureError
 from latpcap.tables.dataset.layout import MANIFEST, SEVERAL, TABLES, server_of
 from latpcap.units import counted
 
-__all__ = ["SERVER", "DataFile", "Manifest", "ReadWith", "SavedPart", "checked", "data_file", "of_folder", "write"]
-
 SCHEMA = "latpcap.dataset/1"
 SERVER = re.compile(r"[!-~]{1,255}:[0-9]{1,5}")
 """An address or a pseudonym, and a port."""

@@ -19,8 +19,6 @@ from latpcap.tables.dataset.layout import SEVERAL, day_of
 from latpcap.tables.part.window import begins_of
 from latpcap.tables.recording import Recording
 
-__all__ = ["DAYS", "PLACES", "Places"]
-
 PLACES = 256
 """Files of a table, of all parts together."""
 DAYS = 366

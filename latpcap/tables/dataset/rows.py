@@ -17,8 +17,6 @@ from latpcap.tables.columnar.table import PIECE
 from latpcap.tables.dataset.layout import RENAMED, TEXTS
 from latpcap.tables.recording import Recording
 
-__all__ = ["ExchangeRows", "SampleRows", "TableRows"]
-
 STATEMENTS = ("text", "fingerprint")
 """Columns of the exchanges that are numbers of statements."""
 TEXT_AT_ONCE = 4_000_000

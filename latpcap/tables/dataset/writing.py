@@ -34,8 +34,6 @@ from latpcap.tables.reading.sources import shown
 from latpcap.tables.recording import Recording
 from latpcap.tables.writing.outputs import check_here
 
-__all__ = ["check_place", "new_folder", "save", "write_part"]
-
 ROW_GROUP = 1 << 16
 """Rows that are compressed together."""
 ROW_GROUP_TEXT = 1 << 24

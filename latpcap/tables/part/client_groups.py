@@ -14,8 +14,6 @@ from latpcap.tables.reading.remote import opened
 from latpcap.tables.recording import Recording
 from latpcap.units import DEFAULT_MEMORY
 
-__all__ = ["client_groups", "client_groups_of", "hosts_of"]
-
 BETWEEN = " → "
 """The client and the server of a group's name."""
 

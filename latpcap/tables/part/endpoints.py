@@ -11,8 +11,6 @@ from msgspec import Struct
 from latpcap.errors import UsageError
 from latpcap.units import port_number
 
-__all__ = ["Endpoints", "host_of"]
-
 PSEUDONYM = re.compile(r"(?:client|server|host)-\d+")
 """What `--pseudonymise` shows in the place of an address."""
 WRITTEN = re.compile(

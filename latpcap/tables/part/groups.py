@@ -22,8 +22,6 @@ from latpcap.tables.part.endpoints import host_of
 from latpcap.tables.part.selected import only
 from latpcap.tables.recording import MISSING, Connections, Exchanges, Gap, Recording
 
-__all__ = ["Group", "GroupedRecording", "arranged", "names_of", "some_groups"]
-
 OF_STREAMS = ("rtt_samples", "clock_readings")
 """Tables with a row for something on a connection, which they name by its stream."""
 AT_ONCE = 1 << 18

@@ -17,8 +17,6 @@ from latpcap.tables.part.selection import Condition, Selection, ValuePattern
 from latpcap.tables.recording import Recording
 from latpcap.units import counted
 
-__all__ = ["ConnectionNames", "files_of"]
-
 LISTED = 10
 """Values that a message names."""
 COLUMNS = {

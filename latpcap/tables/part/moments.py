@@ -19,8 +19,6 @@ from msgspec import Struct
 from latpcap.errors import UsageError
 from latpcap.units import parse_ms
 
-__all__ = ["Moment", "moment", "written"]
-
 DAY_NS = 86_400_000_000_000
 CLOCK = r"(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?"
 OF_DAY = re.compile(rf"{CLOCK}\s?Z?")

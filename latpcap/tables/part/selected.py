@@ -24,8 +24,6 @@ from latpcap.tables.part.window import Window, begins_of, exchanges_in, reach, u
 from latpcap.tables.recording import CUT, MISSING, Recording
 from latpcap.units import counted
 
-__all__ = ["only", "select"]
-
 HANDSHAKE = ("syn_time", "syn_ack_time", "ack_time")
 SUMS = ("round_trips", "request_bytes", "response_bytes", "retransmissions")
 """What a connection's exchanges add up to."""

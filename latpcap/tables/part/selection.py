@@ -23,8 +23,6 @@ from latpcap.tables.columnar.columns import Bools
 from latpcap.tables.part.endpoints import Endpoints
 from latpcap.tables.part.moments import Moment, moment, written
 
-__all__ = ["Condition", "Selected", "Selection", "ValuePattern"]
-
 STREAMS = re.compile(r"(\d{1,10})(?:\s*(?:-|\.\.)\s*(\d{1,10}))?")
 
 

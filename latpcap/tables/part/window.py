@@ -13,8 +13,6 @@ from latpcap.tables.part.moments import Moment
 from latpcap.tables.part.selection import Selection
 from latpcap.tables.recording import MISSING, Recording
 
-__all__ = ["Window", "begins_of", "exchanges_in", "holds_all_time", "reach", "utc_span", "window"]
-
 OPEN = (np.iinfo(np.int64).min, np.iinfo(np.int64).max)
 MARKS = ("request", "request_end", "response", "response_end")
 

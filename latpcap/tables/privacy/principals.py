@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-__all__ = ["banner", "named_in_message", "named_in_statement"]
-
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())

@@ -25,8 +25,6 @@ from latpcap.tables.part.endpoints import host_of
 from latpcap.tables.privacy import principals
 from latpcap.tables.reading.sources import shown
 
-__all__ = ["PseudonymousTables", "Pseudonyms"]
-
 NAMES = {
     "client": "client",
     "server": "server",

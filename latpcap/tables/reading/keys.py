@@ -19,8 +19,6 @@ from latpcap.errors import UsageError
 from latpcap.tables.reading.sources import shown
 from latpcap.units import DEFAULT_MEMORY
 
-__all__ = ["held", "key_file", "key_log", "named"]
-
 NAMELESS = "the key log"
 
 

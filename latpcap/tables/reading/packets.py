@@ -20,8 +20,6 @@ from typing import Any
 
 from latpcap.errors import UsageError
 
-__all__ = ["as_pcapng", "is_packet", "link_type_named", "link_type_of", "packet"]
-
 Packet = tuple[int, int, bytes, int]
 """Link type, ns since 1970, what was captured, length on the wire."""
 

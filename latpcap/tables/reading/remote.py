@@ -19,8 +19,6 @@ from weakref import WeakSet, WeakValueDictionary
 from latpcap.errors import CaptureError, UsageError
 from latpcap.tables.reading.unreachable import URL, explained, is_mute, said_of, without_secrets
 
-__all__ = ["RemoteFile", "found", "is_url", "opened"]
-
 T = TypeVar("T")
 
 FIRST = 64 << 10

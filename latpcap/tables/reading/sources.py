@@ -29,8 +29,6 @@ from latpcap.tables.reading.packets import as_pcapng, is_packet, link_type_of, p
 from latpcap.tables.reading.remote import found, is_url
 from latpcap.tables.reading.unreachable import without_secrets
 
-__all__ = ["files", "names", "on_disk", "packets", "paths", "resolve", "shown"]
-
 Source = str | bytes | Any
 CAPTURE_NAME = re.compile(r"\.(?:pcapng|pcap|cap|ntar|dmp)\d*(?:\.(?:gz|zst|lz4))?$", re.IGNORECASE)
 """What captures are called; a ring buffer's files may end with a number."""

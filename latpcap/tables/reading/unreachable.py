@@ -11,8 +11,6 @@ from urllib.parse import unquote, urlsplit
 
 from latpcap.errors import CaptureError, LatpcapError
 
-__all__ = ["URL", "explained", "is_mute", "said_of", "without_secrets"]
-
 URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 """With two letters at least: one is a drive."""
 USER = re.compile(rf"({URL.pattern})(?:[^/\s:]*:(?!\d*/)[^\s'\"]*|[^/\s]*)@")

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from arro3.core import Table as ArrowTable
 
-__all__ = ["FILE_FORMATS", "FileFormat"]
-
 ROW_GROUP = 1 << 17
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 

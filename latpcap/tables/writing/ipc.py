@@ -11,8 +11,6 @@ from arro3.core import Array, DataType, Table
 
 from latpcap.tables.columnar import columns
 
-__all__ = ["TIME", "received", "rows_in", "sent", "table_of"]
-
 TIME = DataType.timestamp("ns", tz="UTC")
 
 

@@ -19,8 +19,6 @@ from latpcap.tables.dataset.layout import is_dataset
 from latpcap.tables.reading import sources
 from latpcap.tables.reading.remote import is_url
 
-__all__ = ["check", "check_here", "write", "written"]
-
 Path = str | os.PathLike[str]
 Identity = tuple[int, int]
 """Device and inode."""

@@ -25,8 +25,6 @@ from latpcap.units import DEFAULT_MEMORY, QUERY_TIMEOUT_S, format_s
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["engine", "query"]
-
 AGAIN_S = 0.05
 """A query of several statements may be between two of them when it is told to end."""
 MOST_THREADS = 4
