@@ -40,7 +40,7 @@ class End:
 
 def end(path: Path) -> End:
     capture = latpcap.read(str(path))
-    recording, result = capture._recording, capture.analyze()
+    recording, result = capture.recording, capture.analyze()
     found = estimate_paths(recording).of_paths
     exchanges = recording.exchanges
     once = exchanges.complete & (exchanges.round_trips == 1) & ~exchanges.is_setup

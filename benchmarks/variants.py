@@ -665,7 +665,7 @@ def judge(made: Variant) -> tuple[list[str], list[str], bool, str]:
     """Why it is absurd, what is withheld, whether it is confident, and what was told."""
     capture = latpcap.read(damage.pcapng(made.packets))
     analysis = capture.analyze()
-    recording, rtt = capture._recording, capture.measures.rtt
+    recording, rtt = capture.recording, capture.measures.rtt
     found, connections, exchanges = rtt.of_connections, recording.connections, recording.exchanges
     trips = np.bincount(exchanges.connection, exchanges.round_trips, len(connections))
     names = [connections.client.name(row) for row in range(len(connections))]

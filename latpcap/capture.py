@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypedDict, get_args
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from latpcap.display import Tidy, shown_by
@@ -184,18 +185,11 @@ def read(
     columns.give_back()
     tables = PseudonymousTables(core, names) if names else core
     recording = Recording(tables, scratch=scratch if core.is_large else None)
-    return Capture(
-        recording,
-        think_s=think_s,
-        rtt_baseline_ms=rtt_baseline_ms,
-        memory=memory,
-        read_with=read_with,
-        rtt_is=rtt_is,
-        inputs=(
-            *(("capture", path) for path in resolved if isinstance(path, str)),
-            *(("key log", path) for path in named(keylog)),
-        ),
+    inputs = (
+        *(("capture", path) for path in resolved if isinstance(path, str)),
+        *(("key log", path) for path in named(keylog)),
     )
+    return Capture(recording, CaptureOptions(think_s, rtt_baseline_ms, rtt_is, memory, read_with, inputs))
 
 
 def _called(resolved: list[Any], names: Pseudonyms | None) -> list[str]:
@@ -236,35 +230,33 @@ def _saved(
     return SavedTables(told, memory, disk), replace(first, pseudonymised=pseudonymised)
 
 
+class CaptureOptions(Struct, frozen=True):
+    """How a capture was read, as far as its results are asked for that."""
+
+    think_s: float = 1.0
+    rtt_baseline_ms: float | None = None
+    rtt_is: RttIs = "ping"
+    memory: int = DEFAULT_MEMORY
+    read_with: ReadWith = ReadWith()
+    inputs: Sequence[tuple[str, str]] = ()
+    """What it was read from: `capture` or `key log`, and its path."""
+
+
 class Capture(Tidy):
     """One recording: tables of what was seen (`exchanges`, `connections`, `statements`, …) and what follows from it."""
 
-    def __init__(
-        self,
-        recording: Recording,
-        *,
-        think_s: float = 1.0,
-        rtt_baseline_ms: float | None = None,
-        memory: int = DEFAULT_MEMORY,
-        read_with: ReadWith | None = None,
-        rtt_is: RttIs = "ping",
-        inputs: Sequence[tuple[str, str]] = (),
-    ) -> None:
+    def __init__(self, recording: Recording, asked: CaptureOptions = CaptureOptions()) -> None:  # noqa: B008 (frozen)
         """Wrap `recording`; use `latpcap.read` to make one from files."""
-        self._recording = recording
-        self._think_s = think_s
-        self._rtt_baseline_ms = rtt_baseline_ms
-        self._memory = memory
-        self._read_with = read_with or ReadWith()
-        self._rtt_is = rtt_is
-        self._inputs = inputs
+        self.recording = recording
+        """The tables of the core."""
+        self._asked = asked
 
     def __repr__(self) -> str:
         first = ", ".join(str(row["path"]) for row in self.captures.to_dicts(FILES_NAMED))
         more = len(self.captures) - FILES_NAMED
         files = f"{first} and {more:,} more" if more > 0 else first
-        connections = counted(len(self._recording.database_rows), "connection")
-        return f"<latpcap.Capture {files}: {connections}, {counted(len(self._recording.exchanges), 'exchange')}>"
+        connections = counted(len(self.recording.database_rows), "connection")
+        return f"<latpcap.Capture {files}: {connections}, {counted(len(self.recording.exchanges), 'exchange')}>"
 
     def _repr_html_(self) -> str:
         if not self._has_traffic:
@@ -312,58 +304,45 @@ class Capture(Tidy):
             start=start,
             end=end,
         )
-        return Capture(
-            select(self._recording, selection),
-            think_s=self._think_s,
-            rtt_baseline_ms=self._rtt_baseline_ms,
-            memory=self._memory,
-            read_with=self._read_with,
-            rtt_is=self._rtt_is,
-            inputs=self._inputs,
-        )
+        return Capture(select(self.recording, selection), self._asked)
 
     @property
     def selected(self) -> Selected | None:
         """What this is of the captures that were read; `None` for all."""
-        return self._recording.selected
+        return self.recording.selected
 
     @property
     def files(self) -> tuple[CaptureFile, ...]:
         """The files, with what they hold: their length and SHA-256."""
-        return tuple(capture_files(self._recording))
-
-    @property
-    def recording(self) -> Recording:
-        """The tables of the core."""
-        return self._recording
+        return tuple(capture_files(self.recording))
 
     @property
     def inputs(self) -> Sequence[tuple[str, str]]:
         """What it was read from: `capture` or `key log`, and its path."""
-        return self._inputs
+        return self._asked.inputs
 
     def _paths(self) -> list[str]:
         """The captures as errors may name them."""
-        files = [path for what, path in self._inputs if what == "capture" and path != "-"]
-        return [] if self._read_with.pseudonymised else [sources.shown(path) for path in files]
+        files = [path for what, path in self.inputs if what == "capture" and path != "-"]
+        return [] if self._asked.read_with.pseudonymised else [sources.shown(path) for path in files]
 
     @property
     def _has_traffic(self) -> bool:
-        return len(self._recording.database_rows) > 0
+        return len(self.recording.database_rows) > 0
 
     @cached_property
     def measures(self) -> Measures:
         """What the results are built from; `NoDatabaseTraffic` where there is none."""
         if not self._has_traffic:
             raise NoDatabaseTraffic(
-                why_none(self._recording, self._paths()), let_in=not unanswered_ports(self._recording)
+                why_none(self.recording, self._paths()), let_in=not unanswered_ports(self.recording)
             )
         return Measures(
-            self._recording,
-            think_s=self._think_s,
-            rtt_baseline_ms=self._rtt_baseline_ms,
-            decode_as=self._read_with.decode_as,
-            rtt_is=self._rtt_is,
+            self.recording,
+            think_s=self._asked.think_s,
+            rtt_baseline_ms=self._asked.rtt_baseline_ms,
+            decode_as=self._asked.read_with.decode_as,
+            rtt_is=self._asked.rtt_is,
         )
 
     def __dir__(self) -> list[str]:
@@ -477,7 +456,7 @@ class Capture(Tidy):
             loss=_or_none(loss, share),
             jitter_ms=milliseconds(jitter_ms),
             distance_km=distance_km,
-            rtt_is=rtt_is or self._rtt_is,
+            rtt_is=rtt_is or self._asked.rtt_is,
             service_time=_or_none(service, part),
             client_time=_or_none(client, part),
         )
@@ -489,7 +468,7 @@ class Capture(Tidy):
         if not move:
             return rtt_ms, self.measures.basis.as_usual
         there = {server: milliseconds(rtt) for server, rtt in move.items()}
-        moved = moves(self._recording, there)
+        moved = moves(self.recording, there)
         asked = [max(there.values())] if rtt_ms is None else rtt_ms
         return asked, replace(self.measures.basis.as_usual, moved=moved, others_stay=rtt_ms is None)
 
@@ -523,12 +502,12 @@ class Capture(Tidy):
     @cached_property
     def deltas(self) -> Deltas:
         """How far apart requests begin: `.plot()` shows the pace of the application."""
-        return charts.deltas(self._recording, self.measures.project([]).baseline_rtt_ms)
+        return charts.deltas(self.recording, self.measures.project([]).baseline_rtt_ms)
 
     @cached_property
     def timeline(self) -> Timeline:
         """When which connection was busy: `.plot()` shows a lane for each."""
-        return charts.timeline(self._recording)
+        return charts.timeline(self.recording)
 
     def report(
         self,
@@ -573,13 +552,13 @@ class Capture(Tidy):
         if self.selected is not None:
             raise UsageError("a part of the captures is selected: save all of them, and select from the dataset")
         outputs.check((), self.inputs, folders=[folder])
-        save(self._recording, folder, self._read_with, force=force)
+        save(self.recording, folder, self._asked.read_with, force=force)
 
     # --- tables ------------------------------------------------------------------------------------------------------
 
     def tables(self) -> dict[str, Table]:
         """Every table, by its name."""
-        return {name: getattr(self, name) for name in TABLES if hasattr(type(self), name)}
+        return {name: getattr(self, name) for name in TABLES}
 
     def sql(self, query: str, *, timeout_s: float | None = None) -> Table:
         """Return what `query` selects from the tables (extra `sql`); it reads nothing but these.
@@ -590,17 +569,23 @@ class Capture(Tidy):
         """
         from latpcap.tables.writing import sql
 
-        return sql.query(_CaptureTables(self), query, QUERY_TIMEOUT_S if timeout_s is None else timeout_s, self._memory)
+        return sql.query(
+            query,
+            TABLES,
+            lambda name: getattr(self, name),
+            QUERY_TIMEOUT_S if timeout_s is None else timeout_s,
+            self._asked.memory,
+        )
 
     @cached_property
     def captures(self) -> Table:
         """The files."""
-        return Table(self._recording.captures_table, "files", "latpcap.captures/1")
+        return Table(self.recording.captures_table, "files", "latpcap.captures/1")
 
     @cached_property
     def health(self) -> Table:
         """What limits the trust in the result; without database traffic, why there is none."""
-        notes = self.measures.health if self._has_traffic else notes_without_traffic(self._recording)
+        notes = self.measures.health if self._has_traffic else notes_without_traffic(self.recording)
         return tables.health_table(notes)
 
     @cached_property
@@ -646,8 +631,8 @@ class Capture(Tidy):
     def errors_result(self) -> ErrorsResult:
         """The same as a result, with how many there were of each kind."""
         if not self._has_traffic:
-            ports = {f"{port}": protocol for port, protocol in self._read_with.decode_as.items()}
-            at_tcp = with_connections(ErrorsResult(), self._recording, ports)
+            ports = {f"{port}": protocol for port, protocol in self._asked.read_with.decode_as.items()}
+            at_tcp = with_connections(ErrorsResult(), self.recording, ports)
             if at_tcp.failed_connections:
                 return at_tcp
         return self.measures.errors
@@ -661,7 +646,7 @@ class Capture(Tidy):
         """The tasks between rests of more than `idle_s` seconds; `by="route"` also ends one where its route changes."""
         if by not in get_args(TaskBy):
             raise UsageError("tasks end by `idle` or by `route`")
-        return task_table(self.measures.tasks(seconds(idle_s), by), self._recording)
+        return task_table(self.measures.tasks(seconds(idle_s), by), self.recording)
 
     @cached_property
     def minutes(self) -> Table:
@@ -685,31 +670,12 @@ class Capture(Tidy):
     @cached_property
     def rtt_samples(self) -> Table:
         """One row an in-stream RTT sample: data → its acknowledgment, on either side of the capture point."""
-        return tables.rtt_sample_table(self._recording)
+        return tables.rtt_sample_table(self.recording)
 
     @cached_property
     def taps(self) -> Table:
         """One row for each two taps that saw the same packets: one-way delays, clocks, what got lost between them."""
-        return tables.taps_table(self._recording)
-
-
-class _CaptureTables(Mapping[str, Table]):
-    """Those of a capture, each made when it is asked for."""
-
-    def __init__(self, capture: Capture) -> None:
-        self._capture = capture
-
-    def __getitem__(self, name: str) -> Table:
-        if name not in TABLES:
-            raise KeyError(name)
-        table: Table = getattr(self._capture, name)
-        return table
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(TABLES)
-
-    def __len__(self) -> int:
-        return len(TABLES)
+        return tables.taps_table(self.recording)
 
 
 def _or_none(given: Any, as_number: Callable[[Any], float]) -> float | None:

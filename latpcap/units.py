@@ -247,6 +247,21 @@ def counted(count: int, thing: str, plural: str = "") -> str:
     return f"{count:,} {thing if count == 1 else plural or f'{thing}s'}"
 
 
+def ranges(numbers: Iterable[int]) -> str:
+    """Return numbers in short, in rising order.
+
+    >>> ranges([7, 0, 1, 2])
+    '0-2, 7'
+    """
+    parts: list[list[int]] = []
+    for number in sorted(numbers):
+        if parts and parts[-1][-1] == number - 1:
+            parts[-1][1:] = [number]
+        else:
+            parts.append([number])
+    return ", ".join("-".join(map(str, part)) for part in parts)
+
+
 def _clock(seconds: float) -> str:
     minutes = round(seconds / 60)
     if minutes < 60:

@@ -175,14 +175,14 @@ def test_short_columns_and_those_without_a_disk_stay_in_memory(room: Scratch, mo
 
 def test_files_have_no_name(tmp_path: Path, on_disk: None) -> None:
     capture = latpcap.read(FIXTURES / "mysql/nplus1-300-client.pcapng", temp_folder=tmp_path)
-    assert isinstance(capture._recording.exchanges.request, OnDisk)
+    assert isinstance(capture.recording.exchanges.request, OnDisk)
     assert not [*tmp_path.iterdir()]
 
 
 def test_what_fits_in_memory_makes_no_file(tmp_path: Path) -> None:
     capture = latpcap.read(FIXTURES / "mysql/nplus1-300-client.pcapng", temp_folder=tmp_path)
     capture.analyze()
-    assert capture._recording.scratch is None
+    assert capture.recording.scratch is None
 
 
 def test_never_all_that_is_free_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

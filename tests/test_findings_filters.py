@@ -30,7 +30,7 @@ def test_the_filter_shows_exactly_the_frames_of_the_finding(sharkd: Sharkd, name
     path = load_fixture(name).path
     streams = {frame: int(stream) for frame, ((stream,),) in sharkd.frames(path, "tcp", "tcp.stream").items()}
     capture = read_fixture(name)
-    exchanges = capture._recording.exchanges_table
+    exchanges = capture.recording.exchanges_table
     frames = {key: columns.column(exchanges, key).ints(-1) for key in ("request_frame", "response_end_frame")}
     findings = capture.measures
     for finding, found in zip(analysed(name).findings, _found(findings), strict=True):

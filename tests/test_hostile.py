@@ -181,7 +181,7 @@ def test_a_bomb_ends(tmp_path: Path, bomb: Callable[[], bytes]) -> None:
     path.write_bytes(bomb())
     assert path.stat().st_size < 1 << 20
     capture = latpcap.read(path)
-    notes = capture._recording.notes_table.to_struct_array().to_pylist()
+    notes = capture.recording.notes_table.to_struct_array().to_pylist()
     (note,) = [row for row in notes if row["code"] == "file-damaged"]
     assert "decompress to more than 200 times as many" in note["message"]
     with pytest.raises(latpcap.NoDatabaseTraffic):

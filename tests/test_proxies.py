@@ -152,7 +152,7 @@ def test_each_network_moves_by_itself(name: str) -> None:
 
 
 def test_a_pooler_lets_clients_in_without_the_server() -> None:
-    recording = read(PROXIES / "pgbouncer-transactions.pcapng")._recording
+    recording = read(PROXIES / "pgbouncer-transactions.pcapng").recording
     legs = joined_legs(recording)
     assert legs is not None
     setup = recording.exchanges.is_setup

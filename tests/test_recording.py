@@ -23,11 +23,11 @@ def listed(table: Table, name: str) -> list[object]:
 
 def every(capture: latpcap.Capture) -> list[Recording]:
     """The recording, a part of it, a window of it, and one client's."""
-    whole = capture._recording
+    whole = capture.recording
     first = whole.start_ns // 10**9
     streams = whole.connections.stream
-    part = capture.select(stream=[str(stream) for stream in streams[: len(streams) // 2 + 1]])._recording
-    window = capture.select(start=f"+{whole.runtime_s / 3:.6f}s", end=f"+{whole.runtime_s * 0.9:.6f}s")._recording
+    part = capture.select(stream=[str(stream) for stream in streams[: len(streams) // 2 + 1]]).recording
+    window = capture.select(start=f"+{whole.runtime_s / 3:.6f}s", end=f"+{whole.runtime_s * 0.9:.6f}s").recording
     assert first > 0
     groups = [group for some in arranged(whole, names_of(whole, "user")) for group in some]
     return [whole, part, window, *groups]
@@ -78,13 +78,13 @@ def test_what_exchanges_are_made_of_is_what_the_table_has(name: str) -> None:
 
 def test_a_column_that_there_is_not_is_named() -> None:
     with pytest.raises(ValueError, match="exchanges have no column `nothing`"):
-        read_fixture(NAMES[0])._recording.exchange_columns("nothing")
+        read_fixture(NAMES[0]).recording.exchange_columns("nothing")
 
 
 def test_what_is_forgotten_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("latpcap.tables.recording.FEW", 0)  # less is not worth it
     capture = latpcap.read(load_fixture("mysql/parallel-8").path)
-    exchanges = capture._recording.exchanges
+    exchanges = capture.recording.exchanges
     names = ("request", "is_setup", "round_trips", "connection")
     before = {name: getattr(exchanges, name) for name in names}
     exchanges.forget()

@@ -114,7 +114,7 @@ def test_a_syn_ack_that_came_twice_leaves_the_half_that_it_answers() -> None:
     syn, syn_ack, ack, *rest = packets
     late = [packet.later(1000) for packet in rest]
     found = read([syn, syn_ack, syn_ack.again(1000), ack.later(1000), *late])
-    connections = found._recording.connections
+    connections = found.recording.connections
     assert connections.handshake_retransmitted.all()
     assert connections.server_handshake.tolist() == [RTT_MS * 1e6]
     assert (connections.client_handshake < 0).all()
@@ -125,14 +125,14 @@ def test_a_syn_ack_that_came_twice_leaves_the_half_that_it_answers() -> None:
 def test_a_syn_ack_that_comes_again_when_it_was_answered_spoils_nothing() -> None:
     syn, syn_ack, ack, *rest = talk()
     found = read([syn, syn_ack, ack, syn_ack.again(1), *rest])
-    connections = found._recording.connections
+    connections = found.recording.connections
     assert (connections.server_handshake.tolist(), connections.client_handshake.tolist()) == ([RTT_MS * 1e6], [11_000])
     assert found.analyze().paths[0].rtt.handshake_ms == pytest.approx(RTT_MS + 0.011)
 
 
 def test_a_syn_that_was_sent_twice_leaves_the_clients_half() -> None:
     syn, *rest = talk()
-    connections = read([syn.later(-1000), syn.again(0), *rest])._recording.connections
+    connections = read([syn.later(-1000), syn.again(0), *rest]).recording.connections
     assert (connections.server_handshake < 0).all()
     assert connections.client_handshake.tolist() == [11_000]
 
@@ -239,13 +239,13 @@ def test_no_baseline_is_plainly_above_what_several_answers_prove(name: str) -> N
     """But for paths that were measured so often that their own measurements say what is typical."""
     capture = read_fixture(name)
     try:
-        found = estimate_paths(capture._recording)
+        found = estimate_paths(capture.recording)
     except latpcap.NoDatabaseTraffic:
         return
     of_paths, path = found.of_paths, found.paths.of_connection
-    connections = capture._recording.connections
+    connections = capture.recording.connections
     places = [of_paths.position_name(at) for at in path]
-    tick_ns = capture._recording.tick_ns
+    tick_ns = capture.recording.tick_ns
     for at, answers in (
         (("client", "loopback"), connections.server_answer),
         (("server",), connections.client_answer),

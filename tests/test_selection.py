@@ -193,7 +193,7 @@ def test_stream_by_stream_adds_up_to_the_whole(name: str) -> None:
 @pytest.mark.parametrize("count", [2, 7])
 def test_windows_side_by_side_add_up_to_the_whole(name: str, count: int) -> None:
     whole = read_fixture(name)
-    recording, summary = whole._recording, whole.analyze().summary
+    recording, summary = whole.recording, whole.analyze().summary
     edges = np.linspace(0, recording.runtime_s * 1e9, count + 1).astype(np.int64)[1:-1] + recording.start_ns
     texts = [None, *(f"{np.datetime64(int(edge), 'ns')}Z" for edge in edges), None]
     exchanges = round_trips = trips_with_handshakes = 0
@@ -285,14 +285,14 @@ def plain(fixture: Fixture, folder: Path) -> Path:
 
 def quiet_moments(whole: Capture) -> tuple[str, str]:
     """Two moments at which no exchange is under way: the longest pauses of the first and the second half."""
-    exchanges = whole._recording.exchanges
+    exchanges = whole.recording.exchanges
     order = np.argsort(exchanges.begin, kind="stable")
     begin, end = exchanges.begin[order], np.maximum.accumulate(exchanges.end[order])
     pauses = begin[1:] - end[:-1]
     logged_in = int(np.flatnonzero(exchanges.is_setup[order])[-1])
     half = (logged_in + len(order)) // 2
     places = logged_in + int(np.argmax(pauses[logged_in:half])), half + int(np.argmax(pauses[half:]))
-    middles = [int(end[place] + pauses[place] // 2) + whole._recording.start_ns for place in places]
+    middles = [int(end[place] + pauses[place] // 2) + whole.recording.start_ns for place in places]
     return tuple(f"{np.datetime64(middle, 'ns')}Z" for middle in middles)  # type: ignore[return-value]
 
 

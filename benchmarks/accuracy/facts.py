@@ -52,7 +52,7 @@ def facts(path: Path) -> Facts:
 
 
 def measured_rtt(capture: latpcap.Capture, analysis: latpcap.Analysis) -> Rtt:
-    recording = capture._recording
+    recording = capture.recording
     connections, exchanges = recording.connections, recording.exchanges
     acks = np.concatenate([np.empty(0), *(part.rtt[part.by_server] / 1e6 for part in recording.samples)])
     shakes = (connections.ack - connections.syn)[connections.syn_ack > connections.syn] / 1e6

@@ -9,9 +9,8 @@ from msgspec import Struct
 from latpcap.errors import UsageError
 from latpcap.live.processes import servers_of
 from latpcap.live.routes import interfaces_to
-from latpcap.live.server import Server, addresses
-
-RESOLVED_S = 10.0
+from latpcap.live.server import LOOKED_UP_S, Server, addresses
+from latpcap.units import ranges
 
 
 class Watched(Struct, frozen=True):
@@ -40,7 +39,7 @@ def watched(ports: Sequence[int] = (), servers: Sequence[str] = (), pid: int | N
             return _of_usual_ports(f"the usual ports of databases, as {nobody}")
     if not ports and not named:
         return _of_usual_ports("the usual ports of databases")
-    hosts = {server: [each.host.partition("%")[0] for each in addresses(server, RESOLVED_S)] for server in named}
+    hosts = {server: [each.host.partition("%")[0] for each in addresses(server, LOOKED_UP_S)] for server in named}
     parts = [f"tcp port {port}" for port in ports]
     parts += [f"(tcp port {server.port} and ({_any_host(at)}))" for server, at in hosts.items()]
     texts = [*(f"TCP port {port}" for port in ports), *map(str, named)]
@@ -55,22 +54,7 @@ def _any_host(hosts: Iterable[str]) -> str:
 
 def _of_usual_ports(text: str) -> Watched:
     ports = usual_ports()
-    return Watched(" or ".join(f"tcp port {port}" for port in ports), f"{text} ({_ranges(ports)})", tuple(ports))
-
-
-def _ranges(numbers: Sequence[int]) -> str:
-    """Numbers in rising order, in few words.
-
-    >>> _ranges([1521, 3306, 3307, 3308])
-    '1521, 3306-3308'
-    """
-    told: list[list[int]] = []
-    for number in numbers:
-        if told and told[-1][-1] + 1 == number:
-            told[-1].append(number)
-        else:
-            told.append([number])
-    return ", ".join(str(each[0]) if len(each) == 1 else f"{each[0]}-{each[-1]}" for each in told)
+    return Watched(" or ".join(f"tcp port {port}" for port in ports), f"{text} ({ranges(ports)})", tuple(ports))
 
 
 def usual_ports() -> list[int]:

@@ -21,7 +21,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from latpcap.tables.columnar.columns import Bools, Ints
+from latpcap.tables.columnar.columns import Bools, Entries, Ints
 from latpcap.tables.columnar.passes import numbered
 from latpcap.tables.columnar.quantiles import GroupedValues
 from latpcap.tables.part.endpoints import host_of
@@ -50,7 +50,7 @@ class LegPairs(Struct, frozen=True, eq=False):
     servers: tuple[str, ...]
 
 
-class _Sides(Struct, frozen=True, eq=False):
+class _Sides(Entries, frozen=True, eq=False):
     """Where each connection may be one of a proxy's, as numbers of proxies; -1 for none."""
 
     front: Ints
@@ -59,10 +59,6 @@ class _Sides(Struct, frozen=True, eq=False):
     """The one that asks on it."""
     together: Ints
     """Connections behind a proxy that are so all, or none is: those of a host, or one alone where a host has others."""
-
-    def at(self, rows: Ints) -> _Sides:
-        """Those of these connections."""
-        return _Sides(self.front[rows], self.back[rows], self.together[rows])
 
 
 class _WholeRecording(Struct, frozen=True, eq=False):
@@ -91,7 +87,7 @@ def join(recording: Recording) -> LegPairs | None:
     place[here] = np.arange(len(here))
     inner, outer_leg = np.full(len(exchanges), -1), place[known.outer_leg[here]]
     if known.sides is not None:
-        outer_rows, inner_rows = _nested(exchanges, content, known.sides.at(here), statement)
+        outer_rows, inner_rows = _nested(exchanges, content, known.sides.picked(here), statement)
         inner[outer_rows] = inner_rows
         _join_whole(exchanges, inner)
     _join_legs(exchanges, content, statement, np.where(known.is_terminated[here], outer_leg, -1), inner)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from msgspec import Struct
-
-from latpcap.tables.columnar.columns import Codes, Floats, Ints, known
+from latpcap.tables.columnar.columns import Codes, Entries, Floats, Ints, known
 
 POSITIONS = ("unknown", "client", "server", "between", "loopback")
 AT_UNKNOWN, AT_CLIENT, AT_SERVER, BETWEEN, LOOPBACK = range(len(POSITIONS))
@@ -93,7 +91,7 @@ REASON_TEXTS = {
 }
 
 
-class Baselines(Struct, frozen=True):
+class Baselines(Entries, frozen=True):
     """The baseline RTT of each connection (or path) and what it came from; times in ns, NaN where unknown."""
 
     baseline: Floats

@@ -34,7 +34,7 @@ class BehindProxy(Struct, frozen=True, eq=False):
 
 def further(phases: Baselines, beyond: BehindProxy) -> Baselines:
     """The phases, and those that take both networks: their RTT is the sum."""
-    both = Baselines(**{name: getattr(phases, name)[beyond.outer] for name in Baselines.__struct_fields__})
+    both = phases.picked(beyond.outer)
     baseline = both.baseline + beyond.trips * beyond.baseline
     both = replace(
         both,
@@ -43,6 +43,4 @@ def further(phases: Baselines, beyond: BehindProxy) -> Baselines:
         high=both.high + beyond.trips * beyond.high,
         near_share=np.divide(both.near, baseline, out=np.zeros(len(baseline)), where=baseline > 0),
     )
-    return Baselines(
-        **{name: np.concatenate((getattr(phases, name), getattr(both, name))) for name in Baselines.__struct_fields__}
-    )
+    return Baselines.joined((phases, both))

@@ -21,10 +21,10 @@ import numpy as np
 from msgspec import Struct
 
 from latpcap.rtt.choice import AGREE, ALIKE, FLOOR_QUANTILE, HOST_NS, is_no_work
-from latpcap.rtt.clocks import Clocks, SendersClocks
+from latpcap.rtt.clocks import Clocks, moved_ns
 from latpcap.rtt.measured import LONGEST_NS, MIN_FOR_DENSITY, Measurements, PathHalf
 from latpcap.rtt.phases import ChangeEvidence, PathChanges
-from latpcap.tables.columnar.columns import Bools, Floats, Ints
+from latpcap.tables.columnar.columns import Bools, Entries, Floats, Ints
 from latpcap.tables.columnar.passes import ordered
 from latpcap.tables.recording import Readings
 
@@ -50,7 +50,7 @@ MOST_CUTS = 32
 """Cuts that are tried for a path."""
 
 
-class _Series(Struct, frozen=True):
+class _Series(Entries, frozen=True):
     """What was measured of one path, in the order of time."""
 
     time: Ints
@@ -63,8 +63,7 @@ class _Series(Struct, frozen=True):
         return self.part(*np.searchsorted(self.time, (begin, end)))
 
     def part(self, begin: int, end: int, step: int = 1) -> _Series:
-        rows = slice(begin, end, step)
-        return _Series(self.time[rows], self.ns[rows], self.statement[rows])
+        return self.picked(slice(begin, end, step))
 
     def thinned(self) -> _Series:
         """Evenly fewer of very many: the level of a period shows all the same."""
@@ -79,7 +78,7 @@ class _Measured:
 
     def __init__(self, values: Measurements, path: Ints, count: int, statement: Ints | None = None) -> None:
         self._values, self._path, self._count = values, path, count
-        self._statement = values.connection if statement is None else statement
+        self._all = _Series(values.time, values.ns, values.connection if statement is None else statement)
 
     def may_change(self) -> Bools:
         """Paths of which `MIN_FOR_DENSITY` measurements are short and as many long: the others cost no more."""
@@ -99,8 +98,7 @@ class _Measured:
     def of(self, path: int) -> _Series:
         """Those of one path."""
         order, starts = self._sorted
-        rows = order[starts[path] : starts[path + 1]]
-        return _Series(self._values.time[rows], self._values.ns[rows], self._statement[rows])
+        return self._all.picked(order[starts[path] : starts[path + 1]])
 
 
 def find(
@@ -265,7 +263,7 @@ class _Witness(Struct, frozen=True):
     """
 
     direct: _Series
-    clocks: SendersClocks
+    clocks: Readings
 
     def confirmed(self, times: list[int], responses: _Series) -> tuple[list[_Change], float]:
         """The changes of the responses that were the path's, and the largest (ns) of those that may have been.
@@ -299,7 +297,7 @@ class _Witness(Struct, frozen=True):
         """The way of either side's data became longer by its part of what the responses did."""
         move = float(np.quantile(after, 0.05) - np.quantile(before, 0.05))
         least, most = OF_THE_MOVE
-        ways = (moved for moved in self.clocks.moved_ns(*edges) if abs(moved) > LEAST_NS)
+        ways = (moved for moved in moved_ns(self.clocks, *edges) if abs(moved) > LEAST_NS)
         return any(least <= moved / move <= most for moved in ways)
 
 

@@ -11,10 +11,9 @@ from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
-from msgspec import Struct
 
 from latpcap.rtt.measured import MIN_FOR_DENSITY
-from latpcap.tables.columnar.columns import Bools, Floats, Ints
+from latpcap.tables.columnar.columns import Floats, Ints
 from latpcap.tables.columnar.passes import ordered
 from latpcap.tables.recording import Readings
 
@@ -42,37 +41,25 @@ class Clocks:
         order = ordered(path, readings.by_server, readings.connection, readings.time)
         return order, np.searchsorted(path[order], np.arange(self._count + 1))
 
-    def of(self, path: int) -> SendersClocks:
-        """Those of one path."""
+    def of(self, path: int) -> Readings:
+        """Those of one path, by side, connection and time."""
         order, starts = self._sorted
-        rows = order[starts[path] : starts[path + 1]]
-        readings = self._readings
-        return SendersClocks(
-            readings.connection[rows], readings.by_server[rows], readings.time[rows], readings.ticks[rows]
-        )
+        return self._readings.picked(order[starts[path] : starts[path + 1]])
 
 
-class SendersClocks(Struct, frozen=True):
-    """The readings of a path, by side, connection and time."""
+def moved_ns(clocks: Readings, begin: int, moment: int, end: int) -> Iterator[float]:
+    """For the client's data and for the server's: the change of their way at `moment`, where a path's clocks show it.
 
-    connection: Ints
-    by_server: Bools
-    time: Ints
-    ticks: Ints
-
-    def moved_ns(self, begin: int, moment: int, end: int) -> Iterator[float]:
-        """For the client's data and for the server's: the change of their way at `moment`, where the clocks show it.
-
-        What counts are connections that are seen well on both sides of the moment, between `begin` and `end`.
-        """
-        for by_server in (False, True):
-            rows = np.flatnonzero((self.by_server == by_server) & (self.time >= begin) & (self.time < end))
-            first = np.flatnonzero(np.diff(self.connection[rows], prepend=-1))
-            parts = [part for part in np.split(rows, first[1:]) if len(part) >= 2 * MIN_FOR_DENSITY]
-            steps = [_step(self.time[part], self.ticks[part], moment) for part in parts[:MOST_CONNECTIONS]]
-            known = [step for step in steps if step is not None]
-            if known:
-                yield float(np.median(known))
+    What counts are connections that are seen well on both sides of the moment, between `begin` and `end`.
+    """
+    for by_server in (False, True):
+        rows = np.flatnonzero((clocks.by_server == by_server) & (clocks.time >= begin) & (clocks.time < end))
+        first = np.flatnonzero(np.diff(clocks.connection[rows], prepend=-1))
+        parts = [part for part in np.split(rows, first[1:]) if len(part) >= 2 * MIN_FOR_DENSITY]
+        steps = [_step(clocks.time[part], clocks.ticks[part], moment) for part in parts[:MOST_CONNECTIONS]]
+        known = [step for step in steps if step is not None]
+        if known:
+            yield float(np.median(known))
 
 
 def _step(time: Ints, ticks: Ints, moment: int) -> float | None:

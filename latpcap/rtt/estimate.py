@@ -149,8 +149,8 @@ def _estimated(
     period_trips = np.bincount(group, trips, count)
     return Estimate(
         paths=found,
-        of_paths=_each(of_periods, busiest(period_trips, phases.changes.first[:-1])),
-        of_connections=_each(of_phases, busiest(trips, phases.opening)),
+        of_paths=of_periods.picked(busiest(period_trips, phases.changes.first[:-1])),
+        of_connections=of_phases.picked(busiest(trips, phases.opening)),
         phases=phases,
         of_phases=of_phases,
         of_periods=of_periods,
@@ -263,7 +263,7 @@ def _from_siblings(
     But not where its own evidence is a mass and plainly apart: one address may stand for hosts that are near and far.
     The path's range holds both then.
     """
-    shared = _each(paths, path)
+    shared = paths.picked(path)
     apart = np.abs(own.baseline - shared.baseline) > np.maximum(PLAIN_NS, AGREE * own.baseline)
     apart &= (own.high < shared.low) | (own.low > shared.high)
     at_odds = apart & (weight >= SURE) & np.isin(own.method, DIRECT)
@@ -283,11 +283,6 @@ def _from_siblings(
     np.minimum.at(low, path[other], own.low[other])
     np.maximum.at(high, path[other], own.high[other])
     return replace(own, **taken), replace(paths, low=low, high=high)
-
-
-def _each(shared: Baselines, path: Ints) -> Baselines:
-    """The baseline of each connection's path."""
-    return Baselines(**{name: getattr(shared, name)[path] for name in Baselines.__struct_fields__})
 
 
 def _suspect_proxy(found: Baselines, far: PathHalf, path: Ints) -> Baselines:

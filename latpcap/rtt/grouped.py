@@ -11,7 +11,6 @@ from functools import partial
 import numpy as np
 from msgspec.structs import replace
 
-from latpcap.rtt.baselines import Baselines
 from latpcap.rtt.estimate import Estimate, estimate_paths
 from latpcap.rtt.measured import Measurements
 from latpcap.rtt.paths import Paths
@@ -57,18 +56,14 @@ def _part(known: Estimate, group: Group, connections: slice, paths: slice) -> Es
         paths=Paths(
             known.paths.of_connection[connections] - paths.start, known.paths.client[paths], known.paths.server[paths]
         ),
-        of_paths=_of(known.of_paths, paths),
-        of_connections=_of(known.of_connections, connections),
+        of_paths=known.of_paths.picked(paths),
+        of_connections=known.of_connections.picked(connections),
         phases=of_phases,
-        of_phases=_of(known.of_phases, own),
-        of_periods=_of(known.of_periods, periods),
+        of_phases=known.of_phases.picked(own),
+        of_periods=known.of_periods.picked(periods),
         of_exchanges=known.of_exchanges[exchanges] - own.start,
         direct=partial(_direct, known, own, later),
     )
-
-
-def _of(known: Baselines, rows: slice) -> Baselines:
-    return Baselines(*(getattr(known, name)[rows] for name in Baselines.__struct_fields__))
 
 
 def _direct(known: Estimate, phases: slice, later: int) -> Iterator[tuple[bool, Measurements]]:

@@ -25,7 +25,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from latpcap.rtt.phases import Phases
-from latpcap.tables.columnar.columns import Bools, Floats, Ints
+from latpcap.tables.columnar.columns import Bools, Entries, Floats, Ints
 from latpcap.tables.columnar.quantiles import GroupedValues
 from latpcap.tables.recording import MISSING, Connections, Exchanges, Recording, Samples
 
@@ -45,17 +45,12 @@ COARSE = 0.1
 """Where the clock's step is a larger part of the value, only the mean helps: rounding evens out."""
 
 
-class Measurements(Struct, frozen=True):
+class Measurements(Entries, frozen=True):
     """Measurements in ns, the connection (where paths changed: the phase) of each, and when it was taken."""
 
     connection: NDArray[np.signedinteger[Any]]
     ns: Ints
     time: Ints
-
-    @classmethod
-    def joined(cls, parts: Sequence[Measurements]) -> Measurements:
-        """Several of them, one after the other."""
-        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("connection", "ns", "time")))
 
     def grouped(self, group: Ints, count: int) -> GroupedValues:
         """Sorted by group; `group` is the group of each connection."""
@@ -63,7 +58,7 @@ class Measurements(Struct, frozen=True):
 
     def where(self, keep: Bools) -> Measurements:
         """Those to keep."""
-        return self if keep.all() else Measurements(self.connection[keep], self.ns[keep], self.time[keep])
+        return self if keep.all() else self.picked(keep)
 
     def __add__(self, other: Measurements) -> Measurements:
         return Measurements.joined((self, other)) if len(other) else self

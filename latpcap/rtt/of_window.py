@@ -10,7 +10,6 @@ from functools import partial
 
 import numpy as np
 
-from latpcap.rtt.baselines import Baselines
 from latpcap.rtt.estimate import Estimate, busiest, estimate_paths
 from latpcap.rtt.measured import Measurements
 from latpcap.rtt.paths import Paths, paths
@@ -38,14 +37,14 @@ def _within(known: Estimate, whole: Recording, window: Recording) -> Estimate:
     of_connection = phases.connection
     start = np.maximum(window.connections.start[of_connection], begin[phases.period])
     phase = known.phases.at(connection[of_connection], start + later)
-    of_periods, of_phases = _taken(known.of_periods, period), _taken(known.of_phases, phase)
+    of_periods, of_phases = known.of_periods.picked(period), known.of_phases.picked(phase)
     of_exchanges = phases.at(window.exchanges.connection, window.exchanges.begin)
     trips = np.bincount(of_exchanges, window.exchanges.round_trips, len(phases))
     period_trips = np.bincount(phases.period, trips, len(period))
     return Estimate(
         paths=found,
-        of_paths=_taken(of_periods, busiest(period_trips, changes.first[:-1])),
-        of_connections=_taken(of_phases, busiest(trips, phases.opening)),
+        of_paths=of_periods.picked(busiest(period_trips, changes.first[:-1])),
+        of_connections=of_phases.picked(busiest(trips, phases.opening)),
         phases=phases,
         of_phases=of_phases,
         of_periods=of_periods,
@@ -82,7 +81,3 @@ def _changes(known: PathChanges, path: Ints, later: int, runtime_ns: int) -> Pat
     inside = (number[known.path] != MISSING) & (time > 0) & (time < runtime_ns)
     order = np.lexsort((time[inside], number[known.path[inside]]))
     return PathChanges(number[known.path[inside]][order], time[inside][order], known.shown[inside][order], len(path))
-
-
-def _taken(values: Baselines, places: Ints) -> Baselines:
-    return Baselines(**{name: getattr(values, name)[places] for name in Baselines.__struct_fields__})

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from arro3.core import Array, RecordBatchReader, Table
@@ -15,7 +15,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from latpcap.tables.columnar import columns
-from latpcap.tables.columnar.columns import Codes, NullableArray
+from latpcap.tables.columnar.columns import Codes, Entries, NullableArray
 from latpcap.tables.columnar.scratch import Scratch, filled, laid
 from latpcap.tables.columnar.texts import Texts
 from latpcap.tables.part.endpoints import host_of
@@ -23,6 +23,7 @@ from latpcap.tables.part.selection import Selected
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+V = TypeVar("V")
 
 MISSING = np.iinfo(np.int64).min
 """A time or span that the capture does not show."""
@@ -30,8 +31,28 @@ FEW = 1 << 12
 """Of so few exchanges, as a small group of a ranking has, a column takes next to no room, and longer to make again."""
 CUT = "under_way_until"
 """A column of connections in a window: `Connections.under_way`."""
-
-
+METHODS = (
+    *("captures", "notes", "cases", "connections", "exchanges", "statements", "tags", "taps"),
+    *("rtt_samples", "clock_readings"),
+)
+"""What gives the tables of a `latpcap._core.Recording`."""
+TIMES = {
+    "start": "start",
+    "end": "end",
+    "syn": "syn_time",
+    "syn_ack": "syn_ack_time",
+    "ack": "ack_time",
+    "client_fin": "client_fin_time",
+    "server_fin": "server_fin_time",
+}
+"""Of `Connections`, ns since the recording began: the columns that they are made of."""
+NUMBERS = {
+    f"{side}_{name}": f"{side}_{name}{unit}"
+    for side in ("client", "server")
+    for unit, names in {"_ns": ("handshake", "answer"), "": ("mss",), "_bytes": ("window", "window_limit")}.items()
+    for name in names
+}
+"""Likewise of what is no time of day, `MISSING` where it is not known."""
 ADJOIN_NS = 60_000_000_000
 """Files that follow each other sooner adjoin."""
 
@@ -90,6 +111,32 @@ class Connections(Struct, frozen=True):
         return len(self.stream)
 
 
+class _Made(Generic[V]):
+    """A column that is made anew each time it is asked for."""
+
+    def __init__(self, make: Callable[[Exchanges], V]) -> None:
+        self._make = make
+
+    def __get__(self, exchanges: Exchanges, kind: type | None = None) -> V:
+        return self._make(exchanges)
+
+
+def _column(name: str) -> Callable[[Exchanges], NullableArray]:
+    return lambda exchanges: exchanges._column(name)
+
+
+def _ints(name: str, missing: int = MISSING) -> Callable[[Exchanges], Ints]:
+    return lambda exchanges: exchanges._ints(name, missing)
+
+
+def _time(name: str) -> Callable[[Exchanges], Ints]:
+    return lambda exchanges: exchanges._time(name)
+
+
+def _codes(name: str) -> Callable[[Exchanges], Codes]:
+    return lambda exchanges: exchanges._codes(name)
+
+
 class Exchanges:
     """The exchanges of `Connections`, in the order of connection and request.
 
@@ -111,15 +158,54 @@ class Exchanges:
         """Index into `Connections`."""
         return self._recording._connection_of(self._column("stream").values)
 
-    @cached_property
-    def command(self) -> Codes:
-        """What the protocol calls each."""
-        return self._codes("command")
-
-    @cached_property
-    def purpose(self) -> Codes:
-        """What each is for; the words are those of `core/src/protocols/purpose.rs`."""
-        return self._codes("purpose")
+    command = cached_property(_codes("command"))
+    """What the protocol calls each."""
+    purpose = cached_property(_codes("purpose"))
+    """What each is for; the words are those of `core/src/protocols/purpose.rs`."""
+    fingerprint = cached_property(_ints("fingerprint", missing=-1))
+    """Index into the statements, -1 for none."""
+    text = _Made(_ints("text", missing=-1))
+    """The same for the text with its literals, where those are shown."""
+    request = cached_property(_time("request_time"))
+    """When the request's first packet passed; `MISSING` where it was not captured."""
+    request_end = cached_property(_time("request_end_time"))
+    """When its last did."""
+    response = cached_property(_time("response_time"))
+    """The answer's first."""
+    response_end = cached_property(_time("response_end_time"))
+    """The answer's last."""
+    waited = _Made(_ints("waited_ns"))
+    """How long the client waited: its last packet → the answer's first, over all round trips."""
+    delta = _Made(_ints("delta_ns"))
+    """Start of the previous request on the connection → start of this one."""
+    client = _Made(_ints("client_ns"))
+    """End of the previous response on the connection → start of this request."""
+    round_trips = cached_property(_ints("round_trips"))
+    """How often the client waited."""
+    wait = cached_property(_codes("wait"))
+    """Does the client wait for the answer? `own`, `shared`, `deferred` or `none` (`core/src/exchange/`)."""
+    rows = _Made(_column("rows"))
+    """How many came back."""
+    affected_rows = _Made(_column("affected_rows"))
+    """How many it changed."""
+    error_code = cached_property(_codes("error_code"))
+    """What the server calls the error that it answered with, -1 for none."""
+    request_bytes = _Made(_ints("request_bytes"))
+    """Messages, without TCP's and IP's headers."""
+    response_bytes = _Made(_ints("response_bytes"))
+    """Likewise."""
+    request_wire_bytes = _Made(_ints("request_wire_bytes"))
+    """As TCP carried them: compressed, with what TLS adds."""
+    response_wire_bytes = _Made(_ints("response_wire_bytes"))
+    """Likewise."""
+    streamed_bytes = _Made(_ints("streamed_bytes"))
+    """What of the request followed after the answer had begun."""
+    request_silent = _Made(_ints("request_silent_ns"))
+    """What of that the client had to wait."""
+    retransmissions = _Made(_ints("retransmissions"))
+    """Segments of it that were sent again."""
+    stalled = _Made(_ints("stalled_ns"))
+    """How long delayed acknowledgments held its packets back."""
 
     @cached_property
     def kind(self) -> Codes:
@@ -127,116 +213,6 @@ class Exchanges:
         kinds = columns.codes(self._recording.statements_table, "kind")
         codes, fingerprint = np.append(kinds.codes, kinds.codes.dtype.type(-1)), self.fingerprint
         return Codes(self._filled(codes.dtype, lambda rows: codes[fingerprint[rows]]), kinds.names)
-
-    @cached_property
-    def fingerprint(self) -> Ints:
-        """Index into the statements, -1 for none."""
-        return self._ints("fingerprint", missing=-1)
-
-    @property
-    def text(self) -> Ints:
-        """The same for the text with its literals, where those are shown."""
-        return self._ints("text", missing=-1)
-
-    @cached_property
-    def request(self) -> Ints:
-        """When the request's first packet passed; `MISSING` where it was not captured."""
-        return self._time("request_time")
-
-    @cached_property
-    def request_end(self) -> Ints:
-        """When its last did."""
-        return self._time("request_end_time")
-
-    @cached_property
-    def response(self) -> Ints:
-        """The answer's first."""
-        return self._time("response_time")
-
-    @cached_property
-    def response_end(self) -> Ints:
-        """The answer's last."""
-        return self._time("response_end_time")
-
-    @property
-    def waited(self) -> Ints:
-        """How long the client waited: its last packet → the answer's first, over all round trips."""
-        return self._ints("waited_ns")
-
-    @property
-    def delta(self) -> Ints:
-        """Start of the previous request on the connection → start of this one."""
-        return self._ints("delta_ns")
-
-    @property
-    def client(self) -> Ints:
-        """End of the previous response on the connection → start of this request."""
-        return self._ints("client_ns")
-
-    @cached_property
-    def round_trips(self) -> Ints:
-        """How often the client waited."""
-        return self._ints("round_trips")
-
-    @cached_property
-    def wait(self) -> Codes:
-        """Does the client wait for the answer? `own`, `shared`, `deferred` or `none` (`core/src/exchange/`)."""
-        return self._codes("wait")
-
-    @property
-    def rows(self) -> NullableArray:
-        """How many came back."""
-        return self._column("rows")
-
-    @property
-    def affected_rows(self) -> NullableArray:
-        """How many it changed."""
-        return self._column("affected_rows")
-
-    @cached_property
-    def error_code(self) -> Codes:
-        """What the server calls the error that it answered with, -1 for none."""
-        return self._codes("error_code")
-
-    @property
-    def request_bytes(self) -> Ints:
-        """Messages, without TCP's and IP's headers."""
-        return self._ints("request_bytes")
-
-    @property
-    def response_bytes(self) -> Ints:
-        """Likewise."""
-        return self._ints("response_bytes")
-
-    @property
-    def request_wire_bytes(self) -> Ints:
-        """As TCP carried them: compressed, with what TLS adds."""
-        return self._ints("request_wire_bytes")
-
-    @property
-    def response_wire_bytes(self) -> Ints:
-        """Likewise."""
-        return self._ints("response_wire_bytes")
-
-    @property
-    def streamed_bytes(self) -> Ints:
-        """What of the request followed after the answer had begun."""
-        return self._ints("streamed_bytes")
-
-    @property
-    def request_silent(self) -> Ints:
-        """What of that the client had to wait."""
-        return self._ints("request_silent_ns")
-
-    @property
-    def retransmissions(self) -> Ints:
-        """Segments of it that were sent again."""
-        return self._ints("retransmissions")
-
-    @property
-    def stalled(self) -> Ints:
-        """How long delayed acknowledgments held its packets back."""
-        return self._ints("stalled_ns")
 
     @cached_property
     def complete(self) -> Bools:
@@ -256,7 +232,7 @@ class Exchanges:
     def _ints(self, name: str, missing: int = MISSING) -> Ints:
         column = self._column(name)
         return filled(
-            self._recording.scratch, len(column.values), np.int64, lambda rows: column.part(rows).ints(missing)
+            self._recording.scratch, len(column.values), np.int64, lambda rows: column.picked(rows).ints(missing)
         )
 
     def _time(self, name: str) -> Ints:
@@ -333,7 +309,7 @@ class Exchanges:
         return self.is_for("end") | by_statement
 
 
-class Samples(Struct, frozen=True):
+class Samples(Entries, frozen=True):
     """In-stream RTT samples: data → its acknowledgment, at the capture point."""
 
     connection: NDArray[np.int32]
@@ -346,7 +322,7 @@ class Samples(Struct, frozen=True):
     """Segments under way when the acknowledged one was sent, itself included."""
 
 
-class Readings(Struct, frozen=True):
+class Readings(Entries, frozen=True):
     """What senders' clocks read when their data passed (TCP timestamps)."""
 
     connection: Ints
@@ -354,6 +330,23 @@ class Readings(Struct, frozen=True):
     time: Ints
     ticks: Ints
     """Of the sender's clock, modulo 2³²."""
+
+
+class ChangedTables:
+    """The tables of a recording, of which a subclass changes some: what `Recording` takes."""
+
+    def __init__(self, tables: Any) -> None:
+        """Take those that they are made of."""
+        self._tables = tables
+        self.core = getattr(tables, "core", tables)
+        """What the core has read, all of it."""
+        self.real = getattr(tables, "real", None)
+        """The tables with the names as they are, where others are shown."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in METHODS:
+            raise AttributeError(name)
+        return getattr(self._tables, name)
 
 
 class Recording:
@@ -544,37 +537,17 @@ class Recording:
         """The database connections."""
         table, rows = self.all_connections_table, self.database_rows
         client = self.said("client")
-
-        def ints(name: str) -> Ints:
-            picked: Ints = columns.column(table, name).ints(MISSING)[rows]
-            return picked
-
         return Connections(
             stream=columns.column(table, "stream").values[rows].astype(np.int64),
             client=client,
             host=client.renamed(host_of),
             server=self.said("server"),
             protocol=self.said("protocol"),
-            start=self._time(table, "start")[rows],
-            end=self._time(table, "end")[rows],
-            syn=self._time(table, "syn_time")[rows],
-            syn_ack=self._time(table, "syn_ack_time")[rows],
-            ack=self._time(table, "ack_time")[rows],
-            client_fin=self._time(table, "client_fin_time")[rows],
-            server_fin=self._time(table, "server_fin_time")[rows],
             handshake_retransmitted=columns.column(table, "handshake_retransmitted").values[rows],
-            server_handshake=ints("server_handshake_ns"),
-            client_handshake=ints("client_handshake_ns"),
-            server_answer=ints("server_answer_ns"),
-            client_answer=ints("client_answer_ns"),
-            client_mss=ints("client_mss"),
-            server_mss=ints("server_mss"),
-            client_window=ints("client_window_bytes"),
-            server_window=ints("server_window_bytes"),
-            client_window_limit=ints("client_window_limit_bytes"),
-            server_window_limit=ints("server_window_limit_bytes"),
             server_first=columns.column(table, "server_first").values[rows],
             under_way=self._under_way(table)[rows],
+            **{name: self._time(table, column)[rows] for name, column in TIMES.items()},
+            **{name: columns.column(table, column).ints(MISSING)[rows] for name, column in NUMBERS.items()},
         )
 
     @cached_property

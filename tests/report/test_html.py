@@ -246,7 +246,7 @@ def parts_of(lane: dict[str, Any]) -> dict[str, int]:
 
 def drawn(capture: Capture, **options: int) -> dict[str, Any]:
     measures = capture.measures
-    return timeline(capture._recording, measures.rtt.each_baseline, measures.timeline, **options)
+    return timeline(capture.recording, measures.rtt.each_baseline, measures.timeline, **options)
 
 
 def test_an_exchange_is_cut_into_what_it_waited_for() -> None:

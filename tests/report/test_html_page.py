@@ -174,7 +174,7 @@ def show(browser: Any, usual_window: Window, folder: Path) -> Iterator[Callable[
 
 @pytest.fixture(scope="module")
 def recorded() -> Recording:
-    return read_fixture("mysql/nplus1-300-client")._recording
+    return read_fixture("mysql/nplus1-300-client").recording
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from arro3.core import Array, ChunkedArray, DataType, Table, dictionary_dictionary, dictionary_indices
@@ -63,11 +63,7 @@ class NullableArray(Struct, frozen=True):
         values = self.values.view(np.int64) if wide else self.values.astype(np.int64, copy=False)
         return values if self.valid is None else np.where(self.valid, values, missing)
 
-    def part(self, rows: slice) -> NullableArray:
-        """Some rows of it."""
-        return NullableArray(self.values[rows], None if self.valid is None else self.valid[rows])
-
-    def picked(self, rows: NDArray[np.integer[Any]]) -> NullableArray:
+    def picked(self, rows: NDArray[Any] | slice) -> NullableArray:
         """Some rows, in this order."""
         return NullableArray(self.values[rows], None if self.valid is None else self.valid[rows])
 
@@ -99,7 +95,7 @@ class Codes(Struct, frozen=True):
         names = [*self.names, None]
         return [names[code] for code in self.codes.tolist()]
 
-    def picked(self, rows: NDArray[np.integer[Any]]) -> Codes:
+    def picked(self, rows: NDArray[Any] | slice) -> Codes:
         """Some rows, in this order."""
         return Codes(self.codes[rows], self.names)
 
@@ -126,6 +122,24 @@ class Codes(Struct, frozen=True):
         table[numbers] = True
         listed: Bools = table[self.codes]
         return listed
+
+
+class Entries(Struct, frozen=True):
+    """Columns side by side: an entry is a row of all of them."""
+
+    def picked(self, rows: NDArray[Any] | slice) -> Self:
+        """Some of them, in this order, or those that are true."""
+        made: Any = type(self)
+        picked: Self = made(*(getattr(self, name)[rows] for name in self.__struct_fields__))
+        return picked
+
+    @classmethod
+    def joined(cls, parts: Iterable[Self]) -> Self:
+        """Several of them, one after the other."""
+        made: Any = cls
+        columns = zip(*([getattr(part, name) for name in cls.__struct_fields__] for part in parts), strict=True)
+        joined: Self = made(*map(np.concatenate, columns))
+        return joined
 
 
 def first_that_holds(rules: Sequence[Bools], values: Sequence[Any], otherwise: Any) -> NDArray[Any]:

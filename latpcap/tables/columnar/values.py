@@ -9,10 +9,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any, TypeVar, overload
+from typing import Any, Self, TypeVar, overload
 
 import numpy as np
 from arro3.core import Array, DataType
+from numpy.typing import NDArray
 
 from latpcap import _core
 from latpcap.display import brief
@@ -78,30 +79,36 @@ class TableColumn(Values[Value]):
         """The column of a table."""
 
 
-class Truths(TableColumn[bool | None]):
-    """Yes or no; `None` where it is not known."""
+class _Known(TableColumn[Value]):
+    """Values in numpy's columns; `None` where one is not known."""
 
     __slots__ = ("known", "values")
 
-    def __init__(self, values: Bools, known: Bools | None = None) -> None:
+    def __init__(self, values: NDArray[Any], known: Bools | None = None) -> None:
         """Take one a row, and which of them are known."""
         self.values, self.known = values, known
 
     @classmethod
-    def of(cls, truths: columns.NullableArray, rows: Ints) -> Truths:
+    def of(cls, column: columns.NullableArray, rows: Ints) -> Self:
         """Some rows of a column."""
-        return cls(truths.values[rows].astype(bool), truths.is_valid()[rows])
+        return cls(column.values[rows], column.is_valid()[rows])
 
     def __len__(self) -> int:
         return len(self.values)
 
-    def part(self, start: int, stop: int) -> list[bool | None]:
-        """As they are."""
-        truths: list[bool | None] = self.values[start:stop].tolist()
+    def part(self, start: int, stop: int) -> Sequence[Value]:
+        """As numpy has them."""
+        found: list[Any] = self.values[start:stop].tolist()
         if self.known is not None:
             for row in np.flatnonzero(~self.known[start:stop]).tolist():
-                truths[row] = None
-        return truths
+                found[row] = None
+        return found
+
+
+class Truths(_Known[bool | None]):
+    """Yes or no; `None` where it is not known."""
+
+    __slots__ = ()
 
     def arrow(self) -> Array:
         """A column of booleans."""
@@ -109,28 +116,13 @@ class Truths(TableColumn[bool | None]):
 
     def json(self) -> dict[str, Any]:
         """With a null for each that is not known."""
-        return {"truths": np.ascontiguousarray(self.values), "known": self.known}
+        return {"truths": np.ascontiguousarray(self.values, bool), "known": self.known}
 
 
-class Numbers(TableColumn[int | None]):
+class Numbers(_Known[int | None]):
     """Counts; `None` where one is not known."""
 
-    __slots__ = ("known", "values")
-
-    def __init__(self, values: Ints, known: Bools | None = None) -> None:
-        """Take one a row, and which of them are known."""
-        self.values, self.known = values, known
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    def part(self, start: int, stop: int) -> list[int | None]:
-        """As integers."""
-        numbers: list[int | None] = self.values[start:stop].tolist()
-        if self.known is not None:
-            for row in np.flatnonzero(~self.known[start:stop]).tolist():
-                numbers[row] = None
-        return numbers
+    __slots__ = ()
 
     def arrow(self) -> Array:
         """A column of unsigned integers."""
@@ -174,26 +166,14 @@ class Fractions(TableColumn[float | None]):
         return {"fractions": np.ascontiguousarray(self.values)}
 
 
-class Times(TableColumn[str | None]):
-    """Timestamps in ISO-8601; `None` where one is not known."""
+class Times(_Known[str | None]):
+    """Timestamps in ISO-8601, from nanoseconds since 1970; `None` where one is not known."""
 
-    __slots__ = ("known", "values")
-
-    def __init__(self, values: Ints, known: Bools) -> None:
-        """Take nanoseconds since 1970, and which of them are known."""
-        self.values, self.known = values, known
-
-    @classmethod
-    def of(cls, times: columns.NullableArray, rows: Ints) -> Times:
-        """Some rows of a column."""
-        return cls(times.values[rows], times.is_valid()[rows])
-
-    def __len__(self) -> int:
-        return len(self.values)
+    __slots__ = ()
 
     def part(self, start: int, stop: int) -> list[str | None]:
         """As text."""
-        return iso(columns.NullableArray(self.values[start:stop], self.known[start:stop]))
+        return iso(columns.NullableArray(self.values, self.known).picked(slice(start, stop)))
 
     def arrow(self) -> Array:
         """A column of timestamps."""
@@ -201,7 +181,7 @@ class Times(TableColumn[str | None]):
 
     def json(self) -> dict[str, Any]:
         """With a null for each that is not known."""
-        return {"times": np.where(self.known, self.values, np.iinfo(np.int64).min)}
+        return {"times": columns.NullableArray(self.values, self.known).ints(np.iinfo(np.int64).min)}
 
 
 class Names(TableColumn[str | None]):

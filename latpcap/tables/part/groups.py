@@ -20,7 +20,7 @@ from latpcap.tables.columnar.columns import Bools, Codes, Ints, NullableArray
 from latpcap.tables.columnar.table import BLOCK, MOST_PASSES
 from latpcap.tables.part.endpoints import host_of
 from latpcap.tables.part.selected import only
-from latpcap.tables.recording import MISSING, Connections, Exchanges, Gap, Recording
+from latpcap.tables.recording import MISSING, TIMES, Connections, Exchanges, Gap, Recording
 
 OF_STREAMS = ("rtt_samples", "clock_readings")
 """Tables with a row for something on a connection, which they name by its stream."""
@@ -28,8 +28,6 @@ AT_ONCE = 1 << 18
 """Exchanges of the groups that are looked at together: what becomes numpy of them is kept until all are done."""
 OF_ALL = ("captures", "notes", "statements", "tags", "taps")
 """Tables that all groups share."""
-TIMES = ("start", "end", "syn", "syn_ack", "ack", "client_fin", "server_fin")
-"""Of `Connections`: ns since the recording began."""
 
 Bounds = tuple[int, int]
 K = TypeVar("K")
@@ -127,12 +125,12 @@ class GroupedRecording(Recording):
 
     def exchange_column(self, name: str, rows: Bounds | None = None) -> NullableArray:
         """Made once."""
-        return self._once("column", name, super().exchange_column).part(slice(*rows or (None,)))
+        return self._once("column", name, super().exchange_column).picked(slice(*rows or (None,)))
 
     def exchange_codes(self, name: str, rows: Bounds | None = None) -> Codes:
         """Likewise."""
         coded = self._once("codes", name, super().exchange_codes)
-        return coded if rows is None else Codes(coded.codes[slice(*rows)], coded.names)
+        return coded if rows is None else coded.picked(slice(*rows))
 
     def ints(self, name: str, missing: int) -> Ints:
         """A column of the exchanges as integers, likewise."""
@@ -231,7 +229,7 @@ class Group(Recording):
 
     def connection_column(self, name: str) -> NullableArray:
         """Likewise."""
-        return self.arranged.connection_column(name).part(self._of_connections)
+        return self.arranged.connection_column(name).picked(self._of_connections)
 
     def said(self, name: str) -> Codes:
         """Likewise."""
@@ -262,8 +260,7 @@ class _Exchanges(Exchanges):
     @cached_property
     def kind(self) -> Codes:
         """What each statement does."""
-        kind = self._group.arranged.exchanges.kind
-        return Codes(kind.codes[self._slice], kind.names)
+        return self._group.arranged.exchanges.kind.picked(self._slice)
 
     def is_for(self, *purposes: str) -> Bools:
         """Their purpose is one of these."""

@@ -15,7 +15,7 @@ from latpcap.tables.columnar.columns import Bools, Ints
 from latpcap.tables.part.endpoints import host_of
 from latpcap.tables.part.selection import Condition, Selection, ValuePattern
 from latpcap.tables.recording import Recording
-from latpcap.units import counted
+from latpcap.units import counted, ranges
 
 LISTED = 10
 """Values that a message names."""
@@ -111,7 +111,7 @@ class ConnectionNames:
         unknown = [f"{counted(unnamed, 'connection')} where it is unknown"] if unnamed else []
         among = f" among those {' and '.join(map(self._which, before))}" if before else ""
         if condition.name == "stream":
-            listed, more = [_ranges([int(value) for value in counts])], []
+            listed, more = [ranges([int(value) for value in counts])], []
         there = ", ".join([*listed, *more, *unknown])
         return f"{files_of(self.recording)}: no connection {self._which(condition)}{among}; there are: {there}"
 
@@ -136,21 +136,6 @@ def _counted(table: Table, name: str, rows: Ints) -> Counter[str]:
     for values in _values(table, name, rows):
         counts.update(set(map(host_of, values)) if name == "client" else set(values))
     return counts
-
-
-def _ranges(numbers: list[int]) -> str:
-    """Numbers in short.
-
-    >>> _ranges([0, 1, 2, 7])
-    '0-2, 7'
-    """
-    numbers, parts = sorted(numbers), list[list[int]]()
-    for number in numbers:
-        if parts and parts[-1][-1] == number - 1:
-            parts[-1][1:] = [number]
-        else:
-            parts.append([number])
-    return ", ".join("-".join(map(str, part)) for part in parts)
 
 
 def files_of(recording: Recording) -> str:

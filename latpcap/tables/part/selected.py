@@ -21,7 +21,7 @@ from latpcap.tables.columnar.times import iso
 from latpcap.tables.part.matching import ConnectionNames
 from latpcap.tables.part.selection import Selected, Selection
 from latpcap.tables.part.window import Window, begins_of, exchanges_in, reach, utc_span, window
-from latpcap.tables.recording import CUT, MISSING, Recording
+from latpcap.tables.recording import CUT, MISSING, ChangedTables, Recording
 from latpcap.units import counted
 
 HANDSHAKE = ("syn_time", "syn_ack_time", "ack_time")
@@ -80,28 +80,17 @@ def _streams(recording: Recording) -> Ints:
     return columns.column(recording.all_connections_table, "stream").values.astype(np.int64)
 
 
-class OfStreams:
-    """The tables of a recording with some of its connections in them: what `Recording` takes."""
+class OfStreams(ChangedTables):
+    """The tables of a recording with some of its connections in them.
+
+    Texts, which exchanges refer to, and what is said of files and of taps are those of all.
+    """
 
     def __init__(self, recording: Recording, chosen: Ints) -> None:
         """Take the connections with the numbers `chosen`."""
+        super().__init__(recording.tables)
         self._whole = recording
-        self._tables = recording.tables
         self._chosen = chosen
-
-    @property
-    def core(self) -> Any:
-        """What the core has read, all of it."""
-        return getattr(self._tables, "core", self._tables)
-
-    @property
-    def real(self) -> Any:
-        """The tables with the names as they are, where others are shown."""
-        return getattr(self._tables, "real", None)
-
-    def captures(self) -> Any:
-        """The files are the same."""
-        return self._tables.captures()
 
     def notes(self) -> Table:
         """What is said of the files."""
@@ -132,18 +121,6 @@ class OfStreams:
             return rows_of(self._whole.exchange_columns(*names), picked)
         first, last = int(picked[0]), int(picked[-1])
         return rows_of(self._whole.exchange_columns(*names, rows=(first, last + 1)), picked - first)
-
-    def statements(self) -> Any:
-        """Texts by id: exchanges refer to them."""
-        return self._tables.statements()
-
-    def tags(self) -> Any:
-        """Routes by id, likewise."""
-        return self._tables.tags()
-
-    def taps(self) -> Any:
-        """Of all paths, over all of the time."""
-        return self._tables.taps()
 
     def rtt_samples(self) -> Table:
         """Theirs."""

@@ -24,6 +24,7 @@ from latpcap.tables.columnar import columns
 from latpcap.tables.part.endpoints import host_of
 from latpcap.tables.privacy import principals
 from latpcap.tables.reading.sources import shown
+from latpcap.tables.recording import ChangedTables
 
 NAMES = {
     "client": "client",
@@ -146,14 +147,14 @@ class _NameNode:
         return end, pseudonym
 
 
-class PseudonymousTables:
-    """The tables of a `latpcap._core.Recording` with pseudonyms in them: what `Recording` takes."""
+class PseudonymousTables(ChangedTables):
+    """The tables of a recording with pseudonyms in them."""
 
     def __init__(self, tables: Any, names: Pseudonyms) -> None:
         """Learn the names that `tables` hold; what `names` knows already keeps its pseudonym."""
-        self._tables = self.core = tables
+        super().__init__(tables)
         self.real = tables
-        """With the names as they are: a selection may go by these."""
+        """A selection may go by these."""
         self._names = names
         self._paths = [path for path in columns.texts(Table.from_arrow(tables.captures()), "path") if path]
         for path in self._paths:
@@ -164,10 +165,10 @@ class PseudonymousTables:
         said = Table.from_arrow(tables.exchanges(["fingerprint", "text", "error"]))
         numbers = [columns.column(said, name).ints(-1) for name in ("fingerprint", "text")]
         for text in _as_first_met(columns.texts(self._statements, "text"), *numbers):
-            self._learn_names(principals.named_in_statement(text))
+            self._learn(principals.named_in_statement(text))
         errors = columns.codes(said, "error")
         for text in _as_first_met(errors.names, errors.codes):
-            self._learn_names(principals.named_in_message(text))
+            self._learn(principals.named_in_message(text))
 
     def captures(self) -> Table:
         """One row a file."""
@@ -215,14 +216,6 @@ class PseudonymousTables:
             Table.from_arrow(self._tables.tags()), text=lambda text: self._names.in_text(without_values(text))
         )
 
-    def rtt_samples(self) -> Any:
-        """Nothing in them is a name."""
-        return self._tables.rtt_samples()
-
-    def clock_readings(self) -> Any:
-        """Nor in these."""
-        return self._tables.clock_readings()
-
     def taps(self) -> Table:
         """One row for each two taps and each path."""
         return _mapped(
@@ -242,22 +235,15 @@ class PseudonymousTables:
         for row in sorted(range(len(protocol)), key=lambda row: protocol[row] is None):
             for name, values in texts.items():
                 for text in filter(None, (values[row] or "").split("\n")):
-                    self._learn(NAMES[name], text)
+                    if name in ("client", "server"):
+                        self._names.address(text, name)
+                    else:
+                        self._names.of(NAMES[name], text)
 
-    def _learn(self, kind: str, text: str) -> None:
-        if kind in ("client", "server"):
-            self._names.address(text, kind)
-        else:
-            self._names.of(kind, text)
-
-    def _learn_names(self, names: Iterable[tuple[str, str]]) -> None:
+    def _learn(self, names: Iterable[tuple[str, str]]) -> None:
         for kind, name in names:
-            self._learn_name(kind, name)
-
-    def _learn_name(self, kind: str, name: str) -> None:
-        known = self._names.in_text(name) != name
-        if not known:
-            self._names.of(kind, name)
+            if self._names.in_text(name) == name:
+                self._names.of(kind, name)
 
 
 def _as_first_met(texts: Sequence[str | None], *numbers: NDArray[np.integer[Any]]) -> list[str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -51,9 +51,13 @@ NO_ZONE, UTC = DataType.timestamp("ns"), DataType.timestamp("ns", tz="UTC")
 
 
 def query(
-    tables: Mapping[str, Table], text: str, timeout_s: float = QUERY_TIMEOUT_S, memory: int = DEFAULT_MEMORY
+    text: str,
+    tables: Sequence[str],
+    made: Callable[[str], Table],
+    timeout_s: float = QUERY_TIMEOUT_S,
+    memory: int = DEFAULT_MEMORY,
 ) -> Table:
-    """Return the result of the last statement in `text`, a query over `tables`, of which it takes those that it names.
+    """Return the result of the last statement in `text`, a query over `tables`; those that it names are `made`.
 
     It may take `timeout_s` seconds, and `memory` bytes for its work and as many for its result.
     """
@@ -64,7 +68,7 @@ def query(
     connection = duck.connect(":memory:", config=CLOSED | {"memory_limit": f"{memory}B", "threads": f"{threads}"})
     try:
         for name in _asked_for(connection, text, tables):
-            connection.register(name, _in_zone(_fitting(name, tables[name], memory), NO_ZONE))
+            connection.register(name, _in_zone(_fitting(name, made(name), memory), NO_ZONE))
         connection.execute("set lock_configuration = true")
         with _ended_after(timeout_s, connection):
             result = connection.sql(text)
@@ -90,13 +94,13 @@ def query(
         connection.close()
 
 
-def _asked_for(connection: Any, text: str, tables: Mapping[str, Table]) -> list[str]:
+def _asked_for(connection: Any, text: str, tables: Sequence[str]) -> Sequence[str]:
     """The tables that a query names; all of them, where that cannot be told, or it may ask which there are."""
     try:
         named = connection.get_table_names(text)
     except engine().Error:
-        return [*tables]
-    return [name for name in tables if name in named] if named and named <= tables.keys() else [*tables]
+        return tables
+    return [name for name in tables if name in named] if named and named <= {*tables} else tables
 
 
 @contextmanager
@@ -184,7 +188,7 @@ def _plain_type(kind: str) -> str:
     return {"HUGEINT": "BIGINT", "UHUGEINT": "UBIGINT", "DECIMAL": "DOUBLE"}.get(kind.split("(")[0], "VARCHAR")
 
 
-def _one_line(message: str, tables: Mapping[str, Table]) -> str:
+def _one_line(message: str, tables: Sequence[str]) -> str:
     """DuckDB's message without its picture of the query; with an unknown table, those there are."""
     first, *others = message.partition("\n\nLINE ")[0].split("\n")
     if first.startswith("Catalog Error: Table with name"):
