@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from latpcap.cli.shared.io import result_format, teller, write_result
-from latpcap.cli.shared.options import ROOM, Duration, json_option, output_option
+from latpcap.cli.shared.options import DURATION, ROOM, json_option, output_option
 from latpcap.cli.shared.verb import command
 
 ASKED = ("mysql", "postgresql", "oracle", "firebird", "none")
@@ -27,7 +27,7 @@ ASKED = ("mysql", "postgresql", "oracle", "firebird", "none")
     metavar="N",
     help="Number of connections, ten at most: MySQL counts each towards max_connect_errors.",
 )
-@click.option("--timeout", type=Duration(), default="15s", show_default=True, metavar="DURATION",
+@click.option("--timeout", type=DURATION, default="15s", show_default=True, metavar="DURATION",
               help="Time limit of the whole measurement.")  # fmt: skip
 @json_option
 @output_option

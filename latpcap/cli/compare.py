@@ -9,7 +9,7 @@ import click
 from latpcap.cli.shared.files import CAPTURE
 from latpcap.cli.shared.gates import Gating, compared_options
 from latpcap.cli.shared.io import result_format, tell_timing_only, write, write_result
-from latpcap.cli.shared.options import Rtt, json_option, output_option, sign_off_options, two_captures_options
+from latpcap.cli.shared.options import RTT, json_option, output_option, sign_off_options, two_captures_options
 from latpcap.cli.shared.verb import command, tell_formerly
 from latpcap.errors import UsageError
 
@@ -64,7 +64,7 @@ def compare(
 @click.argument("base", metavar="BASE", type=CAPTURE)
 @click.argument("other", metavar="OTHER", type=CAPTURE, required=False)
 @click.option("--against", type=CAPTURE, hidden=True)
-@click.option("--against-rtt", type=Rtt(), metavar="DURATION", help="RTT of OTHER, to override the measured one.")
+@click.option("--against-rtt", type=RTT, metavar="DURATION", help="RTT of OTHER, to override the measured one.")
 @two_captures_options
 @json_option
 @output_option

@@ -9,18 +9,13 @@ from latpcap.cli.shared.values import items
 from latpcap.cli.shared.verb import ALL
 
 
-class CommandName(click.ParamType[str]):
-    """The name of a command."""
-
-    name = "command"
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """The commands that begin so."""
-        return items(_all_commands(ctx).commands, incomplete)
+def _names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The commands that begin so."""
+    return items(_all_commands(ctx).commands, incomplete)
 
 
 @click.command("help")
-@click.argument("name", metavar="[COMMAND]", required=False, type=CommandName())
+@click.argument("name", metavar="[COMMAND]", required=False, shell_complete=_names)
 @click.option("--all", "everything", is_flag=True, help="Also explain the options that many commands share.")
 @click.option("--man", is_flag=True, help="Print the man page, for `man -l -`.")
 @click.pass_context

@@ -13,7 +13,7 @@ import click
 
 from latpcap.cli.shared.gates import RowGating, keyed_row_gate_options
 from latpcap.cli.shared.io import write
-from latpcap.cli.shared.options import Rtt, reading_options, rtt_is_option
+from latpcap.cli.shared.options import RTT, reading_options, rtt_is_option
 from latpcap.cli.shared.rows import RowOutput, unsorted_rows_options
 from latpcap.cli.shared.status import INTERRUPTED
 from latpcap.cli.shared.verb import command
@@ -44,7 +44,7 @@ SHOW_AFTER_S = 0.5
 )
 @click.option(
     "--rtt",
-    type=Rtt(),
+    type=RTT,
     default=f"{RANK_RTT_MS:g}ms",
     metavar="DURATION",
     show_default=True,

@@ -202,14 +202,12 @@ def _logged(keys: Path, memory: int) -> KeyLog | None:
 
 def _end(analyse: Callable[[], None], status: int) -> None:
     """Analyse, and end with the command's status; where that is 0, with that of the analysis."""
-    from latpcap.report.text import printable
-
     try:
         analyse()
     except LatpcapError as error:
         if status == 0:
             raise
-        click.echo(f"latpcap: {printable(str(error))}", err=True)
+        teller(quiet=False)(str(error))
     except click.exceptions.Exit as error:
         if status == 0:
             raise

@@ -11,7 +11,7 @@ import click
 from latpcap.cli.shared.files import CAPTURE, OUTPUT_FOLDER
 from latpcap.cli.shared.gates import RowGating, row_gate_options
 from latpcap.cli.shared.io import teller, write_result
-from latpcap.cli.shared.options import ROOM, RttList, decode_as_option, flat, json_option, link_options
+from latpcap.cli.shared.options import ROOM, RTT_LIST, decode_as_option, flat, json_option, link_options
 from latpcap.cli.shared.recording import database_options
 from latpcap.cli.shared.verb import command as a_command
 
@@ -26,7 +26,7 @@ STDOUT, STDERR = 1, 2
 @click.argument("command", nargs=-1, required=True, metavar="-- COMMAND...", type=click.UNPROCESSED)
 @click.option(
     "--rtt",
-    type=RttList(),
+    type=RTT_LIST,
     multiple=True,
     required=True,
     metavar="LIST",

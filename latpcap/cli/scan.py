@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from latpcap.cli.shared.files import OUTPUT_FOLDER
 from latpcap.cli.shared.io import teller, warn, warn_of, write
-from latpcap.cli.shared.options import Duration, RttList, flat, gathered, scanning_options
+from latpcap.cli.shared.options import DURATION, RTT_LIST, flat, gathered, scanning_options
 from latpcap.cli.shared.status import INTERRUPTED
 from latpcap.cli.shared.verb import command, formerly
 from latpcap.errors import NoDatabaseTraffic, UsageError
@@ -62,14 +62,14 @@ def _parting(rtt: tuple[list[float], ...], think: float, **given: Any) -> PartsR
     _parting,
     click.option(
         "--rtt",
-        type=RttList(),
+        type=RTT_LIST,
         multiple=True,
         metavar="LIST",
         help="With --totals, the RTTs to project onto; by default 1, 5, 15 and 50 ms; repeatable.",
     ),
     click.option(
         "--think",
-        type=Duration(),
+        type=DURATION,
         default="1s",
         metavar="DURATION",
         show_default=True,

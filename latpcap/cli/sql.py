@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from latpcap.cli.shared.io import warn
-from latpcap.cli.shared.options import Duration, reading_options
+from latpcap.cli.shared.options import DURATION, reading_options
 from latpcap.cli.shared.rows import RowOutput, queried_rows_options
 from latpcap.cli.shared.verb import command
 from latpcap.errors import UsageError
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @reading_options
 @click.option(
     "--timeout",
-    type=Duration(),
+    type=DURATION,
     default=f"{QUERY_TIMEOUT_S:g}s",
     metavar="DURATION",
     show_default=True,

@@ -12,7 +12,7 @@ from msgspec import Struct
 from latpcap.cli.shared.gates import Gating, RowGating, gate_options, keyed_row_gate_options, row_gate_options
 from latpcap.cli.shared.io import warn, write
 from latpcap.cli.shared.options import (
-    Duration,
+    DURATION,
     flat,
     in_seconds,
     listing_options,
@@ -190,7 +190,7 @@ def findings(capture: Capture, rtt: tuple[list[float], ...], filters: bool) -> F
 
 idle_option = click.option(
     "--idle",
-    type=Duration(),
+    type=DURATION,
     default="1s",
     metavar="DURATION",
     show_default=True,
@@ -256,7 +256,7 @@ def _typical(found: TaskSummary) -> str:
     "RTT, loss, round trips and response times over time.",
     click.option(
         "--every",
-        type=Duration(),
+        type=DURATION,
         metavar="DURATION",
         help="Length of an interval; by default a minute, or less for a capture of less than an hour.",
     ),

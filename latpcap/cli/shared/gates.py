@@ -7,13 +7,12 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.shell_completion import CompletionItem
 from msgspec import Struct
 
 from latpcap.cli.shared import values
 from latpcap.cli.shared.files import BASELINE, CI_OUTPUT, GITHUB, OUTPUT
 from latpcap.cli.shared.io import write
-from latpcap.cli.shared.options import gathered
+from latpcap.cli.shared.options import Written, gathered
 from latpcap.cli.shared.verb import formerly
 from latpcap.errors import UsageError
 
@@ -28,25 +27,16 @@ if TYPE_CHECKING:
     from latpcap.tables.columnar.table import Table
 
 
-class GateCondition(click.ParamType[Any]):
-    """`round_trips > 500`: a gate of a result, or of any of its rows."""
+def _gate(text: str) -> Gate:
+    from latpcap.result.checks.gates import parse
 
-    name = "condition"
+    return parse(text)
 
-    def __init__(self, *, of_rows: bool) -> None:
-        """Which of both it is."""
-        self.of_rows = of_rows
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Parse `value`."""
-        from latpcap.result.checks import gates, row_gates
+def _row_gate(text: str) -> RowGate:
+    from latpcap.result.checks.row_gates import parse_row_gate
 
-        parse = row_gates.parse_row_gate if self.of_rows else gates.parse
-        return parse(value) if isinstance(value, str) else value
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """The columns, or the figures."""
-        return values.columns(ctx, param, incomplete) if self.of_rows else values.conditions(incomplete)
+    return parse_row_gate(text)
 
 
 _FAIL_IF = "Exit with status 1 if this holds: 'round_trips > 500', 'project(15ms) > 60s', 'finding(n+1)'; repeatable."
@@ -239,17 +229,23 @@ def _format(path: str) -> str:
     raise UsageError(f"{path}: name a file that ends with .xml (JUnit XML) or .sarif, or write `--ci github`")
 
 
-def _options(
-    make: Callable[..., Any], kind: click.ParamType[Any], fail_if: str, *more: Callable[[Any], Any]
-) -> Callable[[Any], Any]:
-    condition = click.option("--fail-if", type=kind, multiple=True, metavar="CONDITION", help=fail_if)
+def _options(make: Callable[..., Any], fail_if: str, *more: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    of_rows = make is _row_gating
+    condition = click.option(
+        "--fail-if",
+        type=Written("condition", _row_gate if of_rows else _gate),
+        multiple=True,
+        metavar="CONDITION",
+        help=fail_if,
+        shell_complete=values.columns if of_rows else values.completes(values.conditions),
+    )
     return gathered("gating", make, condition, *more, _CI, _JUNIT, _ANNOTATIONS)
 
 
-gate_options = _options(_gating, GateCondition(of_rows=False), _FAIL_IF, _BASELINE, _SARIF)
-compared_options = _options(_compared_gating, GateCondition(of_rows=False), _FAIL_IF_COMPARED, _SARIF)
+gate_options = _options(_gating, _FAIL_IF, _BASELINE, _SARIF)
+compared_options = _options(_compared_gating, _FAIL_IF_COMPARED, _SARIF)
 """The same where two captures are compared."""
-row_gate_options = _options(_row_gating, GateCondition(of_rows=True), _FAIL_IF_ANY)
+row_gate_options = _options(_row_gating, _FAIL_IF_ANY)
 """The same for commands whose result are rows."""
-keyed_row_gate_options = _options(_row_gating, GateCondition(of_rows=True), _FAIL_IF_ANY, _ROW_BASELINE)
+keyed_row_gate_options = _options(_row_gating, _FAIL_IF_ANY, _ROW_BASELINE)
 """The same where a row has a name that it has in another capture, too."""

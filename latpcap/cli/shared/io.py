@@ -105,10 +105,8 @@ def warn(capture: Capture, quiet: bool, *, told: bool = False) -> None:
     """Say on standard error what limits the trust in the rows that follow, and (unless `told`) of what they are."""
     if quiet:
         return
-    from latpcap.report.text import printable
-
     if capture.selected and not told:
-        click.echo(f"latpcap: selected: {printable(capture.selected.text)}", err=True)
+        teller(quiet)(f"selected: {capture.selected.text}")
     warn_of(capture.health, quiet)
     tell_timing_only(capture, quiet)
 
@@ -125,8 +123,7 @@ def warn_of(notes: Table, quiet: bool) -> None:
 def tell_timing_only(capture: Capture, quiet: bool, whose: str = "") -> None:
     """Say on standard error what could not be read, of `whose` where there are several."""
     from latpcap.measures.timing_only import KEYS_PAGE
-    from latpcap.report.text import printable
 
     for note in () if quiet else capture.health.to_dicts():
         if note["code"] == "encrypted":
-            click.echo(f"latpcap: {whose}{printable(note['message'])} ({KEYS_PAGE})", err=True)
+            teller(quiet)(f"{whose}{note['message']} ({KEYS_PAGE})")

@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 
 import click
 from click.core import ParameterSource
-from click.shell_completion import CompletionItem
 from msgspec import Struct
 
 from latpcap.cli.shared import values
@@ -35,94 +34,63 @@ from latpcap.units import (
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-class Quantity(click.ParamType[Any]):
-    """A number with its unit, as one of `latpcap.units` reads it."""
+class Written(click.ParamType[Any]):
+    """What is written as `parse` reads it, which raises `UsageError` with what is right."""
 
     def __init__(self, name: str, parse: Callable[[str], Any]) -> None:
-        """`parse` raises `UsageError` with what is right."""
+        """Take what click calls it, and who reads it."""
         self.name = name
         self._parse = parse
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Parse `value`."""
-        try:
-            return self._parse(value) if isinstance(value, str) else value
-        except UsageError as error:
-            self.fail(str(error), param, ctx)
+        return self._parse(value) if isinstance(value, str) else value
 
 
-def Duration() -> Quantity:  # noqa: N802 (a type of click's, as its neighbours)
-    """`500us`, `15ms`, `1.5s`; the value is in ms."""
-    return Quantity("duration", parse_duration_ms)
-
-
-def Rtt() -> Quantity:  # noqa: N802
-    """The same; a bare number is milliseconds, since RTTs are in ms everywhere."""
-    return Quantity("duration", parse_ms)
-
-
-def Counts() -> Quantity:  # noqa: N802
-    """Numbers from 1 on with commas between them."""
-    return Quantity("list", parse_counts)
-
-
-def RttList() -> Quantity:  # noqa: N802
-    """RTTs with commas between them; the value is a list in ms."""
-    return Quantity("list", parse_list_ms)
-
-
-class PortProtocol(click.ParamType[Any]):
-    """`3307=mysql`: the protocol of a server port."""
-
-    name = "port=protocol"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, str]:
-        """Parse `value`."""
-        if isinstance(value, tuple):
-            return value
-        port, _, protocol = value.partition("=")
-        number = port_number(port)
-        if number is None or not protocol:
-            self.fail(f"`{value}` is not PORT=PROTOCOL, for instance 3307=mysql", param, ctx)
-        return number, protocol
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """The protocols, behind the port."""
-        return values.ports(incomplete)
-
-
-class ServerRtt(click.ParamType[Any]):
-    """`10.0.0.5:3306=15ms`: the RTT of one server."""
-
-    name = "server=duration"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, float]:
-        """Parse `value`."""
-        if isinstance(value, tuple):
-            return value
-        server, _, rtt = value.rpartition("=")
-        if not server:
-            self.fail(f"`{value}` is not SERVER=RTT, for instance 10.0.0.5:3306=15ms", param, ctx)
-        try:
-            return server, parse_ms(rtt)
-        except UsageError as error:
-            self.fail(str(error), param, ctx)
-
-
-class FixName(click.ParamType[Any]):
-    """`n+1=in:100`: a fix, or several for `all`."""
-
-    name = "fix"
+class Quantity(Written):
+    """A number with its unit, or something as short: what is wrong with it is told with the option's name."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Parse `value`."""
-        from latpcap.findings.what_if import parse_fix
+        try:
+            return super().convert(value, param, ctx)
+        except UsageError as error:
+            self.fail(str(error), param, ctx)
 
-        return parse_fix(value) if isinstance(value, str) else value
 
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """The names, with their values."""
-        return values.fixes(incomplete)
+def _port_protocol(text: str) -> tuple[int, str]:
+    port, _, protocol = text.partition("=")
+    number = port_number(port)
+    if number is None or not protocol:
+        raise UsageError(f"`{text}` is not PORT=PROTOCOL, for instance 3307=mysql")
+    return number, protocol
+
+
+def _server_rtt(text: str) -> tuple[str, float]:
+    server, _, rtt = text.rpartition("=")
+    if not server:
+        raise UsageError(f"`{text}` is not SERVER=RTT, for instance 10.0.0.5:3306=15ms")
+    return server, parse_ms(rtt)
+
+
+def _fix(text: str) -> Any:
+    from latpcap.findings.what_if import parse_fix
+
+    return parse_fix(text)
+
+
+def _date(text: str) -> str:
+    from latpcap.result.signoff import date_of
+
+    return date_of(text)
+
+
+DURATION = Quantity("duration", parse_duration_ms)
+"""`500us`, `15ms`, `1.5s`; the value is in ms."""
+RTT = Quantity("duration", parse_ms)
+"""The same; a bare number is milliseconds, since RTTs are in ms everywhere."""
+RTT_LIST = Quantity("list", parse_list_ms)
+"""RTTs with commas between them; the value is a list in ms."""
 
 
 def all_of(*decorators: Callable[[Command], Command]) -> Callable[[Command], Command]:
@@ -203,7 +171,8 @@ _selection_options = all_of(
 
 decode_as_option = click.option(
     "--decode-as",
-    type=PortProtocol(),
+    type=Quantity("port=protocol", _port_protocol),
+    shell_complete=values.completes(values.ports),
     multiple=True,
     metavar="PORT=PROTOCOL",
     help="Protocol of a server port that latpcap does not recognise (`opaque`: any protocol, timing only); repeatable.",
@@ -255,12 +224,12 @@ ROOM = ("show_literals", "pseudonymise", "memory", "disk", "temp_folder")
 
 _baseline_option = click.option(
     "--rtt-baseline",
-    type=Rtt(),
+    type=RTT,
     metavar="DURATION",
     help="RTT of the captured traffic, to override the measured one.",
 )
 analysing_options = all_of(
-    click.option("--think", type=Duration(), default="1s", metavar="DURATION", show_default=True,
+    click.option("--think", type=DURATION, default="1s", metavar="DURATION", show_default=True,
                  help="Client time above this is think time, which stays the same at any RTT."),
     _baseline_option,
 )  # fmt: skip
@@ -295,7 +264,7 @@ rtt_is_option = click.option(
 _rtt_list_option = click.option(
     "--rtt",
     "rtt",
-    type=RttList(),
+    type=RTT_LIST,
     multiple=True,
     metavar="LIST",
     help="RTTs to project onto: 1ms,15ms, a ladder 1..50ms, places lan,metro,region,ocean; repeatable.",
@@ -304,7 +273,7 @@ rtt_option = all_of(_rtt_list_option, rtt_is_option)
 
 move_option = click.option(
     "--move",
-    type=ServerRtt(),
+    type=Quantity("server=duration", _server_rtt),
     multiple=True,
     metavar="SERVER=RTT",
     help="Move only this server (as in --server) to this RTT; others get the RTT of --rtt, or keep theirs without it; "
@@ -312,7 +281,7 @@ move_option = click.option(
 )
 
 within_option = click.option(
-    "--within", type=Duration(), metavar="DURATION", help="Find the largest RTT that meets this runtime."
+    "--within", type=DURATION, metavar="DURATION", help="Find the largest RTT that meets this runtime."
 )
 
 
@@ -341,9 +310,9 @@ condition_options = all_of(
                  help="Bandwidth of the bottleneck, for instance 34Mbit; by default none."),
     click.option("--loss", type=Quantity("loss", parse_share), metavar="SHARE",
                  help="Packet loss rate, for instance 0.1%; by default the loss of the capture stays."),
-    click.option("--jitter", type=Rtt(), default=0.0, metavar="DURATION",
+    click.option("--jitter", type=RTT, default=0.0, metavar="DURATION",
                  help="Deviation of the RTT from its mean; the pessimistic case adds it to every round trip."),
-    click.option("--connections", type=Counts(), metavar="N",
+    click.option("--connections", type=Quantity("list", parse_counts), metavar="N",
                  help="Number of connections that share the work, up to the server's limit if the capture shows one; "
                       "1,2,4,8,16: a grid of runtime and throughput."),
     click.option("--distance", type=Quantity("distance", parse_distance_km), metavar="LENGTH",
@@ -353,7 +322,7 @@ condition_options = all_of(
 link_options = all_of(
     click.option("--loss", type=Quantity("loss", parse_share), metavar="SHARE",
                  help="Packet loss rate of the link, for instance 0.1%; by default none."),
-    click.option("--jitter", type=Rtt(), default=0.0, metavar="DURATION",
+    click.option("--jitter", type=RTT, default=0.0, metavar="DURATION",
                  help="Deviation of the link's RTT to either side; by default none."),
     click.option("--bandwidth", type=Quantity("bandwidth", parse_bandwidth), metavar="RATE",
                  help="Bandwidth of the link in each direction, for instance 34Mbit; by default unlimited."),
@@ -375,22 +344,15 @@ def _fixes() -> str:
     return ", ".join(f"{each.fix}={each.usual}" if each.usual else each.fix for each in PATTERNS if each.fix)
 
 
-fix_option = click.option("--fix", "fixes", cls=_FixOption, type=FixName(), multiple=True, metavar="NAME[=VALUE]")
-
-
-class ReportDate(click.ParamType[Any]):
-    """`today`, or `2026-11-22`."""
-
-    name = "date"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return it as year, month and day."""
-        from latpcap.result.signoff import date_of
-
-        try:
-            return date_of(value)
-        except UsageError as error:
-            self.fail(str(error), param, ctx)
+fix_option = click.option(
+    "--fix",
+    "fixes",
+    cls=_FixOption,
+    type=Written("fix", _fix),
+    multiple=True,
+    metavar="NAME[=VALUE]",
+    shell_complete=values.completes(values.fixes),
+)
 
 
 def _cover(notes: tuple[str, ...], **given: Any) -> Any:
@@ -407,7 +369,7 @@ sign_off_options = gathered(
     click.option("--customer", metavar="TEXT", help="Customer that the report is for."),
     click.option("--note", "notes", multiple=True, metavar="TEXT|LOGO.png",
                  help="A note for the cover, such as the author; a .png, .jpg or .svg file is the logo; repeatable."),
-    click.option("--date", type=ReportDate(), is_flag=False, flag_value="today", metavar="DATE",
+    click.option("--date", type=Quantity("date", _date), is_flag=False, flag_value="today", metavar="DATE",
                  help="Date of the report: today, or 2026-11-22; by default none, so that the output is reproducible."),
 )  # fmt: skip
 

@@ -10,8 +10,9 @@ import click
 from msgspec import Struct
 
 from latpcap.cli.shared.files import OUTPUT
+from latpcap.cli.shared.io import teller
 from latpcap.cli.shared.options import (
-    Duration,
+    DURATION,
     Quantity,
     all_of,
     analysing_options,
@@ -95,7 +96,7 @@ def recording_options(
         click.option(
             "--interface", "interfaces", multiple=True, metavar="NAME", help=f"{verb} this interface; repeatable."
         ),
-        click.option("--duration", type=Duration(), metavar="DURATION", help=duration),
+        click.option("--duration", type=DURATION, metavar="DURATION", help=duration),
         click.option(
             "--report",
             "result",
@@ -127,7 +128,6 @@ def new_recorder(
 
 def tell_problems(recorded: Recorded) -> None:
     """Warn of what went wrong while it was recorded."""
-    from latpcap.report.text import printable
-
+    say = teller(quiet=False)
     for problem in (*recorded.problems, *filter(None, [recorded.trouble])):
-        click.echo(f"latpcap: warning: {printable(problem)}", err=True)
+        say(f"warning: {problem}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any
 
 import click
 from msgspec import Struct
@@ -74,49 +74,26 @@ class Request(Struct, frozen=True):
             raise click.exceptions.Exit(INTERRUPTED) from None
 
 
-class _Given(TypedDict, total=False):
-    """The options of a command that reads, by their names; a command need not have all of them."""
+def request_of(
+    *,
+    quiet: bool,
+    captures: tuple[str, ...] = (),
+    decode_as: tuple[tuple[int, str], ...] = (),
+    keylog: tuple[str, ...] = (),
+    think: float = 1000.0,
+    rtt_baseline: float | None = None,
+    **given: Any,
+) -> Request:
+    """What the options of a command that reads ask for; it need not have all of them.
 
-    captures: tuple[str, ...]
-    decode_as: tuple[tuple[int, str], ...]
-    keylog: tuple[str, ...]
-    think: float
-    rtt_baseline: float | None
-    rtt_is: RttIs
-    show_literals: bool
-    pseudonymise: bool
-    memory: int
-    disk: int
-    temp_folder: str | None
-    quiet: bool
-    stream: tuple[str, ...]
-    client: tuple[str, ...]
-    server: tuple[str, ...]
-    user: tuple[str, ...]
-    database: tuple[str, ...]
-    application: tuple[str, ...]
-    protocol: tuple[str, ...]
-    start: str | None
-    end: str | None
-
-
-def request_of(**given: Unpack[_Given]) -> Request:
-    """What the options ask for; what selects nothing that can be is refused before the captures take their time."""
-    selected: dict[str, Any] = {name: given.get(name) or None for name in SELECTION}
+    What selects nothing that can be is refused before the captures take their time.
+    """
+    selected = {name: given.pop(name, None) or None for name in SELECTION}
     if any(selected.values()):
         from latpcap.tables.part.selection import Selection
 
         Selection.of(**selected)
     reading = Reading(
-        show_literals=given.get("show_literals", False),
-        decode_as=dict(given["decode_as"]),
-        keylog=given.get("keylog") or (),
-        think_s=given.get("think", 1000.0) / 1000,
-        rtt_baseline_ms=given.get("rtt_baseline"),
-        rtt_is=given.get("rtt_is", "ping"),
-        pseudonymise=given.get("pseudonymise", False),
-        memory=given["memory"],
-        disk=given.get("disk", DEFAULT_DISK),
-        temp_folder=given.get("temp_folder"),
+        decode_as=dict(decode_as), keylog=keylog, think_s=think / 1000, rtt_baseline_ms=rtt_baseline, **given
     )
-    return Request(given.get("captures", ()), reading, selected, given["quiet"])
+    return Request(captures, reading, selected, quiet)
