@@ -1,7 +1,6 @@
 from builder import Conn, Ex, build
 from conftest import analysed
 
-from latpcap.measures import health
 from latpcap.result.analysis import Measures
 
 QUERIES = [Ex("query", sql="select ?", service_ms=0.15, client_ms=0.1)] * 10_000
@@ -54,10 +53,6 @@ def test_of_several_warnings_the_gravest_is_told() -> None:
     for notes in ([trivial, grave], [grave, trivial]):
         result = Measures(build([Conn(exchanges=QUERIES[:5])], notes)).analyze()
         assert result.summary.verdict.endswith("Warning: interface 0 dropped 4,000 packets.")
-
-
-def test_every_note_has_its_place_by_what_it_does_to_the_figures() -> None:
-    assert sorted(health.BY_SEVERITY) == sorted(health.ADVICE)
 
 
 def test_no_request_is_no_statement_about_the_network() -> None:

@@ -1,0 +1,233 @@
+"""What each kind of health note does to the numbers, and what to do; docs/health.md lists when one is seen."""
+
+from __future__ import annotations
+
+from latpcap.measures.timing_only import KEYS_PAGE
+
+ADVICE: dict[str, tuple[str, str]] = {
+    # there are no figures, or not of all
+    "no-database-traffic": (
+        "there is nothing to count",
+        "capture where the database's packets pass; name an unusual port with --decode-as PORT=PROTOCOL",
+    ),
+    "one-direction": (
+        "response times are unknown: no exchange has a duration",
+        "mirror both directions of the port, or capture on the host itself",
+    ),
+    "baseline-unknown": ("no network share and no projection", "give the RTT with --rtt-baseline"),
+    "file-unreadable": ("everything after that is missing", "check the disk or the network share"),
+    "file-damaged": ("the unreadable part is left out", "copy the file again, or repair it (`pcapfix`)"),
+    "file-cut": ("everything after that is missing", "capture or copy the file again if that matters"),
+    "too-many-exchanges": (
+        "the result covers the packets before that; everything later is missing",
+        "give more with --memory, or split the capture",
+    ),
+    "too-many-connections": (
+        "further connections are left out",
+        "give more with --memory, or filter the capture to the database's port",
+    ),
+    "too-many-unrecognised": (
+        "they are classified by port, or not counted",
+        "give more with --memory, or filter the capture to the database's port",
+    ),
+    "too-many-unfinished": (
+        "these exchanges are incomplete, and those within the discarded bytes are not counted",
+        "give more with --memory, or filter the capture to the database's port",
+    ),
+    "too-many-unanswered": (
+        "these exchanges and the ones after them are incomplete",
+        "check that the capture has both directions",
+    ),
+    "too-many-waiting": (
+        "exchanges with missing packets are incomplete",
+        "capture less (`port 3306`) into a larger buffer (`-B 64`)",
+    ),
+    "too-many-fragments": ("the contents of these datagrams are missing", "filter the capture to the database's port"),
+    "too-much-inflated": (
+        "the contents of these compressed packets are missing: their exchanges are incomplete",
+        "nothing if the capture is a decompression bomb; otherwise split it",
+    ),
+    # times are wrong
+    "clock-step": (
+        "exchanges in progress are incomplete; later times are corrected by the senders' TCP timestamps (without "
+        "these, to leave no gap), and differ from the file's",
+        "capture again with a clock that is slewed, not stepped (NTP)",
+    ),
+    "coarse-clock": (
+        "each time is off by up to the clock's resolution: no RTT below it can be measured",
+        "capture with a finer clock, or give the RTT with --rtt-baseline",
+    ),
+    "files-apart": (
+        "the gaps between files are think time; runtime and projection include them, rates do not",
+        "give files of one recording; compare others with `latpcap compare`, or rank them with `latpcap rank`",
+    ),
+    # exchanges are missing
+    "capture-drops": (
+        "exchanges with a dropped packet are incomplete, and some may be missing",
+        "capture less (`port 3306`) into a larger buffer (`-B 64`)",
+    ),
+    "capture-loss": (
+        "exchanges that lost a part are incomplete; exchanges that were lost whole are not counted",
+        "capture less (`port 3306`) into a larger buffer (`-B 64`)",
+    ),
+    "unreadable": (
+        "the part in between is counted by direction changes, and its times are not used",
+        "capture the connection from its beginning, without loss",
+    ),
+    "incomplete-exchanges": ("they count as round trips, but their times are not used", "see the notes above"),
+    "snap-length": (
+        "statements and rows in the missing part are unknown; times are correct where the packets show them",
+        "capture whole packets: `-s 0`",
+    ),
+    # the network's share is less sure
+    "proxy-likely": (
+        "part of the service time may be network behind the proxy, which a faster server does not shorten; the "
+        "projection changes only the path from the application to the proxy, unless the RTT includes both",
+        "also capture at the proxy, on both sides of it (one file is enough), or between proxy and server",
+    ),
+    "path-changed": (
+        "each round trip is costed at the RTT of its time; the overall RTT is the mean over all waits",
+        "look for a fail-over, a VPN or congestion at that time; `latpcap minutes` shows the RTT over time",
+    ),
+    "baseline-either": (
+        "the network's share depends on which one is right; its range covers both",
+        "give the RTT with --rtt-baseline, as measured by `ping` or `latpcap calibrate`",
+    ),
+    "baseline-upper-bound": (
+        "the network's share and the projection are upper bounds",
+        "start the capture before the application, or give the RTT with --rtt-baseline",
+    ),
+    "baseline-assumed": (
+        "if the server takes the same time for each response, that time is counted as network",
+        "start the capture before the application, or give the RTT with --rtt-baseline",
+    ),
+    "unknown-time": (
+        "this time is assigned to neither network nor service",
+        "capture without loss, from the beginning",
+    ),
+    "one-response": (
+        "it bounds the RTT from above, but does not show what of it was the network",
+        "capture more of the work, or give the RTT with --rtt-baseline",
+    ),
+    "loopback": ("network and service time are hard to separate", "capture between two machines"),
+    "near-zero-baseline": ("small RTT errors become large in the projection", "give the RTT with --rtt-baseline"),
+    "too-many-samples": (
+        "the baseline RTT uses the samples before that; counts are correct",
+        "give more with --memory",
+    ),
+    # what the network did, which the figures allow for
+    "timeouts": (
+        "these waits depend on the sender's timer, not only on the RTT; the projection keeps them",
+        "find the cause of packet loss: duplex mismatch, full queue, bad cable",
+    ),
+    "loss": ("the projection keeps this time unchanged", "find the cause of packet loss"),
+    "delayed-ack": (
+        "these waits are the acknowledging host's timer (40 ms or more), not distance",
+        "set TCP_NODELAY in the driver, or write each request in one piece",
+    ),
+    "zero-window": (
+        "transfers waited for a program to read its data; a faster network does not shorten that",
+        "look for a client that fetches slowly, or processes each row while it reads",
+    ),
+    "retransmissions": ("their time is counted as loss", "nothing, unless `loss` or `timeouts` is reported, too"),
+    "paced-sender": (
+        "at another RTT their transfers take as many round trips; captures below 2 ms do not show pacing, so a "
+        "projection to a longer RTT is too short by up to half a round trip for each large message",
+        "nothing; to project to a longer RTT capture above 2 ms, or switch the sender to CUBIC",
+    ),
+    # something is left out
+    "malformed-packets": ("these packets are left out", "capture again, or copy the file again"),
+    "encrypted-packets": (
+        "these packets are left out",
+        "capture behind the access point or switch that decrypts, or decrypt the file first (`airdecap-ng`)",
+    ),
+    "unknown-interface": ("these packets are left out", "write the file again: `editcap IN OUT`"),
+    "unknown-link-type": ("these packets are left out", "capture on an Ethernet, cooked or raw IP interface"),
+    "unrecognised": (
+        "these connections are not counted",
+        "name the protocol with --decode-as, or capture the connections from their beginning",
+    ),
+    "other-database": (
+        "these connections are not counted",
+        "with --decode-as PORT=opaque their round trips and times are counted, without statements",
+    ),
+    "refused": (
+        "no database connection was made: they count as errors, with the time that clients lost, and nowhere else",
+        "check address and port, and whether the server runs",
+    ),
+    "unanswered": (
+        "no database connection was made: they count as errors, with the time that clients lost, and nowhere else",
+        "check address, port and firewalls",
+    ),
+    "too-many-statements": ("further statements share one text; times are correct", "split the capture"),
+    "too-many-errors": ("further errors share one text; times are correct", "split the capture"),
+    "keys-wrong": (
+        "from that record on these connections are timing only; everything before it is correct",
+        "use the complete key log of the same run; lost or cut packets have the same effect",
+    ),
+    "keys-missing": (
+        "these connections stay timing only",
+        f"log the keys of all clients, from before they connect; not every driver logs resumed sessions ({KEYS_PAGE})",
+    ),
+    "tls-interrupted": (
+        "from there on these connections are timing only; everything before it is correct",
+        "capture without loss: missing bytes may hide a key change",
+    ),
+    "tls-suite-unsupported": (
+        "these connections stay timing only",
+        "let client or server use AES-GCM, ChaCha20-Poly1305 or AES-CBC for the measurement",
+    ),
+    "key-log-damaged": (
+        "connections whose secrets are on these lines stay timing only",
+        "copy the key log again after the client has ended; a line is incomplete while it is being written",
+    ),
+    "too-many-keys": (
+        "connections whose secrets were dropped stay timing only",
+        "give more with --memory, or a key log of these connections only",
+    ),
+    "implausible-rows": ("these rows are not counted", "compare with the client's own counts"),
+    "estimated-rows": ("row counts may be off", "capture the connection from its beginning"),
+    "clock-outlier": (
+        "an exchange that begins or ends with this packet has no time",
+        "nothing; if there are many, check the clock of the capturing machine",
+    ),
+    "clock-backwards": (
+        "packets are put back in order; where the clock was set, `clock-step` reports it",
+        "`reordercap IN OUT` sorts the packets",
+    ),
+    "encrypted": (
+        "timing only: no statements, rows or errors; round trips are counted by direction changes, so requests that "
+        "are sent without waiting may count as one",
+        f"give the client's keys with --keylog ({KEYS_PAGE}), capture behind the TLS end point, or switch encryption "
+        "off for the test",
+    ),
+    "missing-handshake": (
+        "no handshake RTT, no login, no text of statements prepared earlier",
+        "start the capture before the application",
+    ),
+    # good to know
+    "stopped": ("the result covers the packets before that", "read the capture again to the end if that matters"),
+    "selection": ("figures cover this part only; notes about files cover whole files", "nothing"),
+    "relayed": (
+        "round trips, RTT and times are correct; TCP's windows, losses and pacing on large transfers are not visible, "
+        "so the projection's range is wider",
+        "nothing; for jobs that move much data capture packets: `latpcap record` with capture permission",
+    ),
+    "proxy-header": (
+        "the capture measures the path from the proxy to the server, not from the client",
+        "capture between client and proxy, too",
+    ),
+    "proxy-legs": (
+        "figures are the application's, over both networks; connections and paths of both sides are listed",
+        "nothing; `--rtt` is the RTT between proxy and server, `--move` moves any of them",
+    ),
+    "replication": ("pushed data is not counted", "nothing"),
+    "offloaded": (
+        "none on round trips and times; the capture shows fewer packets and slow-start rounds than the wire",
+        "nothing; for packet counts capture on a mirror port, or `ethtool -K eth0 tso off gro off`",
+    ),
+    "duplicate-packets": ("none: each packet is counted once", "capture on one interface, or mirror one port"),
+    "reordered": ("none: TCP streams are reordered by sequence number", "nothing, unless there are many"),
+    "other-secrets": ("none: they decrypt no database connection", "nothing"),
+}
+"""By code: the effect, and the advice. Of two notes as severe, the one whose code is first here comes first."""
