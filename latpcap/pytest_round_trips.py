@@ -255,18 +255,15 @@ def _of_worker(config: pytest.Config, path: str | None) -> str | None:
 
 def _recorder(config: pytest.Config, path: Path) -> Recorder:
     """The recorder that the options ask for."""
-    check_capture_name(path)
-    from latpcap.live.capturing.capturer import Capturer
-    from latpcap.live.server import Server, addresses
+    from latpcap.live.capturing.capturer import ANY
+    from latpcap.live.record import recorder_of
+    from latpcap.live.server import Server
 
     if (port := config.getoption("latpcap_port")) is not None:
-        tcp_port(port)
-        return Capturer(path, capture_filter=f"tcp port {port}", where=f"TCP port {port}", marks=port)
+        return recorder_of(path, [tcp_port(port)], interfaces=[ANY], marks=port)[0]
     if text := config.getoption("latpcap_server"):
-        server = Server.of(text)
-        hosts = " or ".join(f"host {address.host}" for address in addresses(server, 10))
-        filters = f"tcp port {server.port} and ({hosts})"
-        return Capturer(path, capture_filter=filters, where=str(server), marks=server.port)
+        return recorder_of(path, servers=[text], interfaces=[ANY], marks=Server.of(text).port)[0]
+    check_capture_name(path)
     from latpcap.live.relay import Relay, Route
 
     route = Route.of(config.getoption("latpcap_relay"))

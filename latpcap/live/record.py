@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 from collections.abc import Iterable, Sequence
 from functools import cached_property
@@ -71,9 +70,9 @@ def record(
 
 def _check_reading(reading: ReadOptions) -> None:
     """Refuse what `latpcap.read` does not know before the block runs: it is read only afterwards."""
-    from latpcap.capture import read
+    from latpcap.capture import ReadOptions
 
-    if unknown := set(reading) - set(inspect.signature(read).parameters) | {"source"} & set(reading):
+    if unknown := set(reading) - set(ReadOptions.__annotations__):
         raise TypeError(f"record() got an unexpected keyword argument '{min(unknown)}'")
 
 
@@ -87,6 +86,7 @@ def recorder_of(
     interfaces: Sequence[str] = (),
     privacy: bool = False,
     ring: Ring | None = None,
+    marks: int | None = None,
 ) -> tuple[Recorder, tuple[int, ...]]:
     """Who records what these ask for, and the ports of its servers; on all interfaces where nobody knows better."""
     check_capture_name(path)
@@ -108,6 +108,7 @@ def recorder_of(
         interfaces=interfaces or what.interfaces or (ANY,),
         snap_length=snap_length,
         ring=ring,
+        marks=marks,
     )
     return capturer, what.ports
 

@@ -36,11 +36,6 @@ class TimingOnly(Struct, frozen=True):
     advice: str
     """How to read them, where that can be."""
 
-    @property
-    def is_all(self) -> bool:
-        """Nothing of the recording was read."""
-        return self.connections == self.of
-
 
 def timing_only(recording: Recording) -> TimingOnly | None:
     """What of the `recording` is timing only; `None` where all was read."""

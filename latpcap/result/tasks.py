@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from latpcap.measures.tasks import Tasks
 from latpcap.tables.columnar.columns import Bools, Floats, nullable
+from latpcap.tables.columnar.quantiles import quantiles
 from latpcap.tables.columnar.table import Table
 from latpcap.tables.recording import Recording
 
@@ -83,6 +84,4 @@ def _timing_only(tasks: Tasks, recording: Recording) -> Bools:
 
 
 def _spread(values: Floats) -> Spread:
-    ordered = np.sort(values)
-    ranks = (max(int(np.ceil(len(ordered) * part)) - 1, 0) for part in (0.5, 0.95, 1.0))
-    return Spread(*(float(ordered[rank]) for rank in ranks))
+    return Spread(*quantiles(values, (0.5, 0.95, 1.0)))

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from latpcap.verify.ours import Exchange, Ours
-from latpcap.verify.result import Difference, Measure
-from latpcap.verify.texts import HIDDEN, described, is_masked, is_shown_in_part, paired
+from latpcap.verify.result import Measure, each_alone
+from latpcap.verify.texts import HIDDEN, HOLE, described, is_masked, is_shown_in_part, paired
 from latpcap.verify.wireshark import Dissection, Query
 
 COMMANDS = {
@@ -32,7 +32,6 @@ CONTENT = "Wireshark takes the file that LOAD DATA LOCAL sends for commands"
 ATTRIBUTES = "Wireshark misreads the values of query attributes, and with them the statement"
 CUT = "the snap length cut the statement: Wireshark shows nothing of it, latpcap its beginning"
 NUL = "a NUL ends the statement for Wireshark (and an empty one is shown as none); latpcap reads on"
-HOLE = "the capture misses packets of the connection: Wireshark loses its place in the stream"
 
 Place = tuple[int, int, str]
 """Stream, frame, command."""
@@ -50,17 +49,11 @@ def _commands(ours: Ours, exchanges: Iterable[Exchange], theirs: Dissection) -> 
     at = {(each.stream, each.request_end_frame, each.command): each for each in exchanges}
     mine = Counter((each.stream, each.request_end_frame, each.command) for each in exchanges)
     seen = Counter((stream, frame, COMMANDS.get(code, f"0x{code:02x}")) for stream, frame, code in theirs.commands)
-    differences = [
-        *(
-            Difference(f"frame {place[1]}", place[2], None, _why_only_ours(ours, at[place]))
-            for place in (mine - seen).elements()
-        ),
-        *(
-            Difference(f"frame {place[1]}", None, place[2], _why_only_theirs(ours, place))
-            for place in (seen - mine).elements()
-        ),
-    ]
-    return Measure("MySQL commands", mine.total(), seen.total(), (mine & seen).total(), tuple(differences))
+    differences = each_alone(
+        ((place[1], place[2], _why_only_ours(ours, at[place])) for place in (mine - seen).elements()),
+        ((place[1], place[2], _why_only_theirs(ours, place)) for place in (seen - mine).elements()),
+    )
+    return Measure("MySQL commands", mine.total(), seen.total(), (mine & seen).total(), differences)
 
 
 def _why_only_ours(ours: Ours, exchange: Exchange) -> str | None:
@@ -100,27 +93,18 @@ def _statements(ours: Ours, exchanges: Iterable[Exchange], theirs: Dissection) -
     shown = {(query.stream, query.frame): query for query in only_theirs}
     places = {(each.stream, each.request_end_frame): each for each in only_ours}
     known = {place: why for place, each in places.items() if (why := _known(each, shown.get(place)))}
-    differences = [
-        *(
-            Difference(
-                f"frame {each.request_end_frame}",
-                described(each.statement or ""),
-                None,
-                known.get((each.stream, each.request_end_frame)) or _why_no_query(each, ours, theirs),
-            )
-            for each in only_ours
-        ),
-        *(
-            Difference(
-                f"frame {each.frame}",
-                None,
-                described(each.text, each.length),
-                known.get((each.stream, each.frame)) or _why_no_statement(each, ours, theirs),
-            )
-            for each in only_theirs
-        ),
-    ]
-    return Measure("MySQL statements", len(own), len(queries), equal, tuple(differences))
+
+    def why_ours(each: Exchange) -> str | None:
+        return known.get((each.stream, each.request_end_frame)) or _why_no_query(each, ours, theirs)
+
+    def why_theirs(each: Query) -> str | None:
+        return known.get((each.stream, each.frame)) or _why_no_statement(each, ours, theirs)
+
+    differences = each_alone(
+        ((each.request_end_frame, described(each.statement or ""), why_ours(each)) for each in only_ours),
+        ((each.frame, described(each.text, each.length), why_theirs(each)) for each in only_theirs),
+    )
+    return Measure("MySQL statements", len(own), len(queries), equal, differences)
 
 
 def _known(exchange: Exchange, shown: Query | None) -> str | None:

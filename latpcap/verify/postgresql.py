@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from latpcap.verify.ours import Exchange, Ours
-from latpcap.verify.result import Difference, Measure
-from latpcap.verify.texts import HIDDEN, comparable, described, is_masked
+from latpcap.verify.result import Measure, each_alone
+from latpcap.verify.texts import HIDDEN, HOLE, comparable, described, is_masked
 from latpcap.verify.wireshark import Dissection, Query
 
 ENDS_READY = frozenset({"query", "sync", "function_call"})
 """Commands whose answer always ends with ReadyForQuery."""
 
 CUT = "the snap length cut the packet: Wireshark shows nothing of a message that it cannot see whole"
-HOLE = "the capture misses packets of the connection: Wireshark loses its place in the stream"
 BY_NAME = "prepared before the capture began: latpcap shows the statement's name, Wireshark nothing"
 IN_SQL = "prepared by `PREPARE … AS`: Wireshark shows that statement, latpcap what it prepared"
 UNASKED = "the capture begins behind what it answers: latpcap pairs no answer without its request"
@@ -43,30 +42,20 @@ def _statements(ours: Ours, theirs: Dissection) -> Measure:
     only_ours = [each for place, each in texts.items() if place not in shown]
     masked = {query: each for query in only_theirs for each in _masked(ours, query)}
     hidden = {(each.stream, comparable(each.statement or "")) for each in masked.values()}
-    differences = [
-        *(
-            Difference(
-                f"frame {each.request_end_frame}",
-                described(each.statement or ""),
-                None,
-                HIDDEN
-                if (each.stream, comparable(each.statement or "")) in hidden
-                else _why_not_shown(each, ours, theirs, preparing),
-            )
-            for each in only_ours
-        ),
-        *(
-            Difference(
-                f"frame {each.frame}",
-                None,
-                described(each.text, each.length),
-                HIDDEN if each in masked else _why(ours, theirs, each.stream, each.frame),
-            )
-            for each in only_theirs
-        ),
-    ]
+
+    def why_ours(each: Exchange) -> str | None:
+        is_hidden = (each.stream, comparable(each.statement or "")) in hidden
+        return HIDDEN if is_hidden else _why_not_shown(each, ours, theirs, preparing)
+
+    def why_theirs(each: Query) -> str | None:
+        return HIDDEN if each in masked else _why(ours, theirs, each.stream, each.frame)
+
+    differences = each_alone(
+        ((each.request_end_frame, described(each.statement or ""), why_ours(each)) for each in only_ours),
+        ((each.frame, described(each.text, each.length), why_theirs(each)) for each in only_theirs),
+    )
     known = len(queries) - len(only_theirs)
-    return Measure("PostgreSQL statements", known + len(only_ours), len(queries), known, tuple(differences))
+    return Measure("PostgreSQL statements", known + len(only_ours), len(queries), known, differences)
 
 
 def _is_known(ours: Ours, query: Query) -> bool:
@@ -97,25 +86,16 @@ def _answers(ours: Ours, theirs: Dissection) -> Measure:
         if exchange.complete and exchange.response_end_frame:
             ends[exchange.stream, exchange.response_end_frame] = exchange
     must = {place for place, exchange in ends.items() if exchange.command in ENDS_READY}
-    differences = [
-        *(
-            Difference(
-                f"frame {frame}",
-                f"the answer to a {ends[stream, frame].command}",
-                None,
-                _why_not_ready(ours, theirs, ends[stream, frame]),
-            )
-            for stream, frame in sorted(must - theirs.ready)
-        ),
-        *(
-            Difference(f"frame {frame}", None, "ReadyForQuery", _why_not_ended(ours, theirs, stream, frame))
+    asked = ((frame, ends[stream, frame]) for stream, frame in sorted(must - theirs.ready))
+    both = theirs.ready & ends.keys()
+    differences = each_alone(
+        ((frame, f"the answer to a {each.command}", _why_not_ready(ours, theirs, each)) for frame, each in asked),
+        (
+            (frame, "ReadyForQuery", _why_not_ended(ours, theirs, stream, frame))
             for stream, frame in sorted(theirs.ready - ends.keys())
         ),
-    ]
-    equal = len(theirs.ready & ends.keys())
-    return Measure(
-        "PostgreSQL answers", len(must | (theirs.ready & ends.keys())), len(theirs.ready), equal, tuple(differences)
     )
+    return Measure("PostgreSQL answers", len(must | both), len(theirs.ready), len(both), differences)
 
 
 def _why_not_ended(ours: Ours, theirs: Dissection, stream: int, frame: int) -> str | None:

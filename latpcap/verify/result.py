@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import ClassVar
 
 from msgspec import Struct
@@ -21,6 +22,18 @@ class Difference(Struct, frozen=True):
     wireshark: str | None
     reason: str | None
     """Why, where the capture holds evidence for it; `None`: unexplained."""
+
+
+Alone = Iterable[tuple[int, str, str | None]]
+"""What one of the two sees alone: in which frame, what, and why the other does not."""
+
+
+def each_alone(ours: Alone, theirs: Alone) -> tuple[Difference, ...]:
+    """What latpcap sees alone, then what Wireshark does."""
+    return (
+        *(Difference(f"frame {frame}", seen, None, why) for frame, seen, why in ours),
+        *(Difference(f"frame {frame}", None, seen, why) for frame, seen, why in theirs),
+    )
 
 
 class Measure(Struct, frozen=True):

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import TypeVar
 
 HIDDEN = "latpcap shows no secret: all else of the statement is the same"
+HOLE = "the capture misses packets of the connection: Wireshark loses its place in the stream"
 
 Own = TypeVar("Own")
 Other = TypeVar("Other")

@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+from bisect import bisect_left
 from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cache
@@ -166,8 +167,6 @@ class Dissection(Struct):
 
     def frames_between(self, stream: int, first: int, last: int) -> Iterator[Frame]:
         """The frames of a stream from `first` to `last`, both included."""
-        from bisect import bisect_left
-
         frames = self.frames.get(stream, [])
         for frame in frames[bisect_left(frames, first, key=lambda each: each.number) :]:
             if frame.number > last:
@@ -234,19 +233,8 @@ def _options(ports: Mapping[str, set[int]], keys: str | None) -> list[str]:
         for part in ("-d", f"tcp.port=={port},{dissector}")
     ]
     fields = [part for name in FIELDS for part in ("-e", name)]
-    return [
-        *opened,
-        *decode,
-        "-T",
-        "fields",
-        "-E",
-        "separator=/t",
-        "-E",
-        "occurrence=a",
-        "-E",
-        f"aggregator={JOIN}",
-        *fields,
-    ]
+    how = [part for setting in ("separator=/t", "occurrence=a", f"aggregator={JOIN}") for part in ("-E", setting)]
+    return [*opened, *decode, "-T", "fields", *how, *fields]
 
 
 def _merging(paths: Sequence[str], errors: IO[bytes], environment: Mapping[str, str], stack: ExitStack) -> Any:

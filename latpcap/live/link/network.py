@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from latpcap.errors import RecordingError, UsageError, reason
 
@@ -107,14 +108,7 @@ class Network:
 
     def set(self, conditions: LinkConditions) -> None:
         """Change the link, for packets to come."""
-        self._made().set(
-            rtt_ms=conditions.rtt_ms,
-            jitter_ms=conditions.jitter_ms,
-            loss=conditions.loss,
-            bits_per_second=conditions.bits_per_second,
-            queue_bytes=conditions.queue_bytes,
-            seed=conditions.seed,
-        )
+        self._made().set(**asdict(conditions))
 
     def counts(self) -> tuple[Counts, Counts]:
         """What crossed the link from the job to its servers, and back."""

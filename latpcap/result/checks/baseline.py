@@ -34,15 +34,20 @@ def saved(source: Mapping[str, Any] | str | Path) -> Measured:
 
 
 def _read(path: str) -> dict[str, Any]:
-    try:
-        result = msgspec.json.decode(Path(path).read_bytes())
-    except OSError as error:
-        raise UsageError(f"{path}: the baseline cannot be read: {error.strerror}") from None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise UsageError(f"{path}: a baseline is a JSON file: {HOW}") from None
+    result = read_json(path, HOW)
     if not isinstance(result, dict):
         raise UsageError(f"{path}: it is no result of latpcap: {HOW}")
     return result
+
+
+def read_json(path: str, how: str) -> Any:
+    """What a baseline's file holds; `UsageError` says `how` one is written."""
+    try:
+        return msgspec.json.decode(Path(path).read_bytes())
+    except OSError as error:
+        raise UsageError(f"{path}: the baseline cannot be read: {error.strerror}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise UsageError(f"{path}: a baseline is a JSON file: {how}") from None
 
 
 def _conditions(result: Mapping[str, Any]) -> Mapping[str, Any]:

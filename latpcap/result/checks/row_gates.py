@@ -13,15 +13,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from latpcap.errors import UsageError
+from latpcap.result.checks.baseline import read_json
 from latpcap.result.checks.figures import amount, count
 from latpcap.result.checks.gates import CONDITION, DIGITS, OPERATORS, GateResult, Gates, Threshold, limit_of
 from latpcap.tables.columnar.columns import Bools, Floats
@@ -84,12 +84,7 @@ class RowBaseline(Struct, frozen=True):
 def saved_rows(path: str, table: str) -> RowBaseline:
     """Read the rows that `latpcap TABLE … --json` has written; `UsageError` where it is none."""
     how = f"write it with `latpcap {table} CAPTURE --json -o baseline.json`"
-    try:
-        saved = msgspec.json.decode(Path(path).read_bytes())
-    except OSError as error:
-        raise UsageError(f"{path}: the baseline cannot be read: {error.strerror}") from None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise UsageError(f"{path}: a baseline is a JSON file: {how}") from None
+    saved = read_json(path, how)
     schema, rows = (saved.get("schema"), saved.get("rows")) if isinstance(saved, dict) else (None, None)
     if not re.fullmatch(rf"latpcap\.{re.escape(table)}(-by-\w+)?/1", str(schema)):
         rows = None
@@ -179,7 +174,7 @@ def _limits(gate: RowGate, unit: str | None, before: Floats) -> Floats:
     """The limit of each row, in the unit of the column."""
     limit = gate.limit
     if unit and gate.is_duration:
-        limit = msgspec.structs.replace(limit, amount=limit.amount / _IN[unit])
+        limit = replace(limit, amount=limit.amount / _IN[unit])
     if not limit.of_baseline:
         return np.full(len(before), limit.amount)
     changed: Floats = np.round(limit.changed(before), DIGITS)

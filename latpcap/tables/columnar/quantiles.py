@@ -72,7 +72,7 @@ class GroupedValues(Struct, frozen=True):
         return means
 
 
-def quantiles(values: Ints, fractions: Sequence[float]) -> list[float]:
+def quantiles(values: Ints | Floats, fractions: Sequence[float]) -> list[float]:
     """The nearest-rank quantiles of all values as one group; NaN where there are none.
 
     >>> quantiles(np.array([30, 10, 20]), [0.0, 0.5, 1.0])
