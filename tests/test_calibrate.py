@@ -13,11 +13,10 @@ from contextlib import contextmanager
 import pytest
 
 import latpcap as package
-from latpcap.cli.calibrate import ASKED
 from latpcap.errors import ServerUnreachable, UsageError
 from latpcap.live.calibrate import calibrate
 from latpcap.live.server import Server
-from latpcap.protocols import PROTOCOLS
+from latpcap.protocols import NAMES, protocol_called
 
 GREETING = b"10.11.0-x\0" + struct.pack("<I", 7) + b"saltsalt\0" + bytes(18) + b"restofthesalt\0mysql_native_password\0"
 MYSQL = struct.pack("<I", 1 + len(GREETING))[:3] + b"\0" + b"\x0a" + GREETING
@@ -187,5 +186,4 @@ def test_the_system_times_its_own_packets() -> None:
 
 def test_it_is_public() -> None:
     assert package.calibrate is calibrate
-    assert all(each.question.is_answer(b"") is False for each in PROTOCOLS.values())
-    assert (*PROTOCOLS, "none") == ASKED
+    assert all(protocol_called(name).question.is_answer(b"") is False for name in NAMES)

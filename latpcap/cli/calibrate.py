@@ -7,8 +7,7 @@ import click
 from latpcap.cli.shared.io import result_format, teller, write_result
 from latpcap.cli.shared.options import DURATION, ROOM, json_option, output_option
 from latpcap.cli.shared.verb import command
-
-ASKED = ("mysql", "postgresql", "oracle", "firebird", "none")
+from latpcap.protocols import NAMES
 
 
 @command(short_help="The RTT to a server, without a capture: handshakes and greetings.", without=ROOM)
@@ -16,7 +15,7 @@ ASKED = ("mysql", "postgresql", "oracle", "firebird", "none")
 @click.option(
     "--protocol",
     "spoken",
-    type=click.Choice(ASKED),
+    type=click.Choice([*NAMES, "none"]),
     help="Protocol of the server, if its port does not tell; none: handshakes only.",
 )
 @click.option(

@@ -26,7 +26,7 @@ from latpcap._core import greeting_of, protocol_on
 from latpcap.errors import ServerUnreachable, UsageError
 from latpcap.live.server import Address, Server, addresses
 from latpcap.live.tcp_info import TcpInfo, latest_rtt_us, tcp_info
-from latpcap.protocols import PROTOCOLS, Protocol
+from latpcap.protocols import NAMES, Protocol, protocol_called
 from latpcap.result.calibration import Calibration, Series
 from latpcap.result.signoff import program
 from latpcap.rtt.baselines import METHOD_NAMES, REASON_TEXTS, Method, Reason
@@ -79,7 +79,7 @@ def calibrate(
     found = addresses(asked, timeout_s)
     measured, at = _first(found, spoken, deadline, protocol)
     if spoken is None and measured.speaks is not None:
-        spoken = PROTOCOLS[measured.speaks]
+        spoken = protocol_called(measured.speaks)
     probes = [measured, *_others(at, spoken, connections - 1, deadline)]
     return _result(asked, at, len(found), spoken, probes, connections)
 
@@ -88,9 +88,9 @@ def _spoken(protocol: str | None, port: int) -> Protocol | None:
     known = protocol_on(port) if protocol is None else protocol
     if known is None or known == "none":
         return None
-    if known not in PROTOCOLS:
-        raise UsageError(f"`{known}` is no protocol that can be asked: {listed(PROTOCOLS)}, or none")
-    return PROTOCOLS[known]
+    if known not in NAMES:
+        raise UsageError(f"`{known}` is no protocol that can be asked: {listed(NAMES)}, or none")
+    return protocol_called(known)
 
 
 def _announced(server: Server, spoken: Protocol | None, connections: int) -> str:

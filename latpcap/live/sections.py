@@ -19,11 +19,11 @@ from typing import Any
 
 from msgspec import Struct
 
+from latpcap import protocols
 from latpcap.capture import Capture, read
 from latpcap.errors import NoDatabaseTraffic
 from latpcap.live.recorder import Recorder
 from latpcap.measures.routes import parse_tags, site_of
-from latpcap.protocols import PROTOCOLS
 
 SECTION_HEADER, PACKETS = 0x0A0D0D0A, (2, 3, 6)
 """Types of pcapng's blocks."""
@@ -130,7 +130,7 @@ class Sections:
         """The next section of a connection begins in mid-stream, where its protocol may not show."""
         for row in capture.connections[["server", "protocol", "timing_only"]]:
             port = int(str(row["server"]).rpartition(":")[2])
-            is_read = row["protocol"] in PROTOCOLS and not row["timing_only"]
+            is_read = row["protocol"] in protocols.NAMES and not row["timing_only"]
             self._known.setdefault(port, str(row["protocol"]) if is_read else "opaque")
 
 

@@ -19,7 +19,7 @@ _ANSWERS = (3, 4, 9, 94, 98)
 """accept, reject, response, accept with data, conditional accept."""
 
 
-FIREBIRD = Protocol(
+PROTOCOL = Protocol(
     "firebird",
     "Firebird",
     error_classes=by_number(permission="335544352", application="335544517"),

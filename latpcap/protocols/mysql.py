@@ -13,7 +13,7 @@ def _refusal(answer: bytes) -> str:
     return answer[7:].decode("utf-8", "replace") if answer[3:5] == b"\0\xff" else ""
 
 
-MYSQL = Protocol(
+PROTOCOL = Protocol(
     "mysql",
     "MySQL",
     error_classes=by_number(

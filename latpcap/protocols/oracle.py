@@ -20,7 +20,7 @@ def _tns_connect() -> bytes:
     return (header + struct.pack(">10H", version, lowest, options, *sizes)).ljust(_TNS_CONNECT, b"\0") + _PING
 
 
-ORACLE = Protocol(
+PROTOCOL = Protocol(
     "oracle",
     "Oracle",
     error_classes=by_number(

@@ -13,7 +13,7 @@ def _unrecognised(_: DriverTraits) -> bool:
     return False
 
 
-POSTGRESQL = Protocol(
+PROTOCOL = Protocol(
     "postgresql",
     "PostgreSQL",
     error_meanings={

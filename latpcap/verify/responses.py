@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from latpcap.protocols import PROTOCOLS
+from latpcap.protocols import protocol_called
 from latpcap.verify.mysql import COMMANDS
 from latpcap.verify.ours import Exchange, Ours
 from latpcap.verify.result import Difference, Measure
@@ -24,7 +24,7 @@ def measures(ours: Ours, theirs: Dissection) -> Iterator[Measure]:
     for protocol in DISSECTORS:
         asked = _asked(theirs, protocol)
         if asked:
-            yield _measure(f"{PROTOCOLS[protocol].title} response times", protocol, asked, ours, theirs)
+            yield _measure(f"{protocol_called(protocol).title} response times", protocol, asked, ours, theirs)
 
 
 def _asked(theirs: Dissection, protocol: str) -> set[tuple[int, int]]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from latpcap.protocols import PROTOCOLS
+from latpcap import protocols
 from latpcap.units import counted
 from latpcap.verify.ours import Connection, Ours
 from latpcap.verify.texts import COMPARED
 from latpcap.verify.wireshark import DISSECTORS, Dissection
 
-NAMES = {name: each.title for name, each in PROTOCOLS.items() if name not in DISSECTORS}
+NAMES = {name: protocols.protocol_called(name).title for name in protocols.NAMES if name not in DISSECTORS}
 NAMES |= {"opaque": "opaque", "turns": "opaque"}
 """Protocols of which nothing above TCP is compared."""
 

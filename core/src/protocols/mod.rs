@@ -4,7 +4,7 @@
 //! mean for whoever waits* ([`Decoder::message`]). Buffering, cut packets, gaps, long bodies, pairing, pipelining,
 //! resynchronisation, compression and the change to an opaque stream are the conversation's work, done once for
 //! all. What only goes on with what is under way a decoder may read many at once ([`Decoder::pass`]).
-//! Adding a protocol is one file here and one line in [`REGISTRY`].
+//! Adding a protocol is its module here, the line that names the module, and one in [`REGISTRY`].
 
 pub mod firebird;
 pub mod mysql;

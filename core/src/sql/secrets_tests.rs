@@ -425,7 +425,7 @@ proptest! {
         value in prop::sample::select(VALUES),
         secret in "zq[a-f0-9]{8}",
         cut in any::<Option<prop::sample::Index>>(),
-        dialect in prop::sample::select(&super::property_tests::DIALECTS[..]),
+        dialect in super::property_tests::any_dialect(),
     ) {
         let text = context.replace("{v}", value).replace("{n}", word).replace("{s}", &secret);
         let end = cut.map_or(text.len(), |cut| cut.index(text.len() + 1));

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from latpcap import protocols
+
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
@@ -62,11 +64,9 @@ NO_NAMES = _words(
 """Words of these statements that are no names."""
 PRODUCTS = _words(
     """alpha aurora beta bionic buster bullseye bookworm community commercial cockroachdb debian deb debug devel edition
-    el enterprise firebird
-    fc galera ga jammy li linux log maria mariadb mysql noble oracle percona pgdg postgresql precise
-    protocol rc release server sid standard interval tidb trixie trusty u ubu ubuntu v wheezy wi windows wsrep xenial
-    x aarch amd arm"""
-)
+    el enterprise fc galera ga jammy li linux log maria mariadb noble percona pgdg precise protocol rc release server
+    sid standard interval tidb trixie trusty u ubu ubuntu v wheezy wi windows wsrep xenial x aarch amd arm"""
+).union(protocols.NAMES)
 """Words in the version that a server tells."""
 LETTERS = re.compile(r"[^\W\d_]+")
 
