@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from latpcap._core import Progress
-    from latpcap.capture import Capture, read
+    from latpcap.capture import Capture
     from latpcap.comparing import compare, validate
     from latpcap.errors import CaptureError, DiskFull, LatpcapError, NoDatabaseTraffic, UsageError
     from latpcap.live.calibrate import calibrate
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from latpcap.measures.budget import Budget
     from latpcap.projection.project import Projection
     from latpcap.ranking import rank
+    from latpcap.reading import read
     from latpcap.result.analysis import Analysis
     from latpcap.result.pairs.comparison import Comparison
     from latpcap.result.pairs.rehearsal import Rehearsal
@@ -76,7 +77,7 @@ WHERE = {
     "calibrate": "live.calibrate",
     "compare": "comparing",
     "rank": "ranking",
-    "read": "capture",
+    "read": "reading",
     "record": "live.record",
     "rehearse": "live.rehearse",
     "validate": "comparing",

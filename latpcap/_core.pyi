@@ -122,6 +122,18 @@ def protocols() -> list[str]:
 def protocol_on(port: int) -> str | None:
     """Return the protocol whose usual server port this is."""
 
+def pcapng_of(packets: Iterable[tuple[int, int, bytes, int]]) -> bytes:
+    """Write packets as a pcapng file: each a link type, ns since 1970, its bytes, its length on the wire."""
+
+def pcapng_statistics(time_ns: int, dropped: int) -> bytes:
+    """Return what ends a pcapng file: how many packets the operating system has dropped."""
+
+def whole_part(head: bytes, data: bytes) -> tuple[bytes, int]:
+    """Return the head that later packets of a growing file need, and how much of `data` is whole.
+
+    `head` is that of what came before, empty at the beginning of the file.
+    """
+
 def greeting_of(server: bytes) -> str | None:
     """Return the protocol of a server that says this before its client has said anything."""
 

@@ -1,20 +1,19 @@
-"""`read()` and `Capture`: one recording, its tables, its measures."""
+"""`Capture`: one recording, its tables, its measures."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypedDict, get_args
+from typing import Any, get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from latpcap.display import Tidy, shown_by
-from latpcap.errors import CaptureError, NoDatabaseTraffic, UsageError
+from latpcap.errors import NoDatabaseTraffic, UsageError
 from latpcap.findings.what_if import Fix, WhatIf, parse_fix
-from latpcap.given import Duration, Rtts, bits_per_s, kilometres, milliseconds, part, rtts_ms, seconds, share, size
+from latpcap.given import Duration, Rtts, bits_per_s, kilometres, milliseconds, part, rtts_ms, seconds, share
 from latpcap.measures import charts
 from latpcap.measures.charts import Deltas, Timeline
 from latpcap.measures.minutes import Minutes
@@ -32,24 +31,14 @@ from latpcap.result.errors import ErrorsResult
 from latpcap.result.errors_at_tcp import with_connections
 from latpcap.result.minutes import MinutesResult, all_of, minute_table
 from latpcap.result.tasks import task_table
-from latpcap.tables.columnar import columns
-from latpcap.tables.columnar.scratch import scratch_within
 from latpcap.tables.columnar.table import Table
-from latpcap.tables.dataset import manifest
-from latpcap.tables.dataset.layout import is_dataset
-from latpcap.tables.dataset.loading import SavedTables
 from latpcap.tables.dataset.manifest import ReadWith
 from latpcap.tables.part.selected import select
 from latpcap.tables.part.selection import Selected, Selection
-from latpcap.tables.privacy.pseudonyms import PseudonymousTables, Pseudonyms, without_paths
 from latpcap.tables.reading import sources
-from latpcap.tables.reading.keys import key_log, named
-from latpcap.tables.reading.packets import link_type_named
-from latpcap.tables.reading.remote import opened
 from latpcap.tables.recording import Recording
 from latpcap.tables.writing import outputs
 from latpcap.units import (
-    DEFAULT_DISK,
     DEFAULT_MEMORY,
     QUERY_TIMEOUT_S,
     RttIs,
@@ -80,154 +69,6 @@ FILES_NAMED = 3
 """Files that the repr of a `Capture` names."""
 INTERNAL = frozenset({"errors_result", "inputs", "measures", "moved", "recording"})
 """What of a `Capture` is for the commands: nobody at a prompt looks for it."""
-
-
-class ReadOptions(TypedDict, total=False):
-    """What `read` takes beside the captures, for functions that hand it on."""
-
-    show_literals: bool
-    decode_as: dict[int, str] | None
-    think_s: Duration
-    rtt_baseline_ms: Duration | None
-    rtt_is: RttIs
-    pseudonymise: bool | Pseudonyms
-    memory: int | str
-    disk: int | str
-    temp_folder: str | os.PathLike[str] | None
-    threads: int | None
-    keylog: Any
-    link_type: int | str | None
-    part: tuple[int | Sequence[int], int] | None
-    progress: Any
-
-
-def read(
-    source: Any,
-    *,
-    show_literals: bool = False,
-    decode_as: dict[int, str] | None = None,
-    think_s: Duration = 1.0,
-    rtt_baseline_ms: Duration | None = None,
-    rtt_is: RttIs = "ping",
-    pseudonymise: bool | Pseudonyms = False,
-    memory: int | str = DEFAULT_MEMORY,
-    disk: int | str = DEFAULT_DISK,
-    temp_folder: str | os.PathLike[str] | None = None,
-    threads: int | None = None,
-    keylog: Any = None,
-    link_type: int | str | None = None,
-    part: tuple[int | Sequence[int], int] | None = None,
-    progress: Any = None,
-) -> Capture:
-    """Read one or several captures as one recording.
-
-    `source` is a path, a glob, a URL (such as `s3://…`), `-` (standard input), a file object, bytes, packets of
-    scapy, a reader of dpkt, pyshark's `FileCapture`, tuples of a time and bytes, or a list of these. `show_literals`
-    keeps the literals of statements; `decode_as` names the protocol of a server port; client time above `think_s`
-    seconds counts as think time; `rtt_baseline_ms` overrules the measured RTT (durations are numbers of the unit in the
-    name, or texts such as `"15ms"`); `rtt_is` (`"ping"`, `"handshake"`, `"in-stream"`) says how the RTTs were measured
-    that results are projected onto; `pseudonymise` puts stable names in the place of addresses, users, databases,
-    applications and files (one `latpcap.Pseudonyms` given to several readings keeps the names the same in all of them);
-    reading keeps no more than `memory` (bytes, or `"512MiB"`): exchanges beyond it go to temporary files in
-    `temp_folder`, no more than `disk` bytes (0 for none) and never all that is free there; what has no room is left
-    out, and `health` says what that is; reading takes as many `threads` as there are processors (what is read does not
-    depend on it); `keylog` is a path to the secrets of TLS sessions as a client logs them (SSLKEYLOGFILE; also bytes, a
-    file object, or a list of these), with which their statements are read as if nobody had encrypted them; `link_type`
-    is that of packets that do not tell their own (`"ethernet"`, `"raw"` for IP without a frame, or a LINKTYPE's
-    number); `part=(k, n)` reads only part k (from 0) of n of the recording, which is made of whole client groups
-    (docs/long-recordings.md), or several of these parts (`part=((0, 3), 8)`); `progress` (a `latpcap.Progress`) can be
-    watched and cancelled from another thread.
-
-    Raises `CaptureError` where a file cannot be read or is no capture; whoever computes from what was read, `DiskFull`
-    where temporary files have no room.
-    """
-    from latpcap import _core
-
-    think_s = seconds(think_s)
-    rtt_baseline_ms = None if rtt_baseline_ms is None else milliseconds(rtt_baseline_ms)
-    check_rtt_is(rtt_is)
-    if threads is not None and threads < 1:
-        raise UsageError("reading takes one thread at least")
-    resolved = sources.resolve(source, link_type_named(link_type))
-    if not resolved:
-        raise UsageError("there is nothing to read: the list of captures is empty")
-    names = Pseudonyms() if pseudonymise is True else pseudonymise or None
-    memory, disk = size(memory), 0 if disk in (0, "0") else size(disk)
-    if "-" in resolved and "-" in named(keylog):
-        raise UsageError("standard input is either the capture or the key log: name a file for one of them")
-    keys = key_log(keylog, memory=memory, show_names=names is None)
-    scratch = scratch_within(temp_folder, disk, memory)
-    room = (scratch.folder, scratch.most) if scratch else None
-    core: Any
-    read_with = ReadWith(show_literals, bool(names), decode_as or {})
-    try:
-        if folders := [path for path in resolved if isinstance(path, str) and is_dataset(path)]:
-            given = {"decode_as": decode_as, "keylog": keys, "link_type": link_type, "part": part}
-            core, read_with = _saved(folders, resolved, read_with, given, memory, room)
-        else:
-            core = _core.read(
-                opened(resolved),
-                names=_called(resolved, names),
-                show_literals=show_literals,
-                decode_as=read_with.decode_as,
-                memory=memory,
-                disk=room,
-                threads=threads,
-                keylog=keys,
-                part=part,
-                progress=progress,
-            )
-    except (_core.CaptureError, CaptureError) as error:
-        paths = [path for path in resolved if isinstance(path, str)]
-        raise CaptureError(without_paths(str(error), paths, names) if names else str(error)) from None
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-    columns.give_back()
-    tables = PseudonymousTables(core, names) if names else core
-    recording = Recording(tables, scratch=scratch if core.is_large else None)
-    inputs = (
-        *(("capture", path) for path in resolved if isinstance(path, str)),
-        *(("key log", path) for path in named(keylog)),
-    )
-    return Capture(recording, CaptureOptions(think_s, rtt_baseline_ms, rtt_is, memory, read_with, inputs))
-
-
-def _called(resolved: list[Any], names: Pseudonyms | None) -> list[str]:
-    """What the captures are called."""
-    called = sources.names(resolved)
-    if names is None:
-        return called
-    paths = [
-        each if isinstance(each, str) and each != "-" else name for each, name in zip(resolved, called, strict=True)
-    ]
-    return [names.capture(path) for path in paths]
-
-
-def _saved(
-    folders: list[str],
-    sources: list[Any],
-    read_with: ReadWith,
-    given: Mapping[str, Any],
-    memory: int,
-    disk: tuple[str, int] | None,
-) -> tuple[SavedTables, ReadWith]:
-    """The tables of datasets, and how their captures were read: what is asked for beyond that cannot be had of them."""
-    if len(sources) > len(folders):
-        raise UsageError(f"{folders[0]}: is a dataset: read it without captures")
-    told = {folder: manifest.of_folder(folder) for folder in folders}
-    first = told[folders[0]].read_with
-    for name, value in given.items():
-        if value:
-            raise UsageError(f"{folders[0]}: is a dataset, and its captures are read already: scan them with `{name}`")
-    for folder, each in told.items():
-        if each.read_with != first:
-            raise UsageError(f"{folder} and {folders[0]}: were read with different options: scan them alike")
-    if first.pseudonymised and sum(len(each.parts) for each in told.values()) > 1:
-        raise UsageError(f"{folders[0]}: has pseudonyms of its own: read parts without, and pseudonymise what is shown")
-    if read_with.show_literals and not first.show_literals:
-        raise UsageError(f"{folders[0]}: holds no literals: scan its captures with `show_literals`")
-    pseudonymised = read_with.pseudonymised or first.pseudonymised
-    return SavedTables(told, memory, disk), replace(first, pseudonymised=pseudonymised)
 
 
 class CaptureOptions(Struct, frozen=True):

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Unpack
 
-from latpcap.capture import Capture, ReadOptions, read
+from latpcap.capture import Capture
 from latpcap.errors import UsageError
 from latpcap.given import Duration
+from latpcap.reading import ReadOptions, read
 from latpcap.report import BEFORE_AFTER, chosen_format
 from latpcap.result.pairs import comparison, validation
 from latpcap.result.pairs.before_after import before_after

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from latpcap.capture import Capture, read
+from latpcap.capture import Capture
 from latpcap.errors import CaptureError, NoDatabaseTraffic
+from latpcap.reading import read
 from latpcap.result.rank import RankRow, rank_rows, rank_table
 from latpcap.result.rank_order import RANK_RTT_MS, RankOrder
 from latpcap.tables.columnar.table import Table

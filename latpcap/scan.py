@@ -27,10 +27,10 @@ from arro3.core import DataType
 from arro3.core import Table as ArrowTable
 from msgspec import Struct
 
-from latpcap.capture import read
 from latpcap.errors import UsageError
 from latpcap.measures.health import HealthNote, by_severity, core_notes, notes_in
 from latpcap.measures.statements import group
+from latpcap.reading import read
 from latpcap.result.analysis import Measures
 from latpcap.result.tables import health_table
 from latpcap.tables.columnar import columns

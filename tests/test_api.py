@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 import latpcap
-from latpcap.capture import TABLES, ReadOptions
+from latpcap.capture import TABLES
+from latpcap.reading import ReadOptions
 
 CAPTURE = Path(__file__).parent.parent / "fixtures/postgresql/several-applications.pcapng.zst"
 

@@ -17,8 +17,9 @@ from arro3.io import read_parquet
 from click.testing import CliRunner
 
 import latpcap
-from latpcap.capture import TABLES, read
+from latpcap.capture import TABLES
 from latpcap.cli import cli
+from latpcap.reading import read
 
 NEVER = re.compile(r"hush\w*", re.IGNORECASE)
 LITERAL = re.compile(r"datum\w*|(?<!\d)7310\d{3}(?!\d)", re.IGNORECASE)  # not the digits of a longer number
@@ -99,7 +100,7 @@ def way(request: Any) -> str:
 def outputs(capture: Path, way: str, tmp_path_factory: Any) -> dict[str, str]:
     """Everything that the commands print and write, by how they were run."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("latpcap.capture.read", ReadOnce())
+        patch.setattr("latpcap.reading.read", ReadOnce())
         return printed(capture, way, tmp_path_factory)
 
 

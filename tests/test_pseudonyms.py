@@ -8,7 +8,8 @@ import mysql_wire
 import pytest
 from builder import Conn, Ex, build
 
-from latpcap.capture import Capture, read
+from latpcap.capture import Capture
+from latpcap.reading import read
 from latpcap.tables.privacy.pseudonyms import PseudonymousTables, Pseudonyms
 from latpcap.tables.recording import Recording
 

@@ -283,7 +283,7 @@ def test_no_secret_of_a_url_is_in_any_output(
 ) -> None:
     s3.put("acme-mysql.pcapng", capture_of("mysql"))
     url = s3.endpoint.replace("://", "://hushuser:hush@") + "/captures/acme-mysql.pcapng?X-Amz-Signature=hushsigned"
-    monkeypatch.setattr("latpcap.capture.read", ReadOnce())
+    monkeypatch.setattr("latpcap.reading.read", ReadOnce())
     of_files = {"watch", "wireshark"}
     for name in of_files:
         monkeypatch.delitem(RUNS, name)

@@ -19,7 +19,7 @@ FLOORS = (
     ("result",),
     ("verify",),
     ("report",),
-    ("capture",),
+    ("capture", "reading"),
     ("ranking", "comparing", "scan", "wireshark"),
     ("work",),
     ("live",),

@@ -1,152 +1,120 @@
 //! What went wrong without stopping the analysis: each kind is counted, only its first case described.
 
-/// The kind of a note; its text is what users and scripts see, so it never changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum NoteCode {
+/// Declares each code once: what it is about, and its text, which is what users and scripts see, so it never changes.
+macro_rules! codes {
+    ($($(#[$about:meta])* $code:ident: $text:literal,)*) => {
+        /// The kind of a note.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum NoteCode {
+            $($(#[$about])* $code,)*
+        }
+
+        impl NoteCode {
+            pub fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$code => $text,)*
+                }
+            }
+        }
+    };
+}
+
+codes! {
     /// The file ends inside a packet.
-    FileCut,
+    FileCut: "file-cut",
     /// The file's own structure contradicts itself.
-    FileDamaged,
+    FileDamaged: "file-damaged",
     /// The operating system failed while the file was read.
-    FileUnreadable,
+    FileUnreadable: "file-unreadable",
     /// Reading was stopped before the end.
-    Stopped,
+    Stopped: "stopped",
     /// A packet came from an interface that the file does not describe.
-    UnknownInterface,
+    UnknownInterface: "unknown-interface",
     /// The file holds decryption secrets of other protocols than TLS.
-    OtherSecrets,
+    OtherSecrets: "other-secrets",
     /// Packets of a link type that latpcap does not look into.
-    UnknownLinkType,
+    UnknownLinkType: "unknown-link-type",
     /// Packets whose content is encrypted below IP.
-    EncryptedPackets,
+    EncryptedPackets: "encrypted-packets",
     /// Packets whose headers contradict themselves.
-    MalformedPackets,
+    MalformedPackets: "malformed-packets",
     /// Packets were captured in part.
-    SnapLength,
+    SnapLength: "snap-length",
     /// The file's own counters report dropped packets.
-    CaptureDrops,
+    CaptureDrops: "capture-drops",
     /// A packet is earlier than the one before it.
-    ClockBackwards,
+    ClockBackwards: "clock-backwards",
     /// The times of a file are multiples of a millisecond or more.
-    CoarseClock,
+    CoarseClock: "coarse-clock",
     /// A packet's time is far from those of the packets around it.
-    ClockOutlier,
+    ClockOutlier: "clock-outlier",
     /// The clock was set while connections were open.
-    ClockStep,
+    ClockStep: "clock-step",
     /// Nothing of one side was captured.
-    OneDirection,
+    OneDirection: "one-direction",
     /// Packets are in the capture twice.
-    DuplicatePackets,
+    DuplicatePackets: "duplicate-packets",
     /// Packets came behind a later one of their stream.
-    Reordered,
+    Reordered: "reordered",
     /// Segments are longer than the network carries.
-    Offloaded,
+    Offloaded: "offloaded",
     /// A receiver stopped its sender.
-    ZeroWindow,
+    ZeroWindow: "zero-window",
     /// Data was sent again after a silence.
-    Timeouts,
+    Timeouts: "timeouts",
     /// Data waited for a delayed acknowledgment.
-    DelayedAck,
+    DelayedAck: "delayed-ack",
     /// A relay wrote the packets.
-    Relayed,
+    Relayed: "relayed",
     /// A PROXY protocol header precedes what client and server say.
-    ProxyHeader,
+    ProxyHeader: "proxy-header",
     /// The servers of database ports refused connections.
-    Refused,
+    Refused: "refused",
     /// SYNs to database ports were not answered.
-    Unanswered,
+    Unanswered: "unanswered",
     /// What is said on a database port is not recognised.
-    Unrecognised,
+    Unrecognised: "unrecognised",
     /// Connections to databases that cannot be read yet.
-    OtherDatabase,
+    OtherDatabase: "other-database",
     /// Messages could not be delimited for a while.
-    Unreadable,
+    Unreadable: "unreadable",
     /// Rows were counted without their format.
-    EstimatedRows,
+    EstimatedRows: "estimated-rows",
     /// Counts of rows contradicted what was asked for or came.
-    ImplausibleRows,
+    ImplausibleRows: "implausible-rows",
     /// More TCP connections than are kept.
-    TooManyConnections,
+    TooManyConnections: "too-many-connections",
     /// More distinct statements than are kept.
-    TooManyStatements,
+    TooManyStatements: "too-many-statements",
     /// More requests without an answer than are kept.
-    TooManyUnanswered,
+    TooManyUnanswered: "too-many-unanswered",
     /// More distinct error texts than are kept.
-    TooManyErrors,
+    TooManyErrors: "too-many-errors",
     /// More exchanges than are kept.
-    TooManyExchanges,
+    TooManyExchanges: "too-many-exchanges",
     /// More RTT samples than are kept.
-    TooManySamples,
+    TooManySamples: "too-many-samples",
     /// More bytes behind holes than are kept.
-    TooManyWaiting,
+    TooManyWaiting: "too-many-waiting",
     /// More bytes of streams that are not recognised yet than are kept.
-    TooManyUnrecognised,
+    TooManyUnrecognised: "too-many-unrecognised",
     /// More bytes of messages that are not whole yet than are kept.
-    TooManyUnfinished,
+    TooManyUnfinished: "too-many-unfinished",
     /// More pieces of IP datagrams than are kept.
-    TooManyFragments,
+    TooManyFragments: "too-many-fragments",
     /// Compressed packets become more than any real ones do.
-    TooMuchInflated,
+    TooMuchInflated: "too-much-inflated",
     /// Lines of key logs that are none, or cut.
-    KeyLogDamaged,
+    KeyLogDamaged: "key-log-damaged",
     /// More TLS secrets than are kept.
-    TooManyKeys,
+    TooManyKeys: "too-many-keys",
 }
 
 impl NoteCode {
     /// Packets of a file could not be read.
     pub fn is_damage(self) -> bool {
         matches!(self, Self::FileCut | Self::FileDamaged | Self::FileUnreadable)
-    }
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::FileCut => "file-cut",
-            Self::FileDamaged => "file-damaged",
-            Self::FileUnreadable => "file-unreadable",
-            Self::Stopped => "stopped",
-            Self::UnknownInterface => "unknown-interface",
-            Self::OtherSecrets => "other-secrets",
-            Self::UnknownLinkType => "unknown-link-type",
-            Self::EncryptedPackets => "encrypted-packets",
-            Self::MalformedPackets => "malformed-packets",
-            Self::SnapLength => "snap-length",
-            Self::CaptureDrops => "capture-drops",
-            Self::ClockBackwards => "clock-backwards",
-            Self::CoarseClock => "coarse-clock",
-            Self::ClockOutlier => "clock-outlier",
-            Self::ClockStep => "clock-step",
-            Self::OneDirection => "one-direction",
-            Self::DuplicatePackets => "duplicate-packets",
-            Self::Reordered => "reordered",
-            Self::Offloaded => "offloaded",
-            Self::ZeroWindow => "zero-window",
-            Self::Timeouts => "timeouts",
-            Self::DelayedAck => "delayed-ack",
-            Self::Relayed => "relayed",
-            Self::ProxyHeader => "proxy-header",
-            Self::Refused => "refused",
-            Self::Unanswered => "unanswered",
-            Self::Unrecognised => "unrecognised",
-            Self::OtherDatabase => "other-database",
-            Self::Unreadable => "unreadable",
-            Self::EstimatedRows => "estimated-rows",
-            Self::ImplausibleRows => "implausible-rows",
-            Self::TooManyConnections => "too-many-connections",
-            Self::TooManyStatements => "too-many-statements",
-            Self::TooManyUnanswered => "too-many-unanswered",
-            Self::TooManyErrors => "too-many-errors",
-            Self::TooManyExchanges => "too-many-exchanges",
-            Self::TooManySamples => "too-many-samples",
-            Self::TooManyWaiting => "too-many-waiting",
-            Self::TooManyUnrecognised => "too-many-unrecognised",
-            Self::TooManyUnfinished => "too-many-unfinished",
-            Self::TooManyFragments => "too-many-fragments",
-            Self::TooMuchInflated => "too-much-inflated",
-            Self::KeyLogDamaged => "key-log-damaged",
-            Self::TooManyKeys => "too-many-keys",
-        }
     }
 }
 

@@ -234,13 +234,13 @@ impl Job {
             let job = job_of(of, &phases, &table);
             captured::account(&job, &path, runtime_ns, think_ns, window)
         })?;
-        told(py, account)
+        as_dict(py, account)
     }
 
     /// The job to be replayed; connections of which no RTT is known have the `usual` one (ns). `waiting` is evidence,
     /// independent, chained, clocked or unclocked.
     fn replay(&self, py: Python<'_>, usual_ns: f64, network: NetworkFields, waiting: &str) -> PyResult<Replay> {
-        let waiting = way(waiting)?;
+        let waiting = waiting_named(waiting)?;
         reading!(self, py, table);
         let (of, phases) = (&self.recorded, self.recorded.phases.known(usual_ns));
         py.detach(|| job::Replay::new(&job_of(of, &phases, &table), waiting, &network.network())).map(Replay)
@@ -255,7 +255,7 @@ impl Job {
         network: NetworkFields,
         waiting: &str,
     ) -> PyResult<Option<Replay>> {
-        let waiting = way(waiting)?;
+        let waiting = waiting_named(waiting)?;
         reading!(self, py, table);
         let (of, phases) = (&self.recorded, self.recorded.phases.known(usual_ns));
         let found = py.detach(|| replay.0.waiting(&job_of(of, &phases, &table), waiting, &network.network()))?;
@@ -277,15 +277,15 @@ impl Job {
                 flags.iter_mut().zip([seen.setup, seen.ends_transaction]).for_each(|(column, flag)| column.push(flag));
             })
         })?;
-        let told = PyDict::new(py);
+        let dict = PyDict::new(py);
         let names = ["request_ns", "request_end_ns", "response_ns", "response_end_ns"];
-        names.into_iter().zip(times).try_for_each(|(name, times)| column(&told, name, times))?;
+        names.into_iter().zip(times).try_for_each(|(name, times)| column(&dict, name, times))?;
         ["setup", "ends_transaction"]
             .into_iter()
             .zip(flags)
-            .try_for_each(|(name, flags)| column(&told, name, flags))?;
-        column(&told, "round_trips", round_trips)?;
-        Ok(told)
+            .try_for_each(|(name, flags)| column(&dict, name, flags))?;
+        column(&dict, "round_trips", round_trips)?;
+        Ok(dict)
     }
 
     /// What the request and the response of each exchange fill.
@@ -377,31 +377,31 @@ pub fn side_by_side<'py>(
     Ok(shared_time::side_by_side(exchanges, count).into_pyarray(py))
 }
 
-fn column<T: Element>(told: &Bound<'_, PyDict>, name: &str, cells: Vec<T>) -> PyResult<()> {
-    told.set_item(name, cells.into_pyarray(told.py()))
+fn column<T: Element>(dict: &Bound<'_, PyDict>, name: &str, cells: Vec<T>) -> PyResult<()> {
+    dict.set_item(name, cells.into_pyarray(dict.py()))
 }
 
-fn told(py: Python<'_>, account: Account) -> PyResult<Bound<'_, PyDict>> {
-    let told = PyDict::new(py);
-    told.set_item("parts", parts(py, &account.parts)?)?;
-    column(&told, "network", account.network)?;
-    column(&told, "service", account.service)?;
-    column(&told, "loss", account.loss)?;
+fn as_dict(py: Python<'_>, account: Account) -> PyResult<Bound<'_, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("parts", parts(py, &account.parts)?)?;
+    column(&dict, "network", account.network)?;
+    column(&dict, "service", account.service)?;
+    column(&dict, "loss", account.loss)?;
     let ([before, within], [own_before, own_within]) = (account.held, account.own_held);
-    column(&told, "held_before", before)?;
-    column(&told, "held_within", within)?;
-    column(&told, "own_held_before", own_before)?;
-    column(&told, "own_held_within", own_within)?;
-    column(&told, "own_waited", account.own_waited)?;
-    column(&told, "own_service", account.own_service)?;
-    column(&told, "own_loss", account.own_loss)?;
-    column(&told, "unseen", account.unseen)?;
+    column(&dict, "held_before", before)?;
+    column(&dict, "held_within", within)?;
+    column(&dict, "own_held_before", own_before)?;
+    column(&dict, "own_held_within", own_within)?;
+    column(&dict, "own_waited", account.own_waited)?;
+    column(&dict, "own_service", account.own_service)?;
+    column(&dict, "own_loss", account.own_loss)?;
+    column(&dict, "unseen", account.unseen)?;
     let (rows, timers): (Vec<u32>, Vec<[f64; 2]>) = account.stalled.into_iter().unzip();
-    column(&told, "stalled", rows)?;
-    column(&told, "stalled_before", timers.iter().map(|timers| timers[0]).collect())?;
-    column(&told, "stalled_within", timers.iter().map(|timers| timers[1]).collect())?;
-    column(&told, "probably_lost", account.probably_lost)?;
-    column(&told, "weight", account.weight)?;
+    column(&dict, "stalled", rows)?;
+    column(&dict, "stalled_before", timers.iter().map(|timers| timers[0]).collect())?;
+    column(&dict, "stalled_within", timers.iter().map(|timers| timers[1]).collect())?;
+    column(&dict, "probably_lost", account.probably_lost)?;
+    column(&dict, "weight", account.weight)?;
     for (name, waits) in [("shakes", account.shakes), ("byes", account.byes)] {
         let around = PyDict::new(py);
         column(&around, "connection", waits.connection)?;
@@ -409,18 +409,18 @@ fn told(py: Python<'_>, account: Account) -> PyResult<Bound<'_, PyDict>> {
         column(&around, "trips", waits.trips)?;
         column(&around, "weight", waits.weight)?;
         column(&around, "network", waits.network)?;
-        told.set_item(name, around)?;
+        dict.set_item(name, around)?;
     }
-    Ok(told)
+    Ok(dict)
 }
 
 /// The parts in ns, by their names.
 fn parts<'py>(py: Python<'py>, parts: &Parts) -> PyResult<Bound<'py, PyDict>> {
-    let told = PyDict::new(py);
+    let dict = PyDict::new(py);
     for (name, part) in parts.named() {
-        told.set_item(name, part.ns())?;
+        dict.set_item(name, part.ns())?;
     }
-    Ok(told)
+    Ok(dict)
 }
 
 /// A network to replay on, but for its RTT; see `latpcap_core::job::Network`.
@@ -554,7 +554,7 @@ fn slice<'a, T: Element + Clone>(column: &'a PyReadonlyArray1<'_, T>) -> Cow<'a,
     column.as_slice().map_or_else(|_| Cow::Owned(cells(column)), Cow::Borrowed)
 }
 
-fn way(waiting: &str) -> PyResult<Waiting> {
+fn waiting_named(waiting: &str) -> PyResult<Waiting> {
     match waiting {
         "evidence" => Ok(Waiting::Evidence),
         "independent" => Ok(Waiting::Independent),

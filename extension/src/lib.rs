@@ -43,7 +43,7 @@ mod _core {
     #[pymodule_export]
     use super::progress::{LiveSum, Progress};
     #[pymodule_export]
-    use super::read::{annotate, client_groups, read};
+    use super::read::{annotate, client_groups, pcapng_of, pcapng_statistics, read, whole_part};
     #[pymodule_export]
     use super::registry::{greeting_of, protocol_on, protocols};
     #[pymodule_export]

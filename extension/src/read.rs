@@ -17,6 +17,7 @@ use super::keys::KeyLog;
 use super::progress::Progress;
 use super::registry::protocols;
 use super::tables::{ArrowTable, Recording, python_error};
+use latpcap_core::capture::writing::{self, Dropped, Head, Interfaces};
 use latpcap_core::capture::{self, AnnotateError, Keys, Recording as Packets, Remote, Source, Stop};
 use latpcap_core::client_groups::{Group, Part, groups};
 use latpcap_core::conversation::Forced;
@@ -210,6 +211,34 @@ pub fn annotate(
         AnnotateError::Write(error) => PyOSError::new_err((error.raw_os_error(), error.to_string())),
         error => CaptureError::new_err(error.to_string()),
     })
+}
+
+/// Packets as a pcapng file, each a link type, ns since 1970, its bytes and its length on the wire.
+#[pyfunction]
+pub fn pcapng_of<'py>(py: Python<'py>, packets: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
+    let (mut out, mut interfaces) = (Vec::new(), Interfaces::default());
+    writing::section(&mut out, "");
+    for packet in packets.try_iter()? {
+        let (link_type, time_ns, bytes, original_length): (u16, u64, Bound<'_, PyBytes>, u32) = packet?.extract()?;
+        let interface = interfaces.number(&mut out, link_type);
+        writing::packet(&mut out, &Head { interface, time_ns, original_length }, &[bytes.as_bytes()], []);
+    }
+    Ok(PyBytes::new(py, &out))
+}
+
+/// The end of a pcapng file: packets that the operating system has dropped, as known at that time.
+#[pyfunction]
+pub fn pcapng_statistics(time_ns: u64, dropped: u64) -> Vec<u8> {
+    let mut out = Vec::new();
+    writing::statistics(&mut out, time_ns, Dropped::BySystem(dropped));
+    out
+}
+
+/// With the head of a file so far: that of what follows these bytes, and how many of them are whole packets.
+#[pyfunction]
+pub fn whole_part<'py>(py: Python<'py>, head: &[u8], data: &[u8]) -> (Bound<'py, PyBytes>, usize) {
+    let (head, length) = capture::whole_part(head, data);
+    (PyBytes::new(py, &head), length)
 }
 
 fn source(object: &Bound<'_, PyAny>, interruption: &Interruption) -> PyResult<Source> {

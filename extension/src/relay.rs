@@ -62,7 +62,7 @@ impl Relay {
         let routes = routes.into_iter().map(|(listen, server)| relay::Route { listen, server }).collect();
         let options = relay::Options { routes, path, snap_length, delay };
         let running = py.detach(|| relay::Relay::start(&options));
-        let running = running.map_err(told)?;
+        let running = running.map_err(raised)?;
         let addresses = running.addresses().iter().map(|address| (address.ip().to_string(), address.port())).collect();
         Ok(Self { addresses, running: Mutex::new(Some(running)) })
     }
@@ -93,7 +93,7 @@ impl Relay {
 }
 
 /// A file that cannot be written is told with its name, which Python's `OSError` has a place for.
-fn told(error: relay::RelayError) -> PyErr {
+fn raised(error: relay::RelayError) -> PyErr {
     match error {
         relay::RelayError::CannotWrite { path, reason } => {
             PyOSError::new_err((reason.raw_os_error(), reason.to_string(), path))

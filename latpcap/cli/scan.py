@@ -141,8 +141,8 @@ def _keep(output: str, force: bool, request: Request) -> None:
 
 
 def _keep_in_parts(output: str, force: bool, request: Request, parting: PartsRequest) -> None:
-    from latpcap.capture import read
     from latpcap.measures.health import core_notes
+    from latpcap.reading import read
     from latpcap.result.tables import health_table
     from latpcap.work.saving import saved
 

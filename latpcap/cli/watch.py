@@ -119,6 +119,6 @@ def _watched(recorder: Recorder, request: Request, duration_s: float | None) -> 
 
 
 def _reader(source: Any, request: Request) -> Callable[[Progress], Capture]:
-    from latpcap.capture import read
+    from latpcap.reading import read
 
     return lambda progress: read(source, progress=progress, **request.reading.options)

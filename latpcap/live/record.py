@@ -19,7 +19,8 @@ from latpcap.live.watched import watched
 from latpcap.report import check_capture_name
 
 if TYPE_CHECKING:
-    from latpcap.capture import Capture, ReadOptions
+    from latpcap.capture import Capture
+    from latpcap.reading import ReadOptions
     from latpcap.result.analysis import Analysis
 
 HEADERS = 100
@@ -70,7 +71,7 @@ def record(
 
 def _check_reading(reading: ReadOptions) -> None:
     """Refuse what `latpcap.read` does not know before the block runs: it is read only afterwards."""
-    from latpcap.capture import ReadOptions
+    from latpcap.reading import ReadOptions
 
     if unknown := set(reading) - set(ReadOptions.__annotations__):
         raise TypeError(f"record() got an unexpected keyword argument '{min(unknown)}'")
@@ -169,7 +170,7 @@ class Session:
     @cached_property
     def capture(self) -> Capture:
         """The recording as `latpcap.read` gives it; `RecordingError` where it ended too soon."""
-        from latpcap.capture import read
+        from latpcap.reading import read
 
         if self.recorded.trouble:
             raise RecordingError(self.recorded.trouble)

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from latpcap.capture import read
 from latpcap.errors import CommandFailed, UsageError, unwritten
 from latpcap.given import Duration, Rtts, bits_per_s, milliseconds, rtts_ms, several, share, tcp_port
 from latpcap.live import job
@@ -19,6 +18,7 @@ from latpcap.live.rehearsing import Plan, run_rehearsal
 from latpcap.live.relay import Route
 from latpcap.live.server import LOOKED_UP_S, Server, addresses
 from latpcap.projection.assumptions import Conditions
+from latpcap.reading import read
 from latpcap.report.jsonout import dump
 from latpcap.report.markdown import document
 from latpcap.report.sections.rehearsal import rehearsal

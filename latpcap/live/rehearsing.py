@@ -16,11 +16,12 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from latpcap.capture import Capture, read
+from latpcap.capture import Capture
 from latpcap.errors import CommandFailed, NoDatabaseTraffic, UsageError
 from latpcap.live.link.network_paths import CommandRun, NetworkPath
 from latpcap.live.repeated import StandardInput
 from latpcap.projection.assumptions import Conditions
+from latpcap.reading import read
 from latpcap.result.analysis import Analysis
 from latpcap.result.pairs.rehearsal import RecordedRun, Rehearsal, rehearsal, told_path
 from latpcap.units import format_given_ms, format_ms, listed

@@ -13,22 +13,18 @@ sections  head + packets · head + packets · head + packets …
 from __future__ import annotations
 
 import os
-import struct
 from collections import Counter
 from typing import Any
 
 from msgspec import Struct
 
-from latpcap import protocols
-from latpcap.capture import Capture, read
+from latpcap import _core, protocols
+from latpcap.capture import Capture
 from latpcap.errors import NoDatabaseTraffic
 from latpcap.live.recorder import Recorder
 from latpcap.measures.routes import parse_tags, site_of
+from latpcap.reading import read
 
-SECTION_HEADER, PACKETS = 0x0A0D0D0A, (2, 3, 6)
-"""Types of pcapng's blocks."""
-STATISTICS = 5
-PCAP_HEAD, PCAP_RECORD = 24, 16
 N_PLUS_ONE = "n+1"
 FEWEST_OF_A_LOOP = 6
 """Round trips below which no statement is run for each row of another one."""
@@ -84,7 +80,6 @@ class Sections:
         self._head = b""
         self._done = 0
         self._known: dict[int, str] = {}
-        self._is_pcap = False
 
     def so_far(self) -> SectionContents:
         """Return what the section holds that has begun with the last cut."""
@@ -101,11 +96,9 @@ class Sections:
         with open(self._recorder.path, "rb") as file:
             file.seek(self._done)
             data = file.read()
-        if self._done == 0:
-            self._is_pcap = len(data) >= 4 and struct.unpack_from("=I", data)[0] != SECTION_HEADER
-        head, length = (_whole_records if self._is_pcap else _whole_blocks)(data, self._done == 0)
-        content = b"" if length == len(head) else self._head + data[:length]
-        return content, self._head + head, self._done + length
+        head, length = _core.whole_part(self._head, data)
+        content = b"" if length == len(head) - len(self._head) else self._head + data[:length]
+        return content, head, self._done + length
 
     def _counted(self, content: bytes) -> SectionContents:
         if not content:
@@ -168,29 +161,3 @@ def _sites(capture: Capture) -> dict[Any, tuple[str, ...]]:
         if site := named.get(str(row["tags"])):
             counts.setdefault(row["fingerprint"], Counter())[site] += 1
     return {text: tuple(site for site, _ in sites.most_common()) for text, sites in counts.items()}
-
-
-def _whole_blocks(data: bytes, first: bool) -> tuple[bytes, int]:
-    """What of `data` belongs to a pcapng's head, and how long the whole blocks are that it begins with."""
-    at, head = 0, []
-    while at + 12 <= len(data):
-        kind, length = struct.unpack_from("=II", data, at)
-        if length < 12 or at + length > len(data):
-            break
-        if kind not in (*PACKETS, STATISTICS):
-            head.append(data[at : at + length])
-        at += length
-    return b"".join(head), at
-
-
-def _whole_records(data: bytes, first: bool) -> tuple[bytes, int]:
-    """The same of a pcap: `times u32 u32 | captured u32 | original u32` before each packet."""
-    at = head = PCAP_HEAD if first else 0
-    if len(data) < head:
-        return b"", 0
-    while at + PCAP_RECORD <= len(data):
-        end = at + PCAP_RECORD + struct.unpack_from("=I", data, at + 8)[0]
-        if end > len(data):
-            break
-        at = end
-    return data[:head], at

@@ -308,12 +308,7 @@ class Measures:
         `cover` is what a report is given to say of itself.
         """
         if self.application is not self:
-            found = self.application.analyze(rtt_ms, within_s, conditions, cover)
-            paths = tuple(path_results(self.recording, self.rtt))
-            taps = tuple(taps_results(self.recording))
-            return replace(
-                found, paths=paths, segments=segments(self.recording), taps=taps, connections=self.connections()
-            )
+            return self._with_connections_of_all(self.application.analyze(rtt_ms, within_s, conditions, cover))
         recording, rtt = self.recording, self.rtt
         routes = tuple(route_results(recording, self.timeline))
         made_for = chattiness(
@@ -359,6 +354,16 @@ class Measures:
             findings=findings,
             fixes_together=fixes_together(self.savings, asked),
             projection=projection,
+        )
+
+    def _with_connections_of_all(self, found: Analysis) -> Analysis:
+        """What was asked on the application's side, and who talked to whom on either side of a proxy."""
+        return replace(
+            found,
+            paths=tuple(path_results(self.recording, self.rtt)),
+            segments=segments(self.recording),
+            taps=tuple(taps_results(self.recording)),
+            connections=self.connections(),
         )
 
     @property

@@ -17,8 +17,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from latpcap.capture import read
 from latpcap.errors import UsageError
+from latpcap.reading import read
 from latpcap.scan import Partition, ScanOptions, check_workers
 from latpcap.tables.dataset import manifest
 from latpcap.tables.dataset.manifest import ReadWith

@@ -11,8 +11,8 @@ import numpy as np
 from arro3.core import Table
 
 from latpcap._core import CaptureError as CoreCaptureError
-from latpcap.capture import read
 from latpcap.errors import LatpcapError
+from latpcap.reading import read
 from latpcap.scan import SHARES, share_of
 from latpcap.tables.columnar import columns
 from latpcap.tables.dataset.layout import is_dataset

@@ -3,5 +3,4 @@
 pub mod delay;
 #[cfg(target_os = "linux")]
 pub mod network;
-pub mod pcapng;
 pub mod relay;

@@ -20,7 +20,8 @@ use zeroize::Zeroizing;
 
 use super::error::CaptureError;
 use super::order::Order;
-use super::pcapng::blocks::{Extras, key_log_body, kind};
+use super::pcapng::blocks::{Extras, OPTION_COMMENT, kind};
+use super::pcapng::writing::{self, Head, Interfaces, block, option, pad};
 use super::read_buffer::USUAL_SIZE;
 use super::reader::Reader;
 use super::recording::Recording;
@@ -48,15 +49,12 @@ pub struct Annotated {
     pub secrets: u64,
 }
 
-const COMMENT: u16 = 1;
-const RESOLUTION: u16 = 9;
 /// Longer comments are cut: an option's length is 16 bits, and no reader wants more.
 const LONGEST_COMMENT: usize = 4096;
 
-/// Type and length before the body, the length again after it.
-const FRAMING: usize = 12;
-/// What precedes the packet in its block, framing included.
-const PACKET_HEAD: usize = 28;
+/// What precedes the packet in its block: its type and length, then its head.
+const BODY: usize = 8;
+const PACKET_HEAD: usize = BODY + 20;
 
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -110,9 +108,10 @@ fn copy(
             write_key_log(text, order, output)?;
         }
         let (block, comments) = (reader.raw(), comments(frame));
-        match reader.order() {
-            Some(order) if !comments.is_empty() && has_options(block, order) => {
-                output.write_all(&with_comments(block, captured, order, &comments))?;
+        let kind = reader.order().filter(|_| !comments.is_empty()).and_then(|order| kind_with_options(block, order));
+        match (reader.order(), kind) {
+            (Some(order), Some(kind)) => {
+                output.write_all(&with_comments(block, kind, captured, order, &comments))?;
                 packets += 1;
             }
             _ => output.write_all(block)?,
@@ -128,9 +127,9 @@ fn merge(
     output: &mut impl Write,
     cancel: &AtomicBool,
 ) -> Result<Annotated, AnnotateError> {
-    let mut interfaces: Vec<u16> = Vec::new();
-    let mut packets = 0;
-    output.write_all(&section())?;
+    let (mut interfaces, mut packets, mut blocks) = (Interfaces::default(), 0, Vec::new());
+    writing::section(&mut blocks, "");
+    output.write_all(&blocks)?;
     if let Keys::Embed(text) = keys {
         write_key_log(text, Order::Little, output)?;
     }
@@ -141,38 +140,16 @@ fn merge(
             write_key_log(&text, Order::Little, output)?;
         }
         let secrets = recording.secrets();
+        let former: Option<Vec<Vec<u8>>> = more.then(|| recording.comments().map(<[u8]>::to_vec).collect());
         let Some(packet) = recording.packet().filter(|_| more) else { return Ok(Annotated { packets, secrets }) };
-        let interface = interfaces.iter().position(|&link_type| link_type == packet.link_type);
-        let interface = match interface {
-            Some(interface) => interface,
-            None => {
-                output.write_all(&self::interface(packet.link_type))?;
-                interfaces.push(packet.link_type);
-                interfaces.len() - 1
-            }
-        };
+        blocks.clear();
+        let interface = interfaces.number(&mut blocks, packet.link_type);
         let new = comments(packet.frame);
         packets += u64::from(!new.is_empty());
-        let mut body = Vec::with_capacity(packet.bytes.len() + 128);
-        for field in [
-            interface as u32,
-            (packet.time_ns >> 32) as u32,
-            packet.time_ns as u32,
-            packet.bytes.len() as u32,
-            packet.original_length,
-        ] {
-            body.extend(field.to_le_bytes());
-        }
-        body.extend(packet.bytes);
-        pad(&mut body);
-        let mut options = Vec::new();
-        new.iter().for_each(|text| option(&mut options, Order::Little, COMMENT, comment_bytes(text)));
-        recording.comments().for_each(|text| option(&mut options, Order::Little, COMMENT, text));
-        if !options.is_empty() {
-            options.extend([0; 4]);
-        }
-        body.extend(options);
-        output.write_all(&block(kind::PACKET, Order::Little, &body))?;
+        let head = Head { interface, time_ns: packet.time_ns as u64, original_length: packet.original_length };
+        let all = new.iter().map(|text| comment_bytes(text)).chain(former.iter().flatten().map(Vec::as_slice));
+        writing::packet(&mut blocks, &head, &[packet.bytes], all);
+        output.write_all(&blocks)?;
     }
 }
 
@@ -181,40 +158,35 @@ fn write_key_log(text: &[u8], order: Order, output: &mut impl Write) -> io::Resu
     if text.is_empty() {
         return Ok(());
     }
-    output.write_all(&Zeroizing::new(block(kind::SECRETS, order, &key_log_body(text, order))))
+    let mut block = Zeroizing::new(Vec::with_capacity(text.len() + 2 * PACKET_HEAD));
+    writing::key_log(&mut block, order, text);
+    output.write_all(&block)
 }
 
 fn stop_if(cancel: &AtomicBool) -> Result<(), AnnotateError> {
     if cancel.load(Ordering::Relaxed) { Err(AnnotateError::Cancelled) } else { Ok(()) }
 }
 
-// --- blocks as they are -------------------------------------------------------------------------------------------
-
-/// Whether it is a packet block that has options at all.
-fn has_options(block: &[u8], order: Order) -> bool {
-    let kind = order.u32(&mut crate::cursor::Cursor::new(block), "block type");
-    matches!(kind, Ok(kind::PACKET | kind::OLD_PACKET))
+/// The type of a packet block, if blocks of this type have options at all.
+fn kind_with_options(block: &[u8], order: Order) -> Option<u32> {
+    let kind = order.u32(&mut crate::cursor::Cursor::new(block), "block type").ok()?;
+    matches!(kind, kind::PACKET | kind::OLD_PACKET).then_some(kind)
 }
 
 /// The packet block, with comments before the options it had.
-fn with_comments(block: &[u8], captured: usize, order: Order, comments: &[String]) -> Vec<u8> {
+fn with_comments(given: &[u8], kind: u32, captured: usize, order: Order, comments: &[String]) -> Vec<u8> {
     let end_of_packet = (PACKET_HEAD + captured).next_multiple_of(4);
-    let end = block.len() - 4;
-    let mut whole = block.get(..end_of_packet.min(end)).unwrap_or_default().to_vec();
-    pad(&mut whole);
-    for text in comments {
-        option(&mut whole, order, COMMENT, comment_bytes(text));
-    }
-    match block.get(end_of_packet..end) {
-        Some(options) if !options.is_empty() => whole.extend(options),
-        _ => whole.extend([0; 4]),
-    }
-    pad(&mut whole);
-    let length = order.bytes_u32(whole.len() as u32 + 4);
-    whole.extend(length);
-    if let Some(field) = whole.get_mut(4..8) {
-        field.copy_from_slice(&length);
-    }
+    let end = given.len() - 4;
+    let mut whole = Vec::with_capacity(given.len() + 128);
+    block(&mut whole, order, kind, |whole| {
+        whole.extend(given.get(BODY..end_of_packet.min(end)).unwrap_or_default());
+        pad(whole, 0);
+        comments.iter().for_each(|text| option(whole, order, OPTION_COMMENT, comment_bytes(text)));
+        match given.get(end_of_packet..end) {
+            Some(options) if !options.is_empty() => whole.extend(options),
+            _ => whole.extend([0; 4]),
+        }
+    });
     whole
 }
 
@@ -222,42 +194,6 @@ fn with_comments(block: &[u8], captured: usize, order: Order, comments: &[String
 fn comment_bytes(text: &str) -> &[u8] {
     let end = (0..=text.len().min(LONGEST_COMMENT)).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
     text.as_bytes().get(..end).unwrap_or_default()
-}
-
-// --- blocks of our own --------------------------------------------------------------------------------------------
-
-fn section() -> Vec<u8> {
-    let mut body = Vec::new();
-    body.extend(0x1a2b_3c4d_u32.to_le_bytes());
-    body.extend([1, 0, 0, 0]); // version 1.0
-    body.extend([0xff; 8]);
-    block(kind::SECTION, Order::Little, &body)
-}
-
-/// An interface without a snap length, with nanoseconds.
-fn interface(link_type: u16) -> Vec<u8> {
-    let mut body = Vec::new();
-    body.extend(link_type.to_le_bytes());
-    body.extend([0; 6]);
-    option(&mut body, Order::Little, RESOLUTION, &[9]);
-    body.extend([0; 4]);
-    block(kind::INTERFACE, Order::Little, &body)
-}
-
-fn block(kind: u32, order: Order, body: &[u8]) -> Vec<u8> {
-    let length = order.bytes_u32((body.len() + FRAMING) as u32);
-    [&order.bytes_u32(kind)[..], &length, body, &length].concat()
-}
-
-fn option(to: &mut Vec<u8>, order: Order, code: u16, value: &[u8]) {
-    to.extend(order.bytes_u16(code));
-    to.extend(order.bytes_u16(value.len() as u16));
-    to.extend(value);
-    pad(to);
-}
-
-fn pad(bytes: &mut Vec<u8>) {
-    bytes.resize(bytes.len().next_multiple_of(4), 0);
 }
 
 #[cfg(test)]

@@ -24,11 +24,11 @@ pub fn possible_time(time_ns: i64) -> i64 {
 pub struct Leaps {
     /// The time of the last packet that was handed on with its own.
     previous_ns: Option<i64>,
-    held: Option<Held>,
+    pending: Option<Pending>,
     bytes: Vec<u8>,
 }
 
-struct Held {
+struct Pending {
     frame: u64,
     time_ns: i64,
     tap: u16,
@@ -45,7 +45,7 @@ impl Leaps {
         let leaps = self.previous_ns.is_none_or(|previous_ns| packet.time_ns.abs_diff(previous_ns) > LEAP_NS);
         if leaps {
             let Packet { frame, time_ns, tap, place, alone, link_type, original_length, .. } = *packet;
-            self.held = Some(Held { frame, time_ns, tap, place, alone, link_type, original_length });
+            self.pending = Some(Pending { frame, time_ns, tap, place, alone, link_type, original_length });
             self.bytes.clear();
             self.bytes.extend_from_slice(packet.bytes);
         } else {
@@ -58,7 +58,7 @@ impl Leaps {
     /// has that of its neighbour.
     #[inline]
     pub fn release(&mut self, next_ns: Option<i64>) -> Option<(Packet<'_>, bool)> {
-        let Held { frame, time_ns, tap, place, alone, link_type, original_length } = self.held.take()?;
+        let Pending { frame, time_ns, tap, place, alone, link_type, original_length } = self.pending.take()?;
         let neighbour_ns = next_ns.and_then(|next_ns| neighbour_of_a_wrong_time(self.previous_ns, time_ns, next_ns));
         if neighbour_ns.is_none() {
             self.previous_ns = Some(time_ns);
@@ -101,12 +101,14 @@ mod tests {
                 bytes: &[7; 3],
                 original_length: 3,
             };
-            found.extend(leaps.release(Some(packet.time_ns)).map(|(held, own)| (held.frame, held.time_ns / S, own)));
+            found.extend(
+                leaps.release(Some(packet.time_ns)).map(|(pending, own)| (pending.frame, pending.time_ns / S, own)),
+            );
             if !leaps.hold(&packet) {
                 found.push((frame, time_s, true));
             }
         }
-        found.extend(leaps.release(None).map(|(held, own)| (held.frame, held.time_ns / S, own)));
+        found.extend(leaps.release(None).map(|(pending, own)| (pending.frame, pending.time_ns / S, own)));
         assert!(found.iter().map(|&(frame, ..)| frame).eq(1..=times_s.len() as u64));
         found.into_iter().map(|(_, time_s, own)| (time_s, own)).collect()
     }

@@ -7,6 +7,7 @@
 //! ```
 
 pub(super) mod blocks;
+pub mod writing;
 
 use super::order::Order;
 use super::read_buffer::ReadBuffer;
@@ -372,7 +373,7 @@ fn add_note(notes: &mut Notes, damage: &Damage) {
 }
 
 /// A section's type reads the same in both byte orders.
-fn is_section(head: &[u8]) -> bool {
+pub(super) fn is_section(head: &[u8]) -> bool {
     head.starts_with(&kind::SECTION.to_be_bytes())
 }
 

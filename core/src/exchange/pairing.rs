@@ -6,7 +6,7 @@
 
 use super::queue::{Open, Queue};
 use super::trust::Trust;
-use super::{Exchange, Held, MessageSpan, Span, Wait};
+use super::{Delays, Exchange, MessageSpan, Span, Wait};
 use crate::protocols::{Awaits, Error, Meaning, Outcome, Purpose, Request};
 use crate::side::Side;
 use crate::sql::Sql;
@@ -29,7 +29,7 @@ pub struct Pairing {
     previous_request_ns: Option<i64>,
     pub(super) previous_response: Option<Mark>,
     /// Of a request that is not yet there as a whole.
-    held: Held,
+    delays: Delays,
     /// The server's last push since.
     pushed_ns: Option<i64>,
     /// Where the last whole response ends in the server's stream.
@@ -147,7 +147,7 @@ impl Pairing {
     /// before the next one.
     pub fn retransmission(&mut self, silent_ns: i64) {
         if self.open.is_empty() {
-            self.held.lost_ns = self.held.lost_ns.saturating_add(silent_ns);
+            self.delays.lost_ns = self.delays.lost_ns.saturating_add(silent_ns);
         } else if let Some(open) = self.open.iter_mut().find(|open| !open.turned) {
             open.exchange.retransmissions += 1;
         }
@@ -171,24 +171,24 @@ impl Pairing {
         if silence.answered && (side == Side::Server || has_its_answer()) {
             return; // it waited for that
         }
-        if let Some(held) = self.sending(side) {
-            held.silent_ns[side as usize] += silence.silent_ns;
+        if let Some(delays) = self.sending(side) {
+            delays.silent_ns[side as usize] += silence.silent_ns;
         }
     }
 
     /// What one side sends now it had kept back though nothing was in its way.
     pub fn paced(&mut self, side: Side, paced_ns: i64) {
-        if let Some(held) = self.sending(side) {
-            held.paced_ns[side as usize] += paced_ns;
+        if let Some(delays) = self.sending(side) {
+            delays.paced_ns[side as usize] += paced_ns;
         }
     }
 
     /// Of what a side is sending; a request that is not yet there as a whole is the next one.
-    fn sending(&mut self, side: Side) -> Option<&mut Held> {
+    fn sending(&mut self, side: Side) -> Option<&mut Delays> {
         match side {
-            Side::Client if self.open.is_empty() => Some(&mut self.held),
-            Side::Client => self.open.newest_mut().map(|open| &mut open.exchange.held),
-            Side::Server => self.open.oldest_mut().map(|open| &mut open.exchange.held),
+            Side::Client if self.open.is_empty() => Some(&mut self.delays),
+            Side::Client => self.open.newest_mut().map(|open| &mut open.exchange.delays),
+            Side::Server => self.open.oldest_mut().map(|open| &mut open.exchange.delays),
         }
     }
 
@@ -200,7 +200,7 @@ impl Pairing {
         self.previous_request_ns = None;
         self.previous_response = None;
         self.pushed_ns = None;
-        self.held = Held::default();
+        self.delays = Delays::default();
     }
 
     /// `lost` bytes of what is under way, up to `until`, were not captured.
@@ -337,32 +337,15 @@ impl Pairing {
         let wait = self.wait_of(request.awaits, span);
         self.trust.sends(wait == Wait::Own);
         let exchange = Exchange {
-            connection: 0,
-            number: self.next_number,
-            command: request.command,
-            purpose: request.purpose,
             sql: request.sql,
             request: span.map(|span| Span::at(span.first, span.last)),
-            response: None,
             request_bytes: span.map_or(0, |span| span.length),
-            response_bytes: 0,
             request_wire_bytes: span.map_or(0, |span| span.wire),
-            response_wire_bytes: 0,
-            streamed_bytes: 0,
-            round_trips: u32::from(wait == Wait::Own),
-            wait,
-            waited_ns: None,
-            rows: None,
-            affected_rows: None,
-            error: None,
             delta_ns: since(self.previous_request_ns),
             client_ns: since(self.previous_response.map(|mark| mark.time_ns)),
-            retransmissions: 0,
-            stalled_ns: 0,
-            held: std::mem::take(&mut self.held),
+            delays: std::mem::take(&mut self.delays),
             told_ns: since(self.pushed_ns.take()).map_or(0, |since| since.max(1)),
-            transaction: None,
-            complete: true,
+            ..Exchange::new(self.next_number, request.command, request.purpose, wait)
         };
         if wait == Wait::Own {
             self.own = span.map(|span| (self.next_number, span.acknowledged));

@@ -34,7 +34,7 @@ pub struct Pace {
     /// With the last of that it acknowledged everything.
     is_heard: bool,
     least_rtt_ns: i64,
-    held: Option<Held>,
+    stall: Option<Stall>,
 }
 
 /// How long one side had to wait for acknowledgments before it could go on.
@@ -47,7 +47,7 @@ pub struct Silence {
 
 /// All that was sent has been acknowledged, late.
 #[derive(Clone, Copy, Debug)]
-struct Held {
+struct Stall {
     until_ns: i64,
     waited_ns: i64,
 }
@@ -62,7 +62,7 @@ impl Default for Pace {
             is_answered: false,
             is_heard: false,
             least_rtt_ns: i64::MAX,
-            held: None,
+            stall: None,
         }
     }
 }
@@ -74,20 +74,20 @@ impl Pace {
         self.least_rtt_ns = self.least_rtt_ns.min(sample.rtt_ns);
         let waited_ns = sample.rtt_ns.saturating_sub(usual_ns);
         let late = DELAYED_NS.contains(&waited_ns) && sample.segments == 1;
-        self.held = late.then_some(Held { until_ns: sample.time_ns, waited_ns });
+        self.stall = late.then_some(Stall { until_ns: sample.time_ns, waited_ns });
     }
 
     /// The peer sent data: what this side sends now, it sends for another reason.
     #[inline]
     pub fn peer_sent(&mut self, acknowledges_all: bool) {
         (self.is_answered, self.is_heard) = (true, acknowledges_all);
-        self.held = None;
+        self.stall = None;
     }
 
     /// Was this side's data acknowledged late, with nothing said since?
     #[inline]
     pub fn is_held(&self) -> bool {
-        self.held.is_some()
+        self.stall.is_some()
     }
 
     /// How long a delayed acknowledgment kept the new data that passes now. `near_ns`: the peer's packet passes the
@@ -96,9 +96,9 @@ impl Pace {
     pub fn sent_new(&mut self, time_ns: i64, near_ns: Option<i64>) -> Option<i64> {
         self.last_sent_ns = Some(time_ns);
         self.is_answered = false;
-        let held = self.held.take()?;
+        let stall = self.stall.take()?;
         let prompt_ns = near_ns.unwrap_or(0).max(0) + PROMPT_NS;
-        (0..=prompt_ns).contains(&(time_ns - held.until_ns)).then_some(held.waited_ns)
+        (0..=prompt_ns).contains(&(time_ns - stall.until_ns)).then_some(stall.waited_ns)
     }
 
     /// How long this side had to wait for acknowledgments before the new data that pass now: its window was full. It

@@ -26,7 +26,7 @@ pub struct TapRow {
     /// The tap that is nearer to the client, and the one nearer to the server.
     taps: [String; 2],
     clocks: &'static str,
-    ways: [Way; 2],
+    directions: [Direction; 2],
     between: Option<Clocks>,
     reordered: u64,
     joined: u64,
@@ -36,7 +36,7 @@ pub struct TapRow {
 
 /// What one side sent.
 #[derive(Debug)]
-struct Way {
+struct Direction {
     packets: u64,
     took: Option<Quantiles>,
     /// Seen by the tap near the client alone, by the one near the server alone.
@@ -86,16 +86,16 @@ impl TapRow {
         ticks_ns: &[i64],
     ) -> TapRow {
         let (asks, answers) = if is_swapped { (Side::Server, Side::Client) } else { (Side::Client, Side::Server) };
-        let (there, back) = (&pair.ways[asks as usize], &pair.ways[answers as usize]);
+        let (there, back) = (&pair.directions[asks as usize], &pair.directions[answers as usize]);
         // the tap that the client's packets pass first, and the server's last, is nearer to the client
         let is_turned = middle(there.differences()) < middle(back.differences());
         let (near, far) = if is_turned { (high, low) } else { (low, high) };
         let turned = |differences: &Differences| if is_turned { differences.turned() } else { differences.clone() };
         let (request, response) = (turned(there.differences()), turned(back.differences()).turned());
         let alone = |[low, high]: [u64; 2]| if is_turned { [high, low] } else { [low, high] };
-        let ways = [
-            Way { packets: request.count, took: request.quantiles(), alone: alone(there.alone) },
-            Way { packets: response.count, took: response.quantiles(), alone: alone(back.alone) },
+        let directions = [
+            Direction { packets: request.count, took: request.quantiles(), alone: alone(there.alone) },
+            Direction { packets: response.count, took: response.quantiles(), alone: alone(back.alone) },
         ];
         let between = clocks(&request, &response);
         let at = |tap: u16| path.at_tap(tap);
@@ -109,8 +109,8 @@ impl TapRow {
             client,
             server: std::net::SocketAddr::new(server.address, server.port).to_string(),
             taps: [near, far].map(|tap| recording.tap_name(tap).unwrap_or_default()),
-            clocks: judged(recording, ticks_ns, [low, high], &ways, between),
-            ways,
+            clocks: judged(recording, ticks_ns, [low, high], &directions, between),
+            directions,
             between,
             reordered: there.overtaken + back.overtaken,
             joined: there.joined.count + back.joined.count,
@@ -134,14 +134,14 @@ fn judged(
     recording: &Recording,
     ticks_ns: &[i64],
     taps: [u16; 2],
-    ways: &[Way; 2],
+    directions: &[Direction; 2],
     between: Option<Clocks>,
 ) -> &'static str {
     let ticks = taps.map(|tap| ticks_ns.get(usize::from(tap)).copied().unwrap_or(0));
     let rounded_ns = ROUNDED_NS.saturating_add(ticks[0]).saturating_add(ticks[1]);
-    let is_before = |way: &Way| way.took.is_some_and(|took| took.least_ns < -rounded_ns);
+    let is_before = |direction: &Direction| direction.took.is_some_and(|took| took.least_ns < -rounded_ns);
     let [one, other] = taps.map(|tap| recording.tap(tap).map(|tap| tap.place));
-    if ways.iter().any(is_before) {
+    if directions.iter().any(is_before) {
         "differ"
     } else if one == other {
         "same"
@@ -157,7 +157,7 @@ pub fn table(rows: &[TapRow]) -> Result<RecordBatch, ArrowError> {
     let text = |get: &dyn Fn(&TapRow) -> &str| strings(rows.iter().map(|row| Some(Statements::printable(get(row)))));
     let count = |get: &dyn Fn(&TapRow) -> u64| numbers(rows.iter().map(get));
     let span = |get: &dyn Fn(&TapRow) -> Option<i64>| -> ArrayRef { optional::<Int64Type>(rows.iter().map(get)) };
-    let took = |way: usize, get: fn(Quantiles) -> i64| span(&move |row| row.ways[way].took.map(get));
+    let took = |direction: usize, get: fn(Quantiles) -> i64| span(&move |row| row.directions[direction].took.map(get));
     let between = |get: fn(Clocks) -> Option<i64>| span(&move |row| row.between.and_then(get));
     let answers = |tap: usize, get: fn(Quantiles) -> i64| span(&move |row| row.answers[tap].1.map(get));
     batch(vec![
@@ -170,18 +170,18 @@ pub fn table(rows: &[TapRow]) -> Result<RecordBatch, ArrowError> {
         ("round_trip_ns", between(|clocks| Some(clocks.round_trip_ns))),
         ("offset_ns", between(|clocks| Some(clocks.offset_ns))),
         ("drift_ppb", between(|clocks| clocks.drift_ppb)),
-        ("request_packets", count(&|row| row.ways[0].packets)),
+        ("request_packets", count(&|row| row.directions[0].packets)),
         ("request_min_ns", took(0, |took| took.least_ns)),
         ("request_median_ns", took(0, |took| took.median_ns)),
         ("request_p95_ns", took(0, |took| took.p95_ns)),
-        ("response_packets", count(&|row| row.ways[1].packets)),
+        ("response_packets", count(&|row| row.directions[1].packets)),
         ("response_min_ns", took(1, |took| took.least_ns)),
         ("response_median_ns", took(1, |took| took.median_ns)),
         ("response_p95_ns", took(1, |took| took.p95_ns)),
-        ("request_client_tap_only", count(&|row| row.ways[0].alone[0])),
-        ("request_server_tap_only", count(&|row| row.ways[0].alone[1])),
-        ("response_client_tap_only", count(&|row| row.ways[1].alone[0])),
-        ("response_server_tap_only", count(&|row| row.ways[1].alone[1])),
+        ("request_client_tap_only", count(&|row| row.directions[0].alone[0])),
+        ("request_server_tap_only", count(&|row| row.directions[0].alone[1])),
+        ("response_client_tap_only", count(&|row| row.directions[1].alone[0])),
+        ("response_server_tap_only", count(&|row| row.directions[1].alone[1])),
         ("reordered_packets", count(&|row| row.reordered)),
         ("joined_packets", count(&|row| row.joined)),
         ("client_tap_retransmissions", count(&|row| row.retransmissions[0])),

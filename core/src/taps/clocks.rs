@@ -56,28 +56,31 @@ fn windows(there: &Differences, back: &Differences) -> Option<Vec<Window>> {
     let width = (end.saturating_sub(begin) / WINDOWS).saturating_add(1);
     let place = |time_ns: i64| (time_ns.saturating_sub(begin) / width) as usize;
     let mut split: Vec<[Vec<i64>; 2]> = vec![Default::default(); WINDOWS as usize];
-    for (way, differences) in [there, back].into_iter().enumerate() {
+    for (direction, differences) in [there, back].into_iter().enumerate() {
         for &(time_ns, difference) in differences.kept() {
-            split[place(time_ns)][way].push(difference);
+            split[place(time_ns)][direction].push(difference);
         }
     }
     let middle = |number: usize| begin as f64 + (number as f64 + 0.5) * width as f64;
-    let told = split.iter_mut().enumerate().filter(|(_, ways)| ways.iter().all(|way| way.len() >= LEAST));
-    let told: Vec<Window> = told.filter_map(|(number, ways)| window(middle(number), ways)).collect();
-    if !told.is_empty() {
-        return Some(told);
+    let known = split
+        .iter_mut()
+        .enumerate()
+        .filter(|(_, directions)| directions.iter().all(|direction| direction.len() >= LEAST));
+    let known: Vec<Window> = known.filter_map(|(number, directions)| window(middle(number), directions)).collect();
+    if !known.is_empty() {
+        return Some(known);
     }
     let mut all: [Vec<i64>; 2] = Default::default();
-    for ways in &mut split {
-        ways.iter_mut().zip(&mut all).for_each(|(way, all)| all.append(way));
+    for directions in &mut split {
+        directions.iter_mut().zip(&mut all).for_each(|(direction, all)| all.append(direction));
     }
     window(begin as f64, &mut all).map(|window| vec![window])
 }
 
-fn window(time_ns: f64, ways: &mut [Vec<i64>; 2]) -> Option<Window> {
-    ways.iter_mut().for_each(|way| way.sort_unstable());
-    let least = |way: usize| ways[way].first().copied();
-    let median = |way: usize| nearest_rank(&ways[way], 50);
+fn window(time_ns: f64, directions: &mut [Vec<i64>; 2]) -> Option<Window> {
+    directions.iter_mut().for_each(|direction| direction.sort_unstable());
+    let least = |direction: usize| directions[direction].first().copied();
+    let median = |direction: usize| nearest_rank(&directions[direction], 50);
     Some(Window {
         time_ns,
         least_ns: least(0)?.saturating_add(least(1)?),
@@ -117,7 +120,7 @@ mod tests {
     const S: i64 = 1_000_000_000;
 
     /// Packets of 100 s both ways, the way there `there_ns`, the other clock as `clock` says.
-    fn told(there_ns: i64, back_ns: i64, clock: impl Fn(i64) -> i64) -> Clocks {
+    fn measured(there_ns: i64, back_ns: i64, clock: impl Fn(i64) -> i64) -> Clocks {
         let (mut there, mut back) = (Differences::default(), Differences::default());
         for number in 0..2_000 {
             let (time_ns, queue_ns) = (number * S / 20, number % 7 * 20_000);
@@ -130,7 +133,7 @@ mod tests {
     #[test]
     fn the_round_trip_does_not_depend_on_the_clocks() {
         for offset_ns in [0, 40_000_000, -300_000_000] {
-            let found = told(7_500_000, 7_500_000, |_| offset_ns);
+            let found = measured(7_500_000, 7_500_000, |_| offset_ns);
             assert_eq!((found.round_trip_min_ns, found.offset_ns), (15_000_000, offset_ns));
             assert_eq!((found.round_trip_ns, found.drift_ppb), (15_120_000, None));
         }
@@ -138,13 +141,13 @@ mod tests {
 
     #[test]
     fn ways_that_take_differently_long_look_like_an_offset() {
-        let found = told(10_000_000, 5_000_000, |_| 0);
+        let found = measured(10_000_000, 5_000_000, |_| 0);
         assert_eq!((found.round_trip_min_ns, found.offset_ns), (15_000_000, 2_500_000));
     }
 
     #[test]
     fn a_clock_that_gains_is_told() {
-        let found = told(7_500_000, 7_500_000, |time_ns| time_ns / 50_000);
+        let found = measured(7_500_000, 7_500_000, |time_ns| time_ns / 50_000);
         assert!((found.drift_ppb.unwrap() - 20_000).abs() < 500, "{found:?}");
         assert!((found.round_trip_ns - 15_120_000).abs() < 60_000, "{found:?}");
     }

@@ -14,7 +14,7 @@ use std::net::IpAddr;
 
 pub use clocks::{Clocks, clocks};
 pub use differences::{Differences, Quantiles};
-use packets::{Name, Packets, SLOTS, Told};
+use packets::{Name, Packets, SLOTS, Sighting};
 use sent::Sent;
 
 use crate::packet::{Endpoint, Segment};
@@ -26,7 +26,7 @@ const SILENCE_NS: i64 = 5_000_000_000;
 /// With more connections those that are silent are forgotten.
 const LEAST_SWEEP: usize = 1 << 10;
 /// So many taps of one path are told of, and so many pairs of them: a file may name any number of interfaces.
-const MOST_TOLD: usize = 16;
+const MOST_KEPT: usize = 16;
 
 /// What all connections between one client host and one server have shown.
 #[derive(Debug)]
@@ -43,11 +43,11 @@ pub struct Path {
 /// What two taps have shown together, by the side that sent.
 #[derive(Debug, Default)]
 pub struct Pair {
-    pub ways: [Way; 2],
+    pub directions: [Direction; 2],
 }
 
 #[derive(Debug, Default)]
-pub struct Way {
+pub struct Direction {
     /// Times at the second tap less those at the first, of packets that both saw alike.
     pub whole: Differences,
     /// Of those that one of them saw as a part of a longer one.
@@ -67,7 +67,7 @@ pub struct AtTap {
     pub again: [u64; 2],
 }
 
-impl Way {
+impl Direction {
     /// The differences that tell most.
     pub fn differences(&self) -> &Differences {
         if self.whole.count > 0 { &self.whole } else { &self.joined }
@@ -76,7 +76,7 @@ impl Way {
 
 impl Pair {
     pub fn packets(&self) -> u64 {
-        self.ways.iter().map(|way| way.whole.count + way.joined.count).sum()
+        self.directions.iter().map(|direction| direction.whole.count + direction.joined.count).sum()
     }
 }
 
@@ -86,7 +86,7 @@ struct Watched {
     path: usize,
     /// The taps, by the order in which they showed it.
     taps: Vec<u16>,
-    ways: [Packets; 2],
+    directions: [Packets; 2],
     sent: [[Sent; SLOTS]; 2],
     /// When each tap saw the client ask last.
     asked_ns: [Option<i64>; SLOTS],
@@ -167,7 +167,7 @@ impl Taps {
         let watched = Watched {
             path,
             taps: vec![connection.tap],
-            ways: Default::default(),
+            directions: Default::default(),
             sent: Default::default(),
             asked_ns: [None; SLOTS],
             last_ns: now_ns,
@@ -206,11 +206,11 @@ impl Taps {
     fn forget(&mut self, number: usize) {
         let Some(mut watched) = self.watched.remove(&number) else { return };
         for side in Side::BOTH {
-            let packets = &mut watched.ways[side as usize];
+            let packets = &mut watched.directions[side as usize];
             self.waiting -= packets.len();
-            let mut told = Vec::new();
-            packets.end(watched.taps.len(), &mut |each| told.push(each));
-            self.tell(watched.path, &watched.taps, side, 0, &told);
+            let mut sightings = Vec::new();
+            packets.end(watched.taps.len(), &mut |each| sightings.push(each));
+            self.count(watched.path, &watched.taps, side, 0, &sightings);
         }
     }
 
@@ -220,10 +220,11 @@ impl Taps {
         watched.last_ns = watched.last_ns.max(segment.time_ns);
         let slot = watched.slot(segment.tap)?;
         let name = Name::of(segment)?;
-        let packets = &mut watched.ways[side as usize];
+        let packets = &mut watched.directions[side as usize];
         let before = packets.len();
-        let mut told = Vec::new();
-        let is_new = packets.pass((slot, watched.taps.len()), segment, name, has_room, &mut |each| told.push(each));
+        let mut sightings = Vec::new();
+        let is_new =
+            packets.pass((slot, watched.taps.len()), segment, name, has_room, &mut |each| sightings.push(each));
         self.waiting = self.waiting + packets.len() - before;
         let again = is_new && segment.wire_length > 0 && {
             watched.sent[side as usize][slot].again(segment.sequence, segment.wire_length)
@@ -239,10 +240,10 @@ impl Taps {
             _ => None,
         };
         let path = watched.path;
-        let same = told.iter().filter(|_| name.is_unique()).find_map(|each| each.with(own, &watched.taps));
-        if !told.is_empty() {
+        let same = sightings.iter().filter(|_| name.is_unique()).find_map(|each| each.with(own, &watched.taps));
+        if !sightings.is_empty() {
             let taps = watched.taps.clone();
-            self.tell(path, &taps, side, segment.time_ns, &told);
+            self.count(path, &taps, side, segment.time_ns, &sightings);
         }
         if again || answered_ns.is_some() {
             self.at_tap(path, segment, side, again, answered_ns);
@@ -255,54 +256,54 @@ impl Taps {
         let Some(path) = self.paths.get_mut(path) else { return };
         let is_tap = |&(tap, _): &(u16, AtTap)| tap == segment.tap;
         let new = || (segment.tap, AtTap::default());
-        let Some((_, at_tap)) = told_of(&mut path.taps, is_tap, &mut self.at_taps, new) else { return };
+        let Some((_, at_tap)) = found_or_new(&mut path.taps, is_tap, &mut self.at_taps, new) else { return };
         at_tap.again[side as usize] += u64::from(again);
         if let Some(answered_ns) = answered_ns {
             add(&mut at_tap.answers, segment.time_ns, answered_ns, has_room, &mut self.differences);
         }
     }
 
-    fn tell(&mut self, path: usize, taps: &[u16], side: Side, now_ns: i64, told: &[Told]) {
+    fn count(&mut self, path: usize, taps: &[u16], side: Side, now_ns: i64, sightings: &[Sighting]) {
         let has_room = self.has_room();
         let Some(path) = self.paths.get_mut(path) else { return };
-        for &each in told {
+        for &each in sightings {
             let (one, other) = match each {
-                Told::Both { slots, .. } => slots,
-                Told::Alone { by, not } => (by, not),
+                Sighting::Both { slots, .. } => slots,
+                Sighting::Alone { by, not } => (by, not),
             };
             let (one, other) = (taps[one], taps[other]);
             let (low, high) = (one.min(other), one.max(other));
             let is_pair = |&(one, other, _): &(u16, u16, Pair)| (one, other) == (low, high);
             let new = || (low, high, Pair::default());
-            let Some((.., pair)) = told_of(&mut path.pairs, is_pair, &mut self.pairs, new) else { continue };
-            let way = &mut pair.ways[side as usize];
+            let Some((.., pair)) = found_or_new(&mut path.pairs, is_pair, &mut self.pairs, new) else { continue };
+            let direction = &mut pair.directions[side as usize];
             match each {
-                Told::Both { difference_ns, whole, overtaken, .. } => {
+                Sighting::Both { difference_ns, whole, overtaken, .. } => {
                     let difference_ns = if one > other { difference_ns.saturating_neg() } else { difference_ns };
-                    let differences = if whole { &mut way.whole } else { &mut way.joined };
+                    let differences = if whole { &mut direction.whole } else { &mut direction.joined };
                     add(differences, now_ns, difference_ns, has_room, &mut self.differences);
-                    way.overtaken += u64::from(overtaken);
+                    direction.overtaken += u64::from(overtaken);
                 }
-                Told::Alone { .. } => way.alone[usize::from(one > other)] += 1,
+                Sighting::Alone { .. } => direction.alone[usize::from(one > other)] += 1,
             }
         }
     }
 }
 
 /// The one that `is` it, or a new one where few are told of; `kept` counts those of all paths.
-fn told_of<'a, T>(
-    told: &'a mut Vec<T>,
+fn found_or_new<'a, T>(
+    all: &'a mut Vec<T>,
     is: impl Fn(&T) -> bool,
     kept: &mut usize,
     new: impl FnOnce() -> T,
 ) -> Option<&'a mut T> {
-    let place = told.iter().position(is);
-    if place.is_none() && told.len() < MOST_TOLD {
-        told.push(new());
+    let place = all.iter().position(is);
+    if place.is_none() && all.len() < MOST_KEPT {
+        all.push(new());
         *kept += 1;
-        return told.last_mut();
+        return all.last_mut();
     }
-    told.get_mut(place?)
+    all.get_mut(place?)
 }
 
 fn add(differences: &mut Differences, time_ns: i64, value_ns: i64, has_room: bool, kept: &mut usize) {

@@ -63,17 +63,17 @@ impl Name {
 
 /// What two taps show together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Told {
+pub enum Sighting {
     /// Both saw it. `difference_ns`: its time at the second one less that at the first.
     Both { slots: (usize, usize), difference_ns: i64, whole: bool, overtaken: bool },
     /// It passed one of them alone, though both saw packets before and after it.
     Alone { by: usize, not: usize },
 }
 
-impl Told {
+impl Sighting {
     /// Which of the taps saw it, beside this one, and how much later.
     pub fn with(&self, own: u16, taps: &[u16]) -> Option<(u16, i64)> {
-        let Told::Both { slots: (one, other), difference_ns, .. } = *self else { return None };
+        let Sighting::Both { slots: (one, other), difference_ns, .. } = *self else { return None };
         match (taps[one], taps[other]) {
             (first, other) if first == own => Some((other, difference_ns)),
             (other, second) if second == own => Some((other, difference_ns.saturating_neg())),
@@ -125,17 +125,17 @@ impl Packets {
         segment: &Segment<'_>,
         name: Name,
         has_room: bool,
-        tell: &mut impl FnMut(Told),
+        see: &mut impl FnMut(Sighting),
     ) -> bool {
-        self.expire(segment.time_ns, taps, tell);
+        self.expire(segment.time_ns, taps, see);
         if let Some(&number) = self.numbers.get(&name) {
-            return self.again((slot, taps), number, segment, tell);
+            return self.again((slot, taps), number, segment, see);
         }
         if self.is_piece(slot, segment) {
             return true;
         }
         if self.waiting.len() >= MOST || !has_room {
-            self.leave(taps, tell);
+            self.leave(taps, see);
         }
         if has_room || self.waiting.len() < self.waiting.capacity() {
             self.numbers.insert(name, self.left + self.waiting.len() as u64);
@@ -148,8 +148,8 @@ impl Packets {
     }
 
     /// No more comes.
-    pub fn end(&mut self, taps: usize, tell: &mut impl FnMut(Told)) {
-        while self.leave(taps, tell) {}
+    pub fn end(&mut self, taps: usize, see: &mut impl FnMut(Sighting)) {
+        while self.leave(taps, see) {}
     }
 
     /// A tap saw a packet that is known.
@@ -158,7 +158,7 @@ impl Packets {
         (slot, taps): (usize, usize),
         number: u64,
         segment: &Segment<'_>,
-        tell: &mut impl FnMut(Told),
+        see: &mut impl FnMut(Sighting),
     ) -> bool {
         let Some(packet) = self.waiting.get_mut((number - self.left) as usize) else { return false };
         if packet.seen & bit(slot) != 0 {
@@ -176,7 +176,7 @@ impl Packets {
             let overtaken = self.share(slots, number);
             let difference_ns = packet.times_ns[slots.1].saturating_sub(packet.times_ns[slots.0]);
             if !packet.unsure && difference_ns.saturating_abs() <= HORIZON_NS {
-                tell(Told::Both { slots, difference_ns, whole, overtaken });
+                see(Sighting::Both { slots, difference_ns, whole, overtaken });
             }
             if segment.wire_length < packet.length {
                 let end = packet.name.sequence.wrapping_add(packet.length);
@@ -218,17 +218,17 @@ impl Packets {
     }
 
     /// What waits too long leaves, and what all taps have shown.
-    fn expire(&mut self, now_ns: i64, taps: usize, tell: &mut impl FnMut(Told)) {
+    fn expire(&mut self, now_ns: i64, taps: usize, see: &mut impl FnMut(Sighting)) {
         while let Some(first) = self.waiting.front() {
             if !is_done(first, taps) && now_ns.saturating_sub(first.since_ns) <= HORIZON_NS {
                 return;
             }
-            self.leave(taps, tell);
+            self.leave(taps, see);
         }
     }
 
     /// The oldest one leaves; false where there is none.
-    fn leave(&mut self, taps: usize, tell: &mut impl FnMut(Told)) -> bool {
+    fn leave(&mut self, taps: usize, see: &mut impl FnMut(Sighting)) -> bool {
         let Some(packet) = self.waiting.pop_front() else { return false };
         let number = self.left;
         self.left += 1;
@@ -241,7 +241,7 @@ impl Packets {
         };
         for by in (0..taps).filter(|&by| packet.seen & bit(by) != 0) {
             let not = (0..taps).filter(|&not| (packet.seen | packet.in_pieces) & bit(not) == 0);
-            not.filter(|&not| is_between(by, not)).for_each(|not| tell(Told::Alone { by, not }));
+            not.filter(|&not| is_between(by, not)).for_each(|not| see(Sighting::Alone { by, not }));
         }
         true
     }
@@ -285,24 +285,24 @@ mod tests {
     }
 
     /// What two taps tell of the segments, each with its tap.
-    fn told(segments: &[(usize, Segment<'static>)]) -> Vec<Told> {
-        let (mut packets, mut told) = (Packets::default(), Vec::new());
+    fn sightings(segments: &[(usize, Segment<'static>)]) -> Vec<Sighting> {
+        let (mut packets, mut sightings) = (Packets::default(), Vec::new());
         for (slot, segment) in segments {
             let name = Name::of(segment).unwrap();
-            packets.pass((*slot, 2), segment, name, true, &mut |each| told.push(each));
+            packets.pass((*slot, 2), segment, name, true, &mut |each| sightings.push(each));
         }
-        packets.end(2, &mut |each| told.push(each));
+        packets.end(2, &mut |each| sightings.push(each));
         assert!(packets.numbers.is_empty());
-        told
+        sightings
     }
 
-    fn both(ms: i64, whole: bool, overtaken: bool) -> Told {
-        Told::Both { slots: (0, 1), difference_ns: ms * MS, whole, overtaken }
+    fn both(ms: i64, whole: bool, overtaken: bool) -> Sighting {
+        Sighting::Both { slots: (0, 1), difference_ns: ms * MS, whole, overtaken }
     }
 
     #[test]
     fn the_difference_is_the_second_tap_s_less_the_first_one_s() {
-        let found = told(&[(0, data(0, 0, 5)), (1, data(3, 0, 5)), (1, data(4, 5, 5)), (0, data(6, 5, 5))]);
+        let found = sightings(&[(0, data(0, 0, 5)), (1, data(3, 0, 5)), (1, data(4, 5, 5)), (0, data(6, 5, 5))]);
         assert_eq!(found, [both(3, true, false), both(-2, true, false)]);
     }
 
@@ -310,8 +310,8 @@ mod tests {
     fn what_passed_one_tap_between_two_that_passed_both_is_alone() {
         let lost =
             [(0, data(0, 0, 5)), (0, data(1, 5, 5)), (0, data(2, 10, 5)), (1, data(3, 0, 5)), (1, data(5, 10, 5))];
-        assert_eq!(told(&lost), [both(3, true, false), both(3, true, false), Told::Alone { by: 0, not: 1 }]);
-        assert_eq!(told(&lost[..4]), [both(3, true, false)], "the second tap may have ended");
+        assert_eq!(sightings(&lost), [both(3, true, false), both(3, true, false), Sighting::Alone { by: 0, not: 1 }]);
+        assert_eq!(sightings(&lost[..4]), [both(3, true, false)], "the second tap may have ended");
     }
 
     #[test]
@@ -323,28 +323,28 @@ mod tests {
         let (before, after) = (both(3, true, false), both(3, false, false));
         let divided = [(0, first), (0, joined), (0, last), (1, later(first)), (1, later(one)), (1, later(two))];
         let divided = [&divided[..], &[(1, later(three)), (1, later(last))]].concat();
-        assert_eq!(told(&divided), [before, after, before]);
+        assert_eq!(sightings(&divided), [before, after, before]);
         let united = [(0, first), (0, one), (0, two), (0, three), (0, last), (1, later(first)), (1, later(joined))];
         let united = [&united[..], &[(1, later(last))]].concat();
-        assert_eq!(told(&united), [before, after, before]);
+        assert_eq!(sightings(&united), [before, after, before]);
     }
 
     #[test]
     fn what_comes_in_another_order_was_overtaken() {
-        let found = told(&[(0, data(0, 0, 5)), (0, data(0, 5, 5)), (1, data(3, 5, 5)), (1, data(4, 0, 5))]);
+        let found = sightings(&[(0, data(0, 0, 5)), (0, data(0, 5, 5)), (1, data(3, 5, 5)), (1, data(4, 0, 5))]);
         assert_eq!(found, [both(3, true, false), both(4, true, true)]);
     }
 
     #[test]
     fn what_was_sent_again_with_the_same_numbers_has_no_time() {
         let bare = |ms| Segment { timestamp: None, ..data(ms, 0, 5) };
-        assert_eq!(told(&[(0, bare(0)), (0, bare(300)), (1, bare(303))]), []);
-        assert_eq!(told(&[(0, bare(0)), (0, bare(0)), (1, bare(3))]), [both(3, true, false)], "a copy");
+        assert_eq!(sightings(&[(0, bare(0)), (0, bare(300)), (1, bare(303))]), []);
+        assert_eq!(sightings(&[(0, bare(0)), (0, bare(0)), (1, bare(3))]), [both(3, true, false)], "a copy");
     }
 
     #[test]
     fn nothing_is_compared_for_longer_than_a_second_nor_kept_without_end() {
-        assert_eq!(told(&[(0, data(0, 0, 5)), (1, data(1_100, 0, 5))]), []);
+        assert_eq!(sightings(&[(0, data(0, 0, 5)), (1, data(1_100, 0, 5))]), []);
         let (mut packets, mut ignore) = (Packets::default(), |_| ());
         for number in 0..2 * MOST as u32 {
             let segment = data(0, number, 1);

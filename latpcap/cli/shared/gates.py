@@ -12,7 +12,7 @@ from msgspec import Struct
 from latpcap.cli.shared import values
 from latpcap.cli.shared.files import BASELINE, CI_OUTPUT, GITHUB, OUTPUT
 from latpcap.cli.shared.io import write
-from latpcap.cli.shared.options import Written, gathered
+from latpcap.cli.shared.options import Parsed, gathered
 from latpcap.cli.shared.verb import formerly
 from latpcap.errors import UsageError
 
@@ -233,7 +233,7 @@ def _options(make: Callable[..., Any], fail_if: str, *more: Callable[[Any], Any]
     of_rows = make is _row_gating
     condition = click.option(
         "--fail-if",
-        type=Written("condition", _row_gate if of_rows else _gate),
+        type=Parsed("condition", _row_gate if of_rows else _gate),
         multiple=True,
         metavar="CONDITION",
         help=fail_if,

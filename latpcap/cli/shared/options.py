@@ -34,7 +34,7 @@ from latpcap.units import (
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-class Written(click.ParamType[Any]):
+class Parsed(click.ParamType[Any]):
     """What is written as `parse` reads it, which raises `UsageError` with what is right."""
 
     def __init__(self, name: str, parse: Callable[[str], Any]) -> None:
@@ -47,7 +47,7 @@ class Written(click.ParamType[Any]):
         return self._parse(value) if isinstance(value, str) else value
 
 
-class Quantity(Written):
+class Quantity(Parsed):
     """A number with its unit, or something as short: what is wrong with it is told with the option's name."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -348,7 +348,7 @@ fix_option = click.option(
     "--fix",
     "fixes",
     cls=_FixOption,
-    type=Written("fix", _fix),
+    type=Parsed("fix", _fix),
     multiple=True,
     metavar="NAME[=VALUE]",
     shell_complete=values.completes(values.fixes),

@@ -59,8 +59,8 @@ class Request(Struct, frozen=True):
 
         Where a part of a capture is of use (`may_stop`), the first Ctrl-C ends the reading, the second one latpcap.
         """
-        from latpcap.capture import read
         from latpcap.cli.shared.progress import watch
+        from latpcap.reading import read
         from latpcap.tables.reading import sources
 
         paths = [path for given in self.captures for path in sources.paths(given)]

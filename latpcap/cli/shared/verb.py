@@ -13,9 +13,10 @@ from typing import Any
 import click
 
 from latpcap.cli.shared.options import EVERYWHERE
+from latpcap.cli.shared.request import SELECTION
 
 FOLDED = {
-    "Filters": (*("stream", "client", "server", "user", "database", "application", "protocol", "start", "end"),),
+    "Filters": SELECTION,
     "Reading": ("decode_as", "keylog", "think", "rtt_baseline"),
     "Report cover": ("title", "customer", "notes", "date"),
     "CI gates": ("baseline", "ci"),

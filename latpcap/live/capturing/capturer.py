@@ -10,7 +10,6 @@ import os
 import shutil
 import signal
 import socket
-import struct
 import subprocess
 import tempfile
 import time
@@ -339,18 +338,7 @@ def _as_pcapng(path: Path, dropped: int) -> str | None:
         with written(path, private=True) as file:
             _core.annotate([str(path)], iter(()), file.name)
             file.seek(0, os.SEEK_END)
-            file.write(_statistics(dropped))
+            file.write(_core.pcapng_statistics(time.time_ns(), dropped))
     except (OSError, UsageError, DiskFull, _core.CaptureError) as error:
         return f"the recording stays a pcap, as it could not be written as pcapng: {error}"
     return None
-
-
-def _statistics(dropped: int) -> bytes:
-    """An Interface Statistics Block of the first interface: packets that the operating system dropped.
-
-    type 5 | length | interface | time, high and low | option isb_osdrop (7), 8 bytes | end of options | length
-    """
-    now = time.time_ns()
-    body = struct.pack("<IIIHHQHH", 0, now >> 32, now & 0xFFFFFFFF, 7, 8, dropped, 0, 0)
-    length = 12 + len(body)
-    return struct.pack("<II", 5, length) + body + struct.pack("<I", length)

@@ -18,6 +18,7 @@ from collections.abc import Iterable
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+from latpcap import _core
 from latpcap.errors import UsageError
 
 Packet = tuple[int, int, bytes, int]
@@ -139,27 +140,9 @@ def _nanoseconds(seconds: Any) -> int:
         raise UsageError(f"the time of a packet is not a number of seconds: {seconds!r:.40}") from None
 
 
-# --- pcapng, as little of it as is needed ---------------------------------------------------------------------------
-
-
 def as_pcapng(packets: Iterable[Packet]) -> bytes:
-    """Write packets as a pcapng file with nanoseconds.
-
-    <https://www.ietf.org/archive/id/draft-ietf-opsawg-pcapng-02.html>
-    """
-    blocks = [_block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))]
-    interfaces: dict[int, int] = {}
-    for link_type, time_ns, raw, length in packets:
-        if link_type not in interfaces:
-            interfaces[link_type] = len(interfaces)
-            resolution = struct.pack("<HHB3xHH", 9, 1, 9, 0, 0)  # if_tsresol 10^-9, end of options
-            blocks.append(_block(1, struct.pack("<HHI", link_type & 0xFFFF, 0, 0) + resolution))
-        high, low = time_ns >> 32 & 0xFFFFFFFF, time_ns & 0xFFFFFFFF
-        head = struct.pack("<IIIII", interfaces[link_type], high, low, len(raw), length)
-        blocks.append(_block(6, head + raw + bytes(-len(raw) % 4)))
-    return b"".join(blocks)
-
-
-def _block(kind: int, body: bytes) -> bytes:
-    total = len(body) + 12
-    return struct.pack("<II", kind, total) + body + struct.pack("<I", total)
+    """Write packets as a pcapng file with nanoseconds."""
+    return _core.pcapng_of(
+        (link_type & 0xFFFF, time_ns & 0xFFFF_FFFF_FFFF_FFFF, raw, length)
+        for link_type, time_ns, raw, length in packets
+    )

@@ -79,8 +79,8 @@ impl Link {
     /// Why it moves no packets any more: somebody has removed a device. (A namespace is there as long as its device.)
     pub fn failure(&self) -> Option<String> {
         let has_ended = self.stop.asked();
-        let told = self.failure.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone();
-        told.or_else(|| has_ended.then(|| "a thread of the link has ended by a fault of latpcap's own".into()))
+        let failure = self.failure.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone();
+        failure.or_else(|| has_ended.then(|| "a thread of the link has ended by a fault of latpcap's own".into()))
     }
 
     fn add_mover(&mut self, direction: usize, from: Arc<Tun>, to: Box<dyn Outlet>) -> std::io::Result<()> {

@@ -88,8 +88,8 @@ impl Schedule {
 /// The random numbers of a direction: the same for the same seed.
 fn random(seed: u64, direction: usize) -> fastrand::Rng {
     let mut both = fastrand::Rng::with_seed(seed);
-    let ways = [both.fork(), both.fork()];
-    ways[direction].clone()
+    let directions = [both.fork(), both.fork()];
+    directions[direction].clone()
 }
 
 fn time_to_send(bytes: usize, rate: NonZeroU64) -> Duration {

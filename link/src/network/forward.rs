@@ -14,7 +14,7 @@ use tokio::sync::Mutex;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::sleep;
 
-use super::gate::{Flows, Opening, Way};
+use super::gate::{Flows, Opening, Path};
 use super::handover::Keeper;
 use super::outlets::Door;
 use super::packets::{Flow, refusal};
@@ -59,14 +59,14 @@ impl Far {
         match self.reach(flow).await {
             Ok(server) => {
                 let since = self.flows.connected(flow, server);
-                let _ = self.door(opening.way).send(&opening.packet);
+                let _ = self.door(opening.path).send(&opening.packet);
                 sleep(HANDSHAKE).await;
                 self.flows.give_up(flow, since);
             }
             Err(why) => {
                 self.flows.forget(flow);
                 if let Some(answer) = refusal(&opening.packet, &why) {
-                    let _ = write(&*self.answers[opening.way as usize], &answer);
+                    let _ = write(&*self.answers[opening.path as usize], &answer);
                 }
             }
         }
@@ -79,10 +79,10 @@ impl Far {
         Ok(server)
     }
 
-    fn door(&self, way: Way) -> &Door {
-        match way {
-            Way::Delayed => &self.delayed,
-            Way::Direct => &self.direct,
+    fn door(&self, path: Path) -> &Door {
+        match path {
+            Path::Delayed => &self.delayed,
+            Path::Direct => &self.direct,
         }
     }
 

@@ -26,12 +26,12 @@ enum State {
 pub struct Opening {
     pub flow: Flow,
     pub packet: Vec<u8>,
-    pub way: Way,
+    pub path: Path,
 }
 
 /// By which of the two ways a packet came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum Path {
     Delayed,
     Direct,
 }
@@ -77,7 +77,7 @@ pub struct Gate {
     pub flows: Arc<Flows>,
     pub openings: UnboundedSender<Opening>,
     pub door: Door,
-    pub way: Way,
+    pub path: Path,
 }
 
 impl Outlet for Gate {
@@ -97,7 +97,7 @@ impl Gate {
             Some(State::Connecting) => true,
             Some(_) => false,
             None => {
-                let opening = Opening { flow, packet: packet.to_vec(), way: self.way };
+                let opening = Opening { flow, packet: packet.to_vec(), path: self.path };
                 let taken = self.openings.send(opening).is_ok();
                 if taken {
                     states.insert(flow, State::Connecting);

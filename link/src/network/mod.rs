@@ -28,7 +28,7 @@ mod packets;
 mod raw;
 mod routes;
 mod spaces;
-mod ways;
+mod direct;
 
 use std::fs::File;
 use std::io;
@@ -45,12 +45,12 @@ pub use routes::DELAYED;
 pub use spaces::keep;
 
 use self::datagrams::Datagrams;
+use self::direct::{Outside, pump};
 use self::forward::Far;
-use self::gate::{Flows, Gate, Way};
+use self::gate::{Flows, Gate, Path};
 use self::handover::Keeper;
 use self::leftover::end_processes_in;
 use self::outlets::Door;
-use self::ways::{Outside, pump};
 use crate::delay::{Counts, Link, Settings, Tun};
 
 /// It runs until it is dropped.
@@ -77,21 +77,21 @@ impl Network {
         let keeper = Arc::new(Keeper::new(keeper));
         let spaces = Spaces::of(keeper.files()?)?;
         let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
-        let (openings, held) = unbounded_channel();
+        let (openings, waiting) = unbounded_channel();
         let flows = Arc::new(Flows::default());
         let gate =
-            |door: &Door, way| Gate { flows: flows.clone(), openings: openings.clone(), door: door.clone(), way };
+            |door: &Door, path| Gate { flows: flows.clone(), openings: openings.clone(), door: door.clone(), path };
         let (namespace, delayed, direct) = spaces.job;
         let (far_delayed, far_direct) = spaces.far;
         let link = Link::between(
             [delayed.device.clone(), far_delayed.device.clone()],
-            [Box::new(gate(&far_delayed, Way::Delayed)), Box::new(delayed)],
+            [Box::new(gate(&far_delayed, Path::Delayed)), Box::new(delayed)],
             Settings::default(),
         )
         .map_err(io::Error::other)?;
         let outside = Outside {
             datagrams: Datagrams::new(direct.clone(), runtime.handle().clone()),
-            gate: gate(&far_direct, Way::Direct),
+            gate: gate(&far_direct, Path::Direct),
         };
         let (there, back) = (pump(direct.device.clone(), outside), pump(far_direct.device.clone(), direct));
         let far = Far::new(flows, keeper, [far_delayed, far_direct], spaces.answers);
@@ -99,7 +99,7 @@ impl Network {
         let thread = std::thread::Builder::new().name("job-network".into()).spawn(move || {
             runtime.spawn(there);
             runtime.spawn(back);
-            runtime.spawn(far.serve(held));
+            runtime.spawn(far.serve(waiting));
             let _ = runtime.block_on(stopped);
             runtime.shutdown_background();
         })?;

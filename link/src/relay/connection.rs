@@ -17,12 +17,13 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::Shutdown;
 use std::time::{Duration, Instant};
 
+use latpcap_core::side::Side;
 use socket2::Socket;
 
 use super::file::{Recording, now_ns};
 use super::kernel;
 use super::link::Link;
-use super::packets::{Packets, Side};
+use super::packets::Packets;
 
 /// What one read takes: enough for all that waits, mostly.
 const READ: usize = 256 * 1024;
@@ -55,7 +56,7 @@ pub struct Connection {
     sockets: [Socket; 2],
     packets: Packets,
     /// By who sends.
-    ways: [Way; 2],
+    directions: [Direction; 2],
     /// What each side was given, its end counted as one.
     handed: [u64; 2],
     /// No more is read of a side while so much of what it sent waits.
@@ -65,7 +66,7 @@ pub struct Connection {
 
 /// One direction.
 #[derive(Default)]
-struct Way {
+struct Direction {
     /// What could not be handed on yet.
     queue: VecDeque<Piece>,
     queued: usize,
@@ -135,13 +136,13 @@ pub struct Interest {
 impl Connection {
     pub fn new(client: Socket, server: Socket, packets: Packets, common: &Common) -> Self {
         let most_queued = if common.link.is_some() { MOST_HELD } else { 1 };
-        let (ways, handed) = Default::default();
-        Self { sockets: [client, server], packets, ways, handed, most_queued, is_over: false }
+        let (directions, handed) = Default::default();
+        Self { sockets: [client, server], packets, directions, handed, most_queued, is_over: false }
     }
 
     /// Nothing more can pass.
     pub fn is_over(&self) -> bool {
-        self.is_over || self.ways.iter().all(|way| way.closed)
+        self.is_over || self.directions.iter().all(|direction| direction.closed)
     }
 
     pub fn socket(&self, side: Side) -> &Socket {
@@ -149,7 +150,7 @@ impl Connection {
     }
 
     pub fn interest(&self, side: Side) -> Interest {
-        let (sends, takes) = (&self.ways[side as usize], &self.ways[side.other() as usize]);
+        let (sends, takes) = (&self.directions[side as usize], &self.directions[side.other() as usize]);
         let readable = self.may_read(side);
         let writable = takes.blocked;
         let is_done = sends.ended && takes.closed;
@@ -158,7 +159,11 @@ impl Connection {
 
     /// When the next piece is due that the link holds.
     pub fn next_due(&self) -> Option<Instant> {
-        let fronts = self.ways.iter().filter(|way| !way.blocked).filter_map(|way| way.queue.front());
+        let fronts = self
+            .directions
+            .iter()
+            .filter(|direction| !direction.blocked)
+            .filter_map(|direction| direction.queue.front());
         fronts.filter_map(|piece| piece.due).min()
     }
 
@@ -167,7 +172,7 @@ impl Connection {
         if writable {
             self.release(side.other(), common);
         }
-        if readable && self.ways[side as usize].ended {
+        if readable && self.directions[side as usize].ended {
             self.look_for_failure(side, common);
         } else if readable {
             self.read(side, common);
@@ -181,8 +186,8 @@ impl Connection {
     }
 
     fn may_read(&self, side: Side) -> bool {
-        let way = &self.ways[side as usize];
-        !self.is_over && !way.ended && way.queued < self.most_queued
+        let direction = &self.directions[side as usize];
+        !self.is_over && !direction.ended && direction.queued < self.most_queued
     }
 
     fn read(&mut self, side: Side, common: &mut Common) {
@@ -214,7 +219,7 @@ impl Connection {
         if matches!(sent, Sent::Reset) && common.link.is_none() {
             return self.reset(side, common);
         }
-        self.ways[side as usize].ended |= !matches!(sent, Sent::Bytes(_));
+        self.directions[side as usize].ended |= !matches!(sent, Sent::Bytes(_));
         if !common.is_recorded_when_handed_on(side) {
             self.record(side, &sent, received, common);
         }
@@ -224,9 +229,9 @@ impl Connection {
             Some(_) => Some(0),
         };
         let Some(done) = done else { return };
-        let way = &mut self.ways[side as usize];
-        way.queued += sent.bytes().len() - done;
-        way.queue.push_back(Piece { sent: sent.kept(done), done: 0, due, received });
+        let direction = &mut self.directions[side as usize];
+        direction.queued += sent.bytes().len() - done;
+        direction.queue.push_back(Piece { sent: sent.kept(done), done: 0, due, received });
     }
 
     /// When what `side` sends now arrives, where a link is made.
@@ -242,15 +247,15 @@ impl Connection {
 
     /// Hands on what is due of what `side` sent.
     fn release(&mut self, side: Side, common: &mut Common) {
-        self.ways[side as usize].blocked = false;
+        self.directions[side as usize].blocked = false;
         while let Some(mut piece) = self.next_piece(side) {
             let left = piece.rest().bytes().len();
             let done = self.hand_on(side, &piece.rest(), piece.received, common);
-            let way = &mut self.ways[side as usize];
-            way.queued -= done.unwrap_or(left);
+            let direction = &mut self.directions[side as usize];
+            direction.queued -= done.unwrap_or(left);
             if let Some(done) = done {
                 piece.done += done;
-                way.queue.push_front(piece);
+                direction.queue.push_front(piece);
                 return;
             }
         }
@@ -258,7 +263,7 @@ impl Connection {
 
     /// The next piece that is due.
     fn next_piece(&mut self, side: Side) -> Option<Piece> {
-        let queue = &mut self.ways[side as usize].queue;
+        let queue = &mut self.directions[side as usize].queue;
         let is_due = !self.is_over && queue.front()?.due.is_none_or(|due| due <= Instant::now());
         if is_due { queue.pop_front() } else { None }
     }
@@ -300,7 +305,7 @@ impl Connection {
         }
         self.handed[to as usize] += done as u64;
         common.bytes[to as usize] += done as u64;
-        self.ways[side as usize].blocked = !rest.is_empty();
+        self.directions[side as usize].blocked = !rest.is_empty();
         (!rest.is_empty()).then_some(done)
     }
 
@@ -313,13 +318,13 @@ impl Connection {
         // A socket that is no longer connected needs no end.
         let _ = self.socket(to).shutdown(Shutdown::Write);
         self.handed[to as usize] += 1;
-        self.ways[side as usize].closed = true;
+        self.directions[side as usize].closed = true;
     }
 
     /// `side` has broken the connection off: the other one sees the same.
     fn reset(&mut self, side: Side, common: &mut Common) {
         let received = self.received(side);
-        if common.is_recorded_when_handed_on(side) || !self.ways[side as usize].ended {
+        if common.is_recorded_when_handed_on(side) || !self.directions[side as usize].ended {
             self.packets.reset(&mut common.recording, now_ns(), side, received);
         }
         break_off(self.socket(side.other()));

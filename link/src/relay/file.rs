@@ -8,8 +8,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use latpcap_core::capture::writing::{self as pcapng, Described, Dropped, LINKTYPE_RAW};
+
 use super::packets::Sink;
-use crate::pcapng::{self, Interface, LINKTYPE_RAW};
 
 /// What passed is in the file so much later at most.
 const FLUSHED_EVERY: Duration = Duration::from_millis(50);
@@ -71,8 +72,8 @@ impl Recording {
         let mut file = create(path)?;
         let mut head = Vec::new();
         pcapng::section(&mut head, APPLICATION);
-        let interface = Interface { link_type: LINKTYPE_RAW, snap_length, name: NAME, description: DESCRIPTION };
-        pcapng::interface(&mut head, &interface);
+        let relay = Described { link_type: LINKTYPE_RAW, snap_length, name: NAME, description: DESCRIPTION };
+        pcapng::interface(&mut head, &relay);
         file.write_all(&head)?;
         let shared = Arc::<Shared>::default();
         let for_writer = Arc::clone(&shared);
@@ -156,7 +157,7 @@ impl Watcher {
 fn write(file: &mut File, shared: &Shared) {
     let mut blocks = Vec::new();
     let mut whole = file.stream_position().ok();
-    let mut told_drops = 0;
+    let mut written_drops = 0;
     loop {
         let mut state = shared.lock();
         while state.blocks.is_empty() && !state.closing {
@@ -173,9 +174,9 @@ fn write(file: &mut File, shared: &Shared) {
         state.hurry = false;
         state.writes = true;
         drop(state);
-        if dropped > told_drops || closing {
-            pcapng::statistics(&mut blocks, now_ns(), dropped, "");
-            told_drops = dropped;
+        if dropped > written_drops || closing {
+            pcapng::statistics(&mut blocks, now_ns(), Dropped::ByInterface(dropped));
+            written_drops = dropped;
         }
         let done = file.write_all(&blocks);
         let (ended, kept) = match &done {
@@ -234,11 +235,12 @@ pub fn now_ns() -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::packets;
     use super::*;
 
     fn record(recording: &mut Recording, payload: &[u8]) {
         recording.packet(pcapng::packet_block_length(payload.len()), |out, snap_length| {
-            pcapng::packet(out, 1, &[], payload, snap_length);
+            packets::packet(out, 1, &[], payload, snap_length);
         });
     }
 
@@ -269,7 +271,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut blocks = Vec::new();
         for number in 0..3_u8 {
-            pcapng::packet(&mut blocks, 1, &[], &[number; 5], 0);
+            packets::packet(&mut blocks, 1, &[], &[number; 5], 0);
         }
         let one = blocks.len() / 3;
         for there in 0..blocks.len() {

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use latpcap_core::side::Side;
 use polling::{Event, Events, PollMode, Poller};
 use slab::Slab;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
@@ -23,7 +24,6 @@ use super::file::Recording;
 use super::kernel;
 use super::link::Link;
 use super::opening::{Opening, Progress, Server};
-use super::packets::Side;
 
 /// After a stop, silence of this long ends connections that are still open.
 const QUIET: Duration = Duration::from_millis(200);

@@ -10,7 +10,7 @@ use socket2::Socket;
 
 /// What a new connection shows of its way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Way {
+pub struct PathInfo {
     /// Of the handshake's own packets, where they passed once.
     pub rtt: Option<Duration>,
     /// The SYN was sent again.
@@ -41,7 +41,7 @@ mod linux {
 
     use socket2::Socket;
 
-    use super::{TIMESTAMPS, Way};
+    use super::{PathInfo, TIMESTAMPS};
 
     /// Bytes that were written and not acknowledged yet, sent or not; a FIN counts one.
     pub fn unacknowledged(socket: &Socket) -> Option<u64> {
@@ -51,11 +51,11 @@ mod linux {
         (done == 0).then(|| u64::try_from(bytes).unwrap_or(0))
     }
 
-    pub fn way(socket: &Socket) -> Option<Way> {
+    pub fn path_info(socket: &Socket) -> Option<PathInfo> {
         let info = tcp_info(socket)?;
         let options = if info.tcpi_options & TIMESTAMPS_USED == 0 { 0 } else { TIMESTAMPS };
         let segment = u16::try_from(info.tcpi_snd_mss).unwrap_or(u16::MAX);
-        Some(Way {
+        Some(PathInfo {
             rtt: (info.tcpi_total_retrans == 0 && info.tcpi_rtt > 0)
                 .then(|| Duration::from_micros(info.tcpi_rtt.into())),
             sent_again: info.tcpi_total_retrans > 0,
@@ -96,13 +96,13 @@ mod linux {
 mod elsewhere {
     use socket2::Socket;
 
-    use super::Way;
+    use super::PathInfo;
 
     pub fn unacknowledged(_: &Socket) -> Option<u64> {
         None
     }
 
-    pub fn way(_: &Socket) -> Option<Way> {
+    pub fn path_info(_: &Socket) -> Option<PathInfo> {
         None
     }
 
@@ -140,9 +140,9 @@ pub fn opens_more(_: &io::Error) -> bool {
 }
 
 /// What the connection's handshake showed.
-pub fn way(socket: &Socket) -> Way {
-    system::way(socket).unwrap_or_else(|| {
+pub fn path_info(socket: &Socket) -> PathInfo {
+    system::path_info(socket).unwrap_or_else(|| {
         let segment = usize::from(USUAL_MSS - TIMESTAMPS);
-        Way { own_mss: USUAL_MSS, other_mss: USUAL_MSS, segment, ..Way::default() }
+        PathInfo { own_mss: USUAL_MSS, other_mss: USUAL_MSS, segment, ..PathInfo::default() }
     })
 }

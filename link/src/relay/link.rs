@@ -3,7 +3,8 @@
 
 use std::time::{Duration, Instant};
 
-use super::packets::Side;
+use latpcap_core::side::Side;
+
 use crate::delay::{Fate, Schedule, Settings};
 
 /// The link that is made: all connections share it.

@@ -4,12 +4,13 @@ use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
+use latpcap_core::side::Side;
 use socket2::{Domain, Protocol, Socket, Type};
 
 use super::connection::{Common, Connection, break_off};
 use super::file::now_ns;
 use super::kernel;
-use super::packets::{Packets, Side};
+use super::packets::Packets;
 
 /// Where connections go.
 #[derive(Clone, Debug)]
@@ -110,11 +111,11 @@ impl Opening {
                     let client = shown(self.peer, address, own);
                     let mut packets = Packets::new(self.number, client, address);
                     let seen_ns = if common.link.is_some() { self.accepted_ns } else { began_ns };
-                    packets.syn(&mut common.recording, seen_ns, kernel::way(&socket).own_mss);
+                    packets.syn(&mut common.recording, seen_ns, kernel::path_info(&socket).own_mss);
                     self.attempt = Some(Attempt { socket, packets, address, began_ns });
                     return Progress::Asks(self);
                 }
-                Err(error) => failure = Some(self.told(address, &error)),
+                Err(error) => failure = Some(self.failed(address, &error)),
             }
         }
         break_off(&self.client);
@@ -134,24 +135,24 @@ impl Opening {
         if error.kind() == ErrorKind::ConnectionRefused {
             attempt.packets.refused(&mut common.recording, now_ns());
         }
-        let failure = self.told(attempt.address, &error);
+        let failure = self.failed(attempt.address, &error);
         self.ask(common, Some(failure))
     }
 
     fn established(self, attempt: Attempt, common: &mut Common) -> Progress {
         let Attempt { socket, mut packets, began_ns, .. } = attempt;
-        let way = kernel::way(&socket);
+        let path_info = kernel::path_info(&socket);
         let now_ns = now_ns();
-        if way.sent_again {
-            packets.syn(&mut common.recording, now_ns, way.own_mss);
+        if path_info.sent_again {
+            packets.syn(&mut common.recording, now_ns, path_info.own_mss);
         }
-        let answered_ns = way.rtt.map_or(now_ns, |rtt| now_ns.min(began_ns + rtt.as_nanos() as u64));
-        packets.established(&mut common.recording, answered_ns, way.other_mss, way.segment);
+        let answered_ns = path_info.rtt.map_or(now_ns, |rtt| now_ns.min(began_ns + rtt.as_nanos() as u64));
+        packets.established(&mut common.recording, answered_ns, path_info.other_mss, path_info.segment);
         kernel::take_what_can_be_sent(&socket);
         Progress::Open(Connection::new(self.client, socket, packets, common))
     }
 
-    fn told(&self, address: SocketAddr, error: &io::Error) -> String {
+    fn failed(&self, address: SocketAddr, error: &io::Error) -> String {
         let name = &self.server.name;
         let where_to = if *name == address.to_string() { name.clone() } else { format!("{name} ({address})") };
         match error.kind() {

@@ -5,7 +5,8 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use crate::pcapng;
+use latpcap_core::capture::writing::{self as pcapng, Head as PacketHead};
+use latpcap_core::side::Side;
 
 const FIN: u8 = 1;
 const SYN: u8 = 2;
@@ -23,22 +24,6 @@ const WINDOW_SCALE: u8 = 14;
 const SPREAD: u32 = 0x9e37_79b9;
 /// What IP's length field leaves for TCP's payload.
 const LONGEST: usize = 65_535 - 20 - TCP_HEADER;
-
-/// Who sends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
-    Client,
-    Server,
-}
-
-impl Side {
-    pub fn other(self) -> Side {
-        match self {
-            Side::Client => Side::Server,
-            Side::Server => Side::Client,
-        }
-    }
-}
 
 /// Where the blocks of a packet go.
 pub trait Sink {
@@ -144,9 +129,18 @@ impl Packets {
         head.bytes[tcp + 16..tcp + 18].copy_from_slice(&sum);
         let head = &head.bytes[..head.length];
         sink.packet(pcapng::packet_block_length(head.len() + payload.len()), |out, snap_length| {
-            pcapng::packet(out, time_ns, head, payload, snap_length);
+            packet(out, time_ns, head, payload, snap_length);
         });
     }
+}
+
+/// Appends a packet of `head` and `payload`; no more of it is kept than the `snap_length` (0: all).
+pub fn packet(out: &mut Vec<u8>, time_ns: u64, head: &[u8], payload: &[u8], snap_length: u32) {
+    let length = head.len() + payload.len();
+    let captured = if snap_length == 0 { length } else { length.min(snap_length as usize) };
+    let head = head.get(..captured).unwrap_or(head);
+    let before = PacketHead { interface: 0, time_ns, original_length: length as u32 };
+    pcapng::packet(out, &before, &[head, &payload[..captured - head.len()]], []);
 }
 
 /// MSS, window scale, and one that does nothing.

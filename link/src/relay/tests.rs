@@ -65,7 +65,7 @@ fn packets(path: &Path, server: u16) -> Vec<Seen> {
     let bytes = std::fs::read(path).unwrap();
     let (mut start, mut found) = (0, Vec::new());
     let mut first: [Option<u32>; 2] = [None, None];
-    while let Some(end) = crate::pcapng::block_end(&bytes, start) {
+    while let Some(end) = latpcap_core::capture::writing::block_end(&bytes, start) {
         let block = &bytes[start..end];
         start = end;
         if block[0] != 6 {

@@ -24,12 +24,12 @@ pub(in crate::capture) mod kind {
     pub const CUSTOM_NOT_COPIED: u32 = 0x4000_0bad;
 }
 
-const OPTION_COMMENT: u16 = 1;
-const OPTION_DESCRIPTION: u16 = 3;
-const OPTION_RESOLUTION: u16 = 9;
+pub(in crate::capture) const OPTION_COMMENT: u16 = 1;
+pub(super) const OPTION_DESCRIPTION: u16 = 3;
+pub(super) const OPTION_RESOLUTION: u16 = 9;
 const OPTION_TIME_OFFSET: u16 = 14;
-const OPTION_INTERFACE_DROPS: u16 = 5;
-const OPTION_SYSTEM_DROPS: u16 = 7;
+pub(super) const OPTION_INTERFACE_DROPS: u16 = 5;
+pub(super) const OPTION_SYSTEM_DROPS: u16 = 7;
 /// How a relay that records describes its interface.
 const RELAYED: &[u8] = b"relayed";
 /// What is kept of the blocks between two packets.
@@ -38,7 +38,7 @@ const MAX_BLOCK_BYTES: usize = 64 * 1024 * 1024;
 const MAX_KEY_LOG_BYTES: usize = 16 * 1024 * 1024;
 
 /// The types of decryption secrets.
-const TLS_KEY_LOG: u32 = 0x544c_534b;
+pub(super) const TLS_KEY_LOG: u32 = 0x544c_534b;
 const OTHER_SECRETS: [(u32, &str); 5] = [
     (0x5353_484b, "SSH"),
     (0x5747_4b4c, "WireGuard"),
@@ -137,17 +137,6 @@ pub(in crate::capture) fn secrets(mut body: Cursor<'_>, order: Order) -> Result<
         TLS_KEY_LOG => Secrets::TlsKeyLog(secrets),
         _ => Secrets::Other(name().unwrap_or_else(|| format!("type {kind:#010x}"))),
     })
-}
-
-/// The body of a block that holds a TLS key log.
-pub(in crate::capture) fn key_log_body(text: &[u8], order: Order) -> Zeroizing<Vec<u8>> {
-    let mut body = Zeroizing::new(Vec::with_capacity(text.len() + 12));
-    body.extend(order.bytes_u32(TLS_KEY_LOG));
-    body.extend(order.bytes_u32(text.len() as u32));
-    body.extend(text);
-    let padded = body.len().next_multiple_of(4);
-    body.resize(padded, 0);
-    body
 }
 
 /// An interface, and what is wrong with its options: those that lie end the list but not the interface.
