@@ -1,152 +1,105 @@
 //! What went wrong without stopping the analysis: each kind is counted, only its first case described.
 
-/// The kind of a note; its text is what users and scripts see, so it never changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum NoteCode {
-    /// The file ends inside a packet.
-    FileCut,
-    /// The file's own structure contradicts itself.
-    FileDamaged,
-    /// The operating system failed while the file was read.
-    FileUnreadable,
-    /// Reading was stopped before the end.
-    Stopped,
-    /// A packet came from an interface that the file does not describe.
-    UnknownInterface,
-    /// The file holds decryption secrets of other protocols than TLS.
-    OtherSecrets,
-    /// Packets of a link type that latpcap does not look into.
-    UnknownLinkType,
-    /// Packets whose content is encrypted below IP.
-    EncryptedPackets,
-    /// Packets whose headers contradict themselves.
-    MalformedPackets,
-    /// Packets were captured in part.
-    SnapLength,
-    /// The file's own counters report dropped packets.
-    CaptureDrops,
-    /// A packet is earlier than the one before it.
-    ClockBackwards,
-    /// The times of a file are multiples of a millisecond or more.
-    CoarseClock,
-    /// A packet's time is far from those of the packets around it.
-    ClockOutlier,
-    /// The clock was set while connections were open.
-    ClockStep,
-    /// Nothing of one side was captured.
-    OneDirection,
-    /// Packets are in the capture twice.
-    DuplicatePackets,
-    /// Packets came behind a later one of their stream.
-    Reordered,
-    /// Segments are longer than the network carries.
-    Offloaded,
-    /// A receiver stopped its sender.
-    ZeroWindow,
-    /// Data was sent again after a silence.
-    Timeouts,
-    /// Data waited for a delayed acknowledgment.
-    DelayedAck,
-    /// A relay wrote the packets.
-    Relayed,
-    /// A PROXY protocol header precedes what client and server say.
-    ProxyHeader,
-    /// The servers of database ports refused connections.
-    Refused,
-    /// SYNs to database ports were not answered.
-    Unanswered,
-    /// What is said on a database port is not recognised.
-    Unrecognised,
-    /// Connections to databases that cannot be read yet.
-    OtherDatabase,
-    /// Messages could not be delimited for a while.
-    Unreadable,
-    /// Rows were counted without their format.
-    EstimatedRows,
-    /// Counts of rows contradicted what was asked for or came.
-    ImplausibleRows,
-    /// More TCP connections than are kept.
-    TooManyConnections,
-    /// More distinct statements than are kept.
-    TooManyStatements,
-    /// More requests without an answer than are kept.
-    TooManyUnanswered,
-    /// More distinct error texts than are kept.
-    TooManyErrors,
-    /// More exchanges than are kept.
-    TooManyExchanges,
-    /// More RTT samples than are kept.
-    TooManySamples,
-    /// More bytes behind holes than are kept.
-    TooManyWaiting,
-    /// More bytes of streams that are not recognised yet than are kept.
-    TooManyUnrecognised,
-    /// More bytes of messages that are not whole yet than are kept.
-    TooManyUnfinished,
-    /// More pieces of IP datagrams than are kept.
-    TooManyFragments,
-    /// Compressed packets become more than any real ones do.
-    TooMuchInflated,
-    /// Lines of key logs that are none, or cut.
-    KeyLogDamaged,
-    /// More TLS secrets than are kept.
-    TooManyKeys,
+named! {
+    /// The kind of a note; its text is what users and scripts see, so it never changes.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[non_exhaustive]
+    pub enum NoteCode {
+        /// The file ends inside a packet.
+        FileCut = "file-cut",
+        /// The file's own structure contradicts itself.
+        FileDamaged = "file-damaged",
+        /// The operating system failed while the file was read.
+        FileUnreadable = "file-unreadable",
+        /// Reading was stopped before the end.
+        Stopped = "stopped",
+        /// A packet came from an interface that the file does not describe.
+        UnknownInterface = "unknown-interface",
+        /// The file holds decryption secrets of other protocols than TLS.
+        OtherSecrets = "other-secrets",
+        /// Packets of a link type that latpcap does not look into.
+        UnknownLinkType = "unknown-link-type",
+        /// Packets whose content is encrypted below IP.
+        EncryptedPackets = "encrypted-packets",
+        /// Packets whose headers contradict themselves.
+        MalformedPackets = "malformed-packets",
+        /// Packets were captured in part.
+        SnapLength = "snap-length",
+        /// The file's own counters report dropped packets.
+        CaptureDrops = "capture-drops",
+        /// A packet is earlier than the one before it.
+        ClockBackwards = "clock-backwards",
+        /// The times of a file are multiples of a millisecond or more.
+        CoarseClock = "coarse-clock",
+        /// A packet's time is far from those of the packets around it.
+        ClockOutlier = "clock-outlier",
+        /// The clock was set while connections were open.
+        ClockStep = "clock-step",
+        /// Nothing of one side was captured.
+        OneDirection = "one-direction",
+        /// Packets are in the capture twice.
+        DuplicatePackets = "duplicate-packets",
+        /// Packets came behind a later one of their stream.
+        Reordered = "reordered",
+        /// Segments are longer than the network carries.
+        Offloaded = "offloaded",
+        /// A receiver stopped its sender.
+        ZeroWindow = "zero-window",
+        /// Data was sent again after a silence.
+        Timeouts = "timeouts",
+        /// Data waited for a delayed acknowledgment.
+        DelayedAck = "delayed-ack",
+        /// A relay wrote the packets.
+        Relayed = "relayed",
+        /// A PROXY protocol header precedes what client and server say.
+        ProxyHeader = "proxy-header",
+        /// The servers of database ports refused connections.
+        Refused = "refused",
+        /// SYNs to database ports were not answered.
+        Unanswered = "unanswered",
+        /// What is said on a database port is not recognised.
+        Unrecognised = "unrecognised",
+        /// Connections to databases that cannot be read yet.
+        OtherDatabase = "other-database",
+        /// Messages could not be delimited for a while.
+        Unreadable = "unreadable",
+        /// Rows were counted without their format.
+        EstimatedRows = "estimated-rows",
+        /// Counts of rows contradicted what was asked for or came.
+        ImplausibleRows = "implausible-rows",
+        /// More TCP connections than are kept.
+        TooManyConnections = "too-many-connections",
+        /// More distinct statements than are kept.
+        TooManyStatements = "too-many-statements",
+        /// More requests without an answer than are kept.
+        TooManyUnanswered = "too-many-unanswered",
+        /// More distinct error texts than are kept.
+        TooManyErrors = "too-many-errors",
+        /// More exchanges than are kept.
+        TooManyExchanges = "too-many-exchanges",
+        /// More RTT samples than are kept.
+        TooManySamples = "too-many-samples",
+        /// More bytes behind holes than are kept.
+        TooManyWaiting = "too-many-waiting",
+        /// More bytes of streams that are not recognised yet than are kept.
+        TooManyUnrecognised = "too-many-unrecognised",
+        /// More bytes of messages that are not whole yet than are kept.
+        TooManyUnfinished = "too-many-unfinished",
+        /// More pieces of IP datagrams than are kept.
+        TooManyFragments = "too-many-fragments",
+        /// Compressed packets become more than any real ones do.
+        TooMuchInflated = "too-much-inflated",
+        /// Lines of key logs that are none, or cut.
+        KeyLogDamaged = "key-log-damaged",
+        /// More TLS secrets than are kept.
+        TooManyKeys = "too-many-keys",
+    }
 }
 
 impl NoteCode {
     /// Packets of a file could not be read.
     pub fn is_damage(self) -> bool {
         matches!(self, Self::FileCut | Self::FileDamaged | Self::FileUnreadable)
-    }
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::FileCut => "file-cut",
-            Self::FileDamaged => "file-damaged",
-            Self::FileUnreadable => "file-unreadable",
-            Self::Stopped => "stopped",
-            Self::UnknownInterface => "unknown-interface",
-            Self::OtherSecrets => "other-secrets",
-            Self::UnknownLinkType => "unknown-link-type",
-            Self::EncryptedPackets => "encrypted-packets",
-            Self::MalformedPackets => "malformed-packets",
-            Self::SnapLength => "snap-length",
-            Self::CaptureDrops => "capture-drops",
-            Self::ClockBackwards => "clock-backwards",
-            Self::CoarseClock => "coarse-clock",
-            Self::ClockOutlier => "clock-outlier",
-            Self::ClockStep => "clock-step",
-            Self::OneDirection => "one-direction",
-            Self::DuplicatePackets => "duplicate-packets",
-            Self::Reordered => "reordered",
-            Self::Offloaded => "offloaded",
-            Self::ZeroWindow => "zero-window",
-            Self::Timeouts => "timeouts",
-            Self::DelayedAck => "delayed-ack",
-            Self::Relayed => "relayed",
-            Self::ProxyHeader => "proxy-header",
-            Self::Refused => "refused",
-            Self::Unanswered => "unanswered",
-            Self::Unrecognised => "unrecognised",
-            Self::OtherDatabase => "other-database",
-            Self::Unreadable => "unreadable",
-            Self::EstimatedRows => "estimated-rows",
-            Self::ImplausibleRows => "implausible-rows",
-            Self::TooManyConnections => "too-many-connections",
-            Self::TooManyStatements => "too-many-statements",
-            Self::TooManyUnanswered => "too-many-unanswered",
-            Self::TooManyErrors => "too-many-errors",
-            Self::TooManyExchanges => "too-many-exchanges",
-            Self::TooManySamples => "too-many-samples",
-            Self::TooManyWaiting => "too-many-waiting",
-            Self::TooManyUnrecognised => "too-many-unrecognised",
-            Self::TooManyUnfinished => "too-many-unfinished",
-            Self::TooManyFragments => "too-many-fragments",
-            Self::TooMuchInflated => "too-much-inflated",
-            Self::KeyLogDamaged => "key-log-damaged",
-            Self::TooManyKeys => "too-many-keys",
-        }
     }
 }
 

@@ -398,12 +398,10 @@ class Evidence:
             yield rows, gap - waited - self.timeline.own_held_ns.before[rows]
 
     @cached_property
-    def thinks(self) -> Bools:
-        """The client thought before it: that time stays whatever is fixed."""
-        thinks = np.empty(len(self.exchanges), bool)
-        for rows, client in self.client_ns():
-            thinks[rows] = client > self.think_ns
-        return thinks
+    def thinks(self) -> Ints:
+        """The exchanges before which the client thought: that time stays whatever is fixed."""
+        found = (rows.start + np.flatnonzero(client > self.think_ns) for rows, client in self.client_ns())
+        return np.concatenate((np.empty(0, np.int64), *found))
 
     @cached_property
     def is_late(self) -> Bools:

@@ -96,7 +96,7 @@ class Savings:
         made = share_out(self.evidence, self._chosen(set(names), values), self._estimated_s)
         if self.base.job is None or not made:
             return FixSet(tuple(made), AS_IT_IS)
-        return FixSet(tuple(made), variant_of([each.effect for _, each in made], self.evidence, self.base.job))
+        return FixSet(tuple(made), variant_of([each.effect for _, each in made], self.evidence))
 
     def savings(self, rtt_ms: Sequence[float], rank_ms: float | None = None) -> list[Saving]:
         """What each finding saves at each of `rtt_ms`; suggestions come last.

@@ -271,7 +271,7 @@ class Measures:
     def tasks(self, idle_s: float = IDLE_S, by: TaskBy = "idle") -> Tasks:
         """What the application does between idle gaps of `idle_s`, or for one route."""
         if (idle_s, by) not in self._tasks:
-            found = tasks(self.recording, self.rtt, self.timeline.job.closed, idle_s, by)
+            found = tasks(self.recording, self.rtt, self.timeline.job, idle_s, by)
             if len(found) == 1 and self.basis.job is not None:  # all of the recording: what is projected of that
                 found = replace(found, effective_round_trips=np.array([self.basis.effective_round_trips]).round(9))
             self._tasks[idle_s, by] = found
@@ -335,7 +335,7 @@ class Measures:
             recording.runtime_s,
             self.network_share,
             routes,
-            count_tasks(recording, rtt, self.timeline.job.closed),
+            count_tasks(recording, rtt, self.timeline.job),
         )
         over_time = minutes_result(minutes(recording, rtt, beyond=True), recording.runtime_s)
         statements = statement_results(self.statements, recording.start_ns)

@@ -226,11 +226,6 @@ class Exchanges:
         return self._ints("streamed_bytes")
 
     @property
-    def request_silent(self) -> Ints:
-        """What of that the client had to wait."""
-        return self._ints("request_silent_ns")
-
-    @property
     def retransmissions(self) -> Ints:
         """Segments of it that were sent again."""
         return self._ints("retransmissions")

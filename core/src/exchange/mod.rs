@@ -67,28 +67,19 @@ pub struct Held {
     pub lost_ns: i64,
 }
 
-/// Does the client wait for the answer? Decided once, when the request is sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wait {
-    /// It waits: a round trip of its own.
-    Own,
-    /// It waits, together with what it asked before: an awaited answer was outstanding, or not read yet, when this was
-    /// sent. The round trip is that of the last exchange before it on the connection whose wait is its own.
-    Shared,
-    /// It goes on without the answer, which comes with that to a later request.
-    Deferred,
-    /// There is no answer.
-    None,
-}
-
-impl Wait {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Own => "own",
-            Self::Shared => "shared",
-            Self::Deferred => "deferred",
-            Self::None => "none",
-        }
+named! {
+    /// Does the client wait for the answer? Decided once, when the request is sent.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Wait {
+        /// It waits: a round trip of its own.
+        Own = "own",
+        /// It waits, together with what it asked before: an awaited answer was outstanding, or not read yet, when this was
+        /// sent. The round trip is that of the last exchange before it on the connection whose wait is its own.
+        Shared = "shared",
+        /// It goes on without the answer, which comes with that to a later request.
+        Deferred = "deferred",
+        /// There is no answer.
+        None = "none",
     }
 }
 
