@@ -143,6 +143,13 @@ class Evidence:
         return bools(self.exchanges.is_execution & self._is_of_application)
 
     @cached_property
+    def handshake_trips(self) -> Floats:
+        """What the TCP handshake and the greeting of each connection count as round trips."""
+        trips, weight = self.exchanges.round_trips, self.timeline.weight
+        of_exchanges = np.bincount(self.exchanges.connection, trips * weight, len(self.recording.connections))
+        return np.maximum(self.timeline.effective - of_exchanges, 0)
+
+    @cached_property
     def _is_of_application(self) -> Bools:
         return self.does("read", "write", "other")
 

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from latpcap.display import Brief, Displayed, plain
 from latpcap.findings import Evidence, FindingResult, FixesTogether, Savings, finding_results, fixes_together
-from latpcap.findings.estimate import costs_of
 from latpcap.findings.what_if import Fix, WhatIf, what_if
 from latpcap.measures.budget import Budget, BudgetTimeline, timeline
 from latpcap.measures.chattiness import ChattinessGroups, by_connection, overall
@@ -192,7 +191,7 @@ class Measures:
     @cached_property
     def savings(self) -> Savings:
         """What the findings would save."""
-        return Savings(self.evidence, costs_of(self.evidence, self.basis), self.basis)
+        return Savings(self.evidence, self.basis)
 
     def of_each(self, names: Sequence[str | None]) -> Iterator[tuple[str | None, Measures]]:
         """The measures of each group of the database connections, of which `names` has one each, in the same way."""
