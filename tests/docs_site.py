@@ -123,10 +123,14 @@ def escaped(text: str) -> str:
     return "".join(part if part.startswith("`") else re.sub(r"([*_<>|\[\]])", r"\\\1", part) for part in parts)
 
 
+def context_of(command: click.Command) -> click.Context:
+    """As if latpcap had been called with it."""
+    return click.Context(command, cli.make_context("latpcap", [], resilient_parsing=True), command.name)
+
+
 def command_page(command: click.Command) -> str:
     """The help of a command, all of its options explained."""
-    root = click.Context(cli, info_name="latpcap")
-    context = click.Context(command, root, command.name)
+    context = context_of(command)
     context.meta[ALL] = True
     formatter = Markdown()
     command.format_help(context, formatter)

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
+
+if TYPE_CHECKING:
+    from importlib.metadata import Distribution
 
 __all__ = ["version_option"]
 
@@ -21,20 +26,18 @@ def version_option() -> click.Option:
 
 def _tell(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     if value and not ctx.resilient_parsing:
+        from importlib.metadata import distribution
         from platform import python_version
 
-        from latpcap import __version__
-
-        click.echo(f"latpcap {__version__} ({_build()}, Python {python_version()})")
+        wheel = distribution("latpcap")
+        click.echo(f"latpcap {wheel.version} ({_build(wheel)}, Python {python_version()})")
         ctx.exit()
 
 
-def _build() -> str:
+def _build(wheel: Distribution) -> str:
     """The platform of the wheel, and the digest of its core, as `sha256sum` begins it."""
     from base64 import urlsafe_b64decode
-    from importlib.metadata import distribution
 
-    wheel = distribution("latpcap")
     told = (wheel.read_text("WHEEL") or "").splitlines()
     tags = [line.removeprefix("Tag: ").rpartition("-")[2] for line in told if line.startswith("Tag: ")]
     digests = [file.hash.value for file in wheel.files or [] if file.name.startswith("_core.") and file.hash]
