@@ -1,9 +1,16 @@
-"""Who reads captures on Windows imports nothing that only POSIX has."""
+"""Who reads captures on Windows imports nothing that only POSIX has; `--version` says where it runs."""
 
+import platform
+import re
 import subprocess
 import sys
+from collections.abc import Callable
 
 from test_structure import graph
+
+Run = Callable[..., subprocess.CompletedProcess[bytes]]
+
+PYTHON = re.escape(platform.python_version())
 
 READERS = (
     *(
@@ -67,3 +74,8 @@ def test_the_reading_commands_import_nothing_that_only_posix_has() -> None:
     command = [sys.executable, "-c", WITHOUT, "latpcap.cli", *sorted(modules - {"latpcap._core"})]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.split("\n") == ["", ""]
+
+
+def test_the_version_names_platform_python_and_build(process: Run) -> None:
+    told = process("--version").stdout.decode()
+    assert re.fullmatch(rf"latpcap \S+ \(\w+, (build [0-9a-f]{{12}}|from a working tree), Python {PYTHON}\)\n", told)

@@ -32,6 +32,7 @@ from latpcap.cli.shared.io import INTERRUPTED, click_writes
 from latpcap.cli.shared.options import EVERYWHERE
 from latpcap.cli.shared.status import told
 from latpcap.cli.shared.verb import write_options
+from latpcap.cli.shared.version import version_option
 from latpcap.cli.sql import sql
 from latpcap.cli.tables import (
     captures,
@@ -151,10 +152,9 @@ def _is_capture(argument: str) -> bool:
 
 @click.group(
     cls=_Group,
-    params=[*EVERYWHERE],
+    params=[version_option(), *EVERYWHERE],
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-@click.version_option(package_name="latpcap", message="latpcap %(version)s")
 @click.pass_context
 def cli(ctx: click.Context, /, **given: Any) -> None:
     """What the network costs a database application, and what it would cost at another round-trip time.
