@@ -20,6 +20,7 @@ from latpcap.projection.basis import AS_IT_IS
 from latpcap.projection.budget_elsewhere import budget_with, budgets_there
 from latpcap.report import html, terminal
 from latpcap.report.sections.budget import PARTS
+from latpcap.report.sections.projection import budget_there
 from latpcap.result.analysis import Measures
 from latpcap.result.page.exploration import explore
 from latpcap.result.pairs.validation import judge
@@ -122,7 +123,7 @@ def test_terminal_and_validate_show_the_parts_that_python_has(name: str, elsewhe
         assert point.budget is not None
         assert projection.budget_at == point.budget
         parts = {part: seconds for part, seconds in point.budget.parts().items() if seconds > 0}
-        text = terminal.print_renderables(terminal.budget_parts(projection))
+        text = terminal.document([budget_there(projection)])
         shown = dict(columns_of("Where the time goes at", text))
         assert {PARTS[part][1]: significant(seconds) for part, seconds in parts.items()}.items() <= shown.items()
         terms = judge(replace(measured, projection=projection), point, measured).terms

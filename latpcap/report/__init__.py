@@ -113,7 +113,7 @@ def _rows(name: str) -> Callable[[Table], Iterator[bytes]]:
     return lambda table: table.encode(name)
 
 
-OF_RESULTS = ("both", "by_connections", "calibration", "rehearsal", "verification")
+OF_RESULTS = ("both", "calibration", "rehearsal", "verification")
 """Sections of results that are no analysis."""
 
 FORMATS = {
@@ -133,7 +133,7 @@ FORMATS = {
 BEFORE_AFTER = {name: _of_both(name) for name in ("html", "markdown")}
 """How two captures of one job are handed on: of `latpcap.result.pairs.before_after`, and what became of gates."""
 
-GATE_FORMATS = {name: _by(name) for name in ("junit", "sarif", "github")}
+GATE_FORMATS = {name: _by(f"checks.{name}") for name in ("junit", "sarif", "github")}
 """How build servers hear of gates and findings: what `latpcap.result.checks.checked` makes."""
 
 COMPRESSED = (".gz", ".zst", ".lz4")

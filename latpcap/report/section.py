@@ -7,14 +7,16 @@ terminal leaves out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import singledispatch
 from typing import Any, Literal, get_args
 
+import numpy as np
 from msgspec import Struct
 
+from latpcap.report.local_time import local
 from latpcap.report.text import ms, number, printable
-from latpcap.units import significant
+from latpcap.units import format_ratio, percent, significant
 
 __all__ = [
     "Bar",
@@ -30,6 +32,7 @@ __all__ = [
     "SectionTable",
     "Sentence",
     "sections_of",
+    "table_of",
     "written",
 ]
 
@@ -197,20 +200,60 @@ def sections_of(result: object) -> Iterable[Section]:
     raise TypeError(f"{type(result).__name__} has no text")
 
 
+def table_of(
+    columns: Sequence[Column],
+    rows: Iterable[Mapping[str, Any]],
+    caption: str = "",
+    foot: Mapping[str, Any] | None = None,
+) -> SectionTable:
+    """A table of rows that have their values by the names of the columns; the foot has some of them."""
+    values = [[row[column.name] for column in columns] for row in rows]
+    return SectionTable(columns, values, caption, foot and [foot.get(column.name) for column in columns])
+
+
+MAX_CELLS = 60
+"""Cells that a `short` text gets on a terminal."""
+NONE = "–"
+"""Who is not known by name."""
 WRITERS: dict[Kind, Callable[[Any], str]] = {
-    **dict.fromkeys(("text", "code", "figures"), printable),
+    **dict.fromkeys(("code", "figures", "name"), printable),
+    **dict.fromkeys(("text", "any"), lambda value: any_text(value)),
+    "short": lambda text: short(printable(text)),
     "key": lambda piece: piece.letter,
     "id": str,
-    **dict.fromkeys(("count", "bytes"), "{:,}".format),
+    **dict.fromkeys(("count", "bytes"), lambda figure: f"{int(figure):,}"),
     "ms": ms,
     "s": number,
     "percent": lambda share: f"{100 * share:.1f}",
+    "share": percent,
+    "ratio": format_ratio,
     "figure": significant,
+    "part": lambda is_whole: "" if is_whole else "part",
+    "clock": lambda moment: str(moment.astype("datetime64[ms]")).partition("T")[2],
+    "day": lambda moment: str(moment.astype("datetime64[ms]")).replace("T", " "),
+    "local": local,
+    "moment": lambda moment: str(np.datetime_as_string(moment, unit="s")).replace("T", " "),
 }
 
 
+def any_text(value: Any) -> str:
+    """A value of a column of which nothing more is known; nothing for none."""
+    if value is None or value != value:
+        return ""
+    if isinstance(value, np.datetime64):
+        return f"{np.datetime_as_string(value, unit='ns')}Z"
+    return f"{value:.9g}" if isinstance(value, float | np.floating) else printable(str(value))
+
+
+def short(text: str) -> str:
+    """The text as far as a column takes it."""
+    return text if len(text) <= MAX_CELLS else f"{text[: MAX_CELLS - 1]}…"
+
+
 def written(column: Column, value: Any) -> str:
-    """The value as people read it, without markup; nothing for none."""
+    """The value as people read it, without markup; nothing for none, be it NaN or NaT."""
     if isinstance(value, list):
         return f"({printable(value[0])})"
-    return "" if value is None else WRITERS[column.kind](value)
+    if value is None or value != value:
+        return NONE if column.kind == "name" else ""
+    return WRITERS[column.kind](value)

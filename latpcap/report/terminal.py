@@ -12,9 +12,7 @@ from rich.text import Text
 
 from latpcap.findings import FindingResult, FixesTogether
 from latpcap.findings.frames import short_filter
-from latpcap.findings.what_if import WhatIf
 from latpcap.measures.timing_only import TimingOnly
-from latpcap.projection.project import Projection
 from latpcap.report.console import heading, print_renderables
 from latpcap.report.destination import going_to
 from latpcap.report.grid import Grid
@@ -33,31 +31,20 @@ from latpcap.report.section import (
     written,
 )
 from latpcap.report.sections.errors import error_entries
-from latpcap.report.sections.findings import finding_entry, together
-from latpcap.report.sections.opening import asked_for
-from latpcap.report.sections.projection import budget_there, projection, what_if
-from latpcap.report.sparkline import sparkline
+from latpcap.report.sections.findings import finding_entry, hidden_patterns, together
 from latpcap.report.text import printable
-from latpcap.report.timing_only import about_findings
 from latpcap.result.analysis import Analysis
 from latpcap.result.errors import ErrorResult
-from latpcap.result.settings import Settings
-from latpcap.tables.part.selection import Selected
 from latpcap.units import format_ms
 
 __all__ = [
-    "budget_parts",
     "document",
     "drawn",
     "errors_text",
     "findings_text",
     "grid",
-    "print_renderables",
-    "projection_parts",
     "render",
-    "selection",
-    "settings",
-    "what_if_parts",
+    "sparkline",
 ]
 
 STYLES = {
@@ -72,6 +59,7 @@ STYLES = {
     "low": "cyan",
     "failed": "bold red",
 }
+BLOCKS = "▁▂▃▄▅▆▇█"
 MAX_BAR = 100
 """Cells of the bar where there is room for more."""
 
@@ -171,6 +159,20 @@ def _lines(part: Lines) -> Iterator[RenderableType]:
     yield Grid(columns, rows)
 
 
+def sparkline(values: Sequence[float | None]) -> str:
+    """Return a block for each value, from none (a space) and 0 to the highest.
+
+    >>> sparkline([0, 5.0, None, 5.1, 20])
+    '▁▃ ▃█'
+    """
+    highest = max((value for value in values if value is not None), default=0.0)
+    return "".join(" " if value is None else BLOCKS[_height(value, highest)] for value in values).rstrip()
+
+
+def _height(value: float, highest: float) -> int:
+    return min(round(value / highest * (len(BLOCKS) - 1)), len(BLOCKS) - 1) if highest > 0 else 0
+
+
 def grid(table: SectionTable) -> Grid:
     """The table without what needs room; what stands below a cell is below its row."""
     whole = table.filled(lambda column: not column.detail)
@@ -205,33 +207,6 @@ class StackedBar(Struct, frozen=True):
 # --- what single commands print ---------------------------------------------------------------------------------------
 
 
-def selection(selected: Selected | None) -> Iterator[RenderableType]:
-    """By what a result was selected, and how much that is."""
-    for part in asked_for(selected, None):
-        yield from _part(part)
-
-
-def settings(asked: Settings) -> Iterator[RenderableType]:
-    """What was asked for beside the captures."""
-    for part in asked_for(None, asked):
-        yield from _part(part)
-
-
-def projection_parts(found: Projection) -> Iterator[RenderableType]:
-    """The projection's table, and what is said of it."""
-    return drawn(projection(found))
-
-
-def budget_parts(found: Projection) -> Iterator[RenderableType]:
-    """Where the time goes there, beside where it went."""
-    return drawn(budget_there(found))
-
-
-def what_if_parts(changed: WhatIf | None) -> Iterator[RenderableType]:
-    """The runtimes with fixes."""
-    return drawn(what_if(changed))
-
-
 def errors_text(found: Sequence[ErrorResult]) -> str:
     """Each error whole."""
     return print_renderables(part for entry in error_entries(found) for part in _part(entry))
@@ -255,7 +230,7 @@ def findings_text(
         + "".join(f"  {line}\n" for line in _filter(found, whole_filters))
         for found in findings
     ]
-    hidden = [Sentence(text)] if (text := about_findings(timing_only)) else []
+    hidden = [Sentence(text)] if (text := hidden_patterns(timing_only)) else []
     below = (
         print_renderables(part for say in said for part in _part(say))
         for said in (together(fixes, told_rtt_ms), hidden)

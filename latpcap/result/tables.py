@@ -10,7 +10,6 @@ import numpy as np
 from arro3.core import Array, DataType
 from arro3.core import Table as ArrowTable
 from msgspec import Struct
-from msgspec.structs import asdict
 from numpy.typing import NDArray
 
 from latpcap.findings import FindingResult
@@ -35,6 +34,7 @@ __all__ = [
     "error_table",
     "exchange_table",
     "finding_table",
+    "flat",
     "grouped_table",
     "health_table",
     "rtt_sample_table",
@@ -48,14 +48,14 @@ MS = 1e6
 
 def error_table(errors: ErrorsResult) -> Table:
     """One row an error code of a statement, the most frequent first."""
-    rows = [asdict(result) | {"users": ", ".join(result.users)} for result in errors.found]
+    rows = [flat(result) | {"users": ", ".join(result.users)} for result in errors.found]
     return _rows_table(rows, _ERROR_TYPES, "errors")
 
 
 def health_table(notes: Iterable[HealthNote]) -> Table:
     """What limits the trust in the result."""
     types = {"code": _TEXT, "severity": _TEXT, "message": _TEXT, "count": _COUNT}
-    return _rows_table([asdict(note) for note in notes], types, "notes", "latpcap.health/1")
+    return _rows_table([flat(note) for note in notes], types, "notes", "latpcap.health/1")
 
 
 def exchange_table(measures: Measures) -> Table:
@@ -123,17 +123,22 @@ def finding_table(findings: Iterable[FindingResult], rtt_ms: Sequence[float]) ->
 
 def taps_table(recording: Recording) -> Table:
     """One row for each two taps that saw the same packets, and each path."""
-    rows = [_flat(each) for each in taps_results(recording)]
+    rows = [flat(each) for each in taps_results(recording)]
     return _rows_table(rows, _TAPS_TYPES, "taps", "latpcap.taps/1")
 
 
-def _flat(result: Struct) -> dict[str, Any]:
-    """The values of a result; those of a result within it have its name before theirs."""
+def flat(result: Struct) -> dict[str, Any]:
+    """The values of a result by the names of its table's columns: parts of a part have its name before theirs."""
     values: dict[str, Any] = {}
     for name in result.__struct_fields__:
         value = getattr(result, name)
-        inner = {f"{name}_{each}": one for each, one in _flat(value).items()} if isinstance(value, Struct) else None
-        values |= {name: value} if inner is None else inner
+        if isinstance(value, Struct):
+            prefix = "" if isinstance(value, ConnectionChattiness) else f"{name}_"
+            values |= {prefix + part: one for part, one in flat(value).items()}
+        elif isinstance(value, Mapping):
+            values |= {_time_column(name, which): one for which, one in value.items()}
+        else:
+            values[name] = value
     return values
 
 

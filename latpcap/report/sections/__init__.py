@@ -13,14 +13,10 @@ from latpcap.report.sections.findings import findings
 from latpcap.report.sections.health import gates as gates_section
 from latpcap.report.sections.health import health
 from latpcap.report.sections.minutes import minutes
-from latpcap.report.sections.opening import cover, opening
-from latpcap.report.sections.paths import paths
+from latpcap.report.sections.opening import captures, cover, opening, sign_off, summary
+from latpcap.report.sections.paths import paths, segments
 from latpcap.report.sections.projection import projection
-from latpcap.report.sections.routes import routes
-from latpcap.report.sections.segments import segments
-from latpcap.report.sections.sign_off import captures, sign_off
-from latpcap.report.sections.statements import statements
-from latpcap.report.sections.summary import summary
+from latpcap.report.sections.statements import routes, statements
 from latpcap.report.sections.taps import taps
 from latpcap.report.text import TOP
 from latpcap.result.analysis import Analysis

@@ -10,11 +10,10 @@ from msgspec.structs import replace
 
 from latpcap.report.section import Column, Drawn, Entry, Line, Section, SectionTable, Sentence, sections_of
 from latpcap.report.sections.budget import PARTS, bars
+from latpcap.report.sections.findings import hidden_patterns
 from latpcap.report.sections.health import gates as gates_section
-from latpcap.report.sections.opening import asked_for, cover
-from latpcap.report.sections.sign_off import captures, sign_off
+from latpcap.report.sections.opening import asked_for, captures, cover, sign_off
 from latpcap.report.text import TOP, number
-from latpcap.report.timing_only import about_findings
 from latpcap.result.analysis import Analysis
 from latpcap.result.checks.gates import Gates
 from latpcap.result.pairs.before_after import BeforeAfter, FindingChange
@@ -191,7 +190,7 @@ def _elsewhere(before: Analysis, after: Analysis) -> Section:
 
 def _findings(result: BeforeAfter) -> Section:
     hidden = {"Before": result.before.timing_only, "After": result.after.timing_only}
-    texts = {when: about_findings(what) for when, what in hidden.items() if what}
+    texts = {when: hidden_patterns(what) for when, what in hidden.items() if what}
     said = [
         Sentence(
             f"{' and '.join(when for when, each in texts.items() if each == text).capitalize()}: {text}", "missing"

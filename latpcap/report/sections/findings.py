@@ -6,20 +6,29 @@ from collections.abc import Iterator
 
 from latpcap.findings import FindingResult, FixesTogether
 from latpcap.findings.frames import short_filter
-from latpcap.report.section import Entry, Line, Section, Sentence
+from latpcap.measures.timing_only import TimingOnly, part_of
+from latpcap.report.section import Column, Entry, Line, Section, Sentence
 from latpcap.report.text import top
-from latpcap.report.timing_only import about_findings
 from latpcap.result.analysis import Analysis
 from latpcap.units import counted, format_given_ms, format_s, listed
 
-__all__ = ["finding_entry", "findings", "together"]
+__all__ = ["FINDINGS", "finding_entry", "findings", "hidden_patterns", "together"]
+
+FINDINGS = (
+    Column("severity", "text", least=8, name="severity"),
+    Column("code", "text", least=16, name="code"),
+    Column("saves trips", "count", name="round_trips_saved"),
+    Column("here s", "s", optional=True, name="saved_at_baseline_s"),
+    Column("first frame", "count", optional=True, name="first_frame"),
+    Column("finding", "text", least=40, name="title"),
+)
 
 
 def findings(result: Analysis, most: int) -> Section:
     """Those that cost most, what their fixes save at once, and which could not be looked for."""
     told_rtt_ms = result.projection.told_rtt_ms
     shown = [finding_entry(each, told_rtt_ms) for each in result.findings[:most]]
-    hidden = [Sentence(text, "missing")] if (text := about_findings(result.timing_only)) else []
+    hidden = [Sentence(text, "missing")] if (text := hidden_patterns(result.timing_only)) else []
     parts = [*shown, *together(result.fixes_together, told_rtt_ms), *hidden]
     return Section("findings", top("Findings", len(result.findings), most), parts)
 
@@ -75,3 +84,14 @@ def _saved(found: FindingResult, told_rtt_ms: float | None) -> str:
     besides = f" (with {', '.join(found.needs)}, which it needs)" if found.needs else ""
     about = f" (one of several findings that `--fix {found.fix_name}` covers)" if found.estimated else ""
     return ": ".join(filter(None, (trips, ", ".join(times) + besides + about)))
+
+
+def hidden_patterns(hidden: TimingOnly | None) -> str:
+    """Which patterns could not be looked for."""
+    if hidden is None:
+        return ""
+    return (
+        f"The statements of {part_of(hidden.connections, hidden.of)} are unknown, so patterns in statements (N+1, "
+        "repeated queries, single-row inserts, small fetches, failing statements, …) could not be found; patterns in "
+        "connections and times (a connection for each query, delayed acknowledgments, …) could."
+    )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from latpcap.report.section import Drawn, Entry, Section, Sentence
+from latpcap.measures.charts import Deltas, Timeline
+from latpcap.report.section import Column, Drawn, Entry, Section, SectionTable, Sentence, sections_of
 from latpcap.result.analysis import Analysis
 from latpcap.result.page.exploration import Exploration
 from latpcap.units import counted, format_given_ms, format_ms
@@ -37,6 +38,12 @@ LINES = (
     "smoothly; beside a jump, as steady pauses make in the range, it can be several per cent off: `latpcap project "
     "--rtt` replays the very RTT. The range comes from the assumptions below."
 )
+DELTAS = (Column("inter-query delta"), Column("exchanges", "count"))
+LANES = (
+    Column("connection", "id"),
+    *(Column(title, "ms") for title in ("from s", "to s")),
+    *(Column(title, "count") for title in ("exchanges", "round trips")),
+)
 NO_GRID = "It was not, as the RTT of the capture is unknown."
 
 
@@ -57,6 +64,26 @@ def drawn(explored: Exploration) -> Iterator[Section]:
         )
         more = (Sentence("Inter-query deltas", "head"), Drawn("delta"), Sentence(_spread(delta, "delta"), "quiet"))
         yield Section("histograms", "How times are distributed", [*said, *more])
+
+
+@sections_of.register
+def _deltas(found: Deltas) -> Iterator[Section]:
+    """The histogram as rows."""
+    bins = zip(found.edges_ms, found.edges_ms[1:], found.counts, strict=False)
+    rows = [(f"{format_given_ms(low)} to {format_given_ms(high)}", count) for low, high, count in bins if count]
+    yield Section("deltas", "", [SectionTable(DELTAS, rows)])
+
+
+@sections_of.register
+def _lanes(found: Timeline) -> Iterator[Section]:
+    """A row a connection: when it was busy, and how often it waited."""
+    lanes: dict[int, list[float]] = {}
+    for each in found.intervals:
+        lane = lanes.setdefault(each.stream, [each.start_s, 0.0, 0, 0])
+        lane[1:] = [max(lane[1], each.end_s), lane[2] + each.exchanges, lane[3] + each.round_trips]
+    left = found.connections - len(lanes)
+    more = [Sentence(f"and {left:,} connections that waited less")] if left else []
+    yield Section("lanes", "", [SectionTable(LANES, [(stream, *lane) for stream, lane in lanes.items()]), *more])
 
 
 def _blocks(explored: Exploration) -> str:
