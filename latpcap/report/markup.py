@@ -39,7 +39,9 @@ SHORT = 140
 """Characters of code that is shown without unfolding it."""
 LONG = 20
 """Cells that a column wants which is long."""
-ADDRESS = re.compile(r"(?<![\w.])(?:\[[0-9a-fA-F:.]{2,45}\]|(?=[\w-]*[A-Za-z.])[\w.-]{1,60}):\d{1,5}(?!\w)|\b(?:\d{1,3}\.){3}\d{1,3}\b")
+ADDRESS = re.compile(
+    r"(?<![\w.])(?:\[[0-9a-fA-F:.]{2,45}\]|(?=[\w-]*[A-Za-z.])[\w.-]{1,60}):\d{1,5}(?!\w)|\b(?:\d{1,3}\.){3}\d{1,3}\b"
+)
 TONES = {"strong": "strong", "quiet": "note", "missing": "missing"}
 
 

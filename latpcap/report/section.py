@@ -208,7 +208,8 @@ def table_of(
 ) -> SectionTable:
     """A table of rows that have their values by the names of the columns; the foot has some of them."""
     values = [[row[column.name] for column in columns] for row in rows]
-    return SectionTable(columns, values, caption, foot and [foot.get(column.name) for column in columns])
+    sums = [foot.get(column.name) for column in columns] if foot else None
+    return SectionTable(columns, values, caption, sums)
 
 
 MAX_CELLS = 60

@@ -13,7 +13,7 @@ from latpcap.report.sections.findings import findings
 from latpcap.report.sections.health import gates as gates_section
 from latpcap.report.sections.health import health
 from latpcap.report.sections.minutes import minutes
-from latpcap.report.sections.opening import captures, cover, opening, sign_off, summary
+from latpcap.report.sections.opening import captures, cover, opening, sign_off, size_of, summary, title_of
 from latpcap.report.sections.paths import paths, segments
 from latpcap.report.sections.projection import projection
 from latpcap.report.sections.statements import routes, statements
@@ -64,7 +64,8 @@ def sections(
 
 def report(result: Analysis, gates: Gates | None = None, most: int = TOP) -> Iterator[Section]:
     """A report to hand on: first what decides, then where the time goes now and there, all else as an appendix."""
-    made = {each.name: each for each in (*sections(result, gates, most), *summary(result))}
+    titled = cover(result.sign_off, title_of(result.captures), size_of(result))
+    made = {each.name: each for each in (*sections(result, gates, most), titled, *summary(result))}
     yield from (made.pop(name) for name in FIRST)
     yield Section("appendix", "Appendix", [Sentence("The evidence behind the first pages.", "quiet")])
     yield from made.values()

@@ -12,7 +12,7 @@ from latpcap.report.section import Column, Drawn, Entry, Line, Section, SectionT
 from latpcap.report.sections.budget import PARTS, bars
 from latpcap.report.sections.findings import hidden_patterns
 from latpcap.report.sections.health import gates as gates_section
-from latpcap.report.sections.opening import asked_for, captures, cover, sign_off
+from latpcap.report.sections.opening import asked_for, captures, cover, sign_off, title_of
 from latpcap.report.text import TOP, number
 from latpcap.result.analysis import Analysis
 from latpcap.result.checks.gates import Gates
@@ -62,7 +62,8 @@ Figure = tuple[str, Any, Any, Callable[[Any], str]]
 def both(result: BeforeAfter, gates: Gates | None = None, most: int = TOP) -> Iterator[Section]:
     """Everything that is said of the two; of a long list the first `most`."""
     before, after = result.before, result.after
-    yield cover(after.sign_off)
+    title, about = (" → ".join(text(each) for each in (before, after)) for text in (_title, _about))
+    yield cover(after.sign_off, title, about)
     yield _verdict(result.comparison)
     yield gates_section(gates)
     yield _figures([*_of_comparison(result.comparison), *_of_analyses(before, after)])
@@ -74,6 +75,16 @@ def both(result: BeforeAfter, gates: Gates | None = None, most: int = TOP) -> It
     for when, each, already in (("Before", before, None), ("After", after, before.sign_off)):
         for section in (sign_off(each.sign_off, already), captures(each.captures, most)):
             yield replace(section, name=f"{when.lower()}-{section.name}", title=f"{when}: {section.title}")
+
+
+def _title(result: Analysis) -> str:
+    return title_of(result.captures)
+
+
+def _about(result: Analysis) -> str:
+    selected = result.selection.text if result.selection else ""
+    parts = (_title(result), counted(result.summary.exchanges, "exchange"), selected, result.settings.text)
+    return ", ".join(filter(None, parts))
 
 
 @sections_of.register

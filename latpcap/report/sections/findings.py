@@ -29,8 +29,16 @@ def findings(result: Analysis, most: int) -> Section:
     told_rtt_ms = result.projection.told_rtt_ms
     shown = [finding_entry(each, told_rtt_ms) for each in result.findings[:most]]
     hidden = [Sentence(text, "missing")] if (text := hidden_patterns(result.timing_only)) else []
-    parts = [*shown, *together(result.fixes_together, told_rtt_ms), *hidden]
+    parts = [*_order(result), *shown, *together(result.fixes_together, told_rtt_ms), *hidden]
     return Section("findings", top("Findings", len(result.findings), most), parts)
+
+
+def _order(result: Analysis) -> Iterator[Sentence]:
+    """Of several, by what they come one after the other."""
+    if len(result.findings) > 1:
+        told = result.projection.told_rtt_ms
+        by = "cost" if told is None else f"the seconds that each fix saves at {format_given_ms(told)}"
+        yield Sentence(f"Ordered by {by}; suggestions last.", "quiet")
 
 
 def finding_entry(found: FindingResult, told_rtt_ms: float | None) -> Entry:

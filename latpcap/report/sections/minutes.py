@@ -38,7 +38,7 @@ LINES = {
 @sections_of.register
 def _alone(result: MinutesResult) -> Iterator[Section]:
     *_, table = minutes(result).parts
-    yield Section("minutes", "", [replace(table, detail=False)])  # type: ignore[call-arg]
+    yield Section("minutes", "", [replace(table, detail=False)])
 
 
 def minutes(result: MinutesResult | None) -> Section:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -10,6 +11,7 @@ from latpcap.findings.registry import HEALTHY
 from latpcap.report.section import Column, Entry, Line, Section, SectionPart, SectionTable, Sentence
 from latpcap.report.sections.budget import bars
 from latpcap.report.sections.findings import hidden_patterns, together
+from latpcap.report.text import printable
 from latpcap.result.analysis import Analysis
 from latpcap.result.captures import CaptureFile
 from latpcap.result.settings import Settings
@@ -17,7 +19,7 @@ from latpcap.result.signoff import SignOff
 from latpcap.tables.part.selection import Selected
 from latpcap.units import counted, format_given_ms, format_ms, format_s
 
-__all__ = ["CAPTURES", "asked_for", "captures", "cover", "opening", "sign_off", "summary"]
+__all__ = ["CAPTURES", "asked_for", "captures", "cover", "opening", "sign_off", "size_of", "summary", "title_of"]
 
 MOST = 3
 """Findings of the first page."""
@@ -33,14 +35,32 @@ CAPTURES = (
 )
 
 
-def cover(told: SignOff) -> Section:
-    """Its title, whom it is for, by whom, its date and notes."""
-    named = [
-        Sentence(f"{name}: {text}")
-        for name, text in (("Customer", told.customer), ("Author", told.author), ("Date", told.date))
-        if text
-    ]
-    return Section("cover", told.title or "", [*named, *map(Sentence, told.notes)], level=1)
+def cover(told: SignOff, title: str = "", about: str = "") -> Section:
+    """For whom, by whom, of when, and what else somebody wanted said, below the title; `title` where none was given."""
+    whom = " ".join(f"{word} {who}" for word, who in (("for", told.customer), ("by", told.author)) if who)
+    said = ", ".join(filter(None, (whom, told.date)))
+    texts = filter(None, (said[:1].upper() + said[1:], *told.notes))
+    beneath = [Sentence(about, "quiet")] if about else []
+    return Section("cover", printable(told.title) or title, [*map(Sentence, texts), *beneath], level=1)
+
+
+def title_of(found: Sequence[CaptureFile]) -> str:
+    """What a report of these files is called where it was given no title."""
+    first, *others = [re.split(r"[/\\]", each.path)[-1] for each in found] or ["capture"]
+    return printable(first) + (f" and {len(others):,} more" if others else "")
+
+
+def size_of(result: Analysis) -> str:
+    """When, and how much."""
+    first, summary = min((each.first_time for each in result.captures if each.first_time), default=None), result.summary
+    parts = (
+        f"{first[:10]} {first[11:19]} UTC" if first else "",
+        counted(sum(each.packets for each in result.captures), "packet"),
+        counted(summary.connections, "database connection"),
+        counted(summary.exchanges, "exchange"),
+        f"runtime {format_s(summary.runtime_s)}",
+    )
+    return " · ".join(filter(None, parts))
 
 
 def opening(selected: Selected | None, settings: Settings, verdict: str) -> Section:
