@@ -61,14 +61,9 @@ class Format(Struct, frozen=True):
         return self.render(*what)
 
 
-def _by(*modules: str) -> Callable[..., Any]:
-    """`render` of the first of `modules`, imported when it is needed; the others register what else it renders."""
-
-    def render(*what: Any) -> Any:
-        first, *_ = [import_module(f"latpcap.report.{module}") for module in modules]
-        return first.render(*what)
-
-    return render
+def _by(module: str) -> Callable[..., Any]:
+    """`render` of the module, imported when it is needed."""
+    return lambda *what: import_module(f"latpcap.report.{module}").render(*what)
 
 
 def _html(
@@ -113,15 +108,8 @@ def _rows(name: str) -> Callable[[Table], Iterator[bytes]]:
     return lambda table: table.encode(name)
 
 
-OF_RESULTS = ("both", "calibration", "rehearsal", "verification")
-"""Sections of results that are no analysis."""
-
 FORMATS = {
-    "terminal": Format(
-        ("result",),
-        _by("terminal", *(f"sections.{name}" for name in OF_RESULTS)),
-        (".txt",),
-    ),
+    "terminal": Format(("result",), _by("terminal"), (".txt",)),
     "table": Format(("rows",), _by("rows"), (".txt",)),
     "json": Format(("result", "rows"), _by("jsonout"), (".json",)),
     "html": Format(("report", "comparison"), _html, (".html", ".htm")),

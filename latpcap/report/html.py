@@ -27,9 +27,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from latpcap.display import plain
 from latpcap.report.markup import parts_of, text_of
 from latpcap.report.page import MOST, data_of_both, page_data, rounded
-from latpcap.report.section import Drawn, Section, Sentence
+from latpcap.report.section import Chart, Drawn, Section, Sentence
 from latpcap.report.sections import report
 from latpcap.report.sections.both import both
 from latpcap.report.sections.method import drawn, method
@@ -43,7 +44,7 @@ __all__ = ["MODULES", "MODULES_OF_BOTH", "render", "render_both"]
 MODULES = (
     *("dom", "format", "model", "state", "copying", "charts", "curves", "theme", "table", "parts"),
     *("what_if", "curve", "fixes", "budget", "findings", "statements"),
-    *("lanes", "timeline", "minutes", "histograms", "printing", "address", "main"),
+    *("lanes", "timeline", "drawn", "printing", "address", "main"),
 )
 """The modules in the order in which they need each other."""
 
@@ -84,6 +85,7 @@ def _assembled(
     """Return the page with its style, its script of `modules`, its data and its sections."""
     style = _asset("uplot/uPlot.min.css") + _asset("page.css")
     cover, *shown = (each for each in sections if each.parts)
+    data["charts"] = [plain(part) for each in shown for part in each.parts if isinstance(part, Chart)]
     charts, script = _charts(), _script(modules)
     verdict, others = ([each for each in shown if (each.name == "verdict") == first] for first in (True, False))
     what_if, dial = parts_of([Drawn("what-if")], whole=True), _asset("what_if.html") if data.get("jobs") else ""

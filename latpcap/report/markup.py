@@ -15,11 +15,11 @@ from typing import Any
 
 from latpcap.report.section import (
     Bar,
+    Chart,
     Column,
     Drawn,
     Entry,
     Line,
-    Lines,
     Piece,
     Row,
     Section,
@@ -64,7 +64,7 @@ def parts_of(parts: Iterable[SectionPart], *, whole: bool = False) -> str:
 
 def _is_short(part: SectionPart) -> bool:
     """It needs neither room nor the page's style and scripts."""
-    return not isinstance(part, Bar | Drawn | Lines) and not getattr(part, "detail", False)
+    return not isinstance(part, Bar | Chart | Drawn) and not getattr(part, "detail", False)
 
 
 def text_of(text: str | None) -> str:
@@ -137,14 +137,8 @@ def _line(line: Line) -> str:
 
 
 @_html.register
-def _drawn(part: Drawn) -> str:
+def _drawn(part: Drawn | Chart) -> str:
     return f'<figure class="plot" id="{part.name}-figure"></figure>'
-
-
-@_html.register
-def _lines(part: Lines) -> str:
-    """Its table has the values."""
-    return ""
 
 
 @_html.register

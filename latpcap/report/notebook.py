@@ -8,21 +8,17 @@ from __future__ import annotations
 
 import base64
 from html import escape
-from importlib import import_module
 
 from latpcap.display import Displayed, as_html
 from latpcap.errors import UsageError
 from latpcap.projection.project import Projection
-from latpcap.report import OF_RESULTS, report_to
+from latpcap.report import report_to
 from latpcap.report.markup import fragment
 from latpcap.report.plot import as_svg
 from latpcap.report.section import sections_of
 from latpcap.result.analysis import Measures
 
 __all__ = ["page_within", "render"]
-
-for name in ("", *(f".{each}" for each in OF_RESULTS), ".method"):
-    import_module(f"latpcap.report.sections{name}")
 
 FEWEST_DRAWN = 2
 """Points of a curve."""
@@ -43,9 +39,8 @@ def page_within(measures: Measures) -> str:
 @as_html.register
 def render(result: Displayed) -> str:
     """Return what is said of it in any format, and the curve of a projection; of what has no sections its fields."""
-    if sections_of.dispatch(type(result)) is sections_of.dispatch(object):
-        return f"<pre>{escape(repr(result))}</pre>"
-    return _curve(result) + "".join(map(fragment, sections_of(result)))
+    said = "".join(map(fragment, sections_of(result)))
+    return _curve(result) + said if said else f"<pre>{escape(repr(result))}</pre>"
 
 
 def _curve(result: Displayed) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import singledispatch
+from importlib import import_module
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -20,11 +21,12 @@ from latpcap.units import format_ratio, percent, significant
 
 __all__ = [
     "Bar",
+    "Chart",
+    "ChartLine",
     "Column",
     "Drawn",
     "Entry",
     "Line",
-    "Lines",
     "Piece",
     "Row",
     "Section",
@@ -170,16 +172,52 @@ class Bar(SectionPart, frozen=True):
     title: str = ""
     width: float = 1.0
     """The part of the room that it takes."""
+    seconds: float = 0.0
+    """What all pieces sum to."""
 
 
-class Lines(SectionPart, frozen=True):
-    """Lines over one time: the name of each, its values, and what these are."""
+Style = Literal["line", "dashed", "dots", "bars"]
+"""How a line of a chart is drawn."""
 
-    lines: Sequence[tuple[str, Sequence[float | None], Kind]]
+
+class ChartLine(Struct, frozen=True):
+    """One line of a chart: a value at each place, and maybe its range; bars reach to the next place."""
+
+    name: str
+    axis: str
+    """What the values are, with their unit; lines that share it share a panel."""
+    kind: Kind
+    values: Sequence[float | None]
+    low: Sequence[float | None] = ()
+    high: Sequence[float | None] = ()
+    colour: str = ""
+    """By its name in the page's style; none where no one line is meant."""
+    style: Style = "line"
+
+
+class Chart(SectionPart, frozen=True):
+    """Lines over one axis."""
+
+    name: str
+    title: str
+    axis: str
+    kind: Literal["time", "ms", "count"]
+    """What the places are."""
+    places: Sequence[Any]
+    """Of bars one more than there are values: where the last one ends."""
+    lines: tuple[ChartLine, ...]
+    is_log: bool = False
+    mark: float | None = None
+    """A place to point at."""
+
+    @property
+    def told(self) -> list[ChartLine]:
+        """The lines that say something."""
+        return [line for line in self.lines if any(line.values)]
 
 
 class Drawn(SectionPart, frozen=True):
-    """What a page draws and nothing else does: it can be moved and zoomed."""
+    """What a page draws and nothing else does: it follows the reader's choice, or can be zoomed."""
 
     name: str
 
@@ -194,10 +232,17 @@ class Section(Struct, frozen=True):
     level: int = 2
 
 
+SUBJECTS = ("", ".both", ".calibration", ".method", ".rehearsal", ".verification")
+"""The modules of `report/sections` that register what is said of a result."""
+
+
 @singledispatch
 def sections_of(result: object) -> Iterable[Section]:
-    """What is said of a result; each kind is registered where its sections are made."""
-    raise TypeError(f"{type(result).__name__} has no text")
+    """What is said of a result; each kind is registered where its sections are made. Nothing of what has none."""
+    for subject in SUBJECTS:
+        import_module(f"latpcap.report.sections{subject}")
+    registered = sections_of.dispatch(type(result))
+    return () if registered is sections_of.dispatch(object) else registered(result)
 
 
 def table_of(

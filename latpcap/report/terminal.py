@@ -19,10 +19,10 @@ from latpcap.report.grid import Grid
 from latpcap.report.local_time import first_packet
 from latpcap.report.section import (
     Bar,
+    Chart,
     Column,
     Drawn,
     Entry,
-    Lines,
     Piece,
     Section,
     SectionTable,
@@ -148,15 +148,16 @@ def _bar(part: Bar) -> Iterator[RenderableType]:
 
 
 @_part.register
-def _lines(part: Lines) -> Iterator[RenderableType]:
+def _chart(part: Chart) -> Iterator[RenderableType]:
+    """Lines of blocks over the time; charts over anything else have their values in a table."""
     columns = (Column("what"), Column("least", "figures"), Column("most", "figures"), Column("over time"))
     rows = []
-    for name, values, kind in part.lines:
-        write = format_ms if kind == "ms" else "{:,}".format
-        known = [value for value in values if value is not None]
-        if any(known):
-            rows.append((printable(name), write(min(known)), write(max(known)), sparkline(values)))
-    yield Grid(columns, rows)
+    for line in part.told:
+        write = format_ms if line.kind == "ms" else "{:,}".format
+        known = [value for value in line.values if value is not None]
+        rows.append((printable(line.name), write(min(known)), write(max(known)), sparkline(line.values)))
+    if part.kind == "time":
+        yield Grid(columns, rows)
 
 
 def sparkline(values: Sequence[float | None]) -> str:

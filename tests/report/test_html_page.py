@@ -294,7 +294,7 @@ def test_the_value_under_the_crosshair_is_told(page: Any, recorded: Recording) -
 
 def test_histograms_and_minutes_tell_what_is_under_the_crosshair(show: Any) -> None:
     page = show(read_fixture("mysql/path-changes"))
-    for chart, expected in (("response-chart", " exchanges, "), ("delta-chart", " deltas, "), ("minutes-ms", " UTC")):
+    for chart, expected in (("response-0", " exchanges, "), ("delta-0", " deltas, "), ("minutes-0", " UTC")):
         over = page.locator(f"#{chart} .u-over")
         over.scroll_into_view_if_needed()
         box = over.bounding_box()

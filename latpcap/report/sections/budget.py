@@ -75,7 +75,7 @@ def _parts(budget: Budget) -> list[SectionPart]:
     rows = [
         (piece.title, piece, parts[f"{piece.name}_s"], piece.share, PARTS[f"{piece.name}_s"][3]) for piece in pieces
     ]
-    return [Bar(pieces), SectionTable(BUDGET, rows, "Time by part")] if rows else []
+    return [Bar(pieces, seconds=sum(parts.values())), SectionTable(BUDGET, rows, "Time by part")] if rows else []
 
 
 def bars(sides: Mapping[str, Mapping[str, float]]) -> Iterator[Bar]:
@@ -84,7 +84,7 @@ def bars(sides: Mapping[str, Mapping[str, float]]) -> Iterator[Bar]:
     longest = max(totals.values(), default=0.0)
     for title, total in totals.items():
         if total > 0:
-            yield Bar(pieces_of(sides[title]), f"{title}: {format_s(total)}", total / longest)
+            yield Bar(pieces_of(sides[title]), f"{title}: {format_s(total)}", total / longest, total)
 
 
 def pieces_of(parts: Mapping[str, float]) -> list[Piece]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from msgspec.structs import replace
 
 from latpcap.findings.what_if import FixResult, WhatIf
 from latpcap.projection.by_connections import GridCell, ProjectionGrid
 from latpcap.projection.project import Point, Projection
-from latpcap.report.section import Column, Drawn, Section, SectionTable, Sentence, sections_of
+from latpcap.report.section import Chart, ChartLine, Column, Drawn, Section, SectionTable, Sentence, sections_of
 from latpcap.report.sections.budget import PARTS
 from latpcap.report.sections.opening import asked_for
 from latpcap.report.text import printable
@@ -37,6 +38,8 @@ BY_CONNECTIONS = (
     Column("runtime range", "figures"),
 )
 
+RUNTIME, THROUGHPUT = ("runtime (s)", "runtime", "s"), ("statements a second", "throughput", "per_s")
+"""The axis of a figure, its name and its unit."""
 UNKNOWN = "unknown, because the baseline RTT is; give it with `--rtt-baseline`"
 MOST = 20
 """RTTs of a projection that is shown by itself where there is little room."""
@@ -46,7 +49,10 @@ MOST = 20
 def _alone(found: Projection) -> Iterator[Section]:
     """The runtimes at the first of the asked RTTs."""
     parts, left = projection(replace(found, points=found.points[:MOST])).parts, len(found.points) - MOST
-    yield Section("projection", "", [*parts, *([Sentence(f"and {left:,} more RTTs")] if left > 0 else [])])
+    more = [Sentence(f"and {left:,} more RTTs")] if left > 0 else []
+    line = _line("runtime", RUNTIME, found.points, "accent")
+    chart = Chart("runtime", "Runtime over RTT", "RTT (ms)", "ms", [each.rtt_ms for each in found.points], (line,))
+    yield Section("projection", "", [chart, *parts, *more])
 
 
 def projection(found: Projection) -> Section:
@@ -162,7 +168,28 @@ def _by_connections(grid: ProjectionGrid) -> Iterator[Section]:
         for cell in grid.cells
     ]
     said = _said_of_grid(grid, grid.baseline_rtt_ms)
-    yield Section("by-connections", title, [SectionTable(BY_CONNECTIONS, rows), *said])
+    yield Section("by-connections", title, [_chart_of_grid(grid), SectionTable(BY_CONNECTIONS, rows), *said])
+
+
+def _chart_of_grid(grid: ProjectionGrid) -> Chart:
+    """Throughput and runtime over the connections: a line and its range for each RTT."""
+    by_rtt: dict[float, list[GridCell]] = {}
+    for cell in grid.cells:
+        by_rtt.setdefault(cell.rtt_ms, []).append(cell)
+    lines = [
+        _line(format_given_ms(rtt), figure, cells) for figure in (THROUGHPUT, RUNTIME) for rtt, cells in by_rtt.items()
+    ]
+    places = [each.connections for each in grid.by_connections]
+    return Chart("by-connections", "By the number of connections", "connections", "count", places, tuple(lines))
+
+
+def _line(name: str, figure: tuple[str, str, str], rows: Sequence[Any], colour: str = "") -> ChartLine:
+    """A figure of the points or cells, with its range."""
+    axis, middle, unit = figure
+    values, low, high = (
+        [getattr(row, f"{each}_{unit}") for row in rows] for each in (middle, "optimistic", "pessimistic")
+    )
+    return ChartLine(name, axis, "figure", values, low, high, colour)
 
 
 def _range(low: float | None, high: float | None) -> str:
