@@ -34,7 +34,8 @@ def print_renderables(parts: Iterable[RenderableType], width: int | None = None)
         width=width or there.width,
     )
     for part in parts:
-        console.print(_wrapped(part, console) if isinstance(part, Text) and not part.no_wrap else part)
+        whole = isinstance(part, Text) and part.overflow == "ignore"
+        console.print(_wrapped(part, console) if isinstance(part, Text) and not part.no_wrap else part, crop=not whole)
     return page.getvalue() if there.takes_unicode else ascii_only(page.getvalue())
 
 

@@ -99,7 +99,7 @@ def _entry(entry: Entry) -> Iterator[str]:
     code = f" ({text_of(entry.code)})" if entry.code else ""
     yield f"- {lead}{text_of(entry.text)}{code}"
     for line in entry.lines:
-        text = code_of(line.text) if line.kind == "code" else text_of(line.text)
+        text = code_of(line.text) if line.kind in ("code", "copied") else text_of(line.text)
         yield f"  - {f'{line.name}: ' if line.name else ''}{text}"
 
 

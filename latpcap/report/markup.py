@@ -125,7 +125,7 @@ def _entry(part: Entry) -> str:
 def _line(line: Line) -> str:
     copied = f' data-copy="{html.escape(printable(line.whole))}"' if line.whole else ""
     name = f' data-line="{line.key}"' if line.key else ""
-    if line.kind == "code":
+    if line.kind in ("code", "copied"):
         told = f' tabindex="0" aria-label="{html.escape(line.name)}"{copied}'
         return f'<pre class="sql"{told}>{html.escape(_cut(line.text))}</pre>'
     said = f"{line.name}: " if line.name else ""

@@ -33,6 +33,7 @@ __all__ = [
     "SectionPart",
     "SectionTable",
     "Sentence",
+    "rise",
     "sections_of",
     "table_of",
     "written",
@@ -41,7 +42,7 @@ __all__ = [
 Text = Literal["text", "code", "key", "short", "name", "clock", "day", "local", "moment"]
 """Of these a column is read from the left."""
 Figure = Literal[
-    "any", "figures", "id", "count", "ms", "s", "percent", "share", "ratio", "figure", "bytes", "part", "frames"
+    "any", "figures", "id", "count", "ms", "s", "percent", "share", "rise", "ratio", "figure", "bytes", "part", "frames"
 ]
 Kind = Text | Figure
 """What the values of a column are.
@@ -110,7 +111,8 @@ class Line(Struct, frozen=True):
     text: str
     name: str = ""
     """What it is, where that does not show."""
-    kind: Literal["text", "quiet", "code"] = "text"
+    kind: Literal["text", "quiet", "code", "copied"] = "text"
+    """What is `copied` stands on one line however long it is."""
     detail: bool = False
     key: str = ""
     """By what a page finds it whose text follows the reader's choice."""
@@ -272,6 +274,7 @@ WRITERS: dict[Kind, Callable[[Any], str]] = {
     "s": number,
     "percent": lambda share: f"{100 * share:.1f}",
     "share": percent,
+    "rise": lambda share: rise(share),
     "ratio": format_ratio,
     "figure": significant,
     "part": lambda is_whole: "" if is_whole else "part",
@@ -291,6 +294,11 @@ def any_text(value: Any) -> str:
     return f"{value:.9g}" if isinstance(value, float | np.floating) else printable(str(value))
 
 
+def rise(share: float | None) -> str:
+    """What is added, in per cent; nothing where that is not known."""
+    return "" if share is None else f"+{significant(100 * share)}%"
+
+
 def short(text: str) -> str:
     """The text as far as a column takes it."""
     return text if len(text) <= MAX_CELLS else f"{text[: MAX_CELLS - 1]}…"
@@ -300,6 +308,6 @@ def written(column: Column, value: Any) -> str:
     """The value as people read it, without markup; nothing for none, be it NaN or NaT."""
     if isinstance(value, list):
         return f"({printable(value[0])})"
-    if value is None or value != value:
+    if value is None or value != value or value == "":
         return NONE if column.kind == "name" else ""
     return WRITERS[column.kind](value)

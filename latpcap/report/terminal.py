@@ -10,11 +10,7 @@ from msgspec import Struct
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.text import Text
 
-from latpcap.findings import FindingResult, FixesTogether
-from latpcap.findings.frames import short_filter
-from latpcap.measures.timing_only import TimingOnly
 from latpcap.report.console import heading, print_renderables
-from latpcap.report.destination import going_to
 from latpcap.report.grid import Grid
 from latpcap.report.local_time import first_packet
 from latpcap.report.section import (
@@ -30,19 +26,15 @@ from latpcap.report.section import (
     sections_of,
     written,
 )
-from latpcap.report.sections.errors import error_entries
-from latpcap.report.sections.findings import finding_entry, hidden_patterns, together
 from latpcap.report.text import printable
 from latpcap.result.analysis import Analysis
-from latpcap.result.errors import ErrorResult
 from latpcap.units import format_ms
 
 __all__ = [
     "document",
     "drawn",
-    "errors_text",
-    "findings_text",
     "grid",
+    "listed",
     "render",
     "sparkline",
 ]
@@ -58,6 +50,10 @@ STYLES = {
     "medium": "yellow",
     "low": "cyan",
     "failed": "bold red",
+}
+ON_ONE_LINE: dict[str, Any] = {
+    "code": {"no_wrap": True, "overflow": "ellipsis"},
+    "copied": {"no_wrap": True, "overflow": "ignore"},
 }
 BLOCKS = "▁▂▃▄▅▆▇█"
 MAX_BAR = 100
@@ -84,6 +80,11 @@ def _when(result: Analysis) -> Iterator[RenderableType]:
 def document(sections: Iterable[Section]) -> str:
     """Return sections as text for where it goes."""
     return print_renderables(part for section in sections for part in drawn(section))
+
+
+def listed(sections: Iterable[Section]) -> str:
+    """Return sections without headings, with a line between them."""
+    return "\n".join(filter(None, (document([section]) for section in sections)))
 
 
 def drawn(section: Section) -> Iterator[RenderableType]:
@@ -124,9 +125,8 @@ def _entry(part: Entry) -> Iterator[RenderableType]:
     yield Text.assemble(*lead, printable(part.text), code)
     for line in part.lines:
         if not line.detail:
-            text, style = f"  {printable(line.text)}", "" if line.kind == "text" else "dim"
-            cut = line.kind == "code"
-            yield Text(text, no_wrap=True, overflow="ellipsis", style=style) if cut else Text(text, style=style)
+            style = "dim" if line.kind in ("quiet", "code") else ""
+            yield Text(f"  {printable(line.text)}", style=style, **ON_ONE_LINE.get(line.kind, {}))
 
 
 @_part.register
@@ -203,46 +203,3 @@ class StackedBar(Struct, frozen=True):
             bar.append(piece.letter * max(round(reached * width) - len(bar), 1), style=f"black on {piece.colour}")
         bar.truncate(width)
         yield bar
-
-
-# --- what single commands print ---------------------------------------------------------------------------------------
-
-
-def errors_text(found: Sequence[ErrorResult]) -> str:
-    """Each error whole."""
-    return print_renderables(part for entry in error_entries(found) for part in _part(entry))
-
-
-def findings_text(
-    findings: Iterable[FindingResult],
-    fixes: FixesTogether | None,
-    told_rtt_ms: float | None,
-    *,
-    whole_filters: bool = False,
-    timing_only: TimingOnly | None = None,
-) -> str:
-    """Every finding whole, what all fixes save at once, and which could not be looked for.
-
-    The display filter of a finding's packets stands on one line however long: it is there to be copied. Unless they are
-    wanted whole, it shows the first ranges of frames.
-    """
-    shown = [
-        print_renderables(_part(finding_entry(found, told_rtt_ms)))
-        + "".join(f"  {line}\n" for line in _filter(found, whole_filters))
-        for found in findings
-    ]
-    hidden = [Sentence(text)] if (text := hidden_patterns(timing_only)) else []
-    below = (
-        print_renderables(part for say in said for part in _part(say))
-        for said in (together(fixes, told_rtt_ms), hidden)
-    )
-    return "\n".join(filter(None, (*shown, *below)))
-
-
-def _filter(found: FindingResult, whole: bool) -> Iterator[str]:
-    text, more = (found.display_filter, 0) if whole else short_filter(found.display_filter, found.frames)
-    more += found.frames_left_out
-    if text:
-        yield text
-    if more:
-        yield f"{'…' if going_to().takes_unicode else '...'} {more:,} more (`--columns display_filter`, `annotate`)"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from latpcap.report.section import Column, Entry, Line, Section, Sentence, table_of
 from latpcap.report.sections.statements import sums
@@ -11,7 +11,7 @@ from latpcap.result.errors import ErrorResult, ErrorsResult
 from latpcap.result.tables import flat
 from latpcap.units import counted, format_s, listed
 
-__all__ = ["ERRORS", "error_entries", "errors"]
+__all__ = ["ERRORS", "errors", "listed_errors"]
 
 COUNT, CODE = Column("count", "count", name="count"), Column("code", name="code")
 KIND = Column("what failed", name="kind")
@@ -49,11 +49,14 @@ def errors(found: ErrorsResult, most: int) -> Section:
     )
 
 
-def error_entries(found: Sequence[ErrorResult]) -> Iterator[Entry]:
+def listed_errors(found: Sequence[ErrorResult]) -> Section:
     """Each error whole: what the server said of which statement, what it took, and where it is in Wireshark."""
-    for each in found:
-        asked = Line(each.statement or "", kind="quiet")
-        yield Entry(each.message, f"{each.count:,} × {each.code}", "high", lines=(asked, Line(_cost(each))))
+    return Section("errors", "", [*map(_entry, found)])
+
+
+def _entry(each: ErrorResult) -> Entry:
+    asked = Line(each.statement or "", kind="quiet")
+    return Entry(each.message, f"{each.count:,} × {each.code}", "high", lines=(asked, Line(_cost(each))))
 
 
 def _cost(error: ErrorResult) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+
+from msgspec.structs import replace
 
 from latpcap.findings import FindingResult, FixesTogether
 from latpcap.findings.frames import short_filter
@@ -12,7 +14,7 @@ from latpcap.report.text import top
 from latpcap.result.analysis import Analysis
 from latpcap.units import counted, format_given_ms, format_s, listed
 
-__all__ = ["FINDINGS", "finding_entry", "findings", "hidden_patterns", "together"]
+__all__ = ["FINDINGS", "finding_entry", "findings", "hidden_patterns", "listed_findings", "together"]
 
 FINDINGS = (
     Column("severity", "text", least=8, name="severity"),
@@ -39,6 +41,26 @@ def _order(result: Analysis) -> Iterator[Sentence]:
         told = result.projection.told_rtt_ms
         by = "cost" if told is None else f"the seconds that each fix saves at {format_given_ms(told)}"
         yield Sentence(f"Ordered by {by}; suggestions last.", "quiet")
+
+
+def listed_findings(
+    found: Iterable[FindingResult],
+    fixes: FixesTogether | None,
+    told_rtt_ms: float | None,
+    hidden: TimingOnly | None,
+    *,
+    whole_filters: bool,
+) -> Iterator[Section]:
+    """Every finding with where it is, what all fixes save at once, and which could not be looked for.
+
+    Unless display filters are wanted whole, they show the first ranges of frames.
+    """
+    for each in found:
+        entry, lines = finding_entry(each, told_rtt_ms), tuple(_filter(each, whole=whole_filters, detail=False))
+        shown = tuple(line for line in entry.lines if not line.detail)
+        yield Section("finding", "", [replace(entry, lines=(*shown, *lines))])
+    yield Section("together", "", [*together(fixes, told_rtt_ms)])
+    yield Section("hidden", "", [Sentence(text)] if (text := hidden_patterns(hidden)) else [])
 
 
 def finding_entry(found: FindingResult, told_rtt_ms: float | None) -> Entry:
@@ -71,12 +93,14 @@ def _where(found: FindingResult) -> str:
     return f"{counted(found.exchanges, 'exchange')}{frames}{tried}" if found.exchanges else ""
 
 
-def _filter(found: FindingResult) -> Iterator[Line]:
-    text, more = short_filter(found.display_filter, found.frames)
+def _filter(found: FindingResult, *, whole: bool = False, detail: bool = True) -> Iterator[Line]:
+    text, more = (found.display_filter, 0) if whole else short_filter(found.display_filter, found.frames)
     more += found.frames_left_out
-    yield Line(text, "in Wireshark", kind="code", detail=True, whole=found.display_filter)
-    told = f"… {more:,} more (`latpcap findings CAPTURE --columns display_filter`)" if more else ""
-    yield Line(told, kind="quiet", detail=True)
+    if text:
+        yield Line(text, "in Wireshark", kind="copied", detail=detail, whole=found.display_filter)
+    if more:
+        told = f"… {more:,} more (`latpcap findings CAPTURE --columns display_filter`)"
+        yield Line(told, kind="quiet", detail=detail)
 
 
 def _saved(found: FindingResult, told_rtt_ms: float | None) -> str:

@@ -99,7 +99,9 @@ def _deltas(found: Deltas) -> Iterator[Section]:
 def _histogram(name: str, found: Deltas) -> Chart:
     title, what = HISTOGRAMS[name]
     line = ChartLine(what, what, "count", found.counts, colour="accent", style="bars")
-    return Chart(name, title, f"{title.lower()} (ms)", "ms", found.edges_ms, (line,), is_log=True, mark=found.baseline_rtt_ms)
+    return Chart(
+        name, title, f"{title.lower()} (ms)", "ms", found.edges_ms, (line,), is_log=True, mark=found.baseline_rtt_ms
+    )
 
 
 @sections_of.register
