@@ -7,9 +7,9 @@ import pytest
 from builder import Conn, Ex, build
 from conftest import read_fixture
 
-from latpcap.report.annotate import comments
 from latpcap.result.analysis import Measures
 from latpcap.result.tables import exchange_table
+from latpcap.wireshark.annotate import comments
 
 PLAIN = [Ex(sql="select ?", service_ms=1)] * 20
 RESENT = Ex(sql="select ?", service_ms=206, retransmissions=1)

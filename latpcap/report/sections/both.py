@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from latpcap.report.section import Column, Drawn, Entry, Line, Section, SectionTable, Sentence, sections_of
+from latpcap.report.section import Column, Drawn, Entry, Line, Section, SectionTable, Sentence, sections_of, table_of
 from latpcap.report.sections.budget import PARTS, bars
 from latpcap.report.sections.findings import hidden_patterns
 from latpcap.report.sections.health import gates as gates_section
@@ -20,6 +20,7 @@ from latpcap.result.pairs.before_after import BeforeAfter, FindingChange
 from latpcap.result.pairs.comparison import Comparison
 from latpcap.result.pairs.validation import Validation, ValidationPart
 from latpcap.result.settings import Settings
+from latpcap.result.tables import flat
 from latpcap.tables.part.selection import Selected
 from latpcap.units import counted, format_given_ms, format_ms, format_s, percent, significant
 
@@ -46,15 +47,18 @@ ELSEWHERE = tuple(
     )
 )
 STATEMENTS = (
-    Column("change"),
-    *(Column(title, "count", full=full) for title, full in (("ran before", ""), ("after", "ran after"))),
-    *(
-        Column(title, "count", full=full)
-        for title, full in (("round trips before", ""), ("after", "round trips after"))
-    ),
-    Column("statement", "code", least=30, heads=True),
+    Column("change", name="change"),
+    Column("ran before", "count", name="executions_before"),
+    Column("after", "count", full="ran after", name="executions_after"),
+    Column("round trips before", "count", name="round_trips_before"),
+    Column("after", "count", full="round trips after", name="round_trips_after"),
+    Column("statement", "code", least=30, heads=True, name="text"),
 )
-ERRORS = (*(Column(title, "count") for title in ("before", "after")), Column("what failed"), Column("code"))
+ERRORS = (
+    *(Column(name, "count", name=name) for name in ("before", "after")),
+    Column("what failed", name="kind"),
+    Column("code", name="code"),
+)
 Figure = tuple[str, Any, Any, Callable[[Any], str]]
 """Its name, before, after, and how it is written."""
 
@@ -236,20 +240,14 @@ def _savings(change: FindingChange, result: BeforeAfter) -> Iterator[str]:
 def _statements(result: Comparison, most: int) -> Section:
     count = len(result.statements)
     shown = f"the {most} that changed most of {count:,}" if count > most else f"{count:,}"
-    rows = [
-        (
-            *(each.change, each.executions_before, each.executions_after),
-            *(each.round_trips_before, each.round_trips_after, each.text),
-        )
-        for each in result.statements[:most]
-    ]
+    rows = [*map(flat, result.statements[:most])]
     title = f"Statements that changed ({shown}; {result.unchanged:,} did not)"
-    return Section("statements", title, [SectionTable(STATEMENTS, rows, "Statements that changed")] if rows else [])
+    return Section("statements", title, [table_of(STATEMENTS, rows, "Statements that changed")] if rows else [])
 
 
 def _errors(result: Comparison, most: int) -> Section:
-    rows = [(each.before, each.after, each.kind, each.code) for each in result.errors[:most]]
-    return Section("errors", "Errors", [SectionTable(ERRORS, rows, "Errors")] if rows else [])
+    rows = [*map(flat, result.errors[:most])]
+    return Section("errors", "Errors", [table_of(ERRORS, rows, "Errors")] if rows else [])
 
 
 def _row(name: str, before: Any, after: Any, show: Callable[[Any], str]) -> tuple[str, str, str, str, str]:
