@@ -264,7 +264,7 @@ def _count(value: int) -> str:
 
 def _signed(difference: float, show: Callable[[Any], str]) -> str:
     """With its sign, but for what rounds to nothing."""
-    text = show(abs(difference))
+    text = show(abs(round(difference, 9)))
     if not any(digit in text for digit in "123456789"):
         return text
     return f"{'+' if difference > 0 else '−'}{text}"
