@@ -102,5 +102,5 @@ def test_it_is_a_table_and_a_chart() -> None:
     assert titles == ["statements a second", "runtime (s)"]
     for panel in panels:
         assert [layer["mark"]["type"] for layer in panel["layer"]] == ["area", "line", "line"]
-        rows = panel["layer"][0]["data"]["values"] if "data" in panel["layer"][0] else panel["data"]["values"]
+        rows = drawn["datasets"][panel["data"]["name"]]
         assert {(row["line"], row["place"]) for row in rows} == {(rtt, n) for rtt in ("3 ms", "20 ms") for n in (1, 2)}
