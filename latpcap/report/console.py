@@ -34,7 +34,10 @@ def print_renderables(parts: Iterable[RenderableType], width: int | None = None)
         width=width or there.width,
     )
     for part in parts:
-        console.print(_wrapped(part, console) if isinstance(part, Text) and not part.no_wrap else part)
+        if isinstance(part, Text) and part.overflow == "ignore":
+            console.print(part, no_wrap=True, overflow="ignore", crop=False)
+        else:
+            console.print(_wrapped(part, console) if isinstance(part, Text) and not part.no_wrap else part)
     return page.getvalue() if there.takes_unicode else ascii_only(page.getvalue())
 
 
