@@ -28,7 +28,7 @@ from latpcap.cli.record import record
 from latpcap.cli.rehearse import rehearse
 from latpcap.cli.scan import scan
 from latpcap.cli.shared.files import never_over_inputs
-from latpcap.cli.shared.io import INTERRUPTED, click_writes
+from latpcap.cli.shared.io import INTERRUPTED, click_writes, spell_out
 from latpcap.cli.shared.options import EVERYWHERE
 from latpcap.cli.shared.status import told
 from latpcap.cli.shared.verb import write_options
@@ -68,12 +68,13 @@ COMMANDS = tuple(command for commands in GROUPS.values() for command in commands
 def main() -> None:
     """Run the command line and exit."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy starts threads for matrices that nobody multiplies here
+    spell_out()
     sys.exit(_run())
 
 
 def _run() -> int:
     try:
-        return copy_context().run(cli.main, prog_name="latpcap", standalone_mode=False) or 0
+        return copy_context().run(cli.main, prog_name="latpcap", standalone_mode=False, windows_expand_args=False) or 0
     except LatpcapError as error:
         return _fail(str(error), error.exit_status)
     except click.exceptions.NoArgsIsHelpError as error:

@@ -28,6 +28,7 @@ def print_renderables(parts: Iterable[RenderableType], width: int | None = None)
         force_terminal=there.is_coloured,
         color_system=("auto" if there.is_terminal else "standard") if there.is_coloured else None,
         no_color=not there.is_coloured,
+        legacy_windows=False,
         highlight=False,
         markup=False,
         emoji=False,
