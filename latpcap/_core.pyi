@@ -150,21 +150,6 @@ def serving(order: _Ints, starts: _Ints, executes: _Bools, prepares: _Bools) -> 
 def sums(group: _Ints, values: _Ints, count: int, known: _Bools | None = None) -> tuple[_Ints, _Bools]:
     """Passes over whole columns: what each does stands in `latpcap.tables.columnar.passes`."""
 
-class SharedTime:
-    """What an instant counts for each of those that share it: see `core/src/job/shared_time.rs`."""
-
-    alone: bool
-    """Nothing ever runs beside anything else."""
-
-    def __new__(cls, begins: _Ints, ends: _Ints, until: int | None = None) -> SharedTime:
-        """Of intervals, by when they begin and when they end; what is beyond `until` is worth nothing."""
-
-    def worth(self, begins: _Ints, lengths: _Ints) -> _Floats:
-        """What intervals are worth that begin then and are so long."""
-
-def side_by_side(connection: _Ints, length: _Ints, shared: _Floats, count: int) -> _Bools:
-    """Which of `count` connections work beside others; `shared` is what each exchange's `length` is worth."""
-
 class Job:
     """A recording's job: its tables enter once, and all that is told of its time comes from here (`core/src/job`)."""
 
@@ -191,29 +176,23 @@ class Job:
         """Of each connection, its largest request and its largest response, in bytes."""
 
     @property
+    def moved(self) -> tuple[int, int, int]:
+        """Bytes of all requests and of all responses, and how long clients waited for acknowledgments (ns)."""
+
+    @property
     def paced(self) -> tuple[int, int]:
         """How many large messages show that their senders pace, of so many that these sent."""
 
     def decide(self, closed_ns: _Ints, client_window_bytes: _Floats, server_window_bytes: _Floats) -> None:
         """Take what was decided of its connections."""
 
-    def timeline(self, path: _Ints, runtime_ns: int, think_ns: float, window: bool) -> dict[str, Any]:
-        """Give each instant to its part: `parts` in ns, and columns, empty where there is nothing of the kind."""
+    def timeline(
+        self, path: _Ints, runtime_ns: int, think_ns: float, *, window: bool = False, worker: _Ints | None = None
+    ) -> dict[str, Any]:
+        """Give each instant to its part: `parts` in ns, and columns, empty where there is nothing of the kind.
 
-    def replay(self, usual_ns: float, network: object, waiting: str) -> Replay:
-        """Return the job to be replayed; connections of which no RTT is known have the usual one.
-
-        `waiting`: evidence, independent, chained, clocked or unclocked.
+        Where the `worker` of each connection is told, only what one does shares instants.
         """
-
-    def otherwise(self, replay: Replay, usual_ns: float, network: object, waiting: str) -> Replay | None:
-        """Return the same where its turns wait for each other in another way; `None` where that leads to the same."""
-
-    def seen(self, usual_ns: float) -> dict[str, Any]:
-        """When each exchange asked and was answered, as its client saw it."""
-
-    def segments(self) -> tuple[_Floats, _Floats]:
-        """What the request and the response of each exchange fill."""
 
 def json_rows(columns: list[tuple[str, dict[str, Any]]], start: int, stop: int, separator: str) -> bytes:
     """The rows from `start` to `stop` as JSON objects, as `json` writes them with fractions rounded to nine digits.
@@ -424,6 +403,9 @@ def saved_samples(batches: Iterable[list[_Ints]], memory: int, disk: tuple[str, 
 class Replay:
     """A job that can be replayed on other networks; see `core/src/job` and `latpcap.projection`."""
 
+    def __new__(cls, job: Job, usual_ns: float, network: object, waiting: str) -> Replay:
+        """Make the replay of a job; connections of which no RTT is known have the usual one."""
+
     @property
     def ticks(self) -> bool:
         """Some of its turns begin by a clock."""
@@ -432,11 +414,22 @@ class Replay:
     def may_tick(self) -> bool:
         """Some of its turns may begin by a clock, though nothing tells."""
 
+    @property
+    def waits_for_locks(self) -> bool:
+        """Some of its turns wait for locks."""
+
+    @property
+    def segments(self) -> float:
+        """How many all requests and responses have."""
+
+    def otherwise(self, network: object, waiting: str) -> Replay | None:
+        """Return the same where its turns wait for each other in another way; `None` where that leads to the same."""
+
     def calibrated(self, network: object) -> Replay:
         """Return the same where the senders of the capture are taken to have been like `network`'s."""
 
     def changed(self, changes: object) -> Replay:
-        """Return the job with fixes made: the columns of a `latpcap.projection.job.FixEffects`."""
+        """Return the job with fixes made: a `latpcap.projection.job.FixEffects`."""
 
     def scoped(
         self, rtts_ns: NDArray[Any], asked: NDArray[Any], client: float, service: float, think_ns: float
@@ -447,11 +440,17 @@ class Replay:
         pause beyond `think_ns` is think time.
         """
 
-    def locks(self) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-        """Return the exchanges that waited for a lock, and of each the one that gave it back."""
+    def meetings(self) -> tuple[float, Any, Any, Any]:
+        """How long requests were outstanding (s), and the fields of what `latpcap.projection.capacity` has.
+
+        Those of hosts, server and locks; `None` for none.
+        """
 
     def run(self, rtts_ns: list[float | None], network: object) -> list[float]:
         """When the job is over at each RTT, in ns since the recording began; `None`: the RTTs as they were."""
 
     def parts(self, rtts_ns: list[float | None], network: object, think_ns: float) -> list[dict[str, float]]:
         """Where that time goes at each RTT, in ns by part; a longer pause of the client is think time."""
+
+def ways_of_waiting() -> list[str]:
+    """Who may wait for whom, in words: see `core/src/job/lanes.rs`."""

@@ -69,7 +69,7 @@ def _all_registered() -> None:
 
 @singledispatch
 def as_html(result: object) -> str:
-    """The result for a notebook; `report/notebook.py` registers each kind."""
+    """The result for a notebook; `report/notebook.py` writes its sections."""
     return f"<pre>{escape(repr(result))}</pre>"
 
 
@@ -81,7 +81,7 @@ def as_text(result: object) -> str:
 
 @singledispatch
 def as_chart(result: object) -> Any:
-    """The result as an Altair chart; `report/plot.py` registers each kind."""
+    """The result as an Altair chart; `report/plot.py` draws what its sections have."""
     raise TypeError(f"{type(result).__name__} has no chart")
 
 

@@ -28,6 +28,8 @@ import re
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """What the system says where a file takes no more."""
+IN_USE = (5, 32)
+"""What Windows says of a file that somebody has open, and of one that is not for this user."""
 
 
 class LatpcapError(Exception):
@@ -52,7 +54,8 @@ def unwritten(what: str | os.PathLike[str], error: OSError) -> LatpcapError:
     DiskFull('job.json: cannot be written: No space left on device')
     """
     kind = DiskFull if error.errno in NO_ROOM else UsageError
-    return kind(f"{what}: cannot be written: {reason(error)}")
+    hint = " (is it open in another program?)" if getattr(error, "winerror", None) in IN_USE else ""
+    return kind(f"{what}: cannot be written: {reason(error)}{hint}")
 
 
 class GateFailed(LatpcapError):

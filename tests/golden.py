@@ -135,7 +135,7 @@ def main(names: list[str]) -> None:
             f"no such fixture: {' '.join(unknown)}" if unknown else "name the fixtures, for instance mysql/churn-20"
         )
     for name in names:
-        path_of(name).write_text(golden(name))
+        path_of(name).write_text(golden(name), "utf-8", newline="\n")
 
 
 if __name__ == "__main__":

@@ -9,21 +9,20 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import FIXTURES, load_fixture, read_fixture
-from hypothesis import assume, given
 from msgspec.structs import replace
-from test_budget import RECORDINGS
 
 import latpcap
 from latpcap.findings.what_if import WhatIf
-from latpcap.projection.assumptions import CENTRAL
+from latpcap.projection.assumptions import CENTRAL, Conditions
 from latpcap.projection.basis import AS_IT_IS
 from latpcap.projection.budget_elsewhere import budget_with, budgets_there
-from latpcap.report import html, terminal
-from latpcap.report.sections.budget import PARTS
-from latpcap.result.analysis import Measures
+from latpcap.report import html, markdown, terminal
+from latpcap.report.section import written
+from latpcap.report.sections.budget import BUDGET, PARTS, budget
+from latpcap.report.sections.projection import budget_there
 from latpcap.result.page.exploration import explore
+from latpcap.result.pairs.comparison import compare
 from latpcap.result.pairs.validation import judge
-from latpcap.tables.recording import Recording
 from latpcap.units import significant
 
 RTT_MS = 15.0
@@ -76,85 +75,26 @@ def test_every_part_and_every_saving_is_the_same_everywhere(path: Path) -> None:
         assert close(page_saving(page, name), project), name
 
 
-@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: str(path.relative_to(FIXTURES)))
-def test_the_parts_sum_to_the_runtime_wherever_and_whatever_else_is_different_there(path: Path) -> None:
-    try:
-        capture = latpcap.read(path)
-        captured = capture.analyze(RTTS_MS)
-    except latpcap.NoDatabaseTraffic:
-        return
-    assert sum(captured.budget.parts().values()) == pytest.approx(captured.summary.runtime_s, abs=1e-6)
-    for elsewhere in ELSEWHERE:
-        for point in capture.project([0.0, *RTTS_MS], **elsewhere).points:
-            if point.budget is not None:
-                parts = point.budget.parts().values()
-                assert min(parts) >= 0
-                assert sum(parts) == pytest.approx(point.runtime_s, abs=1e-6)
-
-
 @pytest.mark.parametrize("elsewhere", ELSEWHERE, ids=str)
 @pytest.mark.parametrize("name", NAMES)
-def test_python_json_and_page_name_the_same_parts(
-    process: Callable[..., Any], name: str, elsewhere: dict[str, Any]
-) -> None:
-    capture, path = read_fixture(name), load_fixture(name).path
-    projection = capture.project(RTTS_MS, **elsewhere)
+def test_every_reader_names_the_same_parts(latpcap: Callable[..., Any], name: str, elsewhere: dict[str, Any]) -> None:
+    path, capture = load_fixture(name).path, read_fixture(name)
     options = [f"--{key.removesuffix('_bps')}={value}" for key, value in elsewhere.items()]
     rtts = ",".join(f"{rtt}ms" for rtt in RTTS_MS)
-    printed = json.loads(process("project", path, "--rtt", rtts, *options, "--json").stdout)
-    page = embedded(html.render(explore(capture.measures, RTTS_MS, conditions=projection.conditions)))
-    shown, curve = page["jobs"][0]["parts"], page["jobs"][0]["curve"]["rtt_ms"]
-    for point, in_json in zip(projection.points, printed["points"], strict=True):
-        assert point.budget is not None
-        for part, seconds in point.budget.parts().items():
-            assert in_json["budget"][part] == pytest.approx(seconds, abs=1e-8)
-            assert np.interp(point.rtt_ms, curve, shown[part]) == pytest.approx(seconds, rel=1e-4, abs=1e-5), part
+    printed = json.loads(latpcap("project", path, "--rtt", rtts, *options, "--json").stdout)
+    for where, shown, expected in of_readers(capture, elsewhere, printed):
+        assert shown == expected, where
 
 
-@pytest.mark.parametrize("elsewhere", ELSEWHERE, ids=str)
-@pytest.mark.parametrize("name", NAMES)
-def test_terminal_and_validate_show_the_parts_that_python_has(name: str, elsewhere: dict[str, Any]) -> None:
-    capture = read_fixture(name)
-    measured = capture.analyze()
-    for rtt in RTTS_MS:
-        projection = capture.project([rtt], **elsewhere)
-        [point] = projection.points
-        assert point.budget is not None
-        assert projection.budget_at == point.budget
-        parts = {part: seconds for part, seconds in point.budget.parts().items() if seconds > 0}
-        text = terminal.print_renderables(terminal.budget_parts(projection))
-        shown = dict(columns_of("Where the time goes at", text))
-        assert {PARTS[part][1]: significant(seconds) for part, seconds in parts.items()}.items() <= shown.items()
-        terms = judge(replace(measured, projection=projection), point, measured).terms
-        assert {term.name: term.predicted_s for term in terms} == point.budget.parts()
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_each_fix_has_the_same_parts_in_python_and_on_the_page(name: str) -> None:
-    capture = read_fixture(name)
-    base, savings = capture.measures.basis, capture.measures.savings
-    names = sorted({found.fix_name for found in capture.analyze(RTTS_MS).findings if found.fix_name})
-    page = embedded(html.render(explore(capture.measures, RTTS_MS)))
-    for fix in names:
-        variant = savings.fix_set([fix]).variant
-        switch = next(place for place, each in enumerate(page["switches"]) if each["fix"] == fix)
-        [job] = [job for job in page["jobs"] if job["fixes"] == [switch]]
-        [runtime_s] = base.runtimes_of([(variant, RTTS_MS)], [CENTRAL])
-        there = budgets_there(base, RTTS_MS, runtime_s[0].tolist(), base.as_usual, variant)
-        for rtt, found in zip(RTTS_MS, there, strict=True):
-            for part, seconds in found.budget.parts().items():
-                shown = np.interp(rtt, job["curve"]["rtt_ms"], job["parts"][part])
-                assert shown == pytest.approx(seconds, rel=1e-3, abs=1e-3), (fix, rtt, part)
-
-
-@given(RECORDINGS)
-def test_at_the_rtt_that_a_job_had_it_takes_what_it_took(recording: Recording) -> None:
-    measures = Measures(recording)
-    base, budget = measures.basis, measures.timeline.budget.parts()
-    assume(base.job is not None and len(np.unique(base.job.baseline_ns)) == 1)
-    [there] = budgets_there(base, [base.baseline_ms], [base.runtime_s], base.as_usual)
-    assert there.budget.parts() == pytest.approx(budget, abs=1e-6)
-    assert budget_with(base, AS_IT_IS).budget.parts() == pytest.approx(budget, abs=1e-6)
+@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: str(path.relative_to(FIXTURES)))
+def test_every_reader_names_the_same_parts_of_what_was_captured(path: Path) -> None:
+    try:
+        capture = latpcap.read(path)
+        result = capture.analyze([])
+    except latpcap.NoDatabaseTraffic:
+        return
+    for where, shown, expected in of_the_captured(capture, result):
+        assert shown == expected, where
 
 
 def test_without_what_a_fix_removes_its_parts_are_shorter() -> None:
@@ -166,18 +106,93 @@ def test_without_what_a_fix_removes_its_parts_are_shorter() -> None:
     assert fixed.setup_s == pytest.approx(was.setup_s)
 
 
+Compared = Iterator[tuple[Any, Any, Any]]
+"""Who tells it of what, what it says, and what it should."""
+
+
+def of_readers(capture: latpcap.Capture, elsewhere: dict[str, Any], printed: dict[str, Any]) -> Compared:
+    """What JSON, page, terminal, Markdown and `validate` say of the parts at other RTTs, beside Python."""
+    projection, measured = capture.project(RTTS_MS, **elsewhere), capture.analyze()
+    page = embedded(html.render(explore(capture.measures, RTTS_MS, conditions=projection.conditions)))
+    for point, in_json in zip(projection.points, printed["points"], strict=True):
+        assert point.budget is not None
+        parts, rtt = point.budget.parts(), point.rtt_ms
+        yield ("JSON", rtt), in_json["budget"], pytest.approx(parts, abs=1e-8)
+        yield ("page", rtt), at(page["jobs"][0], rtt), pytest.approx(parts, rel=1e-4, abs=1e-5)
+        told = capture.project([rtt], **elsewhere)
+        yield ("Python", rtt), told.budget_at, point.budget
+        terms = judge(replace(measured, projection=told), told.points[0], measured).terms
+        yield ("validate", rtt), {term.name: term.predicted_s for term in terms}, parts
+        section = budget_there(told)
+        for reader, text in (("terminal", terminal.document([section])), ("Markdown", markdown.document([section]))):
+            figures = columns_of(text, 2)
+            for part, seconds in parts.items():
+                if seconds > 0:
+                    yield (reader, rtt, part), figures.get(PARTS[part][1]), significant(seconds)
+    yield from of_fixes(capture, projection.conditions, page)
+
+
+def of_fixes(capture: latpcap.Capture, conditions: Conditions, page: dict[str, Any]) -> Compared:
+    """What the page says of the parts with each fix made, beside Python, and of the runtime beside `project --fix`."""
+    base, savings = capture.measures.basis, capture.measures.savings
+    for place, switch in enumerate(page["switches"]):
+        [job] = [job for job in page["jobs"] if job["fixes"] == [place]]
+        fix, variant = switch["fix"], savings.fix_set([switch["fix"]]).variant
+        [[there_s]] = base.runtimes_of([(variant, RTTS_MS)], [CENTRAL], conditions)
+        changed = capture.what_if([fix], RTTS_MS, conditions=conditions)
+        assert changed is not None
+        there = budgets_there(base, RTTS_MS, there_s.tolist(), conditions, variant)
+        for rtt, found in zip(RTTS_MS, there, strict=True):
+            parts = found.budget.parts()
+            runtime_s = changed.all_fixes.runtime_s[f"{rtt:g}"]
+            yield ("page", fix, rtt), at(job, rtt), pytest.approx(parts, rel=1e-4, abs=1e-5)
+            yield ("project --fix", fix, rtt), runtime_s, pytest.approx(sum(parts.values()))
+
+
+def of_the_captured(capture: latpcap.Capture, result: latpcap.Analysis) -> Compared:
+    """What JSON, page, terminal, Markdown, `compare`, statements and tasks say of the parts that were captured."""
+    parts, summary = result.budget.parts(), result.summary
+    yield "JSON", result.to_dict()["budget"], parts
+    compared = compare(result, result).budget
+    yield "compare", {each.name: each.before_s for each in compared}, parts
+    yield "compare", {each.name: each.after_s for each in compared}, parts
+    section = budget(result)
+    for reader, text, column in (
+        ("terminal", terminal.document([section]), 2),
+        ("Markdown", markdown.document([section]), 1),
+    ):
+        figures = columns_of(text, column)
+        for part, seconds in parts.items():
+            if seconds > 0:
+                yield (reader, part), figures.get(PARTS[part][1]), written(BUDGET[2], seconds)
+    if summary.network_s is None:
+        return
+    recording, timeline = capture.measures.application.recording, capture.measures.application.timeline
+    works = ~recording.exchanges.is_setup
+    for name, of_exchanges in (("network_s", timeline.network_ns), ("service_s", timeline.service_ns)):
+        of_statements = sum(getattr(each, name) for each in result.statements)
+        yield ("statements", name), of_statements, pytest.approx(of_exchanges.sum() / 1e9, rel=1e-6, abs=1e-6)
+        yield ("exchanges", name), of_exchanges[works].sum() / 1e9, pytest.approx(parts[name], rel=1e-6, abs=1e-6)
+    if len(capture.tasks) == len(recording.connections) == 1 and parts["unknown_s"] == 0:
+        yield "task", capture.tasks.column("network_s")[0], pytest.approx(summary.network_s, rel=0.01, abs=0.0002)
+
+
+def at(job: dict[str, Any], rtt_ms: float) -> dict[str, float]:
+    """The parts that the page shows at an RTT."""
+    return {name: float(np.interp(rtt_ms, job["curve"]["rtt_ms"], seconds)) for name, seconds in job["parts"].items()}
+
+
 def embedded(page: str) -> dict:
     found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
     assert found
     return json.loads(found[1])
 
 
-def columns_of(heading: str, text: str) -> Iterator[tuple[str, str]]:
-    """Name and figure there of each row of the table with that heading."""
-    _, _, table = text.partition(heading)
-    for line in table.splitlines():
-        if found := re.match(r"\s*(\S+)\s+\S+\s+(\S+)\s.*%$", line):
-            yield found[1], found[2]
+def columns_of(text: str, column: int) -> dict[str, str]:
+    """A figure of each part in a table of the terminal or of Markdown, by the part's title."""
+    rows = (re.findall(r"[^\s|]+", line) for line in text.splitlines())
+    titles = {title for _, title, *_ in PARTS.values()}
+    return {row[0]: row[column] for row in rows if len(row) > column and row[0] in titles}
 
 
 def page_saving(page: dict, name: str) -> float:

@@ -18,7 +18,7 @@ from conftest import Fixture, load_fixture, read_fixture
 
 import latpcap as package
 from latpcap.measures.health import HealthNote
-from latpcap.report.annotate import _fact, annotate, comments
+from latpcap.wireshark.annotate import _fact, annotate, comments
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
 

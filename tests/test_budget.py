@@ -130,7 +130,7 @@ def test_a_stall_beside_another_connection_is_shared_with_it() -> None:
     busy = Conn(rtt_ms=10, client="10.0.0.1:40001", exchanges=[Ex(service_ms=1000)])
     parts, measured = parts_ms(stalled, busy), measure(stalled, busy)
     assert (parts["stall"], "client" in parts) == (25, False)
-    assert measured.stalls.network_s == pytest.approx(0.005)
+    assert measured.stalls_network_s == pytest.approx(0.005)
 
 
 def test_parallel_workers_count_once() -> None:

@@ -20,7 +20,7 @@ from junitparser import Error, Failure, JUnitXml, TestSuite
 
 import latpcap as package
 from latpcap.capture import Capture
-from latpcap.report import github, junit, sarif
+from latpcap.report.checks import github, junit, sarif
 from latpcap.result.checks.checked import Checked, checked
 from latpcap.result.checks.gates import GateResult, Gates, check
 

@@ -97,6 +97,10 @@ def test_it_is_a_table_and_a_chart() -> None:
     assert grid.table().to_dicts()[1]["connections"] == 2
     pytest.importorskip("altair")
     drawn = json.loads(grid.plot().to_json())
-    assert [layer["mark"]["type"] for layer in drawn["layer"]] == ["area", "line"]
-    [rows] = drawn["datasets"].values() if "datasets" in drawn else [drawn["data"]["values"]]
-    assert {(row["rtt"], row["connections"]) for row in rows} == {(rtt, n) for rtt in ("3 ms", "20 ms") for n in (1, 2)}
+    panels = drawn["vconcat"]
+    titles = [panel["layer"][0]["encoding"]["y"]["title"] for panel in panels]
+    assert titles == ["statements a second", "runtime (s)"]
+    for panel in panels:
+        assert [layer["mark"]["type"] for layer in panel["layer"]] == ["area", "line", "line"]
+        rows = drawn["datasets"][panel["data"]["name"]]
+        assert {(row["line"], row["place"]) for row in rows} == {(rtt, n) for rtt in ("3 ms", "20 ms") for n in (1, 2)}

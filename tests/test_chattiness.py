@@ -218,9 +218,9 @@ def test_round_trips_are_told_for_each_task() -> None:
 @pytest.mark.parametrize("name", [*CAPTURES, "mysql/think-time", "findings/orm-no-pool-my"])
 def test_the_quick_count_of_tasks_is_the_count_of_tasks(name: str) -> None:
     measures = read_fixture(name).measures
-    closed = measures.timeline.job.closed
-    counted = len(tasks(measures.recording, measures.rtt, closed))
-    assert count_tasks(measures.recording, measures.rtt, closed) == counted
+    job = measures.timeline.job
+    counted = len(tasks(measures.recording, measures.rtt, job))
+    assert count_tasks(measures.recording, measures.rtt, job) == counted
 
 
 # --- pace -----------------------------------------------------------------------------------------------------------

@@ -110,7 +110,7 @@ def told(latpcap: Any, *options: str) -> list[str]:
 def test_three_ranges_of_frames_are_shown_and_how_many_more_there_are(latpcap: Any) -> None:
     first, more = told(latpcap)[:2]
     assert first.count("..") == 3
-    assert more == "  … 57 more (`--columns display_filter`, `annotate`)"
+    assert more == "  … 57 more (`latpcap findings CAPTURE --columns display_filter`)"
 
 
 def test_filters_are_whole_where_they_are_asked_for(latpcap: Any) -> None:

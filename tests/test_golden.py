@@ -8,7 +8,7 @@ import pytest
 
 @pytest.mark.parametrize("name", golden.fixtures())
 def test_a_fixture_says_what_its_golden_file_says(name: str) -> None:
-    difference = golden.difference(golden.path_of(name).read_text(), golden.golden(name))
+    difference = golden.difference(golden.path_of(name).read_text("utf-8"), golden.golden(name))
     assert not difference, f"is it meant? Then: python tests/golden.py {name}\n{difference}"
 
 

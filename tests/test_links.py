@@ -5,13 +5,12 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from docs_site import links, reached
 
 ROOT = Path(__file__).resolve().parents[1]
 NOT_OURS = {".venv", ".git", "target", "node_modules", "build", "dist", ".mypy_cache", ".ruff_cache", ".pytest_cache"}
 SOURCES = {".py", ".rs", ".js", ".toml", ".sh", ".ipynb", ".html"}
 FENCED = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
-CODE = re.compile(r"^(```|~~~).*?^\1|`[^`\n]*`", re.MULTILINE | re.DOTALL)
-LINK = re.compile(r"(?<!\\)\]\(([^()\s]+)\)")
 NAMED = re.compile(r"(?<![\w./-])(?:docs|benchmarks|fixtures)/(?:[\w-]+/)*[\w-]+\.md\b")
 """A page of this repository, named in the text of a program."""
 SECTION = re.compile(r"docs/model\.md,? (C\.\d+)")
@@ -48,8 +47,7 @@ def broken(page: Path, link: str) -> bool:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_each_link_of_a_page_leads_to_a_page_and_a_heading(page):
-    links = [link for link in LINK.findall(CODE.sub("", page.read_text())) if not re.match(r"[a-z]+:", link)]
-    assert [link for link in links if broken(page, link)] == []
+    assert [link for link in links(page) if broken(page, link)] == []
 
 
 def test_each_page_that_a_program_names_is_there():
@@ -64,14 +62,7 @@ def test_each_section_of_the_model_that_a_program_names_is_there():
 
 
 def test_each_page_for_readers_can_be_reached_from_the_readme():
-    reached, coming = set(), [ROOT / "README.md"]
-    while coming:
-        page = coming.pop()
-        if page not in reached:
-            reached.add(page)
-            links = (link.partition("#")[0] for link in LINK.findall(CODE.sub("", page.read_text())))
-            coming += [path for link in links if (path := (page.parent / link).resolve()) in PAGES]
-    assert set((ROOT / "docs").rglob("*.md")) - reached == set()
+    assert set((ROOT / "docs").rglob("*.md")) - reached(ROOT / "README.md") == set()
 
 
 def test_the_pages_for_readers_stay_short():

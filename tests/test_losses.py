@@ -7,9 +7,9 @@ import pytest
 from builder import Conn, Ex, build
 from conftest import read_fixture
 
-from latpcap.report.annotate import comments
 from latpcap.result.analysis import Measures
 from latpcap.result.tables import exchange_table
+from latpcap.wireshark.annotate import comments
 
 PLAIN = [Ex(sql="select ?", service_ms=1)] * 20
 RESENT = Ex(sql="select ?", service_ms=206, retransmissions=1)
@@ -102,7 +102,7 @@ def test_time_outs_count_once_and_what_had_arrived_is_told_apart() -> None:
     [note] = [note.message for note in analysis.health if note.code == "retransmissions"]
     assert note == (
         "7 packets were sent again, 4 of them though the first copy had arrived: "
-        "at least 3 of 616 packets with data were lost (0.5%)"
+        "at least 3 of 616 packets with data were lost (0.5%) (first: the exchange of frame 33)"
     )
 
 

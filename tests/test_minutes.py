@@ -12,8 +12,7 @@ from latpcap.measures.minutes import Minutes, minutes
 from latpcap.report import markdown
 from latpcap.report.console import print_renderables
 from latpcap.report.sections.minutes import minutes as section
-from latpcap.report.sparkline import sparkline
-from latpcap.report.terminal import drawn
+from latpcap.report.terminal import drawn, sparkline
 from latpcap.report.text import ascii_only
 from latpcap.result.minutes import minutes_result
 from latpcap.rtt import estimate_paths

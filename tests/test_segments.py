@@ -8,7 +8,7 @@ from conftest import FIXTURES, Done, analysed, read_fixture
 import latpcap as package
 from latpcap.measures.segments import Direction, Segments
 from latpcap.report import FORMATS
-from latpcap.report.sections.segments import segments as section
+from latpcap.report.sections.paths import segments as section
 
 Run = Callable[..., Done]
 LOSSY = "mysql/nplus1-300-loss2"

@@ -20,5 +20,5 @@ in_root "mount --bind '$wheels' \"\$1/wheels\"" bash -ec '
   latpcap analyze fixtures/mysql/nplus1-10k.pcapng.zst --rtt 15ms | sed -n 1,4p
   echo "$((($(date +%s%N) - began) / 1000000)) ms from nothing to the first verdict"
   latpcap --version
-  pip install -q --disable-pip-version-check cryptography dpkt hypothesis jsonschema markdown-it-py pandas pyarrow pytest pytest-timeout scapy
+  pip install -q --disable-pip-version-check -r tests/readers-need.txt
   pytest -p no:cacheprovider $(grep -v "^#" tests/readers.txt)'

@@ -71,7 +71,7 @@ INTRO = """\
 a real server, at each RTT, over a link that delays every packet. The capture at one RTT was projected onto the RTT of
 another, and the prediction compared with what the other took. `benchmarks/accuracy/run` makes this page: see
 [benchmarks/accuracy](../accuracy/README.md); the facts of the runs are kept in
-[benchmarks/accuracy/facts](../accuracy/facts), and `page.py` there makes it again from them.
+`benchmarks/accuracy/facts`, and `page.py` there makes it again from them.
 
 - *measured* and *predicted* are runtimes as latpcap defines them: first packet of the first database connection → last
   data packet of one.

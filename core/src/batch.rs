@@ -11,7 +11,7 @@ use crate::conversation::Hints;
 use crate::exchange::Exchange;
 use crate::ledger::{Kept, Most};
 use crate::side::Side;
-use crate::stream::{Chunk, Silence};
+use crate::stream::{Chunk, Signal};
 
 /// Room beyond this is given back.
 const USUAL_BYTES: usize = 4 * Most::USUAL.bytes;
@@ -56,18 +56,12 @@ pub enum What {
     Begins(Hints, u32),
     /// The capture's clock was set between what was read and what comes.
     ClockStepped,
-    /// A packet was sent again, after so long a silence where that was a time-out.
-    Retransmission(i64),
     /// The next bytes of one side: these of the batch.
     Chunk(Chunk<'static>, Range<usize>),
     /// One side hangs up and has received so many bytes of the other.
     HungUp(Side, u64),
-    /// What one side sent last had waited so long for a delayed acknowledgment.
-    Stalled(Side, i64),
-    /// What one side sends next had waited so for acknowledgments.
-    Silent(Side, Silence),
-    /// What one side sends next it had kept back so long though nothing was in its way.
-    Paced(Side, i64),
+    /// What had kept back what one side sends next; a stall, what it sent last.
+    Signal(Side, Signal),
     /// Secrets of TLS sessions that stand at this place of the capture, of no connection in particular.
     Secrets(Zeroizing<Vec<u8>>),
 }

@@ -87,15 +87,12 @@ impl Conversations<'_> {
         match what {
             What::Begins(..) | What::Secrets(_) => {}
             What::ClockStepped => conversation.clock_stepped(),
-            What::Retransmission(silent_ns) => conversation.retransmission(*silent_ns),
             What::Chunk(chunk, range) => {
                 let bytes = &bytes[range.clone()];
                 conversation.read(&Chunk { bytes, ..*chunk }, &mut self.common);
             }
             What::HungUp(side, acknowledged) => conversation.hung_up(*side, *acknowledged),
-            What::Stalled(side, stalled_ns) => conversation.stalled(*side, *stalled_ns),
-            What::Silent(side, silence) => conversation.silent(*side, *silence),
-            What::Paced(side, paced_ns) => conversation.paced(*side, *paced_ns),
+            What::Signal(side, signal) => conversation.signal(*side, *signal),
         }
     }
 

@@ -151,14 +151,8 @@ impl Flows<'_> {
             batch.add(number, What::ClockStepped);
         }
         let Some(arrival) = connection.accept(side, segment, fresh) else { return };
-        if let Some(silent_ns) = arrival.sent_again {
-            batch.add(number, What::Retransmission(silent_ns));
-        }
-        if let Some(silence) = arrival.silence {
-            batch.add(number, What::Silent(side, silence));
-        }
-        if arrival.paced_ns > 0 {
-            batch.add(number, What::Paced(side, arrival.paced_ns));
+        for signal in arrival.signals.into_iter().flatten() {
+            batch.add(number, What::Signal(side, signal));
         }
         if let Some(chunk) = arrival.chunk {
             batch.add_chunk(number, &chunk);
@@ -166,8 +160,8 @@ impl Flows<'_> {
         if segment.flags.0 & (Flags::FIN | Flags::RST) != 0 {
             batch.add(number, What::HungUp(side, connection.streams.acknowledged(side.other())));
         }
-        if arrival.stalled_ns > 0 {
-            batch.add(number, What::Stalled(side, arrival.stalled_ns));
+        if let Some(stall) = arrival.stall {
+            batch.add(number, What::Signal(side, stall));
         }
         while let Some(chunk) = connection.streams.release() {
             batch.add_chunk(number, &chunk);

@@ -2,6 +2,8 @@
 //!
 //! It has no clock, no network and no Python: that is `extension/`.
 
+#[macro_use]
+mod named;
 mod batch;
 pub mod capture;
 pub mod case;

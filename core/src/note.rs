@@ -1,114 +1,99 @@
 //! What went wrong without stopping the analysis: each kind is counted, only its first case described.
 
-/// Declares each code once: what it is about, and its text, which is what users and scripts see, so it never changes.
-macro_rules! codes {
-    ($($(#[$about:meta])* $code:ident: $text:literal,)*) => {
-        /// The kind of a note.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        #[non_exhaustive]
-        pub enum NoteCode {
-            $($(#[$about])* $code,)*
-        }
-
-        impl NoteCode {
-            pub fn as_str(self) -> &'static str {
-                match self {
-                    $(Self::$code => $text,)*
-                }
-            }
-        }
-    };
-}
-
-codes! {
-    /// The file ends inside a packet.
-    FileCut: "file-cut",
-    /// The file's own structure contradicts itself.
-    FileDamaged: "file-damaged",
-    /// The operating system failed while the file was read.
-    FileUnreadable: "file-unreadable",
-    /// Reading was stopped before the end.
-    Stopped: "stopped",
-    /// A packet came from an interface that the file does not describe.
-    UnknownInterface: "unknown-interface",
-    /// The file holds decryption secrets of other protocols than TLS.
-    OtherSecrets: "other-secrets",
-    /// Packets of a link type that latpcap does not look into.
-    UnknownLinkType: "unknown-link-type",
-    /// Packets whose content is encrypted below IP.
-    EncryptedPackets: "encrypted-packets",
-    /// Packets whose headers contradict themselves.
-    MalformedPackets: "malformed-packets",
-    /// Packets were captured in part.
-    SnapLength: "snap-length",
-    /// The file's own counters report dropped packets.
-    CaptureDrops: "capture-drops",
-    /// A packet is earlier than the one before it.
-    ClockBackwards: "clock-backwards",
-    /// The times of a file are multiples of a millisecond or more.
-    CoarseClock: "coarse-clock",
-    /// A packet's time is far from those of the packets around it.
-    ClockOutlier: "clock-outlier",
-    /// The clock was set while connections were open.
-    ClockStep: "clock-step",
-    /// Nothing of one side was captured.
-    OneDirection: "one-direction",
-    /// Packets are in the capture twice.
-    DuplicatePackets: "duplicate-packets",
-    /// Packets came behind a later one of their stream.
-    Reordered: "reordered",
-    /// Segments are longer than the network carries.
-    Offloaded: "offloaded",
-    /// A receiver stopped its sender.
-    ZeroWindow: "zero-window",
-    /// Data was sent again after a silence.
-    Timeouts: "timeouts",
-    /// Data waited for a delayed acknowledgment.
-    DelayedAck: "delayed-ack",
-    /// A relay wrote the packets.
-    Relayed: "relayed",
-    /// A PROXY protocol header precedes what client and server say.
-    ProxyHeader: "proxy-header",
-    /// The servers of database ports refused connections.
-    Refused: "refused",
-    /// SYNs to database ports were not answered.
-    Unanswered: "unanswered",
-    /// What is said on a database port is not recognised.
-    Unrecognised: "unrecognised",
-    /// Connections to databases that cannot be read yet.
-    OtherDatabase: "other-database",
-    /// Messages could not be delimited for a while.
-    Unreadable: "unreadable",
-    /// Rows were counted without their format.
-    EstimatedRows: "estimated-rows",
-    /// Counts of rows contradicted what was asked for or came.
-    ImplausibleRows: "implausible-rows",
-    /// More TCP connections than are kept.
-    TooManyConnections: "too-many-connections",
-    /// More distinct statements than are kept.
-    TooManyStatements: "too-many-statements",
-    /// More requests without an answer than are kept.
-    TooManyUnanswered: "too-many-unanswered",
-    /// More distinct error texts than are kept.
-    TooManyErrors: "too-many-errors",
-    /// More exchanges than are kept.
-    TooManyExchanges: "too-many-exchanges",
-    /// More RTT samples than are kept.
-    TooManySamples: "too-many-samples",
-    /// More bytes behind holes than are kept.
-    TooManyWaiting: "too-many-waiting",
-    /// More bytes of streams that are not recognised yet than are kept.
-    TooManyUnrecognised: "too-many-unrecognised",
-    /// More bytes of messages that are not whole yet than are kept.
-    TooManyUnfinished: "too-many-unfinished",
-    /// More pieces of IP datagrams than are kept.
-    TooManyFragments: "too-many-fragments",
-    /// Compressed packets become more than any real ones do.
-    TooMuchInflated: "too-much-inflated",
-    /// Lines of key logs that are none, or cut.
-    KeyLogDamaged: "key-log-damaged",
-    /// More TLS secrets than are kept.
-    TooManyKeys: "too-many-keys",
+named! {
+    /// The kind of a note; its text is what users and scripts see, so it never changes.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[non_exhaustive]
+    pub enum NoteCode {
+        /// The file ends inside a packet.
+        FileCut = "file-cut",
+        /// The file's own structure contradicts itself.
+        FileDamaged = "file-damaged",
+        /// The operating system failed while the file was read.
+        FileUnreadable = "file-unreadable",
+        /// Reading was stopped before the end.
+        Stopped = "stopped",
+        /// A packet came from an interface that the file does not describe.
+        UnknownInterface = "unknown-interface",
+        /// The file holds decryption secrets of other protocols than TLS.
+        OtherSecrets = "other-secrets",
+        /// Packets of a link type that latpcap does not look into.
+        UnknownLinkType = "unknown-link-type",
+        /// Packets whose content is encrypted below IP.
+        EncryptedPackets = "encrypted-packets",
+        /// Packets whose headers contradict themselves.
+        MalformedPackets = "malformed-packets",
+        /// Packets were captured in part.
+        SnapLength = "snap-length",
+        /// The file's own counters report dropped packets.
+        CaptureDrops = "capture-drops",
+        /// A packet is earlier than the one before it.
+        ClockBackwards = "clock-backwards",
+        /// The times of a file are multiples of a millisecond or more.
+        CoarseClock = "coarse-clock",
+        /// A packet's time is far from those of the packets around it.
+        ClockOutlier = "clock-outlier",
+        /// The clock was set while connections were open.
+        ClockStep = "clock-step",
+        /// Nothing of one side was captured.
+        OneDirection = "one-direction",
+        /// Packets are in the capture twice.
+        DuplicatePackets = "duplicate-packets",
+        /// Packets came behind a later one of their stream.
+        Reordered = "reordered",
+        /// Segments are longer than the network carries.
+        Offloaded = "offloaded",
+        /// A receiver stopped its sender.
+        ZeroWindow = "zero-window",
+        /// Data was sent again after a silence.
+        Timeouts = "timeouts",
+        /// Data waited for a delayed acknowledgment.
+        DelayedAck = "delayed-ack",
+        /// A relay wrote the packets.
+        Relayed = "relayed",
+        /// A PROXY protocol header precedes what client and server say.
+        ProxyHeader = "proxy-header",
+        /// The servers of database ports refused connections.
+        Refused = "refused",
+        /// SYNs to database ports were not answered.
+        Unanswered = "unanswered",
+        /// What is said on a database port is not recognised.
+        Unrecognised = "unrecognised",
+        /// Connections to databases that cannot be read yet.
+        OtherDatabase = "other-database",
+        /// Messages could not be delimited for a while.
+        Unreadable = "unreadable",
+        /// Rows were counted without their format.
+        EstimatedRows = "estimated-rows",
+        /// Counts of rows contradicted what was asked for or came.
+        ImplausibleRows = "implausible-rows",
+        /// More TCP connections than are kept.
+        TooManyConnections = "too-many-connections",
+        /// More distinct statements than are kept.
+        TooManyStatements = "too-many-statements",
+        /// More requests without an answer than are kept.
+        TooManyUnanswered = "too-many-unanswered",
+        /// More distinct error texts than are kept.
+        TooManyErrors = "too-many-errors",
+        /// More exchanges than are kept.
+        TooManyExchanges = "too-many-exchanges",
+        /// More RTT samples than are kept.
+        TooManySamples = "too-many-samples",
+        /// More bytes behind holes than are kept.
+        TooManyWaiting = "too-many-waiting",
+        /// More bytes of streams that are not recognised yet than are kept.
+        TooManyUnrecognised = "too-many-unrecognised",
+        /// More bytes of messages that are not whole yet than are kept.
+        TooManyUnfinished = "too-many-unfinished",
+        /// More pieces of IP datagrams than are kept.
+        TooManyFragments = "too-many-fragments",
+        /// Compressed packets become more than any real ones do.
+        TooMuchInflated = "too-much-inflated",
+        /// Lines of key logs that are none, or cut.
+        KeyLogDamaged = "key-log-damaged",
+        /// More TLS secrets than are kept.
+        TooManyKeys = "too-many-keys",
+    }
 }
 
 impl NoteCode {

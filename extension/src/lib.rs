@@ -11,6 +11,7 @@ mod progress;
 mod registry;
 mod read;
 mod relay;
+mod replay;
 mod job;
 mod saved;
 mod tables;
@@ -26,7 +27,7 @@ mod _core {
     #[pymodule_export]
     use super::CaptureError;
     #[pymodule_export]
-    use super::job::{Job, Replay, SharedTime, side_by_side};
+    use super::job::Job;
     #[pymodule_export]
     use super::json::json_rows;
     #[pymodule_export]
@@ -48,6 +49,8 @@ mod _core {
     use super::registry::{greeting_of, protocol_on, protocols};
     #[pymodule_export]
     use super::relay::{Relay, Relayed};
+    #[pymodule_export]
+    use super::replay::{Replay, ways_of_waiting};
     #[pymodule_export]
     use super::saved::{SavedExchanges, notes_of, saved_samples};
     #[pymodule_export]

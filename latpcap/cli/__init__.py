@@ -28,10 +28,11 @@ from latpcap.cli.record import record
 from latpcap.cli.rehearse import rehearse
 from latpcap.cli.scan import scan
 from latpcap.cli.shared.files import never_over_inputs
-from latpcap.cli.shared.io import click_writes
+from latpcap.cli.shared.io import click_writes, spell_out
 from latpcap.cli.shared.options import EVERYWHERE
 from latpcap.cli.shared.status import INTERRUPTED, told
 from latpcap.cli.shared.verb import write_options
+from latpcap.cli.shared.version import version_option
 from latpcap.cli.sql import sql
 from latpcap.cli.tables import (
     captures,
@@ -65,12 +66,13 @@ COMMANDS = tuple(command for commands in GROUPS.values() for command in commands
 def main() -> None:
     """Run the command line and exit."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy starts threads for matrices that nobody multiplies here
+    spell_out()
     sys.exit(_run())
 
 
 def _run() -> int:
     try:
-        return copy_context().run(cli.main, prog_name="latpcap", standalone_mode=False) or 0
+        return copy_context().run(cli.main, prog_name="latpcap", standalone_mode=False, windows_expand_args=False) or 0
     except LatpcapError as error:
         return _fail(str(error), error.exit_status)
     except click.exceptions.NoArgsIsHelpError as error:
@@ -149,10 +151,9 @@ def _is_capture(argument: str) -> bool:
 
 @click.group(
     cls=_Group,
-    params=[*EVERYWHERE],
+    params=[version_option(), *EVERYWHERE],
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-@click.version_option(package_name="latpcap", message="latpcap %(version)s")
 @click.pass_context
 def cli(ctx: click.Context, /, **given: Any) -> None:
     """What the network costs a database application, and what it would cost at another round-trip time.

@@ -38,10 +38,10 @@ def annotate(request: Request, output: str, force: bool, embed_keys: bool, as_js
     latpcap annotate 'ring/*.pcapng' annotated.pcapng
     """
     from latpcap.cli.shared.progress import watch
-    from latpcap.report.annotate import annotate as write
-    from latpcap.report.annotate import check_output
     from latpcap.tables.reading import sources
     from latpcap.tables.reading.keys import key_log
+    from latpcap.wireshark.annotate import annotate as write
+    from latpcap.wireshark.annotate import check_output
 
     if request.reading.pseudonymise:
         raise UsageError("packets are written as they were captured, names and all: pseudonymise a report instead")

@@ -137,21 +137,7 @@ def _json(capture: Capture, result: Projection | ProjectionGrid, changed: WhatIf
 
 
 def _text(capture: Capture, result: Projection | ProjectionGrid, changed: WhatIf | None) -> str:
-    from latpcap.projection.project import Projection
-    from latpcap.report.sections.by_connections import by_connections
-    from latpcap.report.terminal import (
-        budget_parts,
-        drawn,
-        print_renderables,
-        projection_parts,
-        selection,
-        settings,
-        what_if_parts,
-    )
+    from latpcap.report.sections.projection import projected
+    from latpcap.report.terminal import document
 
-    parts = [*selection(capture.selected), *settings(capture.measures.settings)]
-    if isinstance(result, Projection):
-        parts += [*projection_parts(result), *budget_parts(result), *what_if_parts(changed)]
-    else:
-        parts += drawn(by_connections(result))
-    return print_renderables(parts).lstrip("\n")
+    return document(projected(result, changed, capture.selected, capture.measures.settings)).lstrip("\n")

@@ -147,9 +147,10 @@ def errors(capture: Capture) -> Found:
     result = capture.errors_result
 
     def text(rows: RowOutput) -> list[str]:
-        from latpcap.report.terminal import errors_text
+        from latpcap.report.sections.errors import listed_errors
+        from latpcap.report.terminal import document
 
-        return [errors_text(rows.in_order_of(result.found, lambda: capture.errors))]
+        return [document([listed_errors(rows.in_order_of(result.found, lambda: capture.errors))])]
 
     return Found(
         lambda: capture.errors,
@@ -178,12 +179,13 @@ def findings(capture: Capture, rtt: tuple[list[float], ...], filters: bool) -> F
     rtts = flat(rtt)
 
     def text(rows: RowOutput) -> list[str]:
-        from latpcap.report.terminal import findings_text
+        from latpcap.report.sections.findings import listed_findings
+        from latpcap.report.terminal import listed
 
         result = capture.analyze(rtts)
         shown = rows.in_order_of(result.findings, lambda: capture.findings_at(rtts))
         told, encrypted = result.projection.told_rtt_ms, result.timing_only
-        return [findings_text(shown, result.fixes_together, told, whole_filters=filters, timing_only=encrypted)]
+        return [listed(listed_findings(shown, result.fixes_together, told, encrypted, whole_filters=filters))]
 
     return Found(lambda: capture.findings_at(rtts), text=text)
 

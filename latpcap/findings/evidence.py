@@ -143,6 +143,13 @@ class Evidence:
         return bools(self.exchanges.is_execution & self._is_of_application)
 
     @cached_property
+    def handshake_trips(self) -> Floats:
+        """What the TCP handshake and the greeting of each connection count as round trips."""
+        trips, weight = self.exchanges.round_trips, self.timeline.weight
+        of_exchanges = np.bincount(self.exchanges.connection, trips * weight, len(self.recording.connections))
+        return np.maximum(self.timeline.effective - of_exchanges, 0)
+
+    @cached_property
     def _is_of_application(self) -> Bools:
         return self.does("read", "write", "other")
 
@@ -398,12 +405,10 @@ class Evidence:
             yield rows, gap - waited - self.timeline.own_held_ns.before[rows]
 
     @cached_property
-    def thinks(self) -> Bools:
-        """The client thought before it: that time stays whatever is fixed."""
-        thinks = np.empty(len(self.exchanges), bool)
-        for rows, client in self.client_ns():
-            thinks[rows] = client > self.think_ns
-        return thinks
+    def thinks(self) -> Ints:
+        """The exchanges before which the client thought: that time stays whatever is fixed."""
+        found = (rows.start + np.flatnonzero(client > self.think_ns) for rows, client in self.client_ns())
+        return np.concatenate((np.empty(0, np.int64), *found))
 
     @cached_property
     def is_late(self) -> Bools:

@@ -3,12 +3,13 @@
 An exchange's round trips belong first to the findings that are *about* it (it is among their shown exchanges; a prepare
 and a close are the prepares' own affair), the one that saves more time before the one that saves less; what no finding
 is about but goes with a finding (the prepares of an N+1) is given after that, in the same order. Suggestions take what
-is left. A finding that keeps nearly nothing is dropped.
+is left. A finding that keeps nearly nothing is dropped. What a candidate saves is, here, what its round trips take at
+one RTT, whatever is asked for: who counts a round trip must not depend on it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,21 +19,35 @@ from numpy.typing import NDArray
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Effect, Pattern
 
-__all__ = ["Claimed", "share_out"]
+__all__ = ["Claimed", "saved_ns", "share_out", "weighted_round_trips"]
 
 Claimed = tuple[Pattern, Candidate]
 
+RTT_NS = 15e6
+"""What a round trip takes where candidates are compared."""
 LEAST_BESIDE = 0.5
 """Of what a pattern saves, from which on another one that is true of the same runs is told beside it."""
 LEAST_SHARE = 0.2
-"""A finding that keeps less of what it saves alone repeats what the others say."""
+"""A finding that keeps no more of what it saves alone repeats what the others say."""
 
 
-def share_out(evidence: Evidence, found: Sequence[Claimed], worth: Callable[[Effect], float]) -> list[Claimed]:
+def weighted_round_trips(evidence: Evidence, effect: Effect) -> float:
+    """The effective round trips that the effect removes: the runtime falls by these × the RTT."""
+    trips = float((evidence.timeline.weight[effect.rows] * effect.saved).sum())
+    return trips + float(evidence.handshake_trips[effect.closed].sum())
+
+
+def saved_ns(evidence: Evidence, effect: Effect) -> float:
+    """What its round trips take, and what held packets back; client and server are left to the replay."""
+    stalled_ns = effect.stall_ns @ evidence.timeline.weight[effect.rows] if effect.stall_ns.any() else 0.0
+    return weighted_round_trips(evidence, effect) * RTT_NS + float(stalled_ns)
+
+
+def share_out(evidence: Evidence, found: Sequence[Claimed]) -> list[Claimed]:
     """The candidates with what each saves beside those before it, sorted by cost."""
     left = evidence.exchanges.round_trips.astype(float)
     open_connections = np.ones(len(evidence.recording.connections), bool)
-    alone = [worth(candidate.effect) for _, candidate in found]
+    alone = [saved_ns(evidence, candidate.effect) for _, candidate in found]
     order = sorted(range(len(found)), key=lambda number: (found[number][0].suggestion, -alone[number]))
     own = {number: _take(evidence, found[number][1], left, open_connections, about=True) for number in order}
     for number in order:
@@ -40,9 +55,9 @@ def share_out(evidence: Evidence, found: Sequence[Claimed], worth: Callable[[Eff
     kept = []
     for number in order:
         pattern, candidate = found[number]
-        value = worth(own[number])
+        value = saved_ns(evidence, own[number])
         least = LEAST_SHARE * alone[number]
-        if alone[number] == 0 or value >= least or alone[number] >= LEAST_BESIDE * _beside(found, alone, number):
+        if alone[number] == 0 or value > least or alone[number] >= LEAST_BESIDE * _beside(found, alone, number):
             kept.append((value, (pattern, replace(candidate, effect=own[number]))))
     return [claimed for _, claimed in sorted(kept, key=lambda item: (item[1][0].suggestion, -item[0]))]
 

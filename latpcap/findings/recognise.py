@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from latpcap.findings.estimate import Costs, estimated_s
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Effect, Finding, Pattern
-from latpcap.findings.overlap import Claimed, share_out
+from latpcap.findings.overlap import Claimed, weighted_round_trips
 from latpcap.findings.registry import HEALTHY, PATTERNS
 
-__all__ = ["MAX_FINDINGS", "candidates", "claims", "find"]
+__all__ = ["MAX_FINDINGS", "candidates", "find"]
 
 MAX_FINDINGS = 100
 """Those that cost most; a recording with more has other worries."""
@@ -32,17 +31,12 @@ def candidates(evidence: Evidence, values: Mapping[str, int] | None = None) -> l
     ]
 
 
-def find(evidence: Evidence, costs: Costs, claimed: Sequence[Claimed]) -> list[Finding]:
+def find(evidence: Evidence, claimed: Sequence[Claimed]) -> list[Finding]:
     """The findings of what was `claimed`, roughly sorted by cost; where nothing was, that all is well."""
     if not claimed and _is_legible(evidence):
         claimed = [(HEALTHY, candidate) for candidate in HEALTHY.find(evidence, None)]
     total = float(evidence.timeline.effective.sum())
-    return [_finding(evidence, pattern, candidate, costs, total) for pattern, candidate in claimed[:MAX_FINDINGS]]
-
-
-def claims(evidence: Evidence, costs: Costs, found: Sequence[Claimed]) -> Sequence[Claimed]:
-    """What is left of the candidates `found`, when each round trip is one candidate's alone."""
-    return share_out(evidence, found, lambda effect: estimated_s(effect, costs))
+    return [_finding(evidence, pattern, candidate, total) for pattern, candidate in claimed[:MAX_FINDINGS]]
 
 
 def _saves(effect: Effect) -> bool:
@@ -57,7 +51,7 @@ def _is_legible(evidence: Evidence) -> bool:
     return bool(worked and trips.sum() > 0 and trips[unreadable].sum() <= (1 - LEGIBLE) * trips.sum())
 
 
-def _finding(evidence: Evidence, pattern: Pattern, candidate: Candidate, costs: Costs, total: float) -> Finding:
+def _finding(evidence: Evidence, pattern: Pattern, candidate: Candidate, total: float) -> Finding:
     fingerprint = evidence.text(candidate.fingerprint) if candidate.fingerprint >= 0 else None
     sites = _sites(evidence, candidate)
     return Finding(
@@ -66,7 +60,7 @@ def _finding(evidence: Evidence, pattern: Pattern, candidate: Candidate, costs: 
         title=_title(pattern, candidate),
         why=pattern.why,
         fix=f"{candidate.fix} {_asked_by(sites)}".rstrip(),
-        share=_share(evidence, candidate.effect, costs, total) if candidate.share is None else candidate.share,
+        share=_share(evidence, candidate.effect, total) if candidate.share is None else candidate.share,
         suggestion=pattern.suggestion or (pattern.fix == "" and candidate.share is None),
         fingerprint=fingerprint,
         statement=candidate.statement if fingerprint is None else fingerprint,
@@ -97,7 +91,7 @@ def _title(pattern: Pattern, candidate: Candidate) -> str:
     return f"{title} ({candidate.place})" if candidate.place else title
 
 
-def _share(evidence: Evidence, effect: Effect, costs: Costs, total: float) -> float:
-    share = costs.weighted_round_trips(effect) / total if total > 0 else 0.0
+def _share(evidence: Evidence, effect: Effect, total: float) -> float:
+    share = weighted_round_trips(evidence, effect) / total if total > 0 else 0.0
     runtime_ns = evidence.timeline.runtime_s * 1e9
     return max(share, float(effect.stall_ns.sum()) / runtime_ns if runtime_ns > 0 else 0.0)

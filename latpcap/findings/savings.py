@@ -1,7 +1,7 @@
 """What findings save: the job replayed without what their fixes remove. One engine for every command and report.
 
 A fix is replayed alone with all its findings at once, as `project --fix` makes it. Where it has several findings, they
-share what it saves in the ratio of their estimates, so that they add up; their results say so (`estimated`).
+share what it saves in the ratio of their round trips, so that they add up; their results say so (`estimated`).
 """
 
 from __future__ import annotations
@@ -12,12 +12,11 @@ from functools import cached_property
 import numpy as np
 from msgspec import Struct
 
-from latpcap.findings.estimate import Costs, estimated_s
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Effect, Finding
 from latpcap.findings.fixes import variant_of
-from latpcap.findings.overlap import Claimed, share_out
-from latpcap.findings.recognise import candidates, claims, find
+from latpcap.findings.overlap import Claimed, saved_ns, share_out
+from latpcap.findings.recognise import candidates, find
 from latpcap.projection.assumptions import CENTRAL
 from latpcap.projection.basis import AS_IT_IS, Basis, Variant
 from latpcap.tables.columnar.columns import Floats
@@ -65,10 +64,9 @@ class Saving(Struct, frozen=True):
 class Savings:
     """The findings of a recording, and what any of their fixes save."""
 
-    def __init__(self, evidence: Evidence, costs: Costs, base: Basis) -> None:
+    def __init__(self, evidence: Evidence, base: Basis) -> None:
         """Look for nothing yet."""
         self.evidence = evidence
-        self.costs = costs
         self.base = base
         self._candidates: dict[tuple[tuple[str, int], ...], list[Claimed]] = {}
         self._findings: list[Finding] | None = None
@@ -76,13 +74,13 @@ class Savings:
     def findings(self) -> list[Finding]:
         """What was recognised, roughly sorted by cost."""
         if self._findings is None:
-            self._findings = find(self.evidence, self.costs, self.claimed)
+            self._findings = find(self.evidence, self.claimed)
         return self._findings
 
     @cached_property
     def claimed(self) -> Sequence[Claimed]:
         """What was recognised, before it becomes findings: empty where there is nothing to fix."""
-        return claims(self.evidence, self.costs, self.candidates())
+        return share_out(self.evidence, self.candidates())
 
     def candidates(self, values: Mapping[str, int] | None = None) -> list[Claimed]:
         """What every pattern sees by itself; `values`: those of fixes that are not the usual ones."""
@@ -93,10 +91,10 @@ class Savings:
 
     def fix_set(self, names: Iterable[str], values: Mapping[str, int] | None = None) -> FixSet:
         """The fixes of these names made, with what they need."""
-        made = share_out(self.evidence, self._chosen(set(names), values), self._estimated_s)
+        made = share_out(self.evidence, self._chosen(set(names), values))
         if self.base.job is None or not made:
             return FixSet(tuple(made), AS_IT_IS)
-        return FixSet(tuple(made), variant_of([each.effect for _, each in made], self.evidence, self.base.job))
+        return FixSet(tuple(made), variant_of([each.effect for _, each in made], self.evidence))
 
     def savings(self, rtt_ms: Sequence[float], rank_ms: float | None = None) -> list[Saving]:
         """What each finding saves at each of `rtt_ms`; suggestions come last.
@@ -133,7 +131,7 @@ class Savings:
         """What the findings of one fix save of what it saves."""
         mine = [finding for finding in self.findings() if finding.fix_name == fix]
         effects = [self._effects(finding, made) for finding in mine]
-        weights = np.array([sum(map(self._estimated_s, each)) for each in effects])
+        weights = np.array([sum(saved_ns(self.evidence, effect) for effect in each) for each in effects])
         whole = float(weights.sum())
         parts = weights / whole if whole > 0 else np.full(len(mine), 1 / len(mine))
         return [
@@ -165,9 +163,6 @@ class Savings:
             for pattern, candidate in usable
             if pattern.fix in names or (pattern.fix, *candidate.asked) in needed
         ]
-
-    def _estimated_s(self, effect: Effect) -> float:
-        return estimated_s(effect, self.costs)
 
 
 def _key(claimed: Claimed) -> tuple[str, int, str]:

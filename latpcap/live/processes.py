@@ -21,6 +21,8 @@ def servers_of(pid: int) -> list[Server]:
 
     What has connected to the process is none of them.
     """
+    if sys.platform != "linux":
+        raise RecordingError("--pid asks Linux whom a process talks to: name the servers here (--server, --port)")
     process = Path(f"/proc/{pid}")
     if not process.is_dir():
         raise UsageError(f"--pid {pid}: there is no such process")

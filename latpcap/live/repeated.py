@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import select
 import stat
+import sys
 
 from latpcap.errors import UsageError
 
@@ -40,6 +41,11 @@ class StandardInput:
 
 
 def _holds_something(pipe: int) -> bool:
+    if sys.platform == "win32":
+        import _winapi
+        import msvcrt
+
+        return bool(_winapi.PeekNamedPipe(msvcrt.get_osfhandle(pipe), 0)[0])
     waiting = select.poll()
     waiting.register(pipe, select.POLLIN)
     return any(event & select.POLLIN for _, event in waiting.poll(0))

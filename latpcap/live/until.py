@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import time
 from pathlib import Path
 
-ENDS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+ENDS = {signal.SIGINT, signal.SIGTERM}
+if sys.platform == "win32":
+    ENDS.add(signal.SIGBREAK)
+else:
+    ENDS.add(signal.SIGHUP)
 LOOK_S = 0.2
 
 
 def wait(seconds: float | None = None, pid: int | None = None) -> None:
-    """Return after Ctrl-C (or SIGTERM, SIGHUP), after so many seconds, or when the process has ended."""
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, ENDS)
+    """Return after Ctrl-C (or SIGTERM, SIGHUP, Ctrl-Break), after so many seconds, or when the process has ended."""
+    asked: list[int] = []
+    before = {each: signal.signal(each, lambda number, _frame: asked.append(number)) for each in ENDS}
     end = None if seconds is None else time.monotonic() + seconds
     try:
-        while (end is None or time.monotonic() < end) and (pid is None or _runs(pid)):
-            left = LOOK_S if end is None else min(LOOK_S, max(end - time.monotonic(), 0))
-            if signal.sigtimedwait(ENDS, left):
-                return
+        while not asked and (end is None or time.monotonic() < end) and (pid is None or _runs(pid)):
+            time.sleep(LOOK_S if end is None else min(LOOK_S, max(end - time.monotonic(), 0)))
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        for each, handler in before.items():
+            signal.signal(each, handler)
 
 
 def _runs(pid: int) -> bool:

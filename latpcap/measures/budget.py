@@ -27,14 +27,14 @@ from numpy.typing import NDArray
 
 from latpcap.display import Plotted
 from latpcap.measures.job import RecordedJob, recorded_job
-from latpcap.measures.stalls import AckStalls, SendStalls
-from latpcap.measures.waits import WaitIntervals, Waits, waits
+from latpcap.measures.stalls import Stalls
+from latpcap.measures.waits import Waits
 from latpcap.rtt import Estimate
 from latpcap.tables.columnar.columns import constant
 from latpcap.tables.columnar.scratch import laid
 from latpcap.tables.recording import Recording
 
-__all__ = ["Budget", "BudgetTimeline", "StallTime", "timeline"]
+__all__ = ["Budget", "BudgetTimeline", "timeline"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -68,31 +68,6 @@ class Budget(Plotted, Struct, frozen=True):
         return {name: getattr(self, name) for name in self.__struct_fields__}
 
 
-class StallTime(Struct, frozen=True):
-    """How long the packets of each exchange were held back, in shared ns."""
-
-    before: NDArray[Any]
-    within: NDArray[Any]
-    network_before: NDArray[Any]
-    """The acknowledgment's round trip: what is left of it is the timer."""
-    network_within: NDArray[Any]
-
-    @property
-    def count(self) -> int:
-        """How many packets."""
-        return int(np.count_nonzero(self.before > 0) + np.count_nonzero(self.within > 0))
-
-    @property
-    def timers_s(self) -> float:
-        """The same at any RTT."""
-        return _seconds(self.before) + _seconds(self.within) - self.network_s
-
-    @property
-    def network_s(self) -> float:
-        """The round trips."""
-        return _seconds(self.network_before) + _seconds(self.network_within)
-
-
 class BudgetTimeline(Struct, frozen=True):
     """The budget, and what it rests on: shared time, so that parallel work counts once."""
 
@@ -110,9 +85,9 @@ class BudgetTimeline(Struct, frozen=True):
     own_service_ns: Ints
     own_loss_ns: Ints
     """What retransmissions added to it."""
-    own_held_ns: SendStalls
+    own_held_ns: Stalls
     """What its packets were held back. All three as if nothing ran beside it."""
-    timers: AckStalls
+    timers: Stalls
     """What of that were the timers of delayed acknowledgments."""
     probably_lost: Bools
     """Its packet was probably lost before the capture point: no retransmission was captured."""
@@ -124,8 +99,10 @@ class BudgetTimeline(Struct, frozen=True):
     """The same, each counted by its weight: the runtime grows by these."""
     setup_network_s: float
     """The network's part of `setup_s`."""
-    stalls: StallTime
-    """What `stall_s` consists of."""
+    stalls: int
+    """How many packets were held back."""
+    stalls_network_s: float
+    """The network's part of `stall_s`: acknowledgments travel, too; what is left are the timers."""
     waits: Waits
     """What the network's time consists of."""
 
@@ -134,7 +111,7 @@ def timeline(recording: Recording, rtt: Estimate, think_s: float = 1.0) -> Budge
     """Give each instant of the recording's runtime to its part; client time above `think_s` is think time."""
     exchanges, job = recording.exchanges, recorded_job(recording, rtt)
     runtime_ns, is_window = round(recording.runtime_s * 1e9), recording.period is not None
-    told = job.core.timeline(rtt.paths.of_connection, runtime_ns, think_s * 1e9, is_window)
+    told = job.core.timeline(rtt.paths.of_connection, runtime_ns, think_s * 1e9, window=is_window)
     parts = {name: nanoseconds / 1e9 for name, nanoseconds in told["parts"].items()}
     setup_network_s = parts.pop("setup_network")
     columns = {name: _column(exchanges.connection, told[name]) for name in _COLUMNS}
@@ -145,16 +122,12 @@ def timeline(recording: Recording, rtt: Estimate, think_s: float = 1.0) -> Budge
         around = (np.bincount(each["connection"], count_of(each), count) for each in (shakes, byes))
         return np.asarray(sum(around, np.bincount(exchanges.connection, of_exchanges, count)), float)
 
-    own_held = SendStalls(columns["own_held_before"], columns["own_held_within"])
-    timers = AckStalls(*(_sparse(len(exchanges), told, f"stalled_{place}") for place in ("before", "within")))
     lost = constant(False, len(exchanges))
     if len(told["probably_lost"]):
         lost = np.zeros(len(exchanges), bool)
         lost[told["probably_lost"]] = True
     weight = told["weight"] if len(told["weight"]) else np.broadcast_to(1.0, len(exchanges))
     trips = exchanges.round_trips
-    opening, closing = rtt.phases.opening[shakes["connection"]], rtt.phases.closing[byes["connection"]]
-    whole_trips = np.where(exchanges.complete, trips, 0)
     return BudgetTimeline(
         job=job,
         budget=Budget(**{f"{name}_s": seconds for name, seconds in parts.items()}),
@@ -165,28 +138,20 @@ def timeline(recording: Recording, rtt: Estimate, think_s: float = 1.0) -> Budge
         loss_ns=columns["loss"],
         own_service_ns=columns["own_service"],
         own_loss_ns=columns["own_loss"],
-        own_held_ns=own_held,
-        timers=timers,
+        own_held_ns=Stalls(columns["own_held_before"], columns["own_held_within"]),
+        timers=Stalls(*(_sparse(len(exchanges), told, f"stalled_{place}") for place in ("before", "within"))),
         probably_lost=lost,
         weight=weight,
         round_trips=of_connections(trips, lambda each: each["trips"]),
         effective=of_connections(trips * weight, lambda each: each["trips"] * each["weight"]),
         setup_network_s=setup_network_s,
-        stalls=_stall_time(own_held, SendStalls(columns["held_before"], columns["held_within"]), timers),
-        waits=waits(
-            rtt.of_phases,
-            WaitIntervals(rtt.of_exchanges, whole_trips, columns["unseen"], told["own_waited"], columns["network"]),
-            _around(opening, shakes),
-            recording.connections.server_first,
-            _around(closing, byes),
-        ),
+        stalls=told["stalls"][0],
+        stalls_network_s=told["stalls"][1] / 1e9,
+        waits=Waits.of(*told["waits"]),
     )
 
 
-_COLUMNS = (
-    *("network", "service", "loss", "held_before", "held_within"),
-    *("own_service", "own_loss", "own_held_before", "own_held_within", "unseen"),
-)
+_COLUMNS = ("network", "service", "loss", "own_service", "own_loss", "own_held_before", "own_held_within")
 
 
 def _column(where: NDArray[Any], values: NDArray[Any]) -> NDArray[Any]:
@@ -201,31 +166,3 @@ def _sparse(count: int, told: dict[str, Any], name: str) -> Floats:
     column = np.zeros(count)
     column[told["stalled"]] = told[name]
     return column
-
-
-def _around(phase: Ints, intervals: dict[str, Any]) -> WaitIntervals:
-    """Handshakes, or good-byes."""
-    nowhere = np.zeros(len(phase), np.int64)
-    return WaitIntervals(phase, intervals["trips"], nowhere, intervals["length"], intervals["network"])
-
-
-def _stall_time(held: SendStalls, worth: SendStalls, stalls: AckStalls) -> StallTime:
-    """Divide the stalls into timers and round trips: the timer comes first, where there is not room for both."""
-    if not (stalls.before.any() or stalls.inside.any()):
-        nothing = constant(0.0, len(worth.before))
-        return StallTime(nothing, nothing, nothing, nothing)
-    return StallTime(
-        before=worth.before,
-        within=worth.inside,
-        network_before=worth.before * (1 - _part(stalls.before, held.before)),
-        network_within=worth.inside * (1 - _part(stalls.inside, held.inside)),
-    )
-
-
-def _part(part: Floats, whole: Ints) -> Floats:
-    """`part` of `whole`, at most all of it; all of nothing."""
-    return np.where(whole > 0, np.minimum(part / np.maximum(whole, 1), 1), 1.0)
-
-
-def _seconds(nanoseconds: NDArray[Any]) -> float:
-    return float(nanoseconds.sum()) / 1e9

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from latpcap.display import Plotted
 from latpcap.tables.columnar.quantiles import running_maximum
 from latpcap.tables.recording import MISSING, Recording
 
 BINS_A_DECADE = 10
-FIRST_DECADE, LAST_DECADE = -3, 6
-"""From 1 µs to a quarter of an hour; what is beyond counts in the last bin."""
+FIRST_DECADE, LAST_DECADE = -3, 9
+"""From 1 µs to eleven days; what is beyond counts in the last bin."""
 
 LANES = 50
 STRETCHES_A_LANE = 400
@@ -53,7 +54,16 @@ class Timeline(Plotted, Struct, frozen=True):
 def deltas(recording: Recording, baseline_rtt_ms: float | None) -> Deltas:
     """Count the deltas of `recording` in bins of a tenth of a decade, from the first that is used to the last."""
     known = recording.exchanges.delta
-    spans = np.clip(known[known >= 0] / 1e6, 10.0**FIRST_DECADE, 10.0**LAST_DECADE)
+    return binned(known[known >= 0], baseline_rtt_ms)
+
+
+def binned(times_ns: NDArray[np.int64], baseline_rtt_ms: float | None) -> Deltas:
+    """Count any times in such bins.
+
+    >>> binned(np.array([1_000_000, 1_100_000, 10_000_000]), None).counts
+    (2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1)
+    """
+    spans = np.clip(times_ns / 1e6, 10.0**FIRST_DECADE, 10.0**LAST_DECADE)
     edges = 10.0 ** (np.arange(FIRST_DECADE * BINS_A_DECADE, LAST_DECADE * BINS_A_DECADE + 1) / BINS_A_DECADE)
     counts, _ = np.histogram(spans, edges)
     used = np.flatnonzero(counts)

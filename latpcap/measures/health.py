@@ -18,6 +18,7 @@ from latpcap.measures.proxies import hidden_networks
 from latpcap.measures.timing_only import part_of, timing_only, tls_readings
 from latpcap.rtt import LOOPBACK, Baselines, Estimate, Method, Reason
 from latpcap.tables.columnar import columns
+from latpcap.tables.columnar.columns import Bools
 from latpcap.tables.recording import Recording
 from latpcap.units import counted, format_ms, format_s, percent, significant
 
@@ -190,6 +191,7 @@ def _about_reading(recording: Recording) -> Iterator[HealthNote]:
     if partial:
         of = f"{partial:,} of {counted(len(recording.exchanges), 'exchange')}"
         text = f"{of} {'was' if partial == 1 else 'were'} captured only in part: these times are not used"
+        text += _first(recording, ~recording.exchanges.complete)
         severity = "warning" if partial > NOTABLE_SHARE * len(recording.exchanges) else "info"
         yield HealthNote("incomplete-exchanges", severity, text, partial)
 
@@ -218,7 +220,17 @@ def _about_retransmissions(recording: Recording) -> Iterator[HealthNote]:
         if lost and sent:
             text += f": at least {lost:,} of {counted(sent, 'packet')} with data {'was' if lost == 1 else 'were'} lost"
             text += f" ({percent(lost / sent)})"
+        text += _first(recording, recording.exchanges.retransmissions > 0)
         yield HealthNote("retransmissions", "info", text, again)
+
+
+def _first(recording: Recording, rows: Bools) -> str:
+    """Where in the capture the first of these exchanges is: its request, else its response."""
+    for name in ("request_frame", "response_frame"):
+        frames = columns.column(recording.exchange_columns(name), name).ints(0)[rows]
+        if (known := frames[frames > 0]).size:
+            return f" (first: the exchange of frame {known.min()})"
+    return ""
 
 
 def _sent(recording: Recording) -> tuple[int, int, int]:

@@ -32,14 +32,11 @@ class RecordedJob(Struct, frozen=True, eq=False):
     closed: Ints
     """When the server's FIN passed for which each connection's client waited; `MISSING` where it waited for none."""
     windows: NarrowWindows
-    segment_bytes: Floats
-    """The payload of a full segment of each connection."""
 
 
 def recorded_job(recording: Recording, rtt: Estimate) -> RecordedJob:
     """The job of `recording`."""
     connections, exchanges, phases = recording.connections, recording.exchanges, rtt.of_phases
-    segment_bytes = _segment_bytes(connections)
     core = _core.Job(
         recording.tables.exchanges,
         exchanges.connection,
@@ -58,7 +55,7 @@ def recorded_job(recording: Recording, rtt: Estimate) -> RecordedJob:
             ack_ns=connections.ack,
             under_way_ns=connections.under_way,
             server_first=connections.server_first,
-            segment_bytes=segment_bytes,
+            segment_bytes=_segment_bytes(connections),
             lost_nothing=_lost_nothing(recording),
         ),
         recording.ending_statements,
@@ -67,11 +64,11 @@ def recorded_job(recording: Recording, rtt: Estimate) -> RecordedJob:
     closed = goodbyes(recording, np.rint(phases.near).astype(np.int64)[rtt.phases.opening], core.said())
     windows = narrow_windows(connections, *core.largest())
     core.decide(closed, TAKEN * windows.client_bytes, TAKEN * windows.server_bytes)
-    return RecordedJob(core, closed, windows, segment_bytes)
+    return RecordedJob(core, closed, windows)
 
 
 def _segment_bytes(connections: Connections) -> Floats:
-    """The smaller of both sides' MSS less the usual options."""
+    """The payload of a full segment of each connection: the smaller of both sides' MSS less the usual options."""
     announced = [np.where(mss == MISSING, MSS_BYTES, mss) for mss in (connections.client_mss, connections.server_mss)]
     payload: Floats = np.maximum(np.minimum(*announced) - TIMESTAMPS_BYTES, 1).astype(float)
     return payload

@@ -8,27 +8,21 @@ ACK that came late and alone (`core/src/stream/pace.rs`), and says where that li
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec import Struct
+from numpy.typing import NDArray
 
-from latpcap.tables.columnar.columns import Floats, Ints
 
+class Stalls(Struct, frozen=True):
+    """How long (ns) each exchange was held up; 0 where it was not."""
 
-class AckStalls(Struct, frozen=True):
-    """How long (ns) each exchange was held up for an ACK timer; 0 where it was not."""
-
-    before: Floats
+    before: NDArray[Any]
     """Behind a request that has no answer: the wait lies in the client time before this exchange."""
-    inside: Floats
+    inside: NDArray[Any]
     """Between the packets of its request or of its response."""
 
     @property
-    def total(self) -> Floats:
+    def total(self) -> NDArray[Any]:
         """Both."""
         return self.before + self.inside
-
-
-class SendStalls(Struct, frozen=True):
-    """How long (ns) the packets of each exchange waited in all: for the timer and for the acknowledgment's way."""
-
-    before: Ints
-    inside: Ints

@@ -13,11 +13,13 @@ same tasks.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from latpcap._core import SharedTime, side_by_side
+from latpcap.measures.job import RecordedJob
 from latpcap.measures.options import IDLE_S, TaskBy
 from latpcap.measures.routes import routes_of_exchanges
 from latpcap.measures.transactions import transactions
@@ -25,7 +27,7 @@ from latpcap.rtt import Estimate
 from latpcap.tables.columnar.columns import Bools, Floats, Ints
 from latpcap.tables.columnar.passes import first_alike, grouped, lanes, numbered, occurring, ordered
 from latpcap.tables.columnar.quantiles import running_maximum
-from latpcap.tables.recording import MISSING, Exchanges, Recording
+from latpcap.tables.recording import MISSING, Recording
 
 __all__ = ["Tasks", "count_tasks", "tasks"]
 
@@ -74,42 +76,48 @@ class _Waits(Struct, frozen=True):
     begin: Ints
     end: Ints
     round_trips: Ints
-    waited: Ints
-    """The part of it in which the client waits."""
     exchange: Ints
     """-1 for none."""
-
-    @property
-    def length(self) -> Ints:
-        return self.end - self.begin
+    place: Ints
+    """Among all exchanges, then all connections by their handshakes, then those of which the FIN is waited for."""
 
     def picked(self, rows: Ints) -> _Waits:
         """Some of them, or all in another order."""
         return _Waits(*(getattr(self, name)[rows] for name in self.__struct_fields__))
 
 
-def tasks(recording: Recording, rtt: Estimate, closed: Ints, idle_s: float = IDLE_S, by: TaskBy = "idle") -> Tasks:
-    """Cut the recording into tasks; a gap of more than `idle_s` ends one, and a good-bye that is `closed` then."""
+def tasks(recording: Recording, rtt: Estimate, job: RecordedJob, idle_s: float = IDLE_S, by: TaskBy = "idle") -> Tasks:
+    """Cut the recording into tasks; a gap of more than `idle_s` ends one, and a good-bye that is waited for then."""
     idle_ns = round(idle_s * 1e9)
-    waits = _waits(recording, rtt, closed)
+    waits = _waits(recording, rtt, job.closed)
     clients, names = _clients(recording)
-    worker = _workers(waits, clients, idle_ns)
+
+    def timeline(worker: Ints) -> dict[str, Any]:
+        return job.core.timeline(rtt.paths.of_connection, round(recording.runtime_s * 1e9), idle_ns, worker=worker)
+
+    of_connections = _workers(waits, clients, timeline(clients)["beside"], idle_ns)
+    worker = of_connections[waits.connection]
     order = ordered(worker, waits.begin)
     waits, worker = waits.picked(order), worker[order]
-    begin = waits.begin - _shift(waits, worker)
+    shift = _shift(waits, worker)
+    begin, end = waits.begin - shift, waits.end - shift
     other = np.diff(worker, prepend=-1) != 0
-    new = other | (begin - _end_before(begin, begin + waits.length) > idle_ns)
+    new = other | (begin - _end_before(begin, end) > idle_ns)
     routes, route = _routes(recording, waits, new)
     if by == "route":
         new |= np.diff(route, prepend=-1) != 0
     new, works = _with_requests(waits, new, other)
-    return _add_up(recording, rtt, waits, worker, new, works, clients, names, routes, route, idle_ns)
+    told = timeline(of_connections)
+    parts = (told, told["shakes"], told["byes"])
+    network = np.concatenate([part["network"] for part in parts])
+    weight = np.concatenate([part["weight"] for part in parts]) if len(told["weight"]) else np.ones(len(network))
+    return _add_up(recording, rtt, waits, new, works, clients, names, routes, route, network, weight)
 
 
-def count_tasks(recording: Recording, rtt: Estimate, closed: Ints, idle_s: float = IDLE_S) -> int:
+def count_tasks(recording: Recording, rtt: Estimate, job: RecordedJob, idle_s: float = IDLE_S) -> int:
     """How many tasks there are: quickly where no client rests, since each then has one."""
     if _may_rest(recording, round(idle_s * 1e9)):
-        return len(tasks(recording, rtt, closed, idle_s))
+        return len(tasks(recording, rtt, job, idle_s))
     connections = recording.connections
     seen = connections.syn != MISSING
     seen[recording.exchanges.connection] = True
@@ -174,13 +182,12 @@ def _waits(recording: Recording, rtt: Estimate, closed: Ints) -> _Waits:
     end = np.where(goes_on, exchanges.request_end - near[rtt.of_exchanges], exchanges.end)
     end = np.concatenate((np.maximum(end, start), shaken, closed[bye]))
     trips = np.concatenate((exchanges.round_trips, 1 + connections.server_first[opened], np.ones_like(bye)))
-    whole = np.full(len(opened) + len(bye), np.iinfo(np.int64).max)
-    waited = np.concatenate((_waited(exchanges, near[rtt.of_exchanges]), whole))
-    exchange = np.concatenate((np.arange(len(exchanges)), np.full(len(opened) + len(bye), -1)))
+    own = np.arange(len(exchanges))
+    exchange = np.concatenate((own, np.full(len(opened) + len(bye), -1)))
+    place = np.concatenate((own, len(own) + opened, len(own) + len(connections) + np.arange(len(bye))))
     half = near[phase] // 2
     order = ordered(connection, begin, exchange)
-    waits = _Waits(connection, phase, begin - half, end + half, trips, waited, exchange).picked(order)
-    return _cut(waits)
+    return _cut(_Waits(connection, phase, begin - half, end + half, trips, exchange, place).picked(order))
 
 
 def _shaken(recording: Recording) -> Ints:
@@ -192,19 +199,12 @@ def _shaken(recording: Recording) -> Ints:
     return np.where(connections.server_first, np.maximum(shaken, asked), shaken)
 
 
-def _waited(exchanges: Exchanges, near: Ints) -> Ints:
-    """How long the client waited for each answer; its whole length where that is not known."""
-    hidden = np.where(exchanges.round_trips > 0, near, 0)
-    return np.where(exchanges.waited >= 0, exchanges.waited + hidden, np.iinfo(np.int64).max)
-
-
 def _cut(waits: _Waits) -> _Waits:
     """Pipelined requests overlap: each interval begins where the one before it on the connection ended."""
     latest = running_maximum(waits.connection, waits.end)
     first = np.diff(waits.connection, prepend=-1) != 0
     begin = np.where(first, waits.begin, np.maximum(waits.begin, np.roll(latest, 1)))
-    end = np.maximum(waits.end, begin)
-    return replace(waits, begin=begin, end=end, waited=np.minimum(waits.waited, end - begin))
+    return replace(waits, begin=begin, end=np.maximum(waits.end, begin))
 
 
 # --- who works ------------------------------------------------------------------------------------------------------
@@ -219,8 +219,8 @@ def _clients(recording: Recording) -> tuple[Ints, list[tuple[str, str | None]]]:
     return np.searchsorted(shown, first), list(names)
 
 
-def _workers(waits: _Waits, clients: Ints, idle_ns: int) -> Ints:
-    """Who does one task after the other, a number for each interval.
+def _workers(waits: _Waits, clients: Ints, beside: Bools, idle_ns: int) -> Ints:
+    """Who does one task after the other, a number for each connection; some work `beside` others of their client.
 
     Connections of a client that never work side by side take turns (a pool, a connection for every query): they are one
     lane, and all others follow each other as docs/model.md C.5 has it. The lanes of a client work on the same task if
@@ -230,8 +230,14 @@ def _workers(waits: _Waits, clients: Ints, idle_ns: int) -> Ints:
     client = clients[waits.connection]
     by_client = _shift(waits, client)
     begin, end = waits.begin - by_client, waits.end - by_client
-    lane = _lanes(waits, clients, begin, end)[waits.connection]
-    worker = numbered(client, lane)
+    lane = np.zeros(len(clients), np.int64)
+    if beside.any():
+        first, last = np.full(len(clients), np.iinfo(np.int64).max), np.full(len(clients), MISSING)
+        np.minimum.at(first, waits.connection, begin)
+        np.maximum.at(last, waits.connection, end)
+        lane[beside] = 1 + lanes(first[beside], last[beside])
+    own = numbered(clients, lane)
+    worker = own[waits.connection]
     order = ordered(worker, begin)
     ended = running_maximum(worker[order], end[order])
     rest_begin, rest_end = ended[:-1], begin[order][1:]
@@ -241,24 +247,7 @@ def _workers(waits: _Waits, clients: Ints, idle_ns: int) -> Ints:
     count = int(clients.max(initial=0)) + 1
     alone = np.bincount(of, idle(rest_end) - idle(rest_begin), count)
     together = alone >= TOGETHER * np.bincount(of, rest_end - rest_begin, count)
-    numbers: Ints = np.where(together[client], client, count + worker)
-    return numbers
-
-
-def _lanes(waits: _Waits, clients: Ints, begin: Ints, end: Ints) -> Ints:
-    """The lane of each connection: 0 where its client's connections take turns."""
-    count, length = len(clients), end - begin
-    takes_time = np.flatnonzero(length > 0)
-    shared = SharedTime(begin[takes_time], end[takes_time])
-    worth = shared.worth(begin[takes_time], length[takes_time])
-    beside = np.flatnonzero(side_by_side(waits.connection[takes_time], length[takes_time], worth, count))
-    lane = np.zeros(count, np.int64)
-    if len(beside):
-        first, last = np.full(count, np.iinfo(np.int64).max), np.full(count, MISSING)
-        np.minimum.at(first, waits.connection, begin)
-        np.maximum.at(last, waits.connection, end)
-        lane[beside] = 1 + lanes(first[beside], last[beside])
-    return lane
+    return np.where(together[clients], clients, count + own)
 
 
 def _idle(begin: Ints, end: Ints, idle_ns: int) -> _Idle:
@@ -327,16 +316,16 @@ def _add_up(
     recording: Recording,
     rtt: Estimate,
     waits: _Waits,
-    worker: Ints,
     new: Bools,
     works: Bools,
     clients: Ints,
     names: list[tuple[str, str | None]],
     routes: list[str],
     route: Ints,
-    idle_ns: int,
+    network: Floats,
+    weight: Floats,
 ) -> Tasks:
-    """The figures of each task; the intervals are in the order of workers and time."""
+    """The figures of each task; the intervals are in the order of workers and time, what each costs by its place."""
     first = np.flatnonzero(new)
     count = len(first)
     task = np.cumsum(new) - 1
@@ -355,7 +344,6 @@ def _add_up(
         return np.bincount(of, values, count).astype(float)
 
     exchanges = recording.exchanges
-    alone, paced = _shares(waits, worker, idle_ns)
     baseline = rtt.of_phases.baseline[waits.phase]
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = total(waits.round_trips * baseline) / total(waits.round_trips)
@@ -370,8 +358,8 @@ def _add_up(
         statements=total(exchanges.is_execution, of_exchange).astype(np.int64),
         transactions=np.bincount(of_exchange[_last_of_transactions(recording)], minlength=count),
         round_trips=total(np.where(own, waits.round_trips, 0)).astype(np.int64),
-        effective_round_trips=total(waits.round_trips * paced),
-        network_ns=total(np.minimum(waits.round_trips * baseline, waits.waited) * alone),
+        effective_round_trips=total(waits.round_trips * weight[waits.place]),
+        network_ns=total(np.where(np.isnan(baseline), np.nan, network[waits.place])),
         baseline_ns=mean,
         of_exchange=of_exchange,
     )
@@ -384,32 +372,6 @@ def _last_of_transactions(recording: Recording) -> Ints:
     rows = np.flatnonzero(told.of_exchange >= 0)
     last[told.of_exchange[rows]] = rows
     return last
-
-
-def _shares(waits: _Waits, worker: Ints, idle_ns: int) -> tuple[Floats, Floats]:
-    """What an interval's time and a round trip of it count beside others of the same task.
-
-    As in the budget, connections that work side by side set each other no pace: for a round trip they count as busy
-    between their requests as well.
-    """
-    begin = waits.begin - _shift(waits, worker)
-    length = waits.length
-    shared = SharedTime(begin, begin + length)
-    if shared.alone:
-        return np.ones(len(begin)), np.ones(len(begin))
-    alone = shared.worth(begin, length)
-    beside = side_by_side(waits.connection, length, alone, int(waits.connection.max()) + 1)
-    order = ordered(waits.connection, begin)
-    following = np.empty_like(begin)
-    same = np.diff(waits.connection[order], append=-1) == 0
-    following[order] = np.where(same, np.roll(begin[order], -1), (begin + length)[order])
-    works_on = beside[waits.connection] & (following - begin - length <= idle_ns)
-    until = np.where(works_on, np.maximum(following, begin + length), begin + length)
-    return _ratio(alone, length), _ratio(SharedTime(begin, until).worth(begin, length), length)
-
-
-def _ratio(shared: Floats, own: Ints) -> Floats:
-    return np.where(own > 0, shared / np.maximum(own, 1), 1.0)
 
 
 def _only(route: Ints, task: Ints, count: int) -> Ints:

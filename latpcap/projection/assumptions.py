@@ -13,6 +13,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from latpcap._core import ways_of_waiting
 from latpcap.projection.classes import Work
 from latpcap.projection.job import ReplayNetwork, Waiting
 from latpcap.projection.wake_up import MEANINGS, WakeUp, mean_rtt_ms
@@ -79,7 +80,7 @@ class HostTime(Struct, frozen=True):
         return self.farther + (self.nearer - self.farther) * tenths
 
 
-ANY: tuple[Waiting, ...] = ("evidence", "independent", "chained", "clocked", "unclocked")
+ANY: tuple[Waiting, ...] = tuple(ways_of_waiting())
 
 
 class Uncertainty(Struct, frozen=True):

@@ -10,7 +10,7 @@ A `Variant` is the job as it is, or with fixes made; its figures come from the s
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from statistics import NormalDist
 from weakref import WeakKeyDictionary
@@ -48,8 +48,7 @@ WITH_HEADERS = 1500 / 1448
 class Variant(Struct, frozen=True, eq=False, weakref=True):
     """The job with fixes made; without changes, as it is."""
 
-    changes: Callable[[], FixEffects] | None = None
-    """Made where they are needed: they are as large as the recording."""
+    changes: FixEffects | None = None
     statements: int = 0
     """Executions that are needed no longer."""
 
@@ -68,7 +67,7 @@ class _CalibratedJob:
 
     def of(self, variant: Variant) -> _CalibratedJob | Replay:
         """The variant, to be run."""
-        return self if variant.changes is None else self.replay.changed(variant.changes())
+        return self if variant.changes is None else self.replay.changed(variant.changes)
 
     def run(self, rtts_ns: list[float | None], network: ReplayNetwork) -> list[float]:
         """When the job as it is is over at each RTT (ns): each is replayed once."""
@@ -104,7 +103,8 @@ class Basis:
         self.network_s = budget.network_s + timeline.setup_network_s
         """What the round trips took."""
         self.think_s, self.loss_s, self.transfer_s = budget.think_s, budget.loss_s, budget.transfer_s
-        self._moving_s = self.transfer_s + float(exchanges.request_silent.sum()) / NS
+        *payload, silent_ns = timeline.job.core.moved
+        self._moving_s = self.transfer_s + silent_ns / NS
         """Transfers, and what clients waited for acknowledgments: a nearer server may leave nothing of it."""
         self.statements = int(exchanges.is_execution.sum()) or int(
             ((exchanges.round_trips > 0) & ~exchanges.is_setup).sum()
@@ -115,8 +115,7 @@ class Basis:
         """Those of one connection, each after the other: however short the capture's RTT was, they take that long."""
         self.scopes = Scopes(job, timeline.round_trips, timeline.think_above_s)
         """What of the job goes its own way."""
-        payload = max(int(exchanges.request_wire_bytes.sum()), int(exchanges.response_wire_bytes.sum()))
-        self.bits = 8 * payload * WITH_HEADERS
+        self.bits = 8 * max(payload) * WITH_HEADERS
         """What went the way that more went."""
         self.job = job
         self.baseline_ms = usual / 1e6
@@ -269,11 +268,8 @@ class Basis:
 
     def _lost(self, loss: float, sigma: float) -> float:
         """The part of the packets that is lost where it matters: to the unluckiest of those that work side by side."""
-        assert self.job is not None
         at_once = self._at_once
-        requests, responses = self.job.segments()
-        segments = float(requests.sum() + responses.sum())
-        expected = loss * segments / at_once
+        expected = loss * self._central.replay.segments / at_once
         unluckiest = NormalDist().inv_cdf((at_once - 0.375) / (at_once + 0.25))
         return min(max(loss * (1 + (sigma + unluckiest) / math.sqrt(expected)), 0.0), 1.0) if expected > 0 else 0.0
 
@@ -292,14 +288,13 @@ class Basis:
 
     @cached_property
     def _waits_for_locks(self) -> bool:
-        return self.job is not None and len(self._central.replay.locks()[0]) > 0
+        return self.job is not None and self._central.replay.waits_for_locks
 
     @cached_property
     def crowd(self) -> ClosedNetwork:
         """Who works side by side, and where they meet."""
         assert self.job is not None
-        job, replay = self.job, self._central.replay
-        return crowd(job.seen(), replay, self._at_once, self.runtime_s, unreadable=job.unreadable)
+        return crowd(self._central.replay, self._at_once, self.runtime_s, unreadable=self.job.unreadable)
 
     def limit(self, conditions: Conditions, rtt_ms: float) -> Limit | None:
         """The limit of what so many connections get done, where so many were asked for."""
@@ -349,7 +344,7 @@ class Basis:
     @property
     def _of_network_s(self) -> float:
         """What would be gone without any network: delayed acknowledgments travel, too."""
-        return self.network_s + self.timeline.stalls.network_s
+        return self.network_s + self.timeline.stalls_network_s
 
     @cached_property
     def _points(self) -> tuple[float, float]:
@@ -396,9 +391,8 @@ class Basis:
         """The job with who waits for whom: all but where turns start is the central one's, or even that."""
         central, others = CENTRAL.waiting[0], {}
         if any(waiting != central for waiting in ways):
-            assert self.job is not None
             others = {
-                waiting: self.job.otherwise(self._central.replay, CENTRAL.calibrated, waiting)
+                waiting: self._central.replay.otherwise(CENTRAL.calibrated, waiting)
                 for waiting in ways
                 if waiting != central
             }

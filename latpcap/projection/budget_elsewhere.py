@@ -53,7 +53,9 @@ def budget_with(base: Basis, variant: Variant) -> BudgetElsewhere:
 def _woken(part_s: Mapping[str, float], own_s: float) -> Mapping[str, float]:
     """What hosts that wait longer or shorter take more of their own, in the ratio of what they take."""
     hosts_s = part_s["client"] + part_s["service"]
-    more = max(1 + own_s / hosts_s, 0.0) if hosts_s > 0 else 1.0
+    if hosts_s <= 0:
+        return {**part_s, "client": max(own_s, 0.0)}
+    more = max(1 + own_s / hosts_s, 0.0)
     return {**part_s, "client": part_s["client"] * more, "service": part_s["service"] * more}
 
 

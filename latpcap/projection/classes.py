@@ -158,5 +158,5 @@ def coverage_text(work: Work) -> str:
 @cache
 def _measured() -> dict[str, dict[str, dict[str, int]]]:
     """By kind of work and direction."""
-    found: dict[str, dict[str, dict[str, int]]] = json.loads(MEASURED.read_text())
+    found: dict[str, dict[str, dict[str, int]]] = json.loads(MEASURED.read_text("utf-8"))
     return found

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from latpcap.projection.assumptions import Conditions
     from latpcap.result.analysis import Measures
     from latpcap.result.checks.gates import Gates
-    from latpcap.result.pairs.before_after import BeforeAfter
     from latpcap.result.signoff import Cover
     from latpcap.tables.columnar.table import Table
 
@@ -61,14 +60,9 @@ class Format(Struct, frozen=True):
         return self.render(*what)
 
 
-def _by(*modules: str) -> Callable[..., Any]:
-    """`render` of the first of `modules`, imported when it is needed; the others register what else it renders."""
-
-    def render(*what: Any) -> Any:
-        first, *_ = [import_module(f"latpcap.report.{module}") for module in modules]
-        return first.render(*what)
-
-    return render
+def _by(module: str, render: str = "render") -> Callable[..., Any]:
+    """A function of the module, which is imported when it is needed."""
+    return lambda *what: getattr(import_module(f"latpcap.report.{module}"), render)(*what)
 
 
 def _html(
@@ -99,29 +93,12 @@ def _markdown(
     return markdown.render(measures.analyze(rtt_ms, within_s, conditions, cover), gates)
 
 
-def _of_both(module: str) -> Callable[..., str]:
-    """`render_both` of it."""
-
-    def render(result: BeforeAfter, gates: Gates | None = None) -> str:
-        text: str = import_module(f"latpcap.report.{module}").render_both(result, gates)
-        return text
-
-    return render
-
-
 def _rows(name: str) -> Callable[[Table], Iterator[bytes]]:
     return lambda table: table.encode(name)
 
 
-OF_RESULTS = ("both", "by_connections", "calibration", "rehearsal", "verification")
-"""Sections of results that are no analysis."""
-
 FORMATS = {
-    "terminal": Format(
-        ("result",),
-        _by("terminal", *(f"sections.{name}" for name in OF_RESULTS)),
-        (".txt",),
-    ),
+    "terminal": Format(("result",), _by("terminal"), (".txt",)),
     "table": Format(("rows",), _by("rows"), (".txt",)),
     "json": Format(("result", "rows"), _by("jsonout"), (".json",)),
     "html": Format(("report", "comparison"), _html, (".html", ".htm")),
@@ -130,10 +107,10 @@ FORMATS = {
 }
 
 
-BEFORE_AFTER = {name: _of_both(name) for name in ("html", "markdown")}
+BEFORE_AFTER = {name: _by(name, "render_both") for name in ("html", "markdown")}
 """How two captures of one job are handed on: of `latpcap.result.pairs.before_after`, and what became of gates."""
 
-GATE_FORMATS = {name: _by(name) for name in ("junit", "sarif", "github")}
+GATE_FORMATS = {name: _by(f"checks.{name}") for name in ("junit", "sarif", "github")}
 """How build servers hear of gates and findings: what `latpcap.result.checks.checked` makes."""
 
 COMPRESSED = (".gz", ".zst", ".lz4")

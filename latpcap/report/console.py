@@ -28,13 +28,17 @@ def print_renderables(parts: Iterable[RenderableType], width: int | None = None)
         force_terminal=there.is_coloured,
         color_system=("auto" if there.is_terminal else "standard") if there.is_coloured else None,
         no_color=not there.is_coloured,
+        legacy_windows=False,
         highlight=False,
         markup=False,
         emoji=False,
         width=width or there.width,
     )
     for part in parts:
-        console.print(_wrapped(part, console) if isinstance(part, Text) and not part.no_wrap else part)
+        if isinstance(part, Text) and part.overflow == "ignore":
+            console.print(part, no_wrap=True, overflow="ignore", crop=False)
+        else:
+            console.print(_wrapped(part, console) if isinstance(part, Text) and not part.no_wrap else part)
     return page.getvalue() if there.takes_unicode else ascii_only(page.getvalue())
 
 

@@ -19,6 +19,8 @@ __all__ = ["COLOURS", "Destination", "going_to", "send_to"]
 COLOURS = ("auto", "always", "never")
 WIDE = 1_000_000
 """Cells where nothing bounds a line."""
+VIRTUAL_TERMINAL = 4
+"""A mode of Windows' console: ENABLE_VIRTUAL_TERMINAL_PROCESSING."""
 
 
 class Destination(Struct, frozen=True):
@@ -40,7 +42,7 @@ class Destination(Struct, frozen=True):
         if self.colour != "auto":
             return self.colour == "always"
         wanted = None if self.is_file else _colour_wanted(os.environ)
-        return self.is_terminal and os.environ.get("TERM") != "dumb" if wanted is None else wanted
+        return self.is_terminal and _takes_escapes() if wanted is None else wanted
 
     @property
     def width(self) -> int | None:
@@ -57,9 +59,23 @@ class Destination(Struct, frozen=True):
 
     @property
     def takes_unicode(self) -> bool:
-        """Files are UTF-8; standard output has an encoding of its own."""
+        """Files are UTF-8; standard output has an encoding of its own, and Windows' consoles before 10 poor fonts."""
         encoding = None if self.is_file else getattr(sys.stdout, "encoding", None)
-        return (encoding or "utf-8").lower().startswith("utf")
+        is_old = sys.platform == "win32" and self.is_terminal and not _takes_escapes()
+        return (encoding or "utf-8").lower().startswith("utf") and not is_old
+
+
+def _takes_escapes() -> bool:
+    """Whether the terminal knows sequences for colour; Windows' does from Windows 10 on, once it is told to."""
+    if sys.platform != "win32":
+        return os.environ.get("TERM") != "dumb"
+    import ctypes
+    import msvcrt
+
+    system, mode = ctypes.windll.kernel32, ctypes.c_ulong()
+    console = ctypes.c_void_p(msvcrt.get_osfhandle(sys.stdout.fileno()))
+    known = system.GetConsoleMode(console, ctypes.byref(mode))
+    return bool(known and system.SetConsoleMode(console, mode.value | VIRTUAL_TERMINAL))
 
 
 def _colour_wanted(environment: Mapping[str, str]) -> bool | None:

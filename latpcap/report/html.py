@@ -20,34 +20,31 @@ import hashlib
 import html
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from msgspec.structs import replace
 
+from latpcap.display import plain
 from latpcap.report.markup import parts_of, text_of
 from latpcap.report.page import MOST, data_of_both, page_data, rounded
-from latpcap.report.section import Drawn, Section, Sentence
+from latpcap.report.section import Chart, Drawn, Section, Sentence
 from latpcap.report.sections import report
 from latpcap.report.sections.both import both
 from latpcap.report.sections.method import drawn, method
-from latpcap.report.text import printable
-from latpcap.result.analysis import Analysis
-from latpcap.result.captures import CaptureFile
 from latpcap.result.checks.gates import Gates
 from latpcap.result.page.exploration import Exploration
 from latpcap.result.pairs.before_after import BeforeAfter
 from latpcap.result.signoff import SignOff
-from latpcap.units import counted, format_s
 
 __all__ = ["MODULES", "MODULES_OF_BOTH", "render", "render_both"]
 
 MODULES = (
     *("dom", "format", "model", "state", "copying", "charts", "curves", "theme", "table", "parts"),
     *("what_if", "curve", "fixes", "budget", "findings", "statements"),
-    *("lanes", "timeline", "minutes", "histograms", "printing", "address", "main"),
+    *("lanes", "timeline", "drawn", "printing", "address", "main"),
 )
 """The modules in the order in which they need each other."""
 
@@ -72,33 +69,23 @@ def render(explored: Exploration, gates: Gates | None = None) -> str:
     sections = [*made]
     sections.insert(-2, method(explored))
     kicker = "What the distance to the database costs"
-    title = printable(analysis.sign_off.title) or _title(analysis.captures)
-    return _assembled(title, kicker, analysis.sign_off, _meta(analysis), sections, MODULES, page_data(explored))
+    return _assembled(kicker, analysis.sign_off, sections, MODULES, page_data(explored))
 
 
 def render_both(result: BeforeAfter, gates: Gates | None = None) -> str:
     """Return the page of two captures of one job."""
-    told, sides = result.after.sign_off, (result.before, result.after)
-    title = printable(told.title) or " → ".join(_title(each.captures) for each in sides)
-    kicker, meta = "Before and after: what the distance to the database costs", " → ".join(map(_of_side, sides))
+    kicker = "Before and after: what the distance to the database costs"
     sections = both(result, gates, MOST)
-    return _assembled(title, kicker, told, meta, sections, MODULES_OF_BOTH, data_of_both(result))
+    return _assembled(kicker, result.after.sign_off, sections, MODULES_OF_BOTH, data_of_both(result))
 
 
 def _assembled(
-    title: str,
-    kicker: str,
-    told: SignOff,
-    meta: str,
-    sections: Iterable[Section],
-    modules: tuple[str, ...],
-    data: dict[str, Any],
+    kicker: str, told: SignOff, sections: Iterable[Section], modules: tuple[str, ...], data: dict[str, Any]
 ) -> str:
     """Return the page with its style, its script of `modules`, its data and its sections."""
-    style, shown = (
-        _asset("uplot/uPlot.min.css") + _asset("page.css"),
-        [each for each in sections if each.parts and each.level > 1],
-    )
+    style = _asset("uplot/uPlot.min.css") + _asset("page.css")
+    cover, *shown = (each for each in sections if each.parts)
+    data["charts"] = [plain(part) for each in shown for part in each.parts if isinstance(part, Chart)]
     charts, script = _charts(), _script(modules)
     verdict, others = ([each for each in shown if (each.name == "verdict") == first] for first in (True, False))
     what_if, dial = parts_of([Drawn("what-if")], whole=True), _asset("what_if.html") if data.get("jobs") else ""
@@ -106,11 +93,10 @@ def _assembled(
         "POLICY": _policy(style, charts, script) + ("; img-src data:" if told.logo else ""),
         "PROGRAM": html.escape(told.program),
         "STYLE": style,
-        "TITLE": html.escape(title),
+        "TITLE": html.escape(cover.title),
         "KICKER": kicker,
         "LOGO": _logo(told),
-        "COVER": _cover(told),
-        "META": html.escape(printable(meta)),
+        "COVER": parts_of(cover.parts, whole=True),
         "SECTIONS": "".join(map(_section, verdict))
         + _links(others)
         + "".join(map(_section, others)).replace(what_if, dial),
@@ -145,14 +131,6 @@ def _parts(section: Section) -> str:
     return parts_of(section.parts, whole=True)
 
 
-def _cover(told: SignOff) -> str:
-    """For whom, by whom, of when, and what else somebody wanted said: below the title."""
-    whom = f"For {told.customer}" if told.customer else ""
-    author = f"by {told.author}" if told.author else ""
-    said = ", ".join(filter(None, (" ".join(filter(None, (whom, author))), told.date)))
-    return _note(said[:1].upper() + said[1:], "cover") + "".join(map(_note, told.notes))
-
-
 def _logo(told: SignOff) -> str:
     """The author's picture, beside the title."""
     return (
@@ -160,40 +138,6 @@ def _logo(told: SignOff) -> str:
         if told.logo
         else ""
     )
-
-
-def _note(text: str, kind: str = "note") -> str:
-    return f'<p class="{kind}">{text_of(text)}</p>\n' if text else ""
-
-
-def _title(captures: Sequence[CaptureFile]) -> str:
-    first, *others = [re.split(r"[/\\]", each.path)[-1] for each in captures] or ["capture"]
-    return printable(first) + (f" and {len(others):,} more" if others else "")
-
-
-def _meta(analysis: Analysis) -> str:
-    """When, and how much: below the title."""
-    first = min((each.first_time for each in analysis.captures if each.first_time), default=None)
-    summary = analysis.summary
-    parts = (
-        f"{first[:10]} {first[11:19]} UTC" if first else "",
-        counted(sum(each.packets for each in analysis.captures), "packet"),
-        counted(summary.connections, "database connection"),
-        counted(summary.exchanges, "exchange"),
-        f"runtime {format_s(summary.runtime_s)}",
-    )
-    return " · ".join(filter(None, parts))
-
-
-def _of_side(analysis: Analysis) -> str:
-    selected = analysis.selection.text if analysis.selection else ""
-    parts = (
-        _title(analysis.captures),
-        counted(analysis.summary.exchanges, "exchange"),
-        selected,
-        analysis.settings.text,
-    )
-    return ", ".join(filter(None, parts))
 
 
 def _policy(style: str, *scripts: str) -> str:

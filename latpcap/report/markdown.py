@@ -24,18 +24,17 @@ __all__ = ["cell_of", "code_of", "document", "render", "render_both", "text_of"]
 
 MAX_STATEMENT = 300
 
-SPAN = re.compile(r"`([^`]+)`")
-"""Our own sentences have code in them."""
-ADDRESS = re.compile(
+CODE = re.compile(
     r"""
-    (?:https?|ftp):// \S+ | www\. \S+ | (?:mailto|xmpp): \S+
+    (?: `[^`]+`                                # our own sentences have code in them
+    | (?:https?|ftp):// [^\s`]+ | www\. [^\s`]+ | (?:mailto|xmpp): [^\s`]+
     | [^\s@`]{1,64} @ [^\s@`]{1,255}
     | (?<!\w) @ \w [\w/-]*
-    | (?<![\w&]) \# \d+
+    | (?<![\w&]) \# \d+ )+
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-"""What GitHub makes links of: addresses, people and issues."""
+"""What is written as code: code, and what GitHub makes links of: addresses, people and issues."""
 ACTIVE = re.compile(
     r"""
     [`\[|~$]                               # code, links, images and footnotes, cells, what is struck out, formulas
@@ -99,7 +98,7 @@ def _entry(entry: Entry) -> Iterator[str]:
     code = f" ({text_of(entry.code)})" if entry.code else ""
     yield f"- {lead}{text_of(entry.text)}{code}"
     for line in entry.lines:
-        text = code_of(line.text) if line.kind == "code" else text_of(line.text)
+        text = code_of(line.text) if line.kind in ("code", "copied") else text_of(line.text)
         yield f"  - {f'{line.name}: ' if line.name else ''}{text}"
 
 
@@ -130,29 +129,11 @@ def text_of(text: str | None) -> str:
     >>> text_of("ask @ann of www.example.org")
     'ask `@ann` of `www.example.org`'
     """
-    pieces = groupby(_pieces(printable(text).strip()), lambda piece: piece[0])
-    joined = ((is_code, "".join(part for _, part in parts)) for is_code, parts in pieces)
-    return "".join(_in_cell(part) if is_code else part for is_code, part in joined)
-
-
-def _pieces(line: str) -> Iterator[tuple[bool, str]]:
-    """Code and addresses, which are written as code, and the text between them: is it code, and what is it."""
-    at = 0
-    for span in SPAN.finditer(line):
-        yield from _without_addresses(line, at, span.start())
-        yield True, span[1]
-        at = span.end()
-    yield from _without_addresses(line, at, len(line))
-
-
-def _without_addresses(line: str, at: int, end: int) -> Iterator[tuple[bool, str]]:
-    for address in ADDRESS.finditer(line, at, end):
-        if at < address.start():
-            yield False, _inert(line, at, address.start())
-        yield True, address[0]
-        at = address.end()
-    if at < end:
-        yield False, _inert(line, at, end)
+    line, said, at = printable(text).strip(), [], 0
+    for found in CODE.finditer(line):
+        said += [_inert(line, at, found.start()), _in_cell(re.sub("`([^`]+)`", r"\1", found[0]))]
+        at = found.end()
+    return "".join((*said, _inert(line, at, len(line))))
 
 
 def _inert(line: str, at: int, end: int) -> str:

@@ -15,11 +15,11 @@ from typing import Any
 
 from latpcap.report.section import (
     Bar,
+    Chart,
     Column,
     Drawn,
     Entry,
     Line,
-    Lines,
     Piece,
     Row,
     Section,
@@ -39,7 +39,9 @@ SHORT = 140
 """Characters of code that is shown without unfolding it."""
 LONG = 20
 """Cells that a column wants which is long."""
-ADDRESS = re.compile(r"(?<![\w.])(?:\[[0-9a-fA-F:.]{2,45}\]|[\w.-]{1,60}):\d{1,5}(?!\w)|\b(?:\d{1,3}\.){3}\d{1,3}\b")
+ADDRESS = re.compile(
+    r"(?<![\w.])(?:\[[0-9a-fA-F:.]{2,45}\]|(?=[\w-]*[A-Za-z.])[\w.-]{1,60}):\d{1,5}(?!\w)|\b(?:\d{1,3}\.){3}\d{1,3}\b"
+)
 TONES = {"strong": "strong", "quiet": "note", "missing": "missing"}
 
 
@@ -62,7 +64,7 @@ def parts_of(parts: Iterable[SectionPart], *, whole: bool = False) -> str:
 
 def _is_short(part: SectionPart) -> bool:
     """It needs neither room nor the page's style and scripts."""
-    return not isinstance(part, Bar | Drawn | Lines) and not getattr(part, "detail", False)
+    return not isinstance(part, Bar | Chart | Drawn) and not getattr(part, "detail", False)
 
 
 def text_of(text: str | None) -> str:
@@ -123,7 +125,7 @@ def _entry(part: Entry) -> str:
 def _line(line: Line) -> str:
     copied = f' data-copy="{html.escape(printable(line.whole))}"' if line.whole else ""
     name = f' data-line="{line.key}"' if line.key else ""
-    if line.kind == "code":
+    if line.kind in ("code", "copied"):
         told = f' tabindex="0" aria-label="{html.escape(line.name)}"{copied}'
         return f'<pre class="sql"{told}>{html.escape(_cut(line.text))}</pre>'
     said = f"{line.name}: " if line.name else ""
@@ -135,14 +137,8 @@ def _line(line: Line) -> str:
 
 
 @_html.register
-def _drawn(part: Drawn) -> str:
+def _drawn(part: Drawn | Chart) -> str:
     return f'<figure class="plot" id="{part.name}-figure"></figure>'
-
-
-@_html.register
-def _lines(part: Lines) -> str:
-    """Its table has the values."""
-    return ""
 
 
 @_html.register

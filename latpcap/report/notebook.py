@@ -7,39 +7,19 @@ page's own scripts: neither's style reaches the other, and the page cannot reach
 from __future__ import annotations
 
 import base64
+from html import escape
 
-from msgspec.structs import replace
-
-from latpcap.display import as_html
+from latpcap.display import Displayed, as_html
 from latpcap.errors import UsageError
-from latpcap.measures.budget import Budget
-from latpcap.measures.charts import Deltas, Timeline
-from latpcap.projection.by_connections import ProjectionGrid
 from latpcap.projection.project import Projection
 from latpcap.report import report_to
-from latpcap.report.markup import fragment, parts_of
+from latpcap.report.markup import fragment
 from latpcap.report.plot import as_svg
-from latpcap.report.section import Column, SectionTable, sections_of
-from latpcap.report.sections.budget import budget_parts
-from latpcap.report.sections.by_connections import by_connections
-from latpcap.report.sections.chattiness import chattiness
-from latpcap.report.sections.projection import projection
-from latpcap.result.analysis import Analysis, Measures
-from latpcap.result.chattiness import Chattiness
-from latpcap.units import format_given_ms
-from latpcap.verify.result import Verification
+from latpcap.report.section import sections_of
+from latpcap.result.analysis import Measures
 
-__all__ = ["page_within", "render", "render_budget", "render_deltas", "render_projection", "render_timeline"]
+__all__ = ["page_within", "render"]
 
-
-DELTAS = (Column("inter-query delta"), Column("exchanges", "count"))
-LANES = (
-    Column("connection", "id"),
-    *(Column(title, "ms") for title in ("from s", "to s")),
-    *(Column(title, "count") for title in ("exchanges", "round trips")),
-)
-MOST_POINTS = 20
-"""Rows of a projection."""
 FEWEST_DRAWN = 2
 """Points of a curve."""
 MOST_OF_A_PAGE = 1_000_000
@@ -56,70 +36,19 @@ def page_within(measures: Measures) -> str:
     return f"<iframe sandbox='allow-scripts' title='latpcap: report' style='{style}' srcdoc='{inner}'></iframe>"
 
 
-@as_html.register(Analysis)
-@as_html.register(Verification)
-def render(result: object) -> str:
-    """Return what is said of it in any format."""
-    return f"<div>{''.join(map(fragment, sections_of(result)))}</div>"
-
-
 @as_html.register
-def render_chattiness(result: Chattiness) -> str:
-    """Return the ratios and what each is made of."""
-    return fragment(chattiness(result))
+def render(result: Displayed) -> str:
+    """Return what is said of it in any format, and the curve of a projection; of what has no sections its fields."""
+    said = "".join(map(fragment, sections_of(result)))
+    return _curve(result) + said if said else f"<pre>{escape(repr(result))}</pre>"
 
 
-@as_html.register
-def render_grid(grid: ProjectionGrid) -> str:
-    """Return a row for each number of connections at each RTT."""
-    return fragment(by_connections(grid))
-
-
-@as_html.register
-def render_budget(result: Budget) -> str:
-    """Return the parts and their shares."""
-    return parts_of(budget_parts(result))
-
-
-@as_html.register
-def render_drawn(projection: Projection) -> str:
-    """Return the runtimes at the asked RTTs, and a chart of them where what draws it is installed."""
-    return _drawn(projection) + render_projection(projection)
-
-
-def _drawn(projection: Projection) -> str:
-    """As an image, in which nothing runs; nothing where there is no curve."""
-    if projection.baseline_rtt_ms is None or len(projection.points) < FEWEST_DRAWN:
+def _curve(result: Displayed) -> str:
+    """As an image, in which nothing runs; nothing where there is no curve, or where what draws it is not installed."""
+    if not isinstance(result, Projection) or result.baseline_rtt_ms is None or len(result.points) < FEWEST_DRAWN:
         return ""
     try:
-        image = base64.b64encode(as_svg(projection).encode()).decode()
+        image = base64.b64encode(as_svg(result).encode()).decode()
     except UsageError:
         return ""
     return f"<img alt='runtime over RTT' src='data:image/svg+xml;base64,{image}'>"
-
-
-def render_projection(found: Projection) -> str:
-    """Return the runtimes at the first of the asked RTTs."""
-    left = len(found.points) - MOST_POINTS
-    more = f"<p>and {left:,} more RTTs</p>" if left > 0 else ""
-    return parts_of(projection(replace(found, points=found.points[:MOST_POINTS])).parts) + more
-
-
-@as_html.register
-def render_deltas(deltas: Deltas) -> str:
-    """Return the histogram as rows."""
-    pairs = zip(deltas.edges_ms, deltas.edges_ms[1:], deltas.counts, strict=False)
-    rows = [(f"{format_given_ms(low)} to {format_given_ms(high)}", count) for low, high, count in pairs if count]
-    return parts_of([SectionTable(DELTAS, rows)])
-
-
-@as_html.register
-def render_timeline(timeline: Timeline) -> str:
-    """Return a row a connection: when it was busy, and how often it waited."""
-    lanes: dict[int, list[float]] = {}
-    for each in timeline.intervals:
-        lane = lanes.setdefault(each.stream, [each.start_s, 0.0, 0, 0])
-        lane[1:] = [max(lane[1], each.end_s), lane[2] + each.exchanges, lane[3] + each.round_trips]
-    shown = parts_of([SectionTable(LANES, [(stream, *lane) for stream, lane in lanes.items()])])
-    left = timeline.connections - len(lanes)
-    return shown + (f"<p>and {left:,} connections that waited less</p>" if left else "")

@@ -1,4 +1,4 @@
-"""What moves on an HTML report: the job with any fixes over the RTT, the timeline, times over the day, histograms.
+"""What moves on an HTML report: the job with any fixes over the RTT, and the timeline.
 
 Whatever grows with the recording is bounded here.
 """
@@ -30,7 +30,7 @@ def page_data(explored: Exploration) -> dict[str, Any]:
     switches, analysis = explored.switches, explored.analysis
     return {
         "schema": SCHEMA,
-        **{name: plain(getattr(analysis, name)) for name in ("summary", "projection", "budget", "minutes")},
+        **{name: plain(getattr(analysis, name)) for name in ("summary", "projection", "budget")},
         "findings_parts": explored.parts,
         "parts": {name.removesuffix("_s"): [title, what] for name, (_, title, _, what) in PARTS.items()},
         "asked_rtt_ms": explored.first_rtt_ms,
@@ -41,7 +41,6 @@ def page_data(explored: Exploration) -> dict[str, Any]:
         "combined": switches.combined,
         "jobs": plain(switches.jobs),
         "timeline": explored.timeline,
-        "histograms": explored.histograms,
     }
 
 

@@ -1,4 +1,4 @@
-"""Charts of what a notebook shows (extra `notebook`): small ones, made with Altair.
+"""The charts of sections for a notebook (extra `notebook`): small ones, made with Altair.
 
 Altair's own way to show a chart fetches a library from the network. A chart from here shows itself as SVG instead,
 drawn by vl-convert, until the user chooses another way with `altair.renderers.enable`.
@@ -7,33 +7,23 @@ drawn by vl-convert, until the user chooses another way with `altair.renderers.e
 from __future__ import annotations
 
 import io
-from functools import cache
+import re
+from collections.abc import Iterator
+from functools import cache, reduce
+from importlib.resources import files
 from importlib.util import find_spec
+from itertools import zip_longest
+from operator import and_
 from typing import Any
 
-from latpcap.display import as_chart
+from latpcap.display import Plotted, as_chart
 from latpcap.errors import UsageError
-from latpcap.measures.budget import Budget
-from latpcap.measures.charts import Deltas, Timeline
-from latpcap.projection.by_connections import ProjectionGrid
-from latpcap.projection.project import Projection
-from latpcap.result.minutes import MinutesResult
-from latpcap.units import format_given_ms
+from latpcap.measures.charts import Timeline
+from latpcap.report.section import Bar, Chart, ChartLine, sections_of
 
-__all__ = ["as_svg", "plot_budget", "plot_deltas", "plot_grid", "plot_minutes", "plot_projection", "plot_timeline"]
+__all__ = ["as_svg", "plot", "plot_timeline"]
 
-COLOURS = {
-    "network": "#c0392b",
-    "service": "#e0a800",
-    "transfer": "#2980b9",
-    "stall": "#34495e",
-    "client": "#27ae60",
-    "think": "#8e9eab",
-    "setup": "#8e44ad",
-    "loss": "#e67e22",
-    "unknown": "#bdc3c7",
-}
-"""The parts of the budget."""
+WIDTH = 560
 
 
 def _altair() -> Any:
@@ -85,110 +75,92 @@ def _still(kind: Any) -> Any:
 
 
 @as_chart.register
-def plot_projection(projection: Projection) -> Any:
-    """Return a chart of the runtime over the RTT, with the range between optimistic and pessimistic."""
+def plot(result: Plotted) -> Any:
+    """Return what the sections of a result draw; an empty chart where that is nothing."""
     altair = _altair()
-    points = [
-        {"rtt": point.rtt_ms, "runtime": point.runtime_s, "low": point.optimistic_s, "high": point.pessimistic_s}
-        for point in projection.points
-    ]
-    base = altair.Chart({"values": points}).encode(x=altair.X("rtt:Q", title="RTT (ms)"))
-    band = base.mark_area(opacity=0.3).encode(y=altair.Y("low:Q", title="runtime (s)"), y2="high:Q")
-    return still(band + base.mark_line(point=True).encode(y="runtime:Q"))
+    parts = (part for section in sections_of(result) for part in section.parts if isinstance(part, Bar | Chart))
+    drawn = next(parts, None)
+    if isinstance(drawn, Bar):
+        return still(_bar(drawn, altair))
+    panels = dict.fromkeys(line.axis for line in drawn.told) if drawn else ()
+    made = [_panel(drawn, [line for line in drawn.told if line.axis == axis], altair) for axis in panels if drawn]
+    return still(reduce(and_, made) if made else altair.Chart({"values": []}).mark_point())
 
 
-@as_chart.register
-def plot_grid(grid: ProjectionGrid) -> Any:
-    """Return a chart of the throughput over the connections: a line and its range for each RTT."""
-    altair = _altair()
+@cache
+def _colours() -> dict[str, str]:
+    """Those of the page, in the light."""
+    style = (files("latpcap.report") / "assets" / "page.css").read_text("utf-8").partition("}")[0]
+    return dict(re.findall(r"--([\w-]+): (#\w+);", style))
+
+
+def _bar(bar: Bar, altair: Any) -> Any:
+    """The pieces over the seconds that they take."""
     rows = [
-        {
-            "connections": cell.connections,
-            "rtt": format_given_ms(cell.rtt_ms),
-            "throughput": cell.throughput_per_s,
-            "low": cell.pessimistic_per_s,
-            "high": cell.optimistic_per_s,
-            "runtime": cell.runtime_s,
-        }
-        for cell in grid.cells
+        {"part": piece.title, "seconds": bar.seconds * piece.share, "order": place}
+        for place, piece in enumerate(bar.pieces)
     ]
+    colours = [_colours()[piece.name] for piece in bar.pieces]
+    scale = altair.Scale(domain=[piece.title for piece in bar.pieces], range=colours)
+    drawn = altair.Chart({"values": rows}).mark_bar()
+    return drawn.encode(
+        x=altair.X("seconds:Q", title="seconds", stack="zero"),
+        color=altair.Color("part:N", scale=scale, title=None),
+        order="order:Q",
+        tooltip=["part:N", altair.Tooltip("seconds:Q", format=",.3f")],
+    ).properties(width=WIDTH, height=40)
+
+
+def _panel(chart: Chart, lines: list[ChartLine], altair: Any) -> Any:
+    """Lines that share an axis, each with its range, and the place to point at."""
+    rows = [row for line in lines for row in _rows(chart, line)]
+    log = {"scale": altair.Scale(type="log")} if chart.is_log else {}
+    utc = {"scale": altair.Scale(type="utc")} if chart.kind == "time" else {}
+    kind = "T" if chart.kind == "time" else "Q"
+    known = [_colours()[line.colour] for line in lines if line.colour]
+    scale = {"scale": altair.Scale(domain=[line.name for line in lines], range=known)} if known else {}
+    colour = altair.Color("line:N", sort=[line.name for line in lines], title=None, **scale)
     base = altair.Chart({"values": rows}).encode(
-        x=altair.X("connections:Q", title="connections"),
-        color=altair.Color("rtt:N", sort=list(dict.fromkeys(row["rtt"] for row in rows)), title="RTT"),
+        x=altair.X(f"place:{kind}", title=chart.axis, **log, **utc),
+        color=colour if len(lines) > 1 else altair.value(known[0] if known else "black"),
+        tooltip=["line:N", f"place:{kind}", *(altair.Tooltip(f"{name}:Q", format=",.3~s") for name in FIGURES)],
     )
-    band = base.mark_area(opacity=0.2).encode(y=altair.Y("low:Q", title="statements a second"), y2="high:Q")
-    figures = [altair.Tooltip(f"{name}:Q", format=",.3s") for name in ("throughput", "low", "high", "runtime")]
-    tooltip = ["connections:Q", "rtt:N", *figures]
-    return still(band + base.mark_line(point=True).encode(y="throughput:Q", tooltip=tooltip))
+    layers = [_marked(base, line, kind) for line in lines]
+    if any(line.low for line in lines):
+        layers.insert(0, base.mark_area(opacity=0.2).encode(y=altair.Y("low:Q", title=lines[0].axis), y2="high:Q"))
+    if chart.mark is not None:
+        pointing = altair.Chart({"values": [{"at": chart.mark}]}).mark_rule(color=_colours()["network"], strokeWidth=2)
+        layers.append(pointing.encode(x="at:Q"))
+    return altair.layer(*layers).properties(width=WIDTH, height=200)
 
 
-@as_chart.register
-def plot_budget(budget: Budget) -> Any:
-    """Return one bar over the runtime, a colour a part."""
+FIGURES = ("value", "low", "high")
+
+
+def _rows(chart: Chart, line: ChartLine) -> Iterator[dict[str, Any]]:
+    """The values of a line at their places."""
+    columns = (chart.places[: len(line.values)], chart.places[1:], line.values, line.low, line.high)
+    for row in zip_longest(*columns):
+        yield {"line": line.name} | dict(zip(("place", "to", *FIGURES), row, strict=True))
+
+
+def _marked(base: Any, line: ChartLine, kind: str) -> Any:
+    """One line of a panel, as it is to be drawn."""
     altair = _altair()
-    parts = {name.removesuffix("_s"): seconds for name, seconds in budget.parts().items() if seconds > 0}
-    rows = [{"part": part, "seconds": seconds, "order": order} for order, (part, seconds) in enumerate(parts.items())]
-    scale = altair.Scale(domain=list(parts), range=[COLOURS[part] for part in parts])
-    return still(
-        altair.Chart({"values": rows})
-        .mark_bar()
-        .encode(
-            x=altair.X("seconds:Q", title="seconds", stack="zero"),
-            color=altair.Color("part:N", scale=scale, title=None),
-            order="order:Q",
-            tooltip=["part:N", altair.Tooltip("seconds:Q", format=",.3f")],
-        )
-        .properties(width=560, height=40)
-    )
-
-
-@as_chart.register
-def plot_deltas(deltas: Deltas) -> Any:
-    """Return a histogram over a logarithmic axis, with the baseline RTT as a line."""
-    altair = _altair()
-    pairs = zip(deltas.edges_ms, deltas.edges_ms[1:], deltas.counts, strict=False)
-    rows = [{"from": low, "to": high, "exchanges": count} for low, high, count in pairs]
-    x = altair.X("from:Q", scale=altair.Scale(type="log"), title="inter-query delta (ms)")
-    bars = altair.Chart({"values": rows}).mark_bar().encode(x=x, x2="to:Q", y="exchanges:Q")
-    if deltas.baseline_rtt_ms is not None and rows:
-        line = altair.Chart({"values": [{"rtt": deltas.baseline_rtt_ms}]})
-        bars += line.mark_rule(color=COLOURS["network"], strokeWidth=2).encode(x="rtt:Q")
-    return still(bars.properties(width=560, height=160))
-
-
-@as_chart.register
-def plot_minutes(result: MinutesResult) -> Any:
-    """Return lines over time: the RTT, as measured and as counted, and what responses took."""
-    altair = _altair()
-    names = {
-        "rtt_min_ms": ("RTT measured", COLOURS["network"]),
-        "baseline_ms": ("RTT counted", COLOURS["loss"]),
-        "response_p50_ms": ("response p50", COLOURS["transfer"]),
-        "response_p95_ms": ("response p95", COLOURS["service"]),
-    }
-    rows = [
-        {"start": row.start, "what": title, "ms": getattr(row, name)}
-        for row in result.rows
-        for name, (title, _) in names.items()
-    ]
-    scale = altair.Scale(domain=[title for title, _ in names.values()], range=[colour for _, colour in names.values()])
-    return still(
-        altair.Chart({"values": rows})
-        .mark_line(point={"size": 12})
-        .encode(
-            x=altair.X("start:T", title="time (UTC)", scale=altair.Scale(type="utc")),
-            y=altair.Y("ms:Q", title="ms"),
-            color=altair.Color("what:N", scale=scale, title=None),
-            tooltip=["start:T", "what:N", altair.Tooltip("ms:Q", format=",.3f")],
-        )
-        .properties(width=560, height=200)
-    )
+    mine = base.transform_filter(altair.datum.line == line.name)
+    drawn = {
+        "line": lambda: mine.mark_line(point={"size": 12}),
+        "dashed": lambda: mine.mark_line(strokeDash=[6, 5]),
+        "dots": lambda: mine.mark_point(filled=True, size=20),
+        "bars": lambda: mine.mark_rect().encode(x2=f"to:{kind}", y2=altair.datum(0)),
+    }[line.style]()
+    return drawn.encode(y=altair.Y("value:Q", title=line.axis))
 
 
 @as_chart.register
 def plot_timeline(timeline: Timeline) -> Any:
     """Return bars over time, one lane a connection; it can be zoomed and moved."""
-    altair = _altair()
+    altair, colour = _altair(), _colours()["transfer"]
     rows = [
         {
             "stream": interval.stream,
@@ -201,13 +173,13 @@ def plot_timeline(timeline: Timeline) -> Any:
     ]
     return still(
         altair.Chart({"values": rows})
-        .mark_bar(color=COLOURS["transfer"], stroke=COLOURS["transfer"], strokeWidth=0.5)  # the shortest stay visible
+        .mark_bar(color=colour, stroke=colour, strokeWidth=0.5)  # the shortest stay visible
         .encode(
             x=altair.X("start:Q", title="seconds since the first packet"),
             x2="end:Q",
             y=altair.Y("stream:O", title="connection (tcp.stream)"),
             tooltip=["stream:O", "start:Q", "end:Q", "exchanges:Q", "round trips:Q"],
         )
-        .properties(width=560)
+        .properties(width=WIDTH)
         .interactive(bind_y=False)
     )

@@ -7,36 +7,42 @@ terminal leaves out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import singledispatch
+from importlib import import_module
 from typing import Any, Literal, get_args
 
+import numpy as np
 from msgspec import Struct
 
+from latpcap.report.local_time import local
 from latpcap.report.text import ms, number, printable
-from latpcap.units import significant
+from latpcap.units import format_ratio, percent, significant
 
 __all__ = [
     "Bar",
+    "Chart",
+    "ChartLine",
     "Column",
     "Drawn",
     "Entry",
     "Line",
-    "Lines",
     "Piece",
     "Row",
     "Section",
     "SectionPart",
     "SectionTable",
     "Sentence",
+    "rise",
     "sections_of",
+    "table_of",
     "written",
 ]
 
 Text = Literal["text", "code", "key", "short", "name", "clock", "day", "local", "moment"]
 """Of these a column is read from the left."""
 Figure = Literal[
-    "any", "figures", "id", "count", "ms", "s", "percent", "share", "ratio", "figure", "bytes", "part", "frames"
+    "any", "figures", "id", "count", "ms", "s", "percent", "share", "rise", "ratio", "figure", "bytes", "part", "frames"
 ]
 Kind = Text | Figure
 """What the values of a column are.
@@ -105,7 +111,8 @@ class Line(Struct, frozen=True):
     text: str
     name: str = ""
     """What it is, where that does not show."""
-    kind: Literal["text", "quiet", "code"] = "text"
+    kind: Literal["text", "quiet", "code", "copied"] = "text"
+    """What is `copied` stands on one line however long it is."""
     detail: bool = False
     key: str = ""
     """By what a page finds it whose text follows the reader's choice."""
@@ -167,16 +174,52 @@ class Bar(SectionPart, frozen=True):
     title: str = ""
     width: float = 1.0
     """The part of the room that it takes."""
+    seconds: float = 0.0
+    """What all pieces sum to."""
 
 
-class Lines(SectionPart, frozen=True):
-    """Lines over one time: the name of each, its values, and what these are."""
+Style = Literal["line", "dashed", "dots", "bars"]
+"""How a line of a chart is drawn."""
 
-    lines: Sequence[tuple[str, Sequence[float | None], Kind]]
+
+class ChartLine(Struct, frozen=True):
+    """One line of a chart: a value at each place, and maybe its range; bars reach to the next place."""
+
+    name: str
+    axis: str
+    """What the values are, with their unit; lines that share it share a panel."""
+    kind: Kind
+    values: Sequence[float | None]
+    low: Sequence[float | None] = ()
+    high: Sequence[float | None] = ()
+    colour: str = ""
+    """By its name in the page's style; none where no one line is meant."""
+    style: Style = "line"
+
+
+class Chart(SectionPart, frozen=True):
+    """Lines over one axis."""
+
+    name: str
+    title: str
+    axis: str
+    kind: Literal["time", "ms", "count"]
+    """What the places are."""
+    places: Sequence[Any]
+    """Of bars one more than there are values: where the last one ends."""
+    lines: tuple[ChartLine, ...]
+    is_log: bool = False
+    mark: float | None = None
+    """A place to point at."""
+
+    @property
+    def told(self) -> list[ChartLine]:
+        """The lines that say something."""
+        return [line for line in self.lines if any(line.values)]
 
 
 class Drawn(SectionPart, frozen=True):
-    """What a page draws and nothing else does: it can be moved and zoomed."""
+    """What a page draws and nothing else does: it follows the reader's choice, or can be zoomed."""
 
     name: str
 
@@ -191,26 +234,80 @@ class Section(Struct, frozen=True):
     level: int = 2
 
 
+SUBJECTS = ("", ".both", ".calibration", ".method", ".rehearsal", ".verification")
+"""The modules of `report/sections` that register what is said of a result."""
+
+
 @singledispatch
 def sections_of(result: object) -> Iterable[Section]:
-    """What is said of a result; each kind is registered where its sections are made."""
-    raise TypeError(f"{type(result).__name__} has no text")
+    """What is said of a result; each kind is registered where its sections are made. Nothing of what has none."""
+    for subject in SUBJECTS:
+        import_module(f"latpcap.report.sections{subject}")
+    registered = sections_of.dispatch(type(result))
+    return () if registered is sections_of.dispatch(object) else registered(result)
 
 
+def table_of(
+    columns: Sequence[Column],
+    rows: Iterable[Mapping[str, Any]],
+    caption: str = "",
+    foot: Mapping[str, Any] | None = None,
+) -> SectionTable:
+    """A table of rows that have their values by the names of the columns; the foot has some of them."""
+    values = [[row[column.name] for column in columns] for row in rows]
+    sums = [foot.get(column.name) for column in columns] if foot else None
+    return SectionTable(columns, values, caption, sums)
+
+
+MAX_CELLS = 60
+"""Cells that a `short` text gets on a terminal."""
+NONE = "–"
+"""Who is not known by name."""
 WRITERS: dict[Kind, Callable[[Any], str]] = {
-    **dict.fromkeys(("text", "code", "figures"), printable),
+    **dict.fromkeys(("code", "figures", "name"), printable),
+    **dict.fromkeys(("text", "any"), lambda value: any_text(value)),
+    "short": lambda text: short(printable(text)),
     "key": lambda piece: piece.letter,
     "id": str,
-    **dict.fromkeys(("count", "bytes"), "{:,}".format),
+    **dict.fromkeys(("count", "bytes"), lambda figure: f"{int(figure):,}"),
     "ms": ms,
     "s": number,
     "percent": lambda share: f"{100 * share:.1f}",
+    "share": percent,
+    "rise": lambda share: rise(share),
+    "ratio": format_ratio,
     "figure": significant,
+    "part": lambda is_whole: "" if is_whole else "part",
+    "clock": lambda moment: str(moment.astype("datetime64[ms]")).partition("T")[2],
+    "day": lambda moment: str(moment.astype("datetime64[ms]")).replace("T", " "),
+    "local": local,
+    "moment": lambda moment: str(np.datetime_as_string(moment, unit="s")).replace("T", " "),
 }
 
 
+def any_text(value: Any) -> str:
+    """A value of a column of which nothing more is known; nothing for none."""
+    if value is None or value != value:
+        return ""
+    if isinstance(value, np.datetime64):
+        return f"{np.datetime_as_string(value, unit='ns')}Z"
+    return f"{value:.9g}" if isinstance(value, float | np.floating) else printable(str(value))
+
+
+def rise(share: float | None) -> str:
+    """What is added, in per cent; nothing where that is not known."""
+    return "" if share is None else f"+{significant(100 * share)}%"
+
+
+def short(text: str) -> str:
+    """The text as far as a column takes it."""
+    return text if len(text) <= MAX_CELLS else f"{text[: MAX_CELLS - 1]}…"
+
+
 def written(column: Column, value: Any) -> str:
-    """The value as people read it, without markup; nothing for none."""
+    """The value as people read it, without markup; nothing for none, be it NaN or NaT."""
     if isinstance(value, list):
         return f"({printable(value[0])})"
-    return "" if value is None else WRITERS[column.kind](value)
+    if value is None or value != value or value == "":
+        return NONE if column.kind == "name" else ""
+    return WRITERS[column.kind](value)

@@ -10,21 +10,15 @@ from msgspec import Struct
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.text import Text
 
-from latpcap.findings import FindingResult, FixesTogether
-from latpcap.findings.frames import short_filter
-from latpcap.findings.what_if import WhatIf
-from latpcap.measures.timing_only import TimingOnly
-from latpcap.projection.project import Projection
 from latpcap.report.console import heading, print_renderables
-from latpcap.report.destination import going_to
 from latpcap.report.grid import Grid
 from latpcap.report.local_time import first_packet
 from latpcap.report.section import (
     Bar,
+    Chart,
     Column,
     Drawn,
     Entry,
-    Lines,
     Piece,
     Section,
     SectionTable,
@@ -32,32 +26,17 @@ from latpcap.report.section import (
     sections_of,
     written,
 )
-from latpcap.report.sections.errors import error_entries
-from latpcap.report.sections.findings import finding_entry, together
-from latpcap.report.sections.opening import asked_for
-from latpcap.report.sections.projection import budget_there, projection, what_if
-from latpcap.report.sparkline import sparkline
 from latpcap.report.text import printable
-from latpcap.report.timing_only import about_findings
 from latpcap.result.analysis import Analysis
-from latpcap.result.errors import ErrorResult
-from latpcap.result.settings import Settings
-from latpcap.tables.part.selection import Selected
 from latpcap.units import format_ms
 
 __all__ = [
-    "budget_parts",
     "document",
     "drawn",
-    "errors_text",
-    "findings_text",
     "grid",
-    "print_renderables",
-    "projection_parts",
+    "listed",
     "render",
-    "selection",
-    "settings",
-    "what_if_parts",
+    "sparkline",
 ]
 
 STYLES = {
@@ -72,6 +51,11 @@ STYLES = {
     "low": "cyan",
     "failed": "bold red",
 }
+ON_ONE_LINE: dict[str, Any] = {
+    "code": {"no_wrap": True, "overflow": "ellipsis"},
+    "copied": {"no_wrap": True, "overflow": "ignore"},
+}
+BLOCKS = "▁▂▃▄▅▆▇█"
 MAX_BAR = 100
 """Cells of the bar where there is room for more."""
 
@@ -96,6 +80,11 @@ def _when(result: Analysis) -> Iterator[RenderableType]:
 def document(sections: Iterable[Section]) -> str:
     """Return sections as text for where it goes."""
     return print_renderables(part for section in sections for part in drawn(section))
+
+
+def listed(sections: Iterable[Section]) -> str:
+    """Return sections without headings, with a line between them."""
+    return "\n".join(filter(None, (document([section]) for section in sections)))
 
 
 def drawn(section: Section) -> Iterator[RenderableType]:
@@ -136,9 +125,8 @@ def _entry(part: Entry) -> Iterator[RenderableType]:
     yield Text.assemble(*lead, printable(part.text), code)
     for line in part.lines:
         if not line.detail:
-            text, style = f"  {printable(line.text)}", "" if line.kind == "text" else "dim"
-            cut = line.kind == "code"
-            yield Text(text, no_wrap=True, overflow="ellipsis", style=style) if cut else Text(text, style=style)
+            style = "dim" if line.kind in ("quiet", "code") else ""
+            yield Text(f"  {printable(line.text)}", style=style, **ON_ONE_LINE.get(line.kind, {}))
 
 
 @_part.register
@@ -160,15 +148,30 @@ def _bar(part: Bar) -> Iterator[RenderableType]:
 
 
 @_part.register
-def _lines(part: Lines) -> Iterator[RenderableType]:
+def _chart(part: Chart) -> Iterator[RenderableType]:
+    """Lines of blocks over the time; charts over anything else have their values in a table."""
     columns = (Column("what"), Column("least", "figures"), Column("most", "figures"), Column("over time"))
     rows = []
-    for name, values, kind in part.lines:
-        write = format_ms if kind == "ms" else "{:,}".format
-        known = [value for value in values if value is not None]
-        if any(known):
-            rows.append((printable(name), write(min(known)), write(max(known)), sparkline(values)))
-    yield Grid(columns, rows)
+    for line in part.told:
+        write = format_ms if line.kind == "ms" else "{:,}".format
+        known = [value for value in line.values if value is not None]
+        rows.append((printable(line.name), write(min(known)), write(max(known)), sparkline(line.values)))
+    if part.kind == "time":
+        yield Grid(columns, rows)
+
+
+def sparkline(values: Sequence[float | None]) -> str:
+    """Return a block for each value, from none (a space) and 0 to the highest.
+
+    >>> sparkline([0, 5.0, None, 5.1, 20])
+    '▁▃ ▃█'
+    """
+    highest = max((value for value in values if value is not None), default=0.0)
+    return "".join(" " if value is None else BLOCKS[_height(value, highest)] for value in values).rstrip()
+
+
+def _height(value: float, highest: float) -> int:
+    return min(round(value / highest * (len(BLOCKS) - 1)), len(BLOCKS) - 1) if highest > 0 else 0
 
 
 def grid(table: SectionTable) -> Grid:
@@ -200,73 +203,3 @@ class StackedBar(Struct, frozen=True):
             bar.append(piece.letter * max(round(reached * width) - len(bar), 1), style=f"black on {piece.colour}")
         bar.truncate(width)
         yield bar
-
-
-# --- what single commands print ---------------------------------------------------------------------------------------
-
-
-def selection(selected: Selected | None) -> Iterator[RenderableType]:
-    """By what a result was selected, and how much that is."""
-    for part in asked_for(selected, None):
-        yield from _part(part)
-
-
-def settings(asked: Settings) -> Iterator[RenderableType]:
-    """What was asked for beside the captures."""
-    for part in asked_for(None, asked):
-        yield from _part(part)
-
-
-def projection_parts(found: Projection) -> Iterator[RenderableType]:
-    """The projection's table, and what is said of it."""
-    return drawn(projection(found))
-
-
-def budget_parts(found: Projection) -> Iterator[RenderableType]:
-    """Where the time goes there, beside where it went."""
-    return drawn(budget_there(found))
-
-
-def what_if_parts(changed: WhatIf | None) -> Iterator[RenderableType]:
-    """The runtimes with fixes."""
-    return drawn(what_if(changed))
-
-
-def errors_text(found: Sequence[ErrorResult]) -> str:
-    """Each error whole."""
-    return print_renderables(part for entry in error_entries(found) for part in _part(entry))
-
-
-def findings_text(
-    findings: Iterable[FindingResult],
-    fixes: FixesTogether | None,
-    told_rtt_ms: float | None,
-    *,
-    whole_filters: bool = False,
-    timing_only: TimingOnly | None = None,
-) -> str:
-    """Every finding whole, what all fixes save at once, and which could not be looked for.
-
-    The display filter of a finding's packets stands on one line however long: it is there to be copied. Unless they are
-    wanted whole, it shows the first ranges of frames.
-    """
-    shown = [
-        print_renderables(_part(finding_entry(found, told_rtt_ms)))
-        + "".join(f"  {line}\n" for line in _filter(found, whole_filters))
-        for found in findings
-    ]
-    hidden = [Sentence(text)] if (text := about_findings(timing_only)) else []
-    below = (
-        print_renderables(part for say in said for part in _part(say))
-        for said in (together(fixes, told_rtt_ms), hidden)
-    )
-    return "\n".join(filter(None, (*shown, *below)))
-
-
-def _filter(found: FindingResult, whole: bool) -> Iterator[str]:
-    text, more = (found.display_filter, 0) if whole else short_filter(found.display_filter, found.frames)
-    more += found.frames_left_out
-    if text:
-        yield text
-    if more:
-        yield f"{'…' if going_to().takes_unicode else '...'} {more:,} more (`--columns display_filter`, `annotate`)"

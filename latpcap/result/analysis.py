@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from latpcap.display import Brief, Displayed
 from latpcap.findings import Evidence, FindingResult, FixesTogether, Savings, finding_results, fixes_together
-from latpcap.findings.estimate import costs_of
 from latpcap.findings.what_if import Fix, WhatIf, what_if
 from latpcap.measures.budget import Budget, BudgetTimeline, timeline
 from latpcap.measures.chattiness import ChattinessGroups, by_connection, overall
@@ -178,7 +177,7 @@ class Measures:
     @cached_property
     def savings(self) -> Savings:
         """What the findings would save."""
-        return Savings(self.evidence, costs_of(self.evidence, self.basis), self.basis)
+        return Savings(self.evidence, self.basis)
 
     def of_each(self, names: Sequence[str | None]) -> Iterator[tuple[str | None, Measures]]:
         """The measures of each group of the database connections, of which `names` has one each, in the same way."""
@@ -257,7 +256,7 @@ class Measures:
     def tasks(self, idle_s: float = IDLE_S, by: TaskBy = "idle") -> Tasks:
         """What the application does between idle gaps of `idle_s`, or for one route."""
         if (idle_s, by) not in self._tasks:
-            found = tasks(self.recording, self.rtt, self.timeline.job.closed, idle_s, by)
+            found = tasks(self.recording, self.rtt, self.timeline.job, idle_s, by)
             if len(found) == 1 and self.basis.job is not None:  # all of the recording: what is projected of that
                 found = replace(found, effective_round_trips=np.array([self.basis.effective_round_trips]).round(9))
             self._tasks[idle_s, by] = found
@@ -316,7 +315,7 @@ class Measures:
             recording.runtime_s,
             self.network_share,
             routes,
-            count_tasks(recording, rtt, self.timeline.job.closed),
+            count_tasks(recording, rtt, self.timeline.job),
         )
         over_time = minutes_result(minutes(recording, rtt, beyond=True), recording.runtime_s)
         statements = statement_results(self.statements, recording.start_ns)

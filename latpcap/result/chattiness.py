@@ -14,7 +14,7 @@ from msgspec import Struct
 from latpcap.display import Brief, Displayed
 from latpcap.measures.chattiness import ChattinessGroups
 from latpcap.measures.routes import RouteResult
-from latpcap.result.rows import quantiles_of, ratios
+from latpcap.result.statements import quantiles_of, ratios
 from latpcap.tables.columnar.columns import Bools
 from latpcap.tables.columnar.values import Fractions, Numbers, Rows, Values
 from latpcap.units import format_ratio

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,6 @@ from numpy.typing import NDArray
 
 from latpcap.display import Brief
 from latpcap.measures.statements import TIMES, StatementGroups
-from latpcap.result.rows import quantiles_of, ratios
 from latpcap.tables.columnar.values import Fractions, Numbers, Rows, Times, Values
 from latpcap.tables.recording import MISSING
 
@@ -75,3 +75,19 @@ def _moments(times: NDArray[np.int64], start_ns: int) -> Times:
     """Times of a recording as timestamps."""
     known = times != MISSING
     return Times(np.where(known, times, 0) + start_ns, known)
+
+
+def ratios(totals: NDArray[Any], divisors: NDArray[Any]) -> Fractions:
+    """Each total for one of its divisor; `None` where there is none.
+
+    >>> list(ratios(np.array([30, 30]), np.array([10, 0])))
+    [3.0, None]
+    """
+    found = np.full(len(totals), np.nan)
+    np.divide(totals, divisors, out=found, where=np.asarray(divisors) > 0)
+    return Fractions(found)
+
+
+def quantiles_of(times: Mapping[str, NDArray[np.float64]]) -> Rows[dict[str, float | None]]:
+    """Each row as an object: a time by the name of its column."""
+    return Rows({name: Fractions(values) for name, values in times.items()}, dict)

@@ -10,7 +10,6 @@ import numpy as np
 from arro3.core import Array, DataType
 from arro3.core import Table as ArrowTable
 from msgspec import Struct
-from msgspec.structs import asdict
 from numpy.typing import NDArray
 
 from latpcap.findings import FindingResult
@@ -35,6 +34,7 @@ __all__ = [
     "error_table",
     "exchange_table",
     "finding_table",
+    "flat",
     "grouped_table",
     "health_table",
     "rtt_sample_table",
@@ -48,14 +48,14 @@ MS = 1e6
 
 def error_table(errors: ErrorsResult) -> Table:
     """One row an error code of a statement, the most frequent first."""
-    rows = [asdict(result) | {"users": ", ".join(result.users)} for result in errors.found]
+    rows = [flat(result) | {"users": ", ".join(result.users)} for result in errors.found]
     return _rows_table(rows, _ERROR_TYPES, "errors")
 
 
 def health_table(notes: Iterable[HealthNote]) -> Table:
     """What limits the trust in the result."""
     types = {"code": _TEXT, "severity": _TEXT, "message": _TEXT, "count": _COUNT}
-    return _rows_table([asdict(note) for note in notes], types, "notes", "latpcap.health/1")
+    return _rows_table([flat(note) for note in notes], types, "notes", "latpcap.health/1")
 
 
 def exchange_table(measures: Measures) -> Table:
@@ -65,14 +65,7 @@ def exchange_table(measures: Measures) -> Table:
 
 def connection_table(measures: Measures) -> Table:
     """One row a database connection, its RTT with `rtt_` before the names, what TCP shows with `tcp_`."""
-    flat: dict[str, TableColumn[Any]] = {}
-    for name, values in measures.connections().columns.items():
-        if isinstance(values, Rows):
-            prefix = "" if name == "chattiness" else f"{name}_"
-            flat |= {prefix + part: each for part, each in _flat_columns(values).items()}
-        elif isinstance(values, TableColumn):
-            flat[name] = values
-    return _values_table(flat, "connections")
+    return _values_table(_flat_columns(measures.connections()), "connections")
 
 
 def statement_table(measures: Measures) -> Table:
@@ -91,23 +84,27 @@ def grouped_table(measures: Measures, grouping: str) -> Table:
 
 
 def _flat_columns(rows: Rows[Any]) -> dict[str, TableColumn[Any]]:
-    """The columns, with each time of several (`delta_ms`) as columns of their own (`delta_p50_ms`) at the end."""
-    flat, times = dict[str, TableColumn[Any]](), dict[str, TableColumn[Any]]()
+    """The columns as `flat` names the values of a row; times of several (`delta_ms`) stand at the end of their part."""
+    flattened, times = dict[str, TableColumn[Any]](), dict[str, TableColumn[Any]]()
     for name, values in rows.columns.items():
         if isinstance(values, Rows):
-            times |= {_time_column(name, which): each for which, each in _flat_columns(values).items()}
+            of_parts = times if values.kind is dict else flattened
+            of_parts |= {_part_of(name, values.kind, part): one for part, one in _flat_columns(values).items()}
         elif isinstance(values, TableColumn):
-            flat[name] = values
-    return flat | times
+            flattened[name] = values
+    return flattened | times
+
+
+def _part_of(name: str, kind: Any, part: str) -> str:
+    """The column of a part of a result: the ratios have their own names, times their quantile within."""
+    if kind is dict:
+        return f"{name.removesuffix('_ms')}_{part}_ms"
+    return part if kind is ConnectionChattiness else f"{name}_{part}"
 
 
 def _values_table(values: Mapping[str, TableColumn[Any]], name: str, schema: str = "") -> Table:
     """A table of any length."""
     return Table(ArrowTable.from_pydict({column: each.arrow() for column, each in values.items()}), name, schema)
-
-
-def _time_column(name: str, which: str) -> str:
-    return f"{name.removesuffix('_ms')}_{which}_ms"
 
 
 def finding_table(findings: Iterable[FindingResult], rtt_ms: Sequence[float]) -> Table:
@@ -123,17 +120,20 @@ def finding_table(findings: Iterable[FindingResult], rtt_ms: Sequence[float]) ->
 
 def taps_table(recording: Recording) -> Table:
     """One row for each two taps that saw the same packets, and each path."""
-    rows = [_flat(each) for each in taps_results(recording)]
+    rows = [flat(each) for each in taps_results(recording)]
     return _rows_table(rows, _TAPS_TYPES, "taps", "latpcap.taps/1")
 
 
-def _flat(result: Struct) -> dict[str, Any]:
-    """The values of a result; those of a result within it have its name before theirs."""
+def flat(result: Struct) -> dict[str, Any]:
+    """The values of a result by the names of its table's columns: parts of a part have its name before theirs."""
     values: dict[str, Any] = {}
     for name in result.__struct_fields__:
         value = getattr(result, name)
-        inner = {f"{name}_{each}": one for each, one in _flat(value).items()} if isinstance(value, Struct) else None
-        values |= {name: value} if inner is None else inner
+        if isinstance(value, Struct | dict):
+            parts = value if isinstance(value, dict) else flat(value)
+            values |= {_part_of(name, type(value), part): one for part, one in parts.items()}
+        else:
+            values[name] = value
     return values
 
 
@@ -301,42 +301,13 @@ TEXT_AT_ONCE = 4_000_000
 
 
 EXCHANGE_COLUMNS = (
-    "stream",
-    "exchange",
-    "protocol",
-    "command",
-    "statement",
-    "fingerprint",
-    "request_frame",
-    "request_end_frame",
-    "response_frame",
-    "response_end_frame",
-    "request_time",
-    "request_end_time",
-    "response_time",
-    "response_end_time",
-    "request_bytes",
-    "response_bytes",
-    "round_trips",
-    "rows",
-    "affected_rows",
-    "error",
-    "service_ms",
-    "request_spread_ms",
-    "response_spread_ms",
-    "delta_ms",
-    "client_ms",
-    "complete",
-    "parameters",
-    "retransmissions",
-    "stalled_ms",
-    "transaction",
-    "tags",
-    "purpose",
-    "wait",
-    "error_code",
-    "response_ms",
-    "loss_ms",
+    *("stream", "exchange", "protocol", "command", "statement", "fingerprint"),
+    *("request_frame", "request_end_frame", "response_frame", "response_end_frame"),
+    *("request_time", "request_end_time", "response_time", "response_end_time"),
+    *("request_bytes", "response_bytes", "round_trips", "rows", "affected_rows", "error"),
+    *("service_ms", "request_spread_ms", "response_spread_ms", "delta_ms", "client_ms"),
+    *("complete", "parameters", "retransmissions", "stalled_ms", "transaction", "tags"),
+    *("purpose", "wait", "error_code", "response_ms", "loss_ms"),
 )
 
 
@@ -346,25 +317,25 @@ _TIME = DataType.timestamp("ns", tz="UTC")
 _KINDS = {str: _TEXT, int: _COUNT, float: _FLOAT, bool: _BOOL}
 
 
-def _types(result: type, prefix: str = "") -> dict[str, DataType]:
+def _types(result: type) -> dict[str, DataType]:
     """The columns of a result's fields; those of a result within it have its name before theirs, but for ratios."""
     types: dict[str, DataType] = {}
     for name, hint in get_type_hints(result).items():
         if isinstance(hint, type) and issubclass(hint, Struct):
-            types |= _types(hint, "" if hint is ConnectionChattiness else f"{name}_")
+            types |= {_part_of(name, hint, part): kind for part, kind in _types(hint).items()}
         elif get_origin(hint) is not dict:
-            types[prefix + name] = _KINDS[next(iter(get_args(hint)), hint)]
+            types[name] = _KINDS[next(iter(get_args(hint)), hint)]
     return types
 
 
 _CONNECTION_TYPES = (
     _types(ConnectionResult)
     | {"start": _TIME, "end": _TIME}
-    | {_time_column(name, which): _FLOAT for name in ("delta_ms", "client_ms") for which in PACE_QUANTILES}
+    | {_part_of(name, dict, which): _FLOAT for name in ("delta_ms", "client_ms") for which in PACE_QUANTILES}
 )
 _STATEMENT_TYPES = (
     _types(StatementResult)
-    | {_time_column(name, which): _FLOAT for name, told in TIMES.items() for which in told}
+    | {_part_of(name, dict, which): _FLOAT for name, told in TIMES.items() for which in told}
     | {"first_seen": _TIME, "last_seen": _TIME}
 )
 _ERROR_TYPES = _types(ErrorResult) | {"users": _TEXT, "first_time": _TIME, "last_time": _TIME}

@@ -252,7 +252,7 @@ def _largest(facts: Facts) -> str:
 
 def _held_back(facts: Facts) -> str:
     """Why an extra millisecond adds more than the waits of the first line."""
-    held = facts.base.timeline.stalls.count
+    held = facts.base.timeline.stalls
     if held == 0 or held < MIN_HELD * facts.round_trips or facts.base.job is None:
         return ""
     packets, wait = counted(held, "packet"), "waits" if held == 1 else "wait"

@@ -200,8 +200,6 @@ class Exchanges:
     """Likewise."""
     streamed_bytes = _Made(_ints("streamed_bytes"))
     """What of the request followed after the answer had begun."""
-    request_silent = _Made(_ints("request_silent_ns"))
-    """What of that the client had to wait."""
     retransmissions = _Made(_ints("retransmissions"))
     """Segments of it that were sent again."""
     stalled = _Made(_ints("stalled_ns"))

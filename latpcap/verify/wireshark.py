@@ -7,7 +7,6 @@ What it prints comes from the capture and is taken as data only: what is no numb
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import tempfile
 from bisect import bisect_left
@@ -21,6 +20,7 @@ from msgspec import Struct, field
 
 from latpcap.errors import CaptureError, UsageError
 from latpcap.units import counted
+from latpcap.verify.installed import installed
 
 FIELDS = (
     *("frame.number", "frame.time_epoch", "frame.protocols", "frame.cap_len", "frame.len"),
@@ -209,7 +209,7 @@ def dissect(
         command = [_program("tshark"), "-n", "-r", source, *_options(ports, keys)]
         process = stack.enter_context(_run(command, given, errors, environment))
         for line in process.stdout:
-            cells = line.decode("utf-8", "replace").removesuffix("\n").split("\t")
+            cells = line.decode("utf-8", "replace").rstrip("\r\n").split("\t")
             found.add(
                 {
                     name: cell.split(JOIN) if cell else []
@@ -262,7 +262,7 @@ def _home() -> Iterator[dict[str, str]]:
 
 
 def _program(name: str) -> str:
-    path = shutil.which(name)
+    path = installed(name)
     if path is None:
         raise UsageError(MISSING if name == "tshark" else f"{name} is not installed: it comes with Wireshark")
     return path

@@ -29,9 +29,9 @@ from latpcap.display import plain
 from latpcap.findings import FindingResult, finding_results
 from latpcap.findings.result import shown_ranges
 from latpcap.projection.project import DEFAULT_LADDER_MS, told_rtt_ms
-from latpcap.report.annotate import finding_text
 from latpcap.report.text import printable
 from latpcap.tables.columnar.table import Table
+from latpcap.wireshark.annotate import finding_text
 
 FORMAT = ("latpcap-facts", 1)
 COUNTS = ("response_frame", "response_end_frame", "round_trips", "rows", "retransmissions")

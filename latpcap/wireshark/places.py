@@ -11,7 +11,6 @@ r"""Where Wireshark looks for a user's plugins and profiles, and where it is its
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,6 +18,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from latpcap.errors import UsageError
+from latpcap.verify.installed import installed
 
 NAME = "latpcap"
 """Of the plugin and of the profile."""
@@ -51,11 +51,7 @@ def _configuration(system: str, environment: Mapping[str, str], home: Path) -> P
 
 def program(system: str = sys.platform, environment: Mapping[str, str] = os.environ) -> str:
     """Wireshark: in the PATH, or where its installers put it."""
-    usual = {
-        "darwin": "/Applications/Wireshark.app/Contents/MacOS/Wireshark",
-        WINDOWS: os.path.join(environment.get("ProgramFiles", r"C:\Program Files"), "Wireshark", "Wireshark.exe"),
-    }.get(system)
-    found = shutil.which("wireshark", path=environment.get("PATH")) or (usual and shutil.which(usual))
+    found = installed("wireshark", system, environment) or installed("Wireshark", system, environment)
     if not found:
         raise UsageError(
             "Wireshark is not installed: apt install wireshark (or wireshark.org), and have it in the PATH"

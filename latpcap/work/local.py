@@ -100,7 +100,9 @@ def without_ctrl_c() -> Iterator[None]:
 
 
 def _begin() -> None:
-    """In a new process: none outlives the first one."""
+    """In a new process: none outlives the first one, and where Ctrl-C reaches all of them, that one ends the others."""
+    if sys.platform == "win32":
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 

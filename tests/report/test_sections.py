@@ -17,12 +17,13 @@ from latpcap.report.console import print_renderables
 from latpcap.report.markup import fragment
 from latpcap.report.section import (
     Bar,
+    Chart,
+    ChartLine,
     Column,
     Drawn,
     Entry,
     Figure,
     Line,
-    Lines,
     Piece,
     Row,
     Section,
@@ -90,7 +91,11 @@ ALL = Section(
         SectionTable([Column(kind, kind) for kind in KINDS], [HARD, [[HOSTILE]] + [None] * (len(KINDS) - 1)], HOSTILE),
         Bar([PIECE], HOSTILE),
         Drawn("all"),
-        Lines([(HOSTILE, [1.0, None, 2.0], "ms")]),
+        Chart(
+            *("chart", HOSTILE, HOSTILE, "time"),
+            ["2026-11-21T09:00:00Z"] * 3,
+            (ChartLine(HOSTILE, HOSTILE, "ms", [1.0, None, 2.0]),),
+        ),
     ],
 )
 
@@ -129,9 +134,9 @@ def test_a_section_without_parts_is_nowhere() -> None:
 
 @pytest.mark.parametrize("renderer", ["terminal", "markdown", "markup"])
 def test_a_renderer_draws_every_part_there_is(renderer: str) -> None:
-    """But bars and lines, whose figures stand in a table, where nothing can be drawn."""
+    """But bars and charts, whose figures stand in a table, where nothing can be drawn."""
     source = (ROOT / "latpcap" / "report" / f"{renderer}.py").read_text()
     named = {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
     assert {"Sentence", "Entry", "SectionTable"} <= named
     if renderer != "markdown":
-        assert {"Bar", "Lines", "Drawn"} <= named
+        assert {"Bar", "Chart", "Drawn"} <= named

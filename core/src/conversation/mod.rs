@@ -16,7 +16,7 @@ use crate::layers::Inflated;
 use crate::layers::tls::KeyLog;
 use crate::side::Side;
 use crate::sql::Statements;
-use crate::stream::{Chunk, Silence};
+use crate::stream::{Chunk, Signal};
 use recognition::{Recognised, Recognition};
 
 /// What all conversations of a recording share.
@@ -62,34 +62,11 @@ impl Conversation {
         }
     }
 
-    /// A packet of this connection was sent again, after so long a silence where that was a time-out.
-    pub fn retransmission(&mut self, silent_ns: i64) {
-        if let Conversation::Known(dialogue) = self {
-            dialogue.pairing.retransmission(silent_ns);
-        }
-    }
-
-    /// What one side sent last had waited for a delayed acknowledgment.
-    pub fn stalled(&mut self, side: Side, stalled_ns: i64) {
+    /// What had kept back what one side sends.
+    pub fn signal(&mut self, side: Side, signal: Signal) {
         if let Conversation::Known(dialogue) = self {
             let side = if dialogue.swapped { side.other() } else { side };
-            dialogue.pairing.stalled(side, stalled_ns);
-        }
-    }
-
-    /// What one side sends now had to wait for acknowledgments.
-    pub fn silent(&mut self, side: Side, silence: Silence) {
-        if let Conversation::Known(dialogue) = self {
-            let side = if dialogue.swapped { side.other() } else { side };
-            dialogue.pairing.silent(side, silence);
-        }
-    }
-
-    /// What one side sends now it had kept back though nothing was in its way.
-    pub fn paced(&mut self, side: Side, paced_ns: i64) {
-        if let Conversation::Known(dialogue) = self {
-            let side = if dialogue.swapped { side.other() } else { side };
-            dialogue.pairing.paced(side, paced_ns);
+            dialogue.pairing.signal(side, signal);
         }
     }
 

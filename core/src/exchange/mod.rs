@@ -46,7 +46,7 @@ pub struct Exchange {
     /// How long delayed acknowledgments held its packets back.
     pub stalled_ns: i64,
     /// What kept its request and its response back.
-    pub delays: Delays,
+    pub held: Held,
     /// The server's last push between the answer before and this request → the request; 0 where there was none.
     pub told_ns: i64,
     /// Whether a transaction was open when it ended, where the protocol says.
@@ -55,43 +55,9 @@ pub struct Exchange {
     pub complete: bool,
 }
 
-impl Exchange {
-    /// As it begins, before any of its packets is looked at.
-    fn new(number: u32, command: &'static str, purpose: Purpose, wait: Wait) -> Exchange {
-        Exchange {
-            connection: 0,
-            number,
-            command,
-            purpose,
-            sql: None,
-            request: None,
-            response: None,
-            request_bytes: 0,
-            response_bytes: 0,
-            request_wire_bytes: 0,
-            response_wire_bytes: 0,
-            streamed_bytes: 0,
-            round_trips: u32::from(wait == Wait::Own),
-            wait,
-            waited_ns: None,
-            rows: None,
-            affected_rows: None,
-            error: None,
-            delta_ns: None,
-            client_ns: None,
-            retransmissions: 0,
-            stalled_ns: 0,
-            delays: Delays::default(),
-            told_ns: 0,
-            transaction: None,
-            complete: true,
-        }
-    }
-}
-
 /// What kept the client, and the server, from sending what was ready.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Delays {
+pub struct Held {
     /// How long it had to wait for acknowledgments before it could go on.
     pub silent_ns: [i64; 2],
     /// How long it did not send what it might have sent: it paces.
@@ -101,28 +67,19 @@ pub struct Delays {
     pub lost_ns: i64,
 }
 
-/// Does the client wait for the answer? Decided once, when the request is sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wait {
-    /// It waits: a round trip of its own.
-    Own,
-    /// It waits, together with what it asked before: an awaited answer was outstanding, or not read yet, when this was
-    /// sent. The round trip is that of the last exchange before it on the connection whose wait is its own.
-    Shared,
-    /// It goes on without the answer, which comes with that to a later request.
-    Deferred,
-    /// There is no answer.
-    None,
-}
-
-impl Wait {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Own => "own",
-            Self::Shared => "shared",
-            Self::Deferred => "deferred",
-            Self::None => "none",
-        }
+named! {
+    /// Does the client wait for the answer? Decided once, when the request is sent.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Wait {
+        /// It waits: a round trip of its own.
+        Own = "own",
+        /// It waits, together with what it asked before: an awaited answer was outstanding, or not read yet, when this was
+        /// sent. The round trip is that of the last exchange before it on the connection whose wait is its own.
+        Shared = "shared",
+        /// It goes on without the answer, which comes with that to a later request.
+        Deferred = "deferred",
+        /// There is no answer.
+        None = "none",
     }
 }
 

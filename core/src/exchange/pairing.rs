@@ -6,11 +6,11 @@
 
 use super::queue::{Open, Queue};
 use super::trust::Trust;
-use super::{Delays, Exchange, MessageSpan, Span, Wait};
+use super::{Exchange, Held, MessageSpan, Span, Wait};
 use crate::protocols::{Awaits, Error, Meaning, Outcome, Purpose, Request};
 use crate::side::Side;
 use crate::sql::Sql;
-use crate::stream::{Mark, Silence};
+use crate::stream::{Kind, Mark, Signal};
 
 /// The exchanges of one connection.
 #[derive(Default)]
@@ -29,7 +29,7 @@ pub struct Pairing {
     previous_request_ns: Option<i64>,
     pub(super) previous_response: Option<Mark>,
     /// Of a request that is not yet there as a whole.
-    delays: Delays,
+    held: Held,
     /// The server's last push since.
     pushed_ns: Option<i64>,
     /// Where the last whole response ends in the server's stream.
@@ -143,52 +143,42 @@ impl Pairing {
         self.awaited = self.open.iter().filter(|open| open.is_awaited()).count();
     }
 
-    /// A packet was sent again, after so long a silence where that was a time-out: while these exchanges were under way, or
-    /// before the next one.
-    pub fn retransmission(&mut self, silent_ns: i64) {
-        if self.open.is_empty() {
-            self.delays.lost_ns = self.delays.lost_ns.saturating_add(silent_ns);
-        } else if let Some(open) = self.open.iter_mut().find(|open| !open.turned) {
-            open.exchange.retransmissions += 1;
+    /// What kept back what one side sends belongs to what is under way, else to the next exchange; a stall to what the packet
+    /// may have ended.
+    pub fn signal(&mut self, side: Side, Signal { kind, ns }: Signal) {
+        match kind {
+            Kind::SentAgain if self.open.is_empty() => self.held.lost_ns = self.held.lost_ns.saturating_add(ns),
+            Kind::SentAgain => {
+                let touched = self.open.iter_mut().find(|open| !open.turned);
+                touched.into_iter().for_each(|open| open.exchange.retransmissions += 1);
+            }
+            Kind::Silent { answered } if answered && self.waits_for_data(side) => {}
+            Kind::Silent { .. } => self.sending(side).into_iter().for_each(|held| held.silent_ns[side as usize] += ns),
+            Kind::Paced => self.sending(side).into_iter().for_each(|held| held.paced_ns[side as usize] += ns),
+            Kind::Stalled => self.sent_last(side).into_iter().for_each(|open| open.exchange.stalled_ns += ns),
         }
     }
 
-    /// What one side sent last had waited for a delayed acknowledgment. That may have ended an exchange, or its request.
-    pub fn stalled(&mut self, side: Side, stalled_ns: i64) {
-        let touched = match side {
+    /// The exchange of the packet that one side sent last.
+    fn sent_last(&mut self, side: Side) -> Option<&mut Open> {
+        match side {
             Side::Client if !self.open.is_empty() => self.open.newest_mut(),
             Side::Server if !self.open.has_newly_over() => self.open.oldest_mut(),
             _ => self.open.newly_over_mut(),
-        };
-        if let Some(open) = touched {
-            open.exchange.stalled_ns += stalled_ns;
         }
     }
 
-    /// What one side sends now had to wait for acknowledgments.
-    pub fn silent(&mut self, side: Side, silence: Silence) {
-        let has_its_answer = || self.open.newest().is_none_or(|newest| newest.answered);
-        if silence.answered && (side == Side::Server || has_its_answer()) {
-            return; // it waited for that
-        }
-        if let Some(delays) = self.sending(side) {
-            delays.silent_ns[side as usize] += silence.silent_ns;
-        }
-    }
-
-    /// What one side sends now it had kept back though nothing was in its way.
-    pub fn paced(&mut self, side: Side, paced_ns: i64) {
-        if let Some(delays) = self.sending(side) {
-            delays.paced_ns[side as usize] += paced_ns;
-        }
+    /// One side that was answered has waited for that: a server, and a client whose newest request has its answer.
+    fn waits_for_data(&self, side: Side) -> bool {
+        side == Side::Server || self.open.newest().is_none_or(|newest| newest.answered)
     }
 
     /// Of what a side is sending; a request that is not yet there as a whole is the next one.
-    fn sending(&mut self, side: Side) -> Option<&mut Delays> {
+    fn sending(&mut self, side: Side) -> Option<&mut Held> {
         match side {
-            Side::Client if self.open.is_empty() => Some(&mut self.delays),
-            Side::Client => self.open.newest_mut().map(|open| &mut open.exchange.delays),
-            Side::Server => self.open.oldest_mut().map(|open| &mut open.exchange.delays),
+            Side::Client if self.open.is_empty() => Some(&mut self.held),
+            Side::Client => self.open.newest_mut().map(|open| &mut open.exchange.held),
+            Side::Server => self.open.oldest_mut().map(|open| &mut open.exchange.held),
         }
     }
 
@@ -200,7 +190,7 @@ impl Pairing {
         self.previous_request_ns = None;
         self.previous_response = None;
         self.pushed_ns = None;
-        self.delays = Delays::default();
+        self.held = Held::default();
     }
 
     /// `lost` bytes of what is under way, up to `until`, were not captured.
@@ -337,15 +327,32 @@ impl Pairing {
         let wait = self.wait_of(request.awaits, span);
         self.trust.sends(wait == Wait::Own);
         let exchange = Exchange {
+            connection: 0,
+            number: self.next_number,
+            command: request.command,
+            purpose: request.purpose,
             sql: request.sql,
             request: span.map(|span| Span::at(span.first, span.last)),
+            response: None,
             request_bytes: span.map_or(0, |span| span.length),
+            response_bytes: 0,
             request_wire_bytes: span.map_or(0, |span| span.wire),
+            response_wire_bytes: 0,
+            streamed_bytes: 0,
+            round_trips: u32::from(wait == Wait::Own),
+            wait,
+            waited_ns: None,
+            rows: None,
+            affected_rows: None,
+            error: None,
             delta_ns: since(self.previous_request_ns),
             client_ns: since(self.previous_response.map(|mark| mark.time_ns)),
-            delays: std::mem::take(&mut self.delays),
+            retransmissions: 0,
+            stalled_ns: 0,
+            held: std::mem::take(&mut self.held),
             told_ns: since(self.pushed_ns.take()).map_or(0, |since| since.max(1)),
-            ..Exchange::new(self.next_number, request.command, request.purpose, wait)
+            transaction: None,
+            complete: true,
         };
         if wait == Wait::Own {
             self.own = span.map(|span| (self.next_number, span.acknowledged));

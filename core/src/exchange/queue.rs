@@ -175,12 +175,40 @@ impl Queue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exchange::Wait;
+    use crate::exchange::{Held, Wait};
     use crate::protocols::Purpose;
 
     fn open(number: u32) -> Open {
+        let exchange = Exchange {
+            connection: 0,
+            number,
+            command: "query",
+            purpose: Purpose::Execute,
+            sql: None,
+            request: None,
+            response: None,
+            request_bytes: 0,
+            response_bytes: 0,
+            request_wire_bytes: 0,
+            response_wire_bytes: 0,
+            streamed_bytes: 0,
+            round_trips: 1,
+            wait: Wait::Own,
+            waited_ns: None,
+            rows: None,
+            affected_rows: None,
+            error: None,
+            delta_ns: None,
+            client_ns: None,
+            retransmissions: 0,
+            stalled_ns: 0,
+            held: Held::default(),
+            told_ns: 0,
+            transaction: None,
+            complete: true,
+        };
         Open {
-            exchange: Exchange::new(number, "query", Purpose::Execute, Wait::Own),
+            exchange,
             awaits: Awaits::Answer,
             asked: 0,
             had_received: 0,

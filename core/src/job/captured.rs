@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use super::UNSEEN;
-use super::attribute::{Kind, Parts, attribute};
+use super::attribute::{Kind, Parts, Sum, attribute};
 use super::exchange::{Exchange, Exchanges, Visit, walk};
 use super::losses::{Losses, Usable};
 use super::pieces::Pieces;
 use super::recorded::{Connections, Job, Phases};
 use super::shared_time::{SharedTime, side_by_side};
+use super::timed::Timed;
 
 /// What few exchanges have.
 #[derive(Clone, Copy, Default)]
@@ -28,7 +29,7 @@ struct Around {
     end: i64,
     /// So many round trips, which take so long each.
     trips: f64,
-    rtt: f64,
+    phase: u32,
 }
 
 /// Intervals of the connections of a recording, cut into their pieces.
@@ -41,6 +42,8 @@ struct Intervals {
     rare: BTreeMap<u32, Rare>,
     kinds: Vec<Kind>,
     connection: Vec<u32>,
+    phase: Vec<u32>,
+    round_trips: Vec<u32>,
     /// What of a row's round trips passed before the capture saw anything of them; empty where nothing did.
     unseen: Vec<i64>,
     shakes: Vec<Around>,
@@ -76,6 +79,8 @@ fn cut<E: Exchanges>(job: &Job<E>, runtime_ns: i64) -> Result<Intervals, E::Erro
         rare: BTreeMap::new(),
         kinds: Vec::with_capacity(rows),
         connection: Vec::with_capacity(rows),
+        phase: Vec::with_capacity(rows),
+        round_trips: Vec::with_capacity(rows),
         unseen: Vec::with_capacity(if hides { rows } else { 0 }),
         shakes: Vec::with_capacity(connections.count()),
         byes: Vec::new(),
@@ -114,7 +119,7 @@ impl Visit for Cut<'_> {
             begin: start,
             end: over,
             trips: connections.handshake_trips(connection),
-            rtt: self.phases.baseline_ns[connections.opening[connection] as usize],
+            phase: connections.opening[connection],
         });
         self.before = over.max(connections.under_way_ns[connection]);
         (self.ended, self.is_first) = (self.before.max(start), true);
@@ -139,8 +144,7 @@ impl Visit for Cut<'_> {
         let phase = self.connections.closing[connection];
         let said = last.request_end.saturating_sub(self.phases.near_ns(phase));
         let begin = said.max(self.ended).min(closed);
-        let rtt = self.phases.baseline_ns[phase as usize];
-        self.found.byes.push(Around { connection: connection as u32, begin, end: closed, trips: 1.0, rtt });
+        self.found.byes.push(Around { connection: connection as u32, begin, end: closed, trips: 1.0, phase });
     }
 }
 
@@ -204,6 +208,8 @@ impl Cut<'_> {
         found.response.push(response);
         found.kinds.push(Kind::of(exchange.setup, exchange.complete));
         found.connection.push(exchange.connection);
+        found.phase.push(phase);
+        found.round_trips.push(trips);
         if self.hides {
             found.unseen.push(taken.unseen);
         }
@@ -262,7 +268,7 @@ impl Intervals {
     ///
     /// Such a connection counts as busy between its requests as well (think time excepted), so that k workers share each
     /// instant by k however short their waits are; connections that are used one after the other add up.
-    fn pace(&self, shared: &SharedTime, think_ns: f64) -> SharedTime {
+    fn pace(&self, shared: &SharedTime, think_ns: f64) -> (SharedTime, Vec<bool>) {
         let mut near = 0;
         let overlaps = self.rows().zip(&self.connection).map(|((_, begin, pieces), &connection)| {
             (connection as usize, pieces.all(), shared.worth(begin, pieces.all(), &mut near))
@@ -275,7 +281,30 @@ impl Intervals {
             let works_on = beside[connection as usize] && (following - end) as f64 <= think_ns;
             (begin, if works_on { following.max(end) } else { end })
         });
-        self.shared(works, None)
+        (self.shared(works, None), beside)
+    }
+
+    /// Let each worker's time follow that of the one before it: they share no instant.
+    fn set_apart(&mut self, worker: &[u32]) {
+        self.under_way.clear();
+        let mut reach: BTreeMap<u32, (i64, i64)> = BTreeMap::new();
+        let rows = self.rows().zip(&self.connection).map(|((_, begin, pieces), &of)| (of, begin, begin + pieces.all()));
+        let around = self.shakes.iter().chain(&self.byes).map(|each| (each.connection, each.begin, each.end));
+        for (connection, begin, end) in rows.chain(around) {
+            let (first, last) = reach.entry(worker[connection as usize]).or_insert((begin, end));
+            (*first, *last) = (begin.min(*first), end.max(*last));
+        }
+        let mut free = 0;
+        for (first, last) in reach.values_mut() {
+            let length = *last - *first;
+            *first = free - *first;
+            free = (free + length).min(i64::MAX / 4); // beyond that, which no recording is, they share all the same
+        }
+        let later = |connection: u32| reach[&worker[connection as usize]].0;
+        self.begin.iter_mut().zip(&self.connection).for_each(|(begin, &of)| *begin += later(of));
+        for each in self.shakes.iter_mut().chain(&mut self.byes) {
+            (each.begin, each.end) = (each.begin + later(each.connection), each.end + later(each.connection));
+        }
     }
 }
 
@@ -312,46 +341,54 @@ pub struct Account {
     pub service: Vec<f64>,
     /// What retransmissions added to it; empty where nothing was lost.
     pub loss: Vec<f64>,
-    /// Its packets were held back, before its request and within; empty where none was.
-    pub held: [Vec<f64>; 2],
-    /// As if nothing ran beside it: its wait, its service, what was lost and held back of it.
-    pub own_waited: Vec<i64>,
+    /// How many packets were held back, and what of that was the acknowledgments' way and not their timers.
+    pub stalls: usize,
+    pub stalls_network: Sum,
+    /// As if nothing ran beside it: its service, what was lost of it, and held back before its request and within.
     pub own_service: Vec<i64>,
     pub own_loss: Vec<i64>,
     pub own_held: [Vec<i64>; 2],
-    pub unseen: Vec<i64>,
     /// The timers of these rows, before and within; and the rows of which no retransmission was captured.
     pub stalled: Vec<(u32, [f64; 2])>,
     pub probably_lost: Vec<u32>,
+    /// Of each connection, whether it works beside others; empty where none does.
+    pub beside: Vec<bool>,
     /// What a round trip counts: 1 alone, 1/k beside k − 1 busy others. Empty where all are alone.
     pub weight: Vec<f64>,
     pub shakes: Waits,
     pub byes: Waits,
+    pub timed: Timed,
 }
 
-/// Handshakes, or good-byes: of which connection, how long each took, how often its client waited, what such a round trip
-/// counts, and what of it was the network.
+/// Handshakes, or good-byes: of which connection, how often its client waited, what such a round trip counts, and what of it
+/// was the network.
 #[derive(Default)]
 pub struct Waits {
     pub connection: Vec<u32>,
-    pub length: Vec<i64>,
     pub trips: Vec<f64>,
     pub weight: Vec<f64>,
     pub network: Vec<f64>,
 }
 
 impl Waits {
-    /// Add them up.
-    fn of(all: &[Around], parts: &mut Parts, shared: &SharedTime, pace: &SharedTime) -> Waits {
+    /// Add them up; `each` is told how long each took, and what of that was the network.
+    fn of(
+        all: &[Around],
+        phases: &Phases,
+        parts: &mut Parts,
+        [shared, pace]: [&SharedTime; 2],
+        mut each: impl FnMut(&Around, i64, f64),
+    ) -> Waits {
         let (mut waits, mut near) = (Waits::default(), [0; 2]);
-        for &Around { connection, begin, end, trips, rtt } in all {
+        for around in all {
+            let &Around { connection, begin, end, trips, phase } = around;
             let length = end - begin;
             let worth = shared.worth(begin, length, &mut near[0]);
             let weight = ratio(pace.worth(begin, length, &mut near[1]), length);
-            let network = (trips * rtt * weight).min(worth);
+            let network = (trips * phases.baseline_ns[phase as usize] * weight).min(worth);
             parts.set_up(worth, network);
+            each(around, length, network);
             waits.connection.push(connection);
-            waits.length.push(length);
             waits.trips.push(trips);
             waits.weight.push(weight);
             waits.network.push(network);
@@ -366,49 +403,74 @@ fn ratio(shared: f64, own: i64) -> f64 {
 }
 
 /// Give each instant up to `runtime_ns` to its part; client time above `think_ns` is think time. In a `window` what goes on
-/// behind it is worth nothing.
+/// behind it is worth nothing. Where the `worker` of each connection is told, only what one does shares instants.
 pub fn account<E: Exchanges>(
     job: &Job<E>,
     path: &[u32],
     runtime_ns: i64,
     think_ns: f64,
     window: bool,
+    worker: Option<&[u32]>,
 ) -> Result<Account, E::Error> {
     let mut intervals = cut(job, runtime_ns)?;
     intervals.lose(path);
+    if let Some(worker) = worker {
+        intervals.set_apart(worker);
+    }
     let spans = || intervals.rows().map(|(_, begin, pieces)| (begin, begin + pieces.all()));
     let whole = intervals.shared(spans(), None);
     let paced = (!whole.alone()).then(|| intervals.pace(&whole, think_ns));
     let within = window.then(|| intervals.shared(spans(), Some(runtime_ns)));
-    let (shared, pace) = (within.as_ref().unwrap_or(&whole), paced.as_ref().unwrap_or(&whole));
+    let (shared, pace) = (within.as_ref().unwrap_or(&whole), paced.as_ref().map_or(&whole, |(pace, _)| pace));
     let mut account = Account::with_room_for(&intervals);
     let [lost, holds] = intervals.loses_or_holds();
-    let mut kinds = intervals.kinds.iter();
+    let (mut kinds, mut stalled) = ((0..).zip(&intervals.kinds), intervals.stalled.iter().peekable());
     let mut parts = attribute(intervals.rows(), shared, |own, worth| {
-        let kind = kinds.next().copied().unwrap_or(Kind::Unknown);
+        let (row, kind) = kinds.next().map_or((0, Kind::Unknown), |(row, &kind)| (row, kind));
         let (normal, whole) = (kind == Kind::Work, kind.is_whole());
         let only = |holds: bool, worth: f64| if holds { worth } else { 0.0 };
         account.network.push(only(whole, worth.network));
         account.service.push(only(whole, worth.service));
-        account.own_waited.push(own.waited());
+        let (trips, phase) = (intervals.round_trips[row as usize], intervals.phase[row as usize]);
+        let hidden = intervals.unseen.get(row as usize).copied().unwrap_or(0);
+        if whole && account.timed.add(job.phases, phase, trips.into(), [hidden, own.waited()], worth.network) {
+            account.timed.round_trips += u64::from(trips);
+        }
         if lost {
             account.loss.push(only(normal, worth.loss()));
             account.own_loss.push(own.loss());
         }
-        if holds {
-            account.held[0].push(only(normal, worth.held));
-            account.held[1].push(only(normal, worth.held_within()));
-            account.own_held[0].push(own.held);
-            account.own_held[1].push(own.held_within());
+        if !holds {
+            return;
+        }
+        let timers = stalled.next_if(|stalled| stalled.0 == row).map_or([0.0; 2], |stalled| stalled.1);
+        let both = [(own.held, worth.held), (own.held_within(), worth.held_within())];
+        for (place, (held, worth)) in both.into_iter().enumerate() {
+            account.own_held[place].push(held);
+            if normal && worth > 0.0 {
+                account.stalls += 1;
+                account.stalls_network.add(worth * (1.0 - (timers[place] / held as f64).min(1.0)));
+            }
         }
     });
-    account.shakes = Waits::of(&intervals.shakes, &mut parts, shared, pace);
-    account.byes = Waits::of(&intervals.byes, &mut parts, shared, pace);
+    let (mut timed, phases, times) = (std::mem::take(&mut account.timed), job.phases, [shared, pace]);
+    account.shakes = Waits::of(&intervals.shakes, phases, &mut parts, times, |around, length, network| {
+        if timed.add(phases, around.phase, around.trips, [0, length], network) {
+            timed.handshakes += 1;
+            timed.greetings += u64::from(job.connections.server_first[around.connection as usize]);
+        }
+    });
+    account.byes = Waits::of(&intervals.byes, phases, &mut parts, times, |around, length, network| {
+        timed.hang_ups += u64::from(timed.add(phases, around.phase, around.trips, [0, length], network));
+    });
+    account.timed = timed;
     intervals.under_way.iter().for_each(|&until| parts.unknown.add(shared.worth(0, until, &mut 0)));
     shared.idle(0, runtime_ns).for_each(|gap| parts.idle(gap as f64, think_ns));
     account.parts = parts;
-    account.weight = paced.as_ref().map_or_else(Vec::new, |pace| intervals.weights(pace));
-    (account.own_service, account.unseen) = (intervals.service, intervals.unseen);
+    if let Some((pace, beside)) = paced {
+        (account.weight, account.beside) = (intervals.weights(&pace), beside);
+    }
+    account.own_service = intervals.service;
     (account.stalled, account.probably_lost) = (intervals.stalled, intervals.probably_lost);
     Ok(account)
 }
@@ -421,8 +483,6 @@ impl Account {
             network: Vec::with_capacity(rows),
             service: Vec::with_capacity(rows),
             loss: Vec::with_capacity(lost),
-            held: [(); 2].map(|()| Vec::with_capacity(held)),
-            own_waited: Vec::with_capacity(rows),
             own_loss: Vec::with_capacity(lost),
             own_held: [(); 2].map(|()| Vec::with_capacity(held)),
             ..Account::default()

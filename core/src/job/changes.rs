@@ -2,44 +2,120 @@
 
 use std::borrow::Cow;
 
+use super::UNSEEN;
 use super::distinct::{Distinct, Gathered};
-use super::recorded::Known;
+use super::exchange::{Exchange, Exchanges};
+use super::recorded::Job;
 use super::step::{Starts, Step};
 
-/// What is left of a job when fixes are made: parts from 0 (gone) to 1 (as it was). Of each connection, then of each
-/// exchange.
+/// What fixes take out of a job.
 #[derive(Clone, Debug, Default)]
 pub struct Changes<'a> {
-    /// Not opened any more.
-    pub closed: Cow<'a, [bool]>,
-    /// Of its round trips, or of its share in those of the exchange that it was sent behind.
-    pub trips: Cow<'a, [f64]>,
-    /// Of the client's time before its request.
-    pub gap: Cow<'a, [f64]>,
-    pub service: Cow<'a, [f64]>,
-    /// The waits for a delayed ACK before its request, and within request and response, are left.
-    pub stalled_before: Cow<'a, [bool]>,
-    pub stalled_within: Cow<'a, [bool]>,
-    /// What its request and its response fill from now on: what travels together shares packets.
-    pub request_segments: Cow<'a, [f64]>,
-    pub response_segments: Cow<'a, [f64]>,
+    pub effects: Vec<Effect<'a>>,
+    /// Exchanges that are not made any more, and those before which the client thinks: that time stays.
+    pub gone: Cow<'a, [i64]>,
+    pub thinks: Cow<'a, [i64]>,
+}
+
+/// What one of them takes out of these exchanges, each of which is there once.
+#[derive(Clone, Debug, Default)]
+pub struct Effect<'a> {
+    pub rows: Cow<'a, [i64]>,
+    /// How many of its round trips each loses, and how long a wait for a delayed ACK.
+    pub saved: Cow<'a, [f64]>,
+    pub stall_ns: Cow<'a, [f64]>,
+    /// Exchanges that nobody waits for and that go along.
+    pub along: Cow<'a, [i64]>,
+    /// Connections that are not opened any more.
+    pub closed: Cow<'a, [i64]>,
+    /// Which part of the client's time before an exchange, and of its service, goes with its round trips.
+    pub client: f64,
+    pub service: f64,
 }
 
 impl Changes<'_> {
-    fn fit(&self, job: &Known) -> bool {
-        let numbers = [&self.trips, &self.gap, &self.service, &self.request_segments, &self.response_segments];
-        self.closed.len() == job.count()
-            && numbers.iter().all(|of| of.len() == job.exchanges())
-            && [&self.stalled_before, &self.stalled_within].iter().all(|of| of.len() == job.exchanges())
+    /// They are of a job with so many exchanges and connections.
+    pub fn fit(&self, rows: usize, connections: usize) -> bool {
+        let below = |numbers: &[i64], count| numbers.iter().all(|&number| number >= 0 && (number as usize) < count);
+        let of_effect = |effect: &Effect| {
+            let count = effect.rows.len();
+            let rows_fit = below(&effect.rows, rows) && below(&effect.along, rows);
+            rows_fit
+                && effect.saved.len() == count
+                && effect.stall_ns.len() == count
+                && below(&effect.closed, connections)
+        };
+        below(&self.gone, rows) && below(&self.thinks, rows) && self.effects.iter().all(of_effect)
     }
 
-    /// What each row fills.
-    pub fn segments(&self) -> Distinct<[f64; 2]> {
-        let mut segments = Gathered::of(self.request_segments.len());
-        for both in self.request_segments.iter().zip(&*self.response_segments).map(|(&one, &other)| [one, other]) {
-            segments.push(both, both.map(f64::to_bits));
+    /// What each row loses.
+    fn lost(&self, rows: usize) -> Vec<Lost> {
+        let mut lost = vec![Lost::default(); rows];
+        for effect in &self.effects {
+            for ((&row, &saved), &stall_ns) in effect.rows.iter().zip(&*effect.saved).zip(&*effect.stall_ns) {
+                let lost = &mut lost[row as usize];
+                lost.add(saved, effect);
+                lost.shares |= saved > 0.0;
+                lost.undelayed |= stall_ns > 0.0;
+            }
+            effect.along.iter().for_each(|&row| lost[row as usize].add(1.0, effect));
         }
-        segments.column()
+        self.gone.iter().for_each(|&row| lost[row as usize].gone = true);
+        self.thinks.iter().for_each(|&row| lost[row as usize].thinks = true);
+        lost
+    }
+}
+
+/// What an exchange loses: round trips, and as many as go with client and service time.
+#[derive(Clone, Copy, Default)]
+struct Lost {
+    trips: f64,
+    client: f64,
+    service: f64,
+    /// What travels together shares packets.
+    shares: bool,
+    undelayed: bool,
+    gone: bool,
+    thinks: bool,
+}
+
+impl Lost {
+    fn add(&mut self, trips: f64, effect: &Effect) {
+        self.trips += trips;
+        self.client += trips * effect.client;
+        self.service += trips * effect.service;
+    }
+
+    /// What is left of an exchange; `is_free`: nothing holds its request back any more.
+    fn left(&self, exchange: &Exchange, is_free: bool) -> Row {
+        let left = |lost: f64| (1.0 - lost / f64::from(exchange.round_trips.max(1))).max(0.0);
+        Row {
+            trips: left(self.trips),
+            gap: if self.thinks { 1.0 } else { left(self.client) },
+            service: left(self.service),
+            stalls: [!(self.undelayed || is_free), !(self.undelayed || self.gone)],
+        }
+    }
+}
+
+/// Requests of a connection that have no answer: they hold back the one behind them (Nagle).
+struct Unanswered {
+    connection: u32,
+    /// The last one has none, and so many are left since the last that has one.
+    is_last: bool,
+    left: usize,
+}
+
+impl Unanswered {
+    /// Nothing is left of those before the next one; where one goes and the one before it stays, that takes its place.
+    fn are_gone(&mut self, exchange: &Exchange, gone: bool) -> bool {
+        if exchange.connection != self.connection {
+            *self = Unanswered { connection: exchange.connection, is_last: false, left: 0 };
+        }
+        let are_gone = self.is_last && self.left == 0;
+        self.is_last = exchange.response == UNSEEN && exchange.round_trips == 0;
+        self.left = if self.is_last { self.left + usize::from(!gone) } else { 0 };
+        are_gone
     }
 }
 
@@ -60,19 +136,21 @@ struct Row {
 }
 
 impl Left {
-    /// Take the columns, which fit the job.
-    pub fn of(changes: &Changes, job: &Known) -> Result<Left, &'static str> {
-        if !changes.fit(job) {
-            return Err("the columns of the changes do not fit the job");
-        }
-        let mut rows = Gathered::of(job.exchanges());
-        for row in 0..job.exchanges() {
-            let parts = [changes.trips[row], changes.gap[row], changes.service[row]];
-            let [trips, gap, service] = parts;
-            let stalls = [changes.stalled_before[row], changes.stalled_within[row]];
-            rows.push(Row { trips, gap, service, stalls }, (parts.map(f64::to_bits), stalls));
-        }
-        Ok(Left { closed: changes.closed.to_vec(), rows: rows.column() })
+    /// What `changes`, which fit the job, leave of it; and what each of its rows fills.
+    pub fn of<E: Exchanges>(changes: &Changes, job: &Job<E>) -> Result<(Left, Distinct<[f64; 2]>), E::Error> {
+        let count = job.exchanges.count();
+        let (lost, mut rows, mut segments) = (changes.lost(count), Gathered::of(count), Gathered::of(count));
+        let mut unanswered = Unanswered { connection: u32::MAX, is_last: false, left: 0 };
+        job.exchanges.each(&mut |exchange| {
+            let lost = &lost[exchange.row as usize];
+            let row = lost.left(exchange, unanswered.are_gone(exchange, lost.gone));
+            rows.push(row, ([row.trips, row.gap, row.service].map(f64::to_bits), row.stalls));
+            let filled = if lost.shares { exchange.alone } else { exchange.segments };
+            segments.push(filled, filled.map(f64::to_bits));
+        })?;
+        let mut closed = vec![false; job.connections.count()];
+        changes.effects.iter().flat_map(|effect| &*effect.closed).for_each(|&number| closed[number as usize] = true);
+        Ok((Left { closed, rows: rows.column() }, segments.column()))
     }
 
     /// What is left of a step. Its bytes are sent all the same.

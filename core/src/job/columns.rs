@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::UNSEEN;
 use super::recorded::{Connections, Phases};
+use crate::exchange::Wait;
 use crate::protocols::Purpose;
 
 /// Where the columns of the exchanges come from.
@@ -116,10 +117,10 @@ impl<'a, S: Source> Table<'a, S> {
         }
         let places = rows.clone().map(|row| self.source.place(row)).collect();
         let words = |of: Of| columns[of as usize].words.iter();
-        let number = |wait| words(Of::Wait).position(|word| word == wait).map_or(-1, |number| number as i64);
-        let (waits, commands) = (["own", "shared", "deferred"].map(number), words(Of::Command).map(|word| hash(word)));
-        let purposes = words(Of::Purpose).map(|word| Purpose::named(word)).collect();
-        let (connections, phases, commands) = (self.connections, self.phases, commands.collect());
+        let purposes = words(Of::Purpose).map(|word| Purpose::named(word).unwrap_or(Purpose::Other)).collect();
+        let waits = words(Of::Wait).map(|word| Wait::named(word).unwrap_or(Wait::None)).collect();
+        let commands = words(Of::Command).map(|word| hash(word)).collect();
+        let (connections, phases) = (self.connections, self.phases);
         Ok(Piece { rows, connections, phases, places, columns, purposes, waits, commands })
     }
 }
@@ -133,8 +134,7 @@ pub struct Piece<'a> {
     pub places: Vec<[u32; 2]>,
     pub columns: Vec<Column>,
     purposes: Vec<Purpose>,
-    /// The numbers of `own`, `shared` and `deferred` among the waits; -1 where none is so.
-    waits: [i64; 3],
+    waits: Vec<Wait>,
     commands: Vec<u64>,
 }
 
@@ -149,27 +149,20 @@ impl Piece<'_> {
     }
 
     pub fn purpose(&self, place: usize) -> Purpose {
-        let purpose = usize::try_from(self.at(Of::Purpose, place)).ok().and_then(|number| self.purposes.get(number));
-        purpose.copied().unwrap_or(Purpose::Other)
+        self.word(Of::Purpose, place, &self.purposes).unwrap_or(Purpose::Other)
     }
 
-    /// The client waits for its answer alone; together with the request before it; later, with that of another one.
-    pub fn waits_alone(&self, place: usize) -> bool {
-        self.at(Of::Wait, place) == self.waits[0]
-    }
-
-    pub fn is_shared(&self, place: usize) -> bool {
-        self.at(Of::Wait, place) == self.waits[1]
-    }
-
-    pub fn is_deferred(&self, place: usize) -> bool {
-        self.at(Of::Wait, place) == self.waits[2]
+    pub fn wait(&self, place: usize) -> Wait {
+        self.word(Of::Wait, place, &self.waits).unwrap_or(Wait::None)
     }
 
     /// A number for its command.
     pub fn command(&self, place: usize) -> u64 {
-        let number = usize::try_from(self.at(Of::Command, place)).ok();
-        number.and_then(|number| self.commands.get(number)).copied().unwrap_or(u64::MAX)
+        self.word(Of::Command, place, &self.commands).unwrap_or(u64::MAX)
+    }
+
+    fn word<T: Copy>(&self, of: Of, place: usize, words: &[T]) -> Option<T> {
+        words.get(usize::try_from(self.at(of, place)).ok()?).copied()
     }
 
     pub fn is_complete(&self, place: usize) -> bool {

@@ -32,6 +32,8 @@ pub struct Exchange {
     pub statement: u32,
     /// What request and response fill; a message that shares a packet with the one before has a part of one.
     pub segments: [f64; 2],
+    /// The same where they share packets.
+    pub alone: [f64; 2],
     /// How long a small packet waited for a delayed ACK (Nagle), beside the round trip that it waited as well: before
     /// the request, and within request and response.
     pub stalled: [f64; 2],

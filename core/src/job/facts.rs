@@ -17,8 +17,9 @@ pub struct Facts {
     /// What a round trip takes on it with what the server does, NaN where nothing tells; where packets are missing.
     pub usual_ns: Option<Vec<f64>>,
     pub pacing: Pacing,
-    /// Bytes of all requests, and of all responses.
+    /// Bytes of all requests, and of all responses; and how long clients waited for acknowledgments, ns.
     pub bytes: [u64; 2],
+    pub request_silent: i64,
     /// Packets were sent again.
     pub loses: bool,
     rare: [bool; RARE_COLUMNS],
@@ -34,6 +35,7 @@ impl Default for Facts {
             usual_ns: None,
             pacing: Pacing::default(),
             bytes: [0; 2],
+            request_silent: 0,
             loses: false,
             rare: [true; RARE_COLUMNS],
         }
@@ -83,6 +85,7 @@ impl Facts {
         let is_goodbye = piece.purpose(place) == Purpose::Disconnect && piece.at(Of::Response, place) == UNSEEN;
         self.said[connection] = if is_goodbye { piece.at(Of::RequestEnd, place) } else { UNSEEN };
         self.waits[connection] |= piece.at(Of::RoundTrips, place) > 0;
+        self.request_silent += piece.at(Of::RequestSilent, place);
         for (side, of) in [Of::RequestBytes, Of::ResponseBytes].into_iter().enumerate() {
             let bytes = piece.at(of, place);
             self.largest[side][connection] = self.largest[side][connection].max(bytes);

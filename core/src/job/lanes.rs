@@ -15,19 +15,21 @@ use super::step::{NOWHERE, Span, Start, Starts};
 
 pub type HashMap<K, V> = std::collections::HashMap<K, V, RandomState>;
 
-/// How lanes are told apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Waiting {
-    /// By the evidence.
-    Evidence,
-    /// Without proof of the contrary each connection is a lane of its own.
-    Independent,
-    /// Steps follow whatever was over last: as few lanes as possible.
-    Chained,
-    /// By the evidence; and what may begin by a clock does.
-    Clocked,
-    /// By the evidence; but nothing begins by a clock.
-    Unclocked,
+named! {
+    /// How lanes are told apart.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Waiting {
+        /// By the evidence.
+        Evidence = "evidence",
+        /// Without proof of the contrary each connection is a lane of its own.
+        Independent = "independent",
+        /// Steps follow whatever was over last: as few lanes as possible.
+        Chained = "chained",
+        /// By the evidence; and what may begin by a clock does.
+        Clocked = "clocked",
+        /// By the evidence; but nothing begins by a clock.
+        Unclocked = "unclocked",
+    }
 }
 
 /// Connections avoid each other when independent ones would have been seen so often where more of them are busy at once

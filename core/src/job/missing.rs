@@ -6,10 +6,11 @@
 
 use super::UNSEEN;
 use super::columns::{Of, Piece};
+use crate::exchange::Wait;
 
 /// Something of the row is missing for which the client waited.
 pub fn may_be_missing(piece: &Piece, place: usize) -> bool {
-    !piece.is_complete(place) && piece.at(Of::RoundTrips, place) > 0 && piece.waits_alone(place)
+    !piece.is_complete(place) && piece.at(Of::RoundTrips, place) > 0 && piece.wait(place) == Wait::Own
 }
 
 /// Fill in the times of a piece's packets; `usual_ns`, of each connection, is what an exchange waits for a round trip.

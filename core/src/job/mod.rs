@@ -27,6 +27,7 @@ mod replayed;
 mod lanes;
 mod locks;
 mod losses;
+pub mod meetings;
 mod missing;
 mod network;
 mod pacing;
@@ -40,15 +41,16 @@ mod silences;
 mod interval;
 #[cfg(test)]
 mod tests;
+pub mod timed;
 mod transfer;
 mod step;
 
 use abreast::ABREAST;
-use attribute::Parts;
+use attribute::{Parts, Sum};
 use body::{GOODBYE, HANDSHAKE};
 use bulk::Bulk;
-pub use changes::Changes;
 use changes::Left;
+pub use changes::{Changes, Effect};
 use distinct::Distinct;
 use exchange::Exchanges;
 use follow::{Order, Rows, Steps};
@@ -185,10 +187,10 @@ impl Replay {
         if with - without > UNEXPLAINED * (1.0 - self.hidden) * silent { observed } else { self }
     }
 
-    /// The job with fixes made.
-    pub fn changed(&self, changes: &Changes) -> Result<Replay, &'static str> {
-        let left = Left::of(changes, &self.connections)?;
-        let mut replay = Replay { segments: Arc::new(changes.segments()), left: Some(Arc::new(left)), ..self.clone() };
+    /// The `job` with fixes made, which fit it.
+    pub fn changed<E: Exchanges>(&self, job: &Job<E>, changes: &Changes) -> Result<Replay, E::Error> {
+        let (left, segments) = Left::of(changes, job)?;
+        let mut replay = Replay { segments: Arc::new(segments), left: Some(Arc::new(left)), ..self.clone() };
         replay.quiet = Arc::new(Quiet::of(&replay));
         Ok(replay)
     }
@@ -253,10 +255,23 @@ impl Replay {
         Some(self.waiters[place].1 as usize)
     }
 
+    /// Some of its steps wait for locks.
+    pub fn waits_for_locks(&self) -> bool {
+        !self.steps.locks.is_empty()
+    }
+
     /// The exchanges that waited for a lock, and of each the one that gave it back.
-    pub fn locks(&self) -> (Vec<u32>, Vec<u32>) {
+    fn locks(&self) -> (Vec<u32>, Vec<u32>) {
         let row = |step: u32| self.steps.bodies.of(step).row;
         self.steps.locks.iter().map(|lock| (row(lock.waiter), row(lock.holder))).unzip()
+    }
+
+    /// How many segments all requests and responses have.
+    pub fn all_segments(&self) -> f64 {
+        let mut all = Sum::default();
+        let rows = 0..self.connections.kinds.len() as u32;
+        rows.flat_map(|row| self.segments.get(row)).for_each(|segments| all.add(segments));
+        all.ns()
     }
 
     /// How many segments the request and the response have.

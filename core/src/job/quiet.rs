@@ -200,7 +200,7 @@ mod tests {
 
     use super::*;
     use crate::job::tests::{Made, NETWORK};
-    use crate::job::{Changes, Network, Waiting};
+    use crate::job::{Changes, Effect, Network, Waiting};
 
     const MS: f64 = 1e6;
     /// Of an exchange: its connection, then what it took in µs: the client before it, its request, the server beyond an
@@ -233,22 +233,13 @@ mod tests {
             let sent = asked + 1000 * request;
             let answered = sent + 1000 * (1000 + service);
             *now = answered + 1000 * response;
-            job.exchange(connection, [asked, sent, answered, *now]).segments = segments;
+            let exchange = job.exchange(connection, [asked, sent, answered, *now]);
+            (exchange.segments, exchange.alone) = (segments, segments);
         }
-        let whole = || vec![1.0; count].into();
-        let left = || exchanges.iter().map(|&(.., left)| left).collect::<Vec<f64>>().into();
-        let segments = |side: usize| exchanges.iter().map(|&(_, _, sizes, _)| sizes[side]).collect::<Vec<f64>>().into();
-        let changes = Changes {
-            closed: vec![false; 2].into(),
-            trips: left(),
-            gap: whole(),
-            service: left(),
-            stalled_before: vec![true; count].into(),
-            stalled_within: vec![true; count].into(),
-            request_segments: segments(0),
-            response_segments: segments(1),
-        };
-        (job, changes)
+        let saved: Vec<f64> = exchanges.iter().map(|&(.., left)| 1.0 - left).collect();
+        let (rows, stall_ns) = ((0..count as i64).collect(), vec![0.0; count].into());
+        let fix = Effect { rows, saved: saved.into(), stall_ns, service: 1.0, ..Effect::default() };
+        (job, Changes { effects: vec![fix], ..Changes::default() })
     }
 
     impl Replay {
@@ -270,7 +261,7 @@ mod tests {
             let networks = [NETWORK, Network { growth: 1.5, baseline: -1, ..NETWORK }, Network { restarts: false, ..NETWORK }];
             for network in networks {
                 prop_assert_eq!(replay.run(&rtts, &network), walked.run(&rtts, &network));
-                let fixed = replay.changed(&changes).unwrap();
+                let fixed = replay.changed(&job.job(), &changes).unwrap();
                 prop_assert_eq!(fixed.run(&rtts, &network), fixed.walked().run(&rtts, &network));
             }
         }
@@ -299,7 +290,7 @@ mod tests {
             let replay = job.replay(Waiting::Evidence);
             let rtts = [f64::NAN, 0.0, 0.3 * MS, MS, 15.0 * MS, 100.0 * MS];
             for network in [NETWORK, Network { loss: 0.01, ..NETWORK }, Network { bandwidth: 1e7, ..NETWORK }] {
-                for replay in [replay.clone(), replay.changed(&changes).unwrap()] {
+                for replay in [replay.clone(), replay.changed(&job.job(), &changes).unwrap()] {
                     let over = replay.run(&rtts, &network);
                     for (parts, over) in replay.parts(&rtts, &network, 500.0 * MS).iter().zip(over) {
                         let named = parts.named().map(|(name, part)| (name != "setup_network", part.ns()));

@@ -7,10 +7,12 @@ use super::facts::Facts;
 use super::missing;
 use super::recorded::{Connections, Phases};
 use super::transfer::INITIAL_WINDOW;
+use crate::exchange::Wait;
 use crate::protocols::Purpose;
 
 /// Exchanges that are so few take next to no room, and longer to read again.
 const FEW: usize = 1 << 12;
+const PURPOSES: u32 = Purpose::ALL.len() as u32;
 
 /// What there is beside the table of the exchanges.
 #[derive(Debug, Default)]
@@ -104,10 +106,7 @@ impl<'a> Read<'a> {
 
     /// How many segments messages fill; one that begins in the last packet of another fills it with that.
     fn filled(&self, sizes: Of, begins: Of, ends: Of) -> Vec<f64> {
-        let of_row = |place: usize| {
-            self.piece.at(sizes, place) as f64 / self.piece.connections.segment_bytes[self.piece.connection(place)]
-        };
-        let mut filled: Vec<f64> = (0..self.piece.rows.len()).map(of_row).collect();
+        let mut filled: Vec<f64> = (0..self.piece.rows.len()).map(|place| self.alone(sizes, place)).collect();
         let (mut first, mut together) = (0, 0.0_f64);
         for place in 0..filled.len() {
             if place > 0 && self.piece.at(begins, place) != self.piece.at(ends, place - 1) {
@@ -120,6 +119,11 @@ impl<'a> Read<'a> {
             *first += together.ceil() - together;
         }
         filled
+    }
+
+    /// The same of its bytes alone.
+    fn alone(&self, sizes: Of, place: usize) -> f64 {
+        self.piece.at(sizes, place) as f64 / self.piece.connections.segment_bytes[self.piece.connection(place)]
     }
 
     fn exchange(&self, place: usize) -> Exchange {
@@ -144,11 +148,12 @@ impl<'a> Read<'a> {
             setup: purpose == Purpose::Setup,
             complete: piece.is_complete(place),
             ends_transaction: purpose == Purpose::End || (purpose == Purpose::Execute && ends),
-            shared: piece.is_shared(place),
-            deferred: piece.is_deferred(place),
+            shared: piece.wait(place) == Wait::Shared,
+            deferred: piece.wait(place) == Wait::Deferred,
             streamed: streams > INITIAL_WINDOW * piece.connections.segment_bytes[connection as usize],
-            statement: statement.map_or(0, |statement| statement as u32 + 1) * Purpose::COUNT + purpose as u32,
+            statement: statement.map_or(0, |statement| statement as u32 + 1) * PURPOSES + purpose as u32,
             segments: [self.segments[0][place], self.segments[1][place]],
+            alone: [Of::RequestBytes, Of::ResponseBytes].map(|sizes| self.alone(sizes, place)),
             stalled: self.stalled(place),
             lost_before: piece.at(Of::LostBefore, place),
             silent: piece.at(Of::Silent, place) as f64,
@@ -174,5 +179,65 @@ impl<'a> Read<'a> {
         let answered = response != UNSEEN && response_end - response >= stalled;
         let inside = request_end.wrapping_sub(request) >= stalled || answered;
         if inside { [0.0, stalled as f64] } else { [stalled as f64, 0.0] }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+    use std::ops::Range;
+
+    use super::super::columns::Column;
+    use super::super::tests::Made;
+    use super::*;
+
+    /// Exchanges of one connection that wait once each: when each packet passed.
+    struct Waits(Vec<[i64; 4]>);
+
+    impl Source for Waits {
+        type Error = Infallible;
+
+        fn count(&self) -> usize {
+            self.0.len()
+        }
+
+        fn place(&self, _: usize) -> [u32; 2] {
+            [0, 0]
+        }
+
+        fn columns(&self, names: &[&'static str], rows: &Range<usize>) -> Result<Vec<Column>, Infallible> {
+            let of_row = |name: &str, times: [i64; 4]| match name {
+                "request_time" => times[0],
+                "request_end_time" => times[1],
+                "response_time" => times[2],
+                "response_end_time" => times[3],
+                "complete" => i64::from(!times.contains(&UNSEEN)),
+                "waited_ns" if !times.contains(&UNSEEN) => times[2] - times[1],
+                "waited_ns" => UNSEEN,
+                "round_trips" => 1,
+                _ => 0,
+            };
+            let column = |name: &&'static str| Column {
+                numbers: self.0[rows.clone()].iter().map(|&times| of_row(name, times)).collect(),
+                words: vec![if *name == "wait" { "own" } else { "execute" }.to_owned()],
+            };
+            Ok(names.iter().map(column).collect())
+        }
+    }
+
+    #[test]
+    fn what_was_not_captured_lies_between_its_neighbours() {
+        let asks = |at: i64| [at, at, at + 10, at + 12];
+        let (request, answer) = ([60, 61, UNSEEN, UNSEEN], [UNSEEN, UNSEEN, 110, 111]);
+        let source = Waits(vec![asks(0), asks(20), asks(40), request, asks(80), answer, asks(120)]);
+        let Made { phases, connections, .. } = Made::with(1, 10.0);
+        let mut recorded = Recorded { phases, connections, ..Recorded::default() };
+        recorded.facts = Reading { source: &source, of: &recorded }.facts().unwrap();
+        let kept = Reading { source: &source, of: &recorded }.kept().unwrap().unwrap();
+        let times: Vec<[i64; 4]> =
+            kept.iter().map(|of| [of.request, of.request_end, of.response, of.response_end]).collect();
+        assert_eq!(times[3], [60, 61, 71, 71], "it waited as its siblings do");
+        assert_eq!(times[5], [100, 100, 110, 111]);
+        assert!([0, 1, 2, 4, 6].iter().all(|&row| times[row] == source.0[row]), "what was captured keeps its times");
     }
 }

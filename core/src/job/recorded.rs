@@ -151,10 +151,6 @@ impl Known {
         self.segment_bytes.len()
     }
 
-    pub fn exchanges(&self) -> usize {
-        self.kinds.len()
-    }
-
     /// Of each phase, the RTT at the low end of its range, as measured, and at the high end.
     pub fn phases(&self) -> impl Iterator<Item = [f64; 3]> {
         let range = self.low_ns.iter().zip(&self.high_ns);

@@ -1,5 +1,3 @@
-use std::borrow::Cow;
-
 use super::exchange::Exchange;
 use super::recorded::{Connections, Phases};
 use super::*;
@@ -67,6 +65,7 @@ impl Made {
             streamed: false,
             statement: 0,
             segments: [1.0; 2],
+            alone: [1.0; 2],
             stalled: [0.0; 2],
             lost_before: 0,
             silent: 0.0,
@@ -242,22 +241,19 @@ fn a_pipeline_that_waited_for_its_window_waits_for_that_at_another_rtt() {
 
 #[test]
 fn what_a_fix_removes_costs_no_round_trip_and_its_share_of_the_time() {
-    let replay = job(&[(Some(0), 1.0), (Some(10), 1.0), (Some(20), 1.0)]).replay(Waiting::Evidence);
-    let mut changes = Changes {
-        trips: vec![1.0, 0.0, 0.0].into(),
-        gap: vec![1.0, 0.5, 1.0].into(),
-        service: vec![1.0; 3].into(),
-        stalled_before: vec![true; 3].into(),
-        stalled_within: vec![true; 3].into(),
-        closed: vec![false].into(),
-        request_segments: vec![1.0; 3].into(),
-        response_segments: vec![1.0; 3].into(),
-    };
-    let fixed = replay.changed(&changes).unwrap();
+    let job = job(&[(Some(0), 1.0), (Some(10), 1.0), (Some(20), 1.0)]);
+    let replay = job.replay(Waiting::Evidence);
+    let changes = Changes { effects: vec![without(&[1], 0.5), without(&[2], 0.0)], ..Changes::default() };
+    let fixed = replay.changed(&job.job(), &changes).unwrap();
     let saved = |rtt: f64| (replay.at(rtt) - fixed.at(rtt)) / MS as f64;
     assert_eq!((saved(1.0), saved(101.0)), (2.0 + 4.0, 202.0 + 4.0));
-    changes.trips.to_mut().pop();
-    assert!(replay.changed(&changes).is_err());
+    assert!(changes.fit(3, 1) && !changes.fit(2, 1));
+}
+
+/// A fix that removes the round trips of these exchanges and with them such a part of the client's time before.
+fn without(rows: &[i64], client: f64) -> Effect<'static> {
+    let [saved, stall_ns] = [1.0, 0.0].map(|each| vec![each; rows.len()].into());
+    Effect { rows: rows.to_vec().into(), saved, stall_ns, client, ..Effect::default() }
 }
 
 /// Three requests, 10 ms apart; the second waited 4 ms for a delayed ACK and a round trip.
@@ -267,32 +263,35 @@ fn stalled() -> Made {
     job
 }
 
-fn unchanged() -> Changes<'static> {
-    let whole = || Cow::Owned(vec![1.0; 3]);
-    Changes {
-        closed: vec![false].into(),
-        trips: whole(),
-        gap: whole(),
-        service: whole(),
-        stalled_before: Cow::Owned(vec![true; 3]),
-        stalled_within: Cow::Owned(vec![true; 3]),
-        request_segments: whole(),
-        response_segments: whole(),
-    }
+#[test]
+fn a_stall_stays_when_only_the_request_behind_it_goes() {
+    let job = stalled();
+    let replay = job.replay(Waiting::Evidence);
+    let saved = |effects: Vec<Effect<'static>>| {
+        let fixed = replay.changed(&job.job(), &Changes { effects, ..Changes::default() }).unwrap();
+        [1.0, 101.0].map(|rtt| (replay.at(rtt) - fixed.at(rtt)) / MS as f64)
+    };
+    assert_eq!(saved(Vec::new()), [0.0, 0.0]);
+    let ping = without(&[1], 1.0);
+    // Of its 8 ms of gap, 4 are the stall and 1 the round trip that was waited with it.
+    assert_eq!(saved(vec![ping.clone()]), [1.0 + 3.0, 101.0 + 3.0]);
+    assert_eq!(saved(vec![Effect { stall_ns: vec![4e6].into(), ..ping }]), [1.0 + 8.0, 101.0 + 108.0]);
 }
 
 #[test]
-fn a_stall_stays_when_only_the_request_behind_it_goes() {
-    let replay = stalled().replay(Waiting::Evidence);
-    let saved = |changes: Changes| {
-        let fixed = replay.changed(&changes).unwrap();
-        [1.0, 101.0].map(|rtt| (replay.at(rtt) - fixed.at(rtt)) / MS as f64)
+fn a_request_is_free_when_all_that_held_it_back_is_gone() {
+    let mut job = job(&[(Some(0), 1.0), (Some(9), 1.0), (Some(10), 1.0), (Some(20), 1.0)]);
+    for row in [1, 2] {
+        (job.exchanges[row].response, job.exchanges[row].response_end) = (UNSEEN, UNSEEN);
+        job.exchanges[row].round_trips = 0;
+    }
+    job.exchanges[3].stalled[0] = 4e6;
+    let replay = job.replay(Waiting::Evidence);
+    let saved = |gone: &[i64]| {
+        let changes = Changes { gone: gone.to_vec().into(), ..Changes::default() };
+        (replay.at(101.0) - replay.changed(&job.job(), &changes).unwrap().at(101.0)) / MS as f64
     };
-    assert_eq!(saved(unchanged()), [0.0, 0.0]);
-    let ping = Changes { trips: vec![1.0, 0.0, 1.0].into(), gap: vec![1.0, 0.0, 1.0].into(), ..unchanged() };
-    // Of its 8 ms of gap, 4 are the stall and 1 the round trip that was waited with it.
-    assert_eq!(saved(ping.clone()), [1.0 + 3.0, 101.0 + 3.0]);
-    assert_eq!(saved(Changes { stalled_before: vec![true, false, true].into(), ..ping }), [1.0 + 8.0, 101.0 + 108.0]);
+    assert_eq!([saved(&[]), saved(&[2]), saved(&[1, 2])], [0.0, 0.0, 105.0]);
 }
 
 #[test]
@@ -302,16 +301,13 @@ fn who_goes_with_the_request_before_it_waits_no_longer() {
     job.set(0, 0, 2 * MS);
     job.set(1, 0, 3 * MS);
     let replay = job.replay(Waiting::Evidence);
-    let saved = |trips: [f64; 3]| {
-        let fixed = replay.changed(&Changes { trips: trips.to_vec().into(), ..unchanged() }).unwrap();
+    let saved = |along: &[i64]| {
+        let effects = vec![Effect { along: along.to_vec().into(), ..without(&[0], 0.0) }];
+        let fixed = replay.changed(&job.job(), &Changes { effects, ..Changes::default() }).unwrap();
         (replay.at(101.0) - fixed.at(101.0)) / MS as f64
     };
-    assert_eq!(
-        saved([0.0, 1.0, 1.0]),
-        1.0,
-        "the second still waits for its own answer, but not for the first one's service"
-    );
-    assert_eq!(saved([0.0, 0.0, 1.0]), 101.0);
+    assert_eq!(saved(&[]), 1.0, "the second still waits for its own answer, but not for the first one's service");
+    assert_eq!(saved(&[1]), 101.0);
 }
 
 /// Twelve transactions of two statements, each followed by another connection's statement that waited for its commit.

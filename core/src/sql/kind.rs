@@ -1,21 +1,23 @@
 //! What a statement does, from the first words of its fingerprint (lower case, without comments and literals).
 
-/// What a statement is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StatementKind {
-    Read,
-    Write,
-    /// Begins a transaction.
-    Begin,
-    /// Commits or rolls back.
-    End,
-    /// Sets or asks for something of the session.
-    Session,
-    /// Asks nothing: is the server there?
-    Ping,
-    /// `FETCH` from a cursor that SQL declared.
-    Fetch,
-    Other,
+named! {
+    /// What a statement is for.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum StatementKind {
+        Read = "read",
+        Write = "write",
+        /// Begins a transaction.
+        Begin = "begin",
+        /// Commits or rolls back.
+        End = "end",
+        /// Sets or asks for something of the session.
+        Session = "session",
+        /// Asks nothing: is the server there?
+        Ping = "ping",
+        /// `FETCH` from a cursor that SQL declared.
+        Fetch = "fetch",
+        Other = "other",
+    }
 }
 
 const READS: &[&str] = &["select", "with", "table", "values"];
@@ -86,19 +88,6 @@ impl StatementKind {
             StatementKind::Fetch
         } else {
             StatementKind::Other
-        }
-    }
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Write => "write",
-            Self::Begin => "begin",
-            Self::End => "end",
-            Self::Session => "session",
-            Self::Ping => "ping",
-            Self::Fetch => "fetch",
-            Self::Other => "other",
         }
     }
 }

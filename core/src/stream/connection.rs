@@ -7,7 +7,7 @@ use super::anomalies::Anomalies;
 use super::clock::Clocks;
 use super::duplicates::Duplicates;
 use super::handshake::Handshake;
-use super::pace::{self, Pace, Silence};
+use super::pace::{self, Kind, Pace, Signal};
 use super::readings::Readings;
 use super::reassembly::{Accepted, Reassembly, Sending};
 use super::rtt::{Acknowledged, RttSample};
@@ -73,38 +73,24 @@ pub struct Connection {
 pub struct Arrival<'a> {
     /// Bytes that can be read now.
     pub chunk: Option<Chunk<'a>>,
-    /// It repeats bytes that were sent before: after so long a time-out that is not counted yet, 0 for none.
-    pub sent_again: Option<i64>,
-    /// How long a delayed acknowledgment had held it back; 0 for most.
-    pub stalled_ns: i64,
-    /// How its sender had waited for acknowledgments.
-    pub silence: Option<Silence>,
-    /// How long its sender had kept it back though nothing was in its way; 0 for most.
-    pub paced_ns: i64,
+    /// What had kept it back; a stall is told behind its bytes.
+    pub signals: [Option<Signal>; 2],
+    pub stall: Option<Signal>,
     /// What its acknowledgment tells of the RTT to its sender.
     pub sample: Option<RttSample>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
-    /// Its beginning was captured.
-    Complete,
-    /// It was there before the capture began.
-    Running,
-    /// The server answered the SYN with a RST.
-    Refused,
-    /// The SYN was not answered: filtered, or no such host.
-    Unanswered,
-}
-
-impl State {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            State::Complete => "complete",
-            State::Running => "running",
-            State::Refused => "refused",
-            State::Unanswered => "unanswered",
-        }
+named! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum State {
+        /// Its beginning was captured.
+        Complete = "complete",
+        /// It was there before the capture began.
+        Running = "running",
+        /// The server answered the SYN with a RST.
+        Refused = "refused",
+        /// The SYN was not answered: filtered, or no such host.
+        Unanswered = "unanswered",
     }
 }
 
@@ -238,13 +224,12 @@ impl Connection {
             }
             None => None,
         };
-        let (silence, paced_ns) = self.held(side, segment, &accepted);
-        let (sent_again, stalled_ns) = match accepted.sending {
-            Sending::Again => (Some(self.sent_again(side, segment)), 0),
-            _ => (None, self.sent(side, segment, &accepted)),
+        let (signals, stall) = match accepted.sending {
+            Sending::Again => ([Some(self.sent_again(side, segment)), None], None),
+            _ => (self.held(side, segment, &accepted), self.sent(side, segment, &accepted)),
         };
         self.headers(side, segment);
-        Some(Arrival { chunk: accepted.chunk, sent_again, stalled_ns, silence, paced_ns, sample })
+        Some(Arrival { chunk: accepted.chunk, signals, stall, sample })
     }
 
     /// The packets of it that were captured last, without their bytes.
@@ -373,13 +358,13 @@ impl Connection {
 
     /// What the data of the segment shows; how long a delayed acknowledgment had held them back.
     #[inline]
-    fn sent(&mut self, side: Side, segment: &Segment<'_>, accepted: &Accepted<'_>) -> i64 {
+    fn sent(&mut self, side: Side, segment: &Segment<'_>, accepted: &Accepted<'_>) -> Option<Signal> {
         let frame = segment.frame;
         if accepted.duplicate_ack {
             self.anomalies_mut().duplicate_acks.add(frame);
         }
         if segment.wire_length == 0 {
-            return 0;
+            return None;
         }
         let acknowledges_all = self.streams.is_acknowledged(side.other());
         self.paces[side.other() as usize].peer_sent(acknowledges_all);
@@ -391,32 +376,32 @@ impl Connection {
             Sending::Overtaken => self.anomalies_mut().overtaken(side, frame),
             Sending::Again | Sending::Nothing => {}
         }
-        0
+        None
     }
 
     /// How long the time-out lasted after which these data are sent again, as far as it is not counted yet.
-    fn sent_again(&mut self, side: Side, segment: &Segment<'_>) -> i64 {
+    fn sent_again(&mut self, side: Side, segment: &Segment<'_>) -> Signal {
         let has_arrived = self.streams.is_acknowledged(side);
         let acknowledges_all = self.streams.is_acknowledged(side.other());
         self.anomalies_mut().sent_again(side, segment, has_arrived);
         self.paces[side.other() as usize].peer_sent(acknowledges_all);
         let silent_ns = self.paces[side as usize].sent_again(segment.time_ns);
-        silent_ns.map_or(0, |silent_ns| self.anomalies_mut().timed_out(segment.frame, segment.time_ns, silent_ns))
+        let timed_out = |silent_ns| self.anomalies_mut().timed_out(segment.frame, segment.time_ns, silent_ns);
+        Signal { kind: Kind::SentAgain, ns: silent_ns.map_or(0, timed_out) }
     }
 
     /// How long new data waited for acknowledgments, and for their sender's pace.
     #[inline]
-    fn held(&mut self, side: Side, segment: &Segment<'_>, accepted: &Accepted<'_>) -> (Option<Silence>, i64) {
+    fn held(&mut self, side: Side, segment: &Segment<'_>, accepted: &Accepted<'_>) -> [Option<Signal>; 2] {
         if segment.wire_length == 0 || accepted.sending != Sending::New {
-            return (None, 0);
+            return [None; 2];
         }
         let rtt_ns = self.handshake.rtt_ns();
         let is_full = self.is_full(segment);
         let pace = &mut self.paces[side as usize];
-        let silence = pace.silent(segment.time_ns, rtt_ns);
-        let paced_ns = pace.paced_ns(segment.time_ns, rtt_ns);
+        let signals = [pace.silent(segment.time_ns, rtt_ns), pace.paced(segment.time_ns, rtt_ns)];
         pace.flies(segment.time_ns, is_full);
-        (silence, paced_ns)
+        signals
     }
 
     /// As long as segments of the connection can be: its sender had as much to send.
@@ -431,13 +416,11 @@ impl Connection {
 
     /// How long a delayed acknowledgment had held the new data back.
     #[inline]
-    fn sent_new(&mut self, side: Side, segment: &Segment<'_>) -> i64 {
+    fn sent_new(&mut self, side: Side, segment: &Segment<'_>) -> Option<Signal> {
         let near_ns = self.paces[side as usize].is_held().then(|| self.bound_ns(side)).flatten();
-        let Some(stalled_ns) = self.paces[side as usize].sent_new(segment.time_ns, near_ns) else { return 0 };
-        if stalled_ns > 0 {
-            self.anomalies_mut().stalled(segment.frame, stalled_ns);
-        }
-        stalled_ns
+        let stall = self.paces[side as usize].sent_new(segment.time_ns, near_ns)?;
+        self.anomalies_mut().stalled(segment.frame, stall.ns);
+        Some(stall)
     }
 
     /// What the headers alone show.

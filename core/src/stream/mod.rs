@@ -25,7 +25,7 @@ pub use connection::{Connection, State};
 pub use connections::Connections;
 pub use followed::{Followed, NoRoom};
 pub use handshake::Handshake;
-pub use pace::Silence;
+pub use pace::{Kind, Signal};
 pub use reassembly::Reassembly;
 pub use rtt::RttSample;
 pub use samples::{Place, Samples};

@@ -34,20 +34,31 @@ pub struct Pace {
     /// With the last of that it acknowledged everything.
     is_heard: bool,
     least_rtt_ns: i64,
-    stall: Option<Stall>,
+    held: Option<Held>,
 }
 
-/// How long one side had to wait for acknowledgments before it could go on.
+/// What had kept back a packet of one side, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Silence {
-    pub silent_ns: i64,
-    /// The peer sent data meanwhile.
-    pub answered: bool,
+pub struct Signal {
+    pub kind: Kind,
+    pub ns: i64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// It is sent again: after a time-out that is not counted yet, if after any.
+    SentAgain,
+    /// Its sender waited for acknowledgments; the peer sent data meanwhile, or not.
+    Silent { answered: bool },
+    /// Its sender paces: nothing was in its way.
+    Paced,
+    /// A delayed acknowledgment (Nagle).
+    Stalled,
 }
 
 /// All that was sent has been acknowledged, late.
 #[derive(Clone, Copy, Debug)]
-struct Stall {
+struct Held {
     until_ns: i64,
     waited_ns: i64,
 }
@@ -62,7 +73,7 @@ impl Default for Pace {
             is_answered: false,
             is_heard: false,
             least_rtt_ns: i64::MAX,
-            stall: None,
+            held: None,
         }
     }
 }
@@ -74,53 +85,55 @@ impl Pace {
         self.least_rtt_ns = self.least_rtt_ns.min(sample.rtt_ns);
         let waited_ns = sample.rtt_ns.saturating_sub(usual_ns);
         let late = DELAYED_NS.contains(&waited_ns) && sample.segments == 1;
-        self.stall = late.then_some(Stall { until_ns: sample.time_ns, waited_ns });
+        self.held = late.then_some(Held { until_ns: sample.time_ns, waited_ns });
     }
 
     /// The peer sent data: what this side sends now, it sends for another reason.
     #[inline]
     pub fn peer_sent(&mut self, acknowledges_all: bool) {
         (self.is_answered, self.is_heard) = (true, acknowledges_all);
-        self.stall = None;
+        self.held = None;
     }
 
     /// Was this side's data acknowledged late, with nothing said since?
     #[inline]
     pub fn is_held(&self) -> bool {
-        self.stall.is_some()
+        self.held.is_some()
     }
 
     /// How long a delayed acknowledgment kept the new data that passes now. `near_ns`: the peer's packet passes the
     /// capture point → this side's answer does.
     #[inline]
-    pub fn sent_new(&mut self, time_ns: i64, near_ns: Option<i64>) -> Option<i64> {
+    pub fn sent_new(&mut self, time_ns: i64, near_ns: Option<i64>) -> Option<Signal> {
         self.last_sent_ns = Some(time_ns);
         self.is_answered = false;
-        let stall = self.stall.take()?;
+        let held = self.held.take()?;
         let prompt_ns = near_ns.unwrap_or(0).max(0) + PROMPT_NS;
-        (0..=prompt_ns).contains(&(time_ns - stall.until_ns)).then_some(stall.waited_ns)
+        let is_prompt = (0..=prompt_ns).contains(&(time_ns - held.until_ns));
+        is_prompt.then_some(Signal { kind: Kind::Stalled, ns: held.waited_ns })
     }
 
     /// How long this side had to wait for acknowledgments before the new data that pass now: its window was full. It
     /// goes on a round trip after what filled it, so such a silence is no longer than one, and hardly shorter. Where the
     /// peer sent data meanwhile it may have waited for that; who had filled no window did.
     #[inline]
-    pub fn silent(&self, time_ns: i64, rtt_ns: Option<i64>) -> Option<Silence> {
+    pub fn silent(&self, time_ns: i64, rtt_ns: Option<i64>) -> Option<Signal> {
         let answered = self.is_answered;
         let (before_ns, rtt_ns) = (self.last_sent_ns?, rtt_ns?);
-        let silent_ns = time_ns - before_ns;
-        let waits = silent_ns >= LEAST_SILENCE_NS.max(rtt_ns / 2) && silent_ns <= rtt_ns + rtt_ns / 2;
-        (waits && (!answered || self.segments >= INITIAL_WINDOW)).then_some(Silence { silent_ns, answered })
+        let ns = time_ns - before_ns;
+        let waits = ns >= LEAST_SILENCE_NS.max(rtt_ns / 2) && ns <= rtt_ns + rtt_ns / 2;
+        let may = waits && (!answered || self.segments >= INITIAL_WINDOW);
+        may.then_some(Signal { kind: Kind::Silent { answered }, ns })
     }
 
     /// How long the new data that pass now were kept back though they were ready, as the segment before them was full, and
     /// though no acknowledgment can have been waited for, as none of this flight's can have come: by a sender that paces.
     #[inline]
-    pub fn paced_ns(&self, time_ns: i64, rtt_ns: Option<i64>) -> i64 {
-        let (Some(before_ns), Some(rtt_ns), true) = (self.last_sent_ns, rtt_ns, self.was_full) else { return 0 };
-        let (since_ns, paced_ns) = (time_ns.saturating_sub(self.flight_ns), time_ns - before_ns);
+    pub fn paced(&self, time_ns: i64, rtt_ns: Option<i64>) -> Option<Signal> {
+        let (before_ns, rtt_ns) = (self.last_sent_ns.filter(|_| self.was_full)?, rtt_ns?);
+        let (since_ns, ns) = (time_ns.saturating_sub(self.flight_ns), time_ns - before_ns);
         let unheard = since_ns.saturating_mul(10) <= rtt_ns.saturating_mul(UNHEARD_TENTHS) && !self.is_answered;
-        if unheard && paced_ns >= LEAST_PACED_NS { paced_ns } else { 0 }
+        (unheard && ns >= LEAST_PACED_NS).then_some(Signal { kind: Kind::Paced, ns })
     }
 
     /// New data pass, in full segments or not. They begin a flight where the peer spoke before, and all was acknowledged.
@@ -155,7 +168,7 @@ mod tests {
     fn stalled_ms(rtt_ms: i64, far_ms: i64, then_ms: i64) -> Option<i64> {
         let mut pace = Pace::default();
         pace.acknowledged(late(rtt_ms), Some(far_ms * MS));
-        pace.sent_new((100 + then_ms) * MS, None).map(|ns| ns / MS)
+        pace.sent_new((100 + then_ms) * MS, None).map(|stall| stall.ns / MS)
     }
 
     #[test]
@@ -189,7 +202,7 @@ mod tests {
         pace.sent_new(0, None);
         let after = |pace: &Pace, ms: i64| {
             let silence = pace.silent(ms * MS, Some(10 * MS));
-            silence.map_or(0, |silence| silence.silent_ns / MS)
+            silence.map_or(0, |silence| silence.ns / MS)
         };
         assert_eq!([4, 5, 9, 15, 16].map(|ms| after(&pace, ms)), [0, 5, 9, 15, 0]);
         assert_eq!(pace.silent(9 * MS, None), None);
@@ -205,7 +218,8 @@ mod tests {
             pace.sent_new(1, None);
         }
         pace.peer_sent(true);
-        assert_eq!(pace.silent(9 * MS, Some(10 * MS)).map(|silence| silence.answered), Some(true));
+        let silence = Signal { kind: Kind::Silent { answered: true }, ns: 9 * MS - 1 };
+        assert_eq!(pace.silent(9 * MS, Some(10 * MS)), Some(silence));
     }
 
     /// What is told of the second segment of an answer, 1 ms after the first; the RTT is 10 ms.
@@ -218,7 +232,7 @@ mod tests {
             pace.flies(time_ns, is_full);
             pace.sent_new(time_ns, None);
         }
-        pace.paced_ns((50 + again_ms) * MS, Some(10 * MS)) / MS
+        pace.paced((50 + again_ms) * MS, Some(10 * MS)).map_or(0, |paced| paced.ns / MS)
     }
 
     #[test]

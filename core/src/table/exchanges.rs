@@ -149,11 +149,11 @@ columns! {
     client_ns: I64 = |row, _| row.exchange.client_ns;
     retransmissions: U32 = |row, _| row.exchange.retransmissions;
     stalled_ns: I64 = |row, _| row.exchange.stalled_ns;
-    lost_before_ns: I64 = |row, _| row.exchange.delays.lost_ns;
-    silent_ns: I64 = |row, _| row.exchange.delays.silent_ns.iter().sum::<i64>();
-    request_silent_ns: I64 = |row, _| row.exchange.delays.silent_ns[Side::Client as usize];
-    request_paced_ns: I64 = |row, _| row.exchange.delays.paced_ns[Side::Client as usize];
-    response_paced_ns: I64 = |row, _| row.exchange.delays.paced_ns[Side::Server as usize];
+    lost_before_ns: I64 = |row, _| row.exchange.held.lost_ns;
+    silent_ns: I64 = |row, _| row.exchange.held.silent_ns.iter().sum::<i64>();
+    request_silent_ns: I64 = |row, _| row.exchange.held.silent_ns[Side::Client as usize];
+    request_paced_ns: I64 = |row, _| row.exchange.held.paced_ns[Side::Client as usize];
+    response_paced_ns: I64 = |row, _| row.exchange.held.paced_ns[Side::Server as usize];
     told_ns: I64 = |row, _| row.exchange.told_ns;
     transaction: Text = |row, words| row.exchange.transaction.map(|status| words.transaction.number(status));
     complete: Flag = |row, _| row.exchange.complete;

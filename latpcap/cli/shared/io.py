@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import codecs
 import errno
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from io import TextIOWrapper
 from typing import IO, TYPE_CHECKING, Any
 
 import click
@@ -22,6 +24,23 @@ WARNINGS = 50
 """Lines of warnings: of thousands of damaged files nobody reads one each."""
 READER_GONE = 128 + 13
 """As shells tell of SIGPIPE, which Windows does not have."""
+GONE = (errno.EPIPE, errno.EINVAL) if sys.platform == "win32" else (errno.EPIPE,)
+"""What the system says where nobody reads any more."""
+
+
+def spell_out() -> None:
+    """Have what the encoding of a console or a pipe lacks written in ASCII, as reports are there."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper) and not stream.encoding.lower().startswith("utf"):
+            codecs.register_error("latpcap", _spelt)
+            stream.reconfigure(errors="latpcap")
+
+
+def _spelt(error: UnicodeError) -> tuple[str, int]:
+    from latpcap.report.text import ascii_only
+
+    assert isinstance(error, UnicodeEncodeError)
+    return ascii_only(error.object[error.start : error.end]), error.end
 
 
 def result_format(as_json: bool, output: str | None, *kinds: str) -> str:
@@ -69,7 +88,7 @@ def click_writes() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.filename is not None or error.errno not in (errno.EPIPE, *NO_ROOM):
+        if error.filename is not None or error.errno not in (*GONE, *NO_ROOM):
             raise
         raise _not_taken(error) from None
 
@@ -77,7 +96,7 @@ def click_writes() -> Iterator[None]:
 def _not_taken(error: OSError) -> Exception:
     """What is raised where standard output takes no more; nothing further is written to it."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that the exit does not complain again
-    if isinstance(error, BrokenPipeError):
+    if error.errno in GONE:
         return click.exceptions.Exit(READER_GONE)
     return unwritten("standard output", error)
 

@@ -6,11 +6,13 @@ readable, and nobody goes on with it, however it ends.
 
 from __future__ import annotations
 
+import mmap
 import os
 import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -21,7 +23,7 @@ from typing import IO, Any
 from msgspec import Struct
 
 from latpcap.errors import DiskFull, LatpcapError, RecordingError, UsageError
-from latpcap.live.capturing.rights import how_to_be_allowed
+from latpcap.live.capturing.rights import how_to_be_allowed, is_root
 from latpcap.live.capturing.ring import Ring
 from latpcap.live.recorder import Recorded
 from latpcap.tables.writing.outputs import written
@@ -30,6 +32,11 @@ ANY = "any"
 """All interfaces at once."""
 FOLDERS = ("/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin")
 """Where capturers are, should PATH not have them."""
+ELSEWHERE = (
+    'latpcap itself records on Linux only: record with `dumpcap -i INTERFACE -f "tcp port 3306" -w app.pcapng`, or '
+    "watch what it passes on, `dumpcap … -w - | latpcap watch -`; without any rights: `--relay`"
+)
+"""Nobody has seen Npcap and BPF at work here."""
 KERNEL_BUFFER_MIB = 64
 READY_S = 20.0
 QUIET_S = 0.5
@@ -93,6 +100,8 @@ class Capturer:
 
     def start(self) -> None:
         """Return once all that passes is recorded; raise `RecordingError` where that cannot be."""
+        if sys.platform != "linux":
+            raise RecordingError(ELSEWHERE)
         unknown = set(self._interfaces) - {name for _, name in socket.if_nameindex()} - {ANY}
         if unknown and not self._prefix:
             known = ", ".join(name for _, name in socket.if_nameindex())
@@ -185,7 +194,7 @@ def _tools(*, one_interface: bool, ring: bool) -> Iterator[_Tool]:
         options = ("-p", "-q", "-B", str(KERNEL_BUFFER_MIB))
         yield _Tool(path, options, ("-f",), "\nFile: ", _dropped_by_dumpcap, is_pcap=False)
     if one_interface and not ring and (path := _installed("tcpdump")):
-        same_user = ("-Z", "root") if os.geteuid() == 0 else ()
+        same_user = ("-Z", "root") if is_root() else ()
         quick = ("-p", "-n", "-U", "--immediate-mode", "--time-stamp-precision=nano")
         options = (*quick, "-B", str(KERNEL_BUFFER_MIB << 10), *same_user)
         yield _Tool(path, options, ("--",), "listening on ", _dropped_by_tcpdump, is_pcap=True)
@@ -268,8 +277,10 @@ class _Running:
         """What the capturer has said on standard error."""
         if self._said.closed:
             return self._last_words
-        length = os.fstat(self._said.fileno()).st_size
-        return os.pread(self._said.fileno(), length, 0).decode(errors="replace")
+        if not os.fstat(self._said.fileno()).st_size:
+            return ""
+        with mmap.mmap(self._said.fileno(), 0, access=mmap.ACCESS_READ) as said:  # where it goes on is the capturer's
+            return said[:].decode(errors="replace")
 
     def _why(self, said: str) -> str:
         """The line that tells of what went wrong."""

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-import grp
 import os
 import stat
+import sys
 from pathlib import Path
+
+
+def is_root() -> bool:
+    """Whether this process may do all that the system has in it."""
+    return sys.platform != "win32" and os.geteuid() == 0
 
 
 def how_to_be_allowed(tool: str) -> str:
     """What gives this user the right to capture, in one line."""
     needs = "capturing packets needs the capabilities CAP_NET_RAW and CAP_NET_ADMIN"
-    if os.geteuid() == 0:
+    if is_root():
         rights = "--cap-add=NET_RAW --cap-add=NET_ADMIN"
         return f"{needs}, which root does not have here: run the container with `{rights}`; without them: `--relay`"
     if may_gain_nothing():
@@ -35,6 +40,10 @@ def may_gain_nothing() -> bool:
 
 def _group_alone(tool: str) -> str | None:
     """The group that may execute a program where this user may not."""
+    if sys.platform == "win32":
+        return None
+    import grp
+
     try:
         found = os.stat(tool)
         is_theirs = found.st_mode & stat.S_IXGRP and not os.access(tool, os.X_OK)

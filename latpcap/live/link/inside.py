@@ -14,6 +14,8 @@ import sys
 
 from latpcap._core import enter_namespaces
 
+assert sys.platform == "linux"
+
 NOT_FOUND, NOT_EXECUTABLE = 127, 126
 """As shells end where a command cannot be run."""
 

@@ -6,7 +6,6 @@ What it is made of: `link/src/network/mod.rs`. It is Linux's, and needs root or 
 from __future__ import annotations
 
 import os
-import resource
 import socket
 import subprocess
 import sys
@@ -65,14 +64,17 @@ class Network:
         self.congestion_control = congestion_control
         self._keeper: subprocess.Popen[bytes] | None = None
         self._network: JobNetwork | None = None
-        self._files = resource.getrlimit(resource.RLIMIT_NOFILE)
+        self._files = (0, 0)
 
     def __enter__(self) -> Self:
         """Make it; `RecordingError` says why it cannot be made here, and what to do."""
         if sys.platform != "linux":
             raise RecordingError(f"a network of namespaces needs Linux{INSTEAD}")
+        import resource
+
         from latpcap._core import JobNetwork
 
+        self._files = resource.getrlimit(resource.RLIMIT_NOFILE)
         # A connection takes two files here, and the job may have as many connections as files.
         resource.setrlimit(resource.RLIMIT_NOFILE, (self._files[1], self._files[1]))
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -133,7 +135,10 @@ class Network:
                 self._keeper.kill()
                 self._keeper.wait()
             self._keeper = None
-        resource.setrlimit(resource.RLIMIT_NOFILE, self._files)
+        if sys.platform == "linux" and any(self._files):
+            import resource
+
+            resource.setrlimit(resource.RLIMIT_NOFILE, self._files)
         return left
 
     def _made(self) -> JobNetwork:

@@ -12,7 +12,7 @@ export const POINTER = { drag: { x: false, y: false }, points: { show: false }, 
 export const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
 /** The canvas font at `size` pixels. */
-export const font = (size = 12) => `${size}px system-ui, sans-serif`;
+const font = (size = 12) => `${size}px system-ui, sans-serif`;
 
 /** An axis in the page's colours. */
 export function axis(more = {}) {

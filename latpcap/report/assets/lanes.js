@@ -34,7 +34,7 @@ function firstFrom(lane, moment) {
 }
 
 /** The µs that each part takes in each of `columns` equal steps between two moments, part by part. */
-export function inColumns(lane, from, to, columns) {
+function inColumns(lane, from, to, columns) {
   const sums = PART_NAMES.map(() => new Float64Array(columns));
   const step = (to - from) / columns;
   for (let index = firstFrom(lane, from); index < lane.start.length && lane.start[index] <= to; index += 1) {

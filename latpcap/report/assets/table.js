@@ -98,7 +98,8 @@ function fit(table, stacked, onPaper) {
   while (!stacked && (onPaper || !table.all) && room.scrollWidth > room.clientWidth && spare.length) show(heads.indexOf(spare.shift()), false);
   const gone = heads.filter(({ hidden }) => hidden).map(({ textContent }) => textContent);
   const unprinted = onPaper && rows.length > table.shown ? `The first ${count(table.shown)} of ${count(rows.length)} rows. ` : "";
-  fill(table.left, unprinted, gone.length ? `${counted(gone.length, "more column")}: ${gone.join(", ")} ` : null,
+  const left = onPaper ? "Without these columns, which are in the file that this was printed from" : counted(gone.length, "more column");
+  fill(table.left, unprinted, gone.length ? `${left}: ${gone.join(", ")} ` : null,
     gone.length ? button("Show", () => { table.all = true; fitTables(); }, { class: "screen" }) : null);
   table.left.hidden = !gone.length && !unprinted;
   const scrolls = room.scrollWidth > room.clientWidth;

@@ -13,14 +13,10 @@ from latpcap.report.sections.findings import findings
 from latpcap.report.sections.health import gates as gates_section
 from latpcap.report.sections.health import health
 from latpcap.report.sections.minutes import minutes
-from latpcap.report.sections.opening import cover, opening
-from latpcap.report.sections.paths import paths
+from latpcap.report.sections.opening import captures, cover, opening, sign_off, size_of, summary, title_of
+from latpcap.report.sections.paths import paths, segments
 from latpcap.report.sections.projection import projection
-from latpcap.report.sections.routes import routes
-from latpcap.report.sections.segments import segments
-from latpcap.report.sections.sign_off import captures, sign_off
-from latpcap.report.sections.statements import statements
-from latpcap.report.sections.summary import summary
+from latpcap.report.sections.statements import routes, statements
 from latpcap.report.sections.taps import taps
 from latpcap.report.text import TOP
 from latpcap.result.analysis import Analysis
@@ -68,7 +64,8 @@ def sections(
 
 def report(result: Analysis, gates: Gates | None = None, most: int = TOP) -> Iterator[Section]:
     """A report to hand on: first what decides, then where the time goes now and there, all else as an appendix."""
-    made = {each.name: each for each in (*sections(result, gates, most), *summary(result))}
+    titled = cover(result.sign_off, title_of(result.captures), size_of(result))
+    made = {each.name: each for each in (*sections(result, gates, most), titled, *summary(result))}
     yield from (made.pop(name) for name in FIRST)
     yield Section("appendix", "Appendix", [Sentence("The evidence behind the first pages.", "quiet")])
     yield from made.values()

@@ -8,19 +8,19 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from latpcap.report.section import Column, Drawn, Entry, Line, Section, SectionTable, Sentence, sections_of
+from latpcap.report.section import Column, Drawn, Entry, Line, Section, SectionTable, Sentence, sections_of, table_of
 from latpcap.report.sections.budget import PARTS, bars
+from latpcap.report.sections.findings import hidden_patterns
 from latpcap.report.sections.health import gates as gates_section
-from latpcap.report.sections.opening import asked_for, cover
-from latpcap.report.sections.sign_off import captures, sign_off
+from latpcap.report.sections.opening import asked_for, captures, cover, sign_off, title_of
 from latpcap.report.text import TOP, number
-from latpcap.report.timing_only import about_findings
 from latpcap.result.analysis import Analysis
 from latpcap.result.checks.gates import Gates
 from latpcap.result.pairs.before_after import BeforeAfter, FindingChange
 from latpcap.result.pairs.comparison import Comparison
 from latpcap.result.pairs.validation import Validation, ValidationPart
 from latpcap.result.settings import Settings
+from latpcap.result.tables import flat
 from latpcap.tables.part.selection import Selected
 from latpcap.units import counted, format_given_ms, format_ms, format_s, percent, significant
 
@@ -47,15 +47,18 @@ ELSEWHERE = tuple(
     )
 )
 STATEMENTS = (
-    Column("change"),
-    *(Column(title, "count", full=full) for title, full in (("ran before", ""), ("after", "ran after"))),
-    *(
-        Column(title, "count", full=full)
-        for title, full in (("round trips before", ""), ("after", "round trips after"))
-    ),
-    Column("statement", "code", least=30, heads=True),
+    Column("change", name="change"),
+    Column("ran before", "count", name="executions_before"),
+    Column("after", "count", full="ran after", name="executions_after"),
+    Column("round trips before", "count", name="round_trips_before"),
+    Column("after", "count", full="round trips after", name="round_trips_after"),
+    Column("statement", "code", least=30, heads=True, name="text"),
 )
-ERRORS = (*(Column(title, "count") for title in ("before", "after")), Column("what failed"), Column("code"))
+ERRORS = (
+    *(Column(name, "count", name=name) for name in ("before", "after")),
+    Column("what failed", name="kind"),
+    Column("code", name="code"),
+)
 Figure = tuple[str, Any, Any, Callable[[Any], str]]
 """Its name, before, after, and how it is written."""
 
@@ -63,7 +66,8 @@ Figure = tuple[str, Any, Any, Callable[[Any], str]]
 def both(result: BeforeAfter, gates: Gates | None = None, most: int = TOP) -> Iterator[Section]:
     """Everything that is said of the two; of a long list the first `most`."""
     before, after = result.before, result.after
-    yield cover(after.sign_off)
+    title, about = (" → ".join(text(each) for each in (before, after)) for text in (_title, _about))
+    yield cover(after.sign_off, title, about)
     yield _verdict(result.comparison)
     yield gates_section(gates)
     yield _figures([*_of_comparison(result.comparison), *_of_analyses(before, after)])
@@ -75,6 +79,16 @@ def both(result: BeforeAfter, gates: Gates | None = None, most: int = TOP) -> It
     for when, each, already in (("Before", before, None), ("After", after, before.sign_off)):
         for section in (sign_off(each.sign_off, already), captures(each.captures, most)):
             yield replace(section, name=f"{when.lower()}-{section.name}", title=f"{when}: {section.title}")
+
+
+def _title(result: Analysis) -> str:
+    return title_of(result.captures)
+
+
+def _about(result: Analysis) -> str:
+    selected = result.selection.text if result.selection else ""
+    parts = (_title(result), counted(result.summary.exchanges, "exchange"), selected, result.settings.text)
+    return ", ".join(filter(None, parts))
 
 
 @sections_of.register
@@ -191,7 +205,7 @@ def _elsewhere(before: Analysis, after: Analysis) -> Section:
 
 def _findings(result: BeforeAfter) -> Section:
     hidden = {"Before": result.before.timing_only, "After": result.after.timing_only}
-    texts = {when: about_findings(what) for when, what in hidden.items() if what}
+    texts = {when: hidden_patterns(what) for when, what in hidden.items() if what}
     said = [
         Sentence(
             f"{' and '.join(when for when, each in texts.items() if each == text).capitalize()}: {text}", "missing"
@@ -226,20 +240,14 @@ def _savings(change: FindingChange, result: BeforeAfter) -> Iterator[str]:
 def _statements(result: Comparison, most: int) -> Section:
     count = len(result.statements)
     shown = f"the {most} that changed most of {count:,}" if count > most else f"{count:,}"
-    rows = [
-        (
-            *(each.change, each.executions_before, each.executions_after),
-            *(each.round_trips_before, each.round_trips_after, each.text),
-        )
-        for each in result.statements[:most]
-    ]
+    rows = [*map(flat, result.statements[:most])]
     title = f"Statements that changed ({shown}; {result.unchanged:,} did not)"
-    return Section("statements", title, [SectionTable(STATEMENTS, rows, "Statements that changed")] if rows else [])
+    return Section("statements", title, [table_of(STATEMENTS, rows, "Statements that changed")] if rows else [])
 
 
 def _errors(result: Comparison, most: int) -> Section:
-    rows = [(each.before, each.after, each.kind, each.code) for each in result.errors[:most]]
-    return Section("errors", "Errors", [SectionTable(ERRORS, rows, "Errors")] if rows else [])
+    rows = [*map(flat, result.errors[:most])]
+    return Section("errors", "Errors", [table_of(ERRORS, rows, "Errors")] if rows else [])
 
 
 def _row(name: str, before: Any, after: Any, show: Callable[[Any], str]) -> tuple[str, str, str, str, str]:
@@ -256,7 +264,7 @@ def _count(value: int) -> str:
 
 def _signed(difference: float, show: Callable[[Any], str]) -> str:
     """With its sign, but for what rounds to nothing."""
-    text = show(abs(difference))
+    text = show(abs(round(difference, 9)))
     if not any(digit in text for digit in "123456789"):
         return text
     return f"{'+' if difference > 0 else '−'}{text}"

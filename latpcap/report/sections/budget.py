@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from latpcap.measures.budget import Budget
+from latpcap.measures.connecting import Connecting
 from latpcap.measures.purposes import PURPOSES, PurposeResult
-from latpcap.report.section import Bar, Column, Piece, Section, SectionPart, SectionTable, Sentence
-from latpcap.report.timing_only import about_budget
+from latpcap.measures.timing_only import TimingOnly, part_of
+from latpcap.report.section import Bar, Column, Piece, Section, SectionPart, SectionTable, Sentence, sections_of
 from latpcap.result.analysis import Analysis
-from latpcap.units import format_s, percent_range
+from latpcap.units import counted, format_s, percent_range
 
-__all__ = ["PARTS", "bars", "budget", "budget_parts", "purposes"]
+__all__ = ["PARTS", "bars", "budget", "purposes"]
 
 PARTS = {
     "network_s": ("N", "network", "red", "round trips at the baseline RTT"),
@@ -35,9 +36,19 @@ TRIPS = (Column("purpose"), Column("round trips", "count"), Column("share %", "p
 
 def budget(result: Analysis) -> Section:
     """The parts of the runtime, and what encryption hides of them."""
-    besides = (_network_in_all(result), about_budget(result.timing_only, result.connecting))
+    besides = (_network_in_all(result), _encrypted(result.timing_only, result.connecting))
     said = [Sentence(text, "quiet") for text in besides if text]
-    return Section("budget", "Where the time went", [*budget_parts(result.budget), *said])
+    return Section("budget", "Where the time went", [*_parts(result.budget), *said])
+
+
+def _encrypted(hidden: TimingOnly | None, opened: Connecting | None) -> str:
+    """What encryption costs, and what it hides."""
+    connecting = opened.text if opened else ""
+    if hidden is None:
+        return connecting
+    are = "is" if hidden.round_trips == 1 else "are"
+    counted_so = f"{part_of(hidden.connections, hidden.of)} {are} timing only: counted by direction changes."
+    return f"{connecting} {counted(hidden.round_trips, 'round trip')} of {counted_so}".strip()
 
 
 def _network_in_all(result: Analysis) -> str:
@@ -52,14 +63,19 @@ def _network_in_all(result: Analysis) -> str:
     )
 
 
-def budget_parts(budget: Budget) -> list[SectionPart]:
+@sections_of.register
+def _alone(result: Budget) -> list[Section]:
+    return [Section("budget", "", _parts(result))]
+
+
+def _parts(budget: Budget) -> list[SectionPart]:
     """A bar and a table of the parts that take some time."""
     parts = budget.parts()
     pieces = pieces_of(parts)
     rows = [
         (piece.title, piece, parts[f"{piece.name}_s"], piece.share, PARTS[f"{piece.name}_s"][3]) for piece in pieces
     ]
-    return [Bar(pieces), SectionTable(BUDGET, rows, "Time by part")] if rows else []
+    return [Bar(pieces, seconds=sum(parts.values())), SectionTable(BUDGET, rows, "Time by part")] if rows else []
 
 
 def bars(sides: Mapping[str, Mapping[str, float]]) -> Iterator[Bar]:
@@ -68,7 +84,7 @@ def bars(sides: Mapping[str, Mapping[str, float]]) -> Iterator[Bar]:
     longest = max(totals.values(), default=0.0)
     for title, total in totals.items():
         if total > 0:
-            yield Bar(pieces_of(sides[title]), f"{title}: {format_s(total)}", total / longest)
+            yield Bar(pieces_of(sides[title]), f"{title}: {format_s(total)}", total / longest, total)
 
 
 def pieces_of(parts: Mapping[str, float]) -> list[Piece]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from latpcap.report.section import Column, Section, SectionTable
+from latpcap.report.section import Column, Section, SectionTable, sections_of
 from latpcap.result.chattiness import Chattiness
 from latpcap.units import counted, format_ms, format_ratio, format_s, percent
 
@@ -14,6 +14,11 @@ COLUMNS = (Column("ratio"), Column("value", "figures"), Column("from", folds=Tru
 
 Row = tuple[str, str, str]
 """A ratio, its value, and what it is made of."""
+
+
+@sections_of.register
+def _alone(result: Chattiness) -> list[Section]:
+    return [chattiness(result)]
 
 
 def chattiness(result: Chattiness) -> Section:

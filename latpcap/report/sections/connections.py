@@ -4,30 +4,48 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
-from latpcap.report.section import Column, Row, Section, SectionTable, Sentence
-from latpcap.report.sections.rest import sums_of_rest
-from latpcap.report.sections.statements import PACE, pace
+from latpcap.report.section import Column, Section, SectionTable, Sentence, table_of
+from latpcap.report.sections.statements import PACE, sums
 from latpcap.report.text import printable, top
 from latpcap.result.connections import ConnectionResult, busiest
+from latpcap.result.tables import flat
 from latpcap.tables.columnar.values import column_of
+from latpcap.units import counted
 
-__all__ = ["connections"]
+__all__ = ["CONNECTIONS", "connections"]
 
+STREAM = Column("stream", "id", name="stream")
+TRIPS = Column("trips", "count", full="round trips", name="round_trips")
+RTT = (
+    Column("RTT ms", "ms", name="rtt_baseline_ms"),
+    Column("iRTT ms", "ms", optional=True, name="rtt_handshake_ms"),
+    Column("in-stream", "ms", optional=True, full="in-stream ms", name="rtt_in_stream_median_ms"),
+)
+CONNECTIONS = (
+    *(STREAM, TRIPS, *RTT),
+    Column("method", "text", least=14, optional=True, name="rtt_method"),
+    Column("state", "text", least=10, optional=True, name="state"),
+    Column("a transaction", "ratio", optional=True, name="round_trips_per_transaction"),
+    Column("a row", "ratio", optional=True, name="round_trips_per_row"),
+    *PACE,
+    Column("client", "text", least=15, name="client"),
+    Column("server", "text", least=14, name="server"),
+)
 COLUMNS = (
-    Column("stream", "id"),
-    Column("user", detail=True, optional=True),
-    Column("database, application", detail=True, below=True, optional=True),
-    Column("server", detail=True, least=21),
-    Column("how it is sent", detail=True, below=True, optional=True),
-    Column("trips", "count", full="round trips"),
-    *(Column(title, "count", detail=True) for title in ("exchanges", "sent again")),
-    Column("bytes", "bytes", detail=True),
-    Column("RTT ms", "ms"),
-    Column("iRTT ms", "ms", optional=True),
-    Column("in-stream", "ms", optional=True, full="in-stream ms"),
-    Column("from", optional=True),
-    Column("why", detail=True, below=True),
+    STREAM,
+    Column("user", detail=True, optional=True, name="user"),
+    Column("database, application", detail=True, below=True, optional=True, name="for"),
+    Column("server", detail=True, least=21, name="server"),
+    Column("how it is sent", detail=True, below=True, optional=True, name="sent"),
+    TRIPS,
+    Column("exchanges", "count", detail=True, name="exchanges"),
+    Column("sent again", "count", detail=True, name="retransmissions"),
+    Column("bytes", "bytes", detail=True, name="bytes"),
+    *RTT,
+    Column("from", optional=True, name="from"),
+    Column("why", detail=True, below=True, name="why"),
     *PACE,
 )
 METHODS = (Column("connections", "count"), Column("RTT from"), Column("capture taken at"), Column("why", folds=True))
@@ -40,16 +58,15 @@ def connections(found: Sequence[ConnectionResult], most: int) -> Section:
     shown = [found[place] for place in order[:most]]
     protocols = {each.protocol for each in shown}
     common = f" ({printable(*protocols)})" if len(protocols) == 1 else ""
-    columns = (*COLUMNS, Column(f"client → server{common}", least=36, folds=True, heads=True))
-    rest = sums_of_rest(found, order[most:], SUMMED)
-    foot: Row | None = rest and (
-        *([None] * 5),
-        *(*rest[:3], rest[3] + rest[4]),
-        *[None] * 9,
-        f"{len(found) - most:,} further connections together",
-    )
-    table = SectionTable(columns, [_row(each, names_protocol=not common) for each in shown], "Connections", foot)
+    who = Column(f"client → server{common}", least=36, folds=True, heads=True, name="who")
+    left = sums(found, order[most:], SUMMED)
+    foot = left and left | {
+        "bytes": left["request_bytes"] + left["response_bytes"],
+        "who": f"{counted(len(found) - most, 'further connection')} together",
+    }
+    rows = (flat(each) | _words(each, names_protocol=not common) for each in shown)
     known = Sentence("How the RTT of the connections is known", "head", detail=True)
+    table = table_of((*COLUMNS, who), rows, "Connections", foot or None)
     return Section("connections", top("Connections", len(found), most), [table, known, _methods(found)])
 
 
@@ -61,26 +78,24 @@ def _methods(found: Sequence[ConnectionResult]) -> SectionTable:
     return SectionTable(METHODS, rows, "How the RTT of the connections is known", detail=True)
 
 
-def _row(each: ConnectionResult, *, names_protocol: bool) -> Row:
+def _words(each: ConnectionResult, *, names_protocol: bool) -> dict[str, Any]:
+    """What is put together of several columns."""
     rtt = each.rtt
     between = "" if rtt.low_ms is None or rtt.high_ms is None else f"{rtt.low_ms:,.3f} to {rtt.high_ms:,.3f} ms; "
-    return (
-        *(each.stream, each.user or "–", ", ".join(filter(None, (each.database, each.application)))),
-        " ".join(filter(None, (each.protocol, each.server_version))),
-        ", ".join(filter(None, (each.encryption, each.compression, "replication" * each.replication))),
-        *(each.round_trips, each.exchanges, each.retransmissions),
-        *(each.request_bytes + each.response_bytes, rtt.baseline_ms, rtt.handshake_ms, rtt.in_stream_median_ms),
-        *(f"{rtt.method}, {rtt.position}", f"{between}{rtt.reason}", *pace(each.chattiness)),
-        _who(each, names_protocol=names_protocol),
-    )
-
-
-def _who(each: ConnectionResult, *, names_protocol: bool) -> str:
-    protocol = f" {each.protocol}" if names_protocol else ""
     more = (
         each.tls_version,
         "timing only" * each.timing_only,
         "behind the proxy" * each.behind_proxy,
         "" if each.state == "complete" else each.state,
     )
-    return ", ".join((f"{each.client} → {each.server}{protocol}", *filter(None, more)))
+    protocol = f" {each.protocol}" if names_protocol else ""
+    return {
+        "user": each.user or "–",
+        "for": ", ".join(filter(None, (each.database, each.application))),
+        "server": " ".join(filter(None, (each.protocol, each.server_version))),
+        "sent": ", ".join(filter(None, (each.encryption, each.compression, "replication" * each.replication))),
+        "bytes": each.request_bytes + each.response_bytes,
+        "from": f"{rtt.method}, {rtt.position}",
+        "why": f"{between}{rtt.reason}",
+        "who": ", ".join((f"{each.client} → {each.server}{protocol}", *filter(None, more))),
+    }

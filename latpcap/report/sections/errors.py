@@ -2,53 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from latpcap.report.section import Column, Entry, Line, Section, SectionTable, Sentence
+from latpcap.report.section import Column, Entry, Line, Section, Sentence, table_of
+from latpcap.report.sections.statements import sums
 from latpcap.report.text import printable, top
 from latpcap.result.errors import ErrorResult, ErrorsResult
+from latpcap.result.tables import flat
 from latpcap.units import counted, format_s, listed
 
-__all__ = ["error_entries", "errors"]
+__all__ = ["ERRORS", "errors", "listed_errors"]
 
+COUNT, CODE = Column("count", "count", name="count"), Column("code", name="code")
+KIND = Column("what failed", name="kind")
+MESSAGE = Column("message", least=40, folds=True, name="message")
+ERRORS = (
+    *(COUNT, CODE, KIND),
+    Column("round trips", "count", optional=True, name="round_trips"),
+    Column("seconds", "s", optional=True, name="seconds"),
+    Column("first frame", "count", optional=True, name="first_frame"),
+    Column("statement", "short", least=20, optional=True, name="statement"),
+    MESSAGE,
+)
 COLUMNS = (
-    Column("count", "count"),
-    Column("code"),
-    Column("what failed"),
-    Column("user", optional=True, detail=True),
-    *(Column(title, "count", detail=True) for title in ("round trips", "first frame", "last frame")),
-    Column("message", least=40, folds=True),
-    Column("statement", "code", below=True),
+    *(COUNT, CODE, KIND),
+    Column("user", optional=True, detail=True, name="users"),
+    Column("round trips", "count", detail=True, name="round_trips"),
+    Column("first frame", "count", detail=True, name="first_frame"),
+    Column("last frame", "count", detail=True, name="last_frame"),
+    MESSAGE,
+    Column("statement", "code", below=True, name="statement"),
 )
 
 
 def errors(found: ErrorsResult, most: int) -> Section:
     """The most frequent; nothing where nothing failed."""
-    rows = [
-        (
-            *(each.count, each.code, each.kind, ", ".join(each.users), each.round_trips),
-            *(each.first_frame, each.last_frame, each.message, each.statement or ""),
-        )
-        for each in found.found[:most]
-    ]
+    rows = [flat(each) | {"users": ", ".join(each.users)} for each in found.found[:most]]
     trips = f": {counted(found.round_trips, 'round trip')}" if found.round_trips else ""
+    left = sums(found.found, range(most, len(found.found)), ("count", "round_trips"))
+    foot = left and left | {"message": f"{counted(len(found.found) - most, 'further line')} together"}
     said = Sentence(f"{found.text}{trips}")
-    parts = [said, SectionTable(COLUMNS, rows, "Errors", _rest(found.found[most:]))] if rows else []
-    return Section("errors", top("Errors", len(found.found), most), parts)
+    return Section(
+        "errors",
+        top("Errors", len(found.found), most),
+        [said, table_of(COLUMNS, rows, "Errors", foot or None)] if rows else [],
+    )
 
 
-def _rest(left: Sequence[ErrorResult]) -> tuple[int | str | None, ...] | None:
-    if not left:
-        return None
-    count, trips = (sum(getattr(each, name) for each in left) for name in ("count", "round_trips"))
-    return (count, *[None] * 3, trips, None, None, f"{counted(len(left), 'further line')} together", None)
-
-
-def error_entries(found: Sequence[ErrorResult]) -> Iterator[Entry]:
+def listed_errors(found: Sequence[ErrorResult]) -> Section:
     """Each error whole: what the server said of which statement, what it took, and where it is in Wireshark."""
-    for each in found:
-        asked = Line(each.statement or "", kind="quiet")
-        yield Entry(each.message, f"{each.count:,} × {each.code}", "high", lines=(asked, Line(_cost(each))))
+    return Section("errors", "", [*map(_entry, found)])
+
+
+def _entry(each: ErrorResult) -> Entry:
+    asked = Line(each.statement or "", kind="quiet")
+    return Entry(each.message, f"{each.count:,} × {each.code}", "high", lines=(asked, Line(_cost(each))))
 
 
 def _cost(error: ErrorResult) -> str:

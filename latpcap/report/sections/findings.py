@@ -2,26 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+
+from msgspec.structs import replace
 
 from latpcap.findings import FindingResult, FixesTogether
 from latpcap.findings.frames import short_filter
-from latpcap.report.section import Entry, Line, Section, Sentence
+from latpcap.measures.timing_only import TimingOnly, part_of
+from latpcap.report.section import Column, Entry, Line, Section, Sentence
 from latpcap.report.text import top
-from latpcap.report.timing_only import about_findings
 from latpcap.result.analysis import Analysis
 from latpcap.units import counted, format_given_ms, format_s, listed
 
-__all__ = ["finding_entry", "findings", "together"]
+__all__ = ["FINDINGS", "finding_entry", "findings", "hidden_patterns", "listed_findings", "together"]
+
+FINDINGS = (
+    Column("severity", "text", least=8, name="severity"),
+    Column("code", "text", least=16, name="code"),
+    Column("saves trips", "count", name="round_trips_saved"),
+    Column("here s", "s", optional=True, name="saved_at_baseline_s"),
+    Column("first frame", "count", optional=True, name="first_frame"),
+    Column("finding", "text", least=40, name="title"),
+)
 
 
 def findings(result: Analysis, most: int) -> Section:
     """Those that cost most, what their fixes save at once, and which could not be looked for."""
     told_rtt_ms = result.projection.told_rtt_ms
     shown = [finding_entry(each, told_rtt_ms) for each in result.findings[:most]]
-    hidden = [Sentence(text, "missing")] if (text := about_findings(result.timing_only)) else []
-    parts = [*shown, *together(result.fixes_together, told_rtt_ms), *hidden]
+    hidden = [Sentence(text, "missing")] if (text := hidden_patterns(result.timing_only)) else []
+    parts = [*_order(result), *shown, *together(result.fixes_together, told_rtt_ms), *hidden]
     return Section("findings", top("Findings", len(result.findings), most), parts)
+
+
+def _order(result: Analysis) -> Iterator[Sentence]:
+    """Of several, by what they come one after the other."""
+    if len(result.findings) > 1:
+        told = result.projection.told_rtt_ms
+        by = "cost" if told is None else f"the seconds that each fix saves at {format_given_ms(told)}"
+        yield Sentence(f"Ordered by {by}; suggestions last.", "quiet")
+
+
+def listed_findings(
+    found: Iterable[FindingResult],
+    fixes: FixesTogether | None,
+    told_rtt_ms: float | None,
+    hidden: TimingOnly | None,
+    *,
+    whole_filters: bool,
+) -> Iterator[Section]:
+    """Every finding with where it is, what all fixes save at once, and which could not be looked for.
+
+    Unless display filters are wanted whole, they show the first ranges of frames.
+    """
+    for each in found:
+        entry, lines = finding_entry(each, told_rtt_ms), tuple(_filter(each, whole=whole_filters, detail=False))
+        shown = tuple(line for line in entry.lines if not line.detail)
+        yield Section("finding", "", [replace(entry, lines=(*shown, *lines))])
+    yield Section("together", "", [*together(fixes, told_rtt_ms)])
+    yield Section("hidden", "", [Sentence(text)] if (text := hidden_patterns(hidden)) else [])
 
 
 def finding_entry(found: FindingResult, told_rtt_ms: float | None) -> Entry:
@@ -54,12 +93,14 @@ def _where(found: FindingResult) -> str:
     return f"{counted(found.exchanges, 'exchange')}{frames}{tried}" if found.exchanges else ""
 
 
-def _filter(found: FindingResult) -> Iterator[Line]:
-    text, more = short_filter(found.display_filter, found.frames)
+def _filter(found: FindingResult, *, whole: bool = False, detail: bool = True) -> Iterator[Line]:
+    text, more = (found.display_filter, 0) if whole else short_filter(found.display_filter, found.frames)
     more += found.frames_left_out
-    yield Line(text, "in Wireshark", kind="code", detail=True, whole=found.display_filter)
-    told = f"… {more:,} more (`latpcap findings CAPTURE --columns display_filter`)" if more else ""
-    yield Line(told, kind="quiet", detail=True)
+    if text:
+        yield Line(text, "in Wireshark", kind="copied", detail=detail, whole=found.display_filter)
+    if more:
+        told = f"… {more:,} more (`latpcap findings CAPTURE --columns display_filter`)"
+        yield Line(told, kind="quiet", detail=detail)
 
 
 def _saved(found: FindingResult, told_rtt_ms: float | None) -> str:
@@ -75,3 +116,14 @@ def _saved(found: FindingResult, told_rtt_ms: float | None) -> str:
     besides = f" (with {', '.join(found.needs)}, which it needs)" if found.needs else ""
     about = f" (one of several findings that `--fix {found.fix_name}` covers)" if found.estimated else ""
     return ": ".join(filter(None, (trips, ", ".join(times) + besides + about)))
+
+
+def hidden_patterns(hidden: TimingOnly | None) -> str:
+    """Which patterns could not be looked for."""
+    if hidden is None:
+        return ""
+    return (
+        f"The statements of {part_of(hidden.connections, hidden.of)} are unknown, so patterns in statements (N+1, "
+        "repeated queries, single-row inserts, small fetches, failing statements, …) could not be found; patterns in "
+        "connections and times (a connection for each query, delayed acknowledgments, …) could."
+    )

@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from latpcap.measures.health import HealthNote
-from latpcap.report.section import Entry, Line, Section, Sentence
+from latpcap.report.section import Column, Entry, Line, Section, Sentence
 from latpcap.result.checks.gates import Gates
 
-__all__ = ["gates", "health"]
+__all__ = ["HEALTH", "gates", "health"]
+
+HEALTH = (
+    Column("code", "text", least=8, name="code"),
+    Column("severity", "text", least=8, name="severity"),
+    Column("count", "count", name="count"),
+    Column("message", "text", least=30, folds=True, name="message"),
+)
 
 MOST = 50
 """Notes that are shown: of thousands of damaged files nobody reads one each."""

@@ -4,13 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from latpcap.report.section import Drawn, Entry, Section, Sentence
+from latpcap.measures.charts import Deltas, Timeline
+from latpcap.report.section import (
+    Chart,
+    ChartLine,
+    Column,
+    Drawn,
+    Entry,
+    Section,
+    SectionPart,
+    SectionTable,
+    Sentence,
+    sections_of,
+)
 from latpcap.result.analysis import Analysis
 from latpcap.result.page.exploration import Exploration
+from latpcap.result.page.histograms import Distribution
 from latpcap.units import counted, format_given_ms, format_ms
 
 __all__ = ["drawn", "method"]
 
+HISTOGRAMS = {"response": ("Response times", "exchanges"), "delta": ("Inter-query deltas", "deltas")}
 QUANTILES = {"p50": "half are within", "p95": "95 % within", "p99": "99 % within", "max": "the longest takes"}
 COUNTED = (
     "They are counted where the client waits for the server, not where packets change direction: requests sent "
@@ -37,6 +51,16 @@ LINES = (
     "smoothly; beside a jump, as steady pauses make in the range, it can be several per cent off: `latpcap project "
     "--rtt` replays the very RTT. The range comes from the assumptions below."
 )
+DELTAS = (Column("inter-query delta"), Column("exchanges", "count"))
+LANES = (
+    Column("connection", "id"),
+    *(Column(title, "ms") for title in ("from s", "to s")),
+    *(Column(title, "count") for title in ("exchanges", "round trips")),
+)
+HISTOGRAMS_HAVE = (
+    "Histograms have 10 bins for each power of ten over all exchanges; those that open a connection are left out, and "
+    "so are responses without a wait."
+)
 NO_GRID = "It was not, as the RTT of the capture is unknown."
 
 
@@ -45,18 +69,51 @@ def drawn(explored: Exploration) -> Iterator[Section]:
     lanes = explored.timeline["lanes"]
     if any(lane["gap"] for lane in lanes):
         yield Section("timeline", "Timeline", [Sentence(_blocks(explored), "quiet"), Drawn("timeline")])
-    response, delta = (explored.histograms[name] for name in ("response", "delta"))
-    if response["total"] + delta["total"]:
-        line, baseline_ms = "", explored.analysis.summary.baseline_rtt_ms
-        if baseline_ms is not None:
-            line = f" The line is the baseline RTT, {format_ms(baseline_ms)}."
-        said = (
-            Sentence("Response times", "head"),
-            Drawn("response"),
-            Sentence(_spread(response, "exchange") + line, "quiet"),
-        )
-        more = (Sentence("Inter-query deltas", "head"), Drawn("delta"), Sentence(_spread(delta, "delta"), "quiet"))
-        yield Section("histograms", "How times are distributed", [*said, *more])
+    found = explored.distributions
+    if any(each.total for each in found.values()):
+        parts = [part for name, each in found.items() for part in _distribution(name, each)]
+        yield Section("histograms", "How times are distributed", parts)
+
+
+def _distribution(name: str, found: Distribution) -> Iterator[SectionPart]:
+    """A histogram and its quantiles in words."""
+    chart = _histogram(name, found.bins)
+    yield Sentence(chart.title, "head")
+    if not found.total:
+        yield Sentence("None was captured whole.", "quiet")
+        return
+    yield chart
+    words = (f"{words} {format_ms(found.quantiles_ms[quantile])}" for quantile, words in QUANTILES.items())
+    line = "" if chart.mark is None else f" The line is the baseline RTT, {format_ms(chart.mark)}."
+    yield Sentence(f"{counted(found.total, chart.lines[0].name[:-1])}: {', '.join(words)}.{line}", "quiet")
+
+
+@sections_of.register
+def _deltas(found: Deltas) -> Iterator[Section]:
+    """The histogram as rows."""
+    bins = zip(found.edges_ms, found.edges_ms[1:], found.counts, strict=False)
+    rows = [(f"{format_given_ms(low)} to {format_given_ms(high)}", count) for low, high, count in bins if count]
+    yield Section("deltas", "", [_histogram("delta", found), SectionTable(DELTAS, rows)])
+
+
+def _histogram(name: str, found: Deltas) -> Chart:
+    title, what = HISTOGRAMS[name]
+    line = ChartLine(what, what, "count", found.counts, colour="accent", style="bars")
+    return Chart(
+        name, title, f"{title.lower()} (ms)", "ms", found.edges_ms, (line,), is_log=True, mark=found.baseline_rtt_ms
+    )
+
+
+@sections_of.register
+def _lanes(found: Timeline) -> Iterator[Section]:
+    """A row a connection: when it was busy, and how often it waited."""
+    lanes: dict[int, list[float]] = {}
+    for each in found.intervals:
+        lane = lanes.setdefault(each.stream, [each.start_s, 0.0, 0, 0])
+        lane[1:] = [max(lane[1], each.end_s), lane[2] + each.exchanges, lane[3] + each.round_trips]
+    left = found.connections - len(lanes)
+    more = [Sentence(f"and {left:,} connections that waited less")] if left else []
+    yield Section("lanes", "", [SectionTable(LANES, [(stream, *lane) for stream, lane in lanes.items()]), *more])
 
 
 def _blocks(explored: Exploration) -> str:
@@ -73,16 +130,6 @@ def _blocks(explored: Exploration) -> str:
     )
 
 
-def _spread(histogram: dict[str, object], word: str) -> str:
-    total, quantiles = histogram["total"], histogram["quantiles_ms"]
-    if not total:
-        return "None was captured whole."
-    assert isinstance(total, int)
-    assert isinstance(quantiles, dict)
-    parts = (f"{words} {format_ms(quantiles[name])}" for name, words in QUANTILES.items())
-    return f"{counted(total, word)}: {', '.join(parts)}."
-
-
 def method(explored: Exploration) -> Section:
     """How each kind of figure came about."""
     said = (Entry(text, name) for name, text in _said(explored))
@@ -96,7 +143,7 @@ def _said(explored: Exploration) -> Iterator[tuple[str, str]]:
     yield "The runtime at another RTT", grid
     yield "The parts at another RTT", THERE
     yield "Fixes", FIXES
-    yield "Timeline and histograms", f"{_timeline(explored.timeline['stretch_us'])} {_histograms(explored.histograms)}"
+    yield "Timeline and histograms", f"{_timeline(explored.timeline['stretch_us'])} {HISTOGRAMS_HAVE}"
 
 
 def _baseline(analysis: Analysis) -> str:
@@ -130,11 +177,4 @@ def _timeline(interval_us: float) -> str:
         f"The timeline of so many exchanges is summed over intervals of {format_given_ms(interval_us / 1000)} for each "
         "lane; an exchange counts in each interval for the part of it that lies there, and nothing shorter than that "
         "can be distinguished."
-    )
-
-
-def _histograms(histograms: dict[str, object]) -> str:
-    return (
-        f"Histograms have {histograms['bins_per_decade']} bins for each power of ten over all exchanges; those that "
-        "open a connection are left out, and so are responses without a wait."
     )

@@ -2,50 +2,98 @@
 
 from __future__ import annotations
 
-from latpcap.report.section import Column, Drawn, Lines, Section, SectionTable
-from latpcap.result.minutes import MinutesResult
-from latpcap.units import format_given_ms
+from collections.abc import Iterator
+from typing import Any
 
-__all__ = ["minutes"]
+import numpy as np
+from msgspec.structs import replace
 
-FIGURES = {
-    "RTT ms": "baseline_ms",
-    "measured ms": "rtt_min_ms",
-    "fastest ms": "fastest_ms",
-    "p50 ms": "response_p50_ms",
-    "p95 ms": "response_p95_ms",
-}
-COUNTS = {"round trips": "round_trips", "errors": "errors", "sent again": "retransmissions"}
-COLUMNS = (
-    Column("from (UTC)"),
-    *(Column(title, "ms") for title in FIGURES),
-    *(Column(title, "count") for title in COUNTS),
+from latpcap.report.section import (
+    Chart,
+    ChartLine,
+    Column,
+    Kind,
+    Section,
+    SectionTable,
+    Sentence,
+    Style,
+    sections_of,
+    table_of,
 )
+from latpcap.result.minutes import MinutesResult
+from latpcap.result.tables import flat
+from latpcap.units import format_given_ms, format_ms
+
+__all__ = ["MINUTES", "minutes"]
+
+MINUTES = (
+    Column("start", "clock", name="start"),
+    Column("RTT ms", "ms", name="baseline_ms"),
+    Column("measured ms", "ms", optional=True, name="rtt_min_ms"),
+    Column("fastest ms", "ms", optional=True, name="fastest_ms"),
+    Column("p50 ms", "ms", optional=True, name="response_p50_ms"),
+    Column("p95 ms", "ms", name="response_p95_ms"),
+    Column("round trips", "count", name="round_trips"),
+    Column("connections", "count", optional=True, name="connections"),
+    Column("errors", "count", optional=True, name="errors"),
+    Column("sent again", "count", name="retransmissions"),
+)
+LINES: dict[str, tuple[str, str, Style]] = {
+    "rtt_min_ms": ("RTT measured", "network", "dots"),
+    "baseline_ms": ("RTT counted", "network", "dashed"),
+    "fastest_ms": ("fastest response", "think", "line"),
+    "response_p50_ms": ("p50 response", "accent", "line"),
+    "response_p95_ms": ("p95 response", "band-edge", "line"),
+    "round_trips": ("round trips", "accent", "bars"),
+    "retransmissions": ("sent again", "loss", "dots"),
+    "errors": ("errors", "grave", "dots"),
+}
+"""Of each figure its name, colour and style."""
+
+
+@sections_of.register
+def _alone(result: MinutesResult) -> Iterator[Section]:
+    rows = [flat(each) for each in result.rows]
+    yield Section("minutes", "", [_chart(result, rows), _table(rows)])
 
 
 def minutes(result: MinutesResult | None) -> Section:
     """Lines over the time of the recording, and their values, where it is long enough to tell."""
     if result is None:
         return Section("minutes", "", [])
-    first, last = result.rows[0].start, result.rows[-1].start
+    rows = [flat(each) for each in result.rows]
+    first, last = rows[0]["start"], rows[-1]["start"]
     begin = first[11:19] if first[:10] == last[:10] else first[:19].replace("T", " ")
     title = f"Over time ({format_given_ms(result.every_s * 1000)} each, from {begin} UTC)"
-    names = (*FIGURES.values(), *COUNTS.values())
-    rows = [(each.start[:23].replace("T", " "), *(getattr(each, name) for name in names)) for each in result.rows]
-    return Section(
-        "minutes", title, [_lines(result), Drawn("minutes"), SectionTable(COLUMNS, rows, "Over time", detail=True)]
-    )
+    table = replace(_table(rows), detail=True)
+    return Section("minutes", title, [_chart(result, rows), Sentence(_slowest(rows), "quiet", detail=True), table])
 
 
-def _lines(result: MinutesResult) -> Lines:
-    rows = result.rows
-    return Lines(
-        [
-            ("RTT measured", [row.rtt_min_ms for row in rows], "ms"),
-            ("fastest response", [row.fastest_ms for row in rows], "ms"),
-            ("p95 response", [row.response_p95_ms for row in rows], "ms"),
-            ("round trips", [row.round_trips for row in rows], "count"),
-            ("sent again", [row.retransmissions for row in rows], "count"),
-            ("errors", [row.errors for row in rows], "count"),
-        ]
-    )
+def _chart(result: MinutesResult, rows: list[dict[str, Any]]) -> Chart:
+    starts = [row["start"] for row in rows]
+    end = np.datetime64(starts[-1].removesuffix("Z"), "ns") + np.timedelta64(round(result.every_s * 1e9), "ns")
+    lines = [
+        ChartLine(title, axis, kind, [row[name] for row in rows], colour=colour, style=style)
+        for name, (title, colour, style) in LINES.items()
+        for axis, kind in [_axis(name)]
+    ]
+    return Chart("minutes", "Over time", "time (UTC)", "time", [*starts, f"{end}Z"], tuple(lines))
+
+
+def _axis(name: str) -> tuple[str, Kind]:
+    return ("ms", "ms") if name.endswith("_ms") else ("how many", "count")
+
+
+def _table(rows: list[dict[str, Any]]) -> SectionTable:
+    columns = [replace(MINUTES[0], title="from (UTC)", kind="text"), *MINUTES[1:]]
+    return table_of(columns, [row | {"start": row["start"][:23].replace("T", " ")} for row in rows], "Over time")
+
+
+def _slowest(rows: list[dict[str, Any]]) -> str:
+    """When the slowest interval was, and what was sent again."""
+    slowest = max(rows, key=lambda row: row["response_p95_ms"] or 0.0)
+    again = sum(row["retransmissions"] for row in rows)
+    sent = f"{again:,} packets were sent again." if again else "No packet was sent again."
+    if slowest["response_p95_ms"] is None:
+        return sent
+    return f"Slowest: {format_ms(slowest['response_p95_ms'])} at {slowest['start'][11:19]}. {sent}"

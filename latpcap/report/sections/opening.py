@@ -1,25 +1,66 @@
-"""What a report begins with: what it was given to say of itself, of what it is, and the verdict."""
+"""What a report begins and ends with: the answer, what to do, whom it is for, of what it is, and how it was made."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
-from latpcap.report.section import Section, Sentence
+from latpcap.findings import FindingResult
+from latpcap.findings.registry import HEALTHY
+from latpcap.report.section import Column, Entry, Line, Section, SectionPart, SectionTable, Sentence
+from latpcap.report.sections.budget import bars
+from latpcap.report.sections.findings import hidden_patterns, together
+from latpcap.report.text import printable
+from latpcap.result.analysis import Analysis
+from latpcap.result.captures import CaptureFile
 from latpcap.result.settings import Settings
 from latpcap.result.signoff import SignOff
 from latpcap.tables.part.selection import Selected
+from latpcap.units import counted, format_given_ms, format_ms, format_s
 
-__all__ = ["asked_for", "cover", "opening"]
+__all__ = ["CAPTURES", "asked_for", "captures", "cover", "opening", "sign_off", "size_of", "summary", "title_of"]
+
+MOST = 3
+"""Findings of the first page."""
+CAPTURES = (
+    Column("format", "text", least=6, name="format"),
+    Column("packets", "count", name="packets"),
+    Column("bytes", "count", least=9, name="bytes"),
+    Column("first packet", "moment", name="first_time"),
+    Column("local time", "local", optional=True, name="first_time"),
+    Column("last packet", "moment", optional=True, name="last_time"),
+    Column("clock resolution ns", "count", optional=True, name="tick_ns"),
+    Column("file", "text", least=20, folds=True, name="path"),
+)
 
 
-def cover(told: SignOff) -> Section:
-    """Its title, whom it is for, by whom, its date and notes."""
-    named = [
-        Sentence(f"{name}: {text}")
-        for name, text in (("Customer", told.customer), ("Author", told.author), ("Date", told.date))
-        if text
-    ]
-    return Section("cover", told.title or "", [*named, *map(Sentence, told.notes)], level=1)
+def cover(told: SignOff, title: str = "", about: str = "") -> Section:
+    """For whom, by whom, of when, and what else somebody wanted said, below the title; `title` where none was given."""
+    whom = " ".join(f"{word} {who}" for word, who in (("for", told.customer), ("by", told.author)) if who)
+    said = ", ".join(filter(None, (whom, told.date)))
+    texts = filter(None, (said[:1].upper() + said[1:], *told.notes))
+    beneath = [Sentence(about, "quiet")] if about else []
+    return Section("cover", printable(told.title) or title, [*map(Sentence, texts), *beneath], level=1)
+
+
+def title_of(found: Sequence[CaptureFile]) -> str:
+    """What a report of these files is called where it was given no title."""
+    first, *others = [re.split(r"[/\\]", each.path)[-1] for each in found] or ["capture"]
+    return printable(first) + (f" and {len(others):,} more" if others else "")
+
+
+def size_of(result: Analysis) -> str:
+    """When, and how much."""
+    first, summary = min((each.first_time for each in result.captures if each.first_time), default=None), result.summary
+    parts = (
+        f"{first[:10]} {first[11:19]} UTC" if first else "",
+        counted(sum(each.packets for each in result.captures), "packet"),
+        counted(summary.connections, "database connection"),
+        counted(summary.exchanges, "exchange"),
+        f"runtime {format_s(summary.runtime_s)}",
+    )
+    return " · ".join(filter(None, parts))
 
 
 def opening(selected: Selected | None, settings: Settings, verdict: str) -> Section:
@@ -34,3 +75,100 @@ def asked_for(selected: Selected | None, settings: Settings | None) -> Iterator[
         yield Sentence(f"Selected: {selected.text}", "quiet")
     if settings is not None and settings.text:
         yield Sentence(f"Asked for: {settings.text}", "quiet")
+
+
+def summary(result: Analysis) -> Iterator[Section]:
+    """The verdict with both runtimes, the findings that save most, and the method in two lines."""
+    verdict = opening(result.selection, result.settings, result.summary.verdict)
+    yield Section(verdict.name, "", [*verdict.parts, *_trust(result), *_now_and_there(result)])
+    yield Section("to-do", "What to do", [*_to_do(result)])
+    yield Section("in-short", "How this is known", [*map(Sentence, _in_short(result))])
+
+
+def _trust(result: Analysis) -> Iterator[Sentence]:
+    """Where something limits the trust in it."""
+    counts = Counter(note.severity for note in result.health)
+    words = [counted(counts[severity], severity) for severity in ("error", "warning") if counts[severity]]
+    if words:
+        yield Sentence(f"{' and '.join(words)} about the capture itself: see Health in the appendix.", "quiet")
+
+
+def _now_and_there(result: Analysis) -> list[SectionPart]:
+    """Both runtimes as bars on one scale."""
+    found = result.projection
+    if found.budget_now is None or found.budget_at is None or found.told_rtt_ms is None:
+        return [*bars({"As measured": result.budget.parts()})]
+    now = f"As measured, at {format_ms(found.baseline_rtt_ms or 0.0)}"
+    there = f"At {format_given_ms(found.told_rtt_ms)}"
+    return [*bars({now: found.budget_now.parts(), there: found.budget_at.parts()})]
+
+
+def _to_do(result: Analysis) -> Iterator[SectionPart]:
+    told = result.projection.told_rtt_ms
+    at = "" if told is None else f"{told:g}"
+    found = [each for each in result.findings if each.fix and each.code != HEALTHY.code]
+    found.sort(key=lambda each: -each.saved_s.get(at, 0.0))
+    if found:
+        there = "" if told is None else f" at {format_given_ms(told)}"
+        columns = (
+            Column("finding", least=30),
+            *(Column(title, "figures") for title in ("round trips fewer", f"saves{there}")),
+            Column("what to do", least=40, folds=True),
+        )
+        yield SectionTable(columns, [_row(each, at) for each in found[:MOST]], "What to do")
+    else:
+        which = "Of what could be looked for, no" if result.timing_only else "No"
+        yield Sentence(f"{which} pattern was found that costs round trips without need.")
+    yield from together(result.fixes_together, told)
+    if hidden := hidden_patterns(result.timing_only):
+        yield Sentence(hidden, "missing")
+
+
+def _row(found: FindingResult, at: str) -> tuple[str, str, str, str]:
+    seconds = found.saved_s.get(at) if found.fix_name else None
+    trips = f"{found.round_trips_alone:,}" if found.round_trips_alone else ""
+    return found.title, trips, format_s(seconds) if seconds else "", found.fix
+
+
+def _in_short(result: Analysis) -> Iterator[str]:
+    made, baseline_ms = result.sign_off, result.summary.baseline_rtt_ms
+    when = f" captured on {made.captured} (UTC)" if made.captured else ""
+    known = "no RTT could be measured" if baseline_ms is None else f"the baseline RTT is {format_ms(baseline_ms)}"
+    yield (
+        f"Measured: {counted(made.packets.decoded, 'packet')}{when}; a round trip is counted where the client waits "
+        f"for the server; {known}."
+    )
+    if result.projection.baseline_rtt_ms is not None:
+        yield f"Projected: the same job, replayed at another RTT with all else as captured. {made.accuracy.text}"
+
+
+def sign_off(told: SignOff, already: SignOff | None = None) -> Section:
+    """Made by whom, of which packets, under which assumptions; of these only those that were not said `already`."""
+    known = already.assumptions if already else ()
+    assumed = [f"assumed: {each}" for each in told.assumptions if each not in known]
+    others = ["assumed: all else as above"] if len(assumed) < len(told.assumptions) else []
+    when = f" of packets captured on {told.captured} (UTC)" if told.captured else ""
+    work = f"{told.accuracy.work}. " if told.accuracy.work else ""
+    lines = (
+        *(f"made by {told.program}{when}", told.packets.text, f"accuracy class: {work}{told.accuracy.text}"),
+        *assumed,
+        *others,
+    )
+    return Section("how-made", "Packets, assumptions, accuracy", [*map(Entry, lines)])
+
+
+def captures(found: Sequence[CaptureFile], most: int) -> Section:
+    """The first files, and how many there are."""
+    shown = [Entry(_file(each), lines=_hash(each)) for each in found[:most]]
+    more = [Sentence(f"… {len(found):,} files in all")] if len(found) > most else []
+    return Section("captures", "Captures", [*shown, *more])
+
+
+def _file(each: CaptureFile) -> str:
+    times = [time[:19].replace("T", " ") for time in (each.first_time, each.last_time) if time]
+    span = f", {' to '.join(times)} UTC" if times else ""
+    return f"`{each.path}`: {counted(each.packets, 'packet')}, {each.format}{span}"
+
+
+def _hash(each: CaptureFile) -> tuple[Line, ...]:
+    return (Line(f"SHA-256 `{each.sha256}`, {each.size_bytes:,} bytes"),) if each.sha256 else ()

@@ -1,17 +1,24 @@
-"""The runtime at other RTTs, as the job is and with fixes made."""
+"""The runtime at other RTTs: as the job is, with fixes made, and for several numbers of connections."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from msgspec.structs import replace
 
 from latpcap.findings.what_if import FixResult, WhatIf
+from latpcap.projection.by_connections import GridCell, ProjectionGrid
 from latpcap.projection.project import Point, Projection
-from latpcap.report.section import Column, Drawn, Section, SectionTable, Sentence
+from latpcap.report.section import Chart, ChartLine, Column, Drawn, Section, SectionTable, Sentence, sections_of
 from latpcap.report.sections.budget import PARTS
+from latpcap.report.sections.opening import asked_for
 from latpcap.report.text import printable
-from latpcap.units import format_given_ms, format_ms, percent, significant
+from latpcap.result.settings import Settings
+from latpcap.tables.part.selection import Selected
+from latpcap.units import counted, format_given_ms, format_ms, percent, significant
 
-__all__ = ["budget_there", "projection", "what_if"]
+__all__ = ["budget_there", "projected", "projection"]
 
 SAVINGS = 3
 COLUMNS = (
@@ -22,12 +29,36 @@ COLUMNS = (
 )
 THERE = (Column(""), *(Column(title, "figure") for title in ("now s", "there s")), Column("share", "figures"))
 
+BY_CONNECTIONS = (
+    Column("RTT ms", "figures"),
+    Column("connections", "count"),
+    Column("statements/s", "figure"),
+    Column("least to most", "figures"),
+    Column("runtime s", "figure"),
+    Column("runtime range", "figures"),
+)
+
+RUNTIME, THROUGHPUT = ("runtime (s)", "runtime", "s"), ("statements a second", "throughput", "per_s")
+"""The axis of a figure, its name and its unit."""
+UNKNOWN = "unknown, because the baseline RTT is; give it with `--rtt-baseline`"
+MOST = 20
+"""RTTs of a projection that is shown by itself where there is little room."""
+
+
+@sections_of.register
+def _alone(found: Projection) -> Iterator[Section]:
+    """The runtimes at the first of the asked RTTs."""
+    parts, left = projection(replace(found, points=found.points[:MOST])).parts, len(found.points) - MOST
+    more = [Sentence(f"and {left:,} more RTTs")] if left > 0 else []
+    line = _line("runtime", RUNTIME, found.points, "accent")
+    chart = Chart("runtime", "Runtime over RTT", "RTT (ms)", "ms", [each.rtt_ms for each in found.points], (line,))
+    yield Section("projection", "", [chart, *parts, *more])
+
 
 def projection(found: Projection) -> Section:
     """The runtimes, and how they came about."""
     if found.baseline_rtt_ms is None:
-        text = "unknown, because the baseline RTT is; give it with `--rtt-baseline`"
-        return Section("elsewhere", "At another RTT", [Sentence(text)])
+        return Section("elsewhere", "At another RTT", [Sentence(UNKNOWN)])
     methods = {point.method for point in found.points}
     how = {each: each if len(methods) > 1 else "" for each in methods}
     now = () if found.now is None else (("now", significant(found.now.rtt_ms), *_figures(found.now), ""),)
@@ -40,17 +71,33 @@ def projection(found: Projection) -> Section:
 
 def _said(found: Projection, baseline_ms: float) -> Iterator[Sentence]:
     yield Sentence(f"×: runtime there ÷ runtime now, at the baseline RTT of {format_ms(baseline_ms)}", "quiet")
-    yield Sentence(found.range_text, "quiet")
-    if found.guess_text:
-        yield Sentence(found.guess_text)
-    if found.conditions.text:
-        yield Sentence(f"with {found.conditions.text}", "quiet")
+    yield from _how(found)
     for each in (found.limit, found.hosts, found.within):
         if each is not None:
             yield Sentence(each.text)
     if found.told_rtt_ms is not None:
         for saving in found.fetches[:SAVINGS]:
             yield Sentence(f"{printable(saving.statement)[:60]}: {saving.text(found.told_rtt_ms)}")
+
+
+def _how(found: Projection | ProjectionGrid) -> Iterator[Sentence]:
+    """What the range is, and what was assumed."""
+    yield Sentence(found.range_text, "quiet")
+    if found.guess_text:
+        yield Sentence(found.guess_text)
+    if found.conditions.text:
+        yield Sentence(f"with {found.conditions.text}", "quiet")
+
+
+def projected(
+    found: Projection | ProjectionGrid, changed: WhatIf | None, selected: Selected | None, settings: Settings
+) -> Iterator[Section]:
+    """All that is said of a projection, of which part of the captures it is, and with what it was asked for."""
+    yield Section("asked-for", "", [*asked_for(selected, settings)])
+    if isinstance(found, Projection):
+        yield from (projection(found), budget_there(found), _what_if(changed))
+    else:
+        yield from _by_connections(found)
 
 
 def budget_there(found: Projection) -> Section:
@@ -74,7 +121,7 @@ def _figures(point: Point) -> tuple[float | None, ...]:
     return (point.runtime_s, point.factor, point.optimistic_s, point.pessimistic_s, point.throughput_per_s)
 
 
-def what_if(changed: WhatIf | None) -> Section:
+def _what_if(changed: WhatIf | None) -> Section:
     """The runtimes with fixes: as is, each, all; and what to do."""
     if changed is None:
         return Section("what-if", "", [])
@@ -100,3 +147,75 @@ def what_if(changed: WhatIf | None) -> Section:
 
 def _with_needs(fixed: FixResult) -> str:
     return f"{fixed.name} (with {', '.join(fixed.needs)})" if fixed.needs else fixed.name
+
+
+@sections_of.register
+def _by_connections(grid: ProjectionGrid) -> Iterator[Section]:
+    """A row for each number of connections at each RTT, and what is said of them."""
+    title = "By the number of connections"
+    if grid.baseline_rtt_ms is None:
+        yield Section("by-connections", title, [Sentence(UNKNOWN)])
+        return
+    rows = [
+        (
+            f"{cell.rtt_ms:,g}",
+            cell.connections,
+            cell.throughput_per_s,
+            _range(cell.pessimistic_per_s, cell.optimistic_per_s),
+            cell.runtime_s,
+            _range(cell.optimistic_s, cell.pessimistic_s),
+        )
+        for cell in grid.cells
+    ]
+    said = _said_of_grid(grid, grid.baseline_rtt_ms)
+    yield Section("by-connections", title, [_chart_of_grid(grid), SectionTable(BY_CONNECTIONS, rows), *said])
+
+
+def _chart_of_grid(grid: ProjectionGrid) -> Chart:
+    """Throughput and runtime over the connections: a line and its range for each RTT."""
+    by_rtt: dict[float, list[GridCell]] = {}
+    for cell in grid.cells:
+        by_rtt.setdefault(cell.rtt_ms, []).append(cell)
+    lines = [
+        _line(format_given_ms(rtt), figure, cells) for figure in (THROUGHPUT, RUNTIME) for rtt, cells in by_rtt.items()
+    ]
+    places = [each.connections for each in grid.by_connections]
+    return Chart("by-connections", "By the number of connections", "connections", "count", places, tuple(lines))
+
+
+def _line(name: str, figure: tuple[str, str, str], rows: Sequence[Any], colour: str = "") -> ChartLine:
+    """A figure of the points or cells, with its range."""
+    axis, middle, unit = figure
+    values, low, high = (
+        [getattr(row, f"{each}_{unit}") for row in rows] for each in (middle, "optimistic", "pessimistic")
+    )
+    return ChartLine(name, axis, "figure", values, low, high, colour)
+
+
+def _range(low: float | None, high: float | None) -> str:
+    return "" if low is None or high is None else f"{significant(low)} to {significant(high)}"
+
+
+def _said_of_grid(grid: ProjectionGrid, baseline_ms: float) -> Iterator[Sentence]:
+    if grid.now is not None and grid.now.runtime_s is not None and grid.now.throughput_per_s is not None:
+        was = f"{significant(grid.now.throughput_per_s)} statements/s, {significant(grid.now.runtime_s)} s"
+        yield Sentence(f"The capture itself, at the baseline RTT of {format_ms(baseline_ms)}: {was}.", "quiet")
+    yield from _how(grid)
+    yield from map(Sentence, _limited(grid.cells))
+    most = max(grid.by_connections, key=lambda each: each.connections)
+    if most.limit is not None:
+        yield Sentence(most.limit.text)
+    for each in grid.by_connections:
+        if each.within is not None:
+            yield Sentence(f"{counted(each.connections, 'connection')}: {each.within.text}")
+
+
+def _limited(cells: Sequence[GridCell]) -> Iterator[str]:
+    """For each RTT and limit from how many connections on it bounds the runtime."""
+    first: dict[tuple[float, str], int] = {}
+    for cell in cells:
+        if cell.method.startswith("limited by"):
+            key = cell.rtt_ms, cell.method
+            first[key] = min(first.get(key, cell.connections), cell.connections)
+    for (rtt_ms, method), connections in first.items():
+        yield f"At {format_given_ms(rtt_ms)}: {method} from {counted(connections, 'connection')} on."

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from latpcap.report.destination import going_to
-from latpcap.report.section import Column, Section, SectionTable, Sentence
+from latpcap.report.section import Column, Section, Sentence, rise, table_of
 from latpcap.report.text import printable
 from latpcap.result.rank_order import RANK_SORTS, RankOrder
 from latpcap.tables.columnar.table import Table
-from latpcap.units import counted, format_given_ms, format_s, percent, significant
+from latpcap.units import counted, format_given_ms, format_s
 
 __all__ = ["ranked_sections"]
 
 Row = dict[str, Any]
-Filled = tuple[Column, Callable[[Row], str]]
-"""A column, and how a row fills it."""
 
 NAME_CELLS = 40
 """What the name of a group gets on a terminal."""
@@ -36,13 +36,11 @@ def ranked_sections(rows: Table, asked: RankOrder, shown: int) -> Iterator[Secti
     if ranked:
         folder = _folder([row["file"] for row in everything])
         longest = max((len(_called(row["file"], folder)) for row in ranked[:shown]), default=0)
-        columns, writers = zip(
-            *_columns(asked, folder, min(longest, FILE_CELLS), any(row["errors"] for row in ranked)), strict=True
-        )
-        cells = [[write(row) for write in writers] for row in ranked[:shown]]
-        among = rows.column_names if going_to().bounds_lines else ()
+        columns = _columns(asked, min(longest, FILE_CELLS), any(row["errors"] for row in ranked))
+        table = table_of(columns, [_filled(row, asked, folder) for row in ranked[:shown]])
+        table = replace(table, among=rows.column_names if going_to().bounds_lines else ())
         thinks = any(row["think_s"] >= MUCH_THINK * row["runtime_s"] for row in ranked)
-        said = [Sentence(_first(ranked, asked, folder), "strong"), SectionTable(columns, cells, among=among)]
+        said = [Sentence(_first(ranked, asked, folder), "strong"), table]
         yield Section("rank", "", [*said, *([Sentence(THINKS)] if thinks else [])])
     else:
         folder = ""
@@ -67,45 +65,43 @@ def _first(ranked: list[Row], asked: RankOrder, folder: str) -> str:
             f"an RTT of {there} adds {format_s(worst['added_s'])} to its {runtime}, each further millisecond {per_ms}"
         )
     return (
-        f"{of}. First {first}: {adds} ({_percent(worst['share_per_ms'])}), "
-        f"{counted(worst['round_trips'], 'round trip')}."
+        f"{of}. First {first}: {adds} ({rise(worst['share_per_ms'])}), {counted(worst['round_trips'], 'round trip')}."
     )
 
 
-def _columns(asked: RankOrder, folder: str, file_cells: int, fails: bool) -> list[Filled]:
+def _columns(asked: RankOrder, file_cells: int, fails: bool) -> list[Column]:
     """What ranks them first, what can be spared from the right, the file last."""
-    at, key = format_given_ms(asked.rtt_ms), RANK_SORTS[asked.sort]
-
-    def figures(title: str, name: str, write: Callable[[Any], str], *, optional: bool = True) -> Filled:
-        column = Column(title, "figures", optional=optional and name != key, name=name)
-        return column, lambda row: write(row[name])
-
-    shown: list[Filled] = [
-        (Column("", "figures", least=2, name="rank"), lambda row: f"{row['rank']}"),
-        figures(f"+s at {at}", "added_s", _number, optional=False),
-        figures("+1 ms", "share_per_ms", _percent, optional=False),
-        (Column("culprit", optional=True, name="culprit"), lambda row: row["culprit"] or ""),
-        figures("errors", "errors", _count, optional=not fails),
-        figures("runtime s", "runtime_s", _number),
-        figures("loss", "loss_share", lambda share: _share(share or None)),
-        figures("round trips", "round_trips", _count),
-        figures("s per ms", "seconds_per_ms", _number),
+    at, spare = format_given_ms(asked.rtt_ms), RANK_SORTS[asked.sort].__ne__
+    return [
+        Column("", "id", least=2, name="rank"),
+        Column(f"+s at {at}", "figure", name="added_s"),
+        Column("+1 ms", "rise", name="share_per_ms"),
+        Column("culprit", optional=True, name="culprit"),
+        Column("errors", "count", optional=not fails, name="errors"),
+        Column("runtime s", "figure", optional=spare("runtime_s"), name="runtime_s"),
+        Column("loss", "share", optional=spare("loss_share"), name="loss_share"),
+        Column("round trips", "count", optional=spare("round_trips"), name="round_trips"),
+        Column("s per ms", "figure", optional=spare("seconds_per_ms"), name="seconds_per_ms"),
+        *([Column(asked.by, name=asked.by)] if asked.by else []),
+        Column("finding", optional=True, name="finding"),
+        Column(f"× at {at}", "figure", optional=spare("factor"), name="factor"),
+        Column("RTT ms", "figure", optional=spare("baseline_rtt_ms"), name="baseline_rtt_ms"),
+        Column("network", "share", optional=spare("network_share"), name="network_share"),
+        Column(f"s at {at}", "figure", optional=spare("projected_s"), name="projected_s"),
+        Column("think s", "figure", optional=spare("think_s"), name="think_s"),
+        Column("timing only", "figures", optional=True, name="timing_only"),
+        Column("notes", optional=True, name="health"),
+        Column("file", least=max(file_cells, 20), name="file"),
     ]
-    if asked.by is not None:
-        by = asked.by
-        shown.append((Column(by, name=by), lambda row: _fitted(_name(row, by))))
-    shown += [
-        (Column("finding", optional=True, name="finding"), lambda row: row["finding"] or ""),
-        figures(f"× at {at}", "factor", _number),
-        figures("RTT ms", "baseline_rtt_ms", _number),
-        figures("network", "network_share", _share),
-        figures(f"s at {at}", "projected_s", _number),
-        figures("think s", "think_s", lambda seconds: _number(seconds or None)),
-        (Column("timing only", "figures", optional=True, name="timing_only"), _timing_only),
-        (Column("notes", optional=True, name="health"), lambda row: row["health"] or ""),
-        (Column("file", least=max(file_cells, 20), name="file"), lambda row: _called(row["file"], folder)),
-    ]
-    return shown
+
+
+def _filled(row: Row, asked: RankOrder, folder: str) -> Row:
+    """The row as it is read: what is none, and what is not known, says nothing."""
+    told = {name: "" if value is None else value for name, value in row.items()}
+    for name in ("errors", "loss_share", "round_trips", "think_s"):
+        told[name] = told[name] or ""
+    names = {asked.by: _fitted(_name(row, asked.by))} if asked.by else {}
+    return told | names | {"timing_only": _timing_only(row), "file": _called(row["file"], folder)}
 
 
 def _folder(files: Sequence[str]) -> str:
@@ -143,19 +139,3 @@ def _timing_only(row: Row) -> str:
 
 def _failed(row: Row) -> str:
     return f" ({counted(row['errors'], 'error')})" if row["errors"] else ""
-
-
-def _count(number: int | None) -> str:
-    return f"{number:,}" if number else ""
-
-
-def _percent(share: float | None) -> str:
-    return "" if share is None else f"+{significant(100 * share)}%"
-
-
-def _share(share: float | None) -> str:
-    return "" if share is None else percent(share)
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None else significant(value)

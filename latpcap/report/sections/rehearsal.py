@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from latpcap.report.section import Column, Section, SectionTable, Sentence, sections_of
+from latpcap.report.section import Column, Section, Sentence, sections_of, table_of
 from latpcap.report.sections.budget import PARTS
 from latpcap.report.sections.opening import asked_for
 from latpcap.report.text import number, printable
 from latpcap.result.pairs.rehearsal import Rehearsal, RehearsedRtt, Run
-from latpcap.result.pairs.validation import ValidationPart
 from latpcap.units import counted, format_ms, listed, significant
 
 __all__ = ["rehearsal"]
 
 COLUMNS = (
-    Column("RTT ms", "figures"),
-    *(Column(title, "figures", optional=True) for title in ("SYN ms", "data ms")),
-    *(Column(title, "figures") for title in ("predicted s", "range s", "measured s", "difference", "inside")),
-    Column("round trips", "figures", optional=True),
-    Column("most off s", folds=True),
+    Column("RTT ms", "figures", name="asked"),
+    *(Column(title, "figures", optional=True, name=title) for title in ("SYN ms", "data ms")),
+    *(
+        Column(title, "figures", name=title)
+        for title in ("predicted s", "range s", "measured s", "difference", "inside")
+    ),
+    Column("round trips", "figures", optional=True, name="round trips"),
+    Column("most off s", folds=True, name="most off s"),
 )
 LINK_ALONE = 0.95
 """A link that takes more of the RTT takes all that one sees."""
@@ -34,65 +36,42 @@ WAYS = {
 def rehearsal(result: Rehearsal) -> Iterator[Section]:
     """What was predicted and measured at each RTT, and what the table cannot say."""
     said = [*asked_for(None, result.settings), Sentence(result.text, "strong")]
-    table = SectionTable(COLUMNS, list(_rows(result)), "Predicted and measured")
+    table = table_of(COLUMNS, _rows(result), "Predicted and measured")
     yield Section("rehearsal", "", [*said, table, *(Sentence(line, "quiet") for line in _lines(result))])
 
 
-def _rows(result: Rehearsal) -> Iterator[Sequence[str]]:
-    now = result.told_today
-    yield (
-        "today",
-        *_rtts(now),
-        "",
-        "",
-        _measured([run.runtime_s for run in result.today], now),
-        "",
-        "",
-        f"{now.round_trips:,}",
-        "",
-    )
-    yield from map(_row, result.rtts)
+def _rows(result: Rehearsal) -> Iterator[dict[str, str]]:
+    yield _measured("today", result.told_today, result.today)
+    for there in result.rtts:
+        yield _measured(f"{there.asked_ms:,g}", there.told, there.runs) | _predicted(there)
 
 
-def _row(there: RehearsedRtt) -> Sequence[str]:
-    found = there.validation
-    predicted = ("–", "", "–", "") if found is None else (
-        number(found.predicted_s),
-        f"{number(found.optimistic_s)} to {number(found.pessimistic_s)}",
-        f"{found.error:+.1%}",
-        "yes" if found.inside else "no",
-    )  # fmt: skip
-    expected, span, error, inside = predicted
-    measured = _measured([run.runtime_s for run in there.runs], there.told)
-    return (
-        f"{there.asked_ms:,g}",
-        *_rtts(there.told),
-        expected,
-        span,
-        measured,
-        error,
-        inside,
-        f"{there.told.round_trips:,}",
-        _most_off(there.most_off),
-    )
-
-
-def _rtts(run: Run) -> tuple[str, str]:
-    handshake, data = ("" if each is None else significant(each) for each in (run.handshake_ms, run.in_stream_ms))
-    return handshake, data
-
-
-def _measured(runtimes: Sequence[float], told: Run) -> str:
+def _measured(asked: str, told: Run, runs: Sequence[Run]) -> dict[str, str]:
     """The median; of several runs the fastest and the slowest, too."""
-    spread = f" ({number(min(runtimes))} to {number(max(runtimes))})" if len(runtimes) > 1 else ""
-    return f"{number(told.runtime_s)}{spread}"
+    runtimes = [run.runtime_s for run in runs]
+    spread = f" ({number(min(runtimes))} to {number(max(runtimes))})" if len(runs) > 1 else ""
+    handshake, data = ("" if each is None else significant(each) for each in (told.handshake_ms, told.in_stream_ms))
+    return dict.fromkeys((column.name for column in COLUMNS), "") | {
+        "asked": asked,
+        "SYN ms": handshake,
+        "data ms": data,
+        "measured s": f"{number(told.runtime_s)}{spread}",
+        "round trips": f"{told.round_trips:,}",
+    }
 
 
-def _most_off(term: ValidationPart | None) -> str:
-    """`network and set-up +0.120`: so much more was predicted than measured."""
-    if term is None:
-        return ""
-    return f"{PARTS[term.name][1]} {term.predicted_s - term.measured_s:+,.3f}"
+def _predicted(there: RehearsedRtt) -> dict[str, str]:
+    """Beside it, and where most is off: `network and set-up +0.120` is so much more than was measured."""
+    found, term = there.validation, there.most_off
+    if found is None:
+        return {"predicted s": "–", "difference": "–"}
+    return {
+        "predicted s": number(found.predicted_s),
+        "range s": f"{number(found.optimistic_s)} to {number(found.pessimistic_s)}",
+        "difference": f"{found.error:+.1%}",
+        "inside": "yes" if found.inside else "no",
+        "most off s": f"{PARTS[term.name][1]} {term.predicted_s - term.measured_s:+,.3f}" if term else "",
+    }
 
 
 def _is_beyond(there: RehearsedRtt) -> bool:

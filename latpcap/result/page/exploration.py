@@ -14,7 +14,7 @@ from latpcap.findings import FindingResult, finding_results
 from latpcap.projection.assumptions import Conditions
 from latpcap.projection.project import DEFAULT_LADDER_MS, told_rtt_ms
 from latpcap.result.analysis import Analysis, Measures
-from latpcap.result.page.histograms import BINS_PER_DECADE, histograms
+from latpcap.result.page.histograms import Distribution, distributions
 from latpcap.result.page.switches import Switches, switches
 from latpcap.result.page.timeline import timeline
 from latpcap.result.signoff import Cover
@@ -42,7 +42,7 @@ class Exploration(Struct, frozen=True):
     lowest_rtt_ms: float
     highest_rtt_ms: float
     timeline: dict[str, Any]
-    histograms: dict[str, Any]
+    distributions: dict[str, Distribution]
     moving: SliderMove
 
 
@@ -84,7 +84,7 @@ def explore(
         lowest_rtt_ms=low_ms,
         highest_rtt_ms=high_ms,
         timeline=drawn,
-        histograms={"bins_per_decade": BINS_PER_DECADE} | histograms(recording.exchanges),
+        distributions=distributions(recording.exchanges, analysis.summary.baseline_rtt_ms),
         moving=moving,
     )
 

@@ -173,7 +173,7 @@ class Removal:
 
     def __init__(self, savings: Savings, statements: StatementGroups) -> None:
         """Look up what each exchange waited."""
-        self.costs = savings.costs
+        self.round_trips = savings.evidence.exchanges.round_trips
         self.timeline = savings.evidence.timeline
         self.statements = statements
 
@@ -183,7 +183,7 @@ class Removal:
         trips, network, service = np.zeros((3, count))
         for effect in made.effects:
             rows, share = self._rows(effect)
-            places, waits = self.statements.of_exchange[rows], self.costs.round_trips[rows]
+            places, waits = self.statements.of_exchange[rows], self.round_trips[rows]
             trips += np.bincount(places, share * waits, count)
             network += np.bincount(places, share * self.timeline.network_ns[rows], count) / 1e9
             service += np.bincount(places, share * effect.takes.service * self.timeline.service_ns[rows], count) / 1e9
@@ -195,5 +195,5 @@ class Removal:
 
     def _rows(self, effect: Effect) -> tuple[NDArray[np.int64], Floats]:
         """The exchanges that an effect touches, and which part of each goes."""
-        share = effect.saved / np.maximum(self.costs.round_trips[effect.rows], 1)
+        share = effect.saved / np.maximum(self.round_trips[effect.rows], 1)
         return np.concatenate((effect.rows, effect.along)), np.concatenate((share, np.ones(len(effect.along))))

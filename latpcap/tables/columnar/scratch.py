@@ -11,6 +11,7 @@ from __future__ import annotations
 import mmap
 import os
 import shutil
+import sys
 import tempfile
 import weakref
 from collections.abc import Callable
@@ -78,7 +79,7 @@ class Scratch:
         The system would do so only when it runs out of memory itself.
         """
         self._made += size
-        if self._made < self._in_memory or not hasattr(mmap, "MADV_DONTNEED"):
+        if self._made < self._in_memory or sys.platform == "win32":
             return
         self._made = size
         for pages in self._columns:

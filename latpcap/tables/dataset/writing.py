@@ -127,7 +127,7 @@ def _check_replaceable(place: Path) -> None:
         raise UsageError(f"{error}; --force replaces datasets only: remove it yourself, or name a new folder") from None
     for at, folders, files in os.walk(place):
         links = (name for name in folders if os.path.islink(os.path.join(at, name)))
-        for path in (os.path.relpath(os.path.join(at, name), place) for name in (*links, *files)):
+        for path in ((Path(at) / name).relative_to(place).as_posix() for name in (*links, *files)):
             if path not in own:
                 raise UsageError(f"{place}: holds {shown(path)}, which is none of the dataset's files: move it first")
 
@@ -141,12 +141,19 @@ def _put(making: Path, place: Path, force: bool) -> None:
     """One rename puts all of it there; a dataset that is replaced goes after that."""
     check_place(place, force=force)
     if not is_dataset(place):
-        os.rename(making, place)  # onto an empty folder, too
+        _rename(making, place)
         return
     old = Path(tempfile.mkdtemp(prefix=f".{place.name}.", suffix=".old", dir=place.parent))
-    os.rename(place, old)
-    os.rename(making, place)
+    _rename(place, old)
+    _rename(making, place)
     _remove_own(old)
+
+
+def _rename(folder: Path, to: Path) -> None:
+    """To where nothing is, or an empty folder, which Windows does not replace."""
+    if sys.platform == "win32" and to.exists():
+        to.rmdir()
+    os.rename(folder, to)
 
 
 def _remove_own(place: Path) -> None:

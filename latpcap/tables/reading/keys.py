@@ -58,7 +58,7 @@ def held(source: Any) -> list[str | bytes]:
 def key_file(source: Any) -> Iterator[str | None]:
     """The path of one file with all of it, for programs that take nothing else; `None` where there is nothing.
 
-    Several key logs, and what is no file, lie for the time in a file that nobody else may read.
+    Several key logs, and what is no file, lie for the time in a folder that nobody else may enter.
     """
     given = held(source)
     if not given:
@@ -67,10 +67,10 @@ def key_file(source: Any) -> Iterator[str | None]:
     if len(given) == 1 and isinstance(given[0], str):
         yield os.path.abspath(given[0])
         return
-    with tempfile.NamedTemporaryFile(prefix="latpcap-", suffix=".keys") as file:  # mode 0600
-        file.write(b"\n".join(map(_content, given)))
-        file.flush()
-        yield file.name
+    with tempfile.TemporaryDirectory(prefix="latpcap-") as folder:  # on Windows nobody opens an unnamed file's name
+        path = os.path.join(folder, "keys")
+        Path(path).write_bytes(b"\n".join(map(_content, given)))
+        yield path
 
 
 def _is_file(content: str | bytes) -> bool:

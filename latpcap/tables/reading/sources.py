@@ -66,11 +66,24 @@ def names(given: Sequence[Source]) -> list[str]:
     alike: dict[str, set[str]] = {}
     for path in filter(None, paths):
         alike.setdefault(os.path.basename(path), set()).add(path)
-    above = {name: os.path.commonpath(map(os.path.dirname, found)) for name, found in alike.items()}
+    above = {name: _above(found) for name, found in alike.items()}
     return [
-        shown(os.path.relpath(path, above[os.path.basename(path)])) if path else _nameless(each)
+        shown(_below(path, above[os.path.basename(path)])) if path else _nameless(each)
         for each, path in zip(given, paths, strict=True)
     ]
+
+
+def _above(paths: Iterable[str]) -> str:
+    """The folder that all are in; none where they are on several of Windows' drives."""
+    try:
+        return os.path.commonpath(map(os.path.dirname, paths))
+    except ValueError:
+        return ""
+
+
+def _below(path: str, folder: str) -> str:
+    """Written alike on all systems."""
+    return (os.path.relpath(path, folder) if folder else path).replace(os.sep, "/")
 
 
 def _path_of(source: Source) -> str | None:

@@ -28,34 +28,23 @@ pub struct TlsFacts {
     pub reading: Reading,
 }
 
-/// Can what is said be read?
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Reading {
-    /// No keys were given.
-    #[default]
-    NoKeys,
-    /// Keys were given, none of them for this connection.
-    NoSecret,
-    /// A record was not authentic under the secret that was given.
-    WrongSecret,
-    /// The cipher suite is none that is read.
-    UnsupportedSuite,
-    Decrypted,
-    /// It was read up to where records could not be followed any more: too much was not captured, or the keys were
-    /// agreed upon anew inside of the connection.
-    Interrupted,
-}
-
-impl Reading {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::NoKeys => "no-keys",
-            Self::NoSecret => "no-secret",
-            Self::WrongSecret => "wrong-secret",
-            Self::UnsupportedSuite => "unsupported-suite",
-            Self::Decrypted => "decrypted",
-            Self::Interrupted => "interrupted",
-        }
+named! {
+    /// Can what is said be read?
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Reading {
+        /// No keys were given.
+        #[default]
+        NoKeys = "no-keys",
+        /// Keys were given, none of them for this connection.
+        NoSecret = "no-secret",
+        /// A record was not authentic under the secret that was given.
+        WrongSecret = "wrong-secret",
+        /// The cipher suite is none that is read.
+        UnsupportedSuite = "unsupported-suite",
+        Decrypted = "decrypted",
+        /// It was read up to where records could not be followed any more: too much was not captured, or the keys were
+        /// agreed upon anew inside of the connection.
+        Interrupted = "interrupted",
     }
 }
 

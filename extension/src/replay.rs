@@ -1,0 +1,229 @@
+//! A job that is replayed on other networks.
+
+use std::borrow::Cow;
+
+use numpy::{Element, PyReadonlyArray1};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use latpcap_core::job::exchange::Exchanges;
+use latpcap_core::job::meetings::{Center, Locks};
+use latpcap_core::job::{self, Changes, Effect, Network, Scope, Waiting};
+
+use super::job::{Floats, Ints, Job, Read, cells, parts, unfit};
+
+/// A network to replay on, but for its RTT; see `latpcap_core::job::Network`.
+#[derive(FromPyObject)]
+pub struct NetworkFields {
+    added_ns: f64,
+    bandwidth: f64,
+    loss: f64,
+    growth: f64,
+    window_bytes: f64,
+    taken: f64,
+    hidden: f64,
+    timeout_ns: f64,
+    restarts: bool,
+    skips: bool,
+    baseline: i8,
+}
+
+impl NetworkFields {
+    fn network(&self) -> Network {
+        Network {
+            added_ns: self.added_ns,
+            bandwidth: self.bandwidth,
+            loss: self.loss,
+            growth: self.growth,
+            window_bytes: self.window_bytes,
+            taken: self.taken,
+            hidden: self.hidden,
+            timeout_ns: self.timeout_ns,
+            restarts: self.restarts,
+            skips: self.skips,
+            baseline: self.baseline,
+        }
+    }
+}
+
+/// A job that can be replayed at any RTT.
+#[pyclass(frozen)]
+pub struct Replay {
+    replay: job::Replay,
+    of: Py<Job>,
+    /// The RTT of connections of which none is known.
+    usual_ns: f64,
+}
+
+/// A place and locks, as `latpcap.projection.capacity` has them.
+type ToldCenter = (usize, f64, f64, f64, f64, bool);
+type ToldLocks = (usize, f64, f64, f64, f64, f64, f64, bool);
+
+#[pymethods]
+impl Replay {
+    #[new]
+    fn new(of: Bound<'_, Job>, usual_ns: f64, network: NetworkFields, waiting: &str) -> PyResult<Replay> {
+        let waiting = way(waiting)?;
+        let read = |job: &Read| job::Replay::new(job, waiting, &network.network());
+        let replay = of.borrow().read(of.py(), usual_ns, read)?;
+        Ok(Replay { replay, of: of.unbind(), usual_ns })
+    }
+
+    /// Some of its steps begin by a clock.
+    #[getter]
+    fn ticks(&self) -> bool {
+        self.replay.ticks()
+    }
+
+    /// Some of its steps may begin by a clock, though nothing tells.
+    #[getter]
+    fn may_tick(&self) -> bool {
+        self.replay.may_tick()
+    }
+
+    /// Some of its steps wait for locks.
+    #[getter]
+    fn waits_for_locks(&self) -> bool {
+        self.replay.waits_for_locks()
+    }
+
+    /// How many segments all requests and responses have.
+    #[getter]
+    fn segments(&self) -> f64 {
+        self.replay.all_segments()
+    }
+
+    /// The same where the senders of the capture are taken to have been like `network`'s.
+    fn calibrated(&self, py: Python<'_>, network: NetworkFields) -> Replay {
+        self.with(py, py.detach(|| self.replay.calibrated(&network.network())))
+    }
+
+    /// The same job where its steps wait for each other in another way; `None` where that leads to the same.
+    fn otherwise(&self, py: Python<'_>, network: NetworkFields, waiting: &str) -> PyResult<Option<Replay>> {
+        let (waiting, network) = (way(waiting)?, network.network());
+        let read = |job: &Read| self.replay.waiting(job, waiting, &network);
+        let found = self.of.borrow(py).read(py, self.usual_ns, read)?;
+        Ok(found.map(|replay| self.with(py, replay)))
+    }
+
+    /// The job with fixes made: see `latpcap_core::job::Changes`.
+    fn changed(&self, py: Python<'_>, changes: ChangeColumns<'_>) -> PyResult<Replay> {
+        let changes = changes.changes();
+        let read = |job: &Read| match changes.fit(job.exchanges.count(), job.connections.count()) {
+            true => self.replay.changed(job, &changes),
+            false => Err(unfit()),
+        };
+        Ok(self.with(py, self.of.borrow(py).read(py, self.usual_ns, read)?))
+    }
+
+    /// The job where only a part of it is different: see `latpcap_core::job::Scope`.
+    fn scoped(
+        &self,
+        py: Python<'_>,
+        rtts_ns: Floats<'_>,
+        asked: Floats<'_>,
+        client: f64,
+        service: f64,
+        think_ns: f64,
+    ) -> PyResult<Replay> {
+        let scope = Scope { rtts_ns: cells(&rtts_ns), asked: cells(&asked), client, service, think_ns };
+        let scoped = py.detach(|| self.replay.scoped(scope)).map_err(PyValueError::new_err)?;
+        Ok(self.with(py, scoped))
+    }
+
+    /// How long requests waited for their answers, who met whom at the hosts and at the server, and at locks.
+    fn meetings(&self, py: Python<'_>) -> PyResult<(f64, Option<ToldCenter>, Option<ToldCenter>, Option<ToldLocks>)> {
+        let met = self.of.borrow(py).read(py, self.usual_ns, |job| self.replay.meetings(job))?;
+        let center = |of: Center| (of.count, of.stay_s, of.each_s, of.least_s, of.most_s, of.shown);
+        let locks =
+            |of: Locks| (of.count, of.held_s, of.round_trips, of.others, of.waited_s, of.share, of.most, of.shown);
+        Ok((met.outstanding_s, met.hosts.map(center), met.server.map(center), met.locks.map(locks)))
+    }
+
+    /// When the job is over at each RTT, in ns since the recording began; `None` stands for the RTTs as they were.
+    fn run(&self, py: Python<'_>, rtts_ns: Vec<Option<f64>>, network: NetworkFields) -> Vec<f64> {
+        let rtts_ns: Vec<f64> = rtts_ns.into_iter().map(|rtt| rtt.unwrap_or(f64::NAN)).collect();
+        py.detach(|| self.replay.run(&rtts_ns, &network.network()))
+    }
+
+    /// The parts in ns of what the job takes at each RTT: see `run`.
+    fn parts<'py>(
+        &self,
+        py: Python<'py>,
+        rtts_ns: Vec<Option<f64>>,
+        network: NetworkFields,
+        think_ns: f64,
+    ) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let rtts_ns: Vec<f64> = rtts_ns.into_iter().map(|rtt| rtt.unwrap_or(f64::NAN)).collect();
+        let found = py.detach(|| self.replay.parts(&rtts_ns, &network.network(), think_ns));
+        found.iter().map(|each| parts(py, each)).collect()
+    }
+}
+
+impl Replay {
+    fn with(&self, py: Python<'_>, replay: job::Replay) -> Replay {
+        Replay { replay, of: self.of.clone_ref(py), usual_ns: self.usual_ns }
+    }
+}
+
+/// What fixes take out of a job: see `latpcap_core::job::Changes`.
+#[derive(FromPyObject)]
+pub struct ChangeColumns<'py> {
+    effects: Vec<EffectColumns<'py>>,
+    gone: Ints<'py>,
+    thinks: Ints<'py>,
+}
+
+#[derive(FromPyObject)]
+pub struct EffectColumns<'py> {
+    rows: Ints<'py>,
+    saved: Floats<'py>,
+    stall_ns: Floats<'py>,
+    along: Ints<'py>,
+    closed: Ints<'py>,
+    takes: Takes,
+}
+
+#[derive(FromPyObject)]
+struct Takes {
+    client: f64,
+    service: f64,
+}
+
+impl EffectColumns<'_> {
+    fn effect(&self) -> Effect<'_> {
+        Effect {
+            rows: slice(&self.rows),
+            saved: slice(&self.saved),
+            stall_ns: slice(&self.stall_ns),
+            along: slice(&self.along),
+            closed: slice(&self.closed),
+            client: self.takes.client,
+            service: self.takes.service,
+        }
+    }
+}
+
+impl ChangeColumns<'_> {
+    fn changes(&self) -> Changes<'_> {
+        let effects = self.effects.iter().map(EffectColumns::effect).collect();
+        Changes { effects, gone: slice(&self.gone), thinks: slice(&self.thinks) }
+    }
+}
+
+/// Without a copy, where it is in one piece.
+fn slice<'a, T: Element + Clone>(column: &'a PyReadonlyArray1<'_, T>) -> Cow<'a, [T]> {
+    column.as_slice().map_or_else(|_| Cow::Owned(cells(column)), Cow::Borrowed)
+}
+
+/// Who waits for whom, by its word.
+fn way(waiting: &str) -> PyResult<Waiting> {
+    Waiting::named(waiting).ok_or_else(|| PyValueError::new_err("nobody waits in that way"))
+}
+
+/// The words of all ways of waiting.
+#[pyfunction]
+pub fn ways_of_waiting() -> Vec<&'static str> {
+    Waiting::ALL.iter().map(|way| way.as_str()).collect()
+}

@@ -1,0 +1,1 @@
+"""Gates and findings as build servers read them."""

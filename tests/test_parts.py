@@ -1,0 +1,99 @@
+"""The parts of a job sum to what it takes, captured, projected and fixed; waits for the network grow with the RTT."""
+
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from builder import build
+from conftest import FIXTURES
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from test_agreement import CAPTURES, ELSEWHERE, RTTS_MS
+from test_budget import CONNECTION, RECORDINGS
+from test_monotone import CONDITIONS
+
+import latpcap
+from latpcap.findings.finding import RemovedAlong, effect_of
+from latpcap.findings.fixes import variant_of
+from latpcap.projection.assumptions import CENTRAL, Conditions
+from latpcap.projection.basis import AS_IT_IS
+from latpcap.projection.budget_elsewhere import budget_with, budgets_there
+from latpcap.projection.project import Projection
+from latpcap.result.analysis import Measures
+from latpcap.tables.recording import Recording
+
+LADDER = st.lists(st.floats(min_value=0, max_value=60_000), min_size=2, max_size=8).map(sorted)
+SHARE = st.floats(min_value=0, max_value=1)
+GROWING = ("network_s", "stall_s", "setup_s", "transfer_s", "unknown_s")
+STAYING = ("think_s", "loss_s")
+NEARLY = 1e-3
+"""Of a runtime: what hosts take to wake up is shared by all parts where none of them is the hosts'."""
+
+
+def assert_whole(projection: Projection) -> None:
+    """No part is less than nothing, and together they are the runtime."""
+    for point in projection.points:
+        if point.budget is not None:
+            parts = point.budget.parts().values()
+            assert min(parts) >= 0
+            assert sum(parts) == pytest.approx(point.runtime_s, rel=1e-9, abs=1e-6)
+
+
+@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: str(path.relative_to(FIXTURES)))
+def test_the_parts_sum_to_the_runtime_wherever_and_whatever_else_is_different_there(path: Path) -> None:
+    try:
+        capture = latpcap.read(path)
+        captured = capture.analyze([])
+    except latpcap.NoDatabaseTraffic:
+        return
+    assert sum(captured.budget.parts().values()) == pytest.approx(captured.summary.runtime_s, abs=1e-6)
+    for elsewhere in ELSEWHERE:
+        assert_whole(capture.project([0.0, *RTTS_MS], **elsewhere))
+
+
+@given(RECORDINGS, LADDER, CONDITIONS)
+def test_those_of_any_job_do(recording: Recording, ladder_ms: list[float], conditions: Conditions) -> None:
+    assert_whole(Measures(recording).project(ladder_ms, None, conditions))
+
+
+@given(RECORDINGS, LADDER, st.data(), SHARE, SHARE)
+def test_those_of_a_job_without_some_of_its_exchanges_do(
+    recording: Recording, ladder_ms: list[float], data: st.DataObject, client: float, service: float
+) -> None:
+    measures = Measures(recording)
+    base, evidence = measures.basis, measures.evidence
+    assume(base.job is not None and len(recording.exchanges))
+    gone = data.draw(st.lists(st.booleans(), min_size=len(recording.exchanges), max_size=len(recording.exchanges)))
+    effect = effect_of(evidence, RemovedAlong(client, service), np.flatnonzero(gone))
+    fixed = variant_of([effect], evidence, base.job)
+    [[fixed_s]] = base.runtimes_of([(fixed, ladder_ms)], [CENTRAL])
+    there = budgets_there(base, ladder_ms, fixed_s.tolist(), base.as_usual, fixed)
+    for runtime_s, found in zip(fixed_s, there, strict=True):
+        parts = found.budget.parts().values()
+        assert min(parts) >= 0
+        assert sum(parts) == pytest.approx(runtime_s, rel=1e-9, abs=1e-6)
+
+
+@given(RECORDINGS)
+def test_at_the_rtt_that_a_job_had_they_are_what_they_were(recording: Recording) -> None:
+    measures = Measures(recording)
+    base, budget = measures.basis, measures.timeline.budget.parts()
+    assume(base.job is not None and len(np.unique(base.job.baseline_ns)) == 1)
+    [there] = budgets_there(base, [base.baseline_ms], [base.runtime_s], base.as_usual)
+    assert there.budget.parts() == pytest.approx(budget, abs=1e-6)
+    assert budget_with(base, AS_IT_IS).budget.parts() == pytest.approx(budget, abs=1e-6)
+
+
+@given(CONNECTION.map(lambda alone: build([alone])), LADDER)
+def test_of_one_connection_what_waits_for_the_network_only_grows_with_the_rtt(
+    recording: Recording, ladder_ms: list[float]
+) -> None:
+    points = [point for point in Measures(recording).project(ladder_ms).points if point.budget is not None]
+    for nearer, farther in pairwise(points):
+        before, after = nearer.budget.parts(), farther.budget.parts()
+        near = NEARLY * nearer.runtime_s + 1e-6
+        assert all(before[part] <= after[part] + near for part in GROWING)
+        assert {part: after[part] for part in STAYING} == pytest.approx(
+            {part: before[part] for part in STAYING}, abs=near
+        )
