@@ -40,9 +40,9 @@ __all__ += [
     "counted",
     "listed",
 ]
-__all__ += ["parse_counts", "parse_part", "parse_room", "parse_share", "parse_size"]
+__all__ += ["parse_counts", "parse_left", "parse_part", "parse_room", "parse_share", "parse_size", "parse_window"]
 __all__ += ["format_bandwidth", "format_given_ms", "format_ms", "format_ratio", "format_s"]
-__all__ += ["MAX_BYTES", "percent", "percent_range", "port_number", "significant", "whole_number"]
+__all__ += ["LEAST_WINDOW", "MAX_BYTES", "percent", "percent_range", "port_number", "significant", "whole_number"]
 
 RttIs = Literal["ping", "handshake", "in-stream"]
 """How an RTT was measured that somebody asks for: by a ping, by a TCP handshake, by the data itself."""
@@ -64,6 +64,8 @@ MAX_MS = 1e12
 """About thirty years: what is longer is a typing error."""
 
 MAX_PART = 100.0
+LEAST_WINDOW = 8192
+"""Smaller receive windows, in bytes, hold back what the replay takes for one packet's worth."""
 """So many times as long a host may take: what is more is a typing error."""
 
 _MS_PER_UNIT = {"ns": 1e-6, "us": 1e-3, "µs": 1e-3, "μs": 1e-3, "ms": 1.0, "": 1.0, "s": 1e3, "min": 6e4, "h": 3.6e6}
@@ -330,6 +332,30 @@ def parse_size(text: str) -> int:
     if not value or value > MAX_BYTES:
         raise UsageError(f"`{text}` is not a size: write 1GB, 512MiB or a number of bytes, at most 1000TB")
     return int(value)
+
+
+def parse_window(text: str) -> int:
+    """Return the bytes of a receive window; raises `UsageError`.
+
+    >>> parse_window("64KiB")
+    65536
+    """
+    value = _times(text, _BYTES_PER_UNIT)
+    if value is None or not LEAST_WINDOW <= value <= MAX_BYTES:
+        raise UsageError(f"`{text}` is not a receive window: write 64KiB or a number of bytes, {LEAST_WINDOW} or more")
+    return int(value)
+
+
+def parse_left(text: str) -> float:
+    """Return which part of the bytes compression leaves; raises `UsageError`.
+
+    >>> parse_left("30%"), parse_left("0.3")
+    (0.3, 0.3)
+    """
+    value = _times(text, {"%": 0.01, "": 1.0})
+    if value is None or not 0 < value <= 1:
+        raise UsageError(f"`{text}` is no part of the bytes: write 30% or 0.3, above 0 and up to 100%")
+    return value
 
 
 def whole_number(text: str, least: int, most: int) -> int | None:

@@ -221,6 +221,11 @@ class Exchanges:
         return self._ints("response_wire_bytes")
 
     @property
+    def is_compressed(self) -> bool:
+        """TCP carried less than the messages."""
+        return bool(self.response_wire_bytes.sum() < self.response_bytes.sum())
+
+    @property
     def streamed_bytes(self) -> Ints:
         """What of the request followed after the answer had begun."""
         return self._ints("streamed_bytes")
