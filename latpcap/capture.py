@@ -13,7 +13,20 @@ from msgspec.structs import replace
 from latpcap.display import Tidy, shown_by
 from latpcap.errors import NoDatabaseTraffic, UsageError
 from latpcap.findings.what_if import Fix, WhatIf, parse_fix
-from latpcap.given import Duration, Rtts, bits_per_s, kilometres, milliseconds, part, rtts_ms, seconds, share
+from latpcap.given import (
+    Duration,
+    Rtts,
+    bits_per_s,
+    kilometres,
+    left_of_bytes,
+    milliseconds,
+    part,
+    receive_window,
+    rtts_ms,
+    seconds,
+    share,
+    size,
+)
 from latpcap.measures import charts
 from latpcap.measures.charts import Deltas, Timeline
 from latpcap.measures.minutes import Minutes
@@ -221,6 +234,8 @@ class Capture(Tidy):
         move: Mapping[str, Duration] | None = None,
         service: float | str | None = None,
         client: float | str | None = None,
+        window_bytes: int | str | None = None,
+        compression: float | str | None = None,
     ) -> Projection:
         """Return the runtime at each RTT of `rtt_ms`, and the RTT that meets a runtime of `within_s` seconds.
 
@@ -233,7 +248,8 @@ class Capture(Tidy):
         added to each of `rtt_ms` (or stands alone). `rtt_is` says how these RTTs were measured: `"ping"`,
         `"handshake"` or `"in-stream"`; by default as `read` was told. `move={"10.0.0.5:3306": 15.0}` gives only these
         servers an RTT (ms): the others have each of `rtt_ms`, or, without any, what they had. `service` and `client`
-        are the parts of their own time that server and client take there (0.5: half).
+        are the parts of their own time that server and client take there (0.5: half). `window_bytes` is the receive
+        window of both, and `compression` the part of the bytes that is left where they are compressed.
 
         >>> capture.project(numpy.linspace(1, 50, 50)).to_pandas()  # doctest: +SKIP
 
@@ -249,6 +265,8 @@ class Capture(Tidy):
             move=move,
             service=service,
             client=client,
+            window_bytes=window_bytes,
+            compression=compression,
         )
         conditions = replace(conditions, connections=connections)
         return self.measures.project(asked, _or_none(within_s, seconds), conditions)
@@ -283,6 +301,8 @@ class Capture(Tidy):
         move: Mapping[str, Duration] | None = None,
         service: float | str | None = None,
         client: float | str | None = None,
+        window_bytes: int | str | None = None,
+        compression: float | str | None = None,
     ) -> tuple[list[float] | None, Conditions]:
         """Return the RTTs to project onto, and what else is different there."""
         if rtt_is is not None:
@@ -291,6 +311,8 @@ class Capture(Tidy):
         if distance_km is not None:
             asked = [rtt + fibre_ms(distance_km) for rtt in asked or [0.0]]
         asked, conditions = self.moved(asked, move)
+        if compression is not None and self.recording.exchanges.is_compressed:
+            raise UsageError("the capture is compressed already: compression is projected from one that is not")
         return asked, replace(
             conditions,
             bandwidth_bps=_or_none(bandwidth_bps, bits_per_s),
@@ -300,6 +322,8 @@ class Capture(Tidy):
             rtt_is=rtt_is or self._asked.rtt_is,
             service_time=_or_none(service, part),
             client_time=_or_none(client, part),
+            window_bytes=_or_none(window_bytes, receive_window),
+            compression=_or_none(compression, left_of_bytes),
         )
 
     def moved(

@@ -12,17 +12,20 @@ from typing import Any
 
 from latpcap.errors import UsageError
 from latpcap.units import (
+    LEAST_WINDOW,
     MAX_BYTES,
     MAX_MS,
     MAX_PART,
     parse_bandwidth,
     parse_distance_km,
     parse_duration_ms,
+    parse_left,
     parse_list_ms,
     parse_ms,
     parse_part,
     parse_share,
     parse_size,
+    parse_window,
     port_number,
 )
 
@@ -83,6 +86,17 @@ def share(given: Any) -> float:
 def part(given: Any) -> float:
     """Return which part of a time is left: 1 for all, or a text such as `"50%"`. Raises `UsageError`."""
     return _number(given, parse_part, f"a part of a time from 0 to {MAX_PART:g}", lambda value: 0 <= value <= MAX_PART)
+
+
+def receive_window(given: Any) -> int:
+    """Return a receive window in bytes: a number, or a text such as `"64KiB"`. Raises `UsageError`."""
+    fits = f"a receive window of {LEAST_WINDOW} bytes or more"
+    return int(_number(given, parse_window, fits, lambda value: LEAST_WINDOW <= value <= MAX_BYTES))
+
+
+def left_of_bytes(given: Any) -> float:
+    """Return which part of the bytes compression leaves, or a text such as `"30%"`. Raises `UsageError`."""
+    return _number(given, parse_left, "a part of the bytes above 0 and up to 1", lambda value: 0 < value <= 1)
 
 
 def kilometres(given: Any) -> float:

@@ -46,6 +46,8 @@ MAX_MS = 1e12
 
 MAX_PART = 100.0
 """So many times as long a host may take: what is more is a typing error."""
+LEAST_WINDOW = 8192
+"""Smaller receive windows, in bytes, hold back what the replay takes for one packet's worth."""
 
 _MS_PER_UNIT = {"ns": 1e-6, "us": 1e-3, "µs": 1e-3, "μs": 1e-3, "ms": 1.0, "": 1.0, "s": 1e3, "min": 6e4, "h": 3.6e6}
 _DURATION = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE]([+-]?[0-9]{1,3}))?\s*([a-zµμ]*)")
@@ -326,6 +328,30 @@ def parse_size(text: str) -> int:
     if not value or value > MAX_BYTES:
         raise UsageError(f"`{text}` is not a size: write 1GB, 512MiB or a number of bytes, at most 1000TB")
     return int(value)
+
+
+def parse_window(text: str) -> int:
+    """Return the bytes of a receive window; raises `UsageError`.
+
+    >>> parse_window("64KiB")
+    65536
+    """
+    value = _times(text, _BYTES_PER_UNIT)
+    if value is None or not LEAST_WINDOW <= value <= MAX_BYTES:
+        raise UsageError(f"`{text}` is not a receive window: write 64KiB or a number of bytes, {LEAST_WINDOW} or more")
+    return int(value)
+
+
+def parse_left(text: str) -> float:
+    """Return which part of the bytes compression leaves; raises `UsageError`.
+
+    >>> parse_left("30%"), parse_left("0.3")
+    (0.3, 0.3)
+    """
+    value = _times(text, {"%": 0.01, "": 1.0})
+    if value is None or not 0 < value <= 1:
+        raise UsageError(f"`{text}` is no part of the bytes: write 30% or 0.3, above 0 and up to 100%")
+    return value
 
 
 def whole_number(text: str, least: int, most: int) -> int | None:

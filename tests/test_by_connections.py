@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 
 import pytest
-from builder import Conn, build
+from builder import Conn, Ex, build
 from conftest import FIXTURES, Done, read_fixture
 
 import latpcap as package
@@ -64,6 +64,16 @@ def test_the_command_prints_a_row_a_cell_within_80_columns(latpcap: Run) -> None
     table = told.partition("The capture itself")[0].splitlines()
     assert len(table) == 3 + 2 * 3
     assert max(map(len, table)) <= 80
+
+
+def test_the_rows_of_as_many_connections_as_the_capture_had_are_marked() -> None:
+    workers = build([Conn(rtt_ms=1, exchanges=[Ex(service_ms=0.2, client_ms=0.1)] * 50)] * 4)
+    grid = package.Capture(workers).project_grid([1, 4], [0.5, 3])
+    assert grid.connections_now == 4
+    told = FORMATS["terminal"](grid)
+    assert told.count("captured 4 ") == 2
+    assert "captured 1 " not in told
+    assert "The capture itself, 4 connections at the baseline RTT" in told
 
 
 def test_json_has_the_cells_and_one_number_stays_a_projection(latpcap: Run) -> None:

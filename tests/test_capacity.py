@@ -208,3 +208,42 @@ def test_locks_limit_more_connections() -> None:
         assert projection.limit.per_s == pytest.approx(1000 / held_ms, rel=0.1)
         [point] = projection.points
         assert (point.optimistic_s or 0) <= 0.4 * held_ms <= (point.pessimistic_s or 0)
+
+
+def over_s(transacting: list[Conn]) -> float:
+    """When the last of them is answered."""
+    return max(each.exchanges[-1].at_ms + each.exchanges[-1].waited_ms for each in transacting) / 1000
+
+
+@pytest.mark.parametrize("rtt_ms", [1.0, 5.0, 20.0])
+def test_fewer_connections_do_not_wait_for_the_locks_of_more(rtt_ms: float) -> None:
+    measures = Measures(build(transactions(4, 100)), rtt_baseline_ms=RTT_MS)
+    [point], [as_many] = (
+        measures.project([rtt_ms], conditions=Conditions(connections=connections)).points for connections in (1, 4)
+    )
+    alone_s = over_s(transactions(1, 400, rtt_ms=rtt_ms))
+    assert (point.runtime_s or 0) < 0.8 * 4 * (as_many.runtime_s or 0)
+    assert (point.optimistic_s or 0) <= alone_s <= (point.pessimistic_s or 0)
+
+
+@pytest.mark.parametrize("rtt_ms", [0.5, 5.0])
+def test_locks_that_nobody_waited_for_bound_no_runtime(rtt_ms: float) -> None:
+    measures = Measures(build(transactions(1, 100, rtt_ms=20.0)), rtt_baseline_ms=20.0)
+    [as_it_was], [one] = (
+        measures.project([rtt_ms], conditions=told).points for told in (Conditions(), Conditions(connections=1))
+    )
+    assert [one.optimistic_s, one.runtime_s, one.pessimistic_s] == pytest.approx(
+        [as_it_was.optimistic_s, as_it_was.runtime_s, as_it_was.pessimistic_s], rel=0.02
+    )
+
+
+def test_hosts_that_were_idle_most_of_the_time_may_do_more_than_shows() -> None:
+    """A server that needs longer after it slept: the less it has to do, the farther its limit may be."""
+    idle, busy = (projected(recorded(closed(8, 1, service_ms=1.0, away_ms=away_ms)), 40) for away_ms in (40.0, 4.0))
+    for projection in (idle, busy):
+        assert projection.limit is not None
+        assert projection.limit.kind == "hosts"
+        assert projection.limit.high is not None
+        assert projection.limit.per_s is not None
+    [idle_reach, busy_reach] = [each.limit.high / each.limit.per_s for each in (idle, busy) if each.limit]  # type: ignore[operator]
+    assert idle_reach > 1.2 * busy_reach

@@ -1,4 +1,4 @@
-"""What may be different at the other place: bandwidth, loss, jitter, the number of connections, what the RTT is."""
+"""What may be different at the other place: bandwidth, windows, compression, loss, jitter, connections, RTTs' kind."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import latpcap
 from latpcap.errors import UsageError
 from latpcap.projection.project import Conditions, Point
 from latpcap.result.analysis import Measures
-from latpcap.units import parse_bandwidth, parse_distance_km, parse_share
+from latpcap.units import parse_bandwidth, parse_distance_km, parse_left, parse_share, parse_window
 
 QUERIES = [Ex(service_ms=0.2, client_ms=0.1)] * 200
 
@@ -41,6 +41,51 @@ def test_what_was_compressed_needs_what_passed_on_the_wire() -> None:
         for size in (14_000, None)
     )
     assert many - few > 0.3, "what fits a window needs no further round trip"
+
+
+DOWNLOAD = Conn(rtt_ms=1, exchanges=[Ex(response_bytes=5_000_000, transfer_ms=50)])
+
+
+def test_through_a_small_window_a_buffer_full_travels_in_each_round_trip() -> None:
+    assert runtime(DOWNLOAD, rtt_ms=20, window_bytes=65_536) == pytest.approx(5_000_000 / 65_536 * 0.020, rel=0.1)
+    assert runtime(DOWNLOAD, rtt_ms=20, window_bytes=16_384) == pytest.approx(5_000_000 / 16_384 * 0.020, rel=0.1)
+    assert runtime(DOWNLOAD, rtt_ms=20) < 0.4
+
+
+def test_the_range_holds_a_buffer_that_is_used_by_a_fifth_more_or_a_third_less() -> None:
+    there = point(DOWNLOAD, rtt_ms=20, window_bytes=16_384)
+    assert there.runtime_s is not None
+    assert (there.optimistic_s or 0) < 0.82 * there.runtime_s
+    assert (there.pessimistic_s or 0) > 1.4 * there.runtime_s
+
+
+def test_a_larger_window_frees_what_a_small_one_held_back() -> None:
+    held = Ex(response_bytes=2_000_000, transfer_ms=200)
+    small = Conn(rtt_ms=2, exchanges=[held], window_bytes=18_800, window_limit_bytes=65_535)
+    assert runtime(small, rtt_ms=20) > 1.5
+    assert runtime(small, rtt_ms=20, window_bytes=1_000_000) < 0.4
+
+
+def test_what_fits_a_window_is_the_same_with_a_small_one_and_compressed() -> None:
+    queries = Conn(rtt_ms=1, exchanges=QUERIES)
+    assert runtime(queries, window_bytes=8192) == runtime(queries) == runtime(queries, compression=0.3)
+
+
+def test_compressed_the_bottleneck_takes_that_part_of_the_time() -> None:
+    slow = {"rtt_ms": 1.0, "bandwidth_bps": 8e6}
+    assert runtime(DOWNLOAD, **slow, compression=0.3) == pytest.approx(0.3 * runtime(DOWNLOAD, **slow), rel=0.05)
+
+
+def test_compression_costs_time_where_nothing_is_narrow() -> None:
+    clear, there = (point(DOWNLOAD, rtt_ms=1.0, **told) for told in ({}, {"compression": 0.5}))
+    assert (there.runtime_s or 0) > (clear.runtime_s or 0) + 0.1, "5 MB"
+    assert (there.optimistic_s or 0) <= (clear.optimistic_s or 0)
+
+
+def test_what_is_compressed_already_is_compressed_no_further() -> None:
+    compressed = build([Conn(rtt_ms=1, exchanges=[Ex(response_bytes=1_000_000, response_wire_bytes=100_000)])])
+    with pytest.raises(UsageError, match="compressed already"):
+        latpcap.Capture(compressed).project([15], compression="30%")
 
 
 def test_several_connections_share_the_bottleneck() -> None:
@@ -100,7 +145,17 @@ def test_more_connections_share_the_work() -> None:
 
 @pytest.mark.parametrize(
     ("parse", "text"),
-    [(parse_bandwidth, "0Mbit"), (parse_bandwidth, "34"), (parse_share, "100%"), (parse_distance_km, "-1km")],
+    [
+        (parse_bandwidth, "0Mbit"),
+        (parse_bandwidth, "34"),
+        (parse_share, "100%"),
+        (parse_distance_km, "-1km"),
+        (parse_window, "4KB"),
+        (parse_window, "64"),
+        (parse_left, "0"),
+        (parse_left, "120%"),
+        (parse_left, "on"),
+    ],
 )
 def test_what_is_no_quantity_is_told_with_what_is(parse, text: str) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(UsageError, match="write"):

@@ -24,6 +24,8 @@ CONDITIONS = st.builds(
     loss=st.none() | st.floats(min_value=0, max_value=0.3),
     jitter_ms=st.floats(min_value=0, max_value=100),
     connections=st.none() | st.integers(min_value=1, max_value=1000),
+    window_bytes=st.none() | st.integers(min_value=8192, max_value=1 << 22),
+    compression=st.none() | st.floats(min_value=0.01, max_value=1),
 )
 
 

@@ -39,7 +39,7 @@ class ClosedNetwork:
     name: str
     port: int
     program: str
-    """Of pgbench: what else it is told, the database last; of the others which program, and what it does."""
+    """Of pgbench: what else it is told, the database last; of the others which program (sysbench, go, processes, threads), and what it does."""
     statements: int = 1
     """What pgbench counts as a transaction has so many."""
 
@@ -49,6 +49,16 @@ class ClosedNetwork:
             *words, database = (word.replace("@", f"{PROGRAMS}/") for word in words)
             place = ["-h", lab.DEBIANS, "-p", str(self.port), "-U", "lab", "-n", "--random-seed=1"]
             return [kind, *place, *words, "-c", str(clients), "-T", f"{seconds:.0f}", database]
+        if kind == "sysbench":
+            place = [f"--mysql-host={lab.DEBIANS}", "--mysql-user=lab", "--mysql-password=labpw", "--mysql-db=lab"]
+            how = [
+                "--tables=4",
+                "--table-size=100000",
+                "--rand-seed=7",
+                f"--threads={clients}",
+                f"--time={seconds:.0f}",
+            ]
+            return [kind, *words, "--db-driver=mysql", *place, *how, "run"]
         if kind == "go":
             program = str(lab.LAB / "clients/go/work")
             return [program, *words, str(clients), f"seconds={seconds:.0f}", f"port={self.port}"]
@@ -61,6 +71,14 @@ class ClosedNetwork:
             per_s = float(re.search(r"tps = ([\d.]+)", printed)[1]) * self.statements  # type: ignore[index]
             done = int(re.search(r"actually processed: (\d+)", printed)[1]) * self.statements  # type: ignore[index]
             return {"tps": per_s, "statements": done, "seconds": done / per_s}
+        if printed.startswith("sysbench"):
+            done, per_s = re.search(r"transactions: +(\d+) +\(([\d.]+) per", printed).groups()  # type: ignore[union-attr]
+            per_s = float(per_s) * self.statements
+            return {
+                "tps": per_s,
+                "statements": int(done) * self.statements,
+                "seconds": int(done) * self.statements / per_s,
+            }
         counted: dict[str, float] = json.loads(printed.splitlines()[-1])
         return {"tps": counted["statements"] / counted["seconds"], **counted}
 
@@ -91,6 +109,14 @@ CROWDS = (
     *(ClosedNetwork(f"go_pg18_{kind}", 5433, f"go pgx crowd_{kind}") for kind in ("point", "sum", "hot")),
     *(ClosedNetwork(f"threads_my_{kind}", 3306, f"threads {kind}") for kind in ("read", "warm")),
     ClosedNetwork("my_warm", 3306, "processes warm"),
+    # the grid; sysbench makes its tables with `prepare`
+    *(ClosedNetwork(f"grid_tpcb_s{scale}", 5442, f"pgbench s{scale}", 7) for scale in (1, 10, 50)),
+    *(ClosedNetwork(f"grid_select_s{scale}", 5442, f"pgbench -S s{scale}") for scale in (10, 50)),
+    ClosedNetwork("grid_tpcb_s10_1cpu", 5443, "pgbench s10", 7),
+    ClosedNetwork("grid_select_s10_1cpu", 5443, "pgbench -S s10"),
+    ClosedNetwork("grid_sysbench_point", 3306, "sysbench oltp_point_select"),
+    ClosedNetwork("grid_sysbench_read", 3306, "sysbench oltp_read_only", 16),
+    ClosedNetwork("grid_sysbench_write", 3306, "sysbench oltp_read_write", 20),
 )
 
 

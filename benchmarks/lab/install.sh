@@ -6,7 +6,7 @@ export DEBIAN_FRONTEND=noninteractive
 apt-get update -qq
 apt-get install -y -qq --no-install-recommends gcc libc6-dev iproute2 nftables openssl zstd strace tshark wireshark-common \
   mariadb-server mariadb-client libmariadb-dev libdbd-mysql-perl postgresql postgresql-client \
-  firebird3.0-server firebird3.0-utils libfbclient2 python3-dev python3-venv maven default-jdk-headless
+  sysbench firebird3.0-server firebird3.0-utils libfbclient2 python3-dev python3-venv maven default-jdk-headless
 mkdir -p "$LAB"
 python3 -m venv "$LAB/venv"
 "$LAB/venv/bin/pip" -q install pymysql mysql-connector-python mariadb cryptography pynacl \

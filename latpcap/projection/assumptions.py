@@ -51,6 +51,13 @@ RELAYED_WINDOW_BYTES = 256.0 * 1024
 WINDOW_SPREAD = 0.18
 """The filled part of a small receive window varies by this much."""
 
+BUFFER_LEAST, BUFFER_MOST = 0.65, 1.28
+"""Of a receive buffer that is asked for: clients that read a row at a time leave a third of it unused, and Linux
+announces up to a quarter more; measured: benchmarks/results/buffers.md."""
+COMPRESSING_NS = 55.0
+"""A byte that is compressed (zlib, level 6) and read again takes so long where nothing is gained by it, and less with
+the root of what is left; measured: benchmarks/results/buffers.md."""
+
 
 class Assumption(Struct, frozen=True):
     """One named reason for the width of the range."""
@@ -221,6 +228,10 @@ class Conditions(Struct, frozen=True):
     """Which part of its own time the client takes, think time excepted; `None`: all of it."""
     service_time: float | None = None
     """The same of the server."""
+    window_bytes: int | None = None
+    """The receive window of client and server; `None`: what each had."""
+    compression: float | None = None
+    """Which part of the bytes is left where they are compressed; `None`: as they were."""
 
     @property
     def text(self) -> str:
@@ -234,6 +245,8 @@ class Conditions(Struct, frozen=True):
         "1,000 km of fibre (10 ms), 50% of the server's own time"
         >>> Conditions(moved=(ServerMove("10.0.0.5:3306", 15.0),), others_stay=True).text
         'only 10.0.0.5:3306 at 15 ms, all else unchanged'
+        >>> Conditions(window_bytes=65536, compression=0.3).text
+        'receive windows of 65,536 bytes, compression to 30% of the bytes'
         """
         return ", ".join(self._different())
 
@@ -279,6 +292,10 @@ class Conditions(Struct, frozen=True):
         for whose, part in (("the server's", self.service_time), ("the client's", self.client_time)):
             if part is not None:
                 yield f"{100 * part:.4g}% of {whose} own time"
+        if self.window_bytes is not None:
+            yield f"receive windows of {self.window_bytes:,} bytes"
+        if self.compression is not None:
+            yield f"compression to {100 * self.compression:.4g}% of the bytes"
 
 
 class Case(Struct, frozen=True):
@@ -300,6 +317,10 @@ class Case(Struct, frozen=True):
     loss_sigma: float = 0.0
     """How many standard deviations more packets are lost than on average."""
     wake_up: WakeUp = field(default_factory=WakeUp)
+    buffer: float = 1.0
+    """What travels in a round trip to a receive buffer of a given size ÷ that size."""
+    compressing: float = 1.0
+    """What compression costs ÷ what is usual."""
     crowd: int | None = 0
     """Which end of what the capture tells of the hosts' limit: -1 the least, 1 the most; `None`: it stays unused."""
 
@@ -325,6 +346,8 @@ OPTIMISTIC = Case(
     ReplayNetwork(restarts=False, baseline=1, taken=1 + WINDOW_SPREAD),
     ReplayNetwork(growth=SLOW_GROWTH, hidden=0.0),
     rtt=-1,
+    buffer=BUFFER_MOST,
+    compressing=0.0,
     crowd=-1,
     loss_sigma=-LOSS_SIGMA,
     wake_up=WakeUp(lost=4.0, of_own=0.95, alone=True),
@@ -334,6 +357,8 @@ PESSIMISTIC = Case(
     ReplayNetwork(growth=SLOW_GROWTH, baseline=-1, taken=1 - WINDOW_SPREAD, skips=True),
     ReplayNetwork(hidden=1.0),
     rtt=1,
+    buffer=BUFFER_LEAST,
+    compressing=2.0,
     crowd=1,
     jitter=1.0,
     loss_sigma=LOSS_SIGMA,

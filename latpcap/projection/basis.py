@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from latpcap.measures.budget import BudgetTimeline
-from latpcap.projection.assumptions import CENTRAL, Case, Conditions
+from latpcap.projection.assumptions import CENTRAL, COMPRESSING_NS, Case, Conditions
 from latpcap.projection.baseline import usual_ns
 from latpcap.projection.capacity import ClosedNetwork, Limit, crowd
 from latpcap.projection.classes import Work, shares
@@ -199,7 +199,7 @@ class Basis:
         if self._waits_for_locks:  # which the budget takes for service, and the replay for what others do
             [nearest_ns] = replay.run([0.0], network)
             without = min(without, kept + (nearest_ns - calibrated.as_it_was_ns) / NS)
-        least = max(without - saved_s, self.bits / network.bandwidth, 0.0)
+        least = max(without - saved_s, self.bits * network.compressed / network.bandwidth, 0.0)
         replayed: Floats = np.maximum(kept + (there - calibrated.as_it_was_ns) / NS, least)
         turns = max(figures.seconds_per_ms * 1000, 1.0)
         moving = [(1.0, self.baseline_ms, asked)] if scope is None else scope.rtts_of(asked)
@@ -224,6 +224,11 @@ class Basis:
         network = case.network
         if conditions.bandwidth_bps is not None:
             network = replace(network, bandwidth=conditions.bandwidth_bps)
+        if conditions.window_bytes is not None:
+            network = replace(network, receiver_bytes=case.buffer * conditions.window_bytes, taken=1.0)
+        if conditions.compression is not None:
+            cost_ns = case.compressing * COMPRESSING_NS * math.sqrt(conditions.compression)
+            network = replace(network, compressed=conditions.compression, compressing_ns=cost_ns)
         if conditions.loss is not None:
             network = replace(network, loss=self._lost(conditions.loss, case.loss_sigma))
         return network
@@ -280,6 +285,11 @@ class Basis:
         """How many work side by side."""
         return max(self.round_trips / self.effective_round_trips, 1.0) if self.effective_round_trips else 1.0
 
+    @property
+    def connections(self) -> int | None:
+        """How many worked at once in the capture, to the nearest; `None` where no baseline is known."""
+        return None if self.job is None else max(round(self.crowd.workers), 1)
+
     @cached_property
     def _alone(self) -> bool:
         """Whether one connection did all of the work: it meets nobody, at the hosts or at a lock."""
@@ -309,7 +319,8 @@ class Basis:
             farther_s = (rtt_ms - self.baseline_ms) / 1000
             limits_s["capacity"] = NEARLY * self.crowd.limited_s(farther_s, conditions.connections)
         if conditions.bandwidth_bps is not None:
-            limits_s["bandwidth"] = self.bits / conditions.bandwidth_bps
+            left = 1.0 if conditions.compression is None else conditions.compression
+            limits_s["bandwidth"] = self.bits * left / conditions.bandwidth_bps
         name = max(limits_s, key=limits_s.__getitem__)
         return f"limited by {name}" if 0 < runtime_s <= limits_s[name] * (1 + 1e-9) else "replayed"
 

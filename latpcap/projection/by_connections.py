@@ -63,6 +63,8 @@ class ProjectionGrid(Plotted, Tabular, Struct, frozen=True):
     baseline_rtt_ms: float | None
     now: Point | None
     """The capture itself, at its baseline RTT."""
+    connections_now: int | None
+    """How many worked at once in the capture; `None` where the baseline is unknown."""
     cells: tuple[GridCell, ...]
     """RTT by RTT, and within each by the number of connections, both as asked for."""
     by_connections: tuple[OfConnections, ...]
@@ -101,6 +103,7 @@ def by_connections(
     return ProjectionGrid(
         baseline_rtt_ms=first.baseline_rtt_ms,
         now=first.now,
+        connections_now=base.connections,
         cells=tuple(_cells(found, base.unrecorded_s)),
         by_connections=tuple(OfConnections(count, each.limit, each.within) for count, each in found.items()),
         assumptions=first.assumptions,

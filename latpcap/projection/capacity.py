@@ -27,6 +27,8 @@ from latpcap.units import counted, significant
 
 __all__ = ["ClosedNetwork", "Limit", "Locks", "ServiceCenter", "crowd"]
 
+SLEPT = 0.5
+"""Where a limit shows, hosts that were hardly busy may need this part of it: they woke up for each request."""
 WORSE = 0.1, 0.34, 0.0
 """Hosts with too much to do lose up to this part of their rate (switches, collisions, cache misses), by `side` …"""
 WORSE_LOCKS = 0.1, 0.28, 0.0
@@ -120,13 +122,20 @@ class ClosedNetwork(Struct, frozen=True):
         """
         runtime = replayed_s * (self.workers / connections)
         if self.hosts is not None:
-            runtime = self._at_hosts(self.hosts, replayed_s, connections, side, work)
+            runtime = self._at_hosts(self.hosts, replayed_s, farther_s, connections, side, work)
         at_locks = np.zeros(len(replayed_s))
         if self.locks is not None:
-            at_locks = work * self._at_locks(self.locks, farther_s, connections, side)
+            at_locks = work * self._at_locks(self.locks, replayed_s, farther_s, connections, side)
         if side > 0 and connections > self.workers and not self._known(connections):
             runtime = np.maximum(runtime, replayed_s)
         return np.maximum(runtime, at_locks)
+
+    def _each_s(self, hosts: ServiceCenter, side: int) -> float:
+        """What each other one adds: hosts that are asked more often need less, as they do not sleep in between."""
+        if not hosts.shown or side >= 0 or not self.runtime_s:
+            return hosts.each(side)
+        busy = min(hosts.count * hosts.each_s / self.runtime_s, 1.0)
+        return hosts.each(side) * (SLEPT + (1 - SLEPT) * busy)
 
     def elsewhere(self, replayed_s: Floats, side: int, work: float = 1.0) -> Floats:
         """The runtime at another RTT, where turns that stay at the hosts as long as in the capture take `replayed_s`.
@@ -136,10 +145,13 @@ class ClosedNetwork(Struct, frozen=True):
         if self.server is None:
             return replayed_s
         hosts = self.server
-        _, there_s = self._cycle_s(hosts, replayed_s, self.workers, side, work)
-        _, here_s = self._cycle_s(hosts, np.array([self.runtime_s]), self.workers, side, 1.0)
+        here, as_it_was_s = np.zeros(1), np.array([self.runtime_s])
+        there_s, here_s = (
+            self._cycle_s(hosts, self._without_locks_s(runtime_s, here, 1), self.workers, side, part)[1]
+            for runtime_s, part in ((replayed_s, work), (as_it_was_s, 1.0))
+        )
         queued_s = hosts.count / self.workers * (there_s - work * here_s)
-        return np.maximum(replayed_s + queued_s, hosts.count * hosts.each(side) * work)
+        return np.maximum(replayed_s + queued_s, hosts.count * self._each_s(hosts, side) * work)
 
     def _known(self, connections: int) -> bool:
         """Whether what limits so many shows: the hosts, or locks that make them wait longer, as far as is known."""
@@ -147,15 +159,19 @@ class ClosedNetwork(Struct, frozen=True):
             return self.hosts is not None and not self.unreadable
         if self.locks is None or not self.locks.shown:
             return False
-        at_hosts = self._at_hosts(self.hosts, np.array([self.runtime_s]), connections, 0, 1.0)
-        return bool(self._at_locks(self.locks, np.zeros(1), connections, 0)[0] >= at_hosts[0])
+        at_hosts = self._at_hosts(self.hosts, np.array([self.runtime_s]), np.zeros(1), connections, 0, 1.0)
+        at_locks = self._at_locks(self.locks, np.array([self.runtime_s]), np.zeros(1), connections, 0)
+        return bool(at_locks[0] >= at_hosts[0])
 
-    def _at_hosts(self, hosts: ServiceCenter, replayed_s: Floats, connections: int, side: int, work: float) -> Floats:
-        away_s, stay_s = self._cycle_s(hosts, replayed_s, connections, side, work)
+    def _at_hosts(
+        self, hosts: ServiceCenter, replayed_s: Floats, farther_s: Floats, connections: int, side: int, work: float
+    ) -> Floats:
+        without_s = self._without_locks_s(replayed_s, farther_s, side)
+        away_s, stay_s = self._cycle_s(hosts, without_s, connections, side, work)
         shared: Floats = hosts.count / connections * (away_s + stay_s)
         if not hosts.shown:
             return shared
-        least_s = hosts.count * hosts.each(side) * work * self._worse(WORSE, connections, side)
+        least_s = hosts.count * self._each_s(hosts, side) * work * self._worse(WORSE, connections, side)
         return np.maximum(shared, least_s if connections > self.workers else 0.0)
 
     def _cycle_s(
@@ -165,36 +181,52 @@ class ClosedNetwork(Struct, frozen=True):
         cycle_s = replayed_s * (self.workers / hosts.count)
         worked_s = self.runtime_s * self.workers  # none where the capture shows no time that went by
         others = (self.workers - 1) * (min(hosts.stay_s * hosts.count / worked_s, 1.0) if worked_s else 0.0)
-        stay_s = hosts.stay_s * work
-        each_s = min(hosts.each(side) * work, stay_s / (1 + others))
-        away_s = np.maximum(cycle_s - stay_s - self._waited_s / hosts.count, 0.0)
+        stay_s = np.minimum(hosts.stay_s * work, cycle_s)  # hosts that wait for less may need less
+        each_s = np.minimum(self._each_s(hosts, side) * work, stay_s / (1 + others))
+        away_s = np.maximum(cycle_s - stay_s, 0.0)
         first_s = stay_s - each_s * others
-        each_s *= self._worse(WORSE, connections, side)
-        return away_s, _stay_s(away_s, first_s, each_s, connections - 1)
+        return away_s, _stay_s(away_s, first_s, each_s * self._worse(WORSE, connections, side), connections - 1)
 
-    @property
-    def _waited_s(self) -> float:
-        """What the capture's transactions waited for locks: for more connections that is worked out anew."""
-        return self.locks.waited_s * self.locks.count if self.locks is not None and self.locks.shown else 0.0
+    def _without_locks_s(self, replayed_s: Floats, farther_s: Floats, side: int) -> Floats:
+        """What is left without waits for locks, which are worked out anew for other numbers of workers.
+
+        They took as long as in the capture (pessimistic), as large a part as locks held so long make them take
+        (optimistic), or a mean.
+        """
+        locks = self.locks
+        if locks is None or not locks.shown:
+            return replayed_s
+        waited_s = locks.waited_s * locks.count / self.workers
+        here, there = (
+            1
+            - self._lock_cycle_s(locks, farther, 1, 0.0) / self._lock_cycle_s(locks, farther, self.workers, locks.share)
+            for farther in (np.zeros(1), farther_s)
+        )
+        part = np.minimum(waited_s / max(self.runtime_s, 1e-9) * there / np.maximum(here, 1e-9), 1.0)
+        as_before_s, as_large_s = np.maximum(replayed_s - waited_s, 0.0), replayed_s * (1 - part)
+        return ((as_before_s + as_large_s) / 2, as_before_s, as_large_s)[side]
 
     def _worse(self, lost: tuple[float, float, float], connections: float, side: int) -> float:
         return 1 / (1 - lost[side] * max(1 - self.workers / connections, 0.0))
 
-    def _at_locks(self, locks: Locks, farther_s: Floats, connections: int, side: int) -> Floats:
+    def _at_locks(self, locks: Locks, replayed_s: Floats, farther_s: Floats, connections: int, side: int) -> Floats:
+        """The runtime of so many that wait for each other, where those of the capture would take `replayed_s`."""
         share = locks.most if side > 0 else locks.share
-        away_s = max(self.runtime_s * self.workers / locks.count - locks.held_s - locks.waited_s, 0.0)
-
-        def runtime_s(workers: float, farther_s: Floats) -> Floats:
-            held_s, elsewhere_s = locks.at(farther_s), np.maximum(away_s + locks.others * farther_s, 0.0)
-            return locks.count / workers * (elsewhere_s + _stay_s(elsewhere_s, held_s, held_s * share, workers - 1))
-
-        as_it_was_s = float(runtime_s(self.workers, np.zeros(1))[0])
-        there_s = runtime_s(connections, farther_s) * (self.runtime_s / as_it_was_s)
-        limited_s = np.maximum(there_s, locks.count * locks.at(farther_s) * share)
+        there_s, as_many_s = (
+            self._lock_cycle_s(locks, farther_s, workers, share) for workers in (connections, self.workers)
+        )
+        shared_s = replayed_s * (self.workers / connections) * there_s / np.maximum(as_many_s, 1e-9)
+        limited_s = np.maximum(shared_s, locks.count * locks.at(farther_s) * share)
         if not locks.shown:
             return limited_s
         strays = (1.0, LOCK_STRAYS[1], 1 / LOCK_STRAYS[0])[side]
         return limited_s * (strays * self._worse(WORSE_LOCKS, connections, side))
+
+    def _lock_cycle_s(self, locks: Locks, farther_s: Floats, workers: float, share: float) -> Floats:
+        """How long a transaction of each of so many takes, with its waits for locks."""
+        away_s = max(self.runtime_s * self.workers / locks.count - locks.held_s - locks.waited_s, 0.0)
+        held_s, elsewhere_s = locks.at(farther_s), np.maximum(away_s + locks.others * farther_s, 0.0)
+        return elsewhere_s + _stay_s(elsewhere_s, held_s, held_s * share, workers - 1)
 
     # --- in words -----------------------------------------------------------------------------------------------------
 
@@ -214,7 +246,9 @@ class ClosedNetwork(Struct, frozen=True):
     def _limit_of_hosts(self, connections: int) -> Iterator[Limit]:
         if self.hosts is None or not self.hosts.shown:
             return
-        per_s, low, high = (1 / (self.hosts.each(side) * self._worse(WORSE, connections, side)) for side in (0, 1, -1))
+        per_s, low, high = (
+            1 / (self._each_s(self.hosts, side) * self._worse(WORSE, connections, side)) for side in (0, 1, -1)
+        )
         text = (
             "Requests slow each other down at the hosts: the projection limits throughput to what that shows, "
             "though more may be possible."
@@ -236,7 +270,7 @@ class ClosedNetwork(Struct, frozen=True):
         yield Limit("locks", per_s, low, high, text)
 
 
-def _stay_s(away_s: Floats, first_s: float | Floats, each_s: float | Floats, others: float) -> Floats:
+def _stay_s(away_s: Floats, first_s: Floats, each_s: Floats, others: float) -> Floats:
     """The stay that solves `stay = first + each · others · stay ÷ (away + stay)`."""
     linear = away_s - first_s - each_s * others
     stay: Floats = (np.sqrt(linear**2 + 4 * first_s * away_s) - linear) / 2

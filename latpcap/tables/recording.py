@@ -205,6 +205,11 @@ class Exchanges:
     stalled = _Made(_ints("stalled_ns"))
     """How long delayed acknowledgments held its packets back."""
 
+    @property
+    def is_compressed(self) -> bool:
+        """TCP carried less than the messages."""
+        return bool(self.response_wire_bytes.sum() < self.response_bytes.sum())
+
     @cached_property
     def kind(self) -> Codes:
         """What its statement does; the words are those of `core/src/sql/kind.rs`, -1 for no statement."""

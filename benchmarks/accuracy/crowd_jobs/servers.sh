@@ -35,7 +35,7 @@ start() {
 }
 
 load() {
-  for port in $PORTS; do for scale in 1 10; do
+  for port in $PORTS; do for scale in 1 10 50; do
     psql -q -h /tmp -p $port -U lab -d postgres -c "CREATE DATABASE s$scale"
     pgbench -q -i -s $scale -h /tmp -p $port -U lab s$scale >/dev/null 2>&1
   done; done
@@ -44,6 +44,8 @@ load() {
     from_client pgbench -q -i -s $scale -h "$SERVER_IP" -p 5433 -U lab s$scale >/dev/null 2>&1
   done
   from_client "$LAB/venv/bin/python" "$(dirname "$0")/workers.py" load
+  from_client sysbench oltp_read_write --db-driver=mysql --mysql-host="$SERVER_IP" --mysql-user=lab --mysql-password=labpw --mysql-db=lab \
+    --tables=4 --table-size=100000 prepare >/dev/null
 }
 
 from_client() { ip netns exec "$CLIENT_NS" env PGPASSWORD=labpw "$@"; }

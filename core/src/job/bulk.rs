@@ -3,6 +3,7 @@
 use super::Replay;
 use super::abreast::Times;
 use super::body::Body;
+use super::network::Network;
 use super::transfer::{INITIAL_WINDOW, Path, Sender};
 
 /// A transfer of many segments.
@@ -111,9 +112,21 @@ impl Bulk {
         Bulk { production, window, most, ..*self }
     }
 
-    /// What this path lets its sender do, where receivers take `taken` times what they took.
-    pub fn path(&self, path: &Path, taken: f64) -> Path {
-        if self.most.is_finite() { Path { largest: self.most * taken, ..*path } } else { *path }
+    /// What this path lets its sender do, who may have so many segments under way.
+    pub fn path(path: &Path, most: f64) -> Path {
+        if most.is_finite() { Path { largest: most, ..*path } } else { *path }
+    }
+
+    /// How many segments were under way at once, at least, as far as `network` leaves room for them, and how many may be.
+    pub fn windows(&self, path: &Path, network: &Network) -> [f64; 2] {
+        let is_set = network.sets_receivers();
+        let least = if is_set || network.loss > 0.0 { self.window.min(path.largest) } else { self.window };
+        [least, if is_set { path.largest } else { self.most * network.taken }]
+    }
+
+    /// How long the application takes to produce it, and to compress it in segments of so many bytes.
+    pub fn produced(&self, network: &Network, bytes: f64) -> f64 {
+        self.production + self.segments * bytes * network.compressing_ns
     }
 
     /// How long its sender's pace keeps it back at these RTTs. A pace is about so much in a round trip, so its time grows
@@ -178,6 +191,6 @@ impl Bulk {
 
     fn time(&self, mut sender: Sender, now: f64, production: f64, path: &Path) -> f64 {
         sender.narrow(self.most);
-        sender.send(now, self.segments, production, &self.path(path, 1.0))
+        sender.send(now, self.segments, production, &Bulk::path(path, self.most))
     }
 }

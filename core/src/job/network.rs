@@ -18,6 +18,11 @@ pub struct Network {
     pub window_bytes: f64,
     /// What a receiver with a small buffer takes at once ÷ what it usually does.
     pub taken: f64,
+    /// What every receiver takes at once, in bytes; infinite for what each took.
+    pub receiver_bytes: f64,
+    /// The part of a message that is left when it is compressed, and what each byte of it costs, ns.
+    pub compressed: f64,
+    pub compressing_ns: f64,
     /// The part of the time in which a sender waited for acknowledgments that its application needed all the same.
     pub hidden: f64,
     /// A lost packet is sent again so long after the RTT.
@@ -54,8 +59,19 @@ impl Network {
         if self.bandwidth.is_finite() { (bytes + HEADER_BYTES) * 8e9 / self.bandwidth } else { 0.0 }
     }
 
-    /// The largest window towards who takes so much at once, in segments of so many bytes.
+    /// What receivers take at once is another than in the capture.
+    pub fn sets_receivers(&self) -> bool {
+        self.receiver_bytes.is_finite()
+    }
+
+    /// What is left of a message of so many segments.
+    pub fn left_of(&self, segments: f64) -> f64 {
+        segments.min((segments * self.compressed).max(1.0))
+    }
+
+    /// The largest window towards who took so much at once, in segments of so many bytes.
     pub fn largest_window(&self, taken: f64, bytes: f64) -> f64 {
+        let taken = if self.sets_receivers() { self.receiver_bytes } else { taken };
         let lossy = if self.loss > 0.0 { MATHIS / self.loss.sqrt() } else { f64::INFINITY };
         (self.window_bytes.min(taken * self.taken) / bytes).min(lossy)
     }
@@ -85,6 +101,6 @@ impl Network {
         }
         let cost =
             |segments: f64| hit(segments) * if segments > 1.0 { PROBE_RTTS * rtt } else { self.timeout_ns + rtt };
-        segments.into_iter().map(cost).sum()
+        segments.into_iter().map(|segments| cost(self.left_of(segments))).sum()
     }
 }

@@ -488,15 +488,17 @@ impl Run {
             None => (*path, observed.max(0.0), Times::default()),
             Some(number) => {
                 let bulk = calibrated.map_or(&walk.replay.bulks[number], |calibrated| &calibrated.bulks[number]);
-                let window = if walk.network.loss > 0.0 { bulk.window.min(path.largest) } else { bulk.window };
+                let [least, most] = bulk.windows(path, walk.network);
                 senders.each(|sender| {
-                    sender.widen(window);
-                    sender.narrow(bulk.most * walk.network.taken);
+                    sender.widen(least);
+                    sender.narrow(most);
                 });
                 let baseline = walk.replay.connections.baseline_ns[walked.step.phase as usize];
-                (bulk.path(path, walk.network.taken), bulk.production, bulk.paced(rtts, baseline))
+                let bytes = walk.replay.connections.segment_bytes[connection];
+                (Bulk::path(path, most), bulk.produced(walk.network, bytes), bulk.paced(rtts, baseline))
             }
         };
+        let segments = walk.network.left_of(segments);
         let time = senders.send(now, segments, production, &path, rtts) + paced;
         if self.calibrated.is_some() { Times::all(observed) } else { time + observed.min(0.0) }
     }

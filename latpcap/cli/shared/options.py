@@ -22,12 +22,14 @@ from latpcap.units import (
     parse_counts,
     parse_distance_km,
     parse_duration_ms,
+    parse_left,
     parse_list_ms,
     parse_ms,
     parse_part,
     parse_room,
     parse_share,
     parse_size,
+    parse_window,
     port_number,
 )
 
@@ -315,6 +317,10 @@ condition_options = all_of(
     click.option("--connections", type=Quantity("list", parse_counts), metavar="N",
                  help="Number of connections that share the work, up to the server's limit if the capture shows one; "
                       "1,2,4,8,16: a grid of runtime and throughput."),
+    click.option("--window", type=Quantity("size", parse_window), metavar="SIZE",
+                 help="Receive window of client and server, for instance 64KiB; by default what each had."),
+    click.option("--compression", type=Quantity("part", parse_left), metavar="PART",
+                 help="Compress what is sent to this part of its bytes, for instance 30%; by default nothing changes."),
     click.option("--distance", type=Quantity("distance", parse_distance_km), metavar="LENGTH",
                  help="Add the minimum RTT of so much fibre (1000km: 10 ms) to each --rtt; alone, it is the RTT."),
 )  # fmt: skip

@@ -31,7 +31,7 @@ THERE = (Column(""), *(Column(title, "figure") for title in ("now s", "there s")
 
 BY_CONNECTIONS = (
     Column("RTT ms", "figures"),
-    Column("connections", "count"),
+    Column("connections", "figures"),
     Column("statements/s", "figure"),
     Column("least to most", "figures"),
     Column("runtime s", "figure"),
@@ -159,7 +159,7 @@ def _by_connections(grid: ProjectionGrid) -> Iterator[Section]:
     rows = [
         (
             f"{cell.rtt_ms:,g}",
-            cell.connections,
+            f"{'captured ' if cell.connections == grid.connections_now else ''}{cell.connections:,}",
             cell.throughput_per_s,
             _range(cell.pessimistic_per_s, cell.optimistic_per_s),
             cell.runtime_s,
@@ -199,7 +199,8 @@ def _range(low: float | None, high: float | None) -> str:
 def _said_of_grid(grid: ProjectionGrid, baseline_ms: float) -> Iterator[Sentence]:
     if grid.now is not None and grid.now.runtime_s is not None and grid.now.throughput_per_s is not None:
         was = f"{significant(grid.now.throughput_per_s)} statements/s, {significant(grid.now.runtime_s)} s"
-        yield Sentence(f"The capture itself, at the baseline RTT of {format_ms(baseline_ms)}: {was}.", "quiet")
+        worked = counted(grid.connections_now or 0, "connection")
+        yield Sentence(f"The capture itself, {worked} at the baseline RTT of {format_ms(baseline_ms)}: {was}.", "quiet")
     yield from _how(grid)
     yield from map(Sentence, _limited(grid.cells))
     most = max(grid.by_connections, key=lambda each: each.connections)
