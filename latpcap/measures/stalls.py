@@ -27,4 +27,5 @@ class Stalls(Struct, frozen=True):
     @property
     def total(self) -> NDArray[Any]:
         """Both."""
-        return self.before + self.inside
+        total: NDArray[Any] = self.before + self.inside
+        return total
