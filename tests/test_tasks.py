@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from builder import Conn, Ex, build
-from conftest import FIXTURES
+from conftest import FIXTURES, read_fixture
 
 from latpcap import Capture, UsageError, read
 from latpcap.measures.tasks import Tasks
@@ -33,6 +33,12 @@ def test_a_rest_ends_a_task() -> None:
     tasks = found([Conn(exchanges=[*burst(3), *burst(2, rest_ms=1500), *burst(4, rest_ms=900)])])
     assert tasks.round_trips.tolist() == [3, 6]
     assert tasks.statements.tolist() == [3, 6]
+
+
+@pytest.mark.parametrize("name", ["findings/deadlocks-pg", "findings/prepared-each", "mysql/nplus1-300-server"])
+def test_a_task_that_is_all_there_is_waits_for_the_network_as_the_recording_does(name: str) -> None:
+    measures = read_fixture(name).measures
+    assert measures.tasks().network_ns.tolist() == pytest.approx([1e9 * measures.timeline.waits.shared_s], abs=1)
 
 
 def test_the_length_of_the_rest_is_the_users() -> None:

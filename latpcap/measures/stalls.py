@@ -25,4 +25,5 @@ class Stalls(Struct, frozen=True):
     @property
     def total(self) -> NDArray[Any]:
         """Both."""
-        return self.before + self.inside
+        total: NDArray[Any] = self.before + self.inside
+        return total

@@ -37,7 +37,9 @@ class Waits(Struct, frozen=True):
         return 1000 * self.alone_s / self.count if self.count else 0.0
 
     @classmethod
-    def of(cls, counts: Sequence[int], nanoseconds: Sequence[float], baselines_ns: Sequence[float] | None) -> Waits:
+    def of(
+        cls, counts: tuple[int, int, int, int], nanoseconds: Sequence[float], baselines_ns: Sequence[float] | None
+    ) -> Waits:
         """As the core tells them (`core/src/job/timed.rs`)."""
         alone_s, shared_s, low_s, high_s = (each / 1e9 for each in nanoseconds)
         baselines_ms = None if baselines_ns is None else (baselines_ns[0] / 1e6, baselines_ns[1] / 1e6)

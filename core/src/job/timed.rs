@@ -23,7 +23,7 @@ impl Timed {
     pub fn add(&mut self, phases: &Phases, phase: u32, trips: f64, [hidden, waited]: [i64; 2], network: f64) -> bool {
         let [baseline, low, high] =
             [&phases.baseline_ns, &phases.low_ns, &phases.high_ns].map(|rtt_ns| rtt_ns[phase as usize]);
-        if trips <= 0.0 || baseline.max(high) <= 0.0 {
+        if trips <= 0.0 || baseline <= 0.0 {
             return false;
         }
         let at = |rtt_ns: f64| (trips * rtt_ns - hidden as f64).max(0.0).min(waited as f64);
