@@ -37,7 +37,7 @@ def plain(monkeypatch: pytest.MonkeyPatch) -> None:
     ("name", "start"),
     [
         ("x.json", '{\n  "schema": "latpcap.analysis/1"'),
-        ("x.md", "**78% of "),
+        ("x.md", "# nplus1-300-client.pcapng"),
         ("x.html", "<!doctype"),
         ("x.txt", "78% of "),
     ],
