@@ -21,7 +21,7 @@ from latpcap.errors import CaptureError, UsageError
 from latpcap.units import counted
 from latpcap.verify.installed import installed
 
-__all__ = ["DISSECTORS", "Dissection", "Frame", "dissect", "version"]
+__all__ = ["DISSECTORS", "Dissection", "Frame", "decoded_as", "dissect", "version"]
 
 FIELDS = (
     *("frame.number", "frame.time_epoch", "frame.protocols", "frame.cap_len", "frame.len"),
@@ -227,18 +227,26 @@ def dissect(
     return found
 
 
-def _options(ports: Mapping[str, set[int]], keys: str | None) -> list[str]:
-    opened = [] if keys is None else ["-o", f"tls.keylog_file:{keys}"]
-    decode = [
+def decoded_as(ports: Mapping[str, set[int]]) -> list[str]:
+    """The options by which Wireshark reads what passes to these ports of each protocol.
+
+    >>> decoded_as({"postgresql": {6543, 5432}, "firebird": {3050}})
+    ['-d', 'tcp.port==5432,pgsql', '-d', 'tcp.port==6543,pgsql']
+    """
+    return [
         part
         for protocol, dissector in DISSECTORS.items()
         for port in sorted(ports.get(protocol, ()))
         for part in ("-d", f"tcp.port=={port},{dissector}")
     ]
+
+
+def _options(ports: Mapping[str, set[int]], keys: str | None) -> list[str]:
+    opened = [] if keys is None else ["-o", f"tls.keylog_file:{keys}"]
     fields = [part for name in FIELDS for part in ("-e", name)]
     return [
         *opened,
-        *decode,
+        *decoded_as(ports),
         "-T",
         "fields",
         "-E",
