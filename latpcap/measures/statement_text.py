@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["CATALOG_WORDS", "CUT", "KEY_WORDS", "asks_for_key", "is_volatile", "reads_any", "reads_catalog", "written_table"]
+__all__ = [
+    "CATALOG_WORDS",
+    "CUT",
+    "KEY_WORDS",
+    "asks_for_key",
+    "is_volatile",
+    "reads_any",
+    "reads_catalog",
+    "written_table",
+]
 
 _VOLATILE = re.compile(
     r"\b(?:nextval|currval|lastval|setval|gen_id|next value for|uuid\w*|gen_random_uuid|newid|random|rand|now"

@@ -122,9 +122,7 @@ _KINDS = {str: DataType.string(), int: DataType.uint64(), float: DataType.float6
 # --- files and groups of connections --------------------------------------------------------------------------------
 
 
-def _row(
-    measures: Measures, file: str, name: str | None, asked: RankOrder, failed_connections: int = 0
-) -> RankRow:
+def _row(measures: Measures, file: str, name: str | None, asked: RankOrder, failed_connections: int = 0) -> RankRow:
     """What the analysis of these connections says; of connections that nobody made, a whole file alone can tell."""
     measures = measures.application
     basis, exchanges = measures.basis, measures.recording.exchanges

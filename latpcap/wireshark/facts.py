@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import io
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,7 @@ from latpcap.findings import FindingResult, finding_results
 from latpcap.findings.result import shown_ranges
 from latpcap.projection.project import DEFAULT_LADDER_MS, told_rtt_ms
 from latpcap.report.text import printable
-from latpcap.tables.columnar.columns import nullable
+from latpcap.tables.columnar.columns import Codes, codes, nullable, take
 from latpcap.tables.columnar.table import PIECE, Table
 from latpcap.wireshark.annotate import finding_text
 
@@ -48,7 +48,6 @@ COLUMNS = ("frame", "time", "stream", "exchange", "command", *COUNTS, *TIMES, "e
 CLOCK_NOTES = {"clock-step", "clock-outlier"}
 """With these, times of exchanges are not those of the packets."""
 KNOWN_TEXTS = 1 << 16
-"""Of more, one may be written twice: they could take more memory than there is."""
 
 FindingFacts = tuple[str, FindingResult, Any]
 """A finding with the key that display filters call it by, and its ranges."""
@@ -114,34 +113,40 @@ def _of_exchanges(table: Table, *, is_timed: bool) -> Iterator[str]:
     texts = _Texts()
     for start in range(0, len(rows), PIECE):
         part = rows.slice(start, PIECE)
-        yield from texts.lines_of(part)
-        yield _exchange_lines(part, texts, is_timed=is_timed)
+        texts.forget()
+        coded = {name: codes(part.to_arrow(), name) for name in TEXTS}
+        for each in coded.values():
+            yield from texts.lines_of(each)
+        yield _exchange_lines(part, {name: texts.numbers(each) for name, each in coded.items()}, is_timed=is_timed)
 
 
 class _Texts:
     """The texts that were written, and their numbers."""
 
     def __init__(self) -> None:
-        self._numbers: dict[str | None, int] = {}
+        self._numbers: dict[str, int] = {}
         self._written = 0
 
-    def lines_of(self, part: Table) -> Iterator[str]:
-        """Yield the lines of those that are new in these rows."""
+    def lines_of(self, texts: Codes) -> Iterator[str]:
+        """Yield the lines of those that are new."""
+        for text in texts.names:
+            if text not in self._numbers:
+                self._written += 1
+                self._numbers[text] = self._written
+                yield _line("text", text)
+
+    def numbers(self, texts: Codes) -> Array:
+        """Return the number of each, null for none."""
+        numbers = np.array([*(self._numbers[text] for text in texts.names), 0])[texts.codes]
+        return nullable(numbers, numbers > 0)
+
+    def forget(self) -> None:
+        """Of very many, one may be written twice: they could take more memory than there is."""
         if len(self._numbers) > KNOWN_TEXTS:
             self._numbers.clear()
-        for name in TEXTS:
-            for text in part.column(name).tolist():
-                if text is not None and text not in self._numbers:
-                    self._written += 1
-                    self._numbers[text] = self._written
-                    yield _line("text", text)
-
-    def numbers(self, texts: list[str | None]) -> Array:
-        """Return the number of each, null for none."""
-        return Array([self._numbers.get(text) for text in texts], DataType.uint64())
 
 
-def _exchange_lines(part: Table, texts: _Texts, *, is_timed: bool) -> str:
+def _exchange_lines(part: Table, texts: Mapping[str, Array], *, is_timed: bool) -> str:
     """The exchanges that stand at a packet: that completes the request, or the last one of a response without."""
     from arro3.io import write_csv
 
@@ -150,11 +155,11 @@ def _exchange_lines(part: Table, texts: _Texts, *, is_timed: bool) -> str:
     at = np.where(np.isnan(request), response, request)
     shown = np.flatnonzero(~np.isnan(at))
     time = np.where(np.isnan(request), answered, asked)[shown]
-    of = part[shown]
-    told: dict[str, Any] = {name: of.to_arrow().column(name) for name in ("stream", "exchange", *COUNTS)}
+    arrow = part.to_arrow()
+    told: dict[str, Any] = {name: arrow.column(name).combine_chunks() for name in ("stream", "exchange", *COUNTS)}
+    told |= {name: nullable(np.round(part.column(name), 6)) for name in TIMES} | texts
+    told = {name: take(column, shown) for name, column in told.items()}
     told["frame"], told["time"] = nullable(at[shown].astype(np.int64)), nullable(time, np.full(len(shown), is_timed))
-    told |= {name: nullable(np.round(of.column(name), 6)) for name in TIMES}
-    told |= {name: texts.numbers(of.column(name).tolist()) for name in TEXTS}
     kind = Array(["exchange"] * len(shown), DataType.string())
     buffer = io.BytesIO()
     columns = {"kind": kind, **{name: told[name] for name in COLUMNS}}
