@@ -14,7 +14,7 @@ from typing import Any
 import damage
 import numpy as np
 import pytest
-from conftest import load_fixture, read_fixture
+from conftest import FIXTURES, load_fixture, read_fixture
 from test_cli import failed
 
 import latpcap as package
@@ -318,6 +318,13 @@ def test_a_capture_is_opened_with_facts_profile_and_buttons(wireshark: Path, lat
     capture = read_fixture("findings/failing-my")
     assert Path(f"{wireshark}.facts").read_text() == "".join(facts(capture, findings_of(capture)))
     assert not Path(Path(f"{wireshark}.path").read_text().strip()).exists()
+
+
+def test_wireshark_is_told_on_which_ports_a_database_was_found(wireshark: Path, latpcap: Run) -> None:
+    path = FIXTURES / "programs/pgx-loop-pg.pcap.zst"
+    [server] = {row["server"] for row in package.read(path).connections}
+    assert latpcap("wireshark", path).returncode == 0
+    assert f"tcp.port=={server.rpartition(':')[2]},pgsql" in wireshark.read_text().splitlines()
 
 
 def test_wireshark_takes_the_buttons_and_the_profile(home: Path, tmp_path: Path) -> None:
