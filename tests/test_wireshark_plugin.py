@@ -175,7 +175,7 @@ def test_hostile_texts_are_only_shown(home: Path, tmp_path: Path) -> None:
     name, evil = "mysql/nplus1-300-client", """x'"]]..os.execute("touch BROKEN")..[[ %s %n \\x22 \\n <b> é\u202e"""
     lines = [*facts(read_fixture(name), findings_of(read_fixture(name)))]
     for number, line in enumerate(lines):
-        if line.startswith(("text\tselect", "finding\t")):
+        if line.startswith(("text\t", "finding\t")):
             lines[number] = line.rstrip("\n") + evil + "\n"
     told = tmp_path / "facts"
     told.write_text("".join(lines), "utf-8")
@@ -340,6 +340,7 @@ def test_wireshark_takes_the_buttons_and_the_profile(home: Path, tmp_path: Path)
             str(path),
             ["latpcap-facts\t1\ncapture\t0\t1\n"],
             {"n+1 2": 'a "b", \\x \\ é'},
+            ports={},
             decode_as={},
             keylog=[],
         )
