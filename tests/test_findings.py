@@ -152,6 +152,25 @@ def test_a_read_between_two_changes_may_decide_about_the_second() -> None:
     assert "row-by-row-dml" not in codes(only(*steps))
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"sql": "select nextval(?)", "rows": 1},
+        {"sql": "select attname from pg_catalog.pg_attribute where attrelid = ?", "rows": 3},
+        {"sql": "select * from t where id = ?", "rows": 1},
+    ],
+)
+def test_what_a_mapper_asks_for_itself_between_two_changes_decides_about_none(asked: dict[str, Any]) -> None:
+    steps = [each for n in range(20) for each in (write(n), Ex(parameters=500 + n, **asked))]
+    assert "row-by-row-dml" in codes(only(*steps))
+
+
+def test_a_look_for_the_row_that_is_inserted_next_may_decide_about_it() -> None:
+    look = {"sql": "select ? from t where slug = ? limit ?", "rows": 0}
+    steps = [each for n in range(20) for each in (Ex(parameters=500 + n, **look), write(n))]
+    assert "row-by-row-dml" not in codes(only(*steps))
+
+
 def test_commits_of_single_changes_are_found_beside_the_changes() -> None:
     steps = [each for n in range(20) for each in (write(n), Ex(sql="commit"))]
     assert sorted(codes(only(*steps))) == ["commit-per-row", "row-by-row-dml"]
@@ -381,6 +400,12 @@ def test_a_pipeline_waits_for_as_many_answers_as_it_has_requests(service_ms: flo
     budget = Capture(build([pipeline(service_ms)])).analyze([15]).budget
     assert budget.service_s > budget.network_s
     assert codes(pipeline(service_ms)) == [found]
+
+
+def test_reads_of_the_catalog_are_no_serial_reads() -> None:
+    begin = Ex(sql="select a from t where b = ?", parameters=1, rows=1)
+    catalog = "select attname from pg_catalog.pg_attribute where attrelid = ?"
+    assert "serial-reads" not in codes(only(begin, *(Ex(sql=catalog, parameters=n, rows=2) for n in range(20))))
 
 
 def test_reads_in_a_row_are_a_suggestion() -> None:

@@ -83,6 +83,8 @@ def test_a_row_says_who_holds_it_up_what_failed_and_what_was_lost() -> None:
     assert rows["mysql/progress"]["loss_share"] == 0
     [held] = rows_of([Conn(exchanges=[Ex(client_ms=90, service_ms=1)] * 4)])
     assert held["culprit"] == "client"
+    [idle] = rows_of([Conn(exchanges=[Ex(), Ex(client_ms=60_000)])])
+    assert idle["culprit"] == "think"
 
 
 def test_the_errors_of_tasks_are_those_of_their_file() -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import damage
 import numpy as np
 import pytest
-from conftest import load_fixture, read_fixture
+from conftest import FIXTURES, load_fixture, read_fixture
 from test_cli import failed
 
 import latpcap as package
@@ -175,7 +175,7 @@ def test_hostile_texts_are_only_shown(home: Path, tmp_path: Path) -> None:
     name, evil = "mysql/nplus1-300-client", """x'"]]..os.execute("touch BROKEN")..[[ %s %n \\x22 \\n <b> é\u202e"""
     lines = [*facts(read_fixture(name), findings_of(read_fixture(name)))]
     for number, line in enumerate(lines):
-        if line.startswith(("statement\t", "finding\t")):
+        if line.startswith(("text\t", "finding\t")):
             lines[number] = line.rstrip("\n") + evil + "\n"
     told = tmp_path / "facts"
     told.write_text("".join(lines), "utf-8")
@@ -185,11 +185,11 @@ def test_hostile_texts_are_only_shown(home: Path, tmp_path: Path) -> None:
     assert not (Path.cwd() / "BROKEN").exists()
 
 
-@pytest.mark.parametrize("line", ["nonsense\t1", "exchange\tx", "range\t9\t9\t9\t9", "", "latpcap-facts\t2"])
+@pytest.mark.parametrize("line", ["nonsense\t1", "exchange\tx", "range\t9\t9\t9\t9", "", "latpcap-facts\t1"])
 def test_damaged_facts_are_refused_whole(home: Path, tmp_path: Path, line: str) -> None:
     name, told = "mysql/nplus1-300-client", tmp_path / "facts"
     text = written(read_fixture(name), told).read_text()
-    told.write_text(f"{line}\n" if line.endswith("2") else f"{text}{line}\n")
+    told.write_text(f"{line}\n" if line.endswith("s\t1") else f"{text}{line}\n")
     assert tshark(home, load_fixture(name).path, told, "-Y", "latpcap", *fields("frame.number")) == []
 
 
@@ -320,6 +320,13 @@ def test_a_capture_is_opened_with_facts_profile_and_buttons(wireshark: Path, lat
     assert not Path(Path(f"{wireshark}.path").read_text().strip()).exists()
 
 
+def test_wireshark_is_told_on_which_ports_a_database_was_found(wireshark: Path, latpcap: Run) -> None:
+    path = FIXTURES / "programs/pgx-loop-pg.pcap.zst"
+    [server] = {row["server"] for row in package.read(path).connections}
+    assert latpcap("wireshark", path).returncode == 0
+    assert f"tcp.port=={server.rpartition(':')[2]},pgsql" in wireshark.read_text().splitlines()
+
+
 def test_wireshark_takes_the_buttons_and_the_profile(home: Path, tmp_path: Path) -> None:
     """As `tshark` reads them, which knows the same preferences."""
     checked = tmp_path / "wireshark"
@@ -333,6 +340,7 @@ def test_wireshark_takes_the_buttons_and_the_profile(home: Path, tmp_path: Path)
             str(path),
             ["latpcap-facts\t1\ncapture\t0\t1\n"],
             {"n+1 2": 'a "b", \\x \\ é'},
+            ports={},
             decode_as={},
             keylog=[],
         )

@@ -40,7 +40,7 @@ def wireshark(request: Request, output: str | None) -> None:
     latpcap wireshark capture.pcapng
     latpcap wireshark capture.pcapng -o capture.facts
     """
-    from latpcap.wireshark.facts import facts, findings_of
+    from latpcap.wireshark.facts import facts, findings_of, ports_of
     from latpcap.wireshark.installing import check_installed
     from latpcap.wireshark.opening import check_display, show
     from latpcap.wireshark.places import places, program
@@ -63,7 +63,8 @@ def wireshark(request: Request, output: str | None) -> None:
         write(lines, output)
         return
     buttons = {key: result.title for key, result, _ in findings if result.frames}
-    show(found, path, lines, buttons, decode_as=request.reading.decode_as, keylog=request.reading.keylog)
+    reading = request.reading
+    show(found, path, lines, buttons, ports=ports_of(capture), decode_as=reading.decode_as, keylog=reading.keylog)
 
 
 def _put(what: str) -> None:

@@ -17,8 +17,11 @@ _CATALOG = re.compile(
 )
 CATALOG_WORDS = ("pg_", "information_schema", "rdb$", "mon$", "v$", "nls_", "sys.")
 """One of these stands in every statement that reads the catalog: most need not be looked at."""
+KEY_WORDS = ("nextval", "currval", "lastval", "gen_id", "next value for", "last_insert_id", "identity")
+"""What a statement calls that asks for a key: the next of a sequence, or the last that was given."""
 CUT = "…"
 """The end of a text that was too long to keep as a whole."""
+_KEY = re.compile(rf"select \(?@*(?:[\w$.\"]+\.)?(?:{'|'.join(KEY_WORDS)})\b(?!.* where )")
 _TABLE = re.compile(
     r"(?:insert (?:ignore |low_priority |delayed )*into|replace into|update(?: only| low_priority| ignore)*"
     r"|delete from(?: only)?|merge into)\s+(?:[\w$\"`]+\.)?[\"`]?([\w$]+)"
@@ -32,6 +35,15 @@ def is_volatile(fingerprint: str) -> bool:
     (True, False)
     """
     return _VOLATILE.search(fingerprint) is not None
+
+
+def asks_for_key(fingerprint: str) -> bool:
+    """It asks for nothing but the key of a row: the next one, or the last.
+
+    >>> asks_for_key("select nextval(?)"), asks_for_key("select a from t where identity = ?")
+    (True, False)
+    """
+    return _KEY.match(fingerprint) is not None
 
 
 def written_table(fingerprint: str) -> str | None:

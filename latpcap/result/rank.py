@@ -54,7 +54,7 @@ class RankRow(Struct, frozen=True):
     added_s: float | None = None
     """`projected_s - runtime_s`."""
     culprit: str | None = None
-    """Where most of the time went, but think time: one of `CULPRITS`; null of tasks, and where it is not known."""
+    """Where most of the time went: one of `CULPRITS`; null of tasks, and where it is not known."""
     errors: int | None = None
     """Statements, logins, others and (of a whole file) connections that failed; null where nothing could be read."""
     loss_share: float | None = None
@@ -80,8 +80,9 @@ CULPRITS = {
     "client": "client_s",
     "setup": "setup_s",
     "loss": "loss_s",
+    "think": "think_s",
 }
-"""What a row can be held up by, and what of the budget that is."""
+"""What a row can be held up by, and what of the budget that is; `think` is nobody's fault: mostly nothing was asked."""
 
 
 def rank_rows(measures: Measures, file: str, asked: RankOrder) -> Iterator[RankRow]:
@@ -119,9 +120,7 @@ _KINDS = {str: DataType.string(), int: DataType.uint64(), float: DataType.float6
 # --- files and groups of connections --------------------------------------------------------------------------------
 
 
-def _row(
-    measures: Measures, file: str, name: str | None, asked: RankOrder, failed_connections: int | None = None
-) -> RankRow:
+def _row(measures: Measures, file: str, name: str | None, asked: RankOrder, failed_connections: int = 0) -> RankRow:
     """What the analysis of these connections says; of connections that nobody made, a whole file alone can tell."""
     measures = measures.application
     basis, exchanges = measures.basis, measures.recording.exchanges
@@ -142,7 +141,7 @@ def _row(
         rtt_ms=asked.rtt_ms,
         projected_s=central_s(basis, asked.rtt_ms),
         culprit=_culprit(measures.budget),
-        errors=None if unread else len(measures.evidence.failures.rows) + (failed_connections or 0),
+        errors=None if unread else len(measures.evidence.failures.rows) + failed_connections,
         loss_share=loss_share(measures.recording),
         finding=next(found, None),
         connections=len(measures.recording.database_rows),

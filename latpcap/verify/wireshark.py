@@ -224,17 +224,25 @@ def dissect(
     return found
 
 
-def _options(ports: Mapping[str, set[int]], keys: str | None) -> list[str]:
-    opened = [] if keys is None else ["-o", f"tls.keylog_file:{keys}"]
-    decode = [
+def decoded_as(ports: Mapping[str, set[int]]) -> list[str]:
+    """The options by which Wireshark reads what passes to these ports of each protocol.
+
+    >>> decoded_as({"postgresql": {6543, 5432}, "firebird": {3050}})
+    ['-d', 'tcp.port==5432,pgsql', '-d', 'tcp.port==6543,pgsql']
+    """
+    return [
         part
         for protocol, dissector in DISSECTORS.items()
         for port in sorted(ports.get(protocol, ()))
         for part in ("-d", f"tcp.port=={port},{dissector}")
     ]
+
+
+def _options(ports: Mapping[str, set[int]], keys: str | None) -> list[str]:
+    opened = [] if keys is None else ["-o", f"tls.keylog_file:{keys}"]
     fields = [part for name in FIELDS for part in ("-e", name)]
     how = [part for setting in ("separator=/t", "occurrence=a", f"aggregator={JOIN}") for part in ("-E", setting)]
-    return [*opened, *decode, "-T", "fields", *how, *fields]
+    return [*opened, *decoded_as(ports), "-T", "fields", *how, *fields]
 
 
 def _merging(paths: Sequence[str], errors: IO[bytes], environment: Mapping[str, str], stack: ExitStack) -> Any:

@@ -1,28 +1,31 @@
 """What the plugin shows, as lines of text: a kind, then its values, with tabs between them; an empty value is none.
 
 ```text
-latpcap-facts  1                             what this is, and its version
-capture        FIRST LAST                    between these times lie those of all packets
+latpcap-facts  2                             what this is, and its version
+capture        FIRST LAST                    between these times (ns since 1970) lie those of all packets
 note           SEVERITY TEXT                 what limits the result
 finding        KEY TEXT                      numbered from 1 in their order
 range          FINDING STREAM FIRST LAST     packets that show it
-statement      TEXT                          numbered likewise
-exchange       FRAME TIME STREAM …           (COLUMNS), in the order of `latpcap exchanges`
+text           TEXT                          of exchanges, numbered likewise
+exchange       FRAME TIME STREAM …           (COLUMNS), in the order of `latpcap exchanges`; texts by their numbers
 ```
 
 An exchange stands at the packet that completes its request, as the comments of `latpcap annotate` do. The plugin holds
 the times against those of the packets, so that no other capture is shown with these facts. Texts come from captures:
-they hold no control character, and thus no tab and no line's end, and the plugin takes them as data only.
+they hold no control character, and thus no tab and no line's end, and the plugin takes them as data only. Lines of
+exchanges are numbers alone, which Arrow writes column by column.
 """
 
 from __future__ import annotations
 
+import io
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from itertools import chain
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
+from arro3.core import Array, DataType
+from arro3.core import Table as ArrowTable
 
 from latpcap.capture import Capture
 from latpcap.display import plain
@@ -30,20 +33,19 @@ from latpcap.findings import FindingResult, finding_results
 from latpcap.findings.result import shown_ranges
 from latpcap.projection.project import DEFAULT_LADDER_MS, told_rtt_ms
 from latpcap.report.text import printable
-from latpcap.tables.columnar.table import Table
+from latpcap.tables.columnar.columns import Codes, codes, nullable, take
+from latpcap.tables.columnar.table import PIECE, Table
 from latpcap.wireshark.annotate import finding_text
 
-FORMAT = ("latpcap-facts", 1)
+FORMAT = ("latpcap-facts", 2)
 COUNTS = ("response_frame", "response_end_frame", "round_trips", "rows", "retransmissions")
 TIMES = ("service_ms", "client_ms", "loss_ms", "delta_ms", "response_ms")
-NAMES = ("stream", "exchange", "command", *COUNTS, *TIMES, "error")
-COLUMNS = ("frame", "time", *NAMES, "statement")
-"""What is told of an exchange; the statement by its number."""
+TEXTS = ("command", "error", "statement")
+COLUMNS = ("frame", "time", "stream", "exchange", "command", *COUNTS, *TIMES, "error", "statement")
+"""What is told of an exchange."""
 CLOCK_NOTES = {"clock-step", "clock-outlier"}
 """With these, times of exchanges are not those of the packets."""
-ROWS_AT_ONCE = 4_096
-KNOWN_STATEMENTS = 1 << 16
-"""Of more, one may be written twice: their texts could take more memory than there is."""
+KNOWN_TEXTS = 1 << 16
 
 FindingFacts = tuple[str, FindingResult, Any]
 """A finding with the key that display filters call it by, and its ranges."""
@@ -56,7 +58,7 @@ def facts(capture: Capture, findings: Iterable[FindingFacts]) -> Iterator[str]:
     told = told_rtt_ms(DEFAULT_LADDER_MS, capture.measures.application.savings.base.baseline_ms)
     yield _line(*FORMAT)
     times = capture.captures[["first_time", "last_time"]].to_numpy().values()
-    yield _line("capture", *(_seconds(each.view(np.int64)[0]) for each in times))
+    yield _line("capture", *(each.view(np.int64)[0] for each in times))
     yield from (_line("note", note.severity, note.message) for note in health)
     for number, (key, found, ranges) in enumerate(findings, start=1):
         yield _line("finding", key, finding_text(plain(found), told))
@@ -78,6 +80,17 @@ def findings_of(capture: Capture) -> list[FindingFacts]:
     ]
 
 
+def ports_of(capture: Capture) -> dict[str, set[int]]:
+    """On which ports of servers each protocol was found."""
+    connections = capture.recording.connections
+    found: dict[str, set[int]] = {}
+    for protocol, server in np.unique(np.stack((connections.protocol.codes, connections.server.codes)), axis=1).T:
+        if protocol >= 0:
+            port = int(connections.server.names[server].rpartition(":")[2])
+            found.setdefault(connections.protocol.names[protocol], set()).add(port)
+    return found
+
+
 def keys_of(codes: list[str]) -> list[str]:
     """What tells findings apart: their code, with a number where there are several of it.
 
@@ -94,51 +107,63 @@ def keys_of(codes: list[str]) -> list[str]:
 
 def _of_exchanges(table: Table, *, is_timed: bool) -> Iterator[str]:
     ends = ("request_end_frame", "response_end_frame", "request_end_time", "response_end_time")
-    rows = table[[*dict.fromkeys((*ends, *NAMES, "statement"))]]
-    known: dict[str, int] = {}
-    written = 0
-    for start in range(0, len(rows), ROWS_AT_ONCE):
-        part = rows.slice(start, ROWS_AT_ONCE)
-        frames, times = _places(part)
-        values = [_texts(part, name) for name in NAMES]
-        for frame, time, statement, *row in zip(frames, times, part.column("statement"), *values, strict=True):
-            if not frame:
-                continue
-            if statement and statement not in known:
-                if len(known) == KNOWN_STATEMENTS:
-                    known.clear()
-                known[statement] = written = written + 1
-                yield _line("statement", statement)
-            yield _line("exchange", frame, time if is_timed else "", *row, known.get(statement, ""))
+    rows = table[[*dict.fromkeys((*ends, *COLUMNS[2:]))]]
+    texts = _Texts()
+    for start in range(0, len(rows), PIECE):
+        part = rows.slice(start, PIECE)
+        texts.forget()
+        coded = {name: codes(part.to_arrow(), name) for name in TEXTS}
+        for each in coded.values():
+            yield from texts.lines_of(each)
+        yield _exchange_lines(part, {name: texts.numbers(each) for name, each in coded.items()}, is_timed=is_timed)
 
 
-def _places(part: Table) -> tuple[list[str], list[str]]:
-    """The packet that completes each request, or the last one of a response without; and the packet's time."""
+class _Texts:
+    """The texts that were written, and their numbers."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._written = 0
+
+    def lines_of(self, texts: Codes) -> Iterator[str]:
+        """Yield the lines of those that are new."""
+        for text in texts.names:
+            if text not in self._numbers:
+                self._written += 1
+                self._numbers[text] = self._written
+                yield _line("text", text)
+
+    def numbers(self, texts: Codes) -> Array:
+        """Return the number of each, null for none."""
+        numbers = np.array([*(self._numbers[text] for text in texts.names), 0])[texts.codes]
+        return nullable(numbers, numbers > 0)
+
+    def forget(self) -> None:
+        """Of very many, one may be written twice: they could take more memory than there is."""
+        if len(self._numbers) > KNOWN_TEXTS:
+            self._numbers.clear()
+
+
+def _exchange_lines(part: Table, texts: Mapping[str, Array], *, is_timed: bool) -> str:
+    """The exchanges that stand at a packet: that completes the request, or the last one of a response without."""
+    from arro3.io import write_csv
+
     request, response = (part.column(f"{side}_end_frame").astype(float) for side in ("request", "response"))
     asked, answered = (part.column(f"{side}_end_time").view(np.int64) for side in ("request", "response"))
-    times = np.where(np.isnan(request), answered, asked)
-    frames = np.where(np.isnan(request), response, request).tolist()
-    return [f"{frame:.0f}" if frame == frame else "" for frame in frames], [*map(_seconds, times.tolist())]
-
-
-def _texts(part: Table, name: str) -> list[str]:
-    values = part.column(name).tolist()
-    if name in TIMES:
-        return [repr(round(value, 6)) if value == value else "" for value in values]
-    if values and isinstance(values[0], float):
-        return [f"{value:.0f}" if value == value else "" for value in values]
-    return ["" if value is None else str(value) for value in values]
-
-
-def _seconds(time_ns: int) -> str:
-    """A moment in seconds since 1970, to the nanosecond.
-
-    >>> _seconds(1_700_000_000_000_000_001), _seconds(-1)
-    ('1700000000.000000001', '-0.000000001')
-    """
-    seconds, ns = divmod(abs(int(time_ns)), 10**9)
-    return f"{'-' if time_ns < 0 else ''}{seconds}.{ns:09}"
+    at = np.where(np.isnan(request), response, request)
+    shown = np.flatnonzero(~np.isnan(at))
+    time = np.where(np.isnan(request), answered, asked)[shown]
+    arrow = part.to_arrow()
+    told: dict[str, Any] = {name: arrow.column(name).combine_chunks() for name in ("stream", "exchange", *COUNTS)}
+    told |= {name: nullable(np.round(part.column(name), 6)) for name in TIMES} | texts
+    told = {name: take(column, shown) for name, column in told.items()}
+    told["frame"], told["time"] = nullable(at[shown].astype(np.int64)), nullable(time, np.full(len(shown), is_timed))
+    kind = Array(["exchange"] * len(shown), DataType.string())
+    buffer = io.BytesIO()
+    columns = {"kind": kind, **{name: told[name] for name in COLUMNS}}
+    write_csv(ArrowTable.from_pydict(columns), buffer, header=False, delimiter="\t")
+    return buffer.getvalue().decode()
 
 
 def _line(*values: object) -> str:
-    return "\t".join(chain(printable(str(value)) for value in values)) + "\n"
+    return "\t".join(printable(str(value)) for value in values) + "\n"

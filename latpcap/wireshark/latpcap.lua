@@ -9,13 +9,14 @@ end
 
 -- How latpcap is called, as words for the shell: written by `latpcap wireshark install`.
 local LATPCAP = "@LATPCAP@"
-local FORMAT = "latpcap-facts\t1"
+local FORMAT = "latpcap-facts\t2"
 local COLUMNS = {
     "frame", "time", "stream", "exchange", "command", "response_frame", "response_end_frame", "round_trips", "rows",
     "retransmissions", "service_ms", "client_ms", "loss_ms", "delta_ms", "response_ms", "error", "statement",
 }
--- Wireshark gives times to Lua as doubles, which near today are 0.24 µs apart.
+-- Wireshark gives times to Lua as doubles, which near today are 0.24 µs apart; those of the facts are in ns.
 local SAME_TIME_S = 1e-6
+local NS = 1e-9
 local MOST_BUTTONS = 8
 local IS_WINDOWS = package.config:sub(1, 1) == "\\"
 
@@ -83,7 +84,7 @@ end
 local KINDS = {
     capture = function(facts, line)
         local _, first, last = table.unpack(cells(line))
-        facts.first, facts.last = tonumber(first), tonumber(last)
+        facts.first, facts.last = tonumber(first) * NS, tonumber(last) * NS
     end,
     note = function(facts, line)
         facts.notes[#facts.notes + 1] = table.concat(cells(line), ": ", 2)
@@ -98,8 +99,8 @@ local KINDS = {
         streams[tonumber(stream)] = streams[tonumber(stream)] or {}
         table.insert(streams[tonumber(stream)], { tonumber(first), tonumber(last) })
     end,
-    statement = function(facts, line)
-        facts.statements[#facts.statements + 1] = cells(line)[2]
+    text = function(facts, line)
+        facts.texts[#facts.texts + 1] = cells(line)[2]
     end,
     exchange = function(facts, line)
         local frame, response, response_end = line:match("^%S+\t(%d+)\t[^\t]*\t%d+\t%d+\t[^\t]*\t(%d*)\t(%d*)\t")
@@ -115,7 +116,7 @@ local KINDS = {
 }
 
 local function facts_of(path)
-    local facts = { notes = {}, findings = {}, statements = {}, asked = {}, answered = {}, exchanges = 0 }
+    local facts = { notes = {}, findings = {}, texts = {}, asked = {}, answered = {}, exchanges = 0 }
     local next_line = io.lines(path)
     assert(next_line() == FORMAT)
     for line in next_line do
@@ -136,10 +137,10 @@ end
 local function exchange_of(line, facts)
     local values, found = cells(line), {}
     for place, name in ipairs(COLUMNS) do
-        local value = values[place + 1]
-        found[name] = value ~= "" and (WORDS[name] and value or tonumber(value)) or nil
+        local value = tonumber(values[place + 1])
+        found[name] = WORDS[name] and facts.texts[value] or not WORDS[name] and value or nil
     end
-    found.statement = facts.statements[tonumber(found.statement)]
+    found.time = found.time and found.time * NS
     return found
 end
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from latpcap.errors import CommandFailed, UsageError
 from latpcap.report.text import printable
 from latpcap.tables.writing.outputs import write
-from latpcap.verify.wireshark import DISSECTORS
+from latpcap.verify.wireshark import decoded_as
 from latpcap.wireshark.places import NAME, WINDOWS
 
 
@@ -28,19 +28,22 @@ def show(
     lines: Iterable[str],
     buttons: Mapping[str, str],
     *,
+    ports: Mapping[str, set[int]],
     decode_as: Mapping[int, str],
     keylog: Sequence[str],
 ) -> None:
-    """Open a capture, and wait until Wireshark is closed; `buttons` are findings: their keys and titles."""
+    """Open a capture, and wait until Wireshark is closed; `buttons` are findings: their keys and titles.
+
+    Wireshark goes by ports, so it is given those on which latpcap found a database.
+    """
     path = os.path.abspath(path)
     words = [path]
-    options = ["-C", NAME]
+    options = ["-C", NAME, *decoded_as(ports)]
     for log in keylog:
         words += ["--keylog", os.path.abspath(log)]
         options += ["-o", f"tls.keylog_file:{os.path.abspath(log)}"]
     for port, protocol in decode_as.items():
         words += ["--decode-as", f"{port}={protocol}"]
-        options += ["-d", f"tcp.port=={port},{DISSECTORS[protocol]}"] if protocol in DISSECTORS else []
     for key, title in buttons.items():
         options += ["-o", f"uat:dfilter_buttons:{_button(key, title)}"]
     with tempfile.TemporaryDirectory(prefix="latpcap-") as folder:

@@ -134,9 +134,9 @@ fn starts_with_any(text: &str, beginnings: &[&str]) -> bool {
     beginnings.iter().any(|words| starts_with(text, words))
 }
 
-/// An empty statement, `select ?` with or without a name and a table of one row, `values (?)`, `do ?`.
+/// An empty statement, `select ?` or `select null` with or without a name and a table of one row, `values (?)`, `do ?`.
 fn is_ping(text: &str) -> bool {
-    let Some(rest) = text.strip_prefix("select ?") else {
+    let Some(rest) = text.strip_prefix("select ?").or_else(|| text.strip_prefix("select null")) else {
         return matches!(text, "" | "values ?" | "values (?" | "values ?)" | "values (?)" | "do ?");
     };
     let unnamed = rest.strip_prefix(" as ").map(|named| named.trim_start_matches(is_word));
@@ -238,9 +238,9 @@ mod tests {
 
     #[test]
     fn pings_ask_for_nothing() {
-        let texts = ["", "select ?", "select ? as x", "select ? from rdb$database", "values (?)", "do ?"];
-        assert_eq!(kinds(&texts), ["ping"; 6]);
-        assert_eq!(kinds(&["select ?, ?", "select ? from t", "values (?), (?)"]), ["read"; 3]);
+        let texts = ["", "select ?", "select ? as x", "select ? from rdb$database", "values (?)", "do ?", "select null"];
+        assert_eq!(kinds(&texts), ["ping"; 7]);
+        assert_eq!(kinds(&["select ?, ?", "select ? from t", "values (?), (?)", "select nullable"]), ["read"; 4]);
     }
 
     #[test]

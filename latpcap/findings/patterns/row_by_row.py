@@ -10,6 +10,7 @@ from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence, bools
 from latpcap.findings.finding import Candidate, Pattern, RemovedAlong, effect_of
 from latpcap.findings.groups import Groups, most_frequent
+from latpcap.findings.mapper_reads import decides_nothing
 from latpcap.tables.columnar import passes
 from latpcap.tables.columnar.columns import Bools
 
@@ -50,12 +51,12 @@ def _commits_between(evidence: Evidence, series: Groups) -> bool:
 def find_series(evidence: Evidence) -> Groups:
     """Runs of one waiting single-row change, with nothing but other changes and transaction commands between.
 
-    A read between two of them may decide about the second, so it ends the run.
+    A read between two of them may decide about the second, so it ends the run; what a mapper asks for itself does not.
     """
     exchanges = evidence.exchanges
     single = (exchanges.affected_rows.ints(1) <= 1) & evidence.is_waited_for & ~evidence.failed
     rows = np.flatnonzero(evidence.is_write & single & ~_many_rows(evidence))
-    reads = np.cumsum(evidence.is_execution & ~evidence.is_write)
+    reads = np.cumsum(evidence.is_execution & ~evidence.is_write & ~decides_nothing(evidence))
     groups = Groups.of(rows, evidence.interval[rows], reads[rows], exchanges.fingerprint[rows])
     return groups.where(groups.sizes >= MIN_REPEATS)
 

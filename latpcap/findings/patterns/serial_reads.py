@@ -30,7 +30,8 @@ def find(evidence: Evidence, depth: int | None) -> Iterator[Candidate]:
     """
     depth = depth or USUAL_DEPTH
     exchanges = evidence.exchanges
-    rows = np.flatnonzero(evidence.is_read & evidence.waits & ~evidence.is_opening & ~evidence.failed)
+    asks = evidence.is_read & evidence.waits & ~evidence.is_opening & ~evidence.failed
+    rows = np.flatnonzero(asks & ~evidence.reads_catalog)  # which is the driver's or the mapper's own affair
     runs = Groups.of(rows, np.cumsum(_breaks(evidence))[rows])
     runs = runs.where(runs.sizes >= MIN_READS)
     if len(runs) == 0:

@@ -1,0 +1,46 @@
+"""Reads between two changes that decide nothing: what drivers and object mappers ask for themselves."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from latpcap.findings.evidence import Evidence, bools
+from latpcap.measures.statement_text import KEY_WORDS, asks_for_key, reads_any, written_table
+from latpcap.tables.columnar.columns import Bools, Ints
+
+__all__ = ["decides_nothing"]
+
+
+def decides_nothing(evidence: Evidence) -> Bools:
+    """Asks the catalog, or a sequence for a key, or reads the row back that was inserted just before."""
+    of_keys = evidence.texts.marked(*KEY_WORDS, wanted=asks_for_key)[evidence.exchanges.fingerprint]
+    found = evidence.reads_catalog | (evidence.is_read & of_keys)
+    found[_read_back(evidence)] = True
+    return bools(found)
+
+
+def _read_back(evidence: Evidence) -> Ints:
+    """The reads that follow an INSERT at once, and bring one row of its table for a parameter."""
+    executions = np.flatnonzero(evidence.is_execution)
+    before, after = executions[:-1], executions[1:]
+    together = evidence.interval[before] == evidence.interval[after]
+    brings_one = evidence.is_read & (evidence.unit_rows == 1) & (evidence.parameters != 0) & ~evidence.failed
+    follows = together & evidence.is_write[before] & brings_one[after]
+    if not follows.any():
+        return after[follows]
+    before, after = before[follows], after[follows]
+    statement = evidence.exchanges.fingerprint
+    kinds, kind = np.unique(np.stack((statement[before], statement[after])), axis=1, return_inverse=True)
+    same = [_is_of_same_table(*map(evidence.text, pair)) for pair in kinds.T.tolist()]
+    rows: Ints = after[np.array(same, bool)[kind.reshape(-1)]]
+    return rows
+
+
+def _is_of_same_table(change: str, read: str) -> bool:
+    """The change inserts into a table that the read names.
+
+    >>> _is_of_same_table("insert into t (a) values (?)", "select a from t where id = ?")
+    True
+    """
+    table = written_table(change)
+    return change.startswith("insert") and table is not None and reads_any(read, frozenset({table}))
