@@ -136,7 +136,7 @@ def of_readers(capture: latpcap.Capture, elsewhere: dict[str, Any], printed: dic
 
 def of_fixes(capture: latpcap.Capture, conditions: Conditions, page: dict[str, Any]) -> Compared:
     """What the page says of the parts with each fix made, beside Python, and of the runtime beside `project --fix`."""
-    base, savings = capture.measures.basis, capture.measures.savings
+    base, savings = capture.measures.application.basis, capture.measures.application.savings
     for place, switch in enumerate(page["switches"]):
         [job] = [job for job in page["jobs"] if job["fixes"] == [place]]
         fix, variant = switch["fix"], savings.fix_set([switch["fix"]]).variant
