@@ -117,12 +117,14 @@ def of_readers(capture: latpcap.Capture, elsewhere: dict[str, Any], printed: dic
     for point, in_json in zip(projection.points, printed["points"], strict=True):
         assert point.budget is not None
         parts, rtt = point.budget.parts(), point.rtt_ms
-        yield ("JSON", rtt), in_json["budget"], pytest.approx(parts, abs=1e-8)
+        same = pytest.approx(parts, abs=1e-8)
+        yield ("JSON", rtt), in_json["budget"], same
         yield ("page", rtt), at(page["jobs"][0], rtt), pytest.approx(parts, rel=1e-4, abs=1e-5)
         told = capture.project([rtt], **elsewhere)
-        yield ("Python", rtt), told.budget_at, point.budget
+        assert told.budget_at is not None
+        yield ("Python", rtt), told.budget_at.parts(), same
         terms = judge(replace(measured, projection=told), told.points[0], measured).terms
-        yield ("validate", rtt), {term.name: term.predicted_s for term in terms}, parts
+        yield ("validate", rtt), {term.name: term.predicted_s for term in terms}, same
         section = budget_there(told)
         for reader, text in (("terminal", terminal.document([section])), ("Markdown", markdown.document([section]))):
             figures = columns_of(text, 2)
@@ -134,7 +136,7 @@ def of_readers(capture: latpcap.Capture, elsewhere: dict[str, Any], printed: dic
 
 def of_fixes(capture: latpcap.Capture, conditions: Conditions, page: dict[str, Any]) -> Compared:
     """What the page says of the parts with each fix made, beside Python, and of the runtime beside `project --fix`."""
-    base, savings = capture.measures.basis, capture.measures.savings
+    base, savings = capture.measures.application.basis, capture.measures.application.savings
     for place, switch in enumerate(page["switches"]):
         [job] = [job for job in page["jobs"] if job["fixes"] == [place]]
         fix, variant = switch["fix"], savings.fix_set([switch["fix"]]).variant
