@@ -25,7 +25,6 @@ from latpcap.given import (
     rtts_ms,
     seconds,
     share,
-    size,
 )
 from latpcap.measures import charts
 from latpcap.measures.charts import Deltas, Timeline

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
+from itertools import product
 from pathlib import Path
 
 from latpcap.cli import cli
@@ -16,22 +17,20 @@ from latpcap.errors import LatpcapError, NoDatabaseTraffic
 
 WRITTEN = (
     *(("analyze", suffix) for suffix in ("json", "html", "md", "txt")),
-    *((table, "csv") for table in ("exchanges", "connections", "statements", "findings", "health")),
+    *((table, "csv") for table in ("exchanges", "connections", "statements")),
 )
 """Each command, and the suffix of its output."""
-RTTS = "1ms,15ms"
+RTTS = ("--rtt", "1ms,15ms")
 
 
 def main(folder: str) -> None:
-    """Write all of it into `folder`, a file for each fixture and command."""
-    for capture in sorted(Path("fixtures").glob("*/*.pcapng*")):
-        for command, suffix in WRITTEN:
-            output = Path(folder, f"{capture.parent.name}-{capture.name}-{command}.{suffix}")
-            asked = ["--rtt", RTTS] if command == "analyze" else []
-            with suppress(NoDatabaseTraffic):
-                cli.main(
-                    [command, str(capture), *asked, "--quiet", "-o", str(output)], "latpcap", standalone_mode=False
-                )
+    """Write all of it into `folder`, which is there, a file for each command and fixture."""
+    captures = sorted(Path("fixtures").glob("*/*.pcapng*"))
+    for (command, suffix), capture in product(WRITTEN, captures):
+        output = Path(folder, f"{command}-{capture.parent.name}-{capture.name}.{suffix}")
+        asked = [*(RTTS if command == "analyze" else ()), "--quiet", "-o", str(output)]
+        with suppress(NoDatabaseTraffic):
+            cli.main([command, str(capture), *asked], "latpcap", standalone_mode=False)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What only POSIX has, nobody imports on Windows: readers work there, recorders say what is missing; `--version` too."""
+"""What only POSIX has, nobody imports on Windows: readers work there, recorders say what is missing."""
 
 import platform
 import re
