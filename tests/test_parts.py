@@ -79,7 +79,7 @@ def test_those_of_a_job_without_some_of_its_exchanges_do(
     assume(base.job is not None and len(recording.exchanges))
     gone = data.draw(st.lists(st.booleans(), min_size=len(recording.exchanges), max_size=len(recording.exchanges)))
     effect = effect_of(evidence, RemovedAlong(client, service), np.flatnonzero(gone))
-    fixed = variant_of([effect], evidence, base.job)
+    fixed = variant_of([effect], evidence)
     [[fixed_s]] = base.runtimes_of([(fixed, ladder_ms)], [CENTRAL])
     there = budgets_there(base, ladder_ms, fixed_s.tolist(), base.as_usual, fixed)
     for runtime_s, found in zip(fixed_s, there, strict=True):
