@@ -65,6 +65,7 @@ pub struct Replay {
 /// A place and locks, as `latpcap.projection.capacity` has them.
 type ToldCenter = (usize, f64, f64, f64, f64, bool);
 type ToldLocks = (usize, f64, f64, f64, f64, f64, f64, bool);
+type ToldMeetings = (f64, Option<ToldCenter>, Option<ToldCenter>, Option<ToldLocks>);
 
 #[pymethods]
 impl Replay {
@@ -139,7 +140,7 @@ impl Replay {
     }
 
     /// How long requests waited for their answers, who met whom at the hosts and at the server, and at locks.
-    fn meetings(&self, py: Python<'_>) -> PyResult<(f64, Option<ToldCenter>, Option<ToldCenter>, Option<ToldLocks>)> {
+    fn meetings(&self, py: Python<'_>) -> PyResult<ToldMeetings> {
         let met = self.of.borrow(py).read(py, self.usual_ns, |job| self.replay.meetings(job))?;
         let center = |of: Center| (of.count, of.stay_s, of.each_s, of.least_s, of.most_s, of.shown);
         let locks =

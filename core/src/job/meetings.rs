@@ -140,13 +140,14 @@ fn hosts(turns: &[Turn], waits: &Waits) -> (Option<Center>, Option<Center>) {
     let begins = |turn: &Turn| holder(turn).map_or(turn.arrived, |answered| turn.arrived.max(answered));
     let mut intervals: Vec<[f64; 2]> = counted(turns).map(|turn| [begins(turn), turn.answered]).collect();
     let count = intervals.len();
-    let mut centers = Center::both(count, &intervals, &[0..count]);
+    let asks = 0..count;
+    let mut centers = Center::both(count, &intervals, std::slice::from_ref(&asks));
     let of_server = centers.len();
     let follows = |one: &Turn, next: &Turn| {
         one.counts && next.counts && one.connection == next.connection && one.row + 1 == next.row
     };
     intervals.extend(turns.windows(2).filter(|two| follows(&two[0], &two[1])).map(|two| [two[0].over, two[1].asked]));
-    centers.extend(Center::both(count, &intervals, &[0..count, count..intervals.len()]));
+    centers.extend(Center::both(count, &intervals, &[asks, count..intervals.len()]));
     let Some(tells) = Center::lowest(&centers) else { return (None, None) };
     if !tells.shown {
         return (Some(tells), None);
