@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import io
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -144,7 +144,7 @@ class _Texts:
             self._numbers.clear()
 
 
-def _exchange_lines(part: Table, texts: Mapping[str, Array], *, is_timed: bool) -> str:
+def _exchange_lines(part: Table, texts: dict[str, Array], *, is_timed: bool) -> str:
     """The exchanges that stand at a packet: that completes the request, or the last one of a response without."""
     from arro3.io import write_csv
 
