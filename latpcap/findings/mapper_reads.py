@@ -26,13 +26,13 @@ def _read_back(evidence: Evidence) -> Ints:
     together = evidence.interval[before] == evidence.interval[after]
     brings_one = evidence.is_read & (evidence.unit_rows == 1) & (evidence.parameters != 0) & ~evidence.failed
     follows = together & evidence.is_write[before] & brings_one[after]
-    if not follows.any():
-        return after[follows]
-    before, after = before[follows], after[follows]
+    changes, reads = before[follows], after[follows]
+    if len(reads) == 0:
+        return np.empty(0, np.int64)
     statement = evidence.exchanges.fingerprint
-    kinds, kind = np.unique(np.stack((statement[before], statement[after])), axis=1, return_inverse=True)
+    kinds, kind = np.unique(np.stack((statement[changes], statement[reads])), axis=1, return_inverse=True)
     same = [_is_of_same_table(*map(evidence.text, pair)) for pair in kinds.T.tolist()]
-    rows: Ints = after[np.array(same, bool)[kind.reshape(-1)]]
+    rows: Ints = reads[np.array(same, bool)[kind.reshape(-1)]]
     return rows
 
 

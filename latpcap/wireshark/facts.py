@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import io
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -108,7 +108,7 @@ def keys_of(codes: list[str]) -> list[str]:
 def _of_exchanges(table: Table, *, is_timed: bool) -> Iterator[str]:
     ends = ("request_end_frame", "response_end_frame", "request_end_time", "response_end_time")
     rows = table[[*dict.fromkeys((*ends, *COLUMNS[2:]))]]
-    texts = _Texts()
+    texts = _WrittenTexts()
     for start in range(0, len(rows), PIECE):
         part = rows.slice(start, PIECE)
         texts.forget()
@@ -118,7 +118,7 @@ def _of_exchanges(table: Table, *, is_timed: bool) -> Iterator[str]:
         yield _exchange_lines(part, {name: texts.numbers(each) for name, each in coded.items()}, is_timed=is_timed)
 
 
-class _Texts:
+class _WrittenTexts:
     """The texts that were written, and their numbers."""
 
     def __init__(self) -> None:
@@ -144,7 +144,7 @@ class _Texts:
             self._numbers.clear()
 
 
-def _exchange_lines(part: Table, texts: Mapping[str, Array], *, is_timed: bool) -> str:
+def _exchange_lines(part: Table, texts: dict[str, Array], *, is_timed: bool) -> str:
     """The exchanges that stand at a packet: that completes the request, or the last one of a response without."""
     from arro3.io import write_csv
 

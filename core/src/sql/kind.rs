@@ -238,7 +238,8 @@ mod tests {
 
     #[test]
     fn pings_ask_for_nothing() {
-        let texts = ["", "select ?", "select ? as x", "select ? from rdb$database", "values (?)", "do ?", "select null"];
+        let texts =
+            ["", "select ?", "select ? as x", "select ? from rdb$database", "values (?)", "do ?", "select null"];
         assert_eq!(kinds(&texts), ["ping"; 7]);
         assert_eq!(kinds(&["select ?, ?", "select ? from t", "values (?), (?)", "select nullable"]), ["read"; 4]);
     }
