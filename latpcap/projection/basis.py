@@ -31,8 +31,6 @@ from latpcap.rtt import Estimate
 from latpcap.tables.recording import Recording
 from latpcap.units import RttIs
 
-__all__ = ["AS_IT_IS", "Basis", "Figures", "Variant", "basis"]
-
 Floats = NDArray[np.float64]
 
 NS = 1e9

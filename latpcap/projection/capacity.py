@@ -25,8 +25,6 @@ from latpcap.projection.job import Replay
 from latpcap.tables.columnar.columns import Floats
 from latpcap.units import counted, significant
 
-__all__ = ["ClosedNetwork", "Limit", "Locks", "ServiceCenter", "crowd"]
-
 SLEPT = 0.5
 """Where a limit shows, hosts that were hardly busy may need this part of it: they woke up for each request."""
 WORSE = 0.1, 0.34, 0.0

@@ -20,8 +20,6 @@ from latpcap.tables.part.matching import ConnectionNames
 from latpcap.tables.part.selection import Selection
 from latpcap.tables.recording import Recording
 
-__all__ = ["Scope", "Scopes", "moves", "scope_of"]
-
 STAYS, ASKED = np.nan, np.inf
 """RTTs of connections that are not moved: as it was, and whichever is asked for."""
 MS = 1e6
