@@ -21,7 +21,7 @@ from typing import Literal
 import numpy as np
 from msgspec import Struct
 
-from latpcap.projection.job import Replay
+from latpcap._core import Replay
 from latpcap.tables.columnar.columns import Floats
 from latpcap.units import counted, significant
 
