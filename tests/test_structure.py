@@ -76,3 +76,9 @@ def test_a_class_name_says_which_class_is_meant() -> None:
     trees = (ast.parse(path.read_text()) for path in modules().values() if path.suffix == ".py")
     names = Counter(node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
     assert {name: count for name, count in names.items() if count > 1} == {}
+
+
+def test_names_are_listed_only_where_a_package_hands_them_on() -> None:
+    """What is a module's own begins with an underscore: a list beside that would drift from it."""
+    lists = [name for name, path in modules().items() if "\n__all__ = " in path.read_text()]
+    assert [name for name in lists if modules()[name].name != "__init__.py"] == []

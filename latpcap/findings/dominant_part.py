@@ -12,8 +12,6 @@ from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import NOTHING, Candidate, effect_of
 from latpcap.units import percent
 
-__all__ = ["dominated_by"]
-
 DOMINATES = 0.5
 """Of the time in which nobody thinks; what is unknown may be anything else."""
 NOTABLE = 0.01

@@ -14,9 +14,6 @@ from numpy.typing import NDArray
 from latpcap.findings.evidence import Evidence
 from latpcap.protocols import DriverTraits, protocol_called
 
-__all__ = ["Advice", "driver_of"]
-
-
 SHOWN_DRIVERS = 2
 
 

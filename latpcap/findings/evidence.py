@@ -25,8 +25,6 @@ from latpcap.tables.columnar.columns import Codes
 from latpcap.tables.columnar.texts import Texts
 from latpcap.tables.recording import FEW, MISSING, Exchanges, Recording
 
-__all__ = ["Evidence", "bools"]
-
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

@@ -12,8 +12,6 @@ from latpcap.findings.evidence import Evidence
 from latpcap.tables.columnar import passes
 from latpcap.tables.columnar.columns import constant
 
-__all__ = ["NOTHING", "Candidate", "Effect", "Finding", "Pattern", "RemovedAlong", "effect_of"]
-
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 

@@ -12,8 +12,6 @@ from latpcap.projection.basis import Variant
 from latpcap.projection.job import FixEffects
 from latpcap.tables.columnar.columns import Ints
 
-__all__ = ["variant_of"]
-
 
 def variant_of(effects: Sequence[Effect], evidence: Evidence) -> Variant:
     """The job with the fixes made."""

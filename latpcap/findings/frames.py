@@ -18,9 +18,6 @@ from latpcap.tables.columnar import passes
 from latpcap.tables.columnar.columns import Ints
 from latpcap.tables.columnar.quantiles import running_maximum
 
-__all__ = ["MAX_STRETCHES", "FrameRanges", "Frames", "display_filter", "frames_of_connections", "frames_of_exchanges"]
-__all__ += ["short_filter"]
-
 MAX_STRETCHES = 2000
 """A filter of 2,000 intervals is some 25 kB long and works in Wireshark; further ones are left out, and counted."""
 

@@ -10,9 +10,6 @@ from latpcap.tables.columnar import passes
 from latpcap.tables.columnar.columns import Bools, Ints
 from latpcap.tables.columnar.scratch import filled, laid
 
-__all__ = ["MAX_STATEMENTS", "Groups", "commonest", "most_frequent"]
-
-
 MAX_STATEMENTS = 50
 """Statements that a pattern reports."""
 

@@ -8,8 +8,6 @@ from latpcap.findings.evidence import Evidence, bools
 from latpcap.measures.statement_text import KEY_WORDS, asks_for_key, reads_any, written_table
 from latpcap.tables.columnar.columns import Bools, Ints
 
-__all__ = ["decides_nothing"]
-
 
 def decides_nothing(evidence: Evidence) -> Bools:
     """Asks the catalog, or a sequence for a key, or reads the row back that was inserted just before."""

@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Effect, Pattern
 
-__all__ = ["Claimed", "saved_ns", "share_out", "weighted_round_trips"]
-
 Claimed = tuple[Pattern, Candidate]
 
 RTT_NS = 15e6

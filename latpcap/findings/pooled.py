@@ -16,8 +16,6 @@ from latpcap.findings.groups import Groups
 from latpcap.tables.columnar import passes
 from latpcap.tables.columnar.columns import Bools, Ints
 
-__all__ = ["MAX_BETWEEN", "MIN_DISTINCT", "MIN_OF_ROWS", "MIN_OWN_LOOP", "MIN_REPEATS", "Loops", "pooled_loops"]
-
 MIN_REPEATS = 5
 """Repeats, and distinct parameters among them."""
 MIN_DISTINCT = 0.5

@@ -11,8 +11,6 @@ from latpcap.findings.finding import Candidate, Effect, Finding, Pattern
 from latpcap.findings.overlap import Claimed, weighted_round_trips
 from latpcap.findings.registry import HEALTHY, PATTERNS
 
-__all__ = ["MAX_FINDINGS", "candidates", "find"]
-
 MAX_FINDINGS = 100
 """Those that cost most; a recording with more has other worries."""
 MAX_SITES = 5

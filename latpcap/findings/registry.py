@@ -24,8 +24,6 @@ from latpcap.findings.patterns import (
     window_bound,
 )
 
-__all__ = ["HEALTHY", "PATTERNS"]
-
 PATTERNS: tuple[Pattern, ...] = (
     n_plus_one.PATTERN,
     repeated_query.PATTERN,

@@ -21,8 +21,6 @@ from latpcap.findings.frames import (
 )
 from latpcap.findings.savings import Saving, Savings
 
-__all__ = ["FindingResult", "FixesTogether", "finding_results", "fixes_together", "shown_ranges"]
-
 MIN_TOGETHER = 2
 HIGH, MEDIUM = 0.25, 0.05
 """Shares that a fix saves."""

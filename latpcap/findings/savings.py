@@ -21,8 +21,6 @@ from latpcap.projection.assumptions import CENTRAL
 from latpcap.projection.basis import AS_IT_IS, Basis, Variant
 from latpcap.tables.columnar.columns import Floats
 
-__all__ = ["FixSet", "Saving", "Savings"]
-
 
 class FixSet(Struct, frozen=True):
     """Fixes that are made together, and what is left of the job then."""

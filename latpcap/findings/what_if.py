@@ -15,8 +15,6 @@ from latpcap.projection.basis import AS_IT_IS
 from latpcap.projection.project import Projection, projections
 from latpcap.units import format_given_ms, format_ms, format_s, whole_number
 
-__all__ = ["Fix", "FixResult", "WhatIf", "parse_fix", "what_if"]
-
 ALL = "all"
 SUGGESTIONS = frozenset(pattern.fix for pattern in PATTERNS if pattern.suggestion)
 """Fixes that are made only where they are named."""

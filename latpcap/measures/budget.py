@@ -34,8 +34,6 @@ from latpcap.tables.columnar.columns import constant
 from latpcap.tables.columnar.scratch import laid
 from latpcap.tables.recording import Recording
 
-__all__ = ["Budget", "BudgetTimeline", "timeline"]
-
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

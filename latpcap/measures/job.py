@@ -19,8 +19,6 @@ from latpcap.rtt import Estimate
 from latpcap.tables.columnar.columns import Bools, Floats, Ints
 from latpcap.tables.recording import MISSING, Connections, Recording
 
-__all__ = ["RecordedJob", "recorded_job"]
-
 TAKEN = 0.85
 """What is under way to a receiver with a small buffer, of the largest window that it announces: it opens in steps."""
 

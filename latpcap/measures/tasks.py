@@ -29,8 +29,6 @@ from latpcap.tables.columnar.passes import first_alike, grouped, lanes, numbered
 from latpcap.tables.columnar.quantiles import running_maximum
 from latpcap.tables.recording import MISSING, Recording
 
-__all__ = ["Tasks", "count_tasks", "tasks"]
-
 TOGETHER = 0.5
 """Connections rest together if the rest of their client does so for this part of their idle gaps."""
 

@@ -19,19 +19,6 @@ from latpcap.projection.job import ReplayNetwork, Waiting
 from latpcap.projection.wake_up import MEANINGS, WakeUp, mean_rtt_ms
 from latpcap.units import RttIs, counted, fibre_ms, format_bandwidth, format_given_ms, listed
 
-__all__ = [
-    "CENTRAL",
-    "OPTIMISTIC",
-    "PESSIMISTIC",
-    "Assumption",
-    "Case",
-    "Conditions",
-    "Mean",
-    "ServerMove",
-    "assumptions",
-    "ends",
-]
-
 Floats = NDArray[np.float64]
 Mean = Callable[[Floats, Floats], Floats]
 """The mean RTT of the data where RTTs are asked for, from the baselines (both in ms)."""

@@ -11,8 +11,6 @@ from latpcap.rtt import Estimate
 from latpcap.tables.columnar.columns import known
 from latpcap.tables.recording import Recording
 
-__all__ = ["usual_ns"]
-
 Floats = NDArray[np.float64]
 
 

@@ -20,18 +20,17 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from latpcap._core import Replay
 from latpcap.measures.budget import BudgetTimeline
 from latpcap.projection.assumptions import CENTRAL, COMPRESSING_NS, Case, Conditions
 from latpcap.projection.baseline import usual_ns
 from latpcap.projection.capacity import ClosedNetwork, Limit, crowd
 from latpcap.projection.classes import Work, shares
-from latpcap.projection.job import FixEffects, Job, Replay, ReplayNetwork, Waiting
+from latpcap.projection.job import FixEffects, Job, ReplayNetwork, Waiting
 from latpcap.projection.scope import Scopes
 from latpcap.rtt import Estimate
 from latpcap.tables.recording import Recording
 from latpcap.units import RttIs
-
-__all__ = ["AS_IT_IS", "Basis", "Figures", "Variant", "basis"]
 
 Floats = NDArray[np.float64]
 

@@ -17,8 +17,6 @@ from latpcap.projection.basis import AS_IT_IS, Basis, Variant
 from latpcap.projection.wake_up import WakeUp
 from latpcap.units import format_given_ms, format_s, percent
 
-__all__ = ["BudgetElsewhere", "HostSaving", "budget_with", "budgets_there", "host_saving"]
-
 
 class BudgetElsewhere(Struct, frozen=True):
     """Where the time goes at another RTT."""

@@ -20,8 +20,6 @@ from latpcap.projection.capacity import Limit
 from latpcap.projection.project import LatencyBudget, Point, Projection, projections
 from latpcap.tables.columnar.table import Table, Tabular
 
-__all__ = ["GridCell", "OfConnections", "ProjectionGrid", "by_connections"]
-
 
 class GridCell(Struct, frozen=True):
     """So many connections at one RTT; `None` where the baseline is unknown."""

@@ -21,11 +21,9 @@ from typing import Literal
 import numpy as np
 from msgspec import Struct
 
-from latpcap.projection.job import Replay
+from latpcap._core import Replay
 from latpcap.tables.columnar.columns import Floats
 from latpcap.units import counted, significant
-
-__all__ = ["ClosedNetwork", "Limit", "Locks", "ServiceCenter", "crowd"]
 
 SLEPT = 0.5
 """Where a limit shows, hosts that were hardly busy may need this part of it: they woke up for each request."""

@@ -19,8 +19,6 @@ from latpcap.measures.budget import BudgetTimeline
 from latpcap.tables.recording import Exchanges, Recording
 from latpcap.units import listed, percent
 
-__all__ = ["WORK", "Coverage", "Shares", "Work", "coverage", "coverage_text", "shares"]
-
 Work = Literal[
     "connect per query",
     "pipeline",

@@ -12,8 +12,6 @@ from latpcap.projection.assumptions import Conditions
 from latpcap.projection.basis import Basis, Variant
 from latpcap.projection.project import ranges
 
-__all__ = ["MAX_ERROR", "Curve", "curves"]
-
 Floats = NDArray[np.float64]
 Asked = tuple[Variant, Sequence[float]]
 

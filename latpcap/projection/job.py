@@ -17,8 +17,6 @@ from latpcap.rtt import BehindProxy, Estimate
 from latpcap.tables.columnar.columns import Codes, Floats, Ints, known
 from latpcap.tables.recording import Recording
 
-__all__ = ["FixEffects", "Job", "Replay", "ReplayNetwork", "Waiting"]
-
 Waiting = str
 """One of `_core.ways_of_waiting`."""
 WINDOW_BYTES = 4_000_000.0

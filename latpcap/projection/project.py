@@ -34,21 +34,6 @@ from latpcap.projection.classes import Coverage, Work, coverage, coverage_text
 from latpcap.tables.columnar.table import Table, Tabular
 from latpcap.units import counted, format_given_ms, format_ms, format_s
 
-__all__ = [
-    "DEFAULT_LADDER_MS",
-    "TYPICAL_RTT_MS",
-    "FetchSaving",
-    "LatencyBudget",
-    "Point",
-    "Projection",
-    "central_s",
-    "guess_text",
-    "project",
-    "projections",
-    "ranges",
-    "told_rtt_ms",
-]
-
 Floats = NDArray[np.float64]
 
 DEFAULT_LADDER_MS = (0.5, 1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 50.0, 100.0)

@@ -12,15 +12,14 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from msgspec import Struct
 
+from latpcap._core import Replay
 from latpcap.errors import UsageError
 from latpcap.projection.assumptions import Conditions, Mean, ServerMove
-from latpcap.projection.job import Job, Replay, ReplayNetwork
+from latpcap.projection.job import Job, ReplayNetwork
 from latpcap.tables.columnar.columns import Bools, Codes, Floats
 from latpcap.tables.part.matching import ConnectionNames
 from latpcap.tables.part.selection import Selection
 from latpcap.tables.recording import Recording
-
-__all__ = ["Scope", "Scopes", "moves", "scope_of"]
 
 STAYS, ASKED = np.nan, np.inf
 """RTTs of connections that are not moved: as it was, and whichever is asked for."""

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from latpcap.units import RttIs
 
-__all__ = ["MEANINGS", "Meaning", "WakeUp", "mean_rtt_ms"]
-
 Floats = NDArray[np.float64]
 
 

@@ -13,8 +13,6 @@ from rich.text import Text
 from latpcap.report.destination import going_to
 from latpcap.report.text import ascii_only
 
-__all__ = ["heading", "print_renderables"]
-
 FIGURE_AND_UNIT = re.compile(r"(?<=[0-9]) (?=(?:ns|µs|ms|s|min|h|d)\b)")
 BOUND = "\ue000"
 """A space that is no place to break a line; of private use, so no text has it."""

@@ -14,8 +14,6 @@ from contextvars import ContextVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-__all__ = ["COLOURS", "Destination", "going_to", "send_to"]
-
 COLOURS = ("auto", "always", "never")
 WIDE = 1_000_000
 """Cells where nothing bounds a line."""

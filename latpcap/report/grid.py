@@ -16,8 +16,6 @@ from rich.text import Span, Text
 from latpcap.report.section import Column
 from latpcap.units import counted
 
-__all__ = ["Grid"]
-
 GAP = 2
 
 

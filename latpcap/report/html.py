@@ -39,8 +39,6 @@ from latpcap.result.page.exploration import Exploration
 from latpcap.result.pairs.before_after import BeforeAfter
 from latpcap.result.signoff import SignOff
 
-__all__ = ["MODULES", "MODULES_OF_BOTH", "render", "render_both"]
-
 MODULES = (
     *("dom", "format", "model", "state", "copying", "charts", "curves", "theme", "table", "parts"),
     *("what_if", "curve", "fixes", "budget", "findings", "statements"),

@@ -10,8 +10,6 @@ from latpcap.display import VALUES, Displayed, fields_of
 from latpcap.tables.columnar.table import Table
 from latpcap.tables.columnar.values import Rows
 
-__all__ = ["dump", "render"]
-
 DIGITS = 9
 """Decimals that are kept: nanoseconds in seconds, and more than enough in milliseconds."""
 

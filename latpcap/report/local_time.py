@@ -13,8 +13,6 @@ import numpy as np
 
 from latpcap.report.destination import going_to
 
-__all__ = ["first_packet", "local"]
-
 
 def local(moment: np.datetime64 | str) -> str:
     """Return `2026-11-21 09:39:53+01:00`; nothing where that is UTC, or beyond what the machine knows."""

@@ -20,8 +20,6 @@ from latpcap.result.analysis import Analysis
 from latpcap.result.checks.gates import Gates
 from latpcap.result.pairs.before_after import BeforeAfter
 
-__all__ = ["cell_of", "code_of", "document", "render", "render_both", "text_of"]
-
 MAX_STATEMENT = 300
 
 CODE = re.compile(

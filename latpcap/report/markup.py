@@ -31,8 +31,6 @@ from latpcap.report.section import (
 from latpcap.report.text import printable
 from latpcap.units import percent
 
-__all__ = ["fragment", "parts_of", "text_of"]
-
 MOST = 4000
 """Characters of one text."""
 SHORT = 140

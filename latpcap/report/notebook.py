@@ -18,8 +18,6 @@ from latpcap.report.plot import as_svg
 from latpcap.report.section import sections_of
 from latpcap.result.analysis import Measures
 
-__all__ = ["page_within", "render"]
-
 FEWEST_DRAWN = 2
 """Points of a curve."""
 MOST_OF_A_PAGE = 1_000_000

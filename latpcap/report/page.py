@@ -17,8 +17,6 @@ from latpcap.result.page.exploration import Exploration
 from latpcap.result.page.switches import Switch
 from latpcap.result.pairs.before_after import BeforeAfter
 
-__all__ = ["MOST", "data_of_both", "page_data"]
-
 SCHEMA = "latpcap.report/3"
 OF_BOTH = "latpcap.report-of-both/1"
 MOST = 200

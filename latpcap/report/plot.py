@@ -21,8 +21,6 @@ from latpcap.errors import UsageError
 from latpcap.measures.charts import Timeline
 from latpcap.report.section import Bar, Chart, ChartLine, sections_of
 
-__all__ = ["as_svg", "plot", "plot_timeline"]
-
 WIDTH = 560
 
 

@@ -13,8 +13,6 @@ from latpcap.result.pairs.comparison import Comparison
 from latpcap.result.pairs.validation import Validation
 from latpcap.units import counted, format_given_ms, format_ms, format_s
 
-__all__ = ["render"]
-
 MOST_POINTS = 20
 """Rows of a projection; of more, the first and the last."""
 

@@ -23,8 +23,6 @@ from latpcap.report.sections.statements import GROUPED, STATEMENTS
 from latpcap.report.text import printable
 from latpcap.tables.columnar.table import Table
 
-__all__ = ["render"]
-
 ROWS_AT_ONCE = 500
 LEAST: dict[Kind, int] = {"count": 6, "clock": 12, "moment": 19, "local": 26, "ms": 7, "s": 7, "name": 20, "frames": 9}
 """Cells that columns want from the first rows on, so that those of further rows stand below them."""

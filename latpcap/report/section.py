@@ -19,26 +19,6 @@ from latpcap.report.local_time import local
 from latpcap.report.text import ms, number, printable
 from latpcap.units import format_ratio, percent, significant
 
-__all__ = [
-    "Bar",
-    "Chart",
-    "ChartLine",
-    "Column",
-    "Drawn",
-    "Entry",
-    "Line",
-    "Piece",
-    "Row",
-    "Section",
-    "SectionPart",
-    "SectionTable",
-    "Sentence",
-    "rise",
-    "sections_of",
-    "table_of",
-    "written",
-]
-
 Text = Literal["text", "code", "key", "short", "name", "clock", "day", "local", "moment"]
 """Of these a column is read from the left."""
 Figure = Literal[

@@ -30,15 +30,6 @@ from latpcap.report.text import printable
 from latpcap.result.analysis import Analysis
 from latpcap.units import format_ms
 
-__all__ = [
-    "document",
-    "drawn",
-    "grid",
-    "listed",
-    "render",
-    "sparkline",
-]
-
 STYLES = {
     "strong": "bold",
     "quiet": "dim",

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from latpcap.units import significant
 
-__all__ = ["TOP", "ascii_only", "ms", "number", "printable", "top"]
-
 TOP = 10
 """Rows of a long list that a report for people shows."""
 

@@ -13,8 +13,6 @@ from latpcap.report.text import printable
 from latpcap.result.watching import WaitedFor, WatchedSoFar
 from latpcap.units import counted, format_s, percent, significant
 
-__all__ = ["line", "screen"]
-
 COLUMNS = (*(Column(title, "figures") for title in ("waited s", "round trips", "each ms")), Column("statement"))
 FEW_PER_S = 10
 NO_ROOM = "(further statements)"

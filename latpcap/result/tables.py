@@ -28,20 +28,6 @@ from latpcap.tables.columnar.table import BLOCK, MOST_PASSES, PIECE, Table
 from latpcap.tables.columnar.values import Names, Rows, TableColumn
 from latpcap.tables.recording import Recording
 
-__all__ = [
-    "COLUMNS",
-    "connection_table",
-    "error_table",
-    "exchange_table",
-    "finding_table",
-    "flat",
-    "grouped_table",
-    "health_table",
-    "rtt_sample_table",
-    "statement_table",
-    "taps_table",
-]
-
 MS = 1e6
 """Nanoseconds in a millisecond."""
 

@@ -7,8 +7,6 @@ import shutil
 import sys
 from collections.abc import Mapping
 
-__all__ = ["installed"]
-
 
 def installed(name: str, system: str = sys.platform, environment: Mapping[str, str] = os.environ) -> str | None:
     """The file of a program."""

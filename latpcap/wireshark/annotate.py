@@ -29,8 +29,6 @@ from latpcap.tables.reading import sources
 from latpcap.tables.writing import outputs
 from latpcap.units import counted, format_given_ms, format_ms, format_s
 
-__all__ = ["Annotated", "annotate", "comments", "finding_text"]
-
 ROWS_AT_ONCE = 4_096
 FRAMES_AT_ONCE = 1_000
 MOST_COMMENTS = 1_000

@@ -108,7 +108,7 @@ def keys_of(codes: list[str]) -> list[str]:
 def _of_exchanges(table: Table, *, is_timed: bool) -> Iterator[str]:
     ends = ("request_end_frame", "response_end_frame", "request_end_time", "response_end_time")
     rows = table[[*dict.fromkeys((*ends, *COLUMNS[2:]))]]
-    texts = _WrittenTexts()
+    texts = _NumberedTexts()
     for start in range(0, len(rows), PIECE):
         part = rows.slice(start, PIECE)
         texts.forget()
@@ -118,7 +118,7 @@ def _of_exchanges(table: Table, *, is_timed: bool) -> Iterator[str]:
         yield _exchange_lines(part, {name: texts.numbers(each) for name, each in coded.items()}, is_timed=is_timed)
 
 
-class _WrittenTexts:
+class _NumberedTexts:
     """The texts that were written, and their numbers."""
 
     def __init__(self) -> None:

@@ -9,8 +9,6 @@ import click
 if TYPE_CHECKING:
     from importlib.metadata import Distribution
 
-__all__ = ["version_option"]
-
 
 def version_option() -> click.Option:
     """`--version`."""

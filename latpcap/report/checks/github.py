@@ -11,8 +11,6 @@ from collections.abc import Iterator
 from latpcap.report.text import printable
 from latpcap.result.checks.checked import Checked
 
-__all__ = ["render"]
-
 MOST = 10
 """Annotations of one level that GitHub shows for a step."""
 

@@ -13,8 +13,6 @@ from latpcap.report.text import printable
 from latpcap.result.checks.checked import Checked
 from latpcap.result.checks.gates import GateResult
 
-__all__ = ["render"]
-
 NAMED = 3
 """Captures that a suite is called after."""
 _NO_XML = re.compile("[^\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -21,8 +21,6 @@ from latpcap.result.captures import CaptureFile
 from latpcap.result.checks.checked import Checked
 from latpcap.result.checks.gates import GateResult
 
-__all__ = ["render"]
-
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 MOST = 10
 """Locations of a finding; the display filter among its properties has all."""

@@ -24,8 +24,6 @@ from latpcap.result.tables import flat
 from latpcap.tables.part.selection import Selected
 from latpcap.units import counted, format_given_ms, format_ms, format_s, percent, significant
 
-__all__ = ["both"]
-
 MOST = 20
 """Rows of a list where the comparison is all that is shown."""
 TERMS = (Column("part"), *(Column(title, "figures") for title in ("predicted s", "measured s", "difference s")))

@@ -12,8 +12,6 @@ from latpcap.report.section import Bar, Column, Piece, Section, SectionPart, Sec
 from latpcap.result.analysis import Analysis
 from latpcap.units import counted, format_s, percent_range
 
-__all__ = ["PARTS", "bars", "budget", "purposes"]
-
 PARTS = {
     "network_s": ("N", "network", "red", "round trips at the baseline RTT"),
     "service_s": ("S", "service", "yellow", "server work"),

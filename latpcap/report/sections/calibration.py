@@ -8,8 +8,6 @@ from latpcap.report.section import Column, Row, Section, SectionTable, Sentence,
 from latpcap.result.calibration import Calibration, Series
 from latpcap.units import counted, format_given_ms, format_ms, significant
 
-__all__ = ["facts", "summary"]
-
 COLUMNS = (
     *(Column("measured"), Column("count", "count")),
     *(Column(title, "ms") for title in ("least ms", "median ms", "most ms", "deviation ms")),

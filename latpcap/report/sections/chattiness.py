@@ -8,8 +8,6 @@ from latpcap.report.section import Column, Section, SectionTable, sections_of
 from latpcap.result.chattiness import Chattiness
 from latpcap.units import counted, format_ms, format_ratio, format_s, percent
 
-__all__ = ["chattiness", "chattiness_rows"]
-
 COLUMNS = (Column("ratio"), Column("value", "figures"), Column("from", folds=True))
 
 Row = tuple[str, str, str]

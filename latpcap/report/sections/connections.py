@@ -14,8 +14,6 @@ from latpcap.result.tables import flat
 from latpcap.tables.columnar.values import column_of
 from latpcap.units import counted
 
-__all__ = ["CONNECTIONS", "connections"]
-
 STREAM = Column("stream", "id", name="stream")
 TRIPS = Column("trips", "count", full="round trips", name="round_trips")
 RTT = (

@@ -11,8 +11,6 @@ from latpcap.result.errors import ErrorResult, ErrorsResult
 from latpcap.result.tables import flat
 from latpcap.units import counted, format_s, listed
 
-__all__ = ["ERRORS", "errors", "listed_errors"]
-
 COUNT, CODE = Column("count", "count", name="count"), Column("code", name="code")
 KIND = Column("what failed", name="kind")
 MESSAGE = Column("message", least=40, folds=True, name="message")

@@ -14,8 +14,6 @@ from latpcap.report.text import top
 from latpcap.result.analysis import Analysis
 from latpcap.units import counted, format_given_ms, format_s, listed
 
-__all__ = ["FINDINGS", "finding_entry", "findings", "hidden_patterns", "listed_findings", "together"]
-
 FINDINGS = (
     Column("severity", "text", least=8, name="severity"),
     Column("code", "text", least=16, name="code"),

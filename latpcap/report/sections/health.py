@@ -8,8 +8,6 @@ from latpcap.measures.health import HealthNote
 from latpcap.report.section import Column, Entry, Line, Section, Sentence
 from latpcap.result.checks.gates import Gates
 
-__all__ = ["HEALTH", "gates", "health"]
-
 HEALTH = (
     Column("code", "text", least=8, name="code"),
     Column("severity", "text", least=8, name="severity"),

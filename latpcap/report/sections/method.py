@@ -22,8 +22,6 @@ from latpcap.result.page.exploration import Exploration
 from latpcap.result.page.histograms import Distribution
 from latpcap.units import counted, format_given_ms, format_ms
 
-__all__ = ["drawn", "method"]
-
 HISTOGRAMS = {"response": ("Response times", "exchanges"), "delta": ("Inter-query deltas", "deltas")}
 QUANTILES = {"p50": "half are within", "p95": "95 % within", "p99": "99 % within", "max": "the longest takes"}
 COUNTED = (

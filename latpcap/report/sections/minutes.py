@@ -24,8 +24,6 @@ from latpcap.result.minutes import MinutesResult
 from latpcap.result.tables import flat
 from latpcap.units import format_given_ms, format_ms
 
-__all__ = ["MINUTES", "minutes"]
-
 MINUTES = (
     Column("start", "clock", name="start"),
     Column("RTT ms", "ms", name="baseline_ms"),

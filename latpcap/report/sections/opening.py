@@ -19,8 +19,6 @@ from latpcap.result.signoff import SignOff
 from latpcap.tables.part.selection import Selected
 from latpcap.units import counted, format_given_ms, format_ms, format_s
 
-__all__ = ["CAPTURES", "asked_for", "captures", "cover", "opening", "sign_off", "size_of", "summary", "title_of"]
-
 MOST = 3
 """Findings of the first page."""
 CAPTURES = (

@@ -11,8 +11,6 @@ from latpcap.result.connections import PathResult
 from latpcap.result.tables import flat
 from latpcap.units import counted, format_ms
 
-__all__ = ["paths", "segments"]
-
 PLACES = {"unknown": "at an unknown place", "between": "on the way", "loopback": "on one machine"}
 """Where a capture was taken; else at the client or at the server."""
 BOUNDS = (

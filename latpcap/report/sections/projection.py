@@ -18,8 +18,6 @@ from latpcap.result.settings import Settings
 from latpcap.tables.part.selection import Selected
 from latpcap.units import counted, format_given_ms, format_ms, percent, significant
 
-__all__ = ["budget_there", "projected", "projection"]
-
 SAVINGS = 3
 COLUMNS = (
     Column("", "figures"),

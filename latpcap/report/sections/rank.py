@@ -15,8 +15,6 @@ from latpcap.result.rank_order import RANK_SORTS, RankOrder
 from latpcap.tables.columnar.table import Table
 from latpcap.units import counted, format_given_ms, format_s
 
-__all__ = ["ranked_sections"]
-
 Row = dict[str, Any]
 
 NAME_CELLS = 40

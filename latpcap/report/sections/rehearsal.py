@@ -11,8 +11,6 @@ from latpcap.report.text import number, printable
 from latpcap.result.pairs.rehearsal import Rehearsal, RehearsedRtt, Run
 from latpcap.units import counted, format_ms, listed, significant
 
-__all__ = ["rehearsal"]
-
 COLUMNS = (
     Column("RTT ms", "figures", name="asked"),
     *(Column(title, "figures", optional=True, name=title) for title in ("SYN ms", "data ms")),

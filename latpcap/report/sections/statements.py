@@ -14,8 +14,6 @@ from latpcap.result.tables import flat
 from latpcap.tables.columnar.values import column_of
 from latpcap.units import counted, percent
 
-__all__ = ["GROUPED", "PACE", "STATEMENTS", "hidden_statements", "routes", "statements", "sums"]
-
 SHARE = Column("share", "share", optional=True, name="share")
 COST = (
     Column("network s", "s", name="network_s"),

@@ -8,8 +8,6 @@ from latpcap.report.section import Entry, Line, Section, Sentence
 from latpcap.result.taps import AtTap, TapsDirection, TapsResult
 from latpcap.units import counted, format_ms
 
-__all__ = ["sentences", "taps"]
-
 SAME_MS = 0.001
 """Taps whose packets have no way between them see them at one time."""
 

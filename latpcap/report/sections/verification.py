@@ -9,8 +9,6 @@ from latpcap.report.sections.opening import asked_for
 from latpcap.report.text import printable
 from latpcap.verify import Difference, Measure, Verification
 
-__all__ = ["summary"]
-
 MAX_SHOWN = 10
 """Unexplained differences that are shown of each measure."""
 

@@ -22,8 +22,6 @@ from latpcap.tables.columnar.columns import take
 from latpcap.tables.recording import Recording
 from latpcap.units import listed as in_words
 
-__all__ = ["MAX_RTT_MS", "MIN_RTT_MS", "Exploration", "SliderMove", "explore"]
-
 MIN_RTT_MS, MAX_RTT_MS = 0.05, 300.0
 STATEMENTS = 200
 """Texts that the timeline names."""

@@ -10,8 +10,6 @@ from latpcap.measures.charts import Deltas, binned
 from latpcap.measures.statements import response_ns
 from latpcap.tables.recording import Exchanges
 
-__all__ = ["Distribution", "distributions"]
-
 QUANTILES = {"p50": 0.50, "p95": 0.95, "p99": 0.99, "max": 1.0}
 
 

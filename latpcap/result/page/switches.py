@@ -24,8 +24,6 @@ from latpcap.projection.budget_elsewhere import BudgetElsewhere, budget_with, bu
 from latpcap.projection.curve import Curve, curves
 from latpcap.tables.columnar.values import Fractions, Numbers, Rows, TableColumn
 
-__all__ = ["FixedJob", "StatementPart", "Switch", "Switches", "switches"]
-
 Floats = NDArray[np.float64]
 
 MAX_SWITCHES = 6

@@ -24,9 +24,6 @@ from latpcap.tables.columnar.columns import Floats, Ints
 from latpcap.tables.columnar.passes import lanes
 from latpcap.tables.recording import Connections, Exchanges, Recording
 
-__all__ = ["LANES", "ONE_BY_ONE", "STRETCHES", "timeline"]
-
-
 ONE_BY_ONE = 20_000
 """Exchanges up to which each is drawn."""
 STRETCHES = 30_000
