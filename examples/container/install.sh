@@ -1,6 +1,6 @@
 #!/bin/sh
-# install.sh WHEELS: latpcap from a folder of wheels, in a Debian with python3-venv, tcpdump and libcap2-bin. tcpdump gets the right to
-# capture, which it has for any user where the container has it (NET_RAW). What was needed for this only is removed.
+# install.sh WHEELS: latpcap from a folder of wheels, in a Debian with python3-venv, libstdc++6 (for numpy), tcpdump and libcap2-bin.
+# tcpdump gets the right to capture, which it has for any user where the container has it (NET_RAW). What was needed for this only is removed.
 set -eu
 python3 -m venv /opt/latpcap
 /opt/latpcap/bin/pip install -q --no-index --find-links "$1" latpcap
