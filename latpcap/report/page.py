@@ -64,12 +64,15 @@ def _with_listed_statements(switch: Switch) -> dict[str, Any]:
 
 SIGNIFICANT = 7
 """Digits of a fraction that are kept."""
+SETTLED = 12
+"""Digits in which the mathematics of all systems agree."""
 
 
 def rounded(value: Any) -> Any:
     """`value` with fractions of `SIGNIFICANT` digits and unknown numbers as null, all the way down."""
     if isinstance(value, float):
-        return float(f"{value:.{SIGNIFICANT}g}") if math.isfinite(value) else None
+        settled = float(f"{value:.{SETTLED}g}")  # a half is then one on each system
+        return float(f"{settled:.{SIGNIFICANT}g}") if math.isfinite(value) else None
     if isinstance(value, dict):
         return {key: rounded(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
