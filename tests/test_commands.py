@@ -144,6 +144,13 @@ def test_an_old_name_works_and_is_told(old: list[str], new: list[str], name: str
     assert rest == now.stderr.decode().splitlines()
 
 
+@pytest.mark.parametrize("name", ["errors", "exchanges", "connections", "health", "minutes"])
+def test_an_option_that_changed_nothing_is_still_taken(name: str, latpcap: Run) -> None:
+    before, now = latpcap(name, NPLUS1, "--think", "1ms"), latpcap(name, NPLUS1)
+    assert (before.returncode, before.stdout) == (now.returncode, now.stdout)
+    assert before.stderr.startswith(b"latpcap: `--think` changes nothing here; it goes with the next release\n")
+
+
 def test_the_old_names_of_files_for_build_servers_work(latpcap: Run, tmp_path: Path) -> None:
     gate = ("--quiet", "--fail-if", "round_trips > 500")
     paths = [tmp_path / name for name in ("old.xml", "new.xml", "old.sarif", "new.sarif")]

@@ -95,7 +95,7 @@ def _none(found: Found) -> str:
     return print_renderables([Text(f"{said[0].upper()}{said[1:]}.")])
 
 
-@table_command("Every request with its response: times, round trips, rows.")
+@table_command("Every request with its response: times, round trips, rows.", reading=pacing_options)
 def exchanges(capture: Capture) -> Found:
     """Every request with its whole response: times, round trips, bytes, rows.
 
@@ -106,7 +106,7 @@ def exchanges(capture: Capture) -> Found:
     return Found(lambda: capture.exchanges)
 
 
-@table_command("Every connection: client, server, its RTT and how it was measured.")
+@table_command("Every connection: client, server, its RTT and how it was measured.", reading=pacing_options)
 def connections(capture: Capture) -> Found:
     """Every database connection: client, server, its RTT and how it was measured.
 
@@ -136,7 +136,7 @@ def statements(capture: Capture, grouping: str | None) -> Found:
     return Found(lambda: rows, named_by=(grouping,) if grouping else ("text", "protocol"))
 
 
-@table_command("Every error: how often, of which statement or login.")
+@table_command("Every error: how often, of which statement or login.", reading=pacing_options)
 def errors(capture: Capture) -> Found:
     """Every error: how often, of which statement or login, in which frames; failed connections, too.
 
@@ -275,7 +275,7 @@ def minutes(capture: Capture, every: float | None) -> Found:
     return Found(lambda: table)
 
 
-@table_command("What makes the result less reliable: loss, cut packets, unknown RTTs.")
+@table_command("What makes the result less reliable: loss, cut packets, unknown RTTs.", reading=pacing_options)
 def health(capture: Capture) -> Found:
     """What makes the result less reliable: losses, cut packets, unknown RTTs.
 

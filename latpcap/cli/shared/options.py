@@ -239,6 +239,16 @@ analysing_options = all_of(
 captures_argument = click.argument("captures", nargs=-1, required=True, metavar="CAPTURE...", type=CAPTURE)
 
 
+def without_effect(old: str, **attributes: Any) -> Callable[[Any], Any]:
+    """An option that changed nothing, and is taken for one release."""
+
+    def tell(ctx: click.Context, param: click.Parameter, value: Any) -> None:
+        if value is not None and not ctx.resilient_parsing:
+            click.echo(f"latpcap: `{old}` changes nothing here; it goes with the next release", err=True)
+
+    return click.option(old, hidden=True, expose_value=False, callback=tell, **attributes)
+
+
 def requesting(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
     """Options that a command gets as its `request`, with those of all commands."""
     return gathered("request", request_of, *options, also=(*ROOM, "quiet", "rtt_is"))
@@ -250,7 +260,9 @@ reading_options = requesting(captures_argument, *_how_to_read)
 two_captures_options = requesting(*_how_to_read)
 listing_options = requesting(captures_argument, *_how_to_find)
 """Where no time is told."""
-pacing_options = requesting(captures_argument, *_how_to_find, _baseline_option)
+pacing_options = requesting(
+    captures_argument, *_how_to_find, _baseline_option, without_effect("--think", type=DURATION)
+)
 """Where no time of the client is told."""
 scanning_options = requesting(captures_argument, decode_as_option, keylog_option)
 """To read captures, whatever is asked of them later."""
