@@ -22,9 +22,9 @@ def variant_of(effects: Sequence[Effect], evidence: Evidence) -> Variant:
 
 def _gone(effects: Sequence[Effect], evidence: Evidence) -> Ints:
     """The exchanges that are not made any more."""
-    round_trips, gone = evidence.exchanges.round_trips, [np.empty(0, np.int64)]
+    round_trips, gone = evidence.exchanges.round_trips, np.zeros(len(evidence.exchanges), bool)
     for effect in effects:
         if effect.takes.call:
             all_of_it = (effect.saved > 0) & (effect.saved >= round_trips[effect.rows])
-            gone += [effect.rows[all_of_it], effect.along]
-    return np.unique(np.concatenate(gone))
+            gone[effect.rows[all_of_it]] = gone[effect.along] = True
+    return np.flatnonzero(gone)

@@ -71,10 +71,10 @@ def _check_place(output: Path) -> None:
 
 def _is_special(path: Path) -> bool:
     """A pipe, a device, `/dev/stdout` wherever it leads: written as it is, a file in its place would reach nobody."""
-    folder = os.path.realpath(os.path.dirname(path) or ".")
-    if folder == "/dev" or folder.startswith(OPEN_FILES):
-        return True
-    with suppress(OSError):
+    with suppress(OSError):  # Windows refuses to resolve some long names
+        folder = os.path.realpath(os.path.dirname(path) or ".")
+        if folder == "/dev" or folder.startswith(OPEN_FILES):
+            return True
         return not stat.S_ISREG(os.stat(path).st_mode)
     return False
 
