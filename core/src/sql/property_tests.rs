@@ -11,7 +11,7 @@ pub fn any_dialect() -> impl Strategy<Value = Dialect> {
     prop::sample::select(dialects(|_| true))
 }
 
-fn dialects(which: fn(Dialect) -> bool) -> Vec<Dialect> {
+fn dialects(which: HasIt) -> Vec<Dialect> {
     let known = REGISTRY.iter().map(|protocol| protocol.dialect);
     known.chain([Dialect::UNKNOWN]).filter(|dialect| which(*dialect)).collect()
 }
@@ -148,8 +148,10 @@ fn fingerprint(dialect: Dialect, text: &[u8]) -> String {
     reader.fingerprint
 }
 
+type HasIt = fn(Dialect) -> bool;
+
 /// Ways to write a string, each with what tells the dialects that have it.
-const STRINGS: &[(&str, fn(Dialect) -> bool)] = &[
+const STRINGS: &[(&str, HasIt)] = &[
     ("'{}'", |_| true),
     ("'it''s {}'", |_| true),
     ("'{}; -- '", |_| true),
