@@ -13,7 +13,7 @@ from builder import Conn, Ex, build
 from speed.traffic import wire as tcp
 
 import latpcap
-from latpcap.capture import Capture
+from latpcap.capture import Capture, CaptureOptions
 from latpcap.errors import UsageError
 from latpcap.findings.groups import MAX_STATEMENTS
 from latpcap.findings.what_if import parse_fix
@@ -455,7 +455,7 @@ def test_findings_are_ranked_by_what_they_save() -> None:
 
 
 def test_a_join_saves_its_round_trips_times_the_rtt() -> None:
-    changed = Capture(build([nplus1()]), rtt_is="in-stream").what_if(["n+1=join"], [1, 100])
+    changed = Capture(build([nplus1()]), CaptureOptions(rtt_is="in-stream")).what_if(["n+1=join"], [1, 100])
     assert changed is not None
     saved = changed.all_fixes.saved_s
     assert saved["100"] - saved["1"] == pytest.approx(40 * 0.099)

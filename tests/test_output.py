@@ -306,6 +306,8 @@ def test_the_conditions_of_a_projection_stand_beside_it(latpcap: Run) -> None:
         "others_stay": False,
         "client_time": None,
         "service_time": None,
+        "window_bytes": None,
+        "compression": None,
     }
 
 

@@ -12,6 +12,7 @@ import pytest
 from builder import Conn, Ex, build
 
 from latpcap import Capture
+from latpcap.capture import CaptureOptions
 from latpcap.errors import CommandFailed, NoDatabaseTraffic, UsageError
 from latpcap.live.link import network, network_paths
 from latpcap.live.link.network_paths import CommandRun, NetworkPath
@@ -55,7 +56,7 @@ class Wire:
         return self.ends.pop() if len(self.ends) > 1 else self.ends[0]
 
     def read(self, path: Path, rtt_baseline_ms: float | None = None) -> Capture:
-        return Capture(self._recorded[path.name], rtt_baseline_ms=rtt_baseline_ms)
+        return Capture(self._recorded[path.name], CaptureOptions(rtt_baseline_ms=rtt_baseline_ms))
 
 
 def rehearsed(wire: Wire, rtt_ms: Sequence[float] = (5, 15), runs: int = 1) -> Rehearsal:

@@ -200,4 +200,4 @@ def test_a_query_takes_no_more_memory_than_reading_may(query: str, complaint: st
     from latpcap.tables.writing import sql
 
     with pytest.raises(UsageError, match=complaint):
-        sql.query({}, query, memory=100_000_000)
+        sql.query(query, [], {}.__getitem__, memory=100_000_000)

@@ -128,7 +128,7 @@ def test_between_rests_a_task_has_a_route_where_all_its_statements_name_one() ->
 
 
 def test_where_no_rtt_is_known_the_waits_are_counted_and_their_time_is_not() -> None:
-    capture = Capture(build([Conn(exchanges=[Ex(), Ex()])]), rtt_baseline_ms=None)
+    capture = Capture(build([Conn(exchanges=[Ex(), Ex()])]))
     assert capture.tasks.column("network_s")[0] == pytest.approx(0.003)
     unknown = found([Conn(handshake=False, exchanges=[Ex(answered=False)])])
     assert unknown.round_trips.tolist() == [1]

@@ -139,18 +139,18 @@ def _rows(chart: Chart, line: ChartLine) -> Iterator[dict[str, Any]]:
     """The values of a line at their places."""
     columns = (chart.places[: len(line.values)], chart.places[1:], line.values, line.low, line.high)
     for row in zip_longest(*columns):
-        yield {"line": line.name} | dict(zip(("place", "to", *FIGURES), row, strict=True))
+        yield {"line": line.name, "zero": 0} | dict(zip(("place", "to", *FIGURES), row, strict=True))
 
 
 def _marked(base: Any, line: ChartLine, kind: str) -> Any:
     """One line of a panel, as it is to be drawn."""
     altair = _altair()
-    mine = base.transform_filter(altair.datum.line == line.name)
+    mine = base.transform_filter(altair.FieldEqualPredicate(field="line", equal=line.name))
     drawn = {
         "line": lambda: mine.mark_line(point={"size": 12}),
         "dashed": lambda: mine.mark_line(strokeDash=[6, 5]),
         "dots": lambda: mine.mark_point(filled=True, size=20),
-        "bars": lambda: mine.mark_rect().encode(x2=f"to:{kind}", y2=altair.datum(0)),
+        "bars": lambda: mine.mark_rect().encode(x2=f"to:{kind}", y2="zero:Q"),
     }[line.style]()
     return drawn.encode(y=altair.Y("value:Q", title=line.axis))
 

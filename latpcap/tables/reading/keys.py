@@ -69,7 +69,8 @@ def key_file(source: Any) -> Iterator[str | None]:
         return
     with tempfile.TemporaryDirectory(prefix="latpcap-") as folder:  # on Windows nobody opens an unnamed file's name
         path = os.path.join(folder, "keys")
-        Path(path).write_bytes(b"\n".join(map(_content, given)))
+        with open(path, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+            file.write(b"\n".join(map(_content, given)))
         yield path
 
 
