@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from builder import Conn, Ex, build
 
+from latpcap.projection.capacity import ClosedNetwork, Locks, ServiceCenter
 from latpcap.projection.project import Conditions, Projection
 from latpcap.result.analysis import Measures
 from latpcap.tables.recording import Recording
@@ -247,3 +248,15 @@ def test_hosts_that_were_idle_most_of_the_time_may_do_more_than_shows() -> None:
         assert projection.limit.per_s is not None
     [idle_reach, busy_reach] = [each.limit.high / each.limit.per_s for each in (idle, busy) if each.limit]  # type: ignore[operator]
     assert idle_reach > 1.2 * busy_reach
+
+
+@pytest.mark.parametrize("side", [-1, 0, 1])
+@pytest.mark.parametrize("farther_s", [-0.0025, -0.015, -0.0201, 0.0])
+def test_transactions_that_take_no_time_there_wait_for_no_locks(farther_s: float, side: int) -> None:
+    locks = Locks(400, 0.0025, 1, 1, 0.004, 0.5, 0.55, shown=True)
+    hosts = ServiceCenter(1200, 0.0005, 0.0002, 0, 0.0007, shown=False)
+    for connections in (2, 4, 16):
+        [runtime_s] = ClosedNetwork(4.0, 0.9, hosts, None, locks).runtime(
+            np.array([0.5]), np.array([farther_s]), connections, side
+        )
+        assert 0 < runtime_s < 10

@@ -195,11 +195,7 @@ class ClosedNetwork(Struct, frozen=True):
         if locks is None or not locks.shown:
             return replayed_s
         waited_s = locks.waited_s * locks.count / self.workers
-        here, there = (
-            1
-            - self._lock_cycle_s(locks, farther, 1, 0.0) / self._lock_cycle_s(locks, farther, self.workers, locks.share)
-            for farther in (np.zeros(1), farther_s)
-        )
+        here, there = (self._share_of_locks(locks, farther) for farther in (np.zeros(1), farther_s))
         part = np.minimum(waited_s / max(self.runtime_s, 1e-9) * there / np.maximum(here, 1e-9), 1.0)
         as_before_s, as_large_s = np.maximum(replayed_s - waited_s, 0.0), replayed_s * (1 - part)
         return ((as_before_s + as_large_s) / 2, as_before_s, as_large_s)[side]
@@ -219,6 +215,13 @@ class ClosedNetwork(Struct, frozen=True):
             return limited_s
         strays = (1.0, LOCK_STRAYS[1], 1 / LOCK_STRAYS[0])[side]
         return limited_s * (strays * self._worse(WORSE_LOCKS, connections, side))
+
+    def _share_of_locks(self, locks: Locks, farther_s: Floats) -> Floats:
+        """Which part of a transaction is its wait for locks; none of one that takes no time."""
+        alone_s = self._lock_cycle_s(locks, farther_s, 1, 0.0)
+        cycle_s = self._lock_cycle_s(locks, farther_s, self.workers, locks.share)
+        share: Floats = (cycle_s - alone_s) / np.maximum(cycle_s, 1e-9)
+        return share
 
     def _lock_cycle_s(self, locks: Locks, farther_s: Floats, workers: float, share: float) -> Floats:
         """How long a transaction of each of so many takes, with its waits for locks."""
