@@ -1,4 +1,4 @@
-"""The Rust core: captures in, columns out. Written in `core/src/python/`."""
+"""The Rust core: captures in, columns out. Written in `extension/src/`."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol

@@ -145,6 +145,7 @@ def test_room_that_is_given_back_can_be_used_again(room: Scratch) -> None:
     assert len(few.empty(800, np.int64)) == 800
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_columns_that_were_let_go_come_back(room: Scratch, monkeypatch: pytest.MonkeyPatch) -> None:
     """As long as no page of theirs is needed, they take no memory."""
     monkeypatch.setattr(scratch, "PIECE", 1 << 18)
@@ -237,6 +238,8 @@ def test_without_room_on_disk_reading_ends_where_the_memory_does(latpcap: Run, b
     assert "too-many-exchanges" in notes
 
 
+on_posix = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit of a file's length")
+
 FULL = """
 import resource, sys
 from latpcap.cli import main
@@ -257,6 +260,7 @@ def limited(limit: int, in_memory: int, *arguments: object) -> subprocess.Comple
     return subprocess.run([sys.executable, "-c", FULL, *given], capture_output=True, check=False)
 
 
+@on_posix
 def test_a_disk_that_is_full_while_it_is_read_ends_reading_with_a_note(beyond: Path, tmp_path: Path) -> None:
     told = limited(100_000, 0, "analyze", "--json", "--quiet", beyond, "--memory", "64MB", "--temp-folder", tmp_path)
     assert told.returncode == 0, told.stderr
@@ -267,6 +271,7 @@ def test_a_disk_that_is_full_while_it_is_read_ends_reading_with_a_note(beyond: P
     assert not [*tmp_path.iterdir()]
 
 
+@on_posix
 def test_a_disk_that_is_full_later_ends_latpcap_in_one_line(beyond: Path, tmp_path: Path) -> None:
     told = limited(100_000, 10**9, "analyze", "--quiet", beyond, "--memory", "64MB", "--temp-folder", tmp_path)
     assert (told.returncode, told.stdout) == (5, b"")
@@ -278,6 +283,7 @@ def test_a_disk_that_is_full_later_ends_latpcap_in_one_line(beyond: Path, tmp_pa
     assert not [*tmp_path.iterdir()]
 
 
+@on_posix
 def test_an_output_without_room_is_not_left_half_written(tmp_path: Path) -> None:
     made = tmp_path / "made.html"
     told = limited(10_000, 10**9, "analyze", load_fixture("mysql/sql-errors").path, "-o", made)

@@ -6,6 +6,7 @@ import os
 import select
 import stat
 import sys
+from contextlib import suppress
 
 from latpcap.errors import UsageError
 
@@ -45,7 +46,9 @@ def _holds_something(pipe: int) -> bool:
         import _winapi
         import msvcrt
 
-        return bool(_winapi.PeekNamedPipe(msvcrt.get_osfhandle(pipe), 0)[0])
+        with suppress(OSError):  # whoever wrote there has gone
+            return bool(_winapi.PeekNamedPipe(msvcrt.get_osfhandle(pipe), 0)[0])
+        return False
     waiting = select.poll()
     waiting.register(pipe, select.POLLIN)
     return any(event & select.POLLIN for _, event in waiting.poll(0))

@@ -38,8 +38,8 @@ function options(drawn, places, lines) {
   const at = mark === null ? [] : [place(drawn)(mark)];
   const ends = [Math.min(places[0], ...at), Math.max(places.at(-1), ...at)];
   const [low, high] = log ? [Math.floor(ends[0] + 1e-9), Math.ceil(ends[1] - 1e-9)] : ends;
-  const powers = Array.from({ length: high - low + 1 }, (_, step) => low + step);
-  const below = kind === "time" ? { values: (_, ticks) => ticks.map(clock), space: 80 } : { splits: () => powers, values: (_, ticks) => ticks.map((power) => formatGivenMs(10 ** power)) };
+  const powers = () => Array.from({ length: high - low + 1 }, (_, step) => low + step);
+  const below = kind === "time" ? { values: (_, ticks) => ticks.map(clock), space: 80 } : { splits: powers, values: (_, ticks) => ticks.map((power) => formatGivenMs(10 ** power)) };
   return {
     padding: [8, 26, 0, 0],
     tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "UTC"),

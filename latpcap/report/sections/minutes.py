@@ -22,7 +22,7 @@ from latpcap.report.section import (
 )
 from latpcap.result.minutes import MinutesResult
 from latpcap.result.tables import flat
-from latpcap.units import format_given_ms, format_ms
+from latpcap.units import counted, format_given_ms, format_ms
 
 MINUTES = (
     Column("start", "clock", name="start"),
@@ -91,7 +91,11 @@ def _slowest(rows: list[dict[str, Any]]) -> str:
     """When the slowest interval was, and what was sent again."""
     slowest = max(rows, key=lambda row: row["response_p95_ms"] or 0.0)
     again = sum(row["retransmissions"] for row in rows)
-    sent = f"{again:,} packets were sent again." if again else "No packet was sent again."
+    sent = (
+        f"{counted(again, 'packet')} {'was' if again == 1 else 'were'} sent again."
+        if again
+        else "No packet was sent again."
+    )
     if slowest["response_p95_ms"] is None:
         return sent
     return f"Slowest: {format_ms(slowest['response_p95_ms'])} at {slowest['start'][11:19]}. {sent}"
