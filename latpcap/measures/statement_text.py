@@ -21,7 +21,9 @@ KEY_WORDS = ("nextval", "currval", "lastval", "gen_id", "next value for", "last_
 """What a statement calls that asks for a key: the next of a sequence, or the last that was given."""
 CUT = "…"
 """The end of a text that was too long to keep as a whole."""
-_KEY = re.compile(rf"select \(?@*(?:[\w$.\"]+\.)?(?:{'|'.join(KEY_WORDS)})\b(?!.* where )")
+_KEY = re.compile(
+    rf"select \(?(?:@*(?:[\w$.\"]+\.)?(?:{'|'.join(KEY_WORDS[:-1])})\b|@@identity\b|identity\()(?!.* where )"
+)
 _TABLE = re.compile(
     r"(?:insert (?:ignore |low_priority |delayed )*into|replace into|update(?: only| low_priority| ignore)*"
     r"|delete from(?: only)?|merge into)\s+(?:[\w$\"`]+\.)?[\"`]?([\w$]+)"
@@ -40,8 +42,8 @@ def is_volatile(fingerprint: str) -> bool:
 def asks_for_key(fingerprint: str) -> bool:
     """It asks for nothing but the key of a row: the next one, or the last.
 
-    >>> asks_for_key("select nextval(?)"), asks_for_key("select a from t where identity = ?")
-    (True, False)
+    >>> [asks_for_key(text) for text in ("select nextval(?)", "select @@identity", "select identity from t")]
+    [True, True, False]
     """
     return _KEY.match(fingerprint) is not None
 

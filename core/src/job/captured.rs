@@ -286,7 +286,6 @@ impl Intervals {
 
     /// Let each worker's time follow that of the one before it: they share no instant.
     fn set_apart(&mut self, worker: &[u32]) {
-        self.under_way.clear();
         let mut reach: BTreeMap<u32, (i64, i64)> = BTreeMap::new();
         let rows = self.rows().zip(&self.connection).map(|((_, begin, pieces), &of)| (of, begin, begin + pieces.all()));
         let around = self.shakes.iter().chain(&self.byes).map(|each| (each.connection, each.begin, each.end));
@@ -294,11 +293,16 @@ impl Intervals {
             let (first, last) = reach.entry(worker[connection as usize]).or_insert((begin, end));
             (*first, *last) = (begin.min(*first), end.max(*last));
         }
+        let all: i128 = reach.values().map(|&(first, last)| i128::from(last) - i128::from(first)).sum();
+        if all > i128::from(i64::MAX / 4) {
+            return; // no recording is so long: they share all the same
+        }
+        self.under_way.clear();
         let mut free = 0;
         for (first, last) in reach.values_mut() {
             let length = *last - *first;
             *first = free - *first;
-            free = (free + length).min(i64::MAX / 4); // beyond that, which no recording is, they share all the same
+            free += length;
         }
         let later = |connection: u32| reach[&worker[connection as usize]].0;
         self.begin.iter_mut().zip(&self.connection).for_each(|(begin, &of)| *begin += later(of));

@@ -85,7 +85,7 @@ impl Facts {
         let is_goodbye = piece.purpose(place) == Purpose::Disconnect && piece.at(Of::Response, place) == UNSEEN;
         self.said[connection] = if is_goodbye { piece.at(Of::RequestEnd, place) } else { UNSEEN };
         self.waits[connection] |= piece.at(Of::RoundTrips, place) > 0;
-        self.request_silent += piece.at(Of::RequestSilent, place);
+        self.request_silent = self.request_silent.saturating_add(piece.at(Of::RequestSilent, place));
         for (side, of) in [Of::RequestBytes, Of::ResponseBytes].into_iter().enumerate() {
             let bytes = piece.at(of, place);
             self.largest[side][connection] = self.largest[side][connection].max(bytes);
