@@ -233,7 +233,7 @@ def tasks(capture: Capture, idle: float, by: TaskBy) -> Found:
         from latpcap.report.console import print_renderables
         from latpcap.result.tasks import summary
 
-        found = summary(capture.measures.tasks(idle / 1000, by))
+        found = summary(capture.measures.application.tasks(idle / 1000, by))
         typical = [print_renderables([Text(_typical(found))])] if found else []
         return chain(typical, FORMATS["table"](rows.in_order(table)) if found else ())
 

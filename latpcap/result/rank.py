@@ -88,7 +88,7 @@ CULPRITS = {
 def rank_rows(measures: Measures, file: str, asked: RankOrder) -> Iterator[RankRow]:
     """The rows of one file."""
     if asked.by in ("task", "route"):
-        yield from _rows_of_tasks(measures, file, asked)
+        yield from _rows_of_tasks(measures.application, file, asked)
     elif asked.by is None:
         yield _row(measures, file, None, asked, measures.errors.failed_connections)
     else:
