@@ -13,7 +13,7 @@ import pytest
 from builder import Conn, Ex, build
 from conftest import FIXTURES
 
-from latpcap import Capture, read
+from latpcap import Capture, rank, read
 from latpcap.measures.legs import joined_legs
 from latpcap.result.analysis import Measures
 
