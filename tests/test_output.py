@@ -191,6 +191,20 @@ def test_80_columns_cut_no_ratio_no_end_point_and_no_line_of_blocks(latpcap: Run
             assert "…" not in printed.partition(f"\n{title}")[2].partition("\n\n")[0]
 
 
+@pytest.mark.parametrize("command", ["exchanges", "statements", "project", "minutes"])
+def test_however_narrow_the_terminal_no_figure_is_cut(
+    latpcap: Run, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    def figures() -> set[str]:
+        shown, _, _ = latpcap(command, NPLUS1).stdout.decode().partition(" more columns (")
+        return set(re.findall(r"[\d.,:]*\d\b", shown.rpartition("\n")[0]))
+
+    every = figures()
+    for width in ("60", "40"):
+        monkeypatch.setenv("COLUMNS", width)
+        assert figures() <= every
+
+
 @pytest.mark.usefixtures("narrow")
 def test_what_failed_and_what_would_help_stand_before_the_ratios(latpcap: Run) -> None:
     printed = latpcap("analyze", FIXTURES / "findings" / "failing-my.pcapng.zst").stdout.decode()

@@ -89,7 +89,7 @@ def _changes(path: PathResult) -> Iterator[Sentence | SectionTable]:
 def _in_words(path: PathResult, baseline_ms: float) -> Iterator[Sentence]:
     rtt = path.rtt
     measured = {
-        "handshake": rtt.handshake_ms,
+        "iRTT": rtt.handshake_ms,
         "in-stream": rtt.in_stream_median_ms,
         "fastest responses": rtt.response_floor_ms,
     }
