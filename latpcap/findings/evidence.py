@@ -400,7 +400,7 @@ class Evidence:
         for rows in passes.pieces(len(paused)):
             gap = np.where(paused[rows] == MISSING, 0, paused[rows])
             waited = near[self.rtt.of_exchanges[rows]] * self.exchanges.round_trips[rows]
-            yield rows, gap - waited - self.timeline.own_held_ns.before[rows]
+            yield rows, gap - waited - self.timeline.own_stalled_ns.before[rows]
 
     @cached_property
     def thinks(self) -> Ints:

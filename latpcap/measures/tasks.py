@@ -106,7 +106,7 @@ def tasks(recording: Recording, rtt: Estimate, job: RecordedJob, idle_s: float =
         new |= np.diff(route, prepend=-1) != 0
     new, works = _with_requests(waits, new, other)
     told = timeline(of_connections)
-    parts = (told, told["shakes"], told["byes"])
+    parts = (told, told["handshakes"], told["closes"])
     network = np.concatenate([part["network"] for part in parts])
     weight = np.concatenate([part["weight"] for part in parts]) if len(told["weight"]) else np.ones(len(network))
     return _add_up(recording, rtt, waits, new, works, clients, names, routes, route, network, weight)

@@ -98,7 +98,7 @@ def _blocks(exchanges: Exchanges, lane_of: Ints, network_ns: Floats, measured: B
     What its packets were held back comes first, for most of it lies before the request.
     """
     start = np.maximum(exchanges.begin, 0)
-    held_before, held_within = _us(measured.own_held_ns.before), _us(measured.own_held_ns.inside)
+    held_before, held_within = _us(measured.own_stalled_ns.before), _us(measured.own_stalled_ns.inside)
     end = np.maximum(exchanges.end, start)
     length = _us(end) - _us(start)
     waited = np.clip(_us(np.maximum(exchanges.waited, 0)), 0, length)
