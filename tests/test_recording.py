@@ -7,8 +7,9 @@ from conftest import load_fixture, read_fixture
 
 import latpcap
 from latpcap.tables.columnar import columns
+from latpcap.tables.connections import MISSING
 from latpcap.tables.part.groups import arranged, names_of
-from latpcap.tables.recording import MISSING, Recording
+from latpcap.tables.recording import Recording
 
 NAMES = ["mysql/parallel-8", "mysql/churn-20", "mysql/unsorted", "postgresql/pgbench-select-simple-c4"]
 

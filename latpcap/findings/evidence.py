@@ -23,7 +23,9 @@ from latpcap.rtt import Estimate
 from latpcap.tables.columnar import columns, passes
 from latpcap.tables.columnar.columns import Codes
 from latpcap.tables.columnar.texts import Texts
-from latpcap.tables.recording import FEW, MISSING, Exchanges, Recording
+from latpcap.tables.connections import MISSING
+from latpcap.tables.exchanges import FEW, Exchanges
+from latpcap.tables.recording import Recording
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

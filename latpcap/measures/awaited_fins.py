@@ -17,7 +17,8 @@ import numpy as np
 from latpcap.tables.columnar.columns import Bools, Ints, known
 from latpcap.tables.columnar.passes import ordered
 from latpcap.tables.columnar.quantiles import GroupedValues
-from latpcap.tables.recording import MISSING, Recording
+from latpcap.tables.connections import MISSING
+from latpcap.tables.recording import Recording
 
 FEWEST = 3
 """Connections opened after a FIN that show how a host goes on."""

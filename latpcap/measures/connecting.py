@@ -11,7 +11,8 @@ from msgspec import Struct
 
 from latpcap.tables.columnar.columns import Bools, Floats, Ints
 from latpcap.tables.columnar.quantiles import quantiles
-from latpcap.tables.recording import MISSING, Recording
+from latpcap.tables.connections import MISSING
+from latpcap.tables.recording import Recording
 from latpcap.units import counted, format_ms
 
 

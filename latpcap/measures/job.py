@@ -17,7 +17,8 @@ from latpcap.measures.tcp import MSS_BYTES, TIMESTAMPS_BYTES
 from latpcap.measures.windows import NarrowWindows, narrow_windows
 from latpcap.rtt import Estimate
 from latpcap.tables.columnar.columns import Bools, Floats, Ints
-from latpcap.tables.recording import MISSING, Connections, Recording
+from latpcap.tables.connections import MISSING, Connections
+from latpcap.tables.recording import Recording
 
 TAKEN = 0.85
 """What is under way to a receiver with a small buffer, of the largest window that it announces: it opens in steps."""

@@ -27,7 +27,8 @@ from latpcap.rtt import Estimate
 from latpcap.tables.columnar.columns import Bools, Floats, Ints
 from latpcap.tables.columnar.passes import first_alike, grouped, lanes, numbered, occurring, ordered
 from latpcap.tables.columnar.quantiles import running_maximum
-from latpcap.tables.recording import MISSING, Recording
+from latpcap.tables.connections import MISSING
+from latpcap.tables.recording import Recording
 
 TOGETHER = 0.5
 """Connections rest together if the rest of their client does so for this part of their idle gaps."""

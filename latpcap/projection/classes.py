@@ -16,7 +16,8 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from latpcap.measures.budget import BudgetTimeline
-from latpcap.tables.recording import Exchanges, Recording
+from latpcap.tables.exchanges import Exchanges
+from latpcap.tables.recording import Recording
 from latpcap.units import listed, percent
 
 Work = Literal[

@@ -14,7 +14,8 @@ from latpcap.findings.frames import MAX_STRETCHES, display_filter, frames_of_exc
 from latpcap.measures.errors import KINDS, LOGIN, NO_ANSWER, STATEMENT, TRANSACTION, codes_said
 from latpcap.tables.columnar import columns, passes
 from latpcap.tables.columnar.times import iso
-from latpcap.tables.recording import MISSING, Exchanges
+from latpcap.tables.connections import MISSING
+from latpcap.tables.exchanges import Exchanges
 from latpcap.units import counted, format_s
 
 Ints = NDArray[np.int64]

@@ -15,7 +15,8 @@ from latpcap.rtt.paths import Paths, paths, position
 from latpcap.rtt.phases import PathChanges, Phases
 from latpcap.tables.columnar.columns import Bools, Floats, Ints, first_that_holds
 from latpcap.tables.columnar.quantiles import GroupedValues
-from latpcap.tables.recording import Connections, Recording
+from latpcap.tables.connections import Connections
+from latpcap.tables.recording import Recording
 
 DIRECT = (Method.HANDSHAKE, Method.IN_STREAM, Method.BOTH)
 

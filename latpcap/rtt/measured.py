@@ -27,7 +27,10 @@ from numpy.typing import NDArray
 from latpcap.rtt.phases import Phases
 from latpcap.tables.columnar.columns import Bools, Entries, Floats, Ints
 from latpcap.tables.columnar.quantiles import GroupedValues
-from latpcap.tables.recording import MISSING, Connections, Exchanges, Recording, Samples
+from latpcap.tables.connections import MISSING, Connections
+from latpcap.tables.exchanges import Exchanges
+from latpcap.tables.recording import Recording
+from latpcap.tables.samples import Samples
 
 MAX_IN_FLIGHT = 10
 """Data behind more segments in flight (the initial window, RFC 6928) waited in queues that a request never sees."""

@@ -22,7 +22,9 @@ from latpcap.measures.budget import BudgetTimeline
 from latpcap.tables.columnar import columns
 from latpcap.tables.columnar.columns import Floats, Ints
 from latpcap.tables.columnar.passes import lanes
-from latpcap.tables.recording import Connections, Exchanges, Recording
+from latpcap.tables.connections import Connections
+from latpcap.tables.exchanges import Exchanges
+from latpcap.tables.recording import Recording
 
 ONE_BY_ONE = 20_000
 """Exchanges up to which each is drawn."""

@@ -18,9 +18,11 @@ from latpcap import _core
 from latpcap.tables.columnar import columns
 from latpcap.tables.columnar.columns import Bools, Codes, Ints, NullableArray
 from latpcap.tables.columnar.table import BLOCK, MOST_PASSES
+from latpcap.tables.connections import MISSING, TIMES, Connections
+from latpcap.tables.exchanges import Exchanges
 from latpcap.tables.part.endpoints import host_of
 from latpcap.tables.part.selected import only
-from latpcap.tables.recording import MISSING, TIMES, Connections, Exchanges, Gap, Recording
+from latpcap.tables.recording import Gap, Recording
 
 OF_STREAMS = ("rtt_samples", "clock_readings")
 """Tables with a row for something on a connection, which they name by its stream."""
