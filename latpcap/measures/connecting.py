@@ -46,14 +46,15 @@ class Connecting(Struct, frozen=True):
         """The same in words; empty where nothing is encrypted.
 
         >>> Connecting(3, 5, 6.25, 1.0, 2.5, None).text
-        'The median connection set-up takes 5 round trips and 6.25 ms: TCP 1.00 ms, TLS 2.50 ms.'
+        'The median connection set-up takes 5 round trips and 6.25 ms, of which TCP 1.00 ms, TLS 2.50 ms.'
         """
         if self.tls_ms is None:
             return ""
         parts = {"TCP": self.tcp_ms, "TLS": self.tls_ms, "authentication": self.authentication_ms}
         told = ", ".join(f"{name} {format_ms(value)}" for name, value in parts.items() if value is not None)
         trips = counted(self.round_trips, "round trip")
-        return f"The median connection set-up takes {trips} and {format_ms(self.connect_ms)}: {told}."
+        whose = "Connection" if self.connections == 1 else "The median connection"
+        return f"{whose} set-up takes {trips} and {format_ms(self.connect_ms)}, of which {told}."
 
 
 def connect(recording: Recording) -> Connect:

@@ -123,7 +123,7 @@ def codes_said(found: Iterable[tuple[str, int]]) -> str:
 
 def _listed(counts: Counter[str]) -> str:
     shown = [f"{code} × {count:,}" for code, count in counts.most_common(SAID_CODES)]
-    return ", ".join(shown) + (" …" if len(counts) > SAID_CODES else "")
+    return ", ".join(shown) + (" and others" if len(counts) > SAID_CODES else "")
 
 
 def _bare(code: str) -> str:
