@@ -195,7 +195,7 @@ def _of_part(read: Recording, files: Sequence[str], partition: Partition) -> Rec
     if partition.of == 1 or not _is_saved(files):
         return read
     names = client_groups_of(read)
-    streams = columns.column(read.all_connections_table, "stream").values[read.database_rows].astype(np.int64)
+    streams = read.connection_column("stream").values.astype(np.int64)
     return only(read, streams[np.array([partition.holds(name) for name in names], bool)])
 
 

@@ -249,13 +249,13 @@ class Recording:
         table, rows = self.all_connections_table, self.database_rows
         client = self.said("client")
         return Connections(
-            stream=columns.column(table, "stream").values[rows].astype(np.int64),
+            stream=self.connection_column("stream").values.astype(np.int64),
             client=client,
             host=client.renamed(host_of),
             server=self.said("server"),
             protocol=self.said("protocol"),
-            handshake_retransmitted=columns.column(table, "handshake_retransmitted").values[rows],
-            server_first=columns.column(table, "server_first").values[rows],
+            handshake_retransmitted=self.connection_column("handshake_retransmitted").values,
+            server_first=self.connection_column("server_first").values,
             under_way=self._under_way(table)[rows],
             **{name: self._time(table, column)[rows] for name, column in TIMES.items()},
             **{name: columns.column(table, column).ints(MISSING)[rows] for name, column in NUMBERS.items()},
@@ -307,7 +307,7 @@ class Recording:
 
     def connection_of(self, stream: NDArray[Any]) -> Ints:
         """Index into `connections` of each stream number; -1 for those that are none."""
-        streams = columns.column(self.all_connections_table, "stream").values[self.database_rows]
+        streams = self.connection_column("stream").values
         highest = max(int(streams.max(initial=0)), int(stream.max(initial=0)))
         index = np.full(highest + 1, -1, np.int64)
         index[streams] = np.arange(len(streams))
