@@ -308,7 +308,7 @@ def test_the_conditions_of_a_projection_stand_beside_it(latpcap: Run) -> None:
     there += ["--distance", "1000km"]
     told = "34 Mbit/s at the bottleneck, 0.1% of the packets lost, 3 ms of jitter, 4 connections"
     told += ", 1,000 km of fibre (10 ms)"
-    assert f"\nwith {told}\n" in latpcap("project", NPLUS1, *there).stdout.decode()
+    assert f"Conditions there: {told}." in " ".join(latpcap("project", NPLUS1, *there).stdout.decode().split())
     assert json.loads(latpcap("project", NPLUS1, *there, "--json").stdout)["conditions"] == {
         "bandwidth_bps": 34e6,
         "loss": 0.001,

@@ -12,7 +12,8 @@ from msgspec import Struct
 from latpcap.measures.timing_only import part_of
 from latpcap.tables.columnar.columns import Bools, Floats, Ints
 from latpcap.tables.columnar.quantiles import quantiles
-from latpcap.tables.recording import MISSING, Recording
+from latpcap.tables.connections import MISSING
+from latpcap.tables.recording import Recording
 from latpcap.units import counted, format_ms
 
 
@@ -64,7 +65,8 @@ class Connecting(Struct, frozen=True):
         parts["authentication"] = self.authentication_ms
         told = ", ".join(f"{name} {format_ms(value)}" for name, value in parts.items() if value is not None)
         trips = counted(self.round_trips, "round trip")
-        return f"The median connection set-up takes {trips} and {format_ms(self.connect_ms)}: {told}."
+        whose = "Connection" if self.connections == 1 else "The median connection"
+        return f"{whose} set-up takes {trips} and {format_ms(self.connect_ms)}: {told}."
 
 
 def connect(recording: Recording) -> Connect:

@@ -286,7 +286,7 @@ def _about_time(timeline: BudgetTimeline, budget: Budget) -> Iterator[HealthNote
     loss, unknown = budget.loss_s / timeline.runtime_s, budget.unknown_s / timeline.runtime_s
     if loss > NOTABLE_SHARE:
         took = f"{format_s(budget.loss_s)} ({percent(loss)} of the runtime)"
-        text = f"lost packets took {took}{_probable(timeline)}, and the projection keeps that time"
+        text = f"lost packets took {took}{_probable(timeline)}"
         yield HealthNote("loss", "warning", text, 1)
     if unknown > NOTABLE_SHARE:
         in_part = 2 * timeline.budget.unknown_s > budget.unknown_s

@@ -64,7 +64,7 @@ def projection(found: Projection) -> Section:
     now = () if found.now is None else (("now", significant(found.now.rtt_ms), *_figures(found.now), ""),)
     there = (("", f"{point.rtt_ms:,g}", *_figures(point), how[point.method]) for point in found.points)
     table = SectionTable(COLUMNS, [*now, *there], "At other round-trip times")
-    alike = [Sentence(f"Each is {each}.", "quiet", detail=True) for each in methods if len(methods) == 1]
+    alike = [Sentence(f"Each runtime is {each}.", "quiet", detail=True) for each in methods if len(methods) == 1]
     said = (*alike, *_said(found, found.baseline_rtt_ms))
     return Section("elsewhere", "At another RTT", [Drawn("what-if"), table, *said])
 
@@ -86,7 +86,7 @@ def _how(found: Projection | ProjectionGrid) -> Iterator[Sentence]:
     if found.guess_text:
         yield Sentence(found.guess_text)
     if found.conditions.text:
-        yield Sentence(f"with {found.conditions.text}", "quiet")
+        yield Sentence(f"Conditions there: {found.conditions.text}.", "quiet")
 
 
 def projected(
@@ -205,8 +205,8 @@ def _range(low: float | None, high: float | None) -> str:
 def _said_of_grid(grid: ProjectionGrid, baseline_ms: float) -> Iterator[Sentence]:
     if grid.now is not None and grid.now.runtime_s is not None and grid.now.throughput_per_s is not None:
         was = f"{significant(grid.now.throughput_per_s)} statements/s, {significant(grid.now.runtime_s)} s"
-        worked = counted(grid.connections_now or 0, "connection")
-        yield Sentence(f"The capture itself, {worked} at the baseline RTT of {format_ms(baseline_ms)}: {was}.", "quiet")
+        worked = f"{counted(grid.connections_now or 0, 'connection')} at work at once"
+        yield Sentence(f"The capture itself, {worked}, baseline RTT {format_ms(baseline_ms)}: {was}.", "quiet")
     yield from _how(grid)
     yield from map(Sentence, _limited(grid.cells))
     most = max(grid.by_connections, key=lambda each: each.connections)
