@@ -28,7 +28,7 @@ OF_TWO = ("compare", "validate")
 
 
 def main(folder: str) -> None:
-    """Write all of it into `folder`, which is there: a file for each command and fixture, and for each two of a protocol."""
+    """Write all of it into `folder`, which is there: a file for each command and fixture, or each two of them."""
     captures = sorted(Path("fixtures").glob("*/*.pcapng*"))
     for ((command, *options), suffix), capture in product(WRITTEN, captures):
         run(command, capture, *options, "-o", named(folder, command, capture, suffix))

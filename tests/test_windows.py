@@ -211,7 +211,7 @@ CTRL_C, CTRL_BREAK = "0", "1"
 
 
 def interrupted(key: str, *arguments: object) -> list[str]:
-    """What latpcap's first line, its standard error and its status are where somebody presses the key while it reads."""
+    """latpcap's first line, its standard error and its status where somebody presses the key while it reads."""
     command = [sys.executable, "-c", PRESSES, key, str(PLAIN), sys.executable, "-m", "latpcap", *map(str, arguments)]
     own_console = subprocess.CREATE_NEW_CONSOLE
     done = subprocess.run(command, capture_output=True, text=True, check=True, creationflags=own_console, timeout=120)
