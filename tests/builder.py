@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
 from arro3.core import Array, DataType, Table
 
+from latpcap import _core
+from latpcap.tables.dataset.checks import NO_PACKET
 from latpcap.tables.recording import Recording
 
 EPOCH_NS = 1_600_000_000_000_000_000
@@ -382,50 +385,10 @@ class Tables:
         return _table(rows, {"code": TEXT, "severity": TEXT, "message": TEXT, "count": U64})
 
     def connections(self) -> Table:
-        types: dict[str, Any] = dict.fromkeys(
-            ("client", "server", "protocol", "server_version", "user", "database", "application", "encryption"), TEXT
-        )
-        types |= dict.fromkeys(TLS, TEXT) | {"tls_resumed": BOOL, "timing_only": BOOL}
-        types |= {"compression": TEXT, "state": TEXT, "replication": BOOL, "first_frame": U64, "last_frame": U64}
-        types |= dict.fromkeys(("start", "end", "data_end", "syn_time", "syn_ack_time", "ack_time"), TIME)
-        types |= dict.fromkeys(("client_fin_time", "server_fin_time", *RESETS), TIME)
-        halves = ("server_handshake_ns", "client_handshake_ns", "server_answer_ns", "client_answer_ns")
-        types |= dict.fromkeys(halves, I64)
-        types |= {"handshake_retransmitted": BOOL, "client_mss": U32, "server_mss": U32}
-        types |= {"client_window_bytes": U64, "server_window_bytes": U64}
-        types |= dict.fromkeys(("client_window_limit_bytes", "server_window_limit_bytes"), U64)
-        types |= {"cancels": U32, "session": U64, "server_first": BOOL, "exchanges": U32}
-        types |= dict.fromkeys(("round_trips", "request_bytes", "response_bytes", "retransmissions", "lost_bytes"), U64)
-        return _table(self.connection_rows, {"stream": U32} | types | {"gaps": U32} | dict.fromkeys(TROUBLES, U64))
+        return _table(self.connection_rows, _types("connections"))
 
     def exchanges(self, columns: list[str] | None = None, rows: tuple[int, int] | None = None) -> Table:
-        types: dict[str, Any] = {
-            "stream": U32,
-            "exchange": U32,
-            "command": TEXT,
-            "purpose": TEXT,
-            "fingerprint": U32,
-            "text": U32,
-            "tags": U32,
-        }
-        frames = ("parameters", "request_frame", "request_end_frame", "response_frame", "response_end_frame")
-        types |= dict.fromkeys(frames, U64)
-        types |= dict.fromkeys(("request_time", "request_end_time", "response_time", "response_end_time"), TIME)
-        types |= {"request_wire_bytes": U64, "response_wire_bytes": U64, "streamed_bytes": U64}
-        types |= dict.fromkeys(
-            ("lost_before_ns", "silent_ns", "request_silent_ns", "request_paced_ns", "response_paced_ns", "told_ns"),
-            I64,
-        )
-        types |= {"request_bytes": U64, "response_bytes": U64, "round_trips": U32, "wait": TEXT, "waited_ns": I64}
-        types |= {
-            "rows": U64,
-            "affected_rows": U64,
-            "error": TEXT,
-            "error_code": TEXT,
-            "delta_ns": I64,
-            "client_ns": I64,
-        }
-        types |= {"retransmissions": U32, "stalled_ns": I64, "transaction": TEXT, "complete": BOOL}
+        types = _types("exchanges")
         return _table(self.rows[slice(*rows)] if rows else self.rows, {name: types[name] for name in columns or types})
 
     def statements(self) -> Table:
@@ -450,11 +413,21 @@ class Tables:
         return _table([], {"stream": U32, "by_server": BOOL, "time": TIME, "ticks": U32})
 
 
+@cache
+def _types(table: str) -> dict[str, Any]:
+    """The columns of a table of the core: what no test builds is null."""
+    none: Any = _core.read([NO_PACKET], names=[""])
+    schema = Table.from_arrow(getattr(none, table)()).schema
+    kinds = {name: schema.field(name).type for name in schema.names}
+    return {name: TEXT if DataType.is_dictionary(kind) else kind for name, kind in kinds.items()}
+
+
 def _table(rows: list[dict[str, Any]], types: dict[str, Any]) -> Table:
     arrays = {}
     for name, kind in types.items():
-        values = [row[name] for row in rows]
-        storage = I64 if kind is TIME else kind
+        values = [row.get(name) for row in rows]
+        is_time = DataType.is_timestamp(kind)
+        storage = I64 if is_time else kind
         array = Array(values, storage) if values else Array.from_numpy(np.empty(0, np.int64)).cast(storage)
-        arrays[name] = array.cast(TIME) if kind is TIME else array
+        arrays[name] = array.cast(TIME) if is_time else array
     return Table.from_pydict(arrays)

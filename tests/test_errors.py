@@ -205,8 +205,7 @@ def test_failing_statements_are_told_by_what_must_be_mended() -> None:
         (
             "medium",
             "conflict",
-            "5 of 50 statements failed (5 round trips): deadlock (1213) × 5; "
-            "lock conflict with another transaction",
+            "5 of 50 statements failed (5 round trips): deadlock (1213) × 5; lock conflict with another transaction",
         ),
     ]
 

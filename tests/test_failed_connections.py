@@ -59,13 +59,13 @@ def test_the_filter_shows_the_failed_connections() -> None:
 
 def test_the_verdict_names_them() -> None:
     assert (
-        "9 of 12 connections failed: reset by server × 3, refused × 3, never answered × 2"
+        "9 of 12 TCP connections failed: reset by server × 3, refused × 3, never answered × 2"
         in analysed(NAME).summary.verdict
     )
 
 
 @pytest.mark.parametrize(
-    ("name", "said"), [("refused", "3 of 3 connections failed"), ("filtered", "1 of 1 connection failed")]
+    ("name", "said"), [("refused", "3 of 3 TCP connections failed"), ("filtered", "1 of 1 TCP connection failed")]
 )
 def test_where_nobody_was_let_in_errors_says_so_and_is_done(latpcap: Run, name: str, said: str) -> None:
     done = latpcap("errors", FIXTURES / "mysql" / f"{name}.pcapng", "--json")

@@ -53,8 +53,8 @@ class Connecting(Struct, frozen=True):
         """The same in words; empty where nothing is encrypted.
 
         >>> Connecting(3, 5, 6.25, 1.0, None, 2.5, 3, None).text
-        'The median connection set-up takes 5 round trips and 6.25 ms: TCP 1.00 ms, TLS 2.50 ms.'
-        >>> Connecting(9, 3, 3.5, 1.0, 1.5, 12.0, 2, 0.5).text.partition(": ")[2]
+        'The median connection set-up takes 5 round trips and 6.25 ms, of which TCP 1.00 ms, TLS 2.50 ms.'
+        >>> Connecting(9, 3, 3.5, 1.0, 1.5, 12.0, 2, 0.5).text.partition("of which ")[2]
         'TCP 1.00 ms, greeting 1.50 ms, TLS (2 of 9 connections) 12.0 ms, authentication 0.500 ms.'
         """
         if self.tls_ms is None:
@@ -66,7 +66,7 @@ class Connecting(Struct, frozen=True):
         told = ", ".join(f"{name} {format_ms(value)}" for name, value in parts.items() if value is not None)
         trips = counted(self.round_trips, "round trip")
         whose = "Connection" if self.connections == 1 else "The median connection"
-        return f"{whose} set-up takes {trips} and {format_ms(self.connect_ms)}: {told}."
+        return f"{whose} set-up takes {trips} and {format_ms(self.connect_ms)}, of which {told}."
 
 
 def connect(recording: Recording) -> Connect:

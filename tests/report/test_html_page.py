@@ -523,7 +523,7 @@ def test_long_lists_begin_short(show: Any) -> None:
 def test_errors_are_shown_only_where_something_failed(show: Any) -> None:
     failed = Ex("query", sql="select a from b", error="1146 (42S02): Table ? doesn't exist")
     page = show(Capture(build([Conn(exchanges=[failed, failed, Ex("query", sql="select c from d")])])))
-    assert page.inner_text("#errors > p") == "2 of 3 statements failed: 2 round trips"
+    assert page.inner_text("#errors > p") == "2 of 3 statements failed, in 2 round trips"
     assert page.inner_text("#errors tbody tr").split("\t")[:3] == ["2", "1146 (42S02)", "statement"]
     page = show(Capture(build([Conn(exchanges=[Ex("query", sql="select c from d")])])))
     assert page.locator("#errors").is_hidden()

@@ -82,7 +82,7 @@ def test_findings_are_told_with_their_fix_and_filter() -> None:
 
 def test_errors_have_a_table_only_where_there_are_some() -> None:
     text = render(read_fixture("mysql/sql-errors").analyze())
-    assert "## Errors (3)\n\n30 of 40 statements failed: 30 round trips\n" in text
+    assert "## Errors (3)\n\n30 of 40 statements failed, in 30 round trips\n" in text
     [row] = re.findall(r"^\| 10 \| 1146 .*", text, re.MULTILINE)
     assert row.startswith("| 10 | 1146 (42S02) | statement | ")
     assert row.endswith(" | 15 | 88 | Table ? doesn't exist | `select * from absent` |")

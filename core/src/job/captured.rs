@@ -198,7 +198,8 @@ impl Cut<'_> {
         let Pieces { request, request_stalled, network, service, response_stalled, response, .. } = pieces;
         let found = &mut self.found;
         if taken.stalled + taken.lost + request_stalled + response_stalled != 0 {
-            let rare = Rare { stalled: taken.stalled, lost: taken.lost, request_stalled, response_stalled, ..Rare::default() };
+            let rare =
+                Rare { stalled: taken.stalled, lost: taken.lost, request_stalled, response_stalled, ..Rare::default() };
             found.rare.insert(exchange.row, rare);
         }
         found.begin.push(taken.begin);
