@@ -119,8 +119,8 @@ class ScanOptions(Struct, frozen=True):
     @property
     def reading(self) -> dict[str, Any]:
         """What `read` takes of it."""
-        told = {name: getattr(self, name) for name in self.__struct_fields__ if name != "rtt_ms"}
-        return {**told, "decode_as": dict(self.decode_as), "keylog": [*self.keylog] or None}
+        options = {name: getattr(self, name) for name in self.__struct_fields__ if name != "rtt_ms"}
+        return {**options, "decode_as": dict(self.decode_as), "keylog": [*self.keylog] or None}
 
 
 class Partial(Struct, frozen=True):
@@ -321,8 +321,8 @@ def _facts(measures: Measures, rtt_ms: Sequence[float]) -> dict[str, Any]:
     }
 
 
-def _ns(told: float | None, unit_ns: float = 1e9) -> int | None:
-    return None if told is None else round(told * unit_ns)
+def _ns(value: float | None, unit_ns: float = 1e9) -> int | None:
+    return None if value is None else round(value * unit_ns)
 
 
 # --- statements -------------------------------------------------------------------------------------------------------
@@ -340,26 +340,26 @@ STATEMENT_COLUMNS = {
 def _statements(measures: Measures) -> Iterator[dict[str, Any]]:
     """What the statements of one group cost; requests without a statement by their command."""
     recording = measures.recording
-    told = group(recording, measures.timeline)
-    counts = {name: getattr(told, name) for name in SUMS}
-    for row in range(len(told)):
-        fingerprint = told.fingerprint[row]
-        seen = [None if at == MISSING else int(at) + recording.start_ns for at in _seen(told, row)]
+    statements = group(recording, measures.timeline)
+    counts = {name: getattr(statements, name) for name in SUMS}
+    for row in range(len(statements)):
+        fingerprint = statements.fingerprint[row]
+        seen = [None if at == MISSING else int(at) + recording.start_ns for at in _seen(statements, row)]
         yield {
-            "protocol": told.protocol[row],
+            "protocol": statements.protocol[row],
             "fingerprint": fingerprint,
-            "command": told.text[row] if fingerprint is None else None,
+            "command": statements.text[row] if fingerprint is None else None,
             **{name: None if counts[name][row] is None else int(counts[name][row]) for name in SUMS},
-            "network_ns": _ns(float(told.network_s[row])),
-            "service_ns": _ns(float(told.service_s[row])),
-            "loss_ns": _ns(float(told.loss_s[row])),
+            "network_ns": _ns(float(statements.network_s[row])),
+            "service_ns": _ns(float(statements.service_s[row])),
+            "loss_ns": _ns(float(statements.loss_s[row])),
             "first_seen": seen[0],
             "last_seen": seen[1],
         }
 
 
-def _seen(told: Any, row: int) -> tuple[int, int]:
-    return int(told.first_seen[row]), int(told.last_seen[row])
+def _seen(statements: Any, row: int) -> tuple[int, int]:
+    return int(statements.first_seen[row]), int(statements.last_seen[row])
 
 
 def _summed(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -44,15 +44,15 @@ def _start(program: str, command: Sequence[str], environment: Mapping[str, str],
 def _wait(child: int, heard: set[int], asked: set[int]) -> int:
     """The status of the child once it has ended; what is sent to latpcap alone goes on to the child."""
     while True:
-        told = signal.sigtimedwait(heard, LOOK_S)
+        received = signal.sigtimedwait(heard, LOOK_S)
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:
             code = os.waitstatus_to_exitcode(status)
             return code if code >= 0 else 128 - code
-        if told:
-            asked.add(told.si_signo)
-        if told and told.si_signo in FORWARDED and _sent_by_a_process(told):
-            os.kill(child, told.si_signo)
+        if received:
+            asked.add(received.si_signo)
+        if received and received.si_signo in FORWARDED and _sent_by_a_process(received):
+            os.kill(child, received.si_signo)
 
 
 @contextmanager
@@ -78,6 +78,6 @@ def _heard_by_other_threads(child: int, asked: set[int]) -> Iterator[None]:
             signal.signal(each, handler)
 
 
-def _sent_by_a_process(told: signal.struct_siginfo) -> bool:
+def _sent_by_a_process(received: signal.struct_siginfo) -> bool:
     """Not by the terminal, which sends to the whole process group: siginfo's code is then above 0."""
-    return told.si_code <= 0
+    return received.si_code <= 0

@@ -116,11 +116,11 @@ def recorder_of(
 
 def nothing_seen(error: NoDatabaseTraffic, recorded: Recorded) -> NoDatabaseTraffic:
     """The same error with what was recorded, and why that is usually not what the client used."""
-    told = str(error)
+    message = str(error)
     for name in (str(recorded.path), "file object"):  # which is how a recording that still grows is read
-        told = told.replace(name, "the recording")
-    told = f"{told} (recorded: {recorded.where})"
-    return NoDatabaseTraffic(f"{told}. {REASONS}" if error.let_in else told, let_in=error.let_in)
+        message = message.replace(name, "the recording")
+    message = f"{message} (recorded: {recorded.where})"
+    return NoDatabaseTraffic(f"{message}. {REASONS}" if error.let_in else message, let_in=error.let_in)
 
 
 def by_turns(ports: Iterable[int]) -> dict[int, str]:

@@ -144,8 +144,8 @@ def _kept_in(folder: str | Path | None, say: Callable[[str], object] | None) -> 
     try:
         yield into
     except CommandFailed as failed:
-        told = f"; the recordings so far are in {_left(into, own)}" if any(into.iterdir()) else ""
-        raise CommandFailed(f"{failed}{told}", failed.exit_status) from None
+        kept = f"; the recordings so far are in {_left(into, own)}" if any(into.iterdir()) else ""
+        raise CommandFailed(f"{failed}{kept}", failed.exit_status) from None
     except KeyboardInterrupt:
         if say is not None:
             so_far = any(into.iterdir())

@@ -117,8 +117,8 @@ def _found(path: Path, behind_ms: float, read: Callable[..., Capture], problems:
     try:
         found = _of_the_command(read(path)).analyze()
     except NoDatabaseTraffic as error:
-        told = str(error).replace(str(path), "the recording")
-        reasons = [*problems, told, *([REACHED] if error.let_in else [])]
+        message = str(error).replace(str(path), "the recording")
+        reasons = [*problems, message, *([REACHED] if error.let_in else [])]
         raise NoDatabaseTraffic("; ".join(reasons), let_in=error.let_in) from None
     rtt = told_path(found).rtt
     link_ms = rtt.baseline_ms if rtt.in_stream_median_ms is None else rtt.in_stream_median_ms

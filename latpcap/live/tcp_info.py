@@ -46,15 +46,15 @@ def tcp_info(connection: socket.socket) -> TcpInfo | None:
     if not hasattr(socket, "TCP_INFO"):
         return None
     try:
-        told = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, LENGTH)
+        info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, LENGTH)
     except OSError:
         return None
-    if len(told) < LENGTH:
+    if len(info) < LENGTH:
         return None
     mss, path_mtu, rtt_us, retransmissions, segments_in, min_rtt_us = (
-        struct.unpack_from("=I", told, at)[0] for at in (16, 60, 68, 100, 140, 148)
+        struct.unpack_from("=I", info, at)[0] for at in (16, 60, 68, 100, 140, 148)
     )
-    return TcpInfo(told[0], mss, path_mtu, rtt_us, retransmissions, segments_in, min_rtt_us)
+    return TcpInfo(info[0], mss, path_mtu, rtt_us, retransmissions, segments_in, min_rtt_us)
 
 
 def latest_rtt_us(before: TcpInfo, after: TcpInfo) -> int:

@@ -17,7 +17,7 @@ def together(notes: Table, cases: Table) -> Table:
     counted: Any = cases.to_struct_array().to_pylist()
     added = Table.from_arrow(_core.notes_of(counted))
     said = set(columns.texts(added, "code"))
-    told = zip(columns.texts(notes, "code"), columns.texts(notes, "message"), strict=True)
-    first = {each: row for row, each in reversed([*enumerate(told)]) if each[0] not in said}
+    keys = zip(columns.texts(notes, "code"), columns.texts(notes, "message"), strict=True)
+    first = {each: row for row, each in reversed([*enumerate(keys)]) if each[0] not in said}
     kept = rows_of(notes, np.array(sorted(first.values()), np.int64))
     return columns.joined([kept, added])

@@ -152,8 +152,7 @@ class Capturer:
                 raise RecordingError("the recording was not started")
             is_quiet = at_once or self._running.wait_until_quiet(self._size, PATIENCE_S)
             trouble = self._running.end()
-            told = self._running.told()
-            dropped = self._tool.dropped(told)
+            dropped = self._tool.dropped(self._running.output())
             if not self._ring and self._tool.is_pcap and trouble is None:
                 trouble = _as_pcapng(self._path, dropped or 0)
             problems = () if is_quiet else (STILL_TALKED,)
@@ -263,17 +262,17 @@ class _Running:
 
     def _wait_until_ready(self, tool: _Tool) -> None:
         end = time.monotonic() + READY_S
-        while tool.is_running not in self.told():
+        while tool.is_running not in self.output():
             if self._process.poll() is not None:
-                said = self.told()
+                said = self.output()
                 if any(word in said.lower() for word in ("permission", "not permitted")):
                     raise _MayNotCapture(how_to_be_allowed(tool.path))
                 raise RecordingError(self._why(said))
             if time.monotonic() > end:
-                raise RecordingError(f"{self._name} did not start within {READY_S:.0f} s: {self._why(self.told())}")
+                raise RecordingError(f"{self._name} did not start within {READY_S:.0f} s: {self._why(self.output())}")
             time.sleep(0.005)
 
-    def told(self) -> str:
+    def output(self) -> str:
         """What the capturer has said on standard error."""
         if self._said.closed:
             return self._last_words
@@ -326,7 +325,7 @@ class _Running:
             guard.kill()
             guard.wait()
             guard.stdin.close()
-        self._last_words = self.told()
+        self._last_words = self.output()
         self._said.close()
         if before is None and self._process.returncode == 0:
             return None
@@ -335,7 +334,7 @@ class _Running:
         if self._process.returncode < 0:
             name = signal.Signals(-self._process.returncode).name
             return f"{self._name} was ended by {name}: later packets are not recorded"
-        return f"{self._why(self.told())}: later packets are not recorded"
+        return f"{self._why(self.output())}: later packets are not recorded"
 
 
 # --- pcap to pcapng --------------------------------------------------------------------------------------------------

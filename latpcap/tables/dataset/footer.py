@@ -57,8 +57,8 @@ def _weighed(file: IO[bytes], most: int) -> Weight:
     if length > most:
         raise ValueError(f"its footer of {length:,} bytes needs more --memory")
     file.seek(size - END - length)
-    told = _parsed(file.read(length))
-    groups = [_group(file, group) for group in told.get(4, [])]
+    footer = _parsed(file.read(length))
+    groups = [_group(file, group) for group in footer.get(4, [])]
     if sum(packed for _, packed in groups) > size:
         raise ValueError("its columns lie over each other")
     return Weight(

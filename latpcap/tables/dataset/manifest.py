@@ -109,9 +109,9 @@ class Manifest(Struct, frozen=True):
 
 def write(folder: Path, read_with: ReadWith, parts: tuple[SavedPart, ...]) -> None:
     """The last file of a dataset: what is there before is none yet."""
-    told = msgspec.json.encode(Manifest(SCHEMA, version("latpcap"), read_with, parts))
+    content = msgspec.json.encode(Manifest(SCHEMA, version("latpcap"), read_with, parts))
     with open(folder / MANIFEST, "wb") as file:
-        file.write(msgspec.json.format(told) + b"\n")
+        file.write(msgspec.json.format(content) + b"\n")
         file.flush()
         os.fsync(file.fileno())
 
@@ -121,8 +121,9 @@ def of_folder(folder: str) -> Manifest:
     path = os.path.join(folder, MANIFEST)
     try:
         with open(path, "rb") as file:
-            told = file.read(min(os.fstat(file.fileno()).st_size, MOST))  # Python makes room for all that is asked for
-        schema = msgspec.json.decode(told, type=_Schema).schema
+            size = os.fstat(file.fileno()).st_size
+            content = file.read(min(size, MOST))  # Python makes room for all that is asked for
+        schema = msgspec.json.decode(content, type=_Schema).schema
     except OSError as error:
         raise CaptureError(f"{path}: cannot be read: {error.strerror}") from None
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -132,7 +133,7 @@ def of_folder(folder: str) -> Manifest:
             f"{folder}: was written as `{schema[:80]}`, and this latpcap reads `{SCHEMA}`: scan the captures again"
         )
     try:
-        manifest = msgspec.json.decode(told, type=Manifest)
+        manifest = msgspec.json.decode(content, type=Manifest)
     except msgspec.DecodeError as error:
         raise CaptureError(f"{path}: is damaged: {error}") from None
     for what in _wrong(manifest):

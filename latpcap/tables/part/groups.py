@@ -38,8 +38,8 @@ V = TypeVar("V")
 
 def names_of(recording: Recording, by: str) -> list[str | None]:
     """The `user`, `database`, `client` (host), `application` or `server` of each database connection."""
-    told = recording.connections.host if by == "client" else recording.said(by)
-    return [name or None for name in told.texts()]
+    names = recording.connections.host if by == "client" else recording.said(by)
+    return [name or None for name in names.texts()]
 
 
 def arranged(recording: Recording, names: Sequence[str | None]) -> Iterator[GroupedRecording]:

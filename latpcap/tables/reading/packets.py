@@ -70,9 +70,9 @@ def packet(item: Any, link_type: int | None) -> Packet:
         link_type, raw = _OF_DPKT.get(type(raw).__name__, link_type), bytes(raw)
     if not isinstance(raw, bytes | bytearray | memoryview):
         raise UsageError(f"a packet is a tuple of a time and bytes, not of a time and a {type(raw).__name__}")
-    told = int(given[0]) if given else link_type
+    named = int(given[0]) if given else link_type
     raw = bytes(raw)
-    return _link_type_by(raw) if told is None else told, _nanoseconds(time), raw, len(raw)
+    return _link_type_by(raw) if named is None else named, _nanoseconds(time), raw, len(raw)
 
 
 def _link_type_by(raw: bytes) -> int:
