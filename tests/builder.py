@@ -423,7 +423,7 @@ def _types(table: str) -> dict[str, Any]:
 
 
 def _table(rows: list[dict[str, Any]], types: dict[str, Any]) -> Table:
-    arrays = {}
+    arrays: dict[str, Any] = {}
     for name, kind in types.items():
         values = [row.get(name) for row in rows]
         is_time = DataType.is_timestamp(kind)
