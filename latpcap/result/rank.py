@@ -96,10 +96,10 @@ def rank_table(rows: Iterable[RankRow], asked: RankOrder) -> Table:
     for row in rows:
         (others if row.reason else ranked).append(row)
     ranked.sort(key=lambda row: (-round(getattr(row, key) or 0.0, 9), -round(row.seconds_per_ms or 0.0, 9), row.file))
-    types = {asked.by if name == "name" else name: kind for name, kind in types_of(RankRow).items()}
-    types.pop(None, None)
+    by = asked.by or ""
+    types = {by if name == "name" else name: kind for name, kind in types_of(RankRow).items() if by or name != "name"}
     told = [
-        flat(row) | {"rank": number if not row.reason else None, asked.by or "name": row.name}
+        flat(row) | {"rank": None if row.reason else number, by: row.name}
         for number, row in enumerate((*ranked, *others), 1)
     ]
     return rows_table(told, {"rank": COUNT} | types, "rank")

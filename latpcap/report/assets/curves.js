@@ -72,6 +72,7 @@ export function curves(host, { lines, dots, focus, choose, height = 330, legend 
     if (mark) lineAt(drawing, mark(), "quiet", { dash: [4, 6] });
     const { ctx, valToPos } = drawing;
     ctx.save();
+    ctx.setLineDash([]);
     for (const { rtt, seconds, inside, outside } of dots()) {
       ctx.beginPath();
       ctx.arc(valToPos(rtt, "x", true), valToPos(Math.max(seconds, LEAST_S), "y", true), 5.5 * devicePixelRatio, 0, 2 * Math.PI);

@@ -80,17 +80,22 @@ def _distribution(name: str, found: Deltas) -> Iterator[SectionPart]:
         yield Sentence("None was captured whole.", "quiet")
         return
     yield chart
-    words = (f"{words} {format_ms(found.quantiles_ms[quantile])}" for quantile, words in QUANTILES.items())
     line = "" if chart.mark is None else f" The line is the baseline RTT, {format_ms(chart.mark)}."
-    yield Sentence(f"{counted(sum(found.counts), chart.lines[0].name[:-1])}: {', '.join(words)}.{line}", "quiet")
+    yield Sentence(f"{_quantiles(found, chart.lines[0].name[:-1])}{line}", "quiet")
+
+
+def _quantiles(found: Deltas, what: str) -> str:
+    words = (f"{words} {format_ms(found.quantiles_ms[quantile])}" for quantile, words in QUANTILES.items())
+    return f"{counted(sum(found.counts), what)}: {', '.join(words)}."
 
 
 @sections_of.register
 def _deltas(found: Deltas) -> Iterator[Section]:
-    """The same of deltas, and the histogram as rows."""
+    """The histogram, its quantiles and its rows."""
     bins = zip(found.edges_ms, found.edges_ms[1:], found.counts, strict=False)
     rows = [(f"{format_given_ms(low)} to {format_given_ms(high)}", count) for low, high, count in bins if count]
-    yield Section("deltas", "", [*_distribution("delta", found), SectionTable(DELTAS, rows)])
+    said = [Sentence(_quantiles(found, "delta"), "quiet")] if rows else []
+    yield Section("deltas", "", [_histogram("delta", found), *said, SectionTable(DELTAS, rows)])
 
 
 def _histogram(name: str, found: Deltas) -> Chart:
