@@ -399,7 +399,7 @@ class Capture(Tidy):
         dated = None if date is None else date_of(date)
         cover = Cover(title, customer, notes, dated, ", ".join(authors) or None, logo)
         outputs.check([path], self.inputs)
-        text: str = report_to(path)(self.measures, rtts_ms(rtt_ms), None, None, cover)
+        text: str = report_to(path)(self.measures, None, rtts_ms(rtt_ms), None, None, cover)
         outputs.write(path, [text])
 
     def save(self, folder: str | Path, *, force: bool = False) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, singledispatch
 from html import escape
 from importlib import import_module
@@ -24,18 +24,20 @@ MOST_OF_A_VALUE = 60
 """Characters of a value in a repr."""
 
 
-def plain(value: Any) -> Any:
-    """Return results and sequences as dictionaries and lists, all the way down."""
+def plain(value: Any, number: Callable[[float], Any] = float) -> Any:
+    """Return results and sequences as dictionaries and lists, all the way down; of fractions, what `number` returns."""
     kind = type(value)
+    if kind is float:
+        return number(value)
     if kind in VALUES:
         return value
     if names := fields_of(kind):  # type: ignore[arg-type]
-        return {name: plain(getattr(value, name)) for name in names}
+        return {name: plain(getattr(value, name), number) for name in names}
     if isinstance(value, dict):
-        return {key: plain(item) for key, item in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, list):
-        return [plain(item) for item in value]
-    return value
+        return {key: plain(item, number) for key, item in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [plain(item, number) for item in value]
+    return number(value) if isinstance(value, float) else value
 
 
 VALUES = frozenset((str, int, float, bool, type(None)))

@@ -36,6 +36,7 @@ def test_every_delta_is_in_one_bin(nplus1: latpcap.Capture) -> None:
     assert len(deltas.edges_ms) == len(deltas.counts) + 1
     low, high = deltas.edges_ms[0], deltas.edges_ms[-1]
     assert low <= known[known == known].min() <= known[known == known].max() <= high
+    assert deltas.quantiles_ms["max"] == known[known == known].max()
     peak = deltas.counts.index(max(deltas.counts))
     assert deltas.edges_ms[peak] < 1.28 < deltas.edges_ms[peak + 1]  # the median delta
     assert deltas.baseline_rtt_ms == nplus1.analyze().summary.baseline_rtt_ms

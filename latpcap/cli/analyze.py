@@ -69,7 +69,7 @@ def write_analysis(
     asked, conditions = capture.moved(target.rtt_ms, dict(target.move))
     if chosen in formats_of("report"):
         gates = gating.judge(capture, None, conditions)
-        text = FORMATS[chosen](capture.measures, asked, target.within_s, conditions, cover, gates)
+        text = FORMATS[chosen](capture.measures, gates, asked, target.within_s, conditions, cover)
         warn(capture, quiet)
         write([text], output)
         gating.end(gates, capture)

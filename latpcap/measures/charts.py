@@ -10,13 +10,15 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from latpcap.display import Plotted
-from latpcap.tables.columnar.quantiles import running_maximum
+from latpcap.tables.columnar.quantiles import quantiles, running_maximum
 from latpcap.tables.connections import MISSING
 from latpcap.tables.recording import Recording
 
 BINS_A_DECADE = 10
 FIRST_DECADE, LAST_DECADE = -3, 9
 """From 1 µs to eleven days; what is beyond counts in the last bin."""
+
+QUANTILES = {"p50": 0.50, "p95": 0.95, "p99": 0.99, "max": 1.0}
 
 LANES = 50
 STRETCHES_A_LANE = 400
@@ -32,6 +34,8 @@ class Deltas(Plotted, Struct, frozen=True):
     counts: tuple[int, ...]
     baseline_rtt_ms: float | None
     """Where waiting once puts them at least."""
+    quantiles_ms: dict[str, float]
+    """By name, those of `QUANTILES`; empty where nothing was counted."""
 
 
 class Interval(Struct, frozen=True):
@@ -69,9 +73,10 @@ def binned(times_ns: NDArray[np.int64], baseline_rtt_ms: float | None) -> Deltas
     counts, _ = np.histogram(spans, edges)
     used = np.flatnonzero(counts)
     if len(used) == 0:
-        return Deltas((), (), baseline_rtt_ms)
+        return Deltas((), (), baseline_rtt_ms, {})
     first, last = int(used[0]), int(used[-1]) + 1
-    return Deltas(tuple(edges[first : last + 1].tolist()), tuple(counts[first:last].tolist()), baseline_rtt_ms)
+    known = dict(zip(QUANTILES, quantiles(times_ns / 1e6, [*QUANTILES.values()]), strict=True))
+    return Deltas(tuple(edges[first : last + 1].tolist()), tuple(counts[first:last].tolist()), baseline_rtt_ms, known)
 
 
 def timeline(recording: Recording) -> Timeline:

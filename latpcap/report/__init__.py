@@ -23,10 +23,8 @@ from latpcap.errors import UsageError
 from latpcap.tables.writing.files import FILE_FORMATS
 
 if TYPE_CHECKING:
-    from latpcap.projection.assumptions import Conditions
     from latpcap.result.analysis import Measures
     from latpcap.result.checks.gates import Gates
-    from latpcap.result.signoff import Cover
     from latpcap.tables.columnar.table import Table
 
 __all__ = [
@@ -45,8 +43,7 @@ __all__ = [
 class Format(Struct, frozen=True):
     """How something is written: called with a result or a table, it returns its text or its pieces.
 
-    For a report it is called with the measures, the RTTs (ms), the target runtime (s) and the conditions that were
-    asked for, what it is given to say of itself, and what became of the gates.
+    For a report it is called with the measures, what became of the gates, and what `Measures.analyze` takes.
     """
 
     of: tuple[str, ...]
@@ -65,32 +62,25 @@ def _by(module: str, render: str = "render") -> Callable[..., Any]:
     return lambda *what: getattr(import_module(f"latpcap.report.{module}"), render)(*what)
 
 
-def _html(
-    measures: Measures,
-    rtt_ms: Sequence[float] | None,
-    within_s: float | None,
-    conditions: Conditions | None = None,
-    cover: Cover | None = None,
-    gates: Gates | None = None,
-) -> str:
-    """The page projects by itself onto any RTT and any target."""
-    from latpcap.report import html
+def _report(name: str, made: Callable[..., Any]) -> Callable[..., str]:
+    """A report in a format of what is `made` of the measures and of what was asked for."""
+
+    def render(measures: Measures, gates: Gates | None = None, *asked: Any) -> str:
+        text: str = _by(name)(made(measures, *asked), gates)
+        return text
+
+    return render
+
+
+def _explored(measures: Measures, *asked: Any) -> Any:
+    """The page projects by itself onto any RTT."""
     from latpcap.result.page.exploration import explore
 
-    return html.render(explore(measures, rtt_ms, cover, conditions), gates)
+    return explore(measures, *asked)
 
 
-def _markdown(
-    measures: Measures,
-    rtt_ms: Sequence[float] | None,
-    within_s: float | None,
-    conditions: Conditions | None = None,
-    cover: Cover | None = None,
-    gates: Gates | None = None,
-) -> str:
-    from latpcap.report import markdown
-
-    return markdown.render(measures.analyze(rtt_ms, within_s, conditions, cover), gates)
+def _analyzed(measures: Measures, *asked: Any) -> Any:
+    return measures.analyze(*asked)
 
 
 def _rows(name: str) -> Callable[[Table], Iterator[bytes]]:
@@ -101,8 +91,8 @@ FORMATS = {
     "terminal": Format(("result",), _by("terminal"), (".txt",)),
     "table": Format(("rows",), _by("rows"), (".txt",)),
     "json": Format(("result", "rows"), _by("jsonout"), (".json",)),
-    "html": Format(("report", "comparison"), _html, (".html", ".htm")),
-    "markdown": Format(("report", "comparison"), _markdown, (".md", ".markdown")),
+    "html": Format(("report", "comparison"), _report("html", _explored), (".html", ".htm")),
+    "markdown": Format(("report", "comparison"), _report("markdown", _analyzed), (".md", ".markdown")),
     **{name: Format(("rows",), _rows(name), each.suffixes, each.is_text) for name, each in FILE_FORMATS.items()},
 }
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import zip_longest
 
+from msgspec import Struct
 from msgspec.structs import replace
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -21,27 +22,17 @@ BEGINNING = 9
 """Cells without which a text that is last says nothing."""
 
 
-class Grid:
+class Grid(Struct, frozen=True):
     """A table; its last column takes the room that is left, and wants `Column.least` cells: it is cut, or folds."""
 
-    def __init__(
-        self,
-        headings: Sequence[Column],
-        rows: Sequence[Sequence[str]],
-        *,
-        show_header: bool = True,
-        below: Sequence[str] = (),
-        among: Sequence[str] = (),
-    ) -> None:
-        """Take the cells of each row, one a heading, and for each row what stands below its last cell.
-
-        Of the columns `among` which they are, by name, a line below the table says which are not shown.
-        """
-        self.headings = headings
-        self.rows = rows
-        self.show_header = show_header
-        self.below = below
-        self.among = among
+    headings: Sequence[Column]
+    rows: Sequence[Sequence[str]]
+    """The cells of each, one a heading."""
+    show_header: bool = True
+    below: Sequence[str] = ()
+    """For each row what stands below its last cell."""
+    among: Sequence[str] = ()
+    """Of the columns among which they are, by name, a line below the table says which are not shown."""
 
     @property
     def width(self) -> int:

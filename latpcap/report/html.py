@@ -39,19 +39,6 @@ from latpcap.result.page.exploration import Exploration
 from latpcap.result.pairs.before_after import BeforeAfter
 from latpcap.result.signoff import SignOff
 
-MODULES = (
-    *("dom", "format", "model", "state", "copying", "charts", "curves", "theme", "table", "parts"),
-    *("what_if", "curve", "fixes", "budget", "findings", "statements"),
-    *("lanes", "timeline", "drawn", "printing", "address", "main"),
-)
-"""The modules in the order in which they need each other."""
-
-MODULES_OF_BOTH = (
-    *("dom", "format", "model", "charts", "curves", "theme", "table"),
-    *("both_curves", "printing", "before_after"),
-)
-"""Those of the page of two captures."""
-
 BEFORE = "connections"
 """What a page draws of the exchanges stands before this section."""
 
@@ -67,25 +54,22 @@ def render(explored: Exploration, gates: Gates | None = None) -> str:
     sections = [*made]
     sections.insert(-2, method(explored))
     kicker = "What the distance to the database costs"
-    return _assembled(kicker, analysis.sign_off, sections, MODULES, page_data(explored))
+    return _assembled(kicker, analysis.sign_off, sections, "main", page_data(explored))
 
 
 def render_both(result: BeforeAfter, gates: Gates | None = None) -> str:
     """Return the page of two captures of one job."""
     kicker = "Before and after: what the distance to the database costs"
     sections = both(result, gates, MOST)
-    return _assembled(kicker, result.after.sign_off, sections, MODULES_OF_BOTH, data_of_both(result))
+    return _assembled(kicker, result.after.sign_off, sections, "before_after", data_of_both(result))
 
 
-def _assembled(
-    kicker: str, told: SignOff, sections: Iterable[Section], modules: tuple[str, ...], data: dict[str, Any]
-) -> str:
-    """Return the page with its style, its script of `modules`, its data and its sections."""
+def _assembled(kicker: str, told: SignOff, sections: Iterable[Section], main: str, data: dict[str, Any]) -> str:
+    """Return the page with its style, the script `main` with all that it needs, its data and its sections."""
     style = _asset("uplot/uPlot.min.css") + _asset("page.css")
-    cover, *shown = (each for each in sections if each.parts)
-    data["charts"] = [plain(part) for each in shown for part in each.parts if isinstance(part, Chart)]
-    charts, script = _charts(), _script(modules)
-    verdict, others = ([each for each in shown if (each.name == "verdict") == first] for first in (True, False))
+    cover, verdict, *others = (each for each in sections if each.parts)
+    data["charts"] = [part for each in others for part in each.parts if isinstance(part, Chart)]
+    charts, script = _charts(), _script(main)
     what_if, dial = parts_of([Drawn("what-if")], whole=True), _asset("what_if.html") if data.get("jobs") else ""
     places = {
         "POLICY": _policy(style, charts, script) + ("; img-src data:" if told.logo else ""),
@@ -95,9 +79,7 @@ def _assembled(
         "KICKER": kicker,
         "LOGO": _logo(told),
         "COVER": parts_of(cover.parts, whole=True),
-        "SECTIONS": "".join(map(_section, verdict))
-        + _links(others)
-        + "".join(map(_section, others)).replace(what_if, dial),
+        "SECTIONS": _section(verdict) + _links(others) + "".join(map(_section, others)).replace(what_if, dial),
         "CHARTS": charts,
         "DATA": _json(data),
         "SCRIPT": script,
@@ -107,26 +89,19 @@ def _assembled(
 
 def _section(section: Section) -> str:
     """A section; the verdict is all that one sees first, and what leads to the others stands below it."""
-    name, title = section.name, section.title
-    if name != "verdict":
-        kind = ' class="part"' if name == "appendix" else ""
-        heading = f'<h2 id="{name}-title"{kind}>{text_of(title)}</h2>'
-        return f'<section id="{name}" aria-labelledby="{name}-title">\n{heading}\n{_parts(section)}\n</section>\n'
-    said = [part for part in section.parts if isinstance(part, Sentence) and part.tone != "quiet"]
-    others = [part for part in section.parts if part not in said]
-    return (
-        '<section id="verdict" aria-labelledby="verdict-title">\n<h2 id="verdict-title" class="unseen">Verdict</h2>\n'
-        f'<div class="verdict">\n{parts_of(said)}\n</div>\n{parts_of(others, whole=True)}\n</section>\n'
-    )
+    name, is_verdict = section.name, section.name == "verdict"
+    said = [part for part in section.parts if is_verdict and isinstance(part, Sentence) and part.tone != "quiet"]
+    kind = ' class="unseen"' if is_verdict else ' class="part"' if name == "appendix" else ""
+    title = "Verdict" if is_verdict else text_of(section.title)
+    answer = f'<div class="verdict">\n{parts_of(said)}\n</div>\n' if said else ""
+    others = parts_of([part for part in section.parts if part not in said], whole=True)
+    heading = f'<h2 id="{name}-title"{kind}>{title}</h2>'
+    return f'<section id="{name}" aria-labelledby="{name}-title">\n{heading}\n{answer}{others}\n</section>\n'
 
 
 def _links(sections: Iterable[Section]) -> str:
     links = "".join(f'<a href="#{each.name}">{text_of(each.title)}</a>' for each in sections)
     return f'<nav aria-label="Sections" id="sections" class="sections">{links}</nav>\n'
-
-
-def _parts(section: Section) -> str:
-    return parts_of(section.parts, whole=True)
 
 
 def _logo(told: SignOff) -> str:
@@ -160,8 +135,14 @@ def _charts() -> str:
 
 
 @cache
-def _script(modules: tuple[str, ...]) -> str:
-    return "\n".join(_module(name, _asset(f"{name}.js")) for name in modules)
+def _script(main: str) -> str:
+    return "\n".join(_module(name, _asset(f"{name}.js")) for name in modules(main))
+
+
+def modules(name: str) -> list[str]:
+    """Return the names of a script's modules in the order in which they need each other."""
+    needed = re.findall(r'^import .* from "\./(\w+)\.js";$', _asset(f"{name}.js"), flags=re.MULTILINE)
+    return [*dict.fromkeys(each for module in needed for each in modules(module)), name]
 
 
 def _module(name: str, text: str) -> str:
@@ -182,5 +163,5 @@ def _module(name: str, text: str) -> str:
 
 def _json(data: dict[str, Any]) -> str:
     """JSON that cannot end its script element, open a comment in it or break a line."""
-    text = json.dumps(rounded(data), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    text = json.dumps(plain(data, rounded), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.translate({ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"})

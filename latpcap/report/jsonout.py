@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from latpcap.display import VALUES, Displayed, fields_of
+from latpcap.display import Displayed, plain
 from latpcap.tables.columnar.table import Table
 from latpcap.tables.columnar.values import Rows
 
@@ -59,23 +59,11 @@ def _lines(value: Any) -> Iterator[str | bytes]:
 
 
 def _json(value: Any) -> str:
-    return _ENCODER.encode(_rounded(value))
+    return _ENCODER.encode(plain(value, _rounded))
 
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
-def _rounded(value: Any) -> Any:
-    """Numbers rounded, and all as `plain` has it: in one go, as a result may have a million rows."""
-    kind = type(value)
-    if kind is float:
-        return round(value, DIGITS)
-    if kind in VALUES:
-        return value
-    if names := fields_of(kind):  # type: ignore[arg-type]
-        return {name: _rounded(getattr(value, name)) for name in names}
-    if isinstance(value, dict):
-        return {key: round(item, DIGITS) if type(item) is float else _rounded(item) for key, item in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_rounded(item) for item in value]
-    return round(value, DIGITS) if isinstance(value, float) else value
+def _rounded(value: float) -> float:
+    return round(value, DIGITS)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import singledispatch
 from itertools import groupby
 from typing import Any
 
@@ -99,20 +98,28 @@ def _short(part: SectionPart) -> SectionPart:
     )
 
 
-@singledispatch
 def _html(part: SectionPart) -> str:
+    match part:
+        case Sentence():
+            return _sentence(part)
+        case Entry():
+            return _entry(part)
+        case SectionTable():
+            return _table(part)
+        case Bar():
+            return _bar(part)
+        case Chart() | Drawn():
+            return f'<figure class="plot" id="{part.name}-figure"></figure>'
     raise TypeError(f"{type(part).__name__} is no part of a section")
 
 
-@_html.register
-def _say(part: Sentence) -> str:
+def _sentence(part: Sentence) -> str:
     if part.tone == "head":
         return f"<h3>{text_of(part.text)}</h3>"
     kind = TONES.get(part.tone)
     return f'<p class="{kind}">{text_of(part.text)}</p>' if kind else f"<p>{text_of(part.text)}</p>"
 
 
-@_html.register
 def _entry(part: Entry) -> str:
     tone = f' class="tone-{html.escape(part.tone)}"' if part.tone else ""
     lead = f"<strong>{text_of(part.lead)}:</strong> " if part.lead else ""
@@ -134,12 +141,6 @@ def _line(line: Line) -> str:
 # --- figures ----------------------------------------------------------------------------------------------------------
 
 
-@_html.register
-def _drawn(part: Drawn | Chart) -> str:
-    return f'<figure class="plot" id="{part.name}-figure"></figure>'
-
-
-@_html.register
 def _bar(part: Bar) -> str:
     """As SVG, whose lengths are attributes: the page's policy allows no style that is not its own."""
     shares = [(piece, percent(piece.share)) for piece in part.pieces]
@@ -151,7 +152,7 @@ def _bar(part: Bar) -> str:
 
 
 def _swatch(piece: Piece) -> str:
-    return f'<span class="swatch part-{piece.name}"></span>'
+    return f'<span class="swatch part-{piece.name}" data-part="{piece.name}"></span>'
 
 
 def _pieces(bar: Bar) -> str:
@@ -169,7 +170,6 @@ Place = tuple[int, Column, tuple[tuple[int, Column], ...]]
 """A column with its place in the rows, and those that stand in its cells, too."""
 
 
-@_html.register
 def _table(part: SectionTable) -> str:
     table = part.filled()
     places = list(_places(table.columns))

@@ -26,7 +26,7 @@ MOST_OF_A_PAGE = 1_000_000
 
 def page_within(measures: Measures) -> str:
     """Return the report's page in a frame; what is said on it where it is too large for a notebook."""
-    page: str = report_to("report.html")(measures, None, None)
+    page: str = report_to("report.html")(measures)
     inner = page.translate({ord(sign): f"&#{ord(sign)};" for sign in "&<>'"})
     if len(inner) > MOST_OF_A_PAGE:
         return f"{render(measures.analyze())}<p>The whole report: <code>capture.report('report.html')</code></p>"

@@ -11,7 +11,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from latpcap.display import plain
 from latpcap.report.sections.budget import PARTS
 from latpcap.result.page.exploration import Exploration
 from latpcap.result.page.switches import Switch
@@ -28,16 +27,16 @@ def page_data(explored: Exploration) -> dict[str, Any]:
     switches, analysis = explored.switches, explored.analysis
     return {
         "schema": SCHEMA,
-        **{name: plain(getattr(analysis, name)) for name in ("summary", "projection", "budget")},
+        **{name: getattr(analysis, name) for name in ("summary", "projection", "budget")},
         "findings_parts": explored.parts,
-        "parts": {name.removesuffix("_s"): [title, what] for name, (_, title, _, what) in PARTS.items()},
+        "parts": {name.removesuffix("_s"): title for name, (_, title, *_) in PARTS.items()},
         "asked_rtt_ms": explored.first_rtt_ms,
-        "moving": plain(explored.moving),
+        "moving": explored.moving,
         "lowest_rtt_ms": explored.lowest_rtt_ms,
         "highest_rtt_ms": explored.highest_rtt_ms,
         "switches": [_with_listed_statements(switch) for switch in switches.switches],
         "combined": switches.combined,
-        "jobs": plain(switches.jobs),
+        "jobs": switches.jobs,
         "timeline": explored.timeline,
     }
 
@@ -49,17 +48,13 @@ def data_of_both(result: BeforeAfter) -> dict[str, Any]:
     return {
         "schema": OF_BOTH,
         "told_rtt_ms": result.before.projection.told_rtt_ms,
-        "sides": [
-            {"curve": plain(curve)} | {name: getattr(each.summary, name) for name in names} for each, curve in sides
-        ],
+        "sides": [{"curve": curve} | {name: getattr(each.summary, name) for name in names} for each, curve in sides],
     }
 
 
-def _with_listed_statements(switch: Switch) -> dict[str, Any]:
+def _with_listed_statements(switch: Switch) -> Switch:
     """The switch with its parts of those statements that the page lists; it may have many more."""
-    listed = tuple(takewhile(lambda part: part.statement < MOST, switch.statements))
-    shortened: dict[str, Any] = plain(replace(switch, statements=listed))
-    return shortened
+    return replace(switch, statements=tuple(takewhile(lambda part: part.statement < MOST, switch.statements)))
 
 
 SIGNIFICANT = 7
@@ -68,18 +63,7 @@ SETTLED = 12
 """Digits in which the mathematics of all systems agree."""
 
 
-def rounded(value: Any) -> Any:
-    """`value` with fractions of `SIGNIFICANT` digits and unknown numbers as null, all the way down."""
-    if isinstance(value, float):
-        settled = float(f"{value:.{SETTLED}g}")  # a half is then one on each system
-        return float(f"{settled:.{SIGNIFICANT}g}") if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {key: rounded(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return value if is_counts(value) else [rounded(item) for item in value]
-    return value
-
-
-def is_counts(value: list[Any] | tuple[Any, ...]) -> bool:
-    """A list of whole numbers, which may be long: told by its ends."""
-    return bool(value) and isinstance(value[0], int) and isinstance(value[-1], int)
+def rounded(value: float) -> float | None:
+    """A fraction with `SIGNIFICANT` digits; what is unknown is null."""
+    settled = float(f"{value:.{SETTLED}g}")  # a half is then one on each system
+    return float(f"{settled:.{SIGNIFICANT}g}") if math.isfinite(value) else None

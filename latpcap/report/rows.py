@@ -12,7 +12,7 @@ from latpcap.report.console import print_renderables
 from latpcap.report.destination import going_to
 from latpcap.report.grid import Grid
 from latpcap.report.local_time import local
-from latpcap.report.section import Column, Kind, any_text, short, written
+from latpcap.report.section import Column, Kind, written
 from latpcap.report.sections.connections import CONNECTIONS
 from latpcap.report.sections.errors import ERRORS
 from latpcap.report.sections.findings import FINDINGS
@@ -77,12 +77,36 @@ SENTENCE = "message"
 
 
 def render(rows: Table) -> Iterator[str]:
-    """Yield `rows` as text, a few hundred rows at a time."""
-    if rows.name in SHOWN and not rows.is_chosen:
-        shown = [replace(each, least=max(each.least, LEAST.get(each.kind, 0))) for each in SHOWN[rows.name]]
-        yield from _render_some(rows, _with_sorted(rows, _with_days(rows, shown)))
-    else:
-        yield from _render_all(rows)
+    """Yield `rows` as text, a few hundred rows at a time: a line too long for the terminal goes on in the next one."""
+    is_whole = rows.name not in SHOWN or rows.is_chosen
+    shown = _all(rows) if is_whole else _some(rows)
+    among = rows.column_names if going_to().bounds_lines and not is_whole else []
+    for start in range(0, max(len(rows), 1), ROWS_AT_ONCE):
+        part = rows.slice(start, ROWS_AT_ONCE)
+        cells = [_cells(part, column) for column in shown]
+        is_last = start + ROWS_AT_ONCE >= len(rows)
+        grid = Grid(shown, [*zip(*cells, strict=True)], show_header=start == 0, among=among if is_last else ())
+        yield print_renderables([grid], width=grid.width if is_whole else None)
+        *others, last = grid.settled()
+        shown = (*others, last if is_whole else shown[-1])
+    if is_whole and not len(rows):
+        yield "No rows.\n"
+
+
+def _all(rows: Table) -> tuple[Column, ...]:
+    """Every column, as wide as it needs, a sentence last; other texts are cut where lines end."""
+    names = sorted(rows.column_names, key=lambda name: name == SENTENCE)
+    *others, last = [Column(printable(name), _side(rows, name), name=name) for name in names]
+    if going_to().bounds_lines:
+        others = [replace(each, kind="short") if each.kind == "text" else each for each in others]
+    return (*others, last)
+
+
+def _some(rows: Table) -> tuple[Column, ...]:
+    """Those that tell most, but for texts that can be spared and that no row has."""
+    wide = [replace(each, least=max(each.least, LEAST.get(each.kind, 0))) for each in SHOWN[rows.name]]
+    shown = _with_sorted(rows, _with_days(rows, wide))
+    return tuple(each for each in shown if not (each.optional and _is_empty(rows, each)))
 
 
 def _with_days(rows: Table, shown: list[Column]) -> tuple[Column, ...]:
@@ -109,26 +133,6 @@ def _with_sorted(rows: Table, shown: tuple[Column, ...]) -> tuple[Column, ...]:
     return (*(column for column in others if column.name not in more), *made, last)
 
 
-def _parts(rows: Table) -> Iterator[tuple[Table, bool]]:
-    """A few hundred rows at a time, and whether they are the first."""
-    for start in range(0, max(len(rows), 1), ROWS_AT_ONCE):
-        yield rows.slice(start, ROWS_AT_ONCE), start == 0
-
-
-def _render_some(rows: Table, shown: tuple[Column, ...]) -> Iterator[str]:
-    """The columns, but for texts that can be spared and that no row has."""
-    shown = tuple(each for each in shown if not (each.optional and _is_empty(rows, each)))
-    among = rows.column_names if going_to().bounds_lines else []
-    told = 0
-    for part, first in _parts(rows):
-        told += len(part)
-        cells = [_cells(part, column) for column in shown]
-        grid = Grid(shown, list(zip(*cells, strict=True)), show_header=first, among=among if told == len(rows) else ())
-        yield print_renderables([grid])
-        *others, _ = grid.settled()
-        shown = (*others, shown[-1])
-
-
 def _is_empty(rows: Table, column: Column) -> bool:
     """A text that no row has, or a local time that is UTC."""
     if column.kind == "local":
@@ -141,21 +145,6 @@ def _cells(part: Table, column: Column) -> list[str]:
         return [written(column, value) for value in part.column(column.name)]
     ends = (["" if frame != frame else f"{frame:.0f}" for frame in part.column(name)] for name in column.names)
     return ["" if first == last == "" else f"{first}→{last}" for first, last in zip(*ends, strict=True)]
-
-
-def _render_all(rows: Table) -> Iterator[str]:
-    """Every column, as wide as it needs, a sentence last: a line too long for the terminal goes on in the next one."""
-    names = sorted(rows.column_names, key=lambda name: name == SENTENCE)
-    columns = [Column(printable(name), _side(rows, name)) for name in names]
-    for part, first in _parts(rows):
-        cells = [[any_text(value) for value in part.column(name)] for name in names]
-        if going_to().bounds_lines:
-            cells[:-1] = [[short(cell) for cell in column] for column in cells[:-1]]
-        grid = Grid(columns, list(zip(*cells, strict=True)), show_header=first)
-        yield print_renderables([grid], width=grid.width)
-        columns = grid.settled()
-    if not len(rows):
-        yield "No rows.\n"
 
 
 def _side(rows: Table, name: str) -> Kind:

@@ -246,7 +246,7 @@ NONE = "–"
 WRITERS: dict[Kind, Callable[[Any], str]] = {
     **dict.fromkeys(("code", "figures", "name"), printable),
     **dict.fromkeys(("text", "any"), lambda value: any_text(value)),
-    "short": lambda text: short(printable(text)),
+    "short": lambda value: short(any_text(value)),
     "key": lambda piece: piece.letter,
     "id": str,
     **dict.fromkeys(("count", "bytes"), lambda figure: f"{int(figure):,}"),

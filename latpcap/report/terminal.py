@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import singledispatch
 from typing import Any
 
 from msgspec import Struct
@@ -21,6 +20,7 @@ from latpcap.report.section import (
     Entry,
     Piece,
     Section,
+    SectionPart,
     SectionTable,
     Sentence,
     sections_of,
@@ -98,57 +98,43 @@ def _cover(section: Section) -> Iterator[RenderableType]:
         yield Text()
 
 
-@singledispatch
-def _part(part: Any) -> Iterator[RenderableType]:
-    raise TypeError(f"{type(part).__name__} is no part of a section")
+def _part(part: SectionPart) -> Iterator[RenderableType]:
+    match part:
+        case Sentence(detail=False):
+            yield Text(printable(part.text), style=STYLES.get(part.tone, ""))
+        case Entry():
+            yield from _entry(part)
+        case SectionTable(detail=False):
+            yield grid(part)
+        case Bar():
+            if part.title:
+                yield Text(printable(part.title), style="dim")
+            yield StackedBar(part.pieces, part.width)
+        case Chart(kind="time"):
+            yield _over_time(part)
+        case Chart() | Drawn():
+            pass  # its values stand in a table, or it is for those who can choose and zoom
 
 
-@_part.register
-def _say(part: Sentence) -> Iterator[RenderableType]:
-    if not part.detail:
-        yield Text(printable(part.text), style=STYLES.get(part.tone, ""))
-
-
-@_part.register
-def _entry(part: Entry) -> Iterator[RenderableType]:
-    lead = [(f"{printable(part.lead)}: ", STYLES.get(part.tone, ""))] if part.lead else []
-    code = f" [{printable(part.code)}]" if part.code else ""
-    yield Text.assemble(*lead, printable(part.text), code)
-    for line in part.lines:
+def _entry(entry: Entry) -> Iterator[Text]:
+    lead = [(f"{printable(entry.lead)}: ", STYLES.get(entry.tone, ""))] if entry.lead else []
+    code = f" [{printable(entry.code)}]" if entry.code else ""
+    yield Text.assemble(*lead, printable(entry.text), code)
+    for line in entry.lines:
         if not line.detail:
             style = "dim" if line.kind in ("quiet", "code") else ""
             yield Text(f"  {printable(line.text)}", style=style, **ON_ONE_LINE.get(line.kind, {}))
 
 
-@_part.register
-def _table(part: SectionTable) -> Iterator[RenderableType]:
-    if not part.detail:
-        yield grid(part)
-
-
-@_part.register
-def _drawn(part: Drawn) -> Iterator[RenderableType]:
-    yield from ()
-
-
-@_part.register
-def _bar(part: Bar) -> Iterator[RenderableType]:
-    if part.title:
-        yield Text(printable(part.title), style="dim")
-    yield StackedBar(part.pieces, part.width)
-
-
-@_part.register
-def _chart(part: Chart) -> Iterator[RenderableType]:
-    """Lines of blocks over the time; charts over anything else have their values in a table."""
+def _over_time(chart: Chart) -> Grid:
+    """Lines of blocks."""
     columns = (Column("what"), Column("least", "figures"), Column("most", "figures"), Column("over time"))
     rows = []
-    for line in part.told:
+    for line in chart.told:
         write = format_ms if line.kind == "ms" else "{:,}".format
         known = [value for value in line.values if value is not None]
         rows.append((printable(line.name), write(min(known)), write(max(known)), sparkline(line.values)))
-    if part.kind == "time":
-        yield Grid(columns, rows)
+    return Grid(columns, rows)
 
 
 def sparkline(values: Sequence[float | None]) -> str:

@@ -63,6 +63,11 @@ def ms(value: float | None) -> str:
     return "" if value is None else f"{value:,.3f}"
 
 
+def between(low: float | None, high: float | None) -> str:
+    """Return a range; nothing where it is not known."""
+    return "" if low is None or high is None else f"{significant(low)} to {significant(high)}"
+
+
 def top(title: str, count: int, most: int = TOP) -> str:
     """Return the heading of a list of which `most` rows are shown."""
     return f"{title} (top {most} of {count:,})" if count > most else f"{title} ({count:,})"

@@ -2,35 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from rich.console import Group, RenderableType
-from rich.text import Text
 
-from latpcap.report.grid import Grid
-from latpcap.report.section import Column
-from latpcap.report.text import printable
+from latpcap.report.section import Column, Section, SectionTable, Sentence
+from latpcap.report.terminal import drawn
 from latpcap.result.watching import WaitedFor, WatchedSoFar
-from latpcap.units import counted, format_s, percent, significant
+from latpcap.units import counted, format_s, percent
 
-COLUMNS = (*(Column(title, "figures") for title in ("waited s", "round trips", "each ms")), Column("statement"))
+COLUMNS = (
+    Column("waited s", "ms"),
+    Column("round trips", "count"),
+    Column("each ms", "figure"),
+    Column("statement"),
+)
 FEW_PER_S = 10
 NO_ROOM = "(further statements)"
 
 
 def screen(seen: WatchedSoFar, where: str, hint: str) -> RenderableType:
     """Return what stands on a terminal: `where` it is recorded, and `hint`, how that ends."""
-    return Group(*_parts(seen, where, hint))
-
-
-def _parts(seen: WatchedSoFar, where: str, hint: str) -> Iterator[RenderableType]:
-    yield Text(printable(f"{where} · {format_s(seen.seconds)} · {hint}"), style="bold")
-    yield Text(line(seen))
-    if seen.round_trips:
-        yield Text(_further(seen))
-    if seen.worst:
-        yield Text()
-        yield Grid(COLUMNS, [_row(each) for each in seen.worst])
+    said = [Sentence(f"{where} · {format_s(seen.seconds)} · {hint}", "strong"), Sentence(line(seen))]
+    further = [Sentence(_further(seen))] if seen.round_trips else []
+    worst = [Sentence(""), SectionTable(COLUMNS, [*map(_row, seen.worst)])] if seen.worst else []
+    return Group(*drawn(Section("watching", "", [*said, *further, *worst])))
 
 
 def line(seen: WatchedSoFar) -> str:
@@ -58,6 +52,6 @@ def _further(seen: WatchedSoFar) -> str:
     return f"each further millisecond of RTT: {format_s(seen.per_ms_s)} so far, one after the other{now}"
 
 
-def _row(each: WaitedFor) -> tuple[str, ...]:
-    average = significant(each.waited_s * 1000 / each.round_trips) if each.round_trips else ""
-    return (f"{each.waited_s:,.3f}", f"{each.round_trips:,}", average, printable(each.text) or NO_ROOM)
+def _row(each: WaitedFor) -> tuple[float, int, float | None, str]:
+    average = each.waited_s * 1000 / each.round_trips if each.round_trips else None
+    return each.waited_s, each.round_trips, average, each.text or NO_ROOM

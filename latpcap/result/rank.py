@@ -7,11 +7,8 @@ sums its tasks (`measures.tasks`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, get_args, get_type_hints
 
 import numpy as np
-from arro3.core import Array, DataType
-from arro3.core import Table as ArrowTable
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -23,6 +20,8 @@ from latpcap.measures.tasks import Tasks
 from latpcap.projection.project import central_s
 from latpcap.result.analysis import Measures
 from latpcap.result.rank_order import RANK_SORTS, RankOrder
+from latpcap.result.tables import COUNT, flat, rows_table, types_of
+from latpcap.result.verdict import PART_NAMES
 from latpcap.tables.columnar import passes
 from latpcap.tables.columnar.columns import Floats, Ints
 from latpcap.tables.columnar.table import Table
@@ -73,14 +72,7 @@ class RankRow(Struct, frozen=True):
 
 
 CULPRITS = {
-    "network": "network_s",
-    "server": "service_s",
-    "transfer": "transfer_s",
-    "stall": "stall_s",
-    "client": "client_s",
-    "setup": "setup_s",
-    "loss": "loss_s",
-    "think": "think_s",
+    "server" if part == "service_s" else part.removesuffix("_s"): part for part in PART_NAMES if part != "unknown_s"
 }
 """What a row can be held up by, and what of the budget that is; `think` is nobody's fault: mostly nothing was asked."""
 
@@ -104,17 +96,13 @@ def rank_table(rows: Iterable[RankRow], asked: RankOrder) -> Table:
     for row in rows:
         (others if row.reason else ranked).append(row)
     ranked.sort(key=lambda row: (-round(getattr(row, key) or 0.0, 9), -round(row.seconds_per_ms or 0.0, 9), row.file))
-    numbers = [*range(1, len(ranked) + 1), *[None] * len(others)]
-    table: dict[str, Any] = {"rank": Array(numbers, _KINDS[int])}
-    for name, hint in get_type_hints(RankRow).items():
-        kind = _KINDS[next(iter(get_args(hint)), hint)]
-        column = asked.by if name == "name" else name
-        if column is not None:
-            table[column] = Array([getattr(row, name) for row in (*ranked, *others)], kind)
-    return Table(ArrowTable.from_pydict(table), "rank")
-
-
-_KINDS = {str: DataType.string(), int: DataType.uint64(), float: DataType.float64()}
+    by = asked.by or ""
+    types = {by if name == "name" else name: kind for name, kind in types_of(RankRow).items() if by or name != "name"}
+    told = [
+        flat(row) | {"rank": None if row.reason else number, by: row.name}
+        for number, row in enumerate((*ranked, *others), 1)
+    ]
+    return rows_table(told, {"rank": COUNT} | types, "rank")
 
 
 # --- files and groups of connections --------------------------------------------------------------------------------

@@ -35,13 +35,13 @@ MS = 1e6
 def error_table(errors: ErrorsResult) -> Table:
     """One row an error code of a statement, the most frequent first."""
     rows = [flat(result) | {"users": ", ".join(result.users)} for result in errors.found]
-    return _rows_table(rows, _ERROR_TYPES, "errors")
+    return rows_table(rows, _ERROR_TYPES, "errors")
 
 
 def health_table(notes: Iterable[HealthNote]) -> Table:
     """What limits the trust in the result."""
-    types = {"code": _TEXT, "severity": _TEXT, "message": _TEXT, "count": _COUNT}
-    return _rows_table([flat(note) for note in notes], types, "notes", "latpcap.health/1")
+    types = {"code": _TEXT, "severity": _TEXT, "message": _TEXT, "count": COUNT}
+    return rows_table([flat(note) for note in notes], types, "notes", "latpcap.health/1")
 
 
 def exchange_table(measures: Measures) -> Table:
@@ -101,13 +101,13 @@ def finding_table(findings: Iterable[FindingResult], rtt_ms: Sequence[float]) ->
         row = {name: getattr(found, name) for name in _FINDING_TYPES}
         row["connections"] = " ".join(map(str, found.connections))
         rows.append(row | {f"saved_{rtt:g}ms_s": found.saved_s.get(f"{rtt:g}") for rtt in rtt_ms})
-    return _rows_table(rows, _FINDING_TYPES | saved, "findings")
+    return rows_table(rows, _FINDING_TYPES | saved, "findings")
 
 
 def taps_table(recording: Recording) -> Table:
     """One row for each two taps that saw the same packets, and each path."""
     rows = [flat(each) for each in taps_results(recording)]
-    return _rows_table(rows, _TAPS_TYPES, "taps", "latpcap.taps/1")
+    return rows_table(rows, _TAPS_TYPES, "taps", "latpcap.taps/1")
 
 
 def flat(result: Struct) -> dict[str, Any]:
@@ -134,11 +134,11 @@ def rtt_sample_table(recording: Recording) -> Table:
     return Table(
         ArrowTable.from_pydict(
             {
-                "stream": Array.from_numpy(streams[values("connection")]).cast(_COUNT),
+                "stream": Array.from_numpy(streams[values("connection")]).cast(COUNT),
                 "by_server": nullable(values("by_server").astype(bool), np.ones(len(rtt), bool)),
                 "time": Array.from_numpy(values("time") + recording.start_ns).cast(_TIME),
                 "rtt_ms": Array.from_numpy(rtt / MS),
-                "segments": Array.from_numpy(values("segments")).cast(_COUNT),
+                "segments": Array.from_numpy(values("segments")).cast(COUNT),
             }
         ),
         "RTT samples",
@@ -297,42 +297,42 @@ EXCHANGE_COLUMNS = (
 )
 
 
-_TEXT, _COUNT, _FLOAT, _BOOL = DataType.string(), DataType.uint64(), DataType.float64(), DataType.bool()
+_TEXT, COUNT, _FLOAT, _BOOL = DataType.string(), DataType.uint64(), DataType.float64(), DataType.bool()
 _TIME = DataType.timestamp("ns", tz="UTC")
 
-_KINDS = {str: _TEXT, int: _COUNT, float: _FLOAT, bool: _BOOL}
+_KINDS = {str: _TEXT, int: COUNT, float: _FLOAT, bool: _BOOL}
 
 
-def _types(result: type) -> dict[str, DataType]:
+def types_of(result: type) -> dict[str, DataType]:
     """The columns of a result's fields; those of a result within it have its name before theirs, but for ratios."""
     types: dict[str, DataType] = {}
     for name, hint in get_type_hints(result).items():
         if isinstance(hint, type) and issubclass(hint, Struct):
-            types |= {_part_of(name, hint, part): kind for part, kind in _types(hint).items()}
+            types |= {_part_of(name, hint, part): kind for part, kind in types_of(hint).items()}
         elif get_origin(hint) is not dict:
             types[name] = _KINDS[next(iter(get_args(hint)), hint)]
     return types
 
 
 _CONNECTION_TYPES = (
-    _types(ConnectionResult)
+    types_of(ConnectionResult)
     | {"start": _TIME, "end": _TIME}
     | {_part_of(name, dict, which): _FLOAT for name in ("delta_ms", "client_ms") for which in PACE_QUANTILES}
 )
 _STATEMENT_TYPES = (
-    _types(StatementResult)
+    types_of(StatementResult)
     | {_part_of(name, dict, which): _FLOAT for name, told in TIMES.items() for which in told}
     | {"first_seen": _TIME, "last_seen": _TIME}
 )
-_ERROR_TYPES = _types(ErrorResult) | {"users": _TEXT, "first_time": _TIME, "last_time": _TIME}
-_TAPS_TYPES = _types(TapsResult)
+_ERROR_TYPES = types_of(ErrorResult) | {"users": _TEXT, "first_time": _TIME, "last_time": _TIME}
+_TAPS_TYPES = types_of(TapsResult)
 _OF_STATEMENTS = frozenset({"fingerprint", "text", "protocol"})
 """Columns that tell statements apart."""
 _FINDING_TYPES: dict[str, DataType] = {
     **dict.fromkeys(("severity", "code", "title"), _TEXT),
-    **dict.fromkeys(("round_trips_saved", "exchanges"), _COUNT),
+    **dict.fromkeys(("round_trips_saved", "exchanges"), COUNT),
     **dict.fromkeys(("statement", "fingerprint", "why", "fix", "fix_name", "connections"), _TEXT),
-    **dict.fromkeys(("first_frame", "last_frame"), _COUNT),
+    **dict.fromkeys(("first_frame", "last_frame"), COUNT),
     "display_filter": _TEXT,
     "saved_at_baseline_s": _FLOAT,
 }
@@ -347,7 +347,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
 """The columns of a table, by its name."""
 
 
-def _rows_table(rows: list[dict[str, Any]], types: dict[str, DataType], name: str, schema: str = "") -> Table:
+def rows_table(rows: list[dict[str, Any]], types: dict[str, DataType], name: str, schema: str = "") -> Table:
     """A table of few rows from their dictionaries."""
     return Table(
         ArrowTable.from_pydict(

@@ -14,9 +14,10 @@ from builder import EPOCH_NS, I64, TEXT, TIME, U32, U64, Conn, Ex, Tables, build
 from conftest import load_fixture, read_fixture
 
 from latpcap import Capture, UsageError
+from latpcap.display import plain
 from latpcap.report import html
 from latpcap.report import page as pages
-from latpcap.report.html import MODULES, MODULES_OF_BOTH
+from latpcap.report.html import modules
 from latpcap.report.page import MOST
 from latpcap.result.page.exploration import explore
 from latpcap.result.page.timeline import ONE_BY_ONE, timeline
@@ -31,7 +32,7 @@ def render(capture: Capture) -> str:
 
 
 def page_data(capture: Capture, rtt_ms: list[float] | None = None) -> dict[str, Any]:
-    return pages.page_data(explore(capture.measures, rtt_ms))
+    return plain(pages.page_data(explore(capture.measures, rtt_ms)))
 
 
 def some_capture(*exchanges: Ex) -> Capture:
@@ -107,7 +108,7 @@ def _captures(path: str) -> Table:
 
 def test_every_module_is_part_of_the_page() -> None:
     assets = files("latpcap.report") / "assets"
-    assert sorted({*MODULES, *MODULES_OF_BOTH}) == sorted(
+    assert sorted({*modules("main"), *modules("before_after")}) == sorted(
         each.name[:-3] for each in assets.iterdir() if each.name.endswith(".js")
     )
     assert not re.search(r"^(import|export)\b", render(some_capture()), re.MULTILINE)
@@ -387,7 +388,7 @@ def two_servers() -> Capture:
 def moved_page(move: dict[str, float], rtt_ms: list[float] | None = None) -> dict[str, Any]:
     capture = two_servers()
     asked, conditions = capture.moved(rtt_ms, move)
-    return pages.page_data(explore(capture.measures, asked, conditions=conditions))
+    return plain(pages.page_data(explore(capture.measures, asked, conditions=conditions)))
 
 
 def test_the_slider_moves_the_servers_that_are_moved_and_nothing_else() -> None:

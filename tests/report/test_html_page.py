@@ -378,7 +378,7 @@ def test_it_is_told_how_often_the_range_held(page: Any) -> None:
     choose(page, 0.1)
     assert "at a shorter RTT" in page.inner_text("#held")
     assert "Each runtime is replayed." in page.inner_text("#elsewhere")
-    assert "Optimistic to pessimistic: " in page.inner_text("#elsewhere")
+    assert "Optimistic and pessimistic are scenarios" in page.inner_text("#elsewhere")
 
 
 def test_a_screen_reader_hears_the_answer_when_the_slider_rests(page: Any) -> None:
@@ -429,6 +429,18 @@ def test_switches_show_the_job_with_their_fixes_made(show: Any) -> None:
             page.locator(".switch input").nth(switch).click()
         full = capture.project(rtt).points[0].runtime_s
         assert runtime(page) == pytest.approx(full, rel=0.005)
+
+
+def test_runtimes_with_fixes_stand_beside_the_others_while_some_are_chosen(show: Any) -> None:
+    page = show(read_fixture("mysql/prepared-each"))
+    heads = page.locator("#ladder thead th:visible")
+    without = heads.all_inner_texts()
+    page.locator(".switch label").first.click()
+    assert heads.all_inner_texts() == [*without, "with the fixes s", "range s"]
+    cells = [float(cell) for cell in page.locator("#ladder tbody td:nth-last-child(2)").all_inner_texts() if cell]
+    assert len(cells) == page.locator("#ladder tbody tr").count() - 1
+    page.locator(".switch label").first.click()
+    assert heads.all_inner_texts() == without
 
 
 def test_statements_lose_what_the_fix_takes(show: Any) -> None:
@@ -538,7 +550,7 @@ def test_it_is_told_why_findings_are_missing(show: Any) -> None:
     told = page.inner_text("#statements > .note >> nth=0")
     assert "encrypted (TLSv1.3)" in told
     assert "--keylog FILE reads all of that" in told
-    assert "could not be found" in page.inner_text("#findings .missing")
+    assert "were not looked for" in page.inner_text("#findings .missing")
     assert [page.locator(f"{where} .missing").count() for where in ("main", "#findings", "#to-do")] == [2, 1, 1]
     assert show(read_fixture("mysql/nplus1-300-client")).locator(".missing").count() == 0
 
@@ -923,6 +935,11 @@ def test_a_report_has_its_author_and_logo_and_loads_nothing_else(browser: Any, f
     assert [url for url in page.asked if not url.startswith(("file:", "data:"))] == []
     assert window.complaints == []
     window.context.close()
+
+
+def test_the_page_tells_which_rtt_meets_a_target() -> None:
+    seen = explore(read_fixture("mysql/nplus1-300-client").measures, [15.0], 60.0)
+    assert "60 s is met up to an RTT of " in render(seen)
 
 
 def test_without_scripts_all_but_charts_stands_there(browser: Any, folder: Path) -> None:

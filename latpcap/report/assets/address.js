@@ -1,24 +1,16 @@
 /** The reader's choice in the page's address (`#rtt=15&fix=n%2B1`), so that a link opens where the page was left. */
 
 import { data } from "./dom.js";
-import { chooseAxes, chooseFix, chooseRtt, follow } from "./state.js";
-import { isProjected } from "./model.js";
+import { chooseAxes, chooseFix, chooseRtt, followRest } from "./state.js";
 
 const REST_MS = 300;
 const UNITS = { us: 0.001, µs: 0.001, ms: 1, s: 1000 };
 
 /** Takes the choice over from the address, now and when somebody changes it there, and keeps it there. */
 export function followAddress() {
-  if (!isProjected(data)) return;
   take();
   addEventListener("hashchange", take);
-  let timer;
-  let first = true;
-  follow((chosen) => {
-    clearTimeout(timer);
-    if (!first) timer = setTimeout(() => keep(chosen), REST_MS);
-    first = false;
-  });
+  followRest(keep, REST_MS);
 }
 
 function take() {

@@ -65,6 +65,19 @@ export function reading(linesAt) {
   };
 }
 
+/** A line down the whole of a chart, at a value of its axis. */
+export function lineAt({ ctx, bbox, valToPos }, value, name, { width = 1, dash = [] }) {
+  const x = valToPos(value, "x", true);
+  ctx.save();
+  [ctx.strokeStyle, ctx.lineWidth] = [colour(name), width * devicePixelRatio];
+  ctx.setLineDash(dash);
+  ctx.beginPath();
+  ctx.moveTo(x, bbox.top);
+  ctx.lineTo(x, bbox.top + bbox.height);
+  ctx.stroke();
+  ctx.restore();
+}
+
 /** Draws all charts again, for other colours. */
 export function redrawCharts() {
   for (const { plot } of charts) plot.redraw(true, true);

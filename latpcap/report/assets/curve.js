@@ -1,23 +1,21 @@
 /** Runtime over RTT: the range, the measured point, the chosen one, the same with the fixes; and the table below it. */
 
-import { byId, data, make, tableOf } from "./dom.js";
+import { byId, data, make } from "./dom.js";
 import { colour } from "./charts.js";
 import { curves } from "./curves.js";
 import { formatGivenMs, formatMs, formatS, significant } from "./format.js";
-import { isProjected, jobWith, projectAt } from "./model.js";
+import { jobWith, projectAt } from "./model.js";
 import { chooseAxes, chooseRtt, follow, state } from "./state.js";
-import { showTable } from "./table.js";
+import { addColumn, fitTables } from "./table.js";
 
 const baseline = data.moving?.measured_ms ?? null;
 const measured = data.summary?.runtime_s;
-const ladder = document.querySelector("#elsewhere .scroller");
+const { points } = data.projection;
 
 /** Draws the curve and the table, and follows the reader's choice. */
 export function showCurve() {
-  if (!isProjected(data)) return;
-  ladder.id = "ladder";
   const looks = { stroke: "accent", edge: "band-edge", fill: () => colour("band") };
-  const draw = curves({
+  const draw = curves(byId("curve-figure"), {
     lines: () => [
       { ...looks, name: "", curve: data.jobs[0].curve },
       { ...looks, name: "with the fixes ", dash: true, curve: state.fixes.size ? jobWith(data, state.fixes).curve : null },
@@ -36,8 +34,8 @@ export function showCurve() {
   follow(({ linear }) => {
     draw(linear, chooseRtt);
     byId("curve").setAttribute("aria-label", inWords());
-    showLadder();
   });
+  followFixes();
 }
 
 function inWords() {
@@ -47,25 +45,19 @@ function inWords() {
     `${formatS(there.runtime)} at ${formatGivenMs(state.rtt)}. The table below has the values.`;
 }
 
-/** The runtimes at the RTTs of the analysis, as a table. */
-function showLadder() {
-  const { now, points } = data.projection;
-  const limited = points.some(({ method }) => method !== points[0].method);
-  const [how, fixed] = [(text) => (limited ? [text] : []), (cells) => (state.fixes.size ? cells : [])];
-  const titles = ["RTT", "runtime s", "× now", "optimistic s", "pessimistic s", "statements/s", ...how("how"), ...fixed(["with the fixes s", "range s"])];
-  const here = { runtime: now.runtime_s, optimistic: now.runtime_s, pessimistic: now.runtime_s, throughput: now.throughput_per_s };
-  const rows = points.map(({ rtt_ms: rtt, method }) =>
-    [formatGivenMs(rtt), ...figures(projectAt(data.jobs[0], rtt)), ...how(method), ...fixed(fixedCells(rtt))]);
-  rows.unshift([baseline === null ? "now" : `now: ${formatMs(baseline)}`, ...figures(here), ...how("observed"), ...fixed(["", ""])]);
-  showTable(ladder, tableOf("At other round-trip times", titles, rows));
-}
-
-function figures({ runtime, optimistic, pessimistic, throughput }) {
-  const factor = measured > 0 ? runtime / measured : null;
-  return [runtime, factor, optimistic, pessimistic, throughput].map((figure) => (figure === null ? "" : significant(figure)));
-}
-
-function fixedCells(rtt) {
-  const { runtime, optimistic, pessimistic } = projectAt(jobWith(data, state.fixes), rtt);
-  return [significant(runtime), `${significant(optimistic)} to ${significant(pessimistic)}`];
+/** Columns of the runtimes with the chosen fixes, which are there while some are chosen. */
+function followFixes() {
+  const table = document.querySelector("#elsewhere table");
+  table.parentElement.id = "ladder";
+  const place = table.tHead.rows[0].cells.length - 1;
+  const columns = ["range s", "with the fixes s"].map((title) => addColumn(table, place, { class: "fixed" }, title).cells.slice(-points.length));
+  follow(({ fixes }) => {
+    table.classList.toggle("unfixed", fixes.size === 0);
+    points.forEach(({ rtt_ms: rtt }, row) => {
+      const { runtime, ...range } = projectAt(jobWith(data, fixes), rtt);
+      const said = [`${significant(range.optimistic)} to ${significant(range.pessimistic)}`, significant(runtime)];
+      columns.forEach((cells, at) => (cells[row].textContent = said[at]));
+    });
+    fitTables();
+  });
 }

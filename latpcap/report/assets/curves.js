@@ -1,7 +1,7 @@
 /** Runtimes over the RTT with their ranges, on logarithmic or linear axes: one curve or several, and dots. */
 
-import { button, byId, fill } from "./dom.js";
-import { POINTER, axis, between, chart, colour, logTicks, reach, reading, removeChart } from "./charts.js";
+import { button, byId, fill, make } from "./dom.js";
+import { POINTER, axis, between, chart, colour, lineAt, logTicks, reach, reading, removeChart } from "./charts.js";
 import { formatGivenMs, formatS } from "./format.js";
 import { readAt } from "./model.js";
 
@@ -12,17 +12,18 @@ const AXES = { logarithmic: false, linear: true };
 export const secondsAt = (curve, rtt, name = "runtime_s") => Math.max(readAt(curve.rtt_ms, curve[name], rtt), LEAST_S);
 
 /**
- * Draws `lines()`, each with its `name`, `stroke`, `edge` and `fill` (colours), `dash`, and a `curve` or none, into the element
- * `curve`, and `dots()` on them. Linear axes reach beyond `focus()`; `more(rtt)` is told beside the runtimes under the
+ * Draws `lines()`, each with its `name`, `stroke`, `edge` and `fill` (colours), `dash`, and a `curve` or none, into the figure
+ * `host`, and `dots()` on them. Linear axes reach beyond `focus()`; `more(rtt)` is told beside the runtimes under the
  * crosshair, `choose(linear)` hears of other axes. Returns what draws them again, on the axes that are asked for.
  */
-export function curves({ lines, dots, focus, choose, height = 330, more = () => [], mark = null, caption = "" }) {
+export function curves(host, { lines, dots, focus, choose, height = 330, legend = null, more = () => [], mark = null, caption }) {
   const [first] = lines();
   const [low, high] = [first.curve.rtt_ms[0], first.curve.rtt_ms.at(-1)];
   const within = (rtt) => Math.min(Math.max(rtt, low), high);
   const shown = () => lines().filter(({ curve }) => curve);
   const buttons = Object.entries(AXES).map(([name, linear]) => button(name, () => choose(linear)));
-  fill(byId("curve-axes"), ...buttons);
+  fill(host, make("div", { class: "controls screen", role: "group", "aria-label": "Axes" }, buttons), legend,
+    make("div", { id: "curve", role: "img" }), make("figcaption", { id: "curve-caption" }));
   let [plot, drawn] = [null, null];
 
   function series() {
@@ -67,18 +68,11 @@ export function curves({ lines, dots, focus, choose, height = 330, more = () => 
     return [formatGivenMs(Number(rtt.toPrecision(3))), ...each, ...more(rtt)];
   }
 
-  function drawMarks({ ctx, bbox, valToPos }) {
+  function drawMarks(drawing) {
+    if (mark) lineAt(drawing, mark(), "quiet", { dash: [4, 6] });
+    const { ctx, valToPos } = drawing;
     ctx.save();
-    if (mark) {
-      ctx.strokeStyle = colour("quiet");
-      ctx.setLineDash([4, 6]);
-      ctx.beginPath();
-      const x = valToPos(mark(), "x", true);
-      ctx.moveTo(x, bbox.top);
-      ctx.lineTo(x, bbox.top + bbox.height);
-      ctx.stroke();
-      ctx.setLineDash([]);
-    }
+    ctx.setLineDash([]);
     for (const { rtt, seconds, inside, outside } of dots()) {
       ctx.beginPath();
       ctx.arc(valToPos(rtt, "x", true), valToPos(Math.max(seconds, LEAST_S), "y", true), 5.5 * devicePixelRatio, 0, 2 * Math.PI);

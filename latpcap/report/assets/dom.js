@@ -25,13 +25,5 @@ export function fill(element, ...children) {
   element.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined));
 }
 
-/** A table of what is ready to be shown; the first and, where it has no figures, the last column are read from the left. */
-export function tableOf(label, titles, rows, foot = null) {
-  const isText = (at) => at === 0 || rows.every((row) => /[a-z]{2}/.test(row[at]));
-  const cell = (head) => (value, at) => make(head || at === 0 ? "th" : "td", { class: isText(at) ? "text" : null, scope: head ? "col" : at === 0 ? "row" : null }, value);
-  const lines = (group, kind) => make(kind, {}, group.map((row) => make("tr", {}, row.map(cell(kind === "thead")))));
-  return make("table", { "aria-label": label }, lines([titles], "thead"), lines(rows, "tbody"), foot ? lines([foot], "tfoot") : null);
-}
-
 /** The data of the page. */
 export const data = JSON.parse(byId("data").textContent);

@@ -1,7 +1,7 @@
 /** The charts of sections: lines, dots and bars over one axis, a panel for each axis of their values. */
 
 import { byId, data, fill, make } from "./dom.js";
-import { POINTER, axis, chart, colour, reading } from "./charts.js";
+import { POINTER, axis, chart, colour, lineAt, reading } from "./charts.js";
 import { count, counted, formatGivenMs, formatMs, percent } from "./format.js";
 
 const [HEIGHT, LOWER] = [230, 120];
@@ -47,7 +47,7 @@ function options(drawn, places, lines) {
     axes: [axis(below), axis({ size: 70, values: (_, ticks) => ticks.map(TICK[lines[0].kind]) })],
     series: [{}, ...lines.map(series)],
     cursor: POINTER,
-    hooks: { draw: at.map((x) => (plot) => drawMark(plot, x)), ...reading((x) => told(drawn, places, lines, x)) },
+    hooks: { draw: at.map((x) => (plot) => lineAt(plot, x, "network", { width: 2 })), ...reading((x) => told(drawn, places, lines, x)) },
   };
 }
 
@@ -71,14 +71,3 @@ function told(drawn, places, lines, x) {
 }
 
 const clock = (seconds) => new Date(seconds * 1000).toISOString().slice(11, Number.isInteger(seconds) ? 19 : 23);
-
-function drawMark({ ctx, bbox, valToPos }, x) {
-  const at = valToPos(x, "x", true);
-  ctx.save();
-  [ctx.strokeStyle, ctx.lineWidth] = [colour("network"), 2 * devicePixelRatio];
-  ctx.beginPath();
-  ctx.moveTo(at, bbox.top);
-  ctx.lineTo(at, bbox.top + bbox.height);
-  ctx.stroke();
-  ctx.restore();
-}

@@ -2,12 +2,11 @@
 
 import { data } from "./dom.js";
 import { formatGivenMs, formatS } from "./format.js";
-import { isProjected, savedAt } from "./model.js";
+import { savedAt } from "./model.js";
 import { follow } from "./state.js";
 
 /** Writes them behind what each saves as it was asked for. */
 export function followFindings() {
-  if (!isProjected(data)) return;
   const lines = [...document.querySelectorAll("#findings .entries > li")].map((each) => each.querySelector('[data-line="saves"]'));
   const asked = lines.map((line) => line?.textContent);
   follow(({ rtt }) => lines.forEach((line, index) => {

@@ -2,14 +2,14 @@
 
 import { byId, data, fill, make } from "./dom.js";
 import { counted, formatGivenMs, formatS } from "./format.js";
-import { isProjected, savedBy } from "./model.js";
+import { savedBy } from "./model.js";
 import { chooseFix, follow, state } from "./state.js";
 
 const { switches, combined } = data;
 
 /** Shows the switches, and what each saves at the chosen RTT. */
 export function showFixes() {
-  if (switches.length === 0 || !isProjected(data)) return;
+  if (switches.length === 0) return;
   byId("fixes").hidden = false;
   const rows = switches.map(row);
   fill(byId("switches"), ...rows.map(({ element }) => element));

@@ -4,6 +4,7 @@ import { followAddress } from "./address.js";
 import { showBudget } from "./budget.js";
 import { showCurve } from "./curve.js";
 import { offerCopies } from "./copying.js";
+import { data } from "./dom.js";
 import { showCharts } from "./drawn.js";
 import { followFindings } from "./findings.js";
 import { showFixes } from "./fixes.js";
@@ -15,15 +16,17 @@ import { showTimeline } from "./timeline.js";
 import { showWhatIf } from "./what_if.js";
 
 showTheme();
-showFixes();
-showWhatIf();
-showCurve();
-showBudget();
-followFindings();
+if (data.jobs.length > 0) { // the RTT of the capture is known: the job was replayed
+  showFixes();
+  showWhatIf();
+  showCurve();
+  showBudget();
+  followFindings();
+  followStatements();
+  followAddress();
+}
 showTimeline();
 showCharts();
-followStatements();
 showTables();
 offerCopies();
 followPrinting();
-followAddress();

@@ -9,9 +9,6 @@ export function readAt(xs, ys, x) {
   return y0 + ((y1 - y0) * (x - x0)) / (x1 - x0);
 }
 
-/** True where the RTT of the capture is known: the job was replayed. */
-export const isProjected = ({ jobs }) => jobs.length > 0;
-
 /** The job with exactly these fixes made (a set of switches). */
 export const jobWith = ({ jobs }, fixes) =>
   jobs.find((job) => job.fixes.length === fixes.size && job.fixes.every((fix) => fixes.has(fix)));

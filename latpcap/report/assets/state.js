@@ -12,6 +12,15 @@ export function follow(listener) {
   listener(state);
 }
 
+/** Calls `listener` when after a change there was none for `rest` ms. */
+export function followRest(listener, rest) {
+  let timer;
+  listeners.push((chosen) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => listener(chosen), rest);
+  });
+}
+
 /** Changes the RTT (ms). */
 export function chooseRtt(rtt) {
   state.rtt = rtt;

@@ -9,20 +9,10 @@ const tables = [];
 
 /** Gives every table its buttons, and keeps it as wide as there is room. */
 export function showTables() {
-  const live = tables.map(({ element }) => element);
-  for (const element of document.querySelectorAll(".scroller > table")) if (!live.includes(element)) tables.push(enhanced(element));
+  tables.push(...[...document.querySelectorAll(".scroller > table")].map(enhanced));
   fitTables();
   narrow.addEventListener("change", fitTables);
   addEventListener("resize", fitTables);
-}
-
-/** Puts a table in the place of the one that `room` holds, whose figures follow the reader's choice. */
-export function showTable(room, element) {
-  const place = tables.findIndex((each) => each.element.parentElement === room);
-  for (const { more, left } of place < 0 ? [] : tables.splice(place, 1)) [more, left].forEach((each) => each.remove());
-  fill(room, element);
-  tables.push(enhanced(element));
-  fitTables();
 }
 
 /** Shows the columns for which there is room: those that can be spared go first; on a telephone rows are stacked. */
@@ -45,6 +35,16 @@ function enhanced(element) {
   }
   draw(table);
   return table;
+}
+
+/** A column of figures behind another one, before the table gets its buttons: its heading and its cells, to the foot's. */
+export function addColumn(element, place, attributes = {}, title = "") {
+  const [head, ...cells] = [...element.rows].map((row, at) => {
+    const cell = at ? make("td", attributes) : make("th", { scope: "col", ...attributes }, title);
+    row.cells[place].after(cell);
+    return cell;
+  });
+  return { head, cells };
 }
 
 /** Writes the heading of a column anew, which its cells have as well. */

@@ -2,8 +2,7 @@
 
 import { button, byId, data, fill, make } from "./dom.js";
 import { axis, chart, colour } from "./charts.js";
-import { PARTS } from "./parts.js";
-import { count, counted, formatGivenMs, formatMs, formatS, given } from "./format.js";
+import { count, counted, formatMs, formatS, given } from "./format.js";
 import { PART_NAMES, blockAt, drawLane, unpack } from "./lanes.js";
 
 const drawn = data.timeline;
@@ -126,7 +125,7 @@ function hover(chart_) {
 }
 
 function described(lane, index) {
-  const spent = PART_NAMES.map((name, part) => [PARTS[name][0], lane.parts[part][index]])
+  const spent = PART_NAMES.map((name, part) => [data.parts[name], lane.parts[part][index]])
     .filter(([, us]) => us > 0)
     .map(([name, us]) => `${name} ${formatMs(us / 1000)}`)
     .join(", ");
@@ -138,5 +137,5 @@ function described(lane, index) {
 
 function showLegend() {
   const used = PART_NAMES.filter((name) => drawn.lanes.some((lane) => lane[name]));
-  fill(byId("timeline-legend"), ...used.map((name) => make("span", {}, make("span", { class: `swatch part-${name}` }), ` ${PARTS[name][0]}`)));
+  fill(byId("timeline-legend"), ...used.map((name) => make("span", {}, make("span", { class: `swatch part-${name}` }), ` ${data.parts[name]}`)));
 }

@@ -2,8 +2,8 @@
 
 import { button, byId, data, fill, make } from "./dom.js";
 import { count, counted, formatGivenMs, formatMs, formatS, given, percent, significant } from "./format.js";
-import { isProjected, jobWith, networkAt, partsAt, projectAt, savedBy } from "./model.js";
-import { chooseRtt, follow } from "./state.js";
+import { jobWith, networkAt, partsAt, projectAt, savedBy } from "./model.js";
+import { chooseRtt, follow, followRest } from "./state.js";
 
 const PLACES = [["same rack", 0.1], ["same city", 2], ["next country", 20], ["across an ocean", 90]];
 const SPOKEN_AFTER_MS = 500;
@@ -11,13 +11,12 @@ const SPOKEN_AFTER_MS = 500;
 const { lowest_rtt_ms: lowest, highest_rtt_ms: highest, moving } = data;
 const { summary, projection } = data;
 
-/** Shows the controls and follows them; without a baseline there is nothing to choose. */
+/** Shows the controls and follows them. */
 export function showWhatIf() {
-  if (!isProjected(data)) return;
   listen();
   byId("moving").textContent = moving.text;
   follow(answer);
-  follow(speakLater());
+  followRest(speak, SPOKEN_AFTER_MS);
 }
 
 function listen() {
@@ -101,15 +100,8 @@ function comparison(runtime) {
   return `${significant(ratio)} × the measured ${formatS(summary.runtime_s)}`;
 }
 
-/** Tells a screen reader the answer when the slider has come to rest. */
-function speakLater() {
-  let timer;
-  return ({ rtt, fixes }) => {
-    clearTimeout(timer);
-    timer = setTimeout(() => {
-      const there = projectAt(jobWith(data, fixes), rtt);
-      const fixed = fixes.size ? ` with ${count(fixes.size)} fixed` : "";
-      byId("spoken").textContent = `At ${formatGivenMs(rtt)}${fixed}: ${formatS(there.runtime)}, ${byId("range").textContent}.`;
-    }, SPOKEN_AFTER_MS);
-  };
+/** Tells a screen reader the answer. */
+function speak({ rtt, fixes }) {
+  const fixed = fixes.size ? ` with ${count(fixes.size)} fixed` : "";
+  byId("spoken").textContent = `At ${formatGivenMs(rtt)}${fixed}: ${byId("runtime").textContent}, ${byId("range").textContent}.`;
 }

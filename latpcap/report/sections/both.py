@@ -13,7 +13,7 @@ from latpcap.report.sections.budget import PARTS, bars
 from latpcap.report.sections.findings import hidden_patterns
 from latpcap.report.sections.health import gates as gates_section
 from latpcap.report.sections.opening import asked_for, captures, cover, sign_off, title_of
-from latpcap.report.text import TOP, number
+from latpcap.report.text import TOP, between, number
 from latpcap.result.analysis import Analysis
 from latpcap.result.checks.gates import Gates
 from latpcap.result.pairs.before_after import BeforeAfter, FindingChange
@@ -188,9 +188,7 @@ def _elsewhere(before: Analysis, after: Analysis) -> Section:
         return Section("elsewhere", title, [Sentence(f"{text}give it with `--rtt-baseline`.")])
     rows = []
     for old, new in zip(before.projection.points, after.projection.points, strict=True):
-        ranges = [
-            f"{significant(each.optimistic_s or 0)} to {significant(each.pessimistic_s or 0)}" for each in (old, new)
-        ]
+        ranges = [between(each.optimistic_s, each.pessimistic_s) for each in (old, new)]
         _, was, now, difference, ratio = _row("", old.runtime_s or 0.0, new.runtime_s or 0.0, significant)
         rows.append((format_given_ms(old.rtt_ms), was, ranges[0], now, ranges[1], difference, ratio))
     how = dict.fromkeys((before.projection.range_text, after.projection.range_text))

@@ -36,7 +36,7 @@ def budget(result: Analysis) -> Section:
     """The parts of the runtime, and what encryption hides of them."""
     besides = (_network_in_all(result), _encrypted(result.timing_only, result.connecting))
     said = [Sentence(text, "quiet") for text in besides if text]
-    return Section("budget", "Where the time went", [*_parts(result.budget), *said])
+    return Section("budget", "Where the time went", [*_parts(result.budget, result.projection.budget_at), *said])
 
 
 def _encrypted(hidden: TimingOnly | None, opened: Connecting | None) -> str:
@@ -66,14 +66,18 @@ def _alone(result: Budget) -> list[Section]:
     return [Section("budget", "", _parts(result))]
 
 
-def _parts(budget: Budget) -> list[SectionPart]:
-    """A bar and a table of the parts that take some time."""
+def _parts(budget: Budget, there: Budget | None = None) -> list[SectionPart]:
+    """A bar and a table of the parts that take some time, also of those that do `there` alone."""
     parts = budget.parts()
-    pieces = pieces_of(parts)
+    runtime = sum(parts.values())
+    if not runtime:
+        return []
+    pieces = pieces_of(parts, there.parts() if there else {})
     rows = [
         (piece.title, piece, parts[f"{piece.name}_s"], piece.share, PARTS[f"{piece.name}_s"][3]) for piece in pieces
     ]
-    return [Bar(pieces, seconds=sum(parts.values())), SectionTable(BUDGET, rows, "Time by part")] if rows else []
+    bar = Bar([piece for piece in pieces if piece.share > 0], seconds=runtime)
+    return [bar, SectionTable(BUDGET, rows, "Time by part", ("runtime", None, runtime, 1.0, ""))]
 
 
 def bars(sides: Mapping[str, Mapping[str, float]]) -> Iterator[Bar]:
@@ -85,13 +89,13 @@ def bars(sides: Mapping[str, Mapping[str, float]]) -> Iterator[Bar]:
             yield Bar(pieces_of(sides[title]), f"{title}: {format_s(total)}", total / longest, total)
 
 
-def pieces_of(parts: Mapping[str, float]) -> list[Piece]:
-    """The parts that take some time, as pieces of a bar."""
-    total = sum(parts.values())
+def pieces_of(parts: Mapping[str, float], there: Mapping[str, float] | None = None) -> list[Piece]:
+    """The parts that take some time, or do `there`, as pieces of a bar."""
+    total, others = sum(parts.values()), there or {}
     return [
-        Piece(name.removesuffix("_s"), title, letter, colour, parts[name] / total)
+        Piece(name.removesuffix("_s"), title, letter, colour, parts.get(name, 0.0) / total)
         for name, (letter, title, colour, _) in PARTS.items()
-        if parts.get(name, 0.0) > 0
+        if parts.get(name, 0.0) > 0 or others.get(name, 0.0) > 0
     ]
 
 

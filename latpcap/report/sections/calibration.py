@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from latpcap.report.section import Column, Row, Section, SectionTable, Sentence, sections_of
+from latpcap.report.text import between
 from latpcap.result.calibration import Calibration, Series
-from latpcap.units import counted, format_given_ms, format_ms, significant
+from latpcap.units import counted, format_given_ms, format_ms
 
 COLUMNS = (
     *(Column("measured"), Column("count", "count")),
@@ -24,8 +25,8 @@ def _calibration(result: Calibration) -> Iterator[Section]:
 
 def summary(result: Calibration) -> str:
     """Return the RTT in one sentence."""
-    about = f"{significant(result.low_ms)} to {significant(result.high_ms)} ms"
     made = counted(result.connections, "connection")
+    about = f"{between(result.low_ms, result.high_ms)} ms"
     return f"{result.server}: RTT {format_ms(result.rtt_ms)} ({about}), from {made}: {result.reason}."
 
 

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from latpcap.report.section import Column, Section, SectionTable, Sentence, table_of
-from latpcap.report.sections.statements import PACE, sums
+from latpcap.report.sections.statements import PACE, rest
 from latpcap.report.text import printable, top
 from latpcap.result.connections import ConnectionResult, busiest
 from latpcap.result.tables import flat
 from latpcap.tables.columnar.values import column_of
-from latpcap.units import counted
 
 STREAM = Column("stream", "id", name="stream")
 TRIPS = Column("trips", "count", full="round trips", name="round_trips")
@@ -57,14 +56,11 @@ def connections(found: Sequence[ConnectionResult], most: int) -> Section:
     protocols = {each.protocol for each in shown}
     common = f" ({printable(*protocols)})" if len(protocols) == 1 else ""
     who = Column(f"client → server{common}", least=36, folds=True, heads=True, name="who")
-    left = sums(found, order[most:], SUMMED)
-    foot = left and left | {
-        "bytes": left["request_bytes"] + left["response_bytes"],
-        "who": f"{counted(len(found) - most, 'further connection')} together",
-    }
+    left = rest(found, order[most:], SUMMED, who="connection")
+    foot = left and left | {"bytes": left["request_bytes"] + left["response_bytes"]}
     rows = (flat(each) | _words(each, names_protocol=not common) for each in shown)
     known = Sentence("How the RTT of the connections is known", "head", detail=True)
-    table = table_of((*COLUMNS, who), rows, "Connections", foot or None)
+    table = table_of((*COLUMNS, who), rows, "Connections", foot)
     return Section("connections", top("Connections", len(found), most), [table, known, _methods(found)])
 
 

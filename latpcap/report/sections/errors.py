@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from latpcap.report.section import Column, Entry, Line, Section, Sentence, table_of
-from latpcap.report.sections.statements import sums
+from latpcap.report.sections.statements import rest
 from latpcap.report.text import printable, top
 from latpcap.result.errors import ErrorResult, ErrorsResult
 from latpcap.result.tables import flat
@@ -37,13 +37,12 @@ def errors(found: ErrorsResult, most: int) -> Section:
     """The most frequent; nothing where nothing failed."""
     rows = [flat(each) | {"users": ", ".join(each.users)} for each in found.found[:most]]
     trips = f", in {counted(found.round_trips, 'round trip')}" if found.round_trips else ""
-    left = sums(found.found, range(most, len(found.found)), ("count", "round_trips"))
-    foot = left and left | {"message": f"{counted(len(found.found) - most, 'further line')} together"}
+    foot = rest(found.found, range(most, len(found.found)), ("count", "round_trips"), message="line")
     said = Sentence(f"{found.text}{trips}")
     return Section(
         "errors",
         top("Errors", len(found.found), most),
-        [said, table_of(COLUMNS, rows, "Errors", foot or None)] if rows else [],
+        [said, table_of(COLUMNS, rows, "Errors", foot)] if rows else [],
     )
 
 

@@ -19,10 +19,9 @@ from latpcap.report.section import (
 )
 from latpcap.result.analysis import Analysis
 from latpcap.result.page.exploration import Exploration
-from latpcap.result.page.histograms import Distribution
 from latpcap.units import counted, format_given_ms, format_ms
 
-HISTOGRAMS = {"response": ("Response times", "exchanges"), "delta": ("Inter-query deltas", "deltas")}
+TITLES = {"response": ("Response times", "exchanges"), "delta": ("Inter-query deltas", "deltas")}
 QUANTILES = {"p50": "half are within", "p95": "95 % within", "p99": "99 % within", "max": "the longest takes"}
 COUNTED = (
     "They are counted where the client waits for the server, not where packets change direction: requests sent "
@@ -55,8 +54,8 @@ LANES = (
     *(Column(title, "ms") for title in ("from s", "to s")),
     *(Column(title, "count") for title in ("exchanges", "round trips")),
 )
-HISTOGRAMS_HAVE = (
-    "Histograms have 10 bins for each power of ten over all exchanges; those that open a connection are left out, and "
+HISTOGRAMS = (
+    "They have 10 bins for each power of ten over all exchanges; those that open a connection are left out, and "
     "so are responses without a wait."
 )
 NO_GRID = "It was not, as the RTT of the capture is unknown."
@@ -68,34 +67,39 @@ def drawn(explored: Exploration) -> Iterator[Section]:
     if any(lane["gap"] for lane in lanes):
         yield Section("timeline", "Timeline", [Sentence(_blocks(explored), "quiet"), Drawn("timeline")])
     found = explored.distributions
-    if any(each.total for each in found.values()):
+    if any(each.counts for each in found.values()):
         parts = [part for name, each in found.items() for part in _distribution(name, each)]
         yield Section("histograms", "How times are distributed", parts)
 
 
-def _distribution(name: str, found: Distribution) -> Iterator[SectionPart]:
+def _distribution(name: str, found: Deltas) -> Iterator[SectionPart]:
     """A histogram and its quantiles in words."""
-    chart = _histogram(name, found.bins)
+    chart = _histogram(name, found)
     yield Sentence(chart.title, "head")
-    if not found.total:
+    if not found.counts:
         yield Sentence("None was captured whole.", "quiet")
         return
     yield chart
-    words = (f"{words} {format_ms(found.quantiles_ms[quantile])}" for quantile, words in QUANTILES.items())
     line = "" if chart.mark is None else f" The line is the baseline RTT, {format_ms(chart.mark)}."
-    yield Sentence(f"{counted(found.total, chart.lines[0].name[:-1])}: {', '.join(words)}.{line}", "quiet")
+    yield Sentence(f"{_quantiles(found, chart.lines[0].name[:-1])}{line}", "quiet")
+
+
+def _quantiles(found: Deltas, what: str) -> str:
+    words = (f"{words} {format_ms(found.quantiles_ms[quantile])}" for quantile, words in QUANTILES.items())
+    return f"{counted(sum(found.counts), what)}: {', '.join(words)}."
 
 
 @sections_of.register
 def _deltas(found: Deltas) -> Iterator[Section]:
-    """The histogram as rows."""
+    """The histogram, its quantiles and its rows."""
     bins = zip(found.edges_ms, found.edges_ms[1:], found.counts, strict=False)
     rows = [(f"{format_given_ms(low)} to {format_given_ms(high)}", count) for low, high, count in bins if count]
-    yield Section("deltas", "", [_histogram("delta", found), SectionTable(DELTAS, rows)])
+    said = [Sentence(_quantiles(found, "delta"), "quiet")] if rows else []
+    yield Section("deltas", "", [_histogram("delta", found), *said, SectionTable(DELTAS, rows)])
 
 
 def _histogram(name: str, found: Deltas) -> Chart:
-    title, what = HISTOGRAMS[name]
+    title, what = TITLES[name]
     line = ChartLine(what, what, "count", found.counts, colour="accent", style="bars")
     return Chart(
         name, title, f"{title.lower()} (ms)", "ms", found.edges_ms, (line,), is_log=True, mark=found.baseline_rtt_ms
@@ -118,7 +122,10 @@ def _blocks(explored: Exploration) -> str:
     drawn, interval_us = explored.timeline, explored.timeline["stretch_us"]
     what = "Every exchange is drawn from its request to the end of its response"
     if interval_us:
-        what = f"The recording is divided into intervals of {format_given_ms(interval_us / 1000)}"
+        what = (
+            f"The recording is divided into intervals of {format_given_ms(interval_us / 1000)}, in each of which an "
+            "exchange counts for the part of it that lies there"
+        )
     held = " A stall before a request is drawn with it." if any(lane.get("stall") for lane in drawn["lanes"]) else ""
     left = drawn["lanes_left_out"]
     more = f" {counted(left, 'lane')} with fewer exchanges left out." if left else ""
@@ -141,7 +148,7 @@ def _said(explored: Exploration) -> Iterator[tuple[str, str]]:
     yield "The runtime at another RTT", grid
     yield "The parts at another RTT", THERE
     yield "Fixes", FIXES
-    yield "Timeline and histograms", f"{_timeline(explored.timeline['stretch_us'])} {HISTOGRAMS_HAVE}"
+    yield "Histograms", HISTOGRAMS
 
 
 def _baseline(analysis: Analysis) -> str:
@@ -165,14 +172,4 @@ def _grid(explored: Exploration) -> str:
     ends = (format_given_ms(float(f"{end:.3g}")) for end in (explored.lowest_rtt_ms, explored.highest_rtt_ms))
     return (
         f"It was replayed for {count:,} round-trip times from {' to '.join(ends)}, more densely where it bends; {LINES}"
-    )
-
-
-def _timeline(interval_us: float) -> str:
-    if not interval_us:
-        return "The timeline draws every exchange."
-    return (
-        f"The timeline of so many exchanges is summed over intervals of {format_given_ms(interval_us / 1000)} for each "
-        "lane; an exchange counts in each interval for the part of it that lies there, and nothing shorter than that "
-        "can be distinguished."
     )

@@ -146,12 +146,10 @@ def sign_off(told: SignOff, already: SignOff | None = None) -> Section:
     assumed = [f"assumed: {each}" for each in told.assumptions if each not in known]
     others = ["assumed: all else as above"] if len(assumed) < len(told.assumptions) else []
     when = f" of packets captured on {told.captured} (UTC)" if told.captured else ""
-    work = f"{told.accuracy.work}. " if told.accuracy.work else ""
-    lines = (
-        *(f"made by {told.program}{when}", told.packets.text, f"accuracy class: {work}{told.accuracy.text}"),
-        *assumed,
-        *others,
-    )
+    is_said = told.accuracy.longer or told.accuracy.shorter  # above: how often the range held
+    accuracy = filter(None, (told.accuracy.work, "" if is_said else told.accuracy.text))
+    made = (f"made by {told.program}{when}", told.packets.text, f"accuracy class: {'. '.join(accuracy)}")
+    lines = (*made, *assumed, *others)
     return Section("how-made", "Packets, assumptions, accuracy", [*map(Entry, lines)])
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from latpcap.measures.segments import Direction
 from latpcap.report.section import Column, Row, Section, SectionTable, Sentence, table_of
-from latpcap.report.sections.statements import sums
+from latpcap.report.sections.statements import rest
 from latpcap.result.connections import PathResult
 from latpcap.result.tables import flat
 from latpcap.units import counted, format_ms
@@ -63,9 +63,7 @@ def _parts(found: Sequence[PathResult], most: int, baseline_ms: float) -> Iterat
         rows = (
             flat(path) | {"from": f"{path.rtt.method}, {path.rtt.position}", "who": _who(path)} for path in found[:most]
         )
-        left = sums(found, range(most, len(found)), ("connections",))
-        foot = left and left | {"who": f"{counted(len(found) - most, 'further path')} together"}
-        yield table_of(COLUMNS, rows, "Paths", foot or None)
+        yield table_of(COLUMNS, rows, "Paths", rest(found, range(most, len(found)), ("connections",), who="path"))
     changed = [path for path in found if path.periods]
     for path in changed[:most]:
         yield from _changes(path)

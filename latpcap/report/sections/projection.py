@@ -14,14 +14,13 @@ from latpcap.projection.project import Point, Projection
 from latpcap.report.section import Chart, ChartLine, Column, Drawn, Section, SectionTable, Sentence, sections_of
 from latpcap.report.sections.budget import PARTS
 from latpcap.report.sections.opening import asked_for
-from latpcap.report.text import printable
+from latpcap.report.text import between, printable
 from latpcap.result.settings import Settings
 from latpcap.tables.part.selection import Selected
 from latpcap.units import counted, format_given_ms, format_ms, percent, significant
 
 SAVINGS = 3
 COLUMNS = (
-    Column("", "figures"),
     Column("RTT ms", "figures"),
     *(Column(title, "figure") for title in ("runtime s", "×", "optimistic s", "pessimistic s", "statements/s")),
     Column("how", optional=True, detail=True),
@@ -61,8 +60,8 @@ def projection(found: Projection) -> Section:
         return Section("elsewhere", "At another RTT", [Sentence(UNKNOWN)])
     methods = {point.method for point in found.points}
     how = {each: each if len(methods) > 1 else "" for each in methods}
-    now = () if found.now is None else (("now", significant(found.now.rtt_ms), *_figures(found.now), ""),)
-    there = (("", f"{point.rtt_ms:,g}", *_figures(point), how[point.method]) for point in found.points)
+    now = () if found.now is None else ((f"now {significant(found.now.rtt_ms)}", *_figures(found.now), ""),)
+    there = ((f"{point.rtt_ms:,g}", *_figures(point), how[point.method]) for point in found.points)
     table = SectionTable(COLUMNS, [*now, *there], "At other round-trip times")
     alike = [Sentence(f"Each runtime is {each}.", "quiet", detail=True) for each in methods if len(methods) == 1]
     said = (*alike, *_said(found, found.baseline_rtt_ms))
@@ -143,7 +142,7 @@ def _what_if(changed: WhatIf | None) -> Section:
         Column(f"range at {rtt} ms", "figures"),
     )
     rows = [
-        (name, trips, *runtimes.values(), f"{significant(least)} to {significant(most)}")
+        (name, trips, *runtimes.values(), between(least, most))
         for name, trips, runtimes, least, most in (as_is, *fixed)
     ]
     left = ", ".join(changed.left_out)
@@ -167,9 +166,9 @@ def _by_connections(grid: ProjectionGrid) -> Iterator[Section]:
             f"{cell.rtt_ms:,g}",
             f"{'captured ' if cell.connections == grid.connections_now else ''}{cell.connections:,}",
             cell.throughput_per_s,
-            _range(cell.pessimistic_per_s, cell.optimistic_per_s),
+            between(cell.pessimistic_per_s, cell.optimistic_per_s),
             cell.runtime_s,
-            _range(cell.optimistic_s, cell.pessimistic_s),
+            between(cell.optimistic_s, cell.pessimistic_s),
         )
         for cell in grid.cells
     ]
@@ -196,10 +195,6 @@ def _line(name: str, figure: tuple[str, str, str], rows: Sequence[Any], colour: 
         [getattr(row, f"{each}_{unit}") for row in rows] for each in (middle, "optimistic", "pessimistic")
     )
     return ChartLine(name, axis, "figure", values, low, high, colour)
-
-
-def _range(low: float | None, high: float | None) -> str:
-    return "" if low is None or high is None else f"{significant(low)} to {significant(high)}"
 
 
 def _said_of_grid(grid: ProjectionGrid, baseline_ms: float) -> Iterator[Sentence]:

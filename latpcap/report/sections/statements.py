@@ -72,8 +72,8 @@ def statements(found: Sequence[StatementResult], timing_only: TimingOnly | None,
         flat(each) | {"executions": each.executions or None, "text": each.fingerprint or [each.text]}
         for each in found[:most]
     ]
-    foot = {**sums(found, range(most, len(found)), (*SUMMED, "rows")), "text": [_further(found, most, "statement")]}
-    table = table_of(COLUMNS, rows, "Statements", foot if len(found) > most else None)
+    foot = rest(found, range(most, len(found)), (*SUMMED, "rows"), text="statement")
+    table = table_of(COLUMNS, rows, "Statements", foot and foot | {"text": [foot["text"]]})
     return Section(
         "statements", top("Statements", len(found), most), [*hidden, Sentence(HOW, "quiet", detail=True), table]
     )
@@ -89,17 +89,16 @@ def routes(found: tuple[RouteResult, ...], round_trips: int, most: int) -> Secti
     trips = sum(each.round_trips for each in found)
     share = f" ({percent(trips / round_trips)})" if round_trips else ""
     named = f"{trips:,} of {counted(round_trips, 'round trip')}{share} are in statements with a route in their comment."
-    foot = {**sums(found, range(most, len(found)), SUMMED), "route": _further(found, most, "route")}
-    table = table_of(ROUTES, map(flat, found[:most]), "Routes", foot if len(found) > most else None)
+    foot = rest(found, range(most, len(found)), SUMMED, route="route")
+    table = table_of(ROUTES, map(flat, found[:most]), "Routes", foot)
     parts: list[SectionPart] = [Sentence(named, "quiet", detail=True), table] if found else []
     return Section("routes", top("Routes", len(found), most), parts)
 
 
-def sums(rows: Sequence[Any], rest: Sequence[int], names: Sequence[str]) -> dict[str, float]:
-    """The sums of some columns over the rows at the places `rest`, which may be many."""
-    columns = {name: list(column_of(rows, name)) for name in names if rest}
-    return {name: sum(column[place] or 0 for place in rest) for name, column in columns.items()}
-
-
-def _further(rows: Sequence[Any], most: int, what: str) -> str:
-    return f"{counted(len(rows) - most, f'further {what}')} together"
+def rest(rows: Sequence[Any], places: Sequence[int], summed: Sequence[str], **what: str) -> dict[str, Any] | None:
+    """The rows at `places` together, which may be many: sums of some columns, and in another one what they are."""
+    if not places:
+        return None
+    columns = {name: list(column_of(rows, name)) for name in summed}
+    sums = {name: sum(column[place] or 0 for place in places) for name, column in columns.items()}
+    return sums | {name: f"{counted(len(places), f'further {each}')} together" for name, each in what.items()}

@@ -11,14 +11,16 @@ from msgspec import Struct
 
 from latpcap.errors import UsageError
 from latpcap.findings import FindingResult, finding_results
+from latpcap.measures.charts import Deltas, binned
+from latpcap.measures.statements import response_ns
 from latpcap.projection.assumptions import Conditions
 from latpcap.projection.project import DEFAULT_LADDER_MS, told_rtt_ms
 from latpcap.result.analysis import Analysis, Measures
-from latpcap.result.page.histograms import Distribution, distributions
 from latpcap.result.page.switches import Switches, switches
 from latpcap.result.page.timeline import timeline
 from latpcap.result.signoff import Cover
 from latpcap.tables.columnar.columns import take
+from latpcap.tables.exchanges import Exchanges
 from latpcap.tables.recording import Recording
 from latpcap.units import listed as in_words
 
@@ -40,7 +42,7 @@ class Exploration(Struct, frozen=True):
     lowest_rtt_ms: float
     highest_rtt_ms: float
     timeline: dict[str, Any]
-    distributions: dict[str, Distribution]
+    distributions: dict[str, Deltas]
     moving: SliderMove
 
 
@@ -56,13 +58,14 @@ class SliderMove(Struct, frozen=True):
 def explore(
     measures: Measures,
     rtt_ms: Sequence[float] | None = None,
-    cover: Cover | None = None,
+    within_s: float | None = None,
     conditions: Conditions | None = None,
+    cover: Cover | None = None,
 ) -> Exploration:
     """Explore a recording; the slider begins with the RTTs of `rtt_ms` (ms) and moves what `conditions` leave to it."""
     measures = measures.application
     conditions = conditions or measures.basis.as_usual
-    analysis, recording = measures.analyze(rtt_ms, None, conditions, cover), measures.recording
+    analysis, recording = measures.analyze(rtt_ms, within_s, conditions, cover), measures.recording
     moving = _moving(analysis, conditions)
     baseline_ms = analysis.projection.baseline_rtt_ms
     first_rtt_ms = _first_rtt(baseline_ms, rtt_ms)
@@ -82,7 +85,7 @@ def explore(
         lowest_rtt_ms=low_ms,
         highest_rtt_ms=high_ms,
         timeline=drawn,
-        distributions=distributions(recording.exchanges, analysis.summary.baseline_rtt_ms),
+        distributions=_distributions(recording.exchanges, analysis.summary.baseline_rtt_ms),
         moving=moving,
     )
 
@@ -105,6 +108,16 @@ def _first_rtt(baseline_ms: float | None, asked: Sequence[float] | None) -> floa
     """Where the slider stands at first: at the RTT of the verdict."""
     told = told_rtt_ms(asked or DEFAULT_LADDER_MS, baseline_ms or 0.0)
     return min(max(told or 0.0, MIN_RTT_MS), max(MAX_RTT_MS, baseline_ms or 0))
+
+
+def _distributions(exchanges: Exchanges, baseline_ms: float | None) -> dict[str, Deltas]:
+    """Response times of exchanges that wait, and inter-query deltas; those that open a connection are left out."""
+    working = ~exchanges.is_setup
+    response, waits = response_ns(exchanges), exchanges.round_trips > 0
+    return {
+        "response": binned(response[working & waits & (response >= 0)], baseline_ms),
+        "delta": binned(exchanges.delta[working & (exchanges.delta >= 0)], None),
+    }
 
 
 def _name_statements(drawn: dict[str, Any], recording: Recording) -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from arro3.core import Array, DataType
-from arro3.core import Table as ArrowTable
+from arro3.core import DataType
 from msgspec import Struct
 
 from latpcap.display import Displayed
@@ -18,6 +17,7 @@ from latpcap.result.pairs.prediction_error import reasons
 from latpcap.result.pairs.validation import Validation, ValidationPart, judge
 from latpcap.result.settings import Settings
 from latpcap.result.signoff import program
+from latpcap.result.tables import rows_table
 from latpcap.tables.columnar.table import Table
 from latpcap.units import counted, format_given_ms, listed
 
@@ -126,21 +126,19 @@ class Rehearsal(Displayed, Struct, frozen=True):
 def rehearsed_rows(rtts: Sequence[RehearsedRtt]) -> Table:
     """What was measured at each RTT, and what was predicted where the runs were the same job."""
     rows = [
-        (
-            each.told.recording,
-            each.asked_ms,
-            each.told.runtime_s,
-            each.fastest_s,
-            each.slowest_s,
-            each.validation and each.validation.predicted_s,
-            each.validation and each.validation.error,
-            each.told.round_trips,
-        )
+        {
+            "recording": each.told.recording,
+            "rtt_ms": each.asked_ms,
+            "runtime_s": each.told.runtime_s,
+            "fastest_s": each.fastest_s,
+            "slowest_s": each.slowest_s,
+            "predicted_s": each.validation and each.validation.predicted_s,
+            "error": each.validation and each.validation.error,
+            "round_trips": each.told.round_trips,
+        }
         for each in rtts
     ]
-    cells = zip(*rows, strict=True) if rows else [()] * len(COLUMNS)
-    named = zip(COLUMNS.items(), cells, strict=True)
-    return Table(ArrowTable.from_pydict({name: Array(list(of), kind) for (name, kind), of in named}), "rtts")
+    return rows_table(rows, COLUMNS, "rtts")
 
 
 def rehearsal(
