@@ -33,7 +33,7 @@ CUT = "under_way_until"
 """A column of connections in a window: `Connections.under_way`."""
 METHODS = (
     *("captures", "notes", "cases", "connections", "exchanges", "statements", "tags", "taps"),
-    *("rtt_samples", "clock_readings"),
+    *("rtt_samples", "clock_readings", "segments"),
 )
 """What gives the tables of a `latpcap._core.Recording`."""
 TIMES = {
@@ -401,7 +401,7 @@ class Recording:
         return Table.from_arrow(self._tables.notes())
 
     @cached_property
-    def notes(self) -> list[tuple[str, str, str, int]]:
+    def notes(self) -> list[tuple[str, str, str, int, int | None]]:
         """The same: code, severity, message and count of each."""
         return columns.notes(self.notes_table)
 

@@ -43,9 +43,9 @@ NULL = np.iinfo(np.int64).min
 CONTENTS = ("size_bytes", "sha256")
 NO_PACKET = bytes.fromhex("d4c3b2a1020004000000000000000000ffff000001000000")
 """A pcap of Ethernet."""
-AS_THE_CORE = ("captures", "notes", "cases", "taps", "connections", "rtt_samples", "clock_readings")
+AS_THE_CORE = ("captures", "notes", "cases", "taps", "connections", "rtt_samples", "clock_readings", "segments")
 """Tables that are called as in the core."""
-OF_CONNECTIONS = ("exchanges", "rtt_samples", "clock_readings")
+OF_CONNECTIONS = ("exchanges", "rtt_samples", "clock_readings", "segments")
 """Tables whose rows are each of a connection."""
 EVERYWHERE = {"exchanges": ("stream", "command", "purpose"), "connections": ("stream", "client", "protocol")}
 """Columns that have a value in each row of a table."""
@@ -55,6 +55,16 @@ READING = {
     "by_server": DataType.bool(),
     "time": DataType.timestamp("ns", tz="UTC"),
     "ticks": DataType.uint32(),
+}
+SEGMENTS = {
+    "stream": DataType.uint32(),
+    "time": DataType.timestamp("ns", tz="UTC"),
+    "length_ns": DataType.int64(),
+    **{
+        f"{side}_{name}": DataType.uint32()
+        for name in ("data_packets", "retransmissions", "spurious_retransmissions")
+        for side in ("client", "server")
+    },
 }
 
 
@@ -218,10 +228,17 @@ class SavedTables:
 
     def clock_readings(self) -> Table:
         """What senders' clocks read."""
-        tables = [*map(self._table, self._needed("clock_readings"))]
+        return self._by_stream("clock_readings", READING)
+
+    def segments(self) -> Table:
+        """Segments with data over time; nothing where an earlier latpcap made the dataset."""
+        return self._by_stream("segments", SEGMENTS)
+
+    def _by_stream(self, name: str, kinds: Mapping[str, DataType]) -> Table:
+        tables = [*map(self._table, self._needed(name))]
         if not tables:
-            return Table.from_pydict({name: columns.empty(kind) for name, kind in READING.items()})
-        table = joined(tables).select([*READING])
+            return Table.from_pydict({name: columns.empty(kind) for name, kind in kinds.items()})
+        table = joined(tables).select([*kinds])
         return rows_of(table, np.argsort(columns.column(table, "stream").values, kind="stable"))
 
     def _of(self, table: str) -> Iterator[_Place]:
