@@ -146,6 +146,8 @@ def times_of(path: Path, shows: str) -> NDArray[np.int64]:
 
 
 LOSSY = ["mysql/nplus1-300-loss2", "findings/uncached", "findings/wide-my", "mysql/reordered"]
+LOST_BEFORE = dict.fromkeys(LOSSY, 0) | {"mysql/nplus1-300-loss2": 618}
+"""A packet whose first copy was lost before the capture point: Wireshark knows from an acknowledgment that there was one."""
 WIDTHS_S = [0.05, 0.2, 1.0]
 
 
@@ -166,7 +168,8 @@ def test_wireshark_counts_as_many_in_each_interval(name: str, every_s: float) ->
     found = read_fixture(name).minutes_of(every_s)
     first = int(found.column("start").view(np.int64)[0])
     path = load_fixture(name).path
-    for column, shows in (("segments", "tcp.len > 0"), ("retransmissions", "tcp.len > 0 && tcp.analysis.retransmission")):
+    again = f"tcp.len > 0 && tcp.analysis.retransmission && !(frame.number in {{{LOST_BEFORE[name]}}})"
+    for column, shows in (("segments", "tcp.len > 0"), ("retransmissions", again)):
         place = (times_of(path, shows) - first) // round(every_s * 1e9)
         assert np.bincount(place, minlength=len(found)).tolist() == found.column(column).tolist()
 
