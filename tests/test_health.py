@@ -483,7 +483,8 @@ def test_a_note_about_some_of_them_says_which_in_words() -> None:
 
 def test_what_all_of_them_have_needs_no_frame_in_words() -> None:
     [note] = [
-        note for note in Measures(build([Conn([Ex(sql="select 1")], state="running")])).health
+        note
+        for note in Measures(build([Conn([Ex(sql="select 1")], state="running")])).health
         if note.code == "missing-handshake"
     ]
     assert note.first_frame == 1

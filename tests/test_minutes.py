@@ -147,7 +147,7 @@ def times_of(path: Path, shows: str) -> NDArray[np.int64]:
 
 LOSSY = ["mysql/nplus1-300-loss2", "findings/uncached", "findings/wide-my", "mysql/reordered"]
 LOST_BEFORE = dict.fromkeys(LOSSY, 0) | {"mysql/nplus1-300-loss2": 618}
-"""A packet whose first copy was lost before the capture point: Wireshark knows from an acknowledgment that there was one."""
+"""A packet whose first copy was lost before the capture point: Wireshark infers it from an acknowledgment."""
 WIDTHS_S = [0.05, 0.2, 1.0]
 
 

@@ -10,9 +10,9 @@ from arro3.core import Table
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
+from latpcap.measures import health_frames
 from latpcap.measures.budget import Budget, BudgetTimeline
 from latpcap.measures.changed_paths import changed_paths
-from latpcap.measures import health_frames
 from latpcap.measures.health_codes import ADVICE
 from latpcap.measures.legs import LegRoundTrips
 from latpcap.measures.proxies import hidden_networks
@@ -145,7 +145,9 @@ def _about_baseline(recording: Recording, baselines: Baselines) -> Iterator[Heal
     if len(rows := np.flatnonzero(two)):
         ends = " or ".join(format_ms(float(end[rows[0]]) / 1e6) for end in (baselines.low, baselines.high))
         text = f"the RTT of {{}} is ambiguous, about {ends}: the handshake (and acknowledgments "
-        yield from note("baseline-either", "warning", two, f"{text}that agree) shows a shorter one than all responses do")
+        yield from note(
+            "baseline-either", "warning", two, f"{text}that agree) shows a shorter one than all responses do"
+        )
     text = "all response times of {} shifted by the same amount at one moment: either the path or the server changed"
     yield from note("baseline-either", "warning", baselines.reason == Reason.SPLIT_CHANGE, text)
     local = baselines.position == LOOPBACK

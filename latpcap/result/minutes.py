@@ -77,7 +77,9 @@ def all_of(found: Minutes) -> MinutesResult:
         durations: dict[str, Any] = {f"{name}_ms": finite(getattr(found, name)[number] / 1e6) for name in DURATIONS}
         counts: dict[str, Any] = {name: int(getattr(found, name)[number]) for name in COUNTS}
         sent = {name: finite(values[number]) for name, values in segments.items()}
-        counts |= {name: value if name.endswith("_share") or value is None else int(value) for name, value in sent.items()}
+        counts |= {
+            name: value if name.endswith("_share") or value is None else int(value) for name, value in sent.items()
+        }
         return MinuteResult(start=f"{start}Z", **durations, **counts)
 
     return MinutesResult(found.every_s, tuple(row(number, str(start)) for number, start in enumerate(starts)))

@@ -1,8 +1,8 @@
 """Findings and exchanges as packet comments: OUT.pcapng opens in Wireshark with what latpcap knows beside the packets.
 
-What limits the result stands at the first packet that it is about, an exchange at the packet that completes its request; a finding's
-text at its first packet, and a short mark where each of its other exchanges begins. Statements appear in no comment:
-Wireshark shows them, where it may.
+What limits the result stands at the first packet that it is about, an exchange at the packet that completes its
+request; a finding's text at its first packet, and a short mark where each of its other exchanges begins. Statements
+appear in no comment: Wireshark shows them, where it may.
 """
 
 from __future__ import annotations

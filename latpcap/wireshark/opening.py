@@ -15,7 +15,6 @@ from latpcap.tables.writing.outputs import write
 from latpcap.verify.wireshark import decoded_as
 from latpcap.wireshark.places import NAME, WINDOWS
 
-
 MOST_PORT_WORDS = 800
 """Words of the command line for ports, two for adjacent ones: Windows takes no line of more than 32,767 characters."""
 

@@ -240,8 +240,16 @@ mod tests {
 
     #[test]
     fn pings_ask_for_nothing() {
-        let texts =
-            ["", "select ?", "select ? as x", "select ? from rdb$database", "values (?)", "do ?", "select null", "select true"];
+        let texts = [
+            "",
+            "select ?",
+            "select ? as x",
+            "select ? from rdb$database",
+            "values (?)",
+            "do ?",
+            "select null",
+            "select true",
+        ];
         assert_eq!(kinds(&texts), ["ping"; 8]);
         assert_eq!(kinds(&["select ?, ?", "select ? from t", "values (?), (?)", "select nullable"]), ["read"; 4]);
     }
