@@ -169,8 +169,8 @@ class Job:
         which statements end a transaction.
         """
 
-    def said(self) -> _Ints:
-        """Of each connection, when its client said good-bye as the last thing on it, without an answer."""
+    def session_closed(self) -> _Ints:
+        """Of each connection, when its client closed the session as the last thing on it, without an answer."""
 
     def largest(self) -> tuple[_Ints, _Ints]:
         """Of each connection, its largest request and its largest response, in bytes."""

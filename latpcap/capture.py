@@ -510,7 +510,8 @@ class Capture(Tidy):
         """The tasks between rests of more than `idle_s` seconds; `by="route"` also ends one where its route changes."""
         if by not in get_args(TaskBy):
             raise UsageError("tasks end by `idle` or by `route`")
-        return task_table(self.measures.tasks(seconds(idle_s), by), self.recording)
+        measures = self.measures.application
+        return task_table(measures.tasks(seconds(idle_s), by), measures.recording)
 
     @cached_property
     def minutes(self) -> Table:

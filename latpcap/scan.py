@@ -35,11 +35,12 @@ from latpcap.result.analysis import Measures
 from latpcap.result.tables import health_table
 from latpcap.tables.columnar import columns
 from latpcap.tables.columnar.table import Table
+from latpcap.tables.connections import MISSING
 from latpcap.tables.dataset.layout import is_dataset
 from latpcap.tables.notes import together
 from latpcap.tables.part.client_groups import client_groups_of, hosts_of
 from latpcap.tables.part.selected import only
-from latpcap.tables.recording import MISSING, Recording
+from latpcap.tables.recording import Recording
 from latpcap.tables.writing.ipc import TIME, received, rows_in, sent, table_of
 from latpcap.units import DEFAULT_DISK, DEFAULT_MEMORY, RttIs
 
@@ -194,7 +195,7 @@ def _of_part(read: Recording, files: Sequence[str], partition: Partition) -> Rec
     if partition.of == 1 or not _is_saved(files):
         return read
     names = client_groups_of(read)
-    streams = columns.column(read.all_connections_table, "stream").values[read.database_rows].astype(np.int64)
+    streams = read.connection_column("stream").values.astype(np.int64)
     return only(read, streams[np.array([partition.holds(name) for name in names], bool)])
 
 

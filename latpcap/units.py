@@ -143,16 +143,16 @@ def _ladder(text: str) -> list[float]:
     return [low, *(step for step in steps if low < step < high), *([high] if high > low else [])]
 
 
-def significant(value: float, digits: int = 3) -> str:
-    """Return a figure with that many significant digits, trailing zeros kept, thousands separated.
+def significant(value: float) -> str:
+    """Return a figure with three significant digits, trailing zeros kept, thousands separated.
 
     >>> [significant(value) for value in (0.5, 9.996, 15, 152.85, 7890.1, 0.000123, 0)]
     ['0.500', '10.0', '15.0', '153', '7,890', '0.000123', '0']
     """
     if value == 0 or not math.isfinite(value):
         return "0" if value == 0 else str(value)
-    exponent = int(f"{value:.{digits - 1}e}".partition("e")[2])
-    return f"{round(value, digits - 1 - exponent):,.{max(digits - 1 - exponent, 0)}f}"
+    decimals = 2 - int(f"{value:.2e}".partition("e")[2])
+    return f"{round(value, decimals):,.{max(decimals, 0)}f}"
 
 
 def format_ratio(value: float) -> str:

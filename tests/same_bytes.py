@@ -9,28 +9,44 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 
 from latpcap.cli import cli
-from latpcap.errors import LatpcapError, NoDatabaseTraffic
+from latpcap.errors import LatpcapError, NoDatabaseTraffic, UsageError
 
+RTTS = ("--rtt", "1ms,15ms")
+TABLES = ("exchanges", "connections", "statements", "findings", "errors", "tasks", "minutes", "health", "captures")
 WRITTEN = (
-    *(("analyze", suffix) for suffix in ("json", "html", "md", "txt")),
-    *((table, "csv") for table in ("exchanges", "connections", "statements")),
+    *((("analyze", *RTTS), suffix) for suffix in ("json", "html", "md", "txt")),
+    (("project", *RTTS), "json"),
+    (("rank",), "json"),
+    *(((table,), "csv") for table in TABLES),
 )
 """Each command, and the suffix of its output."""
-RTTS = ("--rtt", "1ms,15ms")
+OF_TWO = ("compare", "validate")
 
 
 def main(folder: str) -> None:
-    """Write all of it into `folder`, which is there, a file for each command and fixture."""
+    """Write all of it into `folder`, which is there: a file for each command and fixture, and for each two of a protocol."""
     captures = sorted(Path("fixtures").glob("*/*.pcapng*"))
-    for (command, suffix), capture in product(WRITTEN, captures):
-        output = Path(folder, f"{command}-{capture.parent.name}-{capture.name}.{suffix}")
-        asked = [*(RTTS if command == "analyze" else ()), "--quiet", "-o", str(output)]
-        with suppress(NoDatabaseTraffic):
-            cli.main([command, str(capture), *asked], "latpcap", standalone_mode=False)
+    for ((command, *options), suffix), capture in product(WRITTEN, captures):
+        run(command, capture, *options, "-o", named(folder, command, capture, suffix))
+    for command, (before, after) in product(OF_TWO, pairwise(captures)):
+        run(command, before, after, "-o", named(folder, command, before, "json"))
+    for capture in captures:
+        run("annotate", capture, named(folder, "annotate", capture, "pcapng"))
+
+
+def named(folder: str, command: str, capture: Path, suffix: str) -> Path:
+    """The file of an output."""
+    return Path(folder, f"{command}-{capture.parent.name}-{capture.name}.{suffix}")
+
+
+def run(command: str, *arguments: Path | str) -> None:
+    """Run it; that a capture has no database traffic, or is not comparable, is a result, too."""
+    with suppress(NoDatabaseTraffic, UsageError):
+        cli.main([command, *map(str, arguments), "--quiet"], "latpcap", standalone_mode=False)
 
 
 if __name__ == "__main__":

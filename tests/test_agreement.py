@@ -175,7 +175,8 @@ def of_the_captured(capture: latpcap.Capture, result: latpcap.Analysis) -> Compa
         of_statements = sum(getattr(each, name) for each in result.statements)
         yield ("statements", name), of_statements, pytest.approx(of_exchanges.sum() / 1e9, rel=1e-6, abs=1e-6)
         yield ("exchanges", name), of_exchanges[works].sum() / 1e9, pytest.approx(parts[name], rel=1e-6, abs=1e-6)
-    if len(capture.tasks) == len(capture.recording.connections) == 1 and parts["unknown_s"] == 0:  # of one side alone
+    connections = capture.measures.application.recording.connections
+    if len(capture.tasks) == len(connections) == 1 and parts["unknown_s"] == 0:
         yield "task", capture.tasks.column("network_s")[0], pytest.approx(summary.network_s, rel=0.01, abs=0.0002)
 
 

@@ -73,7 +73,7 @@ def test_the_rows_of_as_many_connections_as_the_capture_had_are_marked() -> None
     told = FORMATS["terminal"](grid)
     assert told.count("captured 4 ") == 2
     assert "captured 1 " not in told
-    assert "The capture itself, 4 connections at the baseline RTT" in told
+    assert "The capture itself, 4 connections at work at once, baseline RTT" in told
 
 
 def test_json_has_the_cells_and_one_number_stays_a_projection(latpcap: Run) -> None:

@@ -135,6 +135,8 @@ def failed(done: subprocess.CompletedProcess[bytes]) -> tuple[int, str]:
         (["analyze"], "Missing argument 'CAPTURE...'"),
         (["nonsense"], "No such command 'nonsense'"),
         (["analyze", "x", "--nonsense"], "No such option"),
+        (["--nonsense", "x"], "No such option"),
+        (["--rtt", "15ms", "x.pcap"], "write --rtt behind the command or the capture"),
         (["analyze", "x", "--rtt", "1parsec"], "`1parsec` is not a duration: write 500us"),
         (["analyze", "x", "--rtt", "-1ms"], "is not a duration"),
         (["analyze", "x", "--decode-as", "mysql"], "`mysql` is not PORT=PROTOCOL, for instance 3307=mysql"),
@@ -165,7 +167,7 @@ def test_a_capture_without_database_traffic_is_told(
     path = shared_capture("formats/lwerdna-filesamples__simple_http.pcap")
     status, line = failed(latpcap(command, path))
     assert status == 4
-    assert line.startswith(f"{path}: no database traffic among ")
+    assert line.startswith(f"{path}: no database traffic among 2 TCP connections; they go to port 56789; ")
 
 
 def test_a_capture_is_never_overwritten(latpcap: Run, nplus1: Path, tmp_path: Path) -> None:

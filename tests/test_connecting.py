@@ -35,6 +35,18 @@ def test_each_step_is_told_and_statements_are_none_of_it() -> None:
     assert "TCP 10.0 ms, TLS 12.0 ms, authentication 13.0 ms" in FORMATS["terminal"](found.analyze())
 
 
+def test_the_steps_of_a_set_up_name_the_greeting_and_who_speaks_tls() -> None:
+    greeted = [Conn(rtt_ms=10, greeting=True, at_ms=at, exchanges=[*STEPS, Ex(sql="select ?")]) for at in (0, 200)]
+    plain = Conn(rtt_ms=10, greeting=True, at_ms=400, exchanges=[STEPS[1], Ex(sql="select ?")])
+    told = capture(*greeted).analyze().connecting
+    assert told is not None
+    assert told.connect_ms == pytest.approx(sum((told.tcp_ms, told.greeting_ms, told.tls_ms, told.authentication_ms)))
+    assert "TCP 10.0 ms, greeting 10.0 ms, TLS 12.0 ms, authentication 13.0 ms" in told.text
+    both = capture(*greeted, plain).analyze().connecting
+    assert both is not None
+    assert "TLS (2 of 3 connections) 12.0 ms" in both.text
+
+
 def test_a_connection_whose_beginning_was_not_captured_has_no_cost() -> None:
     found = capture(Conn(handshake=False, exchanges=[Ex(sql="select ?")]))
     assert found.connections.to_dicts()[0]["connect_ms"] is None

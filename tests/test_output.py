@@ -191,6 +191,20 @@ def test_80_columns_cut_no_ratio_no_end_point_and_no_line_of_blocks(latpcap: Run
             assert "…" not in printed.partition(f"\n{title}")[2].partition("\n\n")[0]
 
 
+@pytest.mark.parametrize("command", ["exchanges", "statements", "project", "minutes"])
+def test_however_narrow_the_terminal_no_figure_is_cut(
+    latpcap: Run, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    def figures() -> set[str]:
+        shown, _, _ = latpcap(command, NPLUS1).stdout.decode().partition(" more columns (")
+        return set(re.findall(r"[\d.,:]*\d\b", shown.rpartition("\n")[0]))
+
+    every = figures()
+    for width in ("60", "40"):
+        monkeypatch.setenv("COLUMNS", width)
+        assert figures() <= every
+
+
 @pytest.mark.usefixtures("narrow")
 def test_what_failed_and_what_would_help_stand_before_the_ratios(latpcap: Run) -> None:
     printed = latpcap("analyze", FIXTURES / "findings" / "failing-my.pcapng.zst").stdout.decode()
@@ -294,7 +308,7 @@ def test_the_conditions_of_a_projection_stand_beside_it(latpcap: Run) -> None:
     there += ["--distance", "1000km"]
     told = "34 Mbit/s at the bottleneck, 0.1% of the packets lost, 3 ms of jitter, 4 connections"
     told += ", 1,000 km of fibre (10 ms)"
-    assert f"\nwith {told}\n" in latpcap("project", NPLUS1, *there).stdout.decode()
+    assert f"Conditions there: {told}." in " ".join(latpcap("project", NPLUS1, *there).stdout.decode().split())
     assert json.loads(latpcap("project", NPLUS1, *there, "--json").stdout)["conditions"] == {
         "bandwidth_bps": 34e6,
         "loss": 0.001,

@@ -13,7 +13,7 @@ import pytest
 from builder import Conn, Ex, build
 from conftest import FIXTURES
 
-from latpcap import Capture, read
+from latpcap import Capture, rank, read
 from latpcap.measures.legs import joined_legs
 from latpcap.result.analysis import Measures
 
@@ -228,8 +228,11 @@ def counts(packets: damage.Packets, tmp_path: Path) -> tuple[int, list[bool]]:
 
 @pytest.mark.parametrize("name", ["relay-mysql", "relay-postgresql", "pgbouncer-one-machine"])
 def test_what_goes_on_on_one_machine_counts_once(name: str) -> None:
-    result = read(PROXIES / f"{name}.pcapng").analyze()
+    capture = read(PROXIES / f"{name}.pcapng")
+    result = capture.analyze()
     assert (result.summary.round_trips, result.summary.connections) == (55, 1)
+    ranked = rank(PROXIES / f"{name}.pcapng", by="task")
+    assert capture.tasks.column("round_trips").tolist() == ranked.column("round_trips").tolist() == [55]
     assert [each.behind_proxy for each in result.connections] == [False, True]
     assert "55 of them the application's" in result.summary.verdict
 

@@ -322,7 +322,7 @@ def test_one_command_names_the_chatty_one(latpcap: Run) -> None:
     first = done.stdout.decode().splitlines()[0]
     assert first.startswith("3 captures (below ")
     assert (
-        "First pool-4.pcapng: an RTT of 15 ms adds 0.795 s to its 66.0 ms, each further millisecond 56.0 ms (+84.9%), "
+        "First comes pool-4.pcapng: an RTT of 15 ms adds 0.795 s to its 66.0 ms, each further millisecond 56.0 ms (+84.9%), "
         "48 round trips." in first
     )
 

@@ -7,8 +7,9 @@ from conftest import load_fixture, read_fixture
 
 import latpcap
 from latpcap.tables.columnar import columns
+from latpcap.tables.connections import MISSING
 from latpcap.tables.part.groups import arranged, names_of
-from latpcap.tables.recording import MISSING, Recording
+from latpcap.tables.recording import Recording
 
 NAMES = ["mysql/parallel-8", "mysql/churn-20", "mysql/unsorted", "postgresql/pgbench-select-simple-c4"]
 
@@ -82,7 +83,7 @@ def test_a_column_that_there_is_not_is_named() -> None:
 
 
 def test_what_is_forgotten_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("latpcap.tables.recording.FEW", 0)  # less is not worth it
+    monkeypatch.setattr("latpcap.tables.exchanges.FEW", 0)  # less is not worth it
     capture = latpcap.read(load_fixture("mysql/parallel-8").path)
     exchanges = capture.recording.exchanges
     names = ("request", "is_setup", "round_trips", "connection")

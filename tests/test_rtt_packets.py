@@ -72,7 +72,7 @@ def test_one_answer_that_is_faster_than_the_handshake_bounds_the_rtt() -> None:
     found = rtt(slow)
     assert found.baseline_ms == pytest.approx(RTT_MS + SERVICE_MS)
     assert found.low_ms == 0
-    assert found.reason == "handshake and acknowledgments were slower than the faster responses, an upper bound"
+    assert found.reason == "handshake and acknowledgments were slower than the faster responses, which are an upper bound"
 
 
 def test_an_answer_to_a_part_of_the_request_proves_nothing_of_the_whole() -> None:

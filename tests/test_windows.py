@@ -174,7 +174,7 @@ def test_an_output_that_is_open_stays_as_it_is(process: Run, tmp_path: Path) -> 
 
 
 @on_windows
-def test_long_paths_are_read(process: Run, tmp_path: Path) -> None:
+def test_long_paths_are_read_and_written(process: Run, tmp_path: Path) -> None:
     folder = Path("\\\\?\\" + str(tmp_path / ("f" * 120) / ("g" * 120)))
     folder.mkdir(parents=True)
     named = tmp_path / "long.pcapng"
@@ -184,6 +184,9 @@ def test_long_paths_are_read(process: Run, tmp_path: Path) -> None:
         done = process("analyze", folder / capture, "--json", "--quiet")
         assert (done.returncode, done.stderr) == (0, b"")
         assert done.stdout == process("analyze", named, "--json", "--quiet").stdout
+    assert process("analyze", named, "-o", folder / "report.json", "--quiet").returncode == 0
+    assert (folder / "report.json").read_bytes() == done.stdout
+    assert sorted(path.name for path in folder.iterdir()) == ["long.pcapng", "report.json"]
 
 
 @on_windows
@@ -193,26 +196,35 @@ def test_nul_takes_a_result(process: Run) -> None:
 
 PRESSES = """
 import ctypes, signal, subprocess, sys, time
-child = subprocess.Popen(sys.argv[2:], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-child.stdin.write(open(sys.argv[1], "rb").read())
+child = subprocess.Popen(sys.argv[3:], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+child.stdin.write(open(sys.argv[2], "rb").read())
 child.stdin.flush()
 time.sleep(3)
-signal.signal(signal.SIGINT, lambda *_: None)
-ctypes.windll.kernel32.GenerateConsoleCtrlEvent(0, 0)
+for number in (signal.SIGINT, signal.SIGBREAK):
+    signal.signal(number, lambda *_: None)
+ctypes.windll.kernel32.GenerateConsoleCtrlEvent(int(sys.argv[1]), 0)
 print(child.stdout.read().decode().partition("\\n")[0], child.stderr.read().decode().strip(), child.wait(), sep="|")
 """
 
 
-def interrupted(*arguments: object) -> list[str]:
-    """What latpcap's first line, its standard error and its status are where somebody presses Ctrl-C while it reads."""
-    command = [sys.executable, "-c", PRESSES, str(PLAIN), sys.executable, "-m", "latpcap", *map(str, arguments)]
+CTRL_C, CTRL_BREAK = "0", "1"
+
+
+def interrupted(key: str, *arguments: object) -> list[str]:
+    """What latpcap's first line, its standard error and its status are where somebody presses the key while it reads."""
+    command = [sys.executable, "-c", PRESSES, key, str(PLAIN), sys.executable, "-m", "latpcap", *map(str, arguments)]
     own_console = subprocess.CREATE_NEW_CONSOLE
     done = subprocess.run(command, capture_output=True, text=True, check=True, creationflags=own_console, timeout=120)
     return done.stdout.strip().split("|")
 
 
 @on_windows
+def test_a_ctrl_break_exits_at_once() -> None:
+    assert interrupted(CTRL_BREAK, "analyze", "-") == ["", "", str(0xC000013A)]
+
+
+@on_windows
 def test_the_first_ctrl_c_ends_the_reading_and_reports_what_was_read() -> None:
-    said, hint, status = interrupted("analyze", "-")
+    said, hint, status = interrupted(CTRL_C, "analyze", "-")
     assert "303 round trips" in said
     assert (hint, status) == ("latpcap: reading ends here; Ctrl-C again exits at once", "0")

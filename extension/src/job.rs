@@ -127,7 +127,7 @@ impl Source for Table {
     }
 }
 
-/// A recording's job: its tables enter once, and all that is told of its time comes from here.
+/// A recording's job: its tables enter once, and all that is columns of its time comes from here.
 #[pyclass]
 pub struct Job {
     recorded: Recorded,
@@ -164,9 +164,9 @@ impl Job {
         })
     }
 
-    /// Of each connection, when its client said good-bye as the last thing on it, without an answer.
-    fn said<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        PyArray1::from_slice(py, &self.recorded.facts.said)
+    /// Of each connection, when its client closed the session as the last thing on it, without an answer.
+    fn session_closed<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+        PyArray1::from_slice(py, &self.recorded.facts.session_closed)
     }
 
     /// Of each connection, its largest request and its largest response, in bytes.
@@ -221,7 +221,7 @@ impl Job {
         }
         let account =
             self.read(py, 0.0, |job| captured::account(job, &path, runtime_ns, think_ns, window, worker.as_deref()))?;
-        told(py, account)
+        columns(py, account)
     }
 }
 
@@ -258,18 +258,18 @@ pub fn unfit() -> PyErr {
     PyValueError::new_err("the columns of a job do not fit together")
 }
 
-fn column<T: Element>(told: &Bound<'_, PyDict>, name: &str, cells: Vec<T>) -> PyResult<()> {
-    told.set_item(name, cells.into_pyarray(told.py()))
+fn column<T: Element>(columns: &Bound<'_, PyDict>, name: &str, cells: Vec<T>) -> PyResult<()> {
+    columns.set_item(name, cells.into_pyarray(columns.py()))
 }
 
-fn told(py: Python<'_>, account: Account) -> PyResult<Bound<'_, PyDict>> {
-    let told = PyDict::new(py);
-    told.set_item("parts", parts(py, &account.parts)?)?;
-    told.set_item("stalls", (account.stalls, account.stalls_network.ns()))?;
+fn columns(py: Python<'_>, account: Account) -> PyResult<Bound<'_, PyDict>> {
+    let columns = PyDict::new(py);
+    columns.set_item("parts", parts(py, &account.parts)?)?;
+    columns.set_item("stalls", (account.stalls, account.stalls_network.ns()))?;
     let Timed { round_trips, handshakes, greetings, hang_ups, ns, baselines_ns } = account.timed;
     let counts = (round_trips, handshakes, greetings, hang_ups);
-    told.set_item("waits", (counts, ns.map(|sum| sum.ns()), baselines_ns))?;
-    let [own_before, own_within] = account.own_held;
+    columns.set_item("waits", (counts, ns.map(|sum| sum.ns()), baselines_ns))?;
+    let [own_before, own_within] = account.own_stalled;
     let shared = [
         ("network", account.network),
         ("service", account.service),
@@ -279,33 +279,33 @@ fn told(py: Python<'_>, account: Account) -> PyResult<Bound<'_, PyDict>> {
     let own = [
         ("own_service", account.own_service),
         ("own_loss", account.own_loss),
-        ("own_held_before", own_before),
-        ("own_held_within", own_within),
+        ("own_stalled_before", own_before),
+        ("own_stalled_within", own_within),
     ];
-    shared.into_iter().try_for_each(|(name, cells)| column(&told, name, cells))?;
-    own.into_iter().try_for_each(|(name, cells)| column(&told, name, cells))?;
-    column(&told, "beside", account.beside)?;
+    shared.into_iter().try_for_each(|(name, cells)| column(&columns, name, cells))?;
+    own.into_iter().try_for_each(|(name, cells)| column(&columns, name, cells))?;
+    column(&columns, "beside", account.beside)?;
     let (rows, timers): (Vec<u32>, Vec<[f64; 2]>) = account.stalled.into_iter().unzip();
-    column(&told, "stalled", rows)?;
-    column(&told, "stalled_before", timers.iter().map(|timers| timers[0]).collect())?;
-    column(&told, "stalled_within", timers.iter().map(|timers| timers[1]).collect())?;
-    column(&told, "probably_lost", account.probably_lost)?;
-    for (name, waits) in [("shakes", account.shakes), ("byes", account.byes)] {
+    column(&columns, "stalled", rows)?;
+    column(&columns, "stalled_before", timers.iter().map(|timers| timers[0]).collect())?;
+    column(&columns, "stalled_within", timers.iter().map(|timers| timers[1]).collect())?;
+    column(&columns, "probably_lost", account.probably_lost)?;
+    for (name, waits) in [("handshakes", account.handshakes), ("closes", account.closes)] {
         let around = PyDict::new(py);
         column(&around, "connection", waits.connection)?;
         column(&around, "trips", waits.trips)?;
         column(&around, "weight", waits.weight)?;
         column(&around, "network", waits.network)?;
-        told.set_item(name, around)?;
+        columns.set_item(name, around)?;
     }
-    Ok(told)
+    Ok(columns)
 }
 
 /// The parts in ns, by their names.
 pub fn parts<'py>(py: Python<'py>, parts: &Parts) -> PyResult<Bound<'py, PyDict>> {
-    let told = PyDict::new(py);
+    let columns = PyDict::new(py);
     for (name, part) in parts.named() {
-        told.set_item(name, part.ns())?;
+        columns.set_item(name, part.ns())?;
     }
-    Ok(told)
+    Ok(columns)
 }

@@ -124,6 +124,18 @@ class _Group(click.Group):
         with click_writes():
             return super().make_context(*given, **more)
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Its options, before the command or the capture; where one of a command stands there, where it belongs."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if any(error.option_name in param.opts for command in COMMANDS for param in command.params):
+                name = error.option_name
+                raise click.UsageError(
+                    f"write {name} behind the command or the capture: latpcap CAPTURE {name} …", ctx
+                ) from None
+            raise
+
     def invoke(self, ctx: click.Context) -> Any:
         """Its command, with the --help of that."""
         with click_writes():

@@ -37,7 +37,7 @@ REPORT = "report"
 def analyze(request: Request, target: Target, cover: Cover, gating: Gating, as_json: bool, output: str | None) -> None:
     """Verdict, health, budget, findings, projection, statements and connections.
 
-    With -o report.html it is a page with a slider for the RTT, with -o report.md Markdown for a ticket or a mail.
+    `-o report.html` writes a page with a slider for the RTT, `-o report.md` Markdown for a ticket or an email.
 
     \b
     latpcap analyze capture.pcapng

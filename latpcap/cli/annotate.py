@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from latpcap.cli.shared.request import Request
 
 
-@command(short_help="Write the captures again, with comments for Wireshark.")
+@command(short_help="Copy the captures, with comments for Wireshark.")
 @reading_options
 @click.argument("output", metavar="OUTPUT", type=OUTPUT)
-@click.option("--force", is_flag=True, help="Write over an existing file (never over one of the captures).")
+@click.option("--force", is_flag=True, help="Overwrite an existing file (never one of the captures).")
 @click.option(
     "--embed-keys",
     is_flag=True,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 )
 @json_option
 def annotate(request: Request, output: str, force: bool, embed_keys: bool, as_json: bool) -> None:
-    """Write the captures again as pcapng, with latpcap's findings and exchanges as packet comments.
+    """Copy the captures to a pcapng file, with latpcap's findings and exchanges as packet comments.
 
     The last argument is the file to write. Packets, times and whatever else a pcapng file holds stay as they are; in
     Wireshark, `frame.comment contains "latpcap"` shows the packets with comments.

@@ -16,7 +16,7 @@ from latpcap.protocols import NAMES
     "--protocol",
     "spoken",
     type=click.Choice([*NAMES, "none"]),
-    help="Protocol of the server, if its port does not tell; none: handshakes only.",
+    help="Protocol of the server, if its port does not tell; `none` measures handshakes only.",
 )
 @click.option(
     "--connections",
@@ -39,11 +39,11 @@ def calibrate(
     quiet: bool,
     output: str | None,
 ) -> None:
-    """Measure the RTT to a server at the place where the database would go, as a value for --rtt.
+    """Measure the RTT to a server that is where the database would go: a value for --rtt.
 
     Makes at most ten connections without a login: TCP handshakes, timed by the operating system, and the shortest
-    message that the database answers (MySQL's greeting, PostgreSQL's SSLRequest). Says first which traces that leaves
-    at the server.
+    message that the database answers (MySQL's greeting, PostgreSQL's SSLRequest). Standard error first says which
+    traces that leaves at the server.
 
     \b
     latpcap calibrate db.example:5432

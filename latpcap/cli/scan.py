@@ -91,7 +91,7 @@ def _parting(rtt: tuple[list[float], ...], think: float, **given: Any) -> PartsR
     click.option(
         "--engine",
         type=click.Choice(ENGINES),
-        help="What computes the parts, by default threads; the part of a process that dies is done again.",
+        help="What computes the parts, by default threads; if a process dies, its part is computed again.",
     ),
     click.option(
         "--scheduler",
@@ -107,7 +107,7 @@ def scan(request: Request, force: bool, output: str | None, totals: bool, as_jso
     the files. A dataset is written as a whole or not at all.
 
     With --totals, several workers analyse the captures in parts, and one result is printed: totals, and an entry for
-    each pair of client and server host and for each statement. It does not depend on the number of parts. With
+    each pair of client and server host and for each statement. The result does not depend on the number of parts. With
     --workers, --parts or --engine, a dataset is written in parts, too, which takes less memory.
 
     \b

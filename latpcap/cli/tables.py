@@ -233,7 +233,7 @@ def tasks(capture: Capture, idle: float, by: TaskBy) -> Found:
         from latpcap.report.console import print_renderables
         from latpcap.result.tasks import summary
 
-        found = summary(capture.measures.tasks(idle / 1000, by))
+        found = summary(capture.measures.application.tasks(idle / 1000, by))
         typical = [print_renderables([Text(_typical(found))])] if found else []
         return chain(typical, FORMATS["table"](rows.in_order(table)) if found else ())
 
@@ -248,8 +248,8 @@ def _typical(found: TaskSummary) -> str:
     if found.tasks == 1:
         return f"1 task of {counted(int(trips.max), 'round trip')} in {format_s(took.max)}."
     return (
-        f"{found.tasks:,} tasks. At the median {counted(int(trips.p50), 'round trip')}, {format_s(took.p50)}, and "
-        f"{format_s(added.p50)} more with each further millisecond; at p95 {counted(int(trips.p95), 'round trip')}, "
+        f"{found.tasks:,} tasks. Median: {counted(int(trips.p50), 'round trip')} in {format_s(took.p50)}, and "
+        f"{format_s(added.p50)} more for each further millisecond. p95: {counted(int(trips.p95), 'round trip')} in "
         f"{format_s(took.p95)}, and {format_s(added.p95)} more."
     )
 

@@ -23,7 +23,9 @@ from latpcap.rtt import Estimate
 from latpcap.tables.columnar import columns, passes
 from latpcap.tables.columnar.columns import Codes
 from latpcap.tables.columnar.texts import Texts
-from latpcap.tables.recording import FEW, MISSING, Exchanges, Recording
+from latpcap.tables.connections import MISSING
+from latpcap.tables.exchanges import FEW, Exchanges
+from latpcap.tables.recording import Recording
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -400,7 +402,7 @@ class Evidence:
         for rows in passes.pieces(len(paused)):
             gap = np.where(paused[rows] == MISSING, 0, paused[rows])
             waited = near[self.rtt.of_exchanges[rows]] * self.exchanges.round_trips[rows]
-            yield rows, gap - waited - self.timeline.own_held_ns.before[rows]
+            yield rows, gap - waited - self.timeline.own_stalled_ns.before[rows]
 
     @cached_property
     def thinks(self) -> Ints:

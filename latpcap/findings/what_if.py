@@ -186,19 +186,20 @@ def _answer(as_is: dict[float, float], rtt: float, together: FixResult, baseline
     here, there, fixed = (format_s(value) for value in (here_s, there_s, fixed_s))
     at, back = format_given_ms(rtt), format_ms(baseline_ms)
     if rtt <= baseline_ms * MOVED_ENOUGH:
-        return f"With these fixes {fixed} instead of {there} at {at}."
+        return f"With these fixes the job takes {fixed} instead of {there} at {at}."
     if there_s <= here_s * MOVED_ENOUGH:
-        return f"Neither: at {at} it takes {there}, hardly more than the {here} at {back}."
+        return f"No change is needed: at {at} the job takes {there}, hardly more than the {here} at {back}."
     if fixed_s <= here_s * MOVED_ENOUGH:
         met = "no more" if fixed_s <= here_s or fixed == here else "hardly more"
         return (
-            f"Change the code: with these fixes {fixed} at {at}, {met} than the {here} at {back} today; "
+            f"Change the code: with these fixes the job takes {fixed} at {at}, {met} than the {here} at {back} today; "
             "the database need not move back."
         )
     if there_s - fixed_s < LITTLE * there_s:
         saved = format_s(there_s - fixed_s)
-        return f"Move the database back: these fixes save {saved} of {there} at {at}; at {back} it takes {here}."
+        fixes = f"these fixes save only {saved} of {there} at {at}" if together.findings else "no such fix was found"
+        return f"Move the database back: {fixes}; the job takes {there} at {at}, and {here} at {back}."
     return (
-        f"Change the code first: with these fixes {fixed} instead of {there} at {at}; "
+        f"Change the code first: with these fixes the job takes {fixed} instead of {there} at {at}; "
         f"moving the database back to {back} gives {here} without any change."
     )

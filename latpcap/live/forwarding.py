@@ -26,6 +26,8 @@ def run_forwarding(program: str, command: Sequence[str], environment: Mapping[st
     """Run it to its end; return its status, as a shell tells it, and whether somebody wanted it to end meanwhile."""
     asked: set[int] = set()
     heard: set[int] = {signal.SIGCHLD, *FORWARDED}
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # `nohup`
+        heard.discard(signal.SIGHUP)
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, heard)
     try:
         child = _start(program, command, environment, mask)

@@ -11,7 +11,7 @@ from pathlib import Path
 ENDS = {signal.SIGINT, signal.SIGTERM}
 if sys.platform == "win32":
     ENDS.add(signal.SIGBREAK)
-else:
+elif signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # `nohup` asks not to end with the terminal
     ENDS.add(signal.SIGHUP)
 LOOK_S = 0.2
 

@@ -83,7 +83,7 @@ class BudgetTimeline(Struct, frozen=True):
     own_service_ns: Ints
     own_loss_ns: Ints
     """What retransmissions added to it."""
-    own_held_ns: Stalls
+    own_stalled_ns: Stalls
     """What its packets were held back. All three as if nothing ran beside it."""
     timers: Stalls
     """What of that were the timers of delayed acknowledgments."""
@@ -113,11 +113,11 @@ def timeline(recording: Recording, rtt: Estimate, think_s: float = 1.0) -> Budge
     parts = {name: nanoseconds / 1e9 for name, nanoseconds in told["parts"].items()}
     setup_network_s = parts.pop("setup_network")
     columns = {name: _column(exchanges.connection, told[name]) for name in _COLUMNS}
-    shakes, byes = told["shakes"], told["byes"]
+    handshakes, closes = told["handshakes"], told["closes"]
 
     def of_connections(of_exchanges: NDArray[Any], count_of: Callable[[dict[str, Any]], Floats]) -> Floats:
         count = len(recording.connections)
-        around = (np.bincount(each["connection"], count_of(each), count) for each in (shakes, byes))
+        around = (np.bincount(each["connection"], count_of(each), count) for each in (handshakes, closes))
         return np.asarray(sum(around, np.bincount(exchanges.connection, of_exchanges, count)), float)
 
     lost = constant(False, len(exchanges))
@@ -136,7 +136,7 @@ def timeline(recording: Recording, rtt: Estimate, think_s: float = 1.0) -> Budge
         loss_ns=columns["loss"],
         own_service_ns=columns["own_service"],
         own_loss_ns=columns["own_loss"],
-        own_held_ns=Stalls(columns["own_held_before"], columns["own_held_within"]),
+        own_stalled_ns=Stalls(columns["own_stalled_before"], columns["own_stalled_within"]),
         timers=Stalls(*(_sparse(len(exchanges), told, f"stalled_{place}") for place in ("before", "within"))),
         probably_lost=lost,
         weight=weight,
@@ -149,7 +149,7 @@ def timeline(recording: Recording, rtt: Estimate, think_s: float = 1.0) -> Budge
     )
 
 
-_COLUMNS = ("network", "service", "loss", "own_service", "own_loss", "own_held_before", "own_held_within")
+_COLUMNS = ("network", "service", "loss", "own_service", "own_loss", "own_stalled_before", "own_stalled_within")
 
 
 def _column(where: NDArray[Any], values: NDArray[Any]) -> NDArray[Any]:

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from latpcap.display import Plotted
 from latpcap.tables.columnar.quantiles import running_maximum
-from latpcap.tables.recording import MISSING, Recording
+from latpcap.tables.connections import MISSING
+from latpcap.tables.recording import Recording
 
 BINS_A_DECADE = 10
 FIRST_DECADE, LAST_DECADE = -3, 9

@@ -14,7 +14,8 @@ from latpcap.measures.transactions import transactions
 from latpcap.tables.columnar import passes
 from latpcap.tables.columnar.columns import Bools, Floats, Ints
 from latpcap.tables.columnar.quantiles import GroupedValues, quantiles
-from latpcap.tables.recording import Exchanges, Recording
+from latpcap.tables.exchanges import Exchanges
+from latpcap.tables.recording import Recording
 
 PACE_QUANTILES = {"p50": 0.50, "p95": 0.95, "max": 1.0}
 """Of inter-query deltas and client times."""

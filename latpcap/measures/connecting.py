@@ -9,9 +9,11 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
+from latpcap.measures.timing_only import part_of
 from latpcap.tables.columnar.columns import Bools, Floats, Ints
 from latpcap.tables.columnar.quantiles import quantiles
-from latpcap.tables.recording import MISSING, Recording
+from latpcap.tables.connections import MISSING
+from latpcap.tables.recording import Recording
 from latpcap.units import counted, format_ms
 
 
@@ -21,6 +23,8 @@ class Connect(Struct, frozen=True):
     total_ms: Floats
     """SYN → the end of its last step before the first statement."""
     tcp_ms: Floats
+    greeting_ms: Floats
+    """From the end of the TCP handshake on; NaN where the client speaks first."""
     tls_ms: Floats
     """The steps of TLS that are exchanges of their own; NaN where there is none."""
     authentication_ms: Floats
@@ -36,23 +40,33 @@ class Connecting(Struct, frozen=True):
     round_trips: int
     connect_ms: float
     tcp_ms: float
+    greeting_ms: float | None
+    """`None` where no server speaks first."""
     tls_ms: float | None
     """`None` where no connection speaks TLS."""
+    tls_connections: int
+    """Those that speak it."""
     authentication_ms: float | None
 
     @property
     def text(self) -> str:
         """The same in words; empty where nothing is encrypted.
 
-        >>> Connecting(3, 5, 6.25, 1.0, 2.5, None).text
+        >>> Connecting(3, 5, 6.25, 1.0, None, 2.5, 3, None).text
         'The median connection set-up takes 5 round trips and 6.25 ms: TCP 1.00 ms, TLS 2.50 ms.'
+        >>> Connecting(9, 3, 3.5, 1.0, 1.5, 12.0, 2, 0.5).text.partition(": ")[2]
+        'TCP 1.00 ms, greeting 1.50 ms, TLS (2 of 9 connections) 12.0 ms, authentication 0.500 ms.'
         """
         if self.tls_ms is None:
             return ""
-        parts = {"TCP": self.tcp_ms, "TLS": self.tls_ms, "authentication": self.authentication_ms}
+        all_of_them = self.tls_connections == self.connections
+        tls = "TLS" if all_of_them else f"TLS ({part_of(self.tls_connections, self.connections)})"
+        parts = {"TCP": self.tcp_ms, "greeting": self.greeting_ms, tls: self.tls_ms}
+        parts["authentication"] = self.authentication_ms
         told = ", ".join(f"{name} {format_ms(value)}" for name, value in parts.items() if value is not None)
         trips = counted(self.round_trips, "round trip")
-        return f"The median connection set-up takes {trips} and {format_ms(self.connect_ms)}: {told}."
+        whose = "Connection" if self.connections == 1 else "The median connection"
+        return f"{whose} set-up takes {trips} and {format_ms(self.connect_ms)}: {told}."
 
 
 def connect(recording: Recording) -> Connect:
@@ -75,9 +89,13 @@ def connect(recording: Recording) -> Connect:
         return np.where(there & seen, np.bincount(whose[of], took_ms[of], count), np.nan)
 
     trips = np.bincount(whose, exchanges.round_trips[rows], count).astype(np.int64)
+    greeted = (connections.server_first & seen)[whose] & (asked == MISSING) & (ends >= answered[whose])
+    greeting = np.full(count, np.nan)
+    greeting[whose[greeted]] = (ends[greeted] - answered[whose[greeted]]) / 1e6
     return Connect(
         total_ms=np.where(seen, (last - connections.syn) / 1e6, np.nan),
         tcp_ms=np.where(seen, (answered - connections.syn) / 1e6, np.nan),
+        greeting_ms=greeting,
         tls_ms=total(is_whole & is_tls),
         authentication_ms=total(is_whole & ~is_tls),
         round_trips=np.where(seen, trips + 1 + connections.server_first, 0),
@@ -95,7 +113,9 @@ def connecting(recording: Recording) -> Connecting | None:
         round_trips=int(quantiles(each.round_trips[seen], [0.5])[0]),
         connect_ms=_median(each.total_ms) or 0.0,
         tcp_ms=_median(each.tcp_ms) or 0.0,
+        greeting_ms=_median(each.greeting_ms),
         tls_ms=_median(each.tls_ms),
+        tls_connections=int(np.count_nonzero(~np.isnan(each.tls_ms))),
         authentication_ms=_median(each.authentication_ms),
     )
 

@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 
 from latpcap.measures.error_classes import CLASSES, class_of, meaning_of
 from latpcap.tables.columnar.columns import Codes, first_that_holds
-from latpcap.tables.recording import MISSING, Exchanges, Recording
+from latpcap.tables.connections import MISSING
+from latpcap.tables.exchanges import Exchanges
+from latpcap.tables.recording import Recording
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -121,7 +123,7 @@ def codes_said(found: Iterable[tuple[str, int]]) -> str:
 
 def _listed(counts: Counter[str]) -> str:
     shown = [f"{code} × {count:,}" for code, count in counts.most_common(SAID_CODES)]
-    return ", ".join(shown) + (" …" if len(counts) > SAID_CODES else "")
+    return ", ".join(shown) + (" and others" if len(counts) > SAID_CODES else "")
 
 
 def _bare(code: str) -> str:

@@ -13,7 +13,8 @@ from msgspec import Struct
 
 from latpcap.tables.columnar import columns
 from latpcap.tables.columnar.columns import Bools, Codes, Ints, first_that_holds
-from latpcap.tables.recording import MISSING, Recording
+from latpcap.tables.connections import MISSING
+from latpcap.tables.recording import Recording
 
 WAYS = ("refused", "never answered", "reset by server", "reset by client")
 REFUSED, UNANSWERED, BY_SERVER, BY_CLIENT = range(len(WAYS))

@@ -291,7 +291,7 @@ def _about_time(recording: Recording, timeline: BudgetTimeline, budget: Budget) 
     loss, unknown = budget.loss_s / timeline.runtime_s, budget.unknown_s / timeline.runtime_s
     if loss > NOTABLE_SHARE:
         took = f"{format_s(budget.loss_s)} ({percent(loss)} of the runtime)"
-        text = f"lost packets took {took}{_probable(timeline)}, and the projection keeps that time"
+        text = f"lost packets took {took}{_probable(timeline)}"
         frame = health_frames.of_largest(recording, timeline.loss_ns)
         text += "" if frame is None else f" (the longest wait: frame {frame})"
         yield HealthNote("loss", "warning", text, 1, frame)

@@ -74,7 +74,10 @@ ADVICE: dict[str, tuple[str, str]] = {
         "the part in between is counted by direction changes, and its times are not used",
         "capture the connection from its beginning, without loss",
     ),
-    "incomplete-exchanges": ("they count as round trips, but their times are not used", "see the notes above"),
+    "incomplete-exchanges": (
+        "these exchanges count as round trips, but their times are not used",
+        "look for the cause in the other notes",
+    ),
     "snap-length": (
         "statements and rows in the missing part are unknown; times are correct where the packets show them",
         "capture whole packets: `-s 0`",
@@ -152,11 +155,11 @@ ADVICE: dict[str, tuple[str, str]] = {
         "with --decode-as PORT=opaque their round trips and times are counted, without statements",
     ),
     "refused": (
-        "no database connection was made: they count as errors, with the time that clients lost, and nowhere else",
+        "these connections count as errors only, with the time that clients lost",
         "check address and port, and whether the server runs",
     ),
     "unanswered": (
-        "no database connection was made: they count as errors, with the time that clients lost, and nowhere else",
+        "these connections count as errors only, with the time that clients lost",
         "check address, port and firewalls",
     ),
     "too-many-statements": ("further statements share one text; times are correct", "split the capture"),

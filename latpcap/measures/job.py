@@ -12,12 +12,13 @@ import numpy as np
 from msgspec import Struct
 
 from latpcap import _core
-from latpcap.measures.goodbyes import goodbyes
+from latpcap.measures.awaited_fins import awaited_fins
 from latpcap.measures.tcp import MSS_BYTES, TIMESTAMPS_BYTES
 from latpcap.measures.windows import NarrowWindows, narrow_windows
 from latpcap.rtt import Estimate
 from latpcap.tables.columnar.columns import Bools, Floats, Ints
-from latpcap.tables.recording import MISSING, Connections, Recording
+from latpcap.tables.connections import MISSING, Connections
+from latpcap.tables.recording import Recording
 
 TAKEN = 0.85
 """What is under way to a receiver with a small buffer, of the largest window that it announces: it opens in steps."""
@@ -59,7 +60,7 @@ def recorded_job(recording: Recording, rtt: Estimate) -> RecordedJob:
         recording.ending_statements,
         recording.start_ns,
     )
-    closed = goodbyes(recording, np.rint(phases.near).astype(np.int64)[rtt.phases.opening], core.said())
+    closed = awaited_fins(recording, np.rint(phases.near).astype(np.int64)[rtt.phases.opening], core.session_closed())
     windows = narrow_windows(connections, *core.largest())
     core.decide(closed, TAKEN * windows.client_bytes, TAKEN * windows.server_bytes)
     return RecordedJob(core, closed, windows)

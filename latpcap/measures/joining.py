@@ -24,8 +24,10 @@ from numpy.typing import NDArray
 from latpcap.tables.columnar.columns import Bools, Entries, Ints
 from latpcap.tables.columnar.passes import numbered
 from latpcap.tables.columnar.quantiles import GroupedValues
+from latpcap.tables.connections import MISSING, Connections
+from latpcap.tables.exchanges import Exchanges
 from latpcap.tables.part.endpoints import host_of
-from latpcap.tables.recording import MISSING, Connections, Exchanges, Recording
+from latpcap.tables.recording import Recording
 
 MIN_JOINED = 10
 NEARLY_ALL = 0.9

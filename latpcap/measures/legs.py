@@ -16,8 +16,9 @@ from msgspec import Struct
 from latpcap.measures.joining import join
 from latpcap.rtt import BehindProxy, Estimate, estimate_recording
 from latpcap.tables.columnar.columns import Bools, Ints
+from latpcap.tables.connections import MISSING
 from latpcap.tables.part.selected import only
-from latpcap.tables.recording import MISSING, Recording
+from latpcap.tables.recording import Recording
 from latpcap.units import counted, listed
 
 SAME_MACHINE_NS = 1e5

@@ -21,7 +21,8 @@ from latpcap.rtt import Estimate
 from latpcap.tables.columnar import passes
 from latpcap.tables.columnar.columns import Bools, Floats, Ints
 from latpcap.tables.columnar.quantiles import GroupedValues
-from latpcap.tables.recording import MISSING, Recording
+from latpcap.tables.connections import MISSING
+from latpcap.tables.recording import Recording
 
 MINUTE_S = 60.0
 FEW = 40

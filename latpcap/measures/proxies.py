@@ -14,7 +14,9 @@ from msgspec import Struct
 from latpcap.rtt import Estimate
 from latpcap.rtt.baselines import Reason
 from latpcap.tables.columnar.columns import Bools, Floats, Ints
-from latpcap.tables.recording import Connections, Exchanges, Recording
+from latpcap.tables.connections import Connections
+from latpcap.tables.exchanges import Exchanges
+from latpcap.tables.recording import Recording
 from latpcap.units import format_ms
 
 MIN_ANSWERS = 20

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from msgspec import Struct
 
-from latpcap.tables.recording import Exchanges
+from latpcap.tables.exchanges import Exchanges
 
 PURPOSES = {
     "statements": "run a statement",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from latpcap.tables.recording import MISSING, Recording
+from latpcap.tables.connections import MISSING
+from latpcap.tables.recording import Recording
 
 FEWEST_RESPONSES = 2
 """One response bounds the RTT and is divided by that bound: it would be the network as a whole."""

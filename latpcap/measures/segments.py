@@ -99,7 +99,7 @@ def segments_over_time(
         return None
     streams = columns.column(recording.all_connections_table, "stream").values[recording.database_rows]
     mine = np.flatnonzero(np.isin(columns.column(table, "stream").values, streams))
-    if np.any(width_ns % columns.column(table, "length_ns").values[mine].astype(np.int64)):
+    if np.any(width_ns % np.maximum(columns.column(table, "length_ns").values[mine].astype(np.int64), 1)):
         return None
     interval = at(columns.column(table, "time").values[mine].astype(np.int64))
 

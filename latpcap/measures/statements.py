@@ -20,8 +20,10 @@ from latpcap.tables.columnar.columns import NullableArray, take
 from latpcap.tables.columnar.quantiles import GroupedValues
 from latpcap.tables.columnar.texts import Texts
 from latpcap.tables.columnar.values import Names, Numbers
+from latpcap.tables.connections import MISSING
+from latpcap.tables.exchanges import Exchanges
 from latpcap.tables.part.groups import names_of
-from latpcap.tables.recording import MISSING, Exchanges, Recording
+from latpcap.tables.recording import Recording
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -27,7 +27,8 @@ from latpcap.rtt import Estimate
 from latpcap.tables.columnar.columns import Bools, Floats, Ints
 from latpcap.tables.columnar.passes import first_alike, grouped, lanes, numbered, occurring, ordered
 from latpcap.tables.columnar.quantiles import running_maximum
-from latpcap.tables.recording import MISSING, Recording
+from latpcap.tables.connections import MISSING
+from latpcap.tables.recording import Recording
 
 TOGETHER = 0.5
 """Connections rest together if the rest of their client does so for this part of their idle gaps."""
@@ -106,7 +107,7 @@ def tasks(recording: Recording, rtt: Estimate, job: RecordedJob, idle_s: float =
         new |= np.diff(route, prepend=-1) != 0
     new, works = _with_requests(waits, new, other)
     told = timeline(of_connections)
-    parts = (told, told["shakes"], told["byes"])
+    parts = (told, told["handshakes"], told["closes"])
     network = np.concatenate([part["network"] for part in parts])
     weight = np.concatenate([part["weight"] for part in parts]) if len(told["weight"]) else np.ones(len(network))
     return _add_up(recording, rtt, waits, new, works, clients, names, routes, route, network, weight)

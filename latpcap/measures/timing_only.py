@@ -98,7 +98,7 @@ def _advice(recording: Recording, kinds: Counter[str]) -> str:
     readings = tls_readings(recording)
     parts = []
     if readings.get("no-keys"):
-        parts.append(f"--keylog FILE reads them with the keys that the client logs ({KEYS_PAGE})")
+        parts.append(f"--keylog FILE reads all of that with the keys that the client logs ({KEYS_PAGE})")
     if lost := sum(readings.get(word, 0) for word in ("no-secret", "wrong-secret", "unsupported-suite", "interrupted")):
         parts.append(f"the keys that were given do not open {counted(lost, 'connection')}: see health")
     if any(name in WITHOUT_KEYS for name in kinds):

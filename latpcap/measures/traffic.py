@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from latpcap.measures.health import HealthNote, core_notes
@@ -20,7 +21,7 @@ NOT_LET_IN = ("refused", "unanswered")
 """States of connections that no server has let in."""
 TOLD = 3
 """Ports that a sentence names."""
-HINT = "if a server listens on an unusual port, name it with --decode-as PORT=PROTOCOL"
+HINT = "they go to port {}; if a database listens there, name it with --decode-as PORT=PROTOCOL"
 
 
 def notes_without_traffic(recording: Recording) -> tuple[HealthNote, ...]:
@@ -40,7 +41,7 @@ def why_none(recording: Recording, paths: Sequence[str] = ()) -> str:
         reason = "; ".join(hidden) or _without_tcp(recording)
         return f"{where}: no TCP connection in it, so no database traffic: {reason}"
     of = "connection" if seen == 1 else "connections"
-    known = list(_told(notes, NO_DIALOGUE, files)) or [_nobody_there(unanswered_ports(recording)) or HINT]
+    known = list(_told(notes, NO_DIALOGUE, files)) or [_nobody_there(unanswered_ports(recording)) or _hint(recording)]
     return f"{where}: no database traffic among {seen:,} TCP {of}; {'; '.join([*known, *hidden])}"
 
 
@@ -55,8 +56,18 @@ def unanswered_ports(recording: Recording) -> list[int]:
 def _nobody_there(ports: Sequence[int]) -> str:
     if not ports:
         return ""
-    on = listed([str(port) for port in ports[:TOLD]]) + (" and others" if len(ports) > TOLD else "")
-    return f"nobody listens on port {on}: the server refused, or did not answer"
+    return f"nobody listens on port {_some(ports)}: the server refused, or did not answer"
+
+
+def _hint(recording: Recording) -> str:
+    """Where a database may be that is not known as one: the ports that most connections go to."""
+    servers = columns.codes(recording.all_connections_table, "server").texts()
+    ports = Counter(int(server.rpartition(":")[2]) for server in servers if server)
+    return HINT.format(_some([port for port, _ in ports.most_common()]))
+
+
+def _some(ports: Sequence[int]) -> str:
+    return listed([str(port) for port in ports[:TOLD]]) + (" and others" if len(ports) > TOLD else "")
 
 
 def _told(notes: Iterable[HealthNote], codes: Iterable[str], files: Sequence[str]) -> Iterator[str]:

@@ -13,7 +13,8 @@ from msgspec import Struct
 
 from latpcap.tables.columnar import columns
 from latpcap.tables.columnar.columns import Bools, Ints
-from latpcap.tables.recording import Exchanges, Recording
+from latpcap.tables.exchanges import Exchanges
+from latpcap.tables.recording import Recording
 
 
 class Transactions(Struct, frozen=True):

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from latpcap.measures.tcp import UNSCALED_BYTES
 from latpcap.rtt import Estimate
 from latpcap.tables.columnar.columns import constant
-from latpcap.tables.recording import MISSING, Connections, Recording
+from latpcap.tables.connections import MISSING, Connections
+from latpcap.tables.recording import Recording
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

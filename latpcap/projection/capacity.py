@@ -48,8 +48,7 @@ class Limit(Struct, frozen=True):
 
 NO_LIMIT = Limit(
     *("none", None, None, None),
-    "The capture shows no limit of the hosts or of locks, so none is known: the range reaches from no gain at all to "
-    "full scaling.",
+    "The capture shows no limit of hosts or locks, so the range reaches from no gain at all to full scaling.",
 )
 
 

@@ -16,7 +16,8 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from latpcap.measures.budget import BudgetTimeline
-from latpcap.tables.recording import Exchanges, Recording
+from latpcap.tables.exchanges import Exchanges
+from latpcap.tables.recording import Recording
 from latpcap.units import listed, percent
 
 Work = Literal[
@@ -146,11 +147,11 @@ def coverage(work: Work, direction: Direction) -> Coverage | None:
 def coverage_text(work: Work) -> str:
     """What the range means, and how often it held for this kind of work."""
     known = [(way, each) for way in get_args(Direction) if (each := coverage(work, way))]
-    meaning = "Optimistic to pessimistic: scenarios, not a probability."
+    meaning = "Optimistic and pessimistic are scenarios, not a probability."
     if not known:
         return f"{meaning} No job of this kind ({work}) was measured."
     held = listed(f"{percent(each.inside)} of {each.pairs:,} at a {way} RTT" for way, each in known)
-    return f"{meaning} Of measured jobs of this kind ({work}), {held} lay inside."
+    return f"{meaning} Of the measured jobs of this kind ({work}), {held} lay between them."
 
 
 @cache

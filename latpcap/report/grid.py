@@ -17,6 +17,8 @@ from latpcap.report.section import Column
 from latpcap.units import counted
 
 GAP = 2
+BEGINNING = 9
+"""Cells without which a text that is last says nothing."""
 
 
 class Grid:
@@ -93,8 +95,17 @@ class Grid:
                 over -= cut
 
     def _needed(self, widths: list[int], shown: Sequence[int]) -> int:
-        """The cells of these columns, with no more for the last than it wants."""
-        return sum(widths[each] + GAP for each in shown[:-1]) + min(self.headings[-1].least, widths[-1])
+        """The cells of these columns, with no more for a last text than it wants."""
+        *kept, last = shown
+        wanted = self.headings[last].least if self.headings[last].is_text else widths[last]
+        return sum(widths[each] + GAP for each in kept) + min(wanted, widths[last])
+
+    def _narrowest(self, widths: list[int], shown: Sequence[int]) -> int:
+        """The cells of these columns where each text is cut as far as it may be."""
+        *kept, last = shown
+        least = max(BEGINNING, cell_len(self.headings[last].title)) if self.headings[last].is_text else widths[last]
+        cuts = (min(widths[each], self.headings[each].cuts or widths[each]) + GAP for each in kept)
+        return sum(cuts) + min(least, widths[last])
 
     def _folded(self, text: str, width: int, console: Console) -> list[str]:
         """The lines of a last cell."""
@@ -103,10 +114,17 @@ class Grid:
         return [line.plain.rstrip() for line in Text(text).wrap(console, width)]
 
     def _shown(self, widths: list[int], width: int) -> list[int]:
-        """The columns that fit, sparing optional ones from the right until the last has its least width."""
+        """The columns that fit: spared from the right are optional ones until the last has what it wants.
+
+        Then others, but for the first and a text that is last: no figure is cut.
+        """
         shown = list(range(len(widths)))
         for column in reversed(shown[:-1]):
             if self._needed(widths, shown) > width and self.headings[column].optional:
+                shown.remove(column)
+        others = shown[1:-1] if self.headings[-1].is_text else shown[1:]
+        for column in reversed(others):
+            if self._narrowest(widths, shown) > width:
                 shown.remove(column)
         return shown
 

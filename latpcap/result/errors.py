@@ -14,12 +14,15 @@ from latpcap.findings.frames import MAX_STRETCHES, display_filter, frames_of_exc
 from latpcap.measures.errors import KINDS, LOGIN, NO_ANSWER, STATEMENT, TRANSACTION, codes_said
 from latpcap.tables.columnar import columns, passes
 from latpcap.tables.columnar.times import iso
-from latpcap.tables.recording import MISSING, Exchanges
+from latpcap.tables.connections import MISSING
+from latpcap.tables.exchanges import Exchanges
 from latpcap.units import counted, format_s
 
 Ints = NDArray[np.int64]
 
 HUNG_UP = "the server closed the connection before it answered"
+COUNTED_AS = {"transaction": "transaction command", "connection": "TCP connection"}
+"""What a kind of failure is counted among, where its name does not say that."""
 NOTABLE = 0.01
 """The share of failures of a kind from which on the verdict says so."""
 
@@ -111,10 +114,12 @@ class ErrorsResult(Brief, Struct, frozen=True):
         answers = "; the response to {} was not captured, and may be an error" if self.unread_statements else ""
         unread = answers.format(counted(self.unread_statements, "statement"))
         if self.failures or self.failed_connections:
-            lost = f", which cost clients {format_s(self.lost_s)} at least" if self.failed_connections else ""
+            lost = f", which cost clients at least {format_s(self.lost_s)}" if self.failed_connections else ""
             return f"{self.failed_of_all} failed{lost}{unread}"
         every = counted(self.statements, "statement"), counted(self.logins, "login")
         logins = f"; {counted(self.unread_logins, 'login')} could not be read" if self.unread_logins else ""
+        if not self.statements and not self.logins:
+            return f"whether anything failed is unknown: no statement and no login could be read{unread}"
         return f"nothing failed among {' and '.join(every)}{logins}{unread}"
 
     def codes(self, kind: str | None = None) -> str:
@@ -138,7 +143,7 @@ def of_all(kind: str, failed: int, every: int) -> str:
     >>> of_all("statement", 1, 1), of_all("transaction", 1, 2)
     ('1 of 1 statement', '1 of 2 transaction commands')
     """
-    return f"{failed:,} of {counted(every, 'transaction command' if kind == 'transaction' else kind)}"
+    return f"{failed:,} of {counted(every, COUNTED_AS.get(kind, kind))}"
 
 
 def errors_result(evidence: Evidence) -> ErrorsResult:

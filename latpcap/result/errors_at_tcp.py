@@ -20,7 +20,8 @@ from latpcap.measures.failed_connections import (
 from latpcap.result.errors import ErrorResult, ErrorsResult
 from latpcap.tables.columnar import columns
 from latpcap.tables.columnar.times import iso
-from latpcap.tables.recording import MISSING, Recording
+from latpcap.tables.connections import MISSING
+from latpcap.tables.recording import Recording
 
 MESSAGES = {
     REFUSED: "the server answers the SYN with a reset: nothing listens there, or something in between refuses",

@@ -104,7 +104,7 @@ def failed_by(recording: Recording, ports: Mapping[str, str], by: str | None) ->
 def rank_rows(measures: Measures, file: str, asked: RankOrder) -> Iterator[RankRow]:
     """The rows of one file."""
     if asked.by in ("task", "route"):
-        yield from _rows_of_tasks(measures, file, asked)
+        yield from _rows_of_tasks(measures.application, file, asked)
         return
     failed = failed_by(measures.recording, measures.settings.decode_as, asked.by)
     if asked.by is None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from latpcap.display import Brief
 from latpcap.measures.statements import TIMES, StatementGroups
 from latpcap.tables.columnar.values import Fractions, Numbers, Rows, Times, Values
-from latpcap.tables.recording import MISSING
+from latpcap.tables.connections import MISSING
 
 
 class StatementResult(Brief, Struct, frozen=True):

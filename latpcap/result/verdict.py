@@ -206,7 +206,7 @@ def _timing_only(facts: Facts) -> str:
     hidden = facts.timing_only
     if hidden is None or hidden.round_trips < MIN_HIDDEN * facts.round_trips:
         return ""
-    return f"{hidden.text}{f': {hidden.advice}' if hidden.advice else ''}."
+    return f"{hidden.text}{f'; {hidden.advice}' if hidden.advice else ''}."
 
 
 def _proxied(facts: Facts) -> str:

@@ -26,7 +26,7 @@ from latpcap.rtt.measured import LONGEST_NS, MIN_FOR_DENSITY, Measurements, Path
 from latpcap.rtt.phases import ChangeEvidence, PathChanges
 from latpcap.tables.columnar.columns import Bools, Entries, Floats, Ints
 from latpcap.tables.columnar.passes import ordered
-from latpcap.tables.recording import Readings
+from latpcap.tables.samples import Readings
 
 _Change = tuple[int, ChangeEvidence]
 """When, and what shows it."""

@@ -104,23 +104,23 @@ class Chosen(Struct, frozen=True):
 
 def choose(half: PathHalf, group: Ints, count: int, step_ns: int, resent: Bools) -> Chosen:
     """Weigh the evidence of each of `count` groups; `resent`: groups with a SYN that was sent again."""
-    shakes, acks = half.handshakes.grouped(group, count), half.acks.grouped(group, count)
+    handshakes, acks = half.handshakes.grouped(group, count), half.acks.grouped(group, count)
     bounds, bounding = half.bounds.grouped(group, count), half.bounding.grouped(group, count)
     bound = _of_several(bounding)
     floor, faster = bounds.quantile(FLOOR_QUANTILE), bounds.quantile(FASTER_QUANTILE)
     faster = np.where(bounds.counts >= MIN_BOUNDS, faster, np.nan)
-    h, a = typical(shakes, step_ns), typical(acks, step_ns)
+    h, a = typical(handshakes, step_ns), typical(acks, step_ns)
     level = _of_several(bounds)
     slack = _slack(level, np.fmin(h, a)) + step_ns
     alike = _alike(bounds, level, slack, half.late.grouped(group, count))
     kinds = _kinds(group[half.bounds.connection], half.bounds.ns, half.statement, level, slack, alike)
     alike &= (bounds.counts >= STEADY) | (kinds >= SEVERAL)
     steady = alike & (level - bound <= np.fmax(ALIKE * bound, HOST_NS))
-    varies = varying(shakes, acks, bounds, step_ns)
+    varies = varying(handshakes, acks, bounds, step_ns)
     limit = np.where(_agree(h, a), _of_several(bounding, SEVERAL), bound)
     limit = np.where(varies.is_so, np.inf, limit + np.where(step_ns > COARSE * bound, step_ns, 0))
     use_h, use_a, weight, rival, reason = _weighed(
-        h, a, shakes.counts, acks.counts, bounds.counts, limit, faster, steady, resent
+        h, a, handshakes.counts, acks.counts, bounds.counts, limit, faster, steady, resent
     )
     pool = _pool(half, group, count, use_h, use_a)
     value = typical(pool, step_ns)
@@ -143,7 +143,7 @@ def choose(half: PathHalf, group: Ints, count: int, step_ns: int, resent: Bools)
         rival,
         weight,
         pool.counts,
-        shakes.counts + acks.counts,
+        handshakes.counts + acks.counts,
         pool,
         floor,
         faster,
@@ -222,7 +222,7 @@ def _alike(responses: GroupedValues, level: Floats, slack: Floats, late: Grouped
 def _weighed(
     h: Floats,
     a: Floats,
-    shakes: Ints,
+    handshakes: Ints,
     acks: Ints,
     responses: Ints,
     bound: Floats,
@@ -236,10 +236,11 @@ def _weighed(
     """
     stands_h, stands_a = (
         (n > 0) & ~((value > bound) & ~_agree(value, bound) & ~_agree(value, faster) & (n < MIN_FOR_DENSITY))
-        for value, n in ((h, shakes), (a, acks))
+        for value, n in ((h, handshakes), (a, acks))
     )
     weight_h, weight_a = (
-        np.where(stands, (1 + np.minimum(n, SEVERAL)) / 2, 0.0) for stands, n in ((stands_h, shakes), (stands_a, acks))
+        np.where(stands, (1 + np.minimum(n, SEVERAL)) / 2, 0.0)
+        for stands, n in ((stands_h, handshakes), (stands_a, acks))
     )
     apart = stands_h & stands_a & ~_agree(h, a)
     of_responses = np.where(responses >= MIN_BOUNDS, 2.0, np.where(responses > 0, 1.0, 0.0))
@@ -263,7 +264,7 @@ def _weighed(
         (use_h & (acks == 0), Reason.ALONE),
         (use_h & (a < h), Reason.MIDDLEBOX),
         (use_h, Reason.LATE_DATA),
-        (use_a & (shakes == 0), np.where(resent, Reason.RESENT, Reason.DATA)),
+        (use_a & (handshakes == 0), np.where(resent, Reason.RESENT, Reason.DATA)),
         (use_a & (a > PLAIN * h) & plain, Reason.SYN_ANSWERED),
         (use_a & (a > h), Reason.SLOW_DATA),
         (use_a, Reason.SLOW_HANDSHAKE),

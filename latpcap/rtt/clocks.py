@@ -15,7 +15,7 @@ import numpy as np
 from latpcap.rtt.measured import MIN_FOR_DENSITY
 from latpcap.tables.columnar.columns import Floats, Ints
 from latpcap.tables.columnar.passes import ordered
-from latpcap.tables.recording import Readings
+from latpcap.tables.samples import Readings
 
 MOST_CONNECTIONS = 100
 """So many show it as well as all."""

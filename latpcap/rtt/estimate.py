@@ -15,7 +15,8 @@ from latpcap.rtt.paths import Paths, paths, position
 from latpcap.rtt.phases import PathChanges, Phases
 from latpcap.tables.columnar.columns import Bools, Floats, Ints, first_that_holds
 from latpcap.tables.columnar.quantiles import GroupedValues
-from latpcap.tables.recording import Connections, Recording
+from latpcap.tables.connections import Connections
+from latpcap.tables.recording import Recording
 
 DIRECT = (Method.HANDSHAKE, Method.IN_STREAM, Method.BOTH)
 
@@ -224,8 +225,8 @@ def _baselines(
     longer = np.where(has_far & has_near, np.nan_to_num(other.value) > np.nan_to_num(one.value), has_near)
     far_acks, near_acks = (half.acks.grouped(group, count) for half in (far, near))
     means = (_mean(half.acks.connection, half.acks.ns, group, count) for half in (far, near))
-    shakes = np.where(np.isnan(handshake), -1, handshake).astype(np.int64)
-    seen = np.flatnonzero(shakes >= 0)
+    handshakes = np.where(np.isnan(handshake), -1, handshake).astype(np.int64)
+    seen = np.flatnonzero(handshakes >= 0)
     return Baselines(
         baseline=baseline,
         low=np.where(either, np.minimum(far_low, near_low), added(far_low, near_low)),
@@ -234,7 +235,7 @@ def _baselines(
         method=np.where(longer, other.method, one.method),
         reason=np.where(longer, other.reason, one.reason),
         position=place,
-        handshake=GroupedValues.of(group[seen], shakes[seen], count).quantile(0.5),
+        handshake=GroupedValues.of(group[seen], handshakes[seen], count).quantile(0.5),
         in_stream_min=added(far_acks.quantile(0), near_acks.quantile(0)),
         in_stream_median=added(far_acks.quantile(0.5), near_acks.quantile(0.5)),
         in_stream_mean=added(*means),

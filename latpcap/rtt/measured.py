@@ -27,7 +27,10 @@ from numpy.typing import NDArray
 from latpcap.rtt.phases import Phases
 from latpcap.tables.columnar.columns import Bools, Entries, Floats, Ints
 from latpcap.tables.columnar.quantiles import GroupedValues
-from latpcap.tables.recording import MISSING, Connections, Exchanges, Recording, Samples
+from latpcap.tables.connections import MISSING, Connections
+from latpcap.tables.exchanges import Exchanges
+from latpcap.tables.recording import Recording
+from latpcap.tables.samples import Samples
 
 MAX_IN_FLIGHT = 10
 """Data behind more segments in flight (the initial window, RFC 6928) waited in queues that a request never sees."""
@@ -222,7 +225,11 @@ def _taken(samples: Samples, rows: Ints) -> Measurements:
 
 
 def _half(
-    sampled: _Sampled, phases: Phases, shakes: Measurements, bounded: tuple[Measurements, Ints], answers: Measurements
+    sampled: _Sampled,
+    phases: Phases,
+    handshakes: Measurements,
+    bounded: tuple[Measurements, Ints],
+    answers: Measurements,
 ) -> PathHalf:
     """One half: its acknowledgments are quiet (where the path has such) and not delayed.
 
@@ -234,23 +241,25 @@ def _half(
     acks, alone, quiet = sampled.acks.where(is_clean), sampled.alone[is_clean], sampled.quiet[is_clean]
     bounds, statement = bounded
     statement = statement[phases.covers(bounds.connection, bounds.time)]
-    acks, shakes, bounds, answers = (values.cut(phases) for values in (acks, shakes, bounds, answers))
+    acks, handshakes, bounds, answers = (values.cut(phases) for values in (acks, handshakes, bounds, answers))
     has_quiet = np.bincount(path[acks.connection[quiet]], minlength=count) > 0
     of_interest = quiet | ~has_quiet[path[acks.connection]]
     is_clean[is_clean] = of_interest
     acks, alone = acks.where(of_interest), alone[of_interest]
-    confirmed = _least(path, count, shakes, acks.where(~alone))
+    confirmed = _least(path, count, handshakes, acks.where(~alone))
     least = np.minimum(confirmed, _least(path, count, acks, bounds, answers))
     group = path[acks.connection]
     prompt = acks.ns < least[group] + DELAYED_NS
     count = len(phases)
-    opened, answered, samples = (np.bincount(values.connection, minlength=count) for values in (shakes, bounds, acks))
+    opened, answered, samples = (
+        np.bincount(values.connection, minlength=count) for values in (handshakes, bounds, acks)
+    )
     left_over = ((opened + answered == 0) & (samples < SEVERAL))[acks.connection]
     unsure = prompt & alone & (acks.ns >= DELAYED_NS) & (confirmed[group] > acks.ns + DELAYED_NS)
     unsure |= prompt & left_over
     is_clean[is_clean] = prompt & ~unsure
     return PathHalf(
-        shakes, acks.where(prompt & ~unsure), bounds, statement, answers, acks.where(unsure | ~prompt), is_clean
+        handshakes, acks.where(prompt & ~unsure), bounds, statement, answers, acks.where(unsure | ~prompt), is_clean
     )
 
 

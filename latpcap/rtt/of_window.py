@@ -15,7 +15,8 @@ from latpcap.rtt.measured import Measurements
 from latpcap.rtt.paths import Paths, paths
 from latpcap.rtt.phases import PathChanges, Phases
 from latpcap.tables.columnar.columns import Ints
-from latpcap.tables.recording import MISSING, Recording
+from latpcap.tables.connections import MISSING
+from latpcap.tables.recording import Recording
 
 
 def estimate_recording(recording: Recording, given_ms: float | None = None) -> Estimate:

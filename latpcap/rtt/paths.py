@@ -10,8 +10,8 @@ from latpcap.rtt.baselines import AT_CLIENT, AT_SERVER, AT_UNKNOWN, BETWEEN, LOO
 from latpcap.rtt.choice import HANDSHAKE_NS, HOST_NS, PLAIN_NS, Chosen
 from latpcap.tables.columnar.columns import first_that_holds
 from latpcap.tables.columnar.passes import first_alike, numbered, occurring
+from latpcap.tables.connections import Connections
 from latpcap.tables.part.endpoints import host_of
-from latpcap.tables.recording import Connections
 
 ONE_SIDED = 3.0
 """One half this many times the other: the capture was taken at that end."""

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from latpcap.tables.columnar import passes
 from latpcap.tables.columnar.columns import Bools, Ints
-from latpcap.tables.recording import MISSING, Connections
+from latpcap.tables.connections import MISSING, Connections
 
 
 class ChangeEvidence(IntEnum):

@@ -19,9 +19,9 @@ MOST_PORT_WORDS = 800
 """Words of the command line for ports, two for adjacent ones: Windows takes no line of more than 32,767 characters."""
 
 
-def check_display(system: str = sys.platform, environment: Mapping[str, str] = os.environ) -> None:
+def check_display() -> None:
     """Refuse where no window can open."""
-    if system.startswith("linux") and not (environment.get("DISPLAY") or environment.get("WAYLAND_DISPLAY")):
+    if sys.platform.startswith("linux") and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
         raise UsageError("there is no display for Wireshark's window: write the facts with -o FILE, for tshark")
 
 

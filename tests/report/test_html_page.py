@@ -377,7 +377,7 @@ def test_it_is_told_how_often_the_range_held(page: Any) -> None:
     )
     choose(page, 0.1)
     assert "at a shorter RTT" in page.inner_text("#held")
-    assert "Each is replayed." in page.inner_text("#elsewhere")
+    assert "Each runtime is replayed." in page.inner_text("#elsewhere")
     assert "Optimistic to pessimistic: " in page.inner_text("#elsewhere")
 
 
@@ -537,7 +537,7 @@ def test_it_is_told_why_findings_are_missing(show: Any) -> None:
     page = show(read_fixture("mysql/tls13-nplus1-50"))
     told = page.inner_text("#statements > .note >> nth=0")
     assert "encrypted (TLSv1.3)" in told
-    assert "--keylog FILE reads them" in told
+    assert "--keylog FILE reads all of that" in told
     assert "could not be found" in page.inner_text("#findings .missing")
     assert [page.locator(f"{where} .missing").count() for where in ("main", "#findings", "#to-do")] == [2, 1, 1]
     assert show(read_fixture("mysql/nplus1-300-client")).locator(".missing").count() == 0

@@ -6,6 +6,8 @@ from builder import Conn, Ex, build
 from latpcap import Capture
 from latpcap.report import FORMATS
 from latpcap.report.rows import render as render_rows
+from latpcap.report.sections.projection import budget_there
+from latpcap.report.terminal import document
 from latpcap.report.text import ascii_only, printable
 
 QUERIES = [
@@ -50,12 +52,18 @@ def test_without_colour_the_bar_is_made_of_letters(capture: Capture) -> None:
     assert len(bar) == 80
 
 
+def test_where_hosts_take_another_time_there_the_projection_says_why(capture: Capture) -> None:
+    said = "Hosts wake up later the longer they wait; service and client include that."
+    assert said in document([budget_there(capture.project([50]))])
+    assert said not in document([budget_there(capture.project([50], rtt_is="in-stream"))])
+
+
 def test_each_path_is_a_line_where_there_are_several() -> None:
     far, near = (Conn(rtt_ms=rtt, client=client, exchanges=[Ex()] * 9) for rtt, client in ((15, "b:1"), (1, "a:1")))
     text = FORMATS["terminal"](Capture(build([near, near, far])).analyze())
     told = text.split("How the RTT is known")[1]
     assert told.index("a → 10.0.0.2:3306") < told.index("b → 10.0.0.2:3306")
-    assert "handshake: the handshake, which the fastest responses confirm" in told
+    assert "handshake: the fastest responses confirm the handshake" in told
     assert "How the RTT is known" in FORMATS["terminal"](Capture(build([near])).analyze())
 
 

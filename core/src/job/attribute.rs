@@ -73,7 +73,7 @@ impl Sum {
     }
 }
 
-/// Divide the time of `intervals`, each of which has its kind, when it begins and what it is cut into: `each` is told what
+/// Divide the time of `intervals`, each of which has its kind, when it begins and what it is cut into: `each` gets what
 /// that is worth. Those of a connection follow each other and do not overlap.
 pub fn attribute(
     intervals: impl Iterator<Item = (Kind, i64, Pieces<i64>)>,
@@ -98,7 +98,7 @@ impl Parts {
                 self.network.add(worth.network);
                 self.service.add(worth.service);
                 self.transfer.add(worth.request + worth.response);
-                self.stall.add(worth.held + worth.held_within());
+                self.stall.add(worth.stalled + worth.stalled_within());
                 self.loss.add(worth.loss());
             }
             Kind::Setup { whole } => self.set_up(worth.all(), if whole { worth.network } else { 0.0 }),

@@ -179,8 +179,8 @@ mod tests {
         let mut bodies = Bodies::default();
         let all = [usual].into_iter().chain(others);
         all.clone().for_each(|body| bodies.push(body));
-        let told = |body: Body| format!("{body:?}");
-        assert!(bodies.iter().map(told).eq(all.map(told)));
+        let shown = |body: Body| format!("{body:?}");
+        assert!(bodies.iter().map(shown).eq(all.map(shown)));
         assert_eq!(bodies.others.len(), 5);
     }
 }

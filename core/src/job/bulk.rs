@@ -45,19 +45,20 @@ pub const FEW_SEGMENTS: f64 = INITIAL_WINDOW / 2.0;
 
 /// How long the senders of an exchange waited for acknowledgments in a row, and what each kept back by its pace.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Held {
+pub struct SendWaits {
     pub row: u32,
     pub silent: f64,
     pub paced: [f64; 2],
 }
 
-/// The transfers of a job that need more than a few segments, in the order of their steps; `held` by row.
-pub fn bulks(replay: &Replay, held: &[Held]) -> Vec<Bulk> {
+/// The transfers of a job that need more than a few segments, in the order of their steps; `send_waits` by row.
+pub fn bulks(replay: &Replay, send_waits: &[SendWaits]) -> Vec<Bulk> {
     let large = |(_, step): &(u32, Body)| replay.segments(step.row).iter().any(|&segments| segments > FEW_SEGMENTS);
     let steps = (0..).zip(replay.steps.bodies.iter()).filter(large);
     let with_sender = |bulk: Bulk, row: u32| {
-        let held = held.binary_search_by_key(&row, |held| held.row).map_or(Held::default(), |place| held[place]);
-        Bulk { silent: held.silent, paced: held.paced[bulk.sender as usize], ..bulk }
+        let waits = send_waits.binary_search_by_key(&row, |waits| waits.row);
+        let waits = waits.map_or(SendWaits::default(), |place| send_waits[place]);
+        Bulk { silent: waits.silent, paced: waits.paced[bulk.sender as usize], ..bulk }
     };
     let bulks = steps.map(|(number, step)| (step.row, of_step(&step, number, replay.segments(step.row))));
     bulks.flat_map(|(row, bulks)| bulks.map(|bulk| Some(with_sender(bulk?, row)))).flatten().collect()

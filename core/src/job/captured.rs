@@ -14,15 +14,15 @@ use super::timed::Timed;
 /// What few exchanges have.
 #[derive(Clone, Copy, Default)]
 struct Rare {
-    held: i64,
+    stalled: i64,
     lost: i64,
-    request_held: i64,
+    request_stalled: i64,
     service_loss: i64,
-    response_held: i64,
+    response_stalled: i64,
     response_loss: i64,
 }
 
-/// A handshake, or a good-bye that waits for the server's FIN.
+/// A handshake, or a close that waits for the server's FIN.
 struct Around {
     connection: u32,
     begin: i64,
@@ -46,8 +46,8 @@ struct Intervals {
     round_trips: Vec<u32>,
     /// What of a row's round trips passed before the capture saw anything of them; empty where nothing did.
     unseen: Vec<i64>,
-    shakes: Vec<Around>,
-    byes: Vec<Around>,
+    handshakes: Vec<Around>,
+    closes: Vec<Around>,
     under_way: Vec<i64>,
     usable: Usable,
     /// How long packets waited for a delayed ACK, of the exchanges before or in which one did.
@@ -59,7 +59,7 @@ struct Intervals {
 struct Taken {
     begin: i64,
     end: i64,
-    held: i64,
+    stalled: i64,
     lost: i64,
     early: i64,
     unseen: i64,
@@ -82,8 +82,8 @@ fn cut<E: Exchanges>(job: &Job<E>, runtime_ns: i64) -> Result<Intervals, E::Erro
         phase: Vec::with_capacity(rows),
         round_trips: Vec::with_capacity(rows),
         unseen: Vec::with_capacity(if hides { rows } else { 0 }),
-        shakes: Vec::with_capacity(connections.count()),
-        byes: Vec::new(),
+        handshakes: Vec::with_capacity(connections.count()),
+        closes: Vec::new(),
         under_way: connections.under_way_ns.iter().copied().filter(|&until| until != UNSEEN).collect(),
         usable: Usable::default(),
         stalled: Vec::new(),
@@ -114,7 +114,7 @@ impl Visit for Cut<'_> {
         let connections = self.connections;
         let start = connections.start_ns[connection].min(self.runtime_ns); // what begins later carries no data
         let over = connections.handshake_end(connection, first.map(Exchange::begin)).min(self.runtime_ns);
-        self.found.shakes.push(Around {
+        self.found.handshakes.push(Around {
             connection: connection as u32,
             begin: start,
             end: over,
@@ -144,7 +144,7 @@ impl Visit for Cut<'_> {
         let phase = self.connections.closing[connection];
         let said = last.request_end.saturating_sub(self.phases.near_ns(phase));
         let begin = said.max(self.ended).min(closed);
-        self.found.byes.push(Around { connection: connection as u32, begin, end: closed, trips: 1.0, phase });
+        self.found.closes.push(Around { connection: connection as u32, begin, end: closed, trips: 1.0, phase });
     }
 }
 
@@ -152,9 +152,9 @@ impl Cut<'_> {
     /// The interval of an exchange.
     fn take(&self, exchange: &Exchange) -> Taken {
         let (asked, near, before) = (exchange.begin(), self.phases.near_ns(exchange.phase), self.before);
-        let (stalled, held) = self.held(exchange, 0);
+        let (timer, stalled) = self.stalled(exchange, 0);
         let last = match exchange.is_sent_without_wait() {
-            true if held > 0 => asked,
+            true if stalled > 0 => asked,
             true => UNSEEN,
             false => exchange.end(),
         };
@@ -166,13 +166,13 @@ impl Cut<'_> {
         let lost = if near > 0 { exchange.lost_before.min(begin - before) } else { 0 };
         begin -= lost;
         let room = begin - before;
-        let held = if held > 0 && room as f64 >= stalled { held.min(room) } else { 0 };
-        Taken { begin: begin - held, end, held, lost, early, unseen }
+        let stalled = if stalled > 0 && room as f64 >= timer { stalled.min(room) } else { 0 };
+        Taken { begin: begin - stalled, end, stalled, lost, early, unseen }
     }
 
-    /// What was held back before an exchange, or within it: the timer, and that with the round trip that was waited as
+    /// What was stalled before an exchange, or within it: the timer, and that with the round trip that was waited as
     /// well, as the acknowledgment travels, too.
-    fn held(&self, exchange: &Exchange, place: usize) -> (f64, i64) {
+    fn stalled(&self, exchange: &Exchange, place: usize) -> (f64, i64) {
         match exchange.stalled[place] {
             timer if timer > 0.0 => {
                 let rtt = self.phases.baseline_ns[exchange.phase as usize];
@@ -185,7 +185,7 @@ impl Cut<'_> {
     /// Cut the interval of the next row into the stall before it, request, network, service and response.
     fn push(&mut self, exchange: &Exchange, taken: &Taken) {
         let (trips, phase) = (exchange.round_trips, exchange.phase);
-        let length = taken.end - taken.begin - taken.held - taken.lost;
+        let length = taken.end - taken.begin - taken.stalled - taken.lost;
         let inner = length - taken.early;
         let request = exchange.request_end.saturating_sub(taken.end - inner).max(0).min(inner);
         let waited = exchange.waited.max(0).min(inner - request);
@@ -193,12 +193,12 @@ impl Cut<'_> {
         let waited = waited + taken.early + between.min(inner - request - waited);
         let travelled = (f64::from(trips) * self.phases.baseline_ns[phase as usize]).round_ties_even() as i64;
         let mut pieces = Pieces::cut(length, request, waited, travelled - taken.unseen);
-        let (stalled, held) = self.held(exchange, 1);
-        pieces.hold(stalled, held);
-        let Pieces { request, request_held, network, service, response_held, response, .. } = pieces;
+        let (timer, stalled) = self.stalled(exchange, 1);
+        pieces.stall(timer, stalled);
+        let Pieces { request, request_stalled, network, service, response_stalled, response, .. } = pieces;
         let found = &mut self.found;
-        if taken.held + taken.lost + request_held + response_held != 0 {
-            let rare = Rare { held: taken.held, lost: taken.lost, request_held, response_held, ..Rare::default() };
+        if taken.stalled + taken.lost + request_stalled + response_stalled != 0 {
+            let rare = Rare { stalled: taken.stalled, lost: taken.lost, request_stalled, response_stalled, ..Rare::default() };
             found.rare.insert(exchange.row, rare);
         }
         found.begin.push(taken.begin);
@@ -231,14 +231,14 @@ impl Intervals {
 
     fn pieces(&self, row: usize, rare: Rare) -> Pieces<i64> {
         Pieces {
-            held: rare.held,
+            stalled: rare.stalled,
             lost: rare.lost,
             request: self.request[row],
-            request_held: rare.request_held,
+            request_stalled: rare.request_stalled,
             network: self.network[row],
             service: self.service[row],
             service_loss: rare.service_loss,
-            response_held: rare.response_held,
+            response_stalled: rare.response_stalled,
             response: self.response[row],
             response_loss: rare.response_loss,
         }
@@ -256,10 +256,10 @@ impl Intervals {
     /// Connections share the instants in which they are busy; `rows` are those of the exchanges.
     fn shared(&self, rows: impl Iterator<Item = (i64, i64)>, until: Option<i64>) -> SharedTime {
         let around = |all: &[Around]| all.iter().map(|each| (each.begin, each.end)).collect::<Vec<_>>();
-        let mut all = around(&self.shakes);
-        all.reserve_exact(self.begin.len() + self.byes.len() + self.under_way.len());
+        let mut all = around(&self.handshakes);
+        all.reserve_exact(self.begin.len() + self.closes.len() + self.under_way.len());
         all.extend(rows);
-        all.extend(around(&self.byes));
+        all.extend(around(&self.closes));
         all.extend(self.under_way.iter().map(|&until| (0, until)));
         SharedTime::of(all, until)
     }
@@ -273,7 +273,7 @@ impl Intervals {
         let overlaps = self.rows().zip(&self.connection).map(|((_, begin, pieces), &connection)| {
             (connection as usize, pieces.all(), shared.worth(begin, pieces.all(), &mut near))
         });
-        let beside = side_by_side(overlaps, self.shakes.len());
+        let beside = side_by_side(overlaps, self.handshakes.len());
         let works = self.rows().enumerate().map(|(row, (_, begin, pieces))| {
             let (connection, end) = (self.connection[row], begin + pieces.all());
             let same = self.connection.get(row + 1) == Some(&connection);
@@ -288,7 +288,7 @@ impl Intervals {
     fn set_apart(&mut self, worker: &[u32]) {
         let mut reach: BTreeMap<u32, (i64, i64)> = BTreeMap::new();
         let rows = self.rows().zip(&self.connection).map(|((_, begin, pieces), &of)| (of, begin, begin + pieces.all()));
-        let around = self.shakes.iter().chain(&self.byes).map(|each| (each.connection, each.begin, each.end));
+        let around = self.handshakes.iter().chain(&self.closes).map(|each| (each.connection, each.begin, each.end));
         for (connection, begin, end) in rows.chain(around) {
             let (first, last) = reach.entry(worker[connection as usize]).or_insert((begin, end));
             (*first, *last) = (begin.min(*first), end.max(*last));
@@ -306,19 +306,19 @@ impl Intervals {
         }
         let later = |connection: u32| reach[&worker[connection as usize]].0;
         self.begin.iter_mut().zip(&self.connection).for_each(|(begin, &of)| *begin += later(of));
-        for each in self.shakes.iter_mut().chain(&mut self.byes) {
+        for each in self.handshakes.iter_mut().chain(&mut self.closes) {
             (each.begin, each.end) = (each.begin + later(each.connection), each.end + later(each.connection));
         }
     }
 }
 
 impl Intervals {
-    /// Something was lost; something was held back.
-    fn loses_or_holds(&self) -> [bool; 2] {
+    /// Something was lost; something was stalled.
+    fn loses_or_stalls(&self) -> [bool; 2] {
         let any = |of: fn(&Rare) -> i64| self.rare.values().any(|rare| of(rare) != 0);
         [
             any(|rare| rare.lost | rare.service_loss | rare.response_loss),
-            any(|rare| rare.held | rare.request_held | rare.response_held),
+            any(|rare| rare.stalled | rare.request_stalled | rare.response_stalled),
         ]
     }
 
@@ -345,13 +345,13 @@ pub struct Account {
     pub service: Vec<f64>,
     /// What retransmissions added to it; empty where nothing was lost.
     pub loss: Vec<f64>,
-    /// How many packets were held back, and what of that was the acknowledgments' way and not their timers.
+    /// How many packets were stalled, and what of that was the acknowledgments' way and not their timers.
     pub stalls: usize,
     pub stalls_network: Sum,
-    /// As if nothing ran beside it: its service, what was lost of it, and held back before its request and within.
+    /// As if nothing ran beside it: its service, what was lost of it, and stalled before its request and within.
     pub own_service: Vec<i64>,
     pub own_loss: Vec<i64>,
-    pub own_held: [Vec<i64>; 2],
+    pub own_stalled: [Vec<i64>; 2],
     /// The timers of these rows, before and within; and the rows of which no retransmission was captured.
     pub stalled: Vec<(u32, [f64; 2])>,
     pub probably_lost: Vec<u32>,
@@ -359,12 +359,12 @@ pub struct Account {
     pub beside: Vec<bool>,
     /// What a round trip counts: 1 alone, 1/k beside k − 1 busy others. Empty where all are alone.
     pub weight: Vec<f64>,
-    pub shakes: Waits,
-    pub byes: Waits,
+    pub handshakes: Waits,
+    pub closes: Waits,
     pub timed: Timed,
 }
 
-/// Handshakes, or good-byes: of which connection, how often its client waited, what such a round trip counts, and what of it
+/// Handshakes, or closes: of which connection, how often its client waited, what such a round trip counts, and what of it
 /// was the network.
 #[derive(Default)]
 pub struct Waits {
@@ -375,7 +375,7 @@ pub struct Waits {
 }
 
 impl Waits {
-    /// Add them up; `each` is told how long each took, and what of that was the network.
+    /// Add them up; `each` gets how long each took, and what of that was the network.
     fn of(
         all: &[Around],
         phases: &Phases,
@@ -407,7 +407,7 @@ fn ratio(shared: f64, own: i64) -> f64 {
 }
 
 /// Give each instant up to `runtime_ns` to its part; client time above `think_ns` is think time. In a `window` what goes on
-/// behind it is worth nothing. Where the `worker` of each connection is told, only what one does shares instants.
+/// behind it is worth nothing. Where the `worker` of each connection is known, only what one does shares instants.
 pub fn account<E: Exchanges>(
     job: &Job<E>,
     path: &[u32],
@@ -427,12 +427,12 @@ pub fn account<E: Exchanges>(
     let within = window.then(|| intervals.shared(spans(), Some(runtime_ns)));
     let (shared, pace) = (within.as_ref().unwrap_or(&whole), paced.as_ref().map_or(&whole, |(pace, _)| pace));
     let mut account = Account::with_room_for(&intervals);
-    let [lost, holds] = intervals.loses_or_holds();
+    let [lost, stalls] = intervals.loses_or_stalls();
     let (mut kinds, mut stalled) = ((0..).zip(&intervals.kinds), intervals.stalled.iter().peekable());
     let mut parts = attribute(intervals.rows(), shared, |own, worth| {
         let (row, kind) = kinds.next().map_or((0, Kind::Unknown), |(row, &kind)| (row, kind));
         let (normal, whole) = (kind == Kind::Work, kind.is_whole());
-        let only = |holds: bool, worth: f64| if holds { worth } else { 0.0 };
+        let only = |stalls: bool, worth: f64| if stalls { worth } else { 0.0 };
         account.network.push(only(whole, worth.network));
         account.service.push(only(whole, worth.service));
         let (trips, phase) = (intervals.round_trips[row as usize], intervals.phase[row as usize]);
@@ -444,27 +444,27 @@ pub fn account<E: Exchanges>(
             account.loss.push(only(normal, worth.loss()));
             account.own_loss.push(own.loss());
         }
-        if !holds {
+        if !stalls {
             return;
         }
         let timers = stalled.next_if(|stalled| stalled.0 == row).map_or([0.0; 2], |stalled| stalled.1);
-        let both = [(own.held, worth.held), (own.held_within(), worth.held_within())];
-        for (place, (held, worth)) in both.into_iter().enumerate() {
-            account.own_held[place].push(held);
+        let both = [(own.stalled, worth.stalled), (own.stalled_within(), worth.stalled_within())];
+        for (place, (stalled, worth)) in both.into_iter().enumerate() {
+            account.own_stalled[place].push(stalled);
             if normal && worth > 0.0 {
                 account.stalls += 1;
-                account.stalls_network.add(worth * (1.0 - (timers[place] / held as f64).min(1.0)));
+                account.stalls_network.add(worth * (1.0 - (timers[place] / stalled as f64).min(1.0)));
             }
         }
     });
     let (mut timed, phases, times) = (std::mem::take(&mut account.timed), job.phases, [shared, pace]);
-    account.shakes = Waits::of(&intervals.shakes, phases, &mut parts, times, |around, length, network| {
+    account.handshakes = Waits::of(&intervals.handshakes, phases, &mut parts, times, |around, length, network| {
         if timed.add(phases, around.phase, around.trips, [0, length], network) {
             timed.handshakes += 1;
             timed.greetings += u64::from(job.connections.server_first[around.connection as usize]);
         }
     });
-    account.byes = Waits::of(&intervals.byes, phases, &mut parts, times, |around, length, network| {
+    account.closes = Waits::of(&intervals.closes, phases, &mut parts, times, |around, length, network| {
         timed.hang_ups += u64::from(timed.add(phases, around.phase, around.trips, [0, length], network));
     });
     account.timed = timed;
@@ -482,13 +482,13 @@ pub fn account<E: Exchanges>(
 impl Account {
     fn with_room_for(intervals: &Intervals) -> Account {
         let rows = intervals.begin.len();
-        let [lost, held] = intervals.loses_or_holds().map(|any| if any { rows } else { 0 });
+        let [lost, stalled] = intervals.loses_or_stalls().map(|any| if any { rows } else { 0 });
         Account {
             network: Vec::with_capacity(rows),
             service: Vec::with_capacity(rows),
             loss: Vec::with_capacity(lost),
             own_loss: Vec::with_capacity(lost),
-            own_held: [(); 2].map(|()| Vec::with_capacity(held)),
+            own_stalled: [(); 2].map(|()| Vec::with_capacity(stalled)),
             ..Account::default()
         }
     }

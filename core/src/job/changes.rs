@@ -168,7 +168,7 @@ impl Left {
         step.unstall_within(within, rtt);
         step.service *= if step.service > 0.0 { left.service } else { 1.0 };
         let stall = step.unstall_before(before, rtt);
-        if !matches!(step.starts, Starts::With | Starts::Tick | Starts::Told) && step.gap > 0.0 {
+        if !matches!(step.starts, Starts::With | Starts::Tick | Starts::AfterPush) && step.gap > 0.0 {
             step.gap *= left.gap;
         }
         step.gap += stall;

@@ -61,7 +61,7 @@ columns! {
     RequestSilent: "request_silent_ns",
     RequestPaced: "request_paced_ns",
     ResponsePaced: "response_paced_ns",
-    Told: "told_ns",
+    SincePush: "told_ns",
     Command: "command",
 }
 

@@ -8,7 +8,7 @@ use super::recorded::{Connections, Job, Phases};
 use super::step::{NOWHERE, Span, Start, Starts};
 
 /// Take each step of `job`, connection by connection: its start is known where it does not depend on other steps. `seen`
-/// is told of each exchange, as the client saw it.
+/// gets each exchange as the client saw it.
 pub fn cut<E: Exchanges>(
     job: &Job<E>,
     seen: impl FnMut(&Exchange),
@@ -126,7 +126,7 @@ impl<Seen: FnMut(&Exchange), Take: FnMut(Body, Start, Span)> Cut<'_, Seen, Take>
         let (ends_transaction, statement) = (exchange.ends_transaction, exchange.statement);
         let setup = exchange.setup || greets;
         let span = Span { begin: asked, end, setup, ends_transaction, follows_own, statement, ..NOWHERE };
-        let span = Span { stalled: step.stalls[0] > 0.0, sent, phase, told: exchange.told, ..span };
+        let span = Span { stalled: step.stalls[0] > 0.0, sent, phase, since_push: exchange.since_push, ..span };
         let answered = if response.is_some() { left.answered.max(end) } else { left.answered };
         self.left = Left { phase, asked: sent, answered, first: false };
         self.push(connection, step, start, span);

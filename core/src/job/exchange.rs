@@ -45,11 +45,11 @@ pub struct Exchange {
     /// How long a side that paces kept its request, or its response, back.
     pub paced: [f64; 2],
     /// How long before its request the server pushed something; 0 where it did not.
-    pub told: f64,
+    pub since_push: f64,
     /// A packet of it was sent again.
     pub resent: bool,
-    /// Delayed acknowledgments held it back, whether that is told of it or not.
-    pub held: bool,
+    /// Delayed acknowledgments stalled it, whether `stalled` says how long or not.
+    pub was_stalled: bool,
     /// Its statement, or its command where it has none.
     pub kind: u64,
 }
@@ -79,8 +79,8 @@ impl Exchange {
         let later = |time: i64, by: i64| if time == UNSEEN { time } else { time + by };
         (self.request, self.request_end) = (later(self.request, -half), later(self.request_end, -half));
         (self.response, self.response_end) = (later(self.response, half), later(self.response_end, half));
-        if self.told > 0.0 {
-            self.told = (self.told - 2.0 * half as f64).max(1.0);
+        if self.since_push > 0.0 {
+            self.since_push = (self.since_push - 2.0 * half as f64).max(1.0);
         }
         self
     }
@@ -101,7 +101,7 @@ pub trait Exchanges {
     fn each(&self, take: &mut dyn FnMut(&Exchange)) -> Result<(), Self::Error>;
 }
 
-/// What is told of each connection while they are walked.
+/// What is since_push of each connection while they are walked.
 pub trait Visit {
     /// A connection begins, with this exchange if it has any.
     fn open(&mut self, connection: usize, first: Option<&Exchange>);

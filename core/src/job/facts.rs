@@ -8,8 +8,8 @@ use crate::protocols::Purpose;
 
 #[derive(Debug)]
 pub struct Facts {
-    /// Of each connection: when its client said good-bye, as the last thing on it, without an answer.
-    pub said: Vec<i64>,
+    /// Of each connection: when its client closed the session, as the last thing on it, without an answer.
+    pub session_closed: Vec<i64>,
     /// Its largest request, and its largest response.
     pub largest: [Vec<i64>; 2],
     /// Its client waits for something.
@@ -29,7 +29,7 @@ impl Default for Facts {
     /// Anything may be.
     fn default() -> Facts {
         Facts {
-            said: Vec::new(),
+            session_closed: Vec::new(),
             largest: [Vec::new(), Vec::new()],
             waits: Vec::new(),
             usual_ns: None,
@@ -52,7 +52,7 @@ impl Facts {
     pub fn of<S: Source>(table: &Table<'_, S>) -> Result<Facts, S::Error> {
         let connections = table.connections.count();
         let mut facts = Facts {
-            said: vec![UNSEEN; connections],
+            session_closed: vec![UNSEEN; connections],
             largest: [vec![0; connections], vec![0; connections]],
             waits: vec![false; connections],
             rare: [false; RARE_COLUMNS],
@@ -82,8 +82,8 @@ impl Facts {
 
     fn add(&mut self, piece: &Piece, place: usize) {
         let connection = piece.connection(place);
-        let is_goodbye = piece.purpose(place) == Purpose::Disconnect && piece.at(Of::Response, place) == UNSEEN;
-        self.said[connection] = if is_goodbye { piece.at(Of::RequestEnd, place) } else { UNSEEN };
+        let is_close = piece.purpose(place) == Purpose::Disconnect && piece.at(Of::Response, place) == UNSEEN;
+        self.session_closed[connection] = if is_close { piece.at(Of::RequestEnd, place) } else { UNSEEN };
         self.waits[connection] |= piece.at(Of::RoundTrips, place) > 0;
         self.request_silent = self.request_silent.saturating_add(piece.at(Of::RequestSilent, place));
         for (side, of) in [Of::RequestBytes, Of::ResponseBytes].into_iter().enumerate() {

@@ -2,7 +2,7 @@
 
 use super::attribute::Kind;
 use super::body::{Bodies, put_in_order};
-use super::bulk::Held;
+use super::bulk::SendWaits;
 use super::clocks::{self, Clocks};
 use super::cut::cut;
 use super::distinct::{Distinct, Gathered};
@@ -40,7 +40,7 @@ pub struct Rows {
     pub kinds: Vec<Kind>,
     /// What its request and its response fill.
     pub segments: Distinct<[f64; 2]>,
-    pub held: Vec<Held>,
+    pub send_waits: Vec<SendWaits>,
     pub silences: Vec<Silence>,
 }
 
@@ -50,14 +50,14 @@ impl Steps {
         let (rows, connections) = (job.exchanges.count(), job.connections.count());
         let most = rows + 2 * connections;
         let (mut bodies, mut spans) = (Bodies::with_capacity(most), Vec::with_capacity(most));
-        let (mut starts, mut kinds, mut held) = (Vec::with_capacity(most), Vec::with_capacity(rows), Vec::new());
+        let (mut starts, mut kinds, mut send_waits) = (Vec::with_capacity(most), Vec::with_capacity(rows), Vec::new());
         let (mut segments, mut silences) = (Gathered::of(rows), Silences::default());
         let seen = |exchange: &Exchange| {
             kinds.push(Kind::of(exchange.setup, exchange.complete));
             segments.push(exchange.segments, exchange.segments.map(f64::to_bits));
             silences.exchange(exchange, &job.phases.baseline_ns);
             if exchange.silent > 0.0 || exchange.paced != [0.0; 2] {
-                held.push(Held { row: exchange.row, silent: exchange.silent, paced: exchange.paced });
+                send_waits.push(SendWaits { row: exchange.row, silent: exchange.silent, paced: exchange.paced });
             }
         };
         cut(job, seen, |body, start, span| {
@@ -77,7 +77,7 @@ impl Steps {
         for lock in &locks {
             bodies.set_service(lock.waiter, lock.lag);
         }
-        let rows = Rows { kinds, segments: segments.column(), held, silences: silences.found() };
+        let rows = Rows { kinds, segments: segments.column(), send_waits, silences: silences.found() };
         Ok((Steps { bodies, locks, may_tick }, rows, Order { starts, ahead }, usage))
     }
 

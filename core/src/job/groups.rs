@@ -67,7 +67,7 @@ struct Client {
     newest: Answer,
     /// The newest that a step on another lane has followed.
     followed: f64,
-    /// One of its connections waits for what the server pushes: that is told otherwise.
+    /// One of its connections waits for what the server pushes: that is known otherwise.
     listens: bool,
     /// By what the steps ask.
     reactions: BTreeMap<u32, Reactions>,

@@ -42,23 +42,23 @@ pub fn interval(
     }
     let longer = rtt - replay.connections.baseline_ns[step.phase as usize];
     let lost = ns(network.resent(step, replay.segments(step.row), rtt));
-    let (held, within) = match step.stalled_within {
+    let (stalled, within) = match step.stalled_within {
         0.0 => (0.0, 0.0),
         timer if step.has_room_for(timer) => (0.0, longer),
         timer => (timer + rtt, 0.0), // it lies in the gap, of which the replay does not know that it is longer
     };
-    let later = if held > 0.0 { longer } else { 0.0 };
+    let later = if stalled > 0.0 { longer } else { 0.0 };
     let [asked, sent, answered] = [moments.asked, moments.sent, moments.answered].map(|time| time + later);
     let over = moments.over - within;
     let (begin, mut pieces) = cut(step, Moments { asked, sent, answered, over }, rtt, before, lost);
     if within != 0.0 {
-        pieces.hold(step.stalled_within, ns(step.stalled_within + rtt - longer));
-        let held = if pieces.request_held > 0 { &mut pieces.request_held } else { &mut pieces.response_held };
-        *held = (*held + ns(within)).max(0);
+        pieces.stall(step.stalled_within, ns(step.stalled_within + rtt - longer));
+        let piece = if pieces.request_stalled > 0 { &mut pieces.request_stalled } else { &mut pieces.response_stalled };
+        *piece = (*piece + ns(within)).max(0);
     }
-    let held = held + if step.stalled_before > 0.0 { step.stalled_before + rtt } else { 0.0 };
-    pieces.held = ns(held).min(begin.saturating_sub(before.max(0))).max(0);
-    (begin - pieces.held, pieces)
+    let stalled = stalled + if step.stalled_before > 0.0 { step.stalled_before + rtt } else { 0.0 };
+    pieces.stalled = ns(stalled).min(begin.saturating_sub(before.max(0))).max(0);
+    (begin - pieces.stalled, pieces)
 }
 
 /// The same without what stalls add to it; so much of its end was `lost`.

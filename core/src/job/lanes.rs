@@ -474,18 +474,18 @@ impl Lanes {
 mod tests {
     use super::*;
 
-    /// Two connections at work at the same time, and their good-byes.
-    fn closed(goodbyes: [f64; 2], waiting: Waiting) -> Vec<u32> {
+    /// Two connections at work at the same time, and their closes.
+    fn closed(closes: [f64; 2], waiting: Waiting) -> Vec<u32> {
         let step =
             |connection: u32, begin: f64, end: f64| Span { connection, begin, end, waits: end > begin, ..NOWHERE };
         let mut spans = vec![step(0, 0.0, 10.0), step(1, 1.0, 12.0), step(0, 11.0, 20.0), step(1, 13.0, 40.0)];
         spans.extend(
-            [0, 1].map(|connection| step(connection, goodbyes[connection as usize], goodbyes[connection as usize])),
+            [0, 1].map(|connection| step(connection, closes[connection as usize], closes[connection as usize])),
         );
         spans.sort_by(|a, b| a.begin.total_cmp(&b.begin));
         let starts: Vec<Start> = assign(&spans, 2, Usage::of(&spans, 2), waiting).collect();
-        let goodbyes = spans.iter().zip(&starts).filter(|(span, _)| !span.waits);
-        goodbyes.map(|(span, start)| start.after().abs_diff(starts[span.connection as usize].lane)).collect()
+        let closes = spans.iter().zip(&starts).filter(|(span, _)| !span.waits);
+        closes.map(|(span, start)| start.after().abs_diff(starts[span.connection as usize].lane)).collect()
     }
 
     #[test]

@@ -32,7 +32,7 @@ struct Row {
     /// Its statement, or its command.
     kind: u64,
     hit: bool,
-    /// One round trip, and nothing held it back.
+    /// One round trip, and nothing stalled it.
     waits_once: bool,
 }
 
@@ -52,7 +52,7 @@ impl Usable {
             return;
         }
         let hit = exchange.resent && !lost_nothing;
-        let waits_once = !hit && exchange.round_trips == 1 && !exchange.held;
+        let waits_once = !hit && exchange.round_trips == 1 && !exchange.was_stalled;
         self.hit |= hit;
         let Exchange { row, connection, kind, .. } = *exchange;
         self.rows.push(Row { row, connection, kind, hit, waits_once });
@@ -112,15 +112,15 @@ impl Usable {
         let alike = |path: u32, excess: i64| excess >= TIMEOUT_NS && apart(path, excess) <= ALIKE;
         let mut counts: HashMap<u32, [usize; 2], RandomState> = HashMap::default();
         for (_, path, excess) in rows().filter(|(row, _, excess)| may_be(row, *excess)) {
-            let [told, beside] = counts.entry(path).or_default();
+            let [matching, beside] = counts.entry(path).or_default();
             match alike(path, excess) {
-                true => *told += 1,
+                true => *matching += 1,
                 false => *beside += usize::from(apart(path, excess) <= 1.0),
             }
         }
         let few = |path: u32| {
-            let [told, beside] = counts.get(&path).copied().unwrap_or_default();
-            told > beside && told <= MOST_FOR_A_SURE_ONE * sure.get(&path).map_or(0, Vec::len)
+            let [matching, beside] = counts.get(&path).copied().unwrap_or_default();
+            matching > beside && matching <= MOST_FOR_A_SURE_ONE * sure.get(&path).map_or(0, Vec::len)
         };
         rows().map(|(row, path, excess)| may_be(row, excess) && alike(path, excess) && few(path)).collect()
     }

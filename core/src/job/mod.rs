@@ -106,7 +106,7 @@ const UNEXPLAINED: f64 = 0.1;
 impl Replay {
     /// Cut the job into steps, find out who waits for whom and how fast the senders were.
     pub fn new<E: Exchanges>(job: &Job<E>, waiting: Waiting, network: &Network) -> Result<Replay, E::Error> {
-        let (steps, Rows { kinds, segments, held, silences }, order, usage) = Steps::of(job, waiting)?;
+        let (steps, Rows { kinds, segments, send_waits, silences }, order, usage) = Steps::of(job, waiting)?;
         let mut waiters: Vec<(u32, u32)> = steps.locks.iter().map(|lock| lock.waiter).zip(0..).collect();
         waiters.sort_unstable();
         let mut replay = Replay {
@@ -126,7 +126,7 @@ impl Replay {
             scope: None,
             quiet: Arc::default(),
         };
-        replay.bulks = Arc::new(bulk::bulks(&replay, &held));
+        replay.bulks = Arc::new(bulk::bulks(&replay, &send_waits));
         Ok(replay.starting(order, network))
     }
 

@@ -4,15 +4,15 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Pieces<T> {
     /// Its request waited for a delayed ACK.
-    pub held: T,
+    pub stalled: T,
     /// Time-outs on the client's side of the capture point.
     pub lost: T,
     pub request: T,
-    pub request_held: T,
+    pub request_stalled: T,
     pub network: T,
     pub service: T,
     pub service_loss: T,
-    pub response_held: T,
+    pub response_stalled: T,
     pub response: T,
     pub response_loss: T,
 }
@@ -20,14 +20,14 @@ pub struct Pieces<T> {
 impl<T: Copy + std::ops::Add<Output = T>> Pieces<T> {
     pub fn map<U>(self, mut each: impl FnMut(T) -> U) -> Pieces<U> {
         Pieces {
-            held: each(self.held),
+            stalled: each(self.stalled),
             lost: each(self.lost),
             request: each(self.request),
-            request_held: each(self.request_held),
+            request_stalled: each(self.request_stalled),
             network: each(self.network),
             service: each(self.service),
             service_loss: each(self.service_loss),
-            response_held: each(self.response_held),
+            response_stalled: each(self.response_stalled),
             response: each(self.response),
             response_loss: each(self.response_loss),
         }
@@ -35,7 +35,7 @@ impl<T: Copy + std::ops::Add<Output = T>> Pieces<T> {
 
     /// Until the wait begins.
     pub fn asked(&self) -> T {
-        self.held + self.lost + self.request + self.request_held
+        self.stalled + self.lost + self.request + self.request_stalled
     }
 
     pub fn waited(&self) -> T {
@@ -46,12 +46,12 @@ impl<T: Copy + std::ops::Add<Output = T>> Pieces<T> {
         self.lost + self.service_loss + self.response_loss
     }
 
-    pub fn held_within(&self) -> T {
-        self.request_held + self.response_held
+    pub fn stalled_within(&self) -> T {
+        self.request_stalled + self.response_stalled
     }
 
     pub fn all(&self) -> T {
-        self.asked() + self.waited() + self.response_held + self.response + self.response_loss
+        self.asked() + self.waited() + self.response_stalled + self.response + self.response_loss
     }
 }
 
@@ -67,15 +67,15 @@ impl Pieces<i64> {
     }
 
     /// Take a stall of so long a timer, and the acknowledgment's way with it, out of the first piece that is long enough.
-    pub fn hold(&mut self, timer: f64, mut held: i64) {
+    pub fn stall(&mut self, timer: f64, mut stalled: i64) {
         let mut out_of = |piece: &mut i64| {
-            let taken = if *piece as f64 >= timer { held.min(*piece) } else { 0 };
+            let taken = if *piece as f64 >= timer { stalled.min(*piece) } else { 0 };
             *piece -= taken;
-            held = if taken > 0 { 0 } else { held };
+            stalled = if taken > 0 { 0 } else { stalled };
             taken
         };
-        self.request_held += out_of(&mut self.request);
-        self.response_held += out_of(&mut self.response) + out_of(&mut self.service);
+        self.request_stalled += out_of(&mut self.request);
+        self.response_stalled += out_of(&mut self.response) + out_of(&mut self.service);
     }
 }
 
@@ -88,8 +88,8 @@ mod tests {
     #[test]
     fn a_stall_is_taken_out_of_the_first_piece_that_has_room_for_its_timer() {
         let mut pieces = Pieces::cut(100, 5, 60, 20);
-        pieces.hold(30.0, 50);
-        assert_eq!((pieces.request, pieces.service, pieces.response, pieces.held_within()), (5, 40, 0, 35));
+        pieces.stall(30.0, 50);
+        assert_eq!((pieces.request, pieces.service, pieces.response, pieces.stalled_within()), (5, 40, 0, 35));
     }
 
     proptest! {
@@ -97,11 +97,11 @@ mod tests {
         fn whatever_was_seen_the_pieces_are_the_interval(
             length in 0..1000_i64, times in [-50..2000_i64, -50..2000, -50..2000, 0..500], timer in 0..200_i32,
         ) {
-            let [request, waited, travelled, held] = times;
+            let [request, waited, travelled, stalled] = times;
             let mut pieces = Pieces::cut(length, request, waited, travelled);
-            pieces.hold(timer.into(), held);
+            pieces.stall(timer.into(), stalled);
             prop_assert_eq!(pieces.all(), length);
-            let all = [pieces.request, pieces.network, pieces.service, pieces.response, pieces.held_within()];
+            let all = [pieces.request, pieces.network, pieces.service, pieces.response, pieces.stalled_within()];
             prop_assert!(all.iter().all(|&piece| piece >= 0));
         }
     }

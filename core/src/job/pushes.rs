@@ -25,25 +25,25 @@ struct Heard {
     steps: u32,
     /// Since its last answers, and since the pushes.
     gaps: f64,
-    told: f64,
+    since_push: f64,
 }
 
 /// Mark the steps of connections that wait for pushes.
 pub fn listeners(spans: &mut [Span], connections: usize) {
-    if spans.iter().all(|span| span.told == 0.0) {
+    if spans.iter().all(|span| span.since_push == 0.0) {
         return;
     }
     let mut heard = vec![Heard::default(); connections];
     for span in &*spans {
         let heard = &mut heard[span.connection as usize];
-        if span.told > 0.0 {
+        if span.since_push > 0.0 {
             heard.steps += 1;
             heard.gaps += span.begin - heard.over;
-            heard.told += span.told;
+            heard.since_push += span.since_push;
         }
         heard.over = heard.over.max(span.end);
     }
-    let waits = |heard: &Heard| heard.steps >= LEAST && heard.told <= (1.0 - WAITED) * heard.gaps;
+    let waits = |heard: &Heard| heard.steps >= LEAST && heard.since_push <= (1.0 - WAITED) * heard.gaps;
     for span in spans {
         span.listens = waits(&heard[span.connection as usize]);
     }
@@ -57,9 +57,9 @@ pub fn find(starts: &mut [Start], spans: &[Span], baseline_ns: &[f64]) {
     let mut newest: Vec<&Span> = Vec::new();
     for (start, span) in starts.iter_mut().zip(spans) {
         let rtt = baseline_ns[span.phase as usize];
-        let waited = span.listens && span.told > 0.0 && start.starts() == Starts::After;
+        let waited = span.listens && span.since_push > 0.0 && start.starts() == Starts::After;
         if let Some(cause) = waited.then(|| cause(&newest, span, rtt)).flatten() {
-            *start = Start::new(start.lane, cause.connection, Starts::Told, span.begin - cause.sent - rtt);
+            *start = Start::new(start.lane, cause.connection, Starts::AfterPush, span.begin - cause.sent - rtt);
         }
         if span.waits && !span.setup {
             newest.retain(|other| other.connection != span.connection);
@@ -72,9 +72,9 @@ pub fn find(starts: &mut [Start], spans: &[Span], baseline_ns: &[f64]) {
 }
 
 /// The newest request of another connection that was answered as the push came; else one that was under way then.
-fn cause<'a>(newest: &[&'a Span], told: &Span, rtt: f64) -> Option<&'a Span> {
-    let pushed = told.begin - told.told;
-    let may = |span: &&&Span| span.connection != told.connection && span.sent + STRAYS * rtt <= pushed;
+fn cause<'a>(newest: &[&'a Span], step: &Span, rtt: f64) -> Option<&'a Span> {
+    let pushed = step.begin - step.since_push;
+    let may = |span: &&&Span| span.connection != step.connection && span.sent + STRAYS * rtt <= pushed;
     let apart = |span: &Span| (span.end - pushed).abs();
     let others = || newest.iter().filter(may);
     let nearest = others().min_by(|a, b| apart(a).total_cmp(&apart(b))).filter(|span| apart(span) <= TOGETHER_NS);
@@ -93,27 +93,27 @@ mod tests {
     fn notified(reacts: impl Fn(u32) -> f64) -> Vec<Span> {
         let step = |step: u32| {
             let asked = MS * 20.0 * f64::from(step / 2);
-            let told = reacts(step);
+            let since_push = reacts(step);
             let span = Span { waits: true, connection: step % 2, ..NOWHERE };
-            let begin = asked + if step % 2 == 1 { 2.0 * MS + told } else { 0.0 };
-            let told = if step % 2 == 1 { told } else { 0.0 };
-            Span { begin, sent: begin, end: begin + 2.0 * MS, told, ..span }
+            let begin = asked + if step % 2 == 1 { 2.0 * MS + since_push } else { 0.0 };
+            let since_push = if step % 2 == 1 { since_push } else { 0.0 };
+            Span { begin, sent: begin, end: begin + 2.0 * MS, since_push, ..span }
         };
         (0..20).map(step).collect()
     }
 
-    fn told(mut spans: Vec<Span>) -> Vec<Start> {
+    fn pushed(mut spans: Vec<Span>) -> Vec<Start> {
         listeners(&mut spans, 2);
         let start = |span: &Span| Start::new(span.connection, span.connection, Starts::After, 7.0);
         let mut starts: Vec<Start> = spans.iter().map(start).collect();
         find(&mut starts, &spans, &[MS]);
-        starts.retain(|start| start.starts() == Starts::Told);
+        starts.retain(|start| start.starts() == Starts::AfterPush);
         starts
     }
 
     #[test]
     fn a_listener_starts_a_round_trip_after_the_request_that_let_the_server_tell_it() {
-        let starts = told(notified(|_| 0.5 * MS));
+        let starts = pushed(notified(|_| 0.5 * MS));
         assert_eq!(starts.len(), 10);
         assert!(starts.iter().all(|start| start.after() == 0 && (start.gap - 1.5 * MS).abs() < 1.0));
     }
@@ -123,26 +123,26 @@ mod tests {
         let mut spans = notified(|_| 0.5 * MS);
         spans.retain(|span| span.connection == 1 || span.begin == 0.0);
         spans[0].end = 1e3 * MS;
-        let starts = told(spans);
+        let starts = pushed(spans);
         let gaps: Vec<f64> = starts.iter().map(|start| (start.gap / MS).round()).collect();
         assert_eq!(gaps, (0..10).map(|step| f64::from(20 * step + 2)).collect::<Vec<f64>>());
     }
 
     #[test]
     fn who_was_not_waiting_when_the_push_came_takes_its_own_time() {
-        assert!(told(notified(|_| 12.0 * MS)).is_empty());
+        assert!(pushed(notified(|_| 12.0 * MS)).is_empty());
     }
 
     #[test]
     fn a_push_whose_cause_was_not_captured_tells_nothing() {
         let mut spans = notified(|_| 0.5 * MS);
         spans.retain(|span| span.connection == 1);
-        assert!(told(spans).is_empty());
+        assert!(pushed(spans).is_empty());
     }
 
     #[test]
     fn a_push_or_two_tell_nothing() {
         let spans = notified(|_| 0.5 * MS);
-        assert!(told(spans[..4].to_vec()).is_empty());
+        assert!(pushed(spans[..4].to_vec()).is_empty());
     }
 }

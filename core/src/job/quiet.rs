@@ -122,7 +122,7 @@ impl Search<'_> {
     /// Nothing but its round trip and the windows depends on the RTT.
     fn is_simple(&mut self, number: u32, step: &Step) -> bool {
         step.answered
-            && !matches!(step.starts, Starts::Clock | Starts::Tick | Starts::Told)
+            && !matches!(step.starts, Starts::Clock | Starts::Tick | Starts::AfterPush)
             && !step.whole
             && step.row != HANDSHAKE
             && step.row != GOODBYE
@@ -157,7 +157,7 @@ impl Before {
                 self.lane == Some(step.after) && step.gap >= self.late && step.gap + step.request + step.service >= 0.0
             }
             Starts::AfterOther => self.late <= 0.0 && step.request + step.service >= 0.0,
-            Starts::AtFirst | Starts::With | Starts::Clock | Starts::Tick | Starts::Told => false,
+            Starts::AtFirst | Starts::With | Starts::Clock | Starts::Tick | Starts::AfterPush => false,
         };
         after_all && self.phase == step.phase && step.request >= 0.0 && step.response >= 0.0
     }
@@ -168,7 +168,7 @@ impl Before {
         let own = -(step.service + step.response);
         let before = match step.starts {
             Starts::After => self.late - (step.gap + step.request + step.service + step.response),
-            Starts::AfterOther | Starts::AtFirst | Starts::With | Starts::Clock | Starts::Tick | Starts::Told => {
+            Starts::AfterOther | Starts::AtFirst | Starts::With | Starts::Clock | Starts::Tick | Starts::AfterPush => {
                 self.late
             }
         };
@@ -179,7 +179,7 @@ impl Before {
     fn lane_with(&self, step: &Step) -> Option<u32> {
         let begins_after_all = match step.starts {
             Starts::After => self.lane == Some(step.after) && step.gap >= 0.0,
-            Starts::AfterOther | Starts::Clock | Starts::Tick | Starts::Told => true,
+            Starts::AfterOther | Starts::Clock | Starts::Tick | Starts::AfterPush => true,
             Starts::AtFirst | Starts::With => false,
         };
         let grows = step.request >= 0.0

@@ -159,9 +159,9 @@ impl<'a> Read<'a> {
             silent: piece.at(Of::Silent, place) as f64,
             request_silent: piece.at(Of::RequestSilent, place) as f64,
             paced: self.of.facts.pacing.of(piece, place),
-            told: piece.at(Of::Told, place) as f64,
+            since_push: piece.at(Of::SincePush, place) as f64,
             resent: piece.at(Of::Retransmissions, place) > 0,
-            held: piece.at(Of::Stalled, place) != 0,
+            was_stalled: piece.at(Of::Stalled, place) != 0,
             kind: statement.map_or_else(|| piece.command(place), |statement| statement as u64),
         }
     }

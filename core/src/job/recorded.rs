@@ -64,7 +64,7 @@ pub struct Connections {
     pub closed_ns: Vec<i64>,
     /// The most that the client, and the server, take at once; infinite where that grows as needed.
     pub window_bytes: [Vec<f64>; 2],
-    /// The client waits for nothing on it, and it opened before the capture: it is no part of the job. The good-bye of one
+    /// The client waits for nothing on it, and it opened before the capture: it is no part of the job. The close of one
     /// that was used before says when somebody hung up, not what others have to wait for.
     pub is_aside: Vec<bool>,
 }

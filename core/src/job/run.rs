@@ -364,7 +364,7 @@ impl Run {
             Starts::AfterOther => (self.lanes[step.after as usize] + gap).max(before.over),
             Starts::With => before.asked + (gap + -silence.gap),
             Starts::Clock => (self.lanes[step.after as usize] + gap).max(before.over),
-            Starts::Told => (self.connections[step.after as usize].asked + rtt + gap).max(before.over),
+            Starts::AfterPush => (self.connections[step.after as usize].asked + rtt + gap).max(before.over),
             Starts::Tick => {
                 let clock = &mut self.clocks[step.lane as usize];
                 let free = self.lanes[step.after as usize].max(before.over);

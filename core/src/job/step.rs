@@ -50,7 +50,7 @@ pub enum Starts {
     Tick,
     /// A round trip after the last request of another connection, whose number stands for the lane: the server pushed
     /// what the step waited for; and the connection's last one is over.
-    Told,
+    AfterPush,
 }
 
 /// When a step was under way, for finding its lane.
@@ -75,7 +75,7 @@ pub struct Span {
     pub sent: f64,
     pub phase: u32,
     /// How long before its request the server pushed something; 0 where it did not.
-    pub told: f64,
+    pub since_push: f64,
     /// Its connection waits for what the server pushes.
     pub listens: bool,
 }
@@ -107,7 +107,7 @@ impl Start {
             Starts::With,
             Starts::Clock,
             Starts::Tick,
-            Starts::Told,
+            Starts::AfterPush,
             Starts::AtFirst,
         ];
         ALL[self.follows as usize & 7]
@@ -127,6 +127,6 @@ pub const NOWHERE: Span = Span {
     stalled: false,
     sent: f64::NEG_INFINITY,
     phase: 0,
-    told: 0.0,
+    since_push: 0.0,
     listens: false,
 };

@@ -71,9 +71,9 @@ impl Made {
             silent: 0.0,
             request_silent: 0.0,
             paced: [0.0; 2],
-            told: 0.0,
+            since_push: 0.0,
             resent: false,
-            held: false,
+            was_stalled: false,
             kind: 0,
         });
         let last = self.exchanges.len() - 1;
@@ -399,7 +399,7 @@ fn notified() -> Made {
     for (connection, step) in [0, 1].into_iter().flat_map(|connection| (0..4).map(move |step| (connection, step))) {
         let asked = 20 * step * MS + if connection == 0 { 2 * MS } else { 0 };
         let exchange = job.exchange(connection, [asked, asked, asked + MS, asked + MS]);
-        exchange.told = if connection == 0 { 1e6 } else { 0.0 };
+        exchange.since_push = if connection == 0 { 1e6 } else { 0.0 };
     }
     job
 }

@@ -167,7 +167,7 @@ _selection_options = all_of(
         "--from", "start", metavar="TIME", help="Only exchanges from this time on: 14:05 (UTC), +90s, frame:1200."
     ),
     click.option(
-        "--to", "end", metavar="TIME", help="Only exchanges before this time: likewise, or 2026-11-22T14:05:30Z."
+        "--to", "end", metavar="TIME", help="Only exchanges before this time: the same forms, or 2026-11-22T14:05:30Z."
     ),
 )
 
@@ -206,7 +206,8 @@ EVERYWHERE = (
     click.Option(["--show-literals"], is_flag=True,
                  help="Show the literals in statements; they may contain personal data."),
     click.Option(["--pseudonymise"], is_flag=True,
-                 help="Show client-1, server-1:3306, user-1, database-1, … instead of real names; not for SQL tables."),
+                 help="Show client-1, server-1:3306, user-1, database-1, … instead of real names; tables in statements "
+                 "keep theirs."),
     click.Option(["--memory"], type=Quantity("size", parse_size), default="1GB", metavar="SIZE", show_default=True,
                  help="Memory for reading captures; exchanges beyond it go to temporary files."),
     click.Option(["--disk"], type=Quantity("size", parse_room), default="20GB", metavar="SIZE", show_default=True,
@@ -218,7 +219,7 @@ EVERYWHERE = (
                  callback=_set_colour,
                  help="Colour; auto: on a terminal, subject to NO_COLOR, CLICOLOR_FORCE and FORCE_COLOR."),
     click.Option(["--utc"], is_flag=True, expose_value=False, callback=_set_utc,
-                 help="No local time beside UTC; files, CSV and JSON never have it."),
+                 help="Show UTC without local time beside it; files, CSV and JSON are always in UTC."),
 )  # fmt: skip
 """Options of latpcap itself: how a run reads, shows and speaks. They stand before a command's name or behind it."""
 ROOM = ("show_literals", "pseudonymise", "memory", "disk", "temp_folder")
@@ -295,7 +296,10 @@ move_option = click.option(
 )
 
 within_option = click.option(
-    "--within", type=DURATION, metavar="DURATION", help="Find the largest RTT that meets this runtime."
+    "--within",
+    type=DURATION,
+    metavar="DURATION",
+    help="Find the largest RTT at which the job still meets this runtime.",
 )
 
 
@@ -332,9 +336,9 @@ condition_options = all_of(
     click.option("--window", type=Quantity("size", parse_window), metavar="SIZE",
                  help="Receive window of client and server, for instance 64KiB; by default what each had."),
     click.option("--compression", type=Quantity("part", parse_left), metavar="PART",
-                 help="Compress what is sent to this part of its bytes, for instance 30%; by default nothing changes."),
+                 help="Compress all messages to this part of their size, for instance 30%; by default sizes stay."),
     click.option("--distance", type=Quantity("distance", parse_distance_km), metavar="LENGTH",
-                 help="Add the minimum RTT of so much fibre (1000km: 10 ms) to each --rtt; alone, it is the RTT."),
+                 help="Add the minimum RTT of this much fibre (1000km: 10 ms) to each --rtt; alone, it is the RTT."),
 )  # fmt: skip
 
 link_options = all_of(

@@ -19,7 +19,7 @@ EXIT_STATUS = {
     "126": "the command to run exists but is not executable",
     "127": "the command to run does not exist",
     "130": "ended by a second Ctrl-C; the first one stops reading and reports what was read",
-    "141": "the reader of the output has closed it",
+    "141": "the reader of the output closed the pipe",
 }
 _SHORT = {
     "0": "done",

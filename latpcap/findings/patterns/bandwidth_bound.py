@@ -10,7 +10,7 @@ from latpcap.findings.dominant_part import dominated_by
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Pattern
 from latpcap.measures.windows import held_back
-from latpcap.tables.recording import MISSING
+from latpcap.tables.connections import MISSING
 
 FIX = (
     "Move fewer bytes: name the columns, filter and aggregate at the server, compress the protocol; "

@@ -79,7 +79,8 @@ def _candidate(evidence: Evidence, category: str, mine: Ints, is_cause: Bools) -
     codes, refused = failures.codes(mine[is_cause]), int(np.count_nonzero(~is_cause))
     if refused:
         codes += f"; its transaction then refused {refused:,} more ({failures.bare_codes(mine[~is_cause])})"
-    trips = _transactions(evidence, rows) if category == CONFLICT else int(exchanges.round_trips[rows].sum())
+    own = int(exchanges.round_trips[rows].sum())
+    trips = _transactions(evidence, rows) if category == CONFLICT else own
     return Candidate(
         shown=rows,
         effect=effect_of(evidence, NOTHING, rows[:0]),
@@ -94,7 +95,7 @@ def _candidate(evidence: Evidence, category: str, mine: Ints, is_cause: Bools) -
             "first_statement": evidence.text(int(statements[0])) or None,
             "distinct_statements": len(np.unique(statements)),
             "round_trips": trips,
-            "cost": counted(trips, "round trip") + (" of their transactions" if category == CONFLICT else ""),
+            "cost": counted(trips, "round trip") + (" with their transactions" if trips > own else ""),
         },
         fix=f"{FIXES[category]} {FIXES[ABORTED]}" if refused else FIXES[category],
         share=len(rows) / every,

@@ -11,7 +11,7 @@ from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Pattern, RemovedAlong, effect_of
 from latpcap.findings.groups import Groups, most_frequent
 from latpcap.tables.columnar.columns import Ints
-from latpcap.tables.recording import MISSING
+from latpcap.tables.connections import MISSING
 
 MIN_PREPARES = 5
 MIN_SHARE = 0.9

@@ -66,7 +66,7 @@ ADVICE = Advice(
 PATTERN = Pattern(
     code="session-chatter",
     fix="session",
-    title="Session chatter: {commands:,} commands set or query session state that has not changed",
+    title="Session chatter: {commands:,} commands set up the session or a transaction that nothing needs",
     why="Each costs a round trip and gains the application nothing.",
     find=find,
 )

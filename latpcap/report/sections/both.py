@@ -105,7 +105,7 @@ def _validated(result: Validation) -> Iterator[Section]:
     rows = [
         (PARTS[term.name][1], number(term.predicted_s), number(term.measured_s), _off(term)) for term in result.terms
     ]
-    trips = f"{result.round_trips:,} round trips in the base, {result.other_round_trips:,} in the other"
+    trips = f"Round trips: {result.round_trips:,} in the base, {result.other_round_trips:,} in the other capture"
     yield Section(
         "validation", "", [*asked, Sentence(result.text, "strong"), SectionTable(TERMS, rows, "Parts"), Sentence(trips)]
     )

@@ -36,7 +36,7 @@ COLUMNS = (
 def errors(found: ErrorsResult, most: int) -> Section:
     """The most frequent; nothing where nothing failed."""
     rows = [flat(each) | {"users": ", ".join(each.users)} for each in found.found[:most]]
-    trips = f": {counted(found.round_trips, 'round trip')}" if found.round_trips else ""
+    trips = f", in {counted(found.round_trips, 'round trip')}" if found.round_trips else ""
     left = sums(found.found, range(most, len(found.found)), ("count", "round_trips"))
     foot = left and left | {"message": f"{counted(len(found.found) - most, 'further line')} together"}
     said = Sentence(f"{found.text}{trips}")

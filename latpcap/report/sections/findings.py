@@ -122,6 +122,6 @@ def hidden_patterns(hidden: TimingOnly | None) -> str:
         return ""
     return (
         f"The statements of {part_of(hidden.connections, hidden.of)} are unknown, so patterns in statements (N+1, "
-        "repeated queries, single-row inserts, small fetches, failing statements, …) could not be found; patterns in "
-        "connections and times (a connection for each query, delayed acknowledgments, …) could."
+        "repeated queries, single-row inserts, small fetches, failing statements, …) were not looked for; only those "
+        "in connections and times (a connection for each query, delayed acknowledgments, …) were."
     )

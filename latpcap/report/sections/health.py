@@ -30,7 +30,7 @@ def health(notes: Iterable[HealthNote]) -> Section:
 
 
 def _more(note: HealthNote) -> tuple[Line, ...]:
-    text = f"{note.effect}; to do: {note.advice}"
+    text = f"{note.effect[:1].upper()}{note.effect[1:]}. To do: {note.advice}."
     return (Line(text, kind="quiet", detail=note.severity == "info"),) if note.effect else ()
 
 

@@ -110,7 +110,7 @@ def _to_do(result: Analysis) -> Iterator[SectionPart]:
         there = "" if told is None else f" at {format_given_ms(told)}"
         columns = (
             Column("finding", least=30),
-            *(Column(title, "figures") for title in ("round trips fewer", f"saves{there}")),
+            *(Column(title, "figures") for title in ("round trips saved", f"saves{there}")),
             Column("what to do", least=40, folds=True),
         )
         yield SectionTable(columns, [_row(each, at) for each in found[:MOST]], "What to do")
@@ -130,11 +130,11 @@ def _row(found: FindingResult, at: str) -> tuple[str, str, str, str]:
 
 def _in_short(result: Analysis) -> Iterator[str]:
     made, baseline_ms = result.sign_off, result.summary.baseline_rtt_ms
-    when = f" captured on {made.captured} (UTC)" if made.captured else ""
+    when = f", captured on {made.captured} (UTC)" if made.captured else ""
     known = "no RTT could be measured" if baseline_ms is None else f"the baseline RTT is {format_ms(baseline_ms)}"
     yield (
-        f"Measured: {counted(made.packets.decoded, 'packet')}{when}; a round trip is counted where the client waits "
-        f"for the server; {known}."
+        f"Measured: {counted(made.packets.decoded, 'packet')} of databases{when}; a round trip is counted where the "
+        f"client waits for the server; {known}."
     )
     if result.projection.baseline_rtt_ms is not None:
         yield f"Projected: the same job, replayed at another RTT with all else as captured. {made.accuracy.text}"

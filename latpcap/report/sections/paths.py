@@ -11,7 +11,7 @@ from latpcap.result.connections import PathResult
 from latpcap.result.tables import flat
 from latpcap.units import counted, format_ms
 
-PLACES = {"unknown": "at an unknown place", "between": "on the way", "loopback": "on one machine"}
+PLACES = {"unknown": "at an unknown position", "between": "on the way", "loopback": "on one machine"}
 """Where a capture was taken; else at the client or at the server."""
 BOUNDS = (
     Column("RTT ms", "ms", name="rtt_baseline_ms"),
@@ -32,7 +32,7 @@ PERIODS = (
     *BOUNDS,
     Column("round trips", "count", name="round_trips"),
     SAMPLES,
-    Column("from what", least=23, name="rtt_method"),
+    Column("evidence", least=23, name="rtt_method"),
 )
 SEGMENTS = (
     Column("segments", "count"),
@@ -83,22 +83,27 @@ def _changes(path: PathResult) -> Iterator[Sentence | SectionTable]:
     for each in path.periods:
         if each.shown_by:
             yield Sentence(f"Changed at {each.begin[11:19]}, as shown by {each.shown_by}")
-    yield from map(Sentence, dict.fromkeys(f"{each.rtt.method}: {each.rtt.reason}" for each in path.periods))
+    yield from map(Sentence, dict.fromkeys(_why(each.rtt.method, each.rtt.reason) for each in path.periods))
+
+
+def _why(method: str, reason: str) -> str:
+    """How the RTT was measured, and why so; the method once."""
+    return reason if reason.startswith(method) else f"{method}: {reason}"
 
 
 def _in_words(path: PathResult, baseline_ms: float) -> Iterator[Sentence]:
     rtt = path.rtt
     measured = {
-        "handshake": rtt.handshake_ms,
+        "iRTT": rtt.handshake_ms,
         "in-stream": rtt.in_stream_median_ms,
         "fastest responses": rtt.response_floor_ms,
     }
     figures = ", ".join(f"{name} {format_ms(value)}" for name, value in measured.items() if value is not None)
     place = PLACES.get(rtt.position, f"at the {rtt.position}")
     known = [format_ms(bound) for bound in (rtt.low_ms, rtt.high_ms) if bound is not None]
-    between = f", {' to '.join(known)}" if known else ""
+    between = f" ({' to '.join(known)})" if known else ""
     yield Sentence(f"{_who(path)}: {format_ms(baseline_ms)}{between}, from {counted(rtt.samples, 'sample')}")
-    yield Sentence(f"{rtt.method}: {rtt.reason} ({figures}; captured {place})")
+    yield Sentence(f"{_why(rtt.method, rtt.reason)} ({figures}; captured {place})")
 
 
 def _who(path: PathResult) -> str:

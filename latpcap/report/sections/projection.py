@@ -8,6 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from latpcap.findings.what_if import FixResult, WhatIf
+from latpcap.measures.budget import Budget
 from latpcap.projection.by_connections import GridCell, ProjectionGrid
 from latpcap.projection.project import Point, Projection
 from latpcap.report.section import Chart, ChartLine, Column, Drawn, Section, SectionTable, Sentence, sections_of
@@ -39,6 +40,7 @@ BY_CONNECTIONS = (
 RUNTIME, THROUGHPUT = ("runtime (s)", "runtime", "s"), ("statements a second", "throughput", "per_s")
 """The axis of a figure, its name and its unit."""
 UNKNOWN = "unknown, because the baseline RTT is; give it with `--rtt-baseline`"
+WAKE_UP = "Hosts wake up later the longer they wait; service and client include that."
 MOST = 20
 """RTTs of a projection that is shown by itself where there is little room."""
 
@@ -62,7 +64,7 @@ def projection(found: Projection) -> Section:
     now = () if found.now is None else (("now", significant(found.now.rtt_ms), *_figures(found.now), ""),)
     there = (("", f"{point.rtt_ms:,g}", *_figures(point), how[point.method]) for point in found.points)
     table = SectionTable(COLUMNS, [*now, *there], "At other round-trip times")
-    alike = [Sentence(f"Each is {each}.", "quiet", detail=True) for each in methods if len(methods) == 1]
+    alike = [Sentence(f"Each runtime is {each}.", "quiet", detail=True) for each in methods if len(methods) == 1]
     said = (*alike, *_said(found, found.baseline_rtt_ms))
     return Section("elsewhere", "At another RTT", [Drawn("what-if"), table, *said])
 
@@ -84,7 +86,7 @@ def _how(found: Projection | ProjectionGrid) -> Iterator[Sentence]:
     if found.guess_text:
         yield Sentence(found.guess_text)
     if found.conditions.text:
-        yield Sentence(f"with {found.conditions.text}", "quiet")
+        yield Sentence(f"Conditions there: {found.conditions.text}.", "quiet")
 
 
 def projected(
@@ -109,9 +111,15 @@ def budget_there(found: Projection) -> Section:
         for name, after in there.parts().items()
         if total > 0 and ((before := now.parts()[name]) > 0 or after > 0)
     ]
-    return Section(
-        "budget-there", f"Where the time goes at {format_given_ms(found.told_rtt_ms)}", [SectionTable(THERE, rows)]
-    )
+    title = f"Where the time goes at {format_given_ms(found.told_rtt_ms)}"
+    return Section("budget-there", title, [SectionTable(THERE, rows), *_woken(found, now, there)])
+
+
+def _woken(found: Projection, now: Budget, there: Budget) -> Iterator[Sentence]:
+    """Why hosts take another time there; an RTT of the data itself contains it."""
+    pairs = zip((now.service_s, now.client_s), (there.service_s, there.client_s), strict=True)
+    if found.conditions.rtt_is != "in-stream" and any(significant(one) != significant(other) for one, other in pairs):
+        yield Sentence(WAKE_UP, "quiet")
 
 
 def _figures(point: Point) -> tuple[float | None, ...]:
@@ -197,8 +205,8 @@ def _range(low: float | None, high: float | None) -> str:
 def _said_of_grid(grid: ProjectionGrid, baseline_ms: float) -> Iterator[Sentence]:
     if grid.now is not None and grid.now.runtime_s is not None and grid.now.throughput_per_s is not None:
         was = f"{significant(grid.now.throughput_per_s)} statements/s, {significant(grid.now.runtime_s)} s"
-        worked = counted(grid.connections_now or 0, "connection")
-        yield Sentence(f"The capture itself, {worked} at the baseline RTT of {format_ms(baseline_ms)}: {was}.", "quiet")
+        worked = f"{counted(grid.connections_now or 0, 'connection')} at work at once"
+        yield Sentence(f"The capture itself, {worked}, baseline RTT {format_ms(baseline_ms)}: {was}.", "quiet")
     yield from _how(grid)
     yield from map(Sentence, _limited(grid.cells))
     most = max(grid.by_connections, key=lambda each: each.connections)

@@ -23,7 +23,7 @@ FILE_CELLS = 40
 """What the name of a file gets before columns that can be spared: it is what was asked for."""
 MUCH_THINK = 0.5
 """Where think time is this part of a runtime, it says little of how chatty the work is."""
-THINKS = "Think time is half of the runtime or more in some captures; `--by task` excludes it."
+THINKS = "In some captures think time is half of the runtime or more; `--by task` leaves it out."
 
 
 def ranked_sections(rows: Table, asked: RankOrder, shown: int) -> Iterator[Section]:
@@ -63,7 +63,8 @@ def _first(ranked: list[Row], asked: RankOrder, folder: str) -> str:
             f"an RTT of {there} adds {format_s(worst['added_s'])} to its {runtime}, each further millisecond {per_ms}"
         )
     return (
-        f"{of}. First {first}: {adds} ({rise(worst['share_per_ms'])}), {counted(worst['round_trips'], 'round trip')}."
+        f"{of}. First comes {first}: {adds} ({rise(worst['share_per_ms'])}), "
+        f"{counted(worst['round_trips'], 'round trip')}."
     )
 
 

@@ -81,7 +81,7 @@ def statements(found: Sequence[StatementResult], timing_only: TimingOnly | None,
 
 def hidden_statements(hidden: TimingOnly | None) -> str:
     """Why statements are missing, in their place or above them."""
-    return f"{hidden.text}{f': {hidden.advice}' if hidden.advice else ''}." if hidden else ""
+    return f"{hidden.text}{f'; {hidden.advice}' if hidden.advice else ''}." if hidden else ""
 
 
 def routes(found: tuple[RouteResult, ...], round_trips: int, most: int) -> Section:

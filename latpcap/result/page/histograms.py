@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from latpcap.measures.charts import Deltas, binned
 from latpcap.measures.statements import response_ns
-from latpcap.tables.recording import Exchanges
+from latpcap.tables.exchanges import Exchanges
 
 QUANTILES = {"p50": 0.50, "p95": 0.95, "p99": 0.99, "max": 1.0}
 

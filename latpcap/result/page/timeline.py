@@ -22,7 +22,9 @@ from latpcap.measures.budget import BudgetTimeline
 from latpcap.tables.columnar import columns
 from latpcap.tables.columnar.columns import Floats, Ints
 from latpcap.tables.columnar.passes import lanes
-from latpcap.tables.recording import Connections, Exchanges, Recording
+from latpcap.tables.connections import Connections
+from latpcap.tables.exchanges import Exchanges
+from latpcap.tables.recording import Recording
 
 ONE_BY_ONE = 20_000
 """Exchanges up to which each is drawn."""
@@ -98,7 +100,7 @@ def _blocks(exchanges: Exchanges, lane_of: Ints, network_ns: Floats, measured: B
     What its packets were held back comes first, for most of it lies before the request.
     """
     start = np.maximum(exchanges.begin, 0)
-    held_before, held_within = _us(measured.own_held_ns.before), _us(measured.own_held_ns.inside)
+    held_before, held_within = _us(measured.own_stalled_ns.before), _us(measured.own_stalled_ns.inside)
     end = np.maximum(exchanges.end, start)
     length = _us(end) - _us(start)
     waited = np.clip(_us(np.maximum(exchanges.waited, 0)), 0, length)

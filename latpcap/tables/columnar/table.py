@@ -315,7 +315,8 @@ class Table(Tidy):
 
     def _known(self, name: str) -> str:
         if name not in self.column_names:
-            raise UsageError(f"no column `{name}`: there are {', '.join(self.column_names)}")
+            closest_first = sorted(self.column_names, key=lambda each: name not in each)
+            raise UsageError(f"no column `{name}`: there are {', '.join(closest_first)}")
         return name
 
     def _rows(self, rows: range) -> Table:

@@ -6,75 +6,56 @@ A file is read when somebody asks for what is in it, and its SHA-256 is checked 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from copy import copy
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from arro3.core import Array, DataType, Schema, Table
-from msgspec import Struct
 
 from latpcap import _core
 from latpcap.errors import CaptureError
 from latpcap.tables.columnar import columns
 from latpcap.tables.columnar.columns import Bools, Ints, joined, rows_of
 from latpcap.tables.dataset import manifest
+from latpcap.tables.dataset.checks import (
+    CONTENTS,
+    check_columns,
+    check_numbers,
+    check_texts,
+    check_there,
+    core_schemas,
+)
 from latpcap.tables.dataset.footer import weighed
-from latpcap.tables.dataset.layout import RENAMED, SERVER_OF_ROW, SEVERAL, TEXTS, WORDS, server_of
-from latpcap.tables.dataset.manifest import DataFile, Manifest
+from latpcap.tables.dataset.layout import SERVER_OF_ROW, SEVERAL, TEXTS
+from latpcap.tables.dataset.manifest import DataFile, Manifest, SavedFile
+from latpcap.tables.dataset.words import NULL, NumberedTexts, WordNumbers
 from latpcap.tables.notes import together
-from latpcap.tables.reading.sources import NOT_SHOWN
 from latpcap.tables.writing.ipc import received, sent
 
 ROWS_AT_ONCE = 1 << 14
 MORE = "give more --memory, or it is damaged"
 NUMBER_BYTES = 16
 """Of a number or a text's place, with what says whether it is there."""
-MOST_BYTES = 1 << 40
-"""Of a file, or of a message."""
-LATEST_NS = 4_600_000_000_000_000_000
-"""The core knows none beyond it (`core/src/capture/leap.rs`)."""
 LEAST_BYTES = 64
 """Of `--memory` for each connection up to the one with the highest number: nobody could have read more of them."""
 PANIC = "PanicException"
 """What arro3 raises where a file that was written so ends in no Parquet footer."""
-NULL = np.iinfo(np.int64).min
-CONTENTS = ("size_bytes", "sha256")
-NO_PACKET = bytes.fromhex("d4c3b2a1020004000000000000000000ffff000001000000")
-"""A pcap of Ethernet."""
-AS_THE_CORE = ("captures", "notes", "cases", "taps", "connections", "rtt_samples", "clock_readings", "segments")
-"""Tables that are called as in the core."""
 OF_CONNECTIONS = ("exchanges", "rtt_samples", "clock_readings", "segments")
 """Tables whose rows are each of a connection."""
 EVERYWHERE = {"exchanges": ("stream", "command", "purpose"), "connections": ("stream", "client", "protocol")}
 """Columns that have a value in each row of a table."""
 SAMPLE = ("stream", "by_server", "time", "rtt_ns", "segments", "in_flight")
-READING = {
-    "stream": DataType.uint32(),
-    "by_server": DataType.bool(),
-    "time": DataType.timestamp("ns", tz="UTC"),
-    "ticks": DataType.uint32(),
-}
-SEGMENTS = {
-    "stream": DataType.uint32(),
-    "time": DataType.timestamp("ns", tz="UTC"),
-    "length_ns": DataType.int64(),
-    **{
-        f"{side}_{name}": DataType.uint32()
-        for name in ("data_packets", "retransmissions", "spurious_retransmissions")
-        for side in ("client", "server")
-    },
-}
 
 
 class SavedTables:
     """The tables of a dataset, or of several that hold parts of one recording."""
 
-    def __init__(self, told: Mapping[str, Manifest], memory: int, disk: tuple[str, int] | None) -> None:
-        """Take datasets by their folders, with what each says; `memory` and `disk` are those of `_core.read`."""
-        self._parts = [(folder, part) for folder, manifest in told.items() for part in manifest.parts]
-        self._numbers = {folder: number for number, folder in enumerate(told)}
+    def __init__(self, manifests: Mapping[str, Manifest], memory: int, disk: tuple[str, int] | None) -> None:
+        """Take datasets by their folders, with the manifest of each; `memory` and `disk` are those of `_core.read`."""
+        self._parts = [(folder, part) for folder, manifest in manifests.items() for part in manifest.parts]
+        self._numbers = {folder: number for number, folder in enumerate(manifests)}
         self._memory = memory
         self._disk = disk
         self._chosen: Ints | None = None
@@ -115,10 +96,10 @@ class SavedTables:
     @cached_property
     def _captures(self) -> Table:
         tables = {place.folder: self._table(place) for place in self._of("captures")}
-        told = {folder: table.to_struct_array().to_pylist() for folder, table in tables.items()}
-        first = next(iter(told))
-        for folder, each in told.items():
-            if each != told[first]:
+        rows = {folder: table.to_struct_array().to_pylist() for folder, table in tables.items()}
+        first = next(iter(rows))
+        for folder, each in rows.items():
+            if each != rows[first]:
                 raise CaptureError(f"{folder} and {first}: are of different captures, not parts of one scan")
         return tables[first]
 
@@ -150,7 +131,7 @@ class SavedTables:
         return known
 
     @cached_property
-    def _connections_of(self) -> dict[_Place, Table]:
+    def _connections_of(self) -> dict[SavedFile, Table]:
         """Those of each file."""
         return {place: self._table(place) for place in self._of("connections")}
 
@@ -175,7 +156,7 @@ class SavedTables:
     @cached_property
     def _exchanges(self) -> Any:
         rows = _core.SavedExchanges(self._memory, self._disk)
-        names, words = rows.names(), _Words(part.words for _, part in self._parts)
+        names, words = rows.names(), WordNumbers(part.words for _, part in self._parts)
         texts = {"fingerprint": self._statements, "text": self._statements, "tags": self._tags}
         for place in self._needed("exchanges"):
             for batch in self._batches(place):
@@ -199,12 +180,12 @@ class SavedTables:
         return self._tags.table
 
     @cached_property
-    def _statements(self) -> _Texts:
-        return _Texts.joined([*self._each("statement_texts")])
+    def _statements(self) -> NumberedTexts:
+        return NumberedTexts.joined([*self._each("statement_texts")])
 
     @cached_property
-    def _tags(self) -> _Texts:
-        return _Texts.joined([*self._each("tag_texts")])
+    def _tags(self) -> NumberedTexts:
+        return NumberedTexts.joined([*self._each("tag_texts")])
 
     def rtt_samples(self) -> Any:
         """One row an in-stream RTT sample."""
@@ -228,25 +209,25 @@ class SavedTables:
 
     def clock_readings(self) -> Table:
         """What senders' clocks read."""
-        return self._by_stream("clock_readings", READING)
+        return self._by_stream("clock_readings")
 
     def segments(self) -> Table:
         """Segments with data over time; nothing where an earlier latpcap made the dataset."""
-        return self._by_stream("segments", SEGMENTS)
+        return self._by_stream("segments")
 
-    def _by_stream(self, name: str, kinds: Mapping[str, DataType]) -> Table:
-        tables = [*map(self._table, self._needed(name))]
+    def _by_stream(self, name: str) -> Table:
+        tables, schema = [*map(self._table, self._needed(name))], core_schemas()[name]
         if not tables:
-            return Table.from_pydict({name: columns.empty(kind) for name, kind in kinds.items()})
-        table = joined(tables).select([*kinds])
+            return _empty(schema)
+        table = joined(tables).select(schema.names)
         return rows_of(table, np.argsort(columns.column(table, "stream").values, kind="stable"))
 
-    def _of(self, table: str) -> Iterator[_Place]:
+    def _of(self, table: str) -> Iterator[SavedFile]:
         for number, (folder, part) in enumerate(self._parts):
             here = self._numbers[folder]
-            yield from (_Place(folder, here, file, number) for file in part.files if file.table == table)
+            yield from (SavedFile(folder, here, file, number) for file in part.files if file.table == table)
 
-    def _needed(self, table: str) -> Iterator[_Place]:
+    def _needed(self, table: str) -> Iterator[SavedFile]:
         """The files that may have rows of the chosen connections."""
         for place in self._of(table):
             if self._chosen is None or place.file.streams is None:
@@ -266,7 +247,7 @@ class SavedTables:
         """The tables of its files."""
         return map(self._table, self._of(table))
 
-    def _table(self, place: _Place) -> Table:
+    def _table(self, place: SavedFile) -> Table:
         """All rows of a file, which take no more than a quarter of the memory."""
         batches, size = [], 0
         for batch in self._batches(place, at_once=1 << 20):
@@ -275,7 +256,7 @@ class SavedTables:
             batches.append(batch)
         return joined(batches)
 
-    def _at_once(self, content: str | io.BytesIO, place: _Place, at_once: int) -> int:
+    def _at_once(self, content: str | io.BytesIO, place: SavedFile, at_once: int) -> int:
         """How many rows of a file are read at once, at most `at_once`: as many as certainly fit."""
         room = self._memory // 8
         try:
@@ -306,7 +287,7 @@ class SavedTables:
         if parts:
             yield joined(parts)
 
-    def _batches(self, place: _Place, at_once: int = ROWS_AT_ONCE) -> Iterator[Table]:
+    def _batches(self, place: SavedFile, at_once: int = ROWS_AT_ONCE) -> Iterator[Table]:
         """The rows of a file, some at a time, with the server that its folder names."""
         from arro3.io import read_parquet
 
@@ -314,20 +295,20 @@ class SavedTables:
         read_at_once = self._at_once(checked, place, at_once)
         try:
             reader = read_parquet(checked, batch_size=read_at_once)
-            _check_columns(reader.schema, file)
+            check_columns(reader.schema, file)
             tables = (self._narrowed(part, place) for part in self._some(reader, file, at_once))
             for table in tables if file.rows else [_empty(reader.schema)]:
-                _check_numbers(table)
-                if file.table != "exchanges":  # of which `_Words` knows the words, and no other text is read
-                    _check_texts(table)
-                _check_there(table, EVERYWHERE.get(file.table, ()))
+                check_numbers(table)
+                if file.table != "exchanges":  # of which `WordNumbers` knows the words, and no other text is read
+                    check_texts(table)
+                check_there(table, EVERYWHERE.get(file.table, ()))
                 yield _with_server(table, place)
         except BaseException as error:
             if not isinstance(error, Exception) and type(error).__name__ != PANIC:
                 raise
             raise CaptureError(f"{place.path}: is damaged: {error}") from None
 
-    def _narrowed(self, table: Table, place: _Place) -> Table:
+    def _narrowed(self, table: Table, place: SavedFile) -> Table:
         """The rows of the chosen connections, where only theirs are read."""
         if place.file.table not in OF_CONNECTIONS:
             return table
@@ -337,27 +318,7 @@ class SavedTables:
         return table if self._chosen is None else rows_of(table, np.flatnonzero(np.isin(streams, self._chosen)))
 
 
-class _Place(Struct, frozen=True):
-    """A file of one of the parts."""
-
-    folder: str
-    scan: int
-    """The number of the folder: its parts were written together."""
-    file: DataFile
-    part: int
-
-    @property
-    def path(self) -> str:
-        """Where it lies."""
-        return f"{self.folder}/{self.file.path}"
-
-    @property
-    def server(self) -> str:
-        """Whose rows it holds."""
-        return server_of(self.file.path)
-
-
-def _with_server(table: Table, place: _Place) -> Table:
+def _with_server(table: Table, place: SavedFile) -> Table:
     """The rows with the server that their folder names, or that they name where several servers share a file."""
     if "/server=" not in place.file.path:
         return table
@@ -368,133 +329,9 @@ def _with_server(table: Table, place: _Place) -> Table:
         return table
     if not all(name and manifest.SERVER.fullmatch(name) for name in columns.codes(table, SERVER_OF_ROW).names):
         raise CaptureError(f"a text of `{SERVER_OF_ROW}` is no server")
-    _check_there(table, (SERVER_OF_ROW,))
+    check_there(table, (SERVER_OF_ROW,))
     return table.append_column("server", table.column(SERVER_OF_ROW))
-
-
-class _Texts(Struct, frozen=True):
-    """The texts of all parts, each once, and of each part the numbers that its texts have there."""
-
-    table: Table
-    numbers: list[Ints]
-
-    @classmethod
-    def joined(cls, parts: Sequence[Table]) -> _Texts:
-        """The texts of one part keep their numbers."""
-        if len(parts) == 1:
-            return cls(parts[0], [np.arange(len(parts[0]))])
-        both = joined(parts)
-        known: dict[str | None, int] = {}
-        each = np.array([known.setdefault(text, len(known)) for text in columns.texts(both, "text")], np.int64)
-        is_fingerprint = np.zeros(len(each), bool)
-        if "kind" in both.column_names:
-            is_fingerprint = columns.codes(both, "kind").codes >= 0
-        order = np.argsort(~is_fingerprint, kind="stable")  # a text is one where it is one in any part
-        row = np.empty(len(known), np.int64)
-        row[each[order[::-1]]] = order[::-1]
-        table = rows_of(both, row)
-        if "id" in table.column_names:
-            ids = Array.from_numpy(np.arange(len(table))).cast(DataType.uint32())
-            table = table.set_column(table.column_names.index("id"), "id", ids)
-        numbers = np.split(each, np.cumsum([len(part) for part in parts])[:-1])
-        return cls(table, numbers)
-
-
-class _Words:
-    """Texts of the exchanges and their numbers, in the order in which they come."""
-
-    def __init__(self, parts: Iterable[Mapping[str, list[str]]]) -> None:
-        self._numbers: dict[str, dict[str, int]] = {name: {} for name in WORDS}
-        for known in parts:
-            for name, numbers in self._numbers.items():
-                _check_visible(known.get(name, []), name)
-                for word in known.get(name, []):
-                    numbers.setdefault(word, len(numbers))
-
-    def numbers(self, batch: Table, name: str, texts: _Texts | None, place: _Place) -> Ints:
-        """A column of the core as it keeps it: numbers, of which texts have the next that is free."""
-        if name in WORDS:
-            coded, known = columns.codes(batch, name), self._numbers[name]
-            _check_visible(coded.names, name)
-            numbers = [known.setdefault(text, len(known)) for text in coded.names]
-            of_code = np.array([*numbers, NULL], np.int64)
-            words: Ints = of_code[coded.codes]
-            return words
-        values = np.ascontiguousarray(columns.column(batch, RENAMED.get(name, name)).ints(NULL), np.int64)
-        if texts is not None:
-            here = np.append(texts.numbers[place.part], NULL)
-            at = np.where(values == NULL, len(here) - 1, values)
-            if ((at < 0) | (at >= len(here))).any():
-                raise CaptureError(f"{place.path}: is damaged: it names texts that are not there")
-            return here[at]
-        if name == "parameters" and place.scan:  # each scan has numbers of its own
-            return np.where(values == 0, 0, values ^ (place.scan << 40))
-        return values
-
-    @property
-    def known(self) -> list[tuple[str, list[str]]]:
-        """All of them, column by column."""
-        return [(name, list(known)) for name, known in self._numbers.items()]
-
-
-@cache
-def _schemas() -> dict[str, Schema]:
-    """The columns of the core's tables, of no capture at all."""
-    none: Any = _core.read([NO_PACKET], names=[""])
-    of_connections = Table.from_arrow(none.connections()).schema
-    made = {name: Table.from_arrow(getattr(none, name)()).schema for name in AS_THE_CORE}
-    return {**made, "statement_texts": Table.from_arrow(none.statements()).schema, "other_connections": of_connections}
-
-
-def _check_columns(schema: Schema, file: DataFile) -> None:
-    """Refuse a file that lacks a column, or has one of another type."""
-    there = set(schema.names)
-    for name, expected in _expected(file):
-        if name not in there or schema.field(name).type != expected:
-            raise CaptureError(f"`{name}` is missing, or of another type than this latpcap writes")
-
-
-def _expected(file: DataFile) -> Iterator[tuple[str, DataType]]:
-    known = _schemas().get(file.table)
-    for field in [] if known is None else [known.field(name) for name in known.names]:
-        if field.name != "server" or "/server=" not in file.path:
-            yield field.name, field.type
-    if file.table == "connections" and server_of(file.path) == SEVERAL:
-        yield SERVER_OF_ROW, DataType.string()
-    if file.table == "tag_texts":
-        yield "text", DataType.string()
-    if file.table == "captures":
-        yield from zip(CONTENTS, (DataType.uint64(), DataType.string()), strict=True)
-
-
-def _check_texts(table: Table) -> None:
-    """Refuse what could steer a terminal: latpcap writes no such text."""
-    for name in (name for name in table.column_names if columns.is_text(table.column(name))):
-        _check_visible(columns.codes(table, name).names, name)
-
-
-def _check_visible(texts: Iterable[str | None], name: str) -> None:
-    if any(text and NOT_SHOWN.search(text) for text in texts):
-        raise CaptureError(f"a text of `{name}` has characters that latpcap never writes")
-
-
-def _check_numbers(table: Table) -> None:
-    """Refuse what no capture has: what follows from it would take a time without end."""
-    for name in table.column_names:
-        kind = table.column(name).type
-        if name.endswith("_bytes") and (columns.column(table, name).ints(0).view(np.uint64) > MOST_BYTES).any():
-            raise CaptureError(f"`{name}` is more than any capture has")
-        if DataType.is_timestamp(kind) or (name.endswith("_ns") and DataType.is_integer(kind)):
-            times = columns.column(table, name).ints(0)
-            if (times > LATEST_NS).any() or (times < -LATEST_NS).any():
-                raise CaptureError(f"`{name}` is a time that no capture has")
 
 
 def _empty(schema: Schema) -> Table:
     return Table.from_pydict({name: columns.empty(schema.field(name).type) for name in schema.names})
-
-
-def _check_there(table: Table, names: Iterable[str]) -> None:
-    for name in names:
-        if table.column(name).null_count:
-            raise CaptureError(f"`{name}` is missing in a row")

@@ -57,6 +57,26 @@ class DataFile(Struct, frozen=True):
         return self.path.split("/", 1)[0]
 
 
+class SavedFile(Struct, frozen=True):
+    """A file of one of the parts."""
+
+    folder: str
+    scan: int
+    """The number of the folder: its parts were written together."""
+    file: DataFile
+    part: int
+
+    @property
+    def path(self) -> str:
+        """Where it lies."""
+        return f"{self.folder}/{self.file.path}"
+
+    @property
+    def server(self) -> str:
+        """Whose rows it holds."""
+        return server_of(self.file.path)
+
+
 class SavedPart(Struct, frozen=True):
     """What was saved together: a recording, or the client groups of one that a worker has read."""
 

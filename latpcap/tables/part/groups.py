@@ -18,9 +18,11 @@ from latpcap import _core
 from latpcap.tables.columnar import columns
 from latpcap.tables.columnar.columns import Bools, Codes, Ints, NullableArray
 from latpcap.tables.columnar.table import BLOCK, MOST_PASSES
+from latpcap.tables.connections import MISSING, TIMES, Connections
+from latpcap.tables.exchanges import Exchanges
 from latpcap.tables.part.endpoints import host_of
 from latpcap.tables.part.selected import only
-from latpcap.tables.recording import MISSING, TIMES, Connections, Exchanges, Gap, Recording
+from latpcap.tables.recording import Gap, Recording
 
 OF_STREAMS = ("rtt_samples", "clock_readings", "segments")
 """Tables with a row for something on a connection, which they name by its stream."""
@@ -48,7 +50,7 @@ def arranged(recording: Recording, names: Sequence[str | None]) -> Iterator[Grou
     distinct = list(dict.fromkeys(names))
     numbers = {name: number for number, name in enumerate(distinct)}
     of_connection = np.array([numbers[name] for name in names], np.int64)
-    streams = columns.column(recording.all_connections_table, "stream").values[recording.database_rows]
+    streams = recording.connection_column("stream").values
     of_stream = np.full(int(streams.max(initial=0)) + 1, -1)
     of_stream[streams] = of_connection
     order = np.argsort(of_connection, kind="stable")
@@ -79,7 +81,7 @@ def some_groups(recording: Recording, names: Sequence[str | None]) -> Iterator[t
     if recording.scratch is None or is_one:
         yield recording, names
         return
-    streams = columns.column(recording.all_connections_table, "stream").values[recording.database_rows].astype(np.int64)
+    streams = recording.connection_column("stream").values.astype(np.int64)
     numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
     of_connection = np.array([numbers[name] for name in names], np.int64)
     counts = np.bincount(of_connection, recording.connection_column("exchanges").values)

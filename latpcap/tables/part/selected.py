@@ -18,10 +18,11 @@ from arro3.core import Table
 from latpcap.tables.columnar import columns
 from latpcap.tables.columnar.columns import Bools, Ints, NullableArray, rows_of
 from latpcap.tables.columnar.times import iso
+from latpcap.tables.connections import CUT, MISSING
 from latpcap.tables.part.matching import ConnectionNames
 from latpcap.tables.part.selection import Selected, Selection
 from latpcap.tables.part.window import Window, begins_of, exchanges_in, reach, utc_span, window
-from latpcap.tables.recording import CUT, MISSING, ChangedTables, Recording
+from latpcap.tables.recording import ChangedTables, Recording
 from latpcap.units import counted
 
 HANDSHAKE = ("syn_time", "syn_ack_time", "ack_time")

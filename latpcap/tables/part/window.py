@@ -8,10 +8,11 @@ from msgspec import Struct
 from latpcap.errors import NothingSelected
 from latpcap.tables.columnar import columns
 from latpcap.tables.columnar.columns import Bools, Ints
+from latpcap.tables.connections import MISSING
 from latpcap.tables.part.matching import files_of
 from latpcap.tables.part.moments import Moment
 from latpcap.tables.part.selection import Selection
-from latpcap.tables.recording import MISSING, Recording
+from latpcap.tables.recording import Recording
 
 OPEN = (np.iinfo(np.int64).min, np.iinfo(np.int64).max)
 MARKS = ("request", "request_end", "response", "response_end")

@@ -144,7 +144,7 @@ def paths(given: str | os.PathLike[str]) -> Iterator[str]:
         if lacks_manifest(path):
             raise CaptureError(f"{path}: is a dataset without its {MANIFEST}: copy all of it, or scan again")
         if os.path.isdir(path) and not is_dataset(path):
-            raise CaptureError(f"{path}: is a directory; name its files, for instance `{Path(path) / '*.pcap'}`")
+            raise CaptureError(f"{path}: is a directory; name its files, for instance `{Path(path) / '*.pcap*'}`")
         yield path
         return
     named = sorted(glob.glob(path)) if glob.has_magic(path) else []

@@ -5,7 +5,7 @@ round trip. No read of the program returns data from it, so like the TCP handsha
 `round_trips`, but in the budget's set-up and in the projection.
 
 Nothing on the connection shows it; the client's next connection does. A host waits if, more often than not, it opens
-that after the FIN, more regularly after the FIN than after its own good-bye, and so soon that chance would rarely have
+that after the FIN, more regularly after the FIN than after its own close, and so soon that chance would rarely have
 it: a host that pauses for a millisecond without waiting looks alike where the FIN takes just under a millisecond. But a
 host that has nothing open except the connection that it leaves, and opens the next one before the FIN, waits for none.
 """
@@ -17,28 +17,29 @@ import numpy as np
 from latpcap.tables.columnar.columns import Bools, Ints, known
 from latpcap.tables.columnar.passes import ordered
 from latpcap.tables.columnar.quantiles import GroupedValues
-from latpcap.tables.recording import MISSING, Recording
+from latpcap.tables.connections import MISSING
+from latpcap.tables.recording import Recording
 
 FEWEST = 3
 """Connections opened after a FIN that show how a host goes on."""
 SOON = ((1.0, 1 / 6), (0.6, 1 / 4), (0.3, 1.0))
 """How long a host that waits may pause after the FIN, by the time that took: the longer, the more regular its pauses
-are (the spread behind the FIN by the spread behind the client's good-bye)."""
+are (the spread behind the FIN by the spread behind the client's close)."""
 
 
-def goodbyes(recording: Recording, near: Ints, said: Ints) -> Ints:
+def awaited_fins(recording: Recording, near: Ints, closed: Ints) -> Ints:
     """When the server's FIN passed for which each connection's client waited; `MISSING` where it waited for none.
 
-    `near` is the part of each connection's RTT between client and capture, in ns; `said`: when its client said
-    good-bye, as the last thing on it, `MISSING` where it did not.
+    `near` is the part of each connection's RTT between client and capture, in ns; `closed`: when its client
+    closed the session, as the last thing on it, `MISSING` where it did not.
     """
     connections = recording.connections
     half, hosts, fin = near // 2, connections.host.codes, connections.server_fin
-    hung_up = (said != MISSING) & (fin >= said) & (fin <= round(recording.runtime_s * 1e9))
+    hung_up = (closed != MISSING) & (fin >= closed) & (fin <= round(recording.runtime_s * 1e9))
     until = np.full(len(fin), MISSING)
     if np.count_nonzero(hung_up) < FEWEST:
         return until
-    left, told = said[hung_up] - half[hung_up], fin[hung_up] + half[hung_up]
+    left, told = closed[hung_up] - half[hung_up], fin[hung_up] + half[hung_up]
     opened = np.where(connections.syn == MISSING, MISSING, connections.syn - half)
     following = _next(hosts, opened, hosts[hung_up], left)
     hasty = _alone(hosts, opened, hosts[hung_up], left) & (following != MISSING) & (following < told)

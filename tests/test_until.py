@@ -1,0 +1,52 @@
+"""How a recording without a command ends."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGHUP")
+
+WAITS = """
+import signal, threading, time
+from latpcap.live import until
+
+def say():
+    while signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        time.sleep(0.01)
+    print("waits", flush=True)
+
+threading.Thread(target=say).start()
+until.wait()
+print("ended", flush=True)
+"""
+
+
+@contextmanager
+def waiting(*before: str) -> Iterator[subprocess.Popen[str]]:
+    """A program that waits, and ends by itself when it is asked to."""
+    command = [*before, sys.executable, "-c", WAITS]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as program:
+        assert program.stdout is not None
+        assert program.stdout.readline() == "waits\n"
+        yield program
+        assert (program.stdout.read(), program.wait()) == ("ended\n", 0)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, 1])
+def test_whoever_asks_ends_it(number: int) -> None:
+    with waiting() as program:
+        program.send_signal(number)
+
+
+def test_the_end_of_the_terminal_does_not_under_nohup() -> None:
+    with waiting("nohup") as program:
+        program.send_signal(1)
+        with pytest.raises(subprocess.TimeoutExpired):
+            program.wait(1)
+        program.terminate()
