@@ -8,7 +8,7 @@ from typing import Any
 from latpcap.capture import Capture
 from latpcap.errors import CaptureError, NoDatabaseTraffic
 from latpcap.reading import read
-from latpcap.result.rank import RankRow, rank_rows, rank_table
+from latpcap.result.rank import RankRow, failed_by, rank_rows, rank_table
 from latpcap.result.rank_order import RANK_RTT_MS, RankOrder
 from latpcap.tables.columnar.table import Table
 from latpcap.tables.privacy.pseudonyms import Pseudonyms, without_paths
@@ -86,8 +86,14 @@ class Ranking:
             yield from rank_rows(capture.measures, self._called(path), self._asked)
         except NoDatabaseTraffic as error:
             self.failures.append(error.exit_status)
-            reason = self._without_path(str(error), path)
-            yield RankRow(self._called(path), errors=_failed_connections(capture), reason=reason)
+            yield from self._failed(capture, path, self._without_path(str(error), path))
+
+    def _failed(self, capture: Capture, path: str, reason: str) -> Iterator[RankRow]:
+        """Where servers let nobody in: how often."""
+        ports = {f"{port}": protocol for port, protocol in (self._reading.get("decode_as") or {}).items()}
+        failed = failed_by(capture.recording, ports, self._asked.by)
+        for name, count in failed.items() or [(None, None)]:
+            yield RankRow(self._called(path), name, errors=count, reason=reason)
 
     def _called(self, path: str) -> str:
         return self._names.capture(path) if self._names else sources.shown(path)
@@ -96,11 +102,3 @@ class Ranking:
         """The reason alone: the row names the file."""
         told = without_paths(message, [path], self._names) if self._names else sources.shown(message)
         return told.removeprefix(f"{self._called(path)}: ")
-
-
-def _failed_connections(capture: Capture) -> int | None:
-    """Where servers let nobody in: how often."""
-    try:
-        return capture.errors_result.failed_connections
-    except NoDatabaseTraffic:
-        return None

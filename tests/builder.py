@@ -31,6 +31,8 @@ TROUBLES = (
     *("client_data_packets", "client_retransmissions", "client_spurious_retransmissions"),
     *("client_reordered_packets", "client_zero_windows"),
 )
+SEGMENTS = ("data_packets", "retransmissions", "spurious_retransmissions")
+MS = 1_000_000
 RESETS = ("client_reset_time", "server_reset_time")
 
 
@@ -411,6 +413,17 @@ class Tables:
 
     def clock_readings(self) -> Table:
         return _table([], {"stream": U32, "by_server": BOOL, "time": TIME, "ticks": U32})
+
+    def segments(self) -> Table:
+        """Of each exchange a packet of either side, and those that the client sent again."""
+        names = [f"{side}_{name}" for name in SEGMENTS for side in ("client", "server")]
+        rows = [
+            {"stream": row["stream"], "time": row["request_time"] // MS * MS, "length_ns": MS}
+            | dict(zip(names, (1 + row["retransmissions"], 1, row["retransmissions"], 0, 0, 0), strict=True))
+            for row in self.rows
+            if row["request_time"] is not None
+        ]
+        return _table(rows, {"stream": U32, "time": TIME, "length_ns": I64} | dict.fromkeys(names, U32))
 
 
 @cache

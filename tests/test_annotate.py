@@ -96,8 +96,11 @@ def test_findings_are_told_at_their_first_packet(nplus1: Path) -> None:
         "display_filter": "tcp.stream == 0",
     }
 
-    note = HealthNote("capture-loss", "warning", "3 segments were not captured", 3)
-    result: Any = SimpleNamespace(findings=(finding,), health=(note,), projection=SimpleNamespace(told_rtt_ms=15.0))
+    notes = (
+        HealthNote("capture-loss", "warning", "3 segments were not captured", 3),
+        HealthNote("loss", "warning", "a packet was lost", 1, 14),
+    )
+    result: Any = SimpleNamespace(findings=(finding,), health=notes, projection=SimpleNamespace(told_rtt_ms=15.0))
     told = dict(chain.from_iterable(comments(result, capture.exchanges)))
     assert told[13][0] == (
         "latpcap: finding n+1: One query for each row  [31m. Join. It would save 299 round trips (4.50 s at 15 ms). "
@@ -105,6 +108,7 @@ def test_findings_are_told_at_their_first_packet(nplus1: Path) -> None:
     )
     assert told[15][0] == "latpcap: part of finding n+1 (see frame 13)"
     assert told[1] == ["latpcap: warning: 3 segments were not captured"]
+    assert told[14][0] == "latpcap: warning: a packet was lost"
 
 
 def test_a_comment_tells_first_what_went_wrong() -> None:

@@ -15,9 +15,9 @@ pytest.importorskip("latpcap._core", reason="the core is not built")
 import latpcap
 
 PRECISION, RECALL = 0.98, 0.95
-CATALOGUES = ("programs.toml", "programs_blind.toml")
-LEAST = 350
-SIZE = 900_000
+CATALOGUES = ("programs.toml", "programs_blind.toml", "programs_third.toml")
+LEAST = 500
+SIZE = 1_250_000
 Pairs = set[tuple[str, str]]
 
 

@@ -450,3 +450,42 @@ def test_what_limits_the_trust_is_known_without_a_whole_analysis(monkeypatch: py
     expected = [note.code for note in Measures(recording).analyze().health]
     monkeypatch.delattr(Measures, "analyze")
     assert latpcap.Capture(recording).health.column("code").tolist() == expected != []
+
+
+MEASURED = (
+    *("baseline-unknown", "baseline-upper-bound", "baseline-assumed", "baseline-either", "loopback", "path-changed"),
+    *("near-zero-baseline", "encrypted", "replication", "missing-handshake", "capture-loss", "retransmissions", "loss"),
+    *("incomplete-exchanges", "unknown-time", "one-response", "keys-missing", "keys-wrong", "tls-interrupted"),
+)
+"""Notes that Python makes of packets."""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("mysql/nplus1-300-loss2", "mysql/path-changes", "mysql/pool-4", "postgresql/several-applications"),
+        *("mysql/mysql97-cli-tls", "firebird/fbclient3-nplus1", "findings/wide-my", "findings/uncached"),
+    ],
+)
+def test_a_note_about_packets_names_the_first(name: str) -> None:
+    capture = read_fixture(name)
+    frames = capture.captures.column("packets").sum()
+    told = {note.code: note.first_frame for note in capture.analyze().health if note.code in MEASURED}
+    assert all(frame is not None and 1 <= frame <= frames for frame in told.values()), told
+
+
+def test_a_note_about_some_of_them_says_which_in_words() -> None:
+    connections = [Conn([Ex(sql="select 1")], state=state) for state in ("complete", "running", "running")]
+    [note] = [note for note in Measures(build(connections)).health if note.code == "missing-handshake"]
+    assert (note.count, note.first_frame) == (2, 3)
+    assert note.message.endswith("are unknown (first: frame 3)")
+
+
+def test_what_all_of_them_have_needs_no_frame_in_words() -> None:
+    [note] = [
+        note
+        for note in Measures(build([Conn([Ex(sql="select 1")], state="running")])).health
+        if note.code == "missing-handshake"
+    ]
+    assert note.first_frame == 1
+    assert "frame" not in note.message

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
 import numpy as np
 import pytest
 from builder import Conn, Ex, build
-from conftest import read_fixture
+from conftest import Done, load_fixture, read_fixture
+from numpy.typing import NDArray
 
+import latpcap as package
 from latpcap.errors import UsageError
 from latpcap.measures.minutes import Minutes, minutes
 from latpcap.report import markdown
@@ -16,7 +22,9 @@ from latpcap.report.terminal import drawn, sparkline
 from latpcap.report.text import ascii_only
 from latpcap.result.minutes import minutes_result
 from latpcap.rtt import estimate_paths
+from latpcap.verify.wireshark import nanoseconds
 
+Run = Callable[..., Done]
 SECOND_MS = 1000
 EPOCH_S = 1_600_000_000
 
@@ -128,3 +136,62 @@ def test_every_format_has_it() -> None:
     analysis = read_fixture("mysql/path-changes").analyze()
     assert analysis.to_dict()["minutes"]["every_s"] == 0.5
     assert "## Over time (500 ms each, from 03:31:03 UTC)" in markdown.render(analysis)
+
+
+def times_of(path: Path, shows: str) -> NDArray[np.int64]:
+    """When the packets pass that a display filter shows, as Wireshark says."""
+    command = ["tshark", "-n", "-r", str(path), "-Y", shows, "-T", "fields", "-e", "frame.time_epoch"]
+    lines = subprocess.run(command, capture_output=True, check=True).stdout.decode().split()
+    return np.array([nanoseconds([line]) for line in lines], np.int64)
+
+
+LOSSY = ["mysql/nplus1-300-loss2", "findings/uncached", "findings/wide-my", "mysql/reordered"]
+LOST_BEFORE = dict.fromkeys(LOSSY, 0) | {"mysql/nplus1-300-loss2": 618}
+"""A packet whose first copy was lost before the capture point: Wireshark infers it from an acknowledgment."""
+WIDTHS_S = [0.05, 0.2, 1.0]
+
+
+@pytest.mark.parametrize("name", LOSSY)
+@pytest.mark.parametrize("every_s", WIDTHS_S)
+def test_segments_over_time_are_those_of_the_connections(name: str, every_s: float) -> None:
+    capture = read_fixture(name)
+    found, told = capture.minutes_of(every_s), [each.tcp for each in capture.analyze().connections]
+    assert found.column("segments").sum() == sum(each.data_packets for each in told)
+    assert found.column("retransmissions").sum() == sum(each.retransmissions for each in capture.analyze().connections)
+    assert found.column("spurious").sum() == sum(each.spurious_retransmissions for each in told)
+    assert (found.column("lost") + found.column("spurious") == found.column("retransmissions")).all()
+
+
+@pytest.mark.parametrize("name", LOSSY)
+@pytest.mark.parametrize("every_s", WIDTHS_S)
+def test_wireshark_counts_as_many_in_each_interval(name: str, every_s: float) -> None:
+    found = read_fixture(name).minutes_of(every_s)
+    first = int(found.column("start").view(np.int64)[0])
+    path = load_fixture(name).path
+    again = f"tcp.len > 0 && tcp.analysis.retransmission && !(frame.number in {{{LOST_BEFORE[name]}}})"
+    for column, shows in (("segments", "tcp.len > 0"), ("retransmissions", again)):
+        place = (times_of(path, shows) - first) // round(every_s * 1e9)
+        assert np.bincount(place, minlength=len(found)).tolist() == found.column(column).tolist()
+
+
+def test_intervals_that_are_no_multiple_of_the_slots_have_no_segments() -> None:
+    capture = read_fixture("mysql/nplus1-300-loss2")
+    row = capture.minutes_of(0.0005).to_dicts()[0]
+    assert (row["segments"], row["lost"], row["lost_share"]) == (None, None, None)
+    assert capture.minutes_of(0.05).to_dicts()[0]["segments"] > 0
+
+
+def test_a_gate_holds_the_loss_of_each_interval(latpcap: Run) -> None:
+    path = load_fixture("mysql/nplus1-300-loss2").path
+    assert latpcap("minutes", path, "--every", "1s", "--fail-if", "lost_share > 0.1%").returncode == 1
+    assert latpcap("minutes", path, "--every", "1s", "--fail-if", "lost_share > 50%").returncode == 0
+
+
+def test_a_dataset_and_a_part_of_the_time_have_them_too(tmp_path: Path) -> None:
+    capture = read_fixture("mysql/nplus1-300-loss2")
+    capture.save(tmp_path / "saved")
+    saved = package.read(tmp_path / "saved")
+    for name in ("segments", "retransmissions", "lost", "spurious"):
+        assert saved.minutes_of(0.2).column(name).tolist() == capture.minutes_of(0.2).column(name).tolist()
+    later = capture.select(start="+1s").minutes_of(0.2)
+    assert 0 < later.column("segments").sum() < capture.minutes_of(0.2).column("segments").sum()

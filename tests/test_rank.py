@@ -451,3 +451,19 @@ def test_a_ranking_counts_connections_that_nobody_made(latpcap: Run) -> None:
     errors = {Path(row["file"]).stem: row["errors"] for row in rank([failed, refused]).to_dicts()}
     assert errors == {"failed-connections": 9, "refused": 3}
     assert latpcap("rank", failed, "--fail-if", "errors > 8").returncode == 1
+
+
+@pytest.mark.parametrize("by", ["server", "client", "connection"])
+def test_so_does_one_of_groups_whose_failed(by: str) -> None:
+    failed, refused = FIXTURES / "tcp/failed-connections.pcapng", FIXTURES / "mysql/refused.pcapng"
+    rows = rank([failed, refused], by).to_dicts()
+    errors = {name: sum(row["errors"] or 0 for row in rows if name in row["file"]) for name in ("failed", "refused")}
+    assert errors == {"failed": 9, "refused": 3}
+    assert all(row[by] for row in rows)
+    assert {row["reason"] for row in rows if row["rank"] is None and not row["connections"]} != {None}
+
+
+def test_whoever_was_let_in_by_no_server_has_told_no_user() -> None:
+    rows = rank(FIXTURES / "tcp/failed-connections.pcapng", "user").to_dicts()
+    assert sum(row["errors"] for row in rows) == 9
+    assert max(row["errors"] for row in rows if row["user"] is None) >= 5

@@ -20,7 +20,7 @@ from test_cli import failed
 import latpcap as package
 from latpcap.wireshark.facts import COUNTS, TIMES, facts, findings_of
 from latpcap.wireshark.installing import install
-from latpcap.wireshark.opening import show
+from latpcap.wireshark.opening import show, told_of_ports
 from latpcap.wireshark.places import WiresharkPlaces, places, program
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
@@ -325,6 +325,21 @@ def test_wireshark_is_told_on_which_ports_a_database_was_found(wireshark: Path, 
     [server] = {row["server"] for row in package.read(path).connections}
     assert latpcap("wireshark", path).returncode == 0
     assert f"tcp.port=={server.rpartition(':')[2]},pgsql" in wireshark.read_text().splitlines()
+
+
+def test_ports_are_as_many_as_a_command_line_takes(home: Path, tmp_path: Path) -> None:
+    adjacent, apart = set(range(20_000, 22_000)), set(range(30_000, 34_000, 2))
+    assert told_of_ports({"postgresql": adjacent}) is None
+    assert "too long for 2,001 ports" in (told_of_ports({"mysql": {3306}, "postgresql": apart}) or "")
+    checked, path = tmp_path / "wireshark", load_fixture("mysql/nplus1-300-client").path
+    checked.write_text('#!/bin/sh\nprintf "%s\\n" "$@" > "$HOME/said"\nexec tshark -c 1 "$@" >/dev/null\n')
+    checked.chmod(0o755)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(home))
+        show(str(checked), str(path), [], {}, ports={"postgresql": adjacent | apart}, decode_as={}, keylog=[])
+    said = (home / "said").read_text()
+    assert "tcp.port==20000-21999,pgsql" in said
+    assert len(said) < 20_000
 
 
 def test_wireshark_takes_the_buttons_and_the_profile(home: Path, tmp_path: Path) -> None:

@@ -79,6 +79,7 @@ pub struct Recording {
     tags: RecordBatch,
     samples: Arc<SampleColumns>,
     clock_readings: RecordBatch,
+    segments: RecordBatch,
     taps: RecordBatch,
     origins: Vec<Origin>,
     /// Of its TLS sessions.
@@ -143,6 +144,10 @@ impl Recording {
         ArrowTable(self.clock_readings.clone())
     }
 
+    fn segments(&self) -> ArrowTable {
+        ArrowTable(self.segments.clone())
+    }
+
     fn taps(&self) -> ArrowTable {
         ArrowTable(self.taps.clone())
     }
@@ -173,6 +178,7 @@ impl Recording {
             statements: tables.statements()?,
             tags: tables.tags()?,
             clock_readings: tables.clock_readings()?,
+            segments: tables.segments()?,
             taps: tables.taps()?,
             client_randoms: tables.client_randoms(),
             exchanges: tables.exchanges,

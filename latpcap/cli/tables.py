@@ -262,6 +262,7 @@ def _typical(found: TaskSummary) -> str:
         metavar="DURATION",
         help="Length of an interval; by default a minute, or less for a capture of less than an hour.",
     ),
+    gates=row_gate_options,
     reading=pacing_options,
 )
 def minutes(capture: Capture, every: float | None) -> Found:
@@ -270,6 +271,7 @@ def minutes(capture: Capture, every: float | None) -> Found:
     \b
     latpcap minutes capture.pcapng
     latpcap minutes capture.pcapng --every 10s -o minutes.csv
+    latpcap minutes capture.pcapng --fail-if 'lost_share > 1%'
     """
     table = capture.minutes_of(in_seconds(every))
     return Found(lambda: table)

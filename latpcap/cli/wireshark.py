@@ -42,7 +42,7 @@ def wireshark(request: Request, output: str | None) -> None:
     """
     from latpcap.wireshark.facts import facts, findings_of, ports_of
     from latpcap.wireshark.installing import check_installed
-    from latpcap.wireshark.opening import check_display, show
+    from latpcap.wireshark.opening import check_display, show, told_of_ports
     from latpcap.wireshark.places import places, program
 
     if request.captures in (("install",), ("uninstall",)):
@@ -63,8 +63,10 @@ def wireshark(request: Request, output: str | None) -> None:
         write(lines, output)
         return
     buttons = {key: result.title for key, result, _ in findings if result.frames}
-    reading = request.reading
-    show(found, path, lines, buttons, ports=ports_of(capture), decode_as=reading.decode_as, keylog=reading.keylog)
+    reading, ports = request.reading, ports_of(capture)
+    if (told := told_of_ports(ports)) and not request.quiet:
+        click.echo(f"latpcap: {told}", err=True)
+    show(found, path, lines, buttons, ports=ports, decode_as=reading.decode_as, keylog=reading.keylog)
 
 
 def _put(what: str) -> None:

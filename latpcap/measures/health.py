@@ -10,6 +10,7 @@ from arro3.core import Table
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
+from latpcap.measures import health_frames
 from latpcap.measures.budget import Budget, BudgetTimeline
 from latpcap.measures.changed_paths import changed_paths
 from latpcap.measures.health_codes import ADVICE
@@ -19,7 +20,7 @@ from latpcap.measures.timing_only import part_of, timing_only, tls_readings
 from latpcap.rtt import LOOPBACK, Baselines, Estimate, Method, Reason
 from latpcap.tables.columnar import columns
 from latpcap.tables.columnar.columns import Bools
-from latpcap.tables.recording import Recording
+from latpcap.tables.recording import MISSING, Recording
 from latpcap.units import counted, format_ms, format_s, percent, significant
 
 NOTABLE_SHARE = 0.01
@@ -40,6 +41,8 @@ class HealthNote(Struct, frozen=True):
     """`error`: figures are missing or wrong in part; `warning`: less sure; `info`: good to know."""
     message: str
     count: int
+    first_frame: int | None = None
+    """The first packet that it is about; null where it is about none, or nothing tells which."""
     effect: str = ""
     """What it does to the numbers."""
     advice: str = ""
@@ -49,6 +52,12 @@ class HealthNote(Struct, frozen=True):
         effect, advice = ADVICE.get(self.code, ("", ""))
         force_setattr(self, "effect", effect)
         force_setattr(self, "advice", advice)
+
+
+def _of_some(code: str, severity: str, text: str, which: Bools, frame: int | None) -> HealthNote:
+    """A note about some connections or exchanges; where it is not about all, its text names the first packet."""
+    named = "" if frame is None or which.all() else f" (first: frame {frame})"
+    return HealthNote(code, severity, f"{text}{named}", int(np.count_nonzero(which)), frame)
 
 
 def by_severity(notes: Iterable[HealthNote]) -> tuple[HealthNote, ...]:
@@ -72,12 +81,12 @@ def measured_notes(
 ) -> list[HealthNote]:
     """What the measures themselves say about their reliability; `budget` is that of the result."""
     notes = (
-        _about_baseline(rtt.of_connections),
+        _about_baseline(recording, rtt.of_connections),
         _about_changes(recording, rtt),
         _about_proxies(recording, rtt, legs),
         _about_pacing(timeline),
         _about_reading(recording),
-        _about_time(timeline, budget),
+        _about_time(recording, timeline, budget),
         _about_selection(recording),
         _about_files(recording),
     )
@@ -116,43 +125,43 @@ def _long(seconds: float) -> str:
     return f"{significant(seconds / 3600)} h" if seconds < 2 * 86_400 else f"{significant(seconds / 86_400)} days"
 
 
-def _about_baseline(baselines: Baselines) -> Iterator[HealthNote]:
+def _about_baseline(recording: Recording, baselines: Baselines) -> Iterator[HealthNote]:
     total = len(baselines.method)
-    if unknown := int((baselines.method == Method.UNKNOWN).sum()):
-        text = f"the RTT of {part_of(unknown, total)} is unknown; give it with --rtt-baseline"
-        yield HealthNote("baseline-unknown", "error" if unknown == total else "warning", text, unknown)
-    if bounded := int((baselines.reason == Reason.FLOOR).sum()):
-        text = f"the RTT of {part_of(bounded, total)} is an upper bound, taken from the fastest responses"
-        yield HealthNote("baseline-upper-bound", "warning", text, bounded)
-    if assumed := int((baselines.reason == Reason.STEADY).sum()):
-        text = (
-            f"the RTT of {part_of(assumed, total)} is taken from the fastest responses, "
-            "which assumes that the server does not take the same time for each"
+
+    def note(code: str, severity: str, which: Bools, says: str) -> Iterator[HealthNote]:
+        if count := int(np.count_nonzero(which)):
+            text, frame = says.format(part_of(count, total)), health_frames.of_connections(recording, which)
+            yield _of_some(code, severity, text, which, frame)
+
+    unknown = baselines.method == Method.UNKNOWN
+    text = "the RTT of {} is unknown; give it with --rtt-baseline"
+    yield from note("baseline-unknown", "error" if unknown.all() else "warning", unknown, text)
+    text = "the RTT of {} is an upper bound, taken from the fastest responses"
+    yield from note("baseline-upper-bound", "warning", baselines.reason == Reason.FLOOR, text)
+    text = "the RTT of {} is taken from the fastest responses, "
+    text += "which assumes that the server does not take the same time for each"
+    yield from note("baseline-assumed", "info", baselines.reason == Reason.STEADY, text)
+    two = np.isin(baselines.reason, (Reason.SPLIT, Reason.SPLIT_SYN))
+    if len(rows := np.flatnonzero(two)):
+        ends = " or ".join(format_ms(float(end[rows[0]]) / 1e6) for end in (baselines.low, baselines.high))
+        text = f"the RTT of {{}} is ambiguous, about {ends}: the handshake (and acknowledgments "
+        yield from note(
+            "baseline-either", "warning", two, f"{text}that agree) shows a shorter one than all responses do"
         )
-        yield HealthNote("baseline-assumed", "info", text, assumed)
-    if len(two := np.flatnonzero(np.isin(baselines.reason, (Reason.SPLIT, Reason.SPLIT_SYN)))):
-        ends = " or ".join(format_ms(float(end[two[0]]) / 1e6) for end in (baselines.low, baselines.high))
-        text = f"the RTT of {part_of(len(two), total)} is ambiguous, about {ends}: the handshake (and acknowledgments "
-        text += "that agree) shows a shorter one than all responses do"
-        yield HealthNote("baseline-either", "warning", text, len(two))
-    if either := int((baselines.reason == Reason.SPLIT_CHANGE).sum()):
-        text = f"all response times of {part_of(either, total)} shifted by the same amount at one moment"
-        yield HealthNote("baseline-either", "warning", f"{text}: either the path or the server changed", either)
+    text = "all response times of {} shifted by the same amount at one moment: either the path or the server changed"
+    yield from note("baseline-either", "warning", baselines.reason == Reason.SPLIT_CHANGE, text)
     local = baselines.position == LOOPBACK
-    if shared := int(local.sum()):
-        text = (
-            f"client and server of {part_of(shared, total)} run on one machine and share its processors: "
-            "a projection from this capture can be off by a third"
-        )
-        yield HealthNote("loopback", "warning", text, shared)
-    if tiny := int(((baselines.baseline < NEAR_ZERO_NS) & ~local).sum()):
-        text = f"the RTT of {part_of(tiny, total)} is below 0.1 ms, close to what hosts and clocks can resolve"
-        yield HealthNote("near-zero-baseline", "info", text, tiny)
+    text = "client and server of {} run on one machine and share its processors: "
+    yield from note("loopback", "warning", local, f"{text}a projection from this capture can be off by a third")
+    text = "the RTT of {} is below 0.1 ms, close to what hosts and clocks can resolve"
+    yield from note("near-zero-baseline", "info", (baselines.baseline < NEAR_ZERO_NS) & ~local, text)
 
 
 def _about_changes(recording: Recording, rtt: Estimate) -> Iterator[HealthNote]:
     if text := changed_paths(recording, rtt):
-        yield HealthNote("path-changed", "info", text, len(rtt.phases.changes))
+        later = recording.exchanges.begin >= rtt.phases.changes.time[0]
+        frame = health_frames.of_exchanges(recording, later)
+        yield HealthNote("path-changed", "info", text, len(rtt.phases.changes), frame)
 
 
 def _about_proxies(recording: Recording, rtt: Estimate, legs: LegRoundTrips | None) -> Iterator[HealthNote]:
@@ -180,30 +189,34 @@ def _about_pacing(timeline: BudgetTimeline) -> Iterator[HealthNote]:
 def _about_reading(recording: Recording) -> Iterator[HealthNote]:
     total = len(recording.connections)
     if hidden := timing_only(recording):
-        yield HealthNote("encrypted", "info", hidden.text[0].lower() + hidden.text[1:], hidden.connections)
+        which, text = recording.timing_only, hidden.text[0].lower() + hidden.text[1:]
+        yield _of_some("encrypted", "info", text, which, health_frames.of_connections(recording, which))
     yield from _about_keys(recording)
-    pushed = int(np.count_nonzero(recording.connection_column("replication").values))
-    if pushed:
-        text = f"data that the server pushes (replication, events) is not counted on {part_of(pushed, total)}"
-        yield HealthNote("replication", "info", text, pushed)
+    pushed = recording.connection_column("replication").values.astype(bool)
+    if count := int(np.count_nonzero(pushed)):
+        text = f"data that the server pushes (replication, events) is not counted on {part_of(count, total)}"
+        yield _of_some("replication", "info", text, pushed, health_frames.of_connections(recording, pushed))
     yield from _about_states(recording, total)
-    partial = int(np.count_nonzero(~recording.exchanges.complete))
-    if partial:
-        of = f"{partial:,} of {counted(len(recording.exchanges), 'exchange')}"
+    in_part = ~recording.exchanges.complete
+    if partial := int(np.count_nonzero(in_part)):
+        of = f"{partial:,} of {counted(len(in_part), 'exchange')}"
         text = f"{of} {'was' if partial == 1 else 'were'} captured only in part: these times are not used"
-        text += _first(recording, ~recording.exchanges.complete)
-        severity = "warning" if partial > NOTABLE_SHARE * len(recording.exchanges) else "info"
-        yield HealthNote("incomplete-exchanges", severity, text, partial)
+        severity = "warning" if partial > NOTABLE_SHARE * len(in_part) else "info"
+        frame = health_frames.of_exchanges(recording, in_part)
+        yield _of_some("incomplete-exchanges", severity, text, in_part, frame)
 
 
 def _about_states(recording: Recording, total: int) -> Iterator[HealthNote]:
-    if running := int(np.count_nonzero(recording.said("state").where("running".__eq__))):
-        text = f"the capture began in the middle of {part_of(running, total)}: logins and earlier prepares are unknown"
-        yield HealthNote("missing-handshake", "info", text, running)
-    lost = int(recording.connection_column("lost_bytes").values.sum())
-    if lost:
-        text = f"the capture lost {counted(lost, 'byte')} that the receiver acknowledged"
-        yield HealthNote("capture-loss", "warning", text, lost)
+    running = recording.said("state").where("running".__eq__)
+    if count := int(np.count_nonzero(running)):
+        text = f"the capture began in the middle of {part_of(count, total)}: logins and earlier prepares are unknown"
+        yield _of_some("missing-handshake", "info", text, running, health_frames.of_connections(recording, running))
+    lost = recording.connection_column("lost_bytes").values
+    if count := int(lost.sum()):
+        text = f"the capture lost {counted(count, 'byte')} that the receiver acknowledged"
+        hit = ~recording.exchanges.complete & (lost > 0)[recording.exchanges.connection]
+        frame = health_frames.of_exchanges(recording, hit) or health_frames.of_connections(recording, lost > 0)
+        yield HealthNote("capture-loss", "warning", f"{text} (first: by frame {frame})", count, frame)
     yield from _about_retransmissions(recording)
 
 
@@ -220,17 +233,9 @@ def _about_retransmissions(recording: Recording) -> Iterator[HealthNote]:
         if lost and sent:
             text += f": at least {lost:,} of {counted(sent, 'packet')} with data {'was' if lost == 1 else 'were'} lost"
             text += f" ({percent(lost / sent)})"
-        text += _first(recording, recording.exchanges.retransmissions > 0)
-        yield HealthNote("retransmissions", "info", text, again)
-
-
-def _first(recording: Recording, rows: Bools) -> str:
-    """Where in the capture the first of these exchanges is: its request, else its response."""
-    for name in ("request_frame", "response_frame"):
-        frames = columns.column(recording.exchange_columns(name), name).ints(0)[rows]
-        if (known := frames[frames > 0]).size:
-            return f" (first: the exchange of frame {known.min()})"
-    return ""
+        frame = health_frames.of_exchanges(recording, recording.exchanges.retransmissions > 0)
+        text += "" if frame is None else f" (first: the exchange of frame {frame})"
+        yield HealthNote("retransmissions", "info", text, again, frame)
 
 
 def _sent(recording: Recording) -> tuple[int, int, int]:
@@ -260,39 +265,44 @@ def _some(part: int, whole: int) -> str:
 def _about_keys(recording: Recording) -> Iterator[HealthNote]:
     """What the keys that were given did not open."""
     readings = tls_readings(recording)
-    total = sum(readings.values())
-    of = f"of {counted(total, 'TLS connection')}"
-    if missing := readings.get("no-secret", 0):
-        text = f"the key log has no secret for {missing:,} {of}"
-        yield HealthNote("keys-missing", "warning", text, missing)
-    if wrong := readings.get("wrong-secret", 0):
-        text = f"the given secret does not decrypt a record of {wrong:,} {of}: the rest is not read"
-        yield HealthNote("keys-wrong", "warning", text, wrong)
-    if interrupted := readings.get("interrupted", 0):
-        text = f"{interrupted:,} {of} could be decrypted only up to a point: everything before it is read"
-        yield HealthNote("tls-interrupted", "warning", text, interrupted)
-    if unsupported := readings.get("unsupported-suite", 0):
-        ciphers = recording.said("tls_cipher").picked(
-            np.flatnonzero(recording.said("tls_reading").where("unsupported-suite".__eq__))
-        )
-        named = ", ".join(sorted(name or "unknown" for name in set(ciphers.texts()))[:NAMED_CIPHERS])
-        text = f"{unsupported:,} {of} {'uses' if unsupported == 1 else 'use'} an unsupported cipher suite ({named})"
-        yield HealthNote("tls-suite-unsupported", "warning", text, unsupported)
+    of = f"of {counted(sum(readings.values()), 'TLS connection')}"
+
+    def note(code: str, reading: str, says: str) -> Iterator[HealthNote]:
+        if count := readings.get(reading, 0):
+            which = recording.said("tls_reading").where(reading.__eq__)
+            text, frame = says.format(f"{count:,} {of}"), health_frames.of_connections(recording, which)
+            yield _of_some(code, "warning", text, which, frame)
+
+    yield from note("keys-missing", "no-secret", "the key log has no secret for {}")
+    text = "the given secret does not decrypt a record of {}: the rest is not read"
+    yield from note("keys-wrong", "wrong-secret", text)
+    text = "{} could be decrypted only up to a point: everything before it is read"
+    yield from note("tls-interrupted", "interrupted", text)
+    unsupported = recording.said("tls_reading").where("unsupported-suite".__eq__)
+    ciphers = recording.said("tls_cipher").picked(np.flatnonzero(unsupported))
+    named = ", ".join(sorted(name or "unknown" for name in set(ciphers.texts()))[:NAMED_CIPHERS])
+    verb = "uses" if np.count_nonzero(unsupported) == 1 else "use"
+    yield from note("tls-suite-unsupported", "unsupported-suite", f"{{}} {verb} an unsupported cipher suite ({named})")
 
 
-def _about_time(timeline: BudgetTimeline, budget: Budget) -> Iterator[HealthNote]:
+def _about_time(recording: Recording, timeline: BudgetTimeline, budget: Budget) -> Iterator[HealthNote]:
     if timeline.runtime_s <= 0:
         return
     loss, unknown = budget.loss_s / timeline.runtime_s, budget.unknown_s / timeline.runtime_s
     if loss > NOTABLE_SHARE:
         took = f"{format_s(budget.loss_s)} ({percent(loss)} of the runtime)"
         text = f"lost packets took {took}{_probable(timeline)}"
-        yield HealthNote("loss", "warning", text, 1)
+        frame = health_frames.of_largest(recording, timeline.loss_ns)
+        text += "" if frame is None else f" (the longest wait: frame {frame})"
+        yield HealthNote("loss", "warning", text, 1, frame)
     if unknown > NOTABLE_SHARE:
         in_part = 2 * timeline.budget.unknown_s > budget.unknown_s
         why = "exchanges in part" if in_part else "a single response was captured"
         text = f"{percent(unknown)} of the runtime cannot be divided: {why}"
-        yield HealthNote("unknown-time" if in_part else "one-response", "warning", text, 1)
+        which = ~recording.exchanges.complete if in_part else recording.exchanges.response != MISSING
+        frame = health_frames.of_exchanges(recording, which)
+        text += "" if frame is None else f" (first: frame {frame})"
+        yield HealthNote("unknown-time" if in_part else "one-response", "warning", text, 1, frame)
 
 
 def _probable(timeline: BudgetTimeline) -> str:

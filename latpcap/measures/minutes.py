@@ -15,6 +15,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from latpcap.errors import UsageError
+from latpcap.measures.segments import segments_over_time
 from latpcap.measures.statements import response_ns
 from latpcap.rtt import Estimate
 from latpcap.tables.columnar import passes
@@ -53,8 +54,12 @@ class Minutes(Struct, frozen=True):
     exchanges: Ints
     errors: Ints
     """Exchanges that the server answered with an error."""
-    retransmissions: Ints
-    """Packets of the exchanges that were sent again."""
+    segments: Floats
+    """Packets with data that passed, those that were sent again included."""
+    retransmissions: Floats
+    """Those of them that were sent again."""
+    lost: Floats
+    """Those of these that had not arrived: at least. Others were sent again for nothing."""
     connections: Ints
     """On which an exchange began."""
 
@@ -89,6 +94,8 @@ def minutes(recording: Recording, rtt: Estimate, every_s: float | None = None, *
 
     def at(times: Ints) -> Ints:
         return np.clip((times + offset) // width, 0, count - 1)
+
+    sent = segments_over_time(recording, lambda times: at(times - recording.start_ns), count, width)
 
     rtt_samples, rtt_min, rtt_median = _told(_samples(rtt, at, count), 0.0, 0.5)
     exchanges = recording.exchanges
@@ -133,9 +140,16 @@ def minutes(recording: Recording, rtt: Estimate, every_s: float | None = None, *
         round_trips=total(exchanges.round_trips),
         exchanges=np.bincount(row, minlength=count),
         errors=total(exchanges.failed),
-        retransmissions=total(exchanges.retransmissions),
+        segments=_known(None if sent is None else sent.sent, count),
+        retransmissions=_known(None if sent is None else sent.again, count),
+        lost=_known(None if sent is None else sent.lost, count),
         connections=np.bincount(row[new][order[starts[:-1]]], minlength=count),
     )
+
+
+def _known(counts: Ints | None, count: int) -> Floats:
+    """NaN where they were not counted."""
+    return np.full(count, np.nan) if counts is None else counts.astype(float)
 
 
 def _told(values: GroupedValues, *fractions: float) -> list[NDArray[Any]]:

@@ -1,15 +1,19 @@
 """Segments with data that TCP lost or sent again for nothing, that came out of order, or that had to wait for a window.
 
 By direction: what one side sends is lost on another way than what it receives. Of a part of the time it is not known
-what had arrived, so there are no such figures then.
+what had arrived, so there are no such figures then. Over time both directions count together.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
+from arro3.core import Table
 from msgspec import Struct
 
 from latpcap.display import Brief
+from latpcap.tables.columnar import columns
 from latpcap.tables.columnar.columns import Ints
 from latpcap.tables.part.window import holds_all_time
 from latpcap.tables.recording import Recording
@@ -67,6 +71,43 @@ def segments_of_paths(recording: Recording, path: Ints, count: int) -> list[Segm
     client[-1], server[-1] = server[-1], client[-1]  # whoever has no room stops the other
     ways = zip(*(np.stack(way, axis=1).tolist() for way in (client, server)), strict=True)
     return [_both(_direction(*to_server), _direction(*to_client)) for to_server, to_client in ways]
+
+
+class SegmentsOverTime(Struct, frozen=True):
+    """Of each interval of time; a packet that was sent again counts when it was, also as spurious."""
+
+    sent: Ints
+    again: Ints
+    spurious: Ints
+
+    @property
+    def lost(self) -> Ints:
+        """Those that were sent again and had not arrived, as far as acknowledgments show: at least."""
+        return self.again - self.spurious
+
+
+def segments_over_time(
+    recording: Recording, at: Callable[[Ints], Ints], count: int, width_ns: int
+) -> SegmentsOverTime | None:
+    """Those of `count` intervals of `width_ns`; `at` is the interval of times since 1970.
+
+    The core counts by slots, longer ones on long connections. `None` where these are longer than the intervals, and of
+    a dataset of an earlier latpcap, which has none.
+    """
+    table = Table.from_arrow(recording.tables.segments())
+    if not len(table) and np.any(recording.connection_column("data_packets").values):
+        return None
+    streams = columns.column(recording.all_connections_table, "stream").values[recording.database_rows]
+    mine = np.flatnonzero(np.isin(columns.column(table, "stream").values, streams))
+    if np.any(width_ns % np.maximum(columns.column(table, "length_ns").values[mine].astype(np.int64), 1)):
+        return None
+    interval = at(columns.column(table, "time").values[mine].astype(np.int64))
+
+    def total(name: str) -> Ints:
+        sides = (columns.column(table, f"{side}_{name}").values[mine] for side in ("client", "server"))
+        return np.bincount(interval, np.add(*sides, dtype=np.int64), count).astype(np.int64)
+
+    return SegmentsOverTime(*map(total, ("data_packets", "retransmissions", "spurious_retransmissions")))
 
 
 def _direction(sent: int, again: int, spurious: int, out_of_order: int, zero_windows: int) -> Direction:

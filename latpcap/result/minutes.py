@@ -20,7 +20,9 @@ FEWEST_ROWS = 5
 """Intervals in which something happened."""
 
 _COUNT, _TIME = DataType.uint64(), DataType.timestamp("ns", tz="UTC")
-COUNTS = ("round_trips", "exchanges", "errors", "retransmissions", "connections", "rtt_samples")
+COUNTS = ("round_trips", "exchanges", "errors", "connections", "rtt_samples")
+SEGMENTS = ("segments", "retransmissions", "lost", "lost_share", "spurious", "spurious_share")
+"""Not known of intervals shorter than those in which the core counts segments."""
 DURATIONS = ("baseline", "rtt_min", "rtt_median", "fastest", "response_p50", "response_p95")
 
 
@@ -37,7 +39,17 @@ class MinuteResult(Brief, Struct, frozen=True):
     round_trips: int
     exchanges: int
     errors: int
-    retransmissions: int
+    segments: int | None
+    """Packets with data that passed, those that were sent again included; null where the intervals are too short."""
+    retransmissions: int | None
+    """Those of them that were sent again; likewise."""
+    lost: int | None
+    """Those of these that had not arrived, as far as acknowledgments show: at least."""
+    lost_share: float | None
+    """Of the segments, 0 to 1; null without any. Likewise the next one."""
+    spurious: int | None
+    """Those that were sent again though they had arrived."""
+    spurious_share: float | None
     connections: int
     rtt_samples: int
 
@@ -58,14 +70,38 @@ def minutes_result(found: Minutes, runtime_s: float) -> MinutesResult | None:
 
 def all_of(found: Minutes) -> MinutesResult:
     """The intervals, however few."""
+    segments = _segments(found)
     starts = np.datetime_as_string(found.start.view("datetime64[ns]"), unit="ns")
 
     def row(number: int, start: str) -> MinuteResult:
         durations: dict[str, Any] = {f"{name}_ms": finite(getattr(found, name)[number] / 1e6) for name in DURATIONS}
-        counts = {name: int(getattr(found, name)[number]) for name in COUNTS}
+        counts: dict[str, Any] = {name: int(getattr(found, name)[number]) for name in COUNTS}
+        sent = {name: finite(values[number]) for name, values in segments.items()}
+        counts |= {
+            name: value if name.endswith("_share") or value is None else int(value) for name, value in sent.items()
+        }
         return MinuteResult(start=f"{start}Z", **durations, **counts)
 
     return MinutesResult(found.every_s, tuple(row(number, str(start)) for number, start in enumerate(starts)))
+
+
+def _segments(found: Minutes) -> dict[str, Floats]:
+    """The counts of segments, each share behind its count; NaN where it is not known."""
+    counts = {
+        "segments": found.segments,
+        "retransmissions": found.retransmissions,
+        "lost": found.lost,
+        "spurious": found.retransmissions - found.lost,
+    }
+    with np.errstate(invalid="ignore"):
+        shares = {f"{name}_share": counts[name] / counts["segments"] for name in ("lost", "spurious")}
+    return {name: (counts | shares)[name] for name in SEGMENTS}
+
+
+def _cell(name: str, values: Floats) -> Array:
+    """Counts as whole numbers."""
+    column = nullable(values)
+    return column if name.endswith("_share") else column.cast(_COUNT)
 
 
 def minute_table(found: Minutes) -> Table:
@@ -77,6 +113,8 @@ def minute_table(found: Minutes) -> Table:
     columns: dict[str, Any] = {
         "start": Array.from_numpy(found.start).cast(_TIME),
         **{f"{name}_ms": ms(getattr(found, name)) for name in DURATIONS},
-        **{name: Array.from_numpy(getattr(found, name)).cast(_COUNT) for name in COUNTS},
+        **{name: Array.from_numpy(getattr(found, name)).cast(_COUNT) for name in COUNTS[:3]},
+        **{name: _cell(name, values) for name, values in _segments(found).items()},
+        **{name: Array.from_numpy(getattr(found, name)).cast(_COUNT) for name in COUNTS[3:]},
     }
     return Table(ArrowTable.from_pydict(columns), "minutes")

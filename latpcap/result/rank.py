@@ -6,7 +6,8 @@ sums its tasks (`measures.tasks`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 from msgspec import Struct
@@ -15,6 +16,7 @@ from msgspec.structs import replace
 from latpcap.display import finite
 from latpcap.findings import finding_results
 from latpcap.measures.budget import Budget
+from latpcap.measures.failed_connections import failed_connections
 from latpcap.measures.health import loss_share
 from latpcap.measures.tasks import Tasks
 from latpcap.projection.project import central_s
@@ -22,9 +24,10 @@ from latpcap.result.analysis import Measures
 from latpcap.result.rank_order import RANK_SORTS, RankOrder
 from latpcap.result.tables import COUNT, flat, rows_table, types_of
 from latpcap.result.verdict import PART_NAMES
-from latpcap.tables.columnar import passes
+from latpcap.tables.columnar import columns, passes
 from latpcap.tables.columnar.columns import Floats, Ints
 from latpcap.tables.columnar.table import Table
+from latpcap.tables.part.endpoints import host_of
 from latpcap.tables.part.groups import names_of
 from latpcap.tables.recording import Recording
 
@@ -55,7 +58,7 @@ class RankRow(Struct, frozen=True):
     culprit: str | None = None
     """Where most of the time went: one of `CULPRITS`; null of tasks, and where it is not known."""
     errors: int | None = None
-    """Statements, logins, others and (of a whole file) connections that failed; null where nothing could be read."""
+    """Statements, logins, others and (but of tasks) connections that failed; null where nothing could be read."""
     loss_share: float | None = None
     """Of the packets with data those that were lost, at least; null of tasks."""
     finding: str | None = None
@@ -77,15 +80,32 @@ CULPRITS = {
 """What a row can be held up by, and what of the budget that is; `think` is nobody's fault: mostly nothing was asked."""
 
 
+NOBODY_GOT_IN = "no connection to the database was made"
+
+
+def failed_by(recording: Recording, ports: Mapping[str, str], by: str | None) -> Counter[str | None]:
+    """How many connections failed at TCP, by the name of their group; `ports` are those whose protocol the user named.
+
+    Whom no server let in has told no user, database or application: these are of the group without a name.
+    """
+    rows = failed_connections(recording, ports).rows.tolist()
+    names = _names_of_all(recording, by) if rows and by else [None] * len(recording.all_connections_table)
+    return Counter(names[row] for row in rows)
+
+
 def rank_rows(measures: Measures, file: str, asked: RankOrder) -> Iterator[RankRow]:
     """The rows of one file."""
     if asked.by in ("task", "route"):
         yield from _rows_of_tasks(measures.application, file, asked)
-    elif asked.by is None:
-        yield _row(measures, file, None, asked, measures.errors.failed_connections)
-    else:
-        for part, of_part in measures.of_each(_names(measures.recording, asked.by)):
-            yield _row(of_part, file, part, asked)
+        return
+    failed = failed_by(measures.recording, measures.settings.decode_as, asked.by)
+    if asked.by is None:
+        yield _row(measures, file, None, asked, failed.total())
+        return
+    for part, of_part in measures.of_each(_names(measures.recording, asked.by)):
+        yield _row(of_part, file, part, asked, failed.pop(part, 0))
+    for part, count in failed.items():
+        yield RankRow(file, part, errors=count, reason=NOBODY_GOT_IN)
 
 
 def rank_table(rows: Iterable[RankRow], asked: RankOrder) -> Table:
@@ -174,8 +194,27 @@ def _names(recording: Recording, by: str) -> list[str | None]:
     if by != "connection":
         return names_of(recording, by)
     connections = recording.connections
-    ends = zip(connections.stream, connections.client.texts(), connections.server.texts(), strict=True)
-    return [f"{stream}: {client} → {server}" for stream, client, server in ends]
+    return _ends(connections.stream.tolist(), connections.client.texts(), connections.server.texts())
+
+
+def _names_of_all(recording: Recording, by: str) -> list[str | None]:
+    """The name of each connection, whether or not a database was reached."""
+    table = recording.all_connections_table
+    client, server = (columns.texts(table, side) for side in ("client", "server"))
+    if by == "server":
+        return server
+    if by == "client":
+        return [client and host_of(client) for client in client]
+    if by == "connection":
+        return _ends(columns.column(table, "stream").values.tolist(), client, server)
+    names: list[str | None] = [None] * len(table)
+    for row, name in zip(recording.database_rows.tolist(), names_of(recording, by), strict=True):
+        names[row] = name
+    return names
+
+
+def _ends(stream: Iterable[int], client: Iterable[str | None], server: Iterable[str | None]) -> list[str | None]:
+    return [f"{number}: {one} → {other}" for number, one, other in zip(stream, client, server, strict=True)]
 
 
 # --- tasks and routes -----------------------------------------------------------------------------------------------

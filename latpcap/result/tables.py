@@ -40,7 +40,7 @@ def error_table(errors: ErrorsResult) -> Table:
 
 def health_table(notes: Iterable[HealthNote]) -> Table:
     """What limits the trust in the result."""
-    types = {"code": _TEXT, "severity": _TEXT, "message": _TEXT, "count": COUNT}
+    types = {"code": _TEXT, "severity": _TEXT, "message": _TEXT, "count": COUNT, "first_frame": COUNT}
     return rows_table([flat(note) for note in notes], types, "notes", "latpcap.health/1")
 
 

@@ -26,7 +26,7 @@ from latpcap.tables.samples import Readings, Samples
 
 METHODS = (
     *("captures", "notes", "cases", "connections", "exchanges", "statements", "tags", "taps"),
-    *("rtt_samples", "clock_readings"),
+    *("rtt_samples", "clock_readings", "segments"),
 )
 """What gives the tables of a `latpcap._core.Recording`."""
 ADJOIN_NS = 60_000_000_000
@@ -109,7 +109,7 @@ class Recording:
         return Table.from_arrow(self._tables.notes())
 
     @cached_property
-    def notes(self) -> list[tuple[str, str, str, int]]:
+    def notes(self) -> list[tuple[str, str, str, int, int | None]]:
         """The same: code, severity, message and count of each."""
         return columns.notes(self.notes_table)
 

@@ -10,10 +10,10 @@ import os
 import subprocess
 import tempfile
 from bisect import bisect_left
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cache
-from itertools import zip_longest
+from itertools import groupby, zip_longest
 from typing import IO, Any
 
 from msgspec import Struct, field
@@ -225,17 +225,23 @@ def dissect(
 
 
 def decoded_as(ports: Mapping[str, set[int]]) -> list[str]:
-    """The options by which Wireshark reads what passes to these ports of each protocol.
+    """The options by which Wireshark reads what passes to these ports of each protocol; adjacent ones take one.
 
-    >>> decoded_as({"postgresql": {6543, 5432}, "firebird": {3050}})
-    ['-d', 'tcp.port==5432,pgsql', '-d', 'tcp.port==6543,pgsql']
+    >>> decoded_as({"postgresql": {6543, 5432, 5433}, "firebird": {3050}})
+    ['-d', 'tcp.port==5432-5433,pgsql', '-d', 'tcp.port==6543,pgsql']
     """
     return [
         part
         for protocol, dissector in DISSECTORS.items()
-        for port in sorted(ports.get(protocol, ()))
-        for part in ("-d", f"tcp.port=={port},{dissector}")
+        for first, last in _runs(ports.get(protocol, ()))
+        for part in ("-d", f"tcp.port=={first if first == last else f'{first}-{last}'},{dissector}")
     ]
+
+
+def _runs(numbers: Iterable[int]) -> Iterator[tuple[int, int]]:
+    for _, run in groupby(enumerate(sorted(numbers)), key=lambda pair: pair[1] - pair[0]):
+        adjacent = [number for _, number in run]
+        yield adjacent[0], adjacent[-1]
 
 
 def _options(ports: Mapping[str, set[int]], keys: str | None) -> list[str]:

@@ -1,8 +1,8 @@
 """Findings and exchanges as packet comments: OUT.pcapng opens in Wireshark with what latpcap knows beside the packets.
 
-What limits the result stands at the first packet, an exchange at the packet that completes its request; a finding's
-text at its first packet, and a short mark where each of its other exchanges begins. Statements appear in no comment:
-Wireshark shows them, where it may.
+What limits the result stands at the first packet that it is about, an exchange at the packet that completes its
+request; a finding's text at its first packet, and a short mark where each of its other exchanges begins. Statements
+appear in no comment: Wireshark shows them, where it may.
 """
 
 from __future__ import annotations
@@ -135,8 +135,8 @@ def _of_one(texts: list[str]) -> list[str]:
 
 
 def _of_health(result: Analysis) -> Iterator[tuple[int, str]]:
-    """What limits the trust in all of it, at the first packet."""
-    return ((1, f"{note.severity}: {note.message}") for note in result.health)
+    """What limits the trust in the result, at the first packet that it is about, else at that of the capture."""
+    return ((note.first_frame or 1, f"{note.severity}: {note.message}") for note in result.health)
 
 
 def _of_findings(result: Analysis) -> Iterator[tuple[int, str]]:

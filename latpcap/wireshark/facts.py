@@ -1,9 +1,9 @@
 """What the plugin shows, as lines of text: a kind, then its values, with tabs between them; an empty value is none.
 
 ```text
-latpcap-facts  2                             what this is, and its version
+latpcap-facts  3                             what this is, and its version
 capture        FIRST LAST                    between these times (ns since 1970) lie those of all packets
-note           SEVERITY TEXT                 what limits the result
+note           FRAME SEVERITY TEXT           what limits the result, at the first packet that it is about
 finding        KEY TEXT                      numbered from 1 in their order
 range          FINDING STREAM FIRST LAST     packets that show it
 text           TEXT                          of exchanges, numbered likewise
@@ -37,7 +37,7 @@ from latpcap.tables.columnar.columns import Codes, codes, nullable, take
 from latpcap.tables.columnar.table import PIECE, Table
 from latpcap.wireshark.annotate import finding_text
 
-FORMAT = ("latpcap-facts", 2)
+FORMAT = ("latpcap-facts", 3)
 COUNTS = ("response_frame", "response_end_frame", "round_trips", "rows", "retransmissions")
 TIMES = ("service_ms", "client_ms", "loss_ms", "delta_ms", "response_ms")
 TEXTS = ("command", "error", "statement")
@@ -59,7 +59,7 @@ def facts(capture: Capture, findings: Iterable[FindingFacts]) -> Iterator[str]:
     yield _line(*FORMAT)
     times = capture.captures[["first_time", "last_time"]].to_numpy().values()
     yield _line("capture", *(each.view(np.int64)[0] for each in times))
-    yield from (_line("note", note.severity, note.message) for note in health)
+    yield from (_line("note", note.first_frame or 1, note.severity, note.message) for note in health)
     for number, (key, found, ranges) in enumerate(findings, start=1):
         yield _line("finding", key, finding_text(plain(found), told))
         for stream, first, last in zip(*(each.tolist() for each in ranges), strict=True):

@@ -9,7 +9,7 @@ end
 
 -- How latpcap is called, as words for the shell: written by `latpcap wireshark install`.
 local LATPCAP = "@LATPCAP@"
-local FORMAT = "latpcap-facts\t2"
+local FORMAT = "latpcap-facts\t3"
 local COLUMNS = {
     "frame", "time", "stream", "exchange", "command", "response_frame", "response_end_frame", "round_trips", "rows",
     "retransmissions", "service_ms", "client_ms", "loss_ms", "delta_ms", "response_ms", "error", "statement",
@@ -87,7 +87,10 @@ local KINDS = {
         facts.first, facts.last = tonumber(first) * NS, tonumber(last) * NS
     end,
     note = function(facts, line)
-        facts.notes[#facts.notes + 1] = table.concat(cells(line), ": ", 2)
+        local parts = cells(line)
+        local note = table.concat(parts, ": ", 3)
+        facts.notes[#facts.notes + 1] = note
+        add(facts.noted, tonumber(parts[2]), note)
     end,
     finding = function(facts, line)
         local _, key, text = table.unpack(cells(line))
@@ -116,7 +119,7 @@ local KINDS = {
 }
 
 local function facts_of(path)
-    local facts = { notes = {}, findings = {}, texts = {}, asked = {}, answered = {}, exchanges = 0 }
+    local facts = { notes = {}, noted = {}, findings = {}, texts = {}, asked = {}, answered = {}, exchanges = 0 }
     local next_line = io.lines(path)
     assert(next_line() == FORMAT)
     for line in next_line do
@@ -249,12 +252,12 @@ function latpcap.dissector(_, pinfo, tree)
         check_time(pinfo, exchange.time or facts.first, exchange.time or facts.last)
     end
     if wrong_from and frame >= wrong_from then return end
-    local found, notes = findings_at(frame, stream), frame == 1 and facts.notes or {}
-    if not (asked or answered or #found > 0 or #notes > 0) then
+    local found, noted = findings_at(frame, stream), facts.noted[frame]
+    if not (asked or answered or noted or #found > 0) then
         return
     end
     local top = tree:add(latpcap, summary(exchanges, answered))
-    for _, note in ipairs(notes) do
+    for _, note in each(noted) do
         put(top, "note", note)
     end
     for _, exchange in ipairs(exchanges) do

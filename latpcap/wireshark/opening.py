@@ -15,11 +15,25 @@ from latpcap.tables.writing.outputs import write
 from latpcap.verify.wireshark import decoded_as
 from latpcap.wireshark.places import NAME, WINDOWS
 
+MOST_PORT_WORDS = 800
+"""Words of the command line for ports, two for adjacent ones: Windows takes no line of more than 32,767 characters."""
+
 
 def check_display() -> None:
     """Refuse where no window can open."""
     if sys.platform.startswith("linux") and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
         raise UsageError("there is no display for Wireshark's window: write the facts with -o FILE, for tshark")
+
+
+def told_of_ports(ports: Mapping[str, set[int]]) -> str | None:
+    """That Wireshark will not decode all of them, where that is so."""
+    decoded = decoded_as(ports)
+    if len(decoded) <= MOST_PORT_WORDS:
+        return None
+    return (
+        f"Wireshark's command line is too long for {len(decoded) // 2:,} ports: it decodes the first "
+        f"{MOST_PORT_WORDS // 2:,}; columns and filters of latpcap have all"
+    )
 
 
 def show(
@@ -34,11 +48,11 @@ def show(
 ) -> None:
     """Open a capture, and wait until Wireshark is closed; `buttons` are findings: their keys and titles.
 
-    Wireshark goes by ports, so it is given those on which latpcap found a database.
+    Wireshark goes by ports, so it is given those on which latpcap found a database, as far as its command line is long.
     """
     path = os.path.abspath(path)
     words = [path]
-    options = ["-C", NAME, *decoded_as(ports)]
+    options = ["-C", NAME, *decoded_as(ports)[:MOST_PORT_WORDS]]
     for log in keylog:
         words += ["--keylog", os.path.abspath(log)]
         options += ["-o", f"tls.keylog_file:{os.path.abspath(log)}"]

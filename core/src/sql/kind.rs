@@ -65,6 +65,7 @@ const SESSION_FUNCTIONS: &[&str] = &["set_config", "current_setting", "pg_backen
 const BEGINS: &[&str] = &["work", "transaction", "read", "isolation", "immediate", "deferred", "exclusive"];
 const ENDS: &[&str] = &["commit", "rollback", "end", "abort"];
 const END_WORDS: &[&str] = &["work", "transaction", "and", "prepared", "retain"];
+const CONSTANTS: &[&str] = &["?", "null", "true", "false"];
 const ONE_ROW_TABLES: &[&str] = &["dual", "rdb$database", "sys.dual", "sysibm.sysdummy1"];
 
 impl StatementKind {
@@ -134,9 +135,10 @@ fn starts_with_any(text: &str, beginnings: &[&str]) -> bool {
     beginnings.iter().any(|words| starts_with(text, words))
 }
 
-/// An empty statement, `select ?` or `select null` with or without a name and a table of one row, `values (?)`, `do ?`.
+/// An empty statement, a constant with or without a name and a table of one row, `values (?)`, `do ?`.
 fn is_ping(text: &str) -> bool {
-    let Some(rest) = text.strip_prefix("select ?").or_else(|| text.strip_prefix("select null")) else {
+    let constant = CONSTANTS.iter().find_map(|constant| after(text.strip_prefix("select ")?, constant));
+    let Some(rest) = constant else {
         return matches!(text, "" | "values ?" | "values (?" | "values ?)" | "values (?)" | "do ?");
     };
     let unnamed = rest.strip_prefix(" as ").map(|named| named.trim_start_matches(is_word));
@@ -238,9 +240,17 @@ mod tests {
 
     #[test]
     fn pings_ask_for_nothing() {
-        let texts =
-            ["", "select ?", "select ? as x", "select ? from rdb$database", "values (?)", "do ?", "select null"];
-        assert_eq!(kinds(&texts), ["ping"; 7]);
+        let texts = [
+            "",
+            "select ?",
+            "select ? as x",
+            "select ? from rdb$database",
+            "values (?)",
+            "do ?",
+            "select null",
+            "select true",
+        ];
+        assert_eq!(kinds(&texts), ["ping"; 8]);
         assert_eq!(kinds(&["select ?, ?", "select ? from t", "values (?), (?)", "select nullable"]), ["read"; 4]);
     }
 

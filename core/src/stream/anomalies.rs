@@ -115,29 +115,31 @@ impl Anomalies {
     }
 
     /// The other side of `side`, whose data this acknowledges, says what came twice, or which copy it answers: one with
-    /// an older timestamp than the second copy (Eifel, RFC 3522).
+    /// an older timestamp than the second copy (Eifel, RFC 3522). Was something sent again that had arrived?
     #[inline]
-    pub fn acknowledged(&mut self, side: Side, segment: &Segment<'_>) {
+    pub fn acknowledged(&mut self, side: Side, segment: &Segment<'_>) -> bool {
         let resent = &mut self.resent[side as usize];
         if resent.told == 0 && resent.untold == 0 {
-            return;
+            return false;
         }
         let covered = resent.first.take_if(|&mut (end, _)| segment.acknowledgment.wrapping_sub(end) as i32 >= 0);
         let answers = covered.and_then(|(_, timestamp)| Some(segment.echo?.wrapping_sub(timestamp?) as i32));
         let is_spurious = match (segment.came_twice, answers) {
             (true, _) if resent.told > 0 => {
                 resent.told -= 1;
-                return;
+                return false;
             }
             (true, _) => true,
-            (false, None) => return,
+            (false, None) => return false,
             (false, Some(later)) => later < 0,
         };
-        if resent.untold > 0 {
-            resent.untold -= 1;
-            resent.told += u32::from(is_spurious && !segment.came_twice);
-            self.spurious[side as usize] += u64::from(is_spurious);
+        if resent.untold == 0 {
+            return false;
         }
+        resent.untold -= 1;
+        resent.told += u32::from(is_spurious && !segment.came_twice);
+        self.spurious[side as usize] += u64::from(is_spurious);
+        is_spurious
     }
 
     /// `side` sent a segment that came after a later one.

@@ -15,6 +15,7 @@ mod readings;
 mod reassembly;
 mod rtt;
 mod samples;
+mod segments;
 mod socks;
 mod taps;
 mod anomalies;
@@ -29,6 +30,7 @@ pub use pace::{Kind, Signal};
 pub use reassembly::Reassembly;
 pub use rtt::RttSample;
 pub use samples::{Place, Samples};
+pub use segments::Slot;
 pub use socks::Tunnels;
 
 use crate::side::Side;

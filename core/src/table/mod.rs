@@ -36,7 +36,7 @@ use crate::protocols::opaque;
 use crate::session::Session;
 use crate::side::Side;
 use crate::sql::{StatementKind, Statements};
-use crate::stream::{Anomalies, Connection, Connections, Tally};
+use crate::stream::{Anomalies, Connection, Connections, Slot, Tally};
 
 type Timestamps = PrimitiveArray<TimestampNanosecondType>;
 
@@ -257,6 +257,31 @@ impl Tables {
         ])
     }
 
+    /// One row a slot of time in which a connection sent segments with data.
+    pub fn segments(&self) -> Result<RecordBatch, ArrowError> {
+        let slots = || {
+            self.connections.numbered().flat_map(|(stream, connection)| {
+                connection.segments.slots().map(move |slot| (stream, connection.segments.length_ns(), slot))
+            })
+        };
+        let counts = |of: fn(&Slot) -> [u32; 2], side: Side| -> ArrayRef {
+            Arc::new(UInt32Array::from_iter_values(slots().map(|(.., slot)| of(&slot)[side as usize])))
+        };
+        let [sent, again, spurious]: [fn(&Slot) -> [u32; 2]; 3] =
+            [|slot| slot.sent, |slot| slot.again, |slot| slot.spurious];
+        batch(vec![
+            ("stream", Arc::new(UInt32Array::from_iter_values(slots().map(|(stream, ..)| stream)))),
+            ("time", times(slots().map(|(.., slot)| Some(slot.begin_ns)))),
+            ("length_ns", Arc::new(Int64Array::from_iter_values(slots().map(|(_, length_ns, _)| length_ns)))),
+            ("client_data_packets", counts(sent, Side::Client)),
+            ("server_data_packets", counts(sent, Side::Server)),
+            ("client_retransmissions", counts(again, Side::Client)),
+            ("server_retransmissions", counts(again, Side::Server)),
+            ("client_spurious_retransmissions", counts(spurious, Side::Client)),
+            ("server_spurious_retransmissions", counts(spurious, Side::Server)),
+        ])
+    }
+
     /// The connection whose statement each connection came to cancel.
     fn cancelled_connections(&self) -> impl Iterator<Item = Option<u32>> {
         let keys = |get: fn(&Dialogue) -> Option<u64>| {
@@ -347,6 +372,7 @@ fn note_table(notes: &[Note]) -> Result<RecordBatch, ArrowError> {
         ("severity", strings(notes.iter().map(|note| Some(severity(note))))),
         ("message", strings(notes.iter().map(|note| Some(Statements::printable(&note.message))))),
         ("count", numbers(notes.iter().map(|note| note.count))),
+        ("first_frame", optional::<UInt64Type>(notes.iter().map(|note| note.frame))),
     ])
 }
 

@@ -5,8 +5,8 @@ import { POINTER, axis, chart, colour, lineAt, reading } from "./charts.js";
 import { count, counted, formatGivenMs, formatMs, percent } from "./format.js";
 
 const [HEIGHT, LOWER] = [230, 120];
-const TELL = { ms: formatMs, count };
-const TICK = { ms: formatGivenMs, count };
+const TELL = { ms: formatMs, count, share: percent };
+const TICK = { ms: formatGivenMs, count, share: percent };
 
 /** Draws each in its figure. */
 export function showCharts() {

@@ -22,7 +22,7 @@ from latpcap.report.section import (
 )
 from latpcap.result.minutes import MinutesResult
 from latpcap.result.tables import flat
-from latpcap.units import counted, format_given_ms, format_ms
+from latpcap.units import counted, format_given_ms, format_ms, percent
 
 MINUTES = (
     Column("start", "clock", name="start"),
@@ -34,7 +34,8 @@ MINUTES = (
     Column("round trips", "count", name="round_trips"),
     Column("connections", "count", optional=True, name="connections"),
     Column("errors", "count", optional=True, name="errors"),
-    Column("sent again", "count", name="retransmissions"),
+    Column("sent again", "count", optional=True, name="retransmissions"),
+    Column("lost", "share", name="lost_share"),
 )
 LINES: dict[str, tuple[str, str, Style]] = {
     "rtt_min_ms": ("RTT measured", "network", "dots"),
@@ -43,8 +44,9 @@ LINES: dict[str, tuple[str, str, Style]] = {
     "response_p50_ms": ("p50 response", "accent", "line"),
     "response_p95_ms": ("p95 response", "band-edge", "line"),
     "round_trips": ("round trips", "accent", "bars"),
-    "retransmissions": ("sent again", "loss", "dots"),
     "errors": ("errors", "grave", "dots"),
+    "lost_share": ("lost", "loss", "dots"),
+    "spurious_share": ("sent again for nothing", "accent", "dots"),
 }
 """Of each figure its name, colour and style."""
 
@@ -79,6 +81,8 @@ def _chart(result: MinutesResult, rows: list[dict[str, Any]]) -> Chart:
 
 
 def _axis(name: str) -> tuple[str, Kind]:
+    if name.endswith("_share"):
+        return "of the packets with data", "share"
     return ("ms", "ms") if name.endswith("_ms") else ("how many", "count")
 
 
@@ -90,12 +94,20 @@ def _table(rows: list[dict[str, Any]]) -> SectionTable:
 def _slowest(rows: list[dict[str, Any]]) -> str:
     """When the slowest interval was, and what was sent again."""
     slowest = max(rows, key=lambda row: row["response_p95_ms"] or 0.0)
-    again = sum(row["retransmissions"] for row in rows)
-    sent = (
-        f"{counted(again, 'packet')} {'was' if again == 1 else 'were'} sent again."
-        if again
-        else "No packet was sent again."
-    )
+    sent = _sent_again(rows)
     if slowest["response_p95_ms"] is None:
         return sent
     return f"Slowest: {format_ms(slowest['response_p95_ms'])} at {slowest['start'][11:19]}. {sent}"
+
+
+def _sent_again(rows: list[dict[str, Any]]) -> str:
+    """How many packets, and when most of them were lost."""
+    again = sum(row["retransmissions"] or 0 for row in rows)
+    if not again:
+        return "No packet was sent again."
+    told = f"{counted(again, 'packet')} {'was' if again == 1 else 'were'} sent again"
+    worst = max(rows, key=lambda row: row["lost_share"] or 0.0)
+    if not worst["lost_share"]:
+        return f"{told}, none because it was lost, as far as is known."
+    of = f"{worst['lost']:,} of {counted(worst['segments'], 'packet')} with data ({percent(worst['lost_share'])})"
+    return f"{told}. Most were lost at {worst['start'][11:19]}: {of}."

@@ -202,10 +202,12 @@ def texts(table: Table, name: str) -> list[str | None]:
     return list(_one_array(table.column(name)).to_pylist())
 
 
-def notes(table: Table) -> list[tuple[str, str, str, int]]:
-    """Return the rows of a table of notes: code, severity, message and count."""
+def notes(table: Table) -> list[tuple[str, str, str, int, int | None]]:
+    """Return the rows of a table of notes: code, severity, message, count, and the first frame where one is known."""
     code, severity, message = ([text or "" for text in texts(table, name)] for name in ("code", "severity", "message"))
-    return list(zip(code, severity, message, column(table, "count").values.tolist(), strict=True))
+    known = "first_frame" in table.column_names  # an earlier latpcap saved none
+    frame = _one_array(table.column("first_frame")).to_pylist() if known else [None] * len(code)
+    return list(zip(code, severity, message, column(table, "count").values.tolist(), frame, strict=True))
 
 
 def codes(table: Table, name: str) -> Codes:

@@ -24,7 +24,7 @@ CONTENTS = {"size_bytes": DataType.uint64(), "sha256": DataType.string()}
 """What is known of each capture beside the core's columns."""
 NO_PACKET = bytes.fromhex("d4c3b2a1020004000000000000000000ffff000001000000")
 """A pcap of Ethernet."""
-AS_THE_CORE = ("captures", "notes", "cases", "taps", "connections", "rtt_samples", "clock_readings")
+AS_THE_CORE = ("captures", "notes", "cases", "taps", "connections", "rtt_samples", "clock_readings", "segments")
 """Tables that are called as in the core."""
 
 

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 MANIFEST = "dataset.json"
 TABLES = (
     *("captures", "notes", "cases", "statement_texts", "tag_texts", "taps", "other_connections"),
-    *("connections", "exchanges", "rtt_samples", "clock_readings"),
+    *("connections", "exchanges", "rtt_samples", "clock_readings", "segments"),
 )
-"""The folders; the tables of the last four have a folder for each day and each server."""
+"""The folders; the tables of the last five have a folder for each day and each server."""
 RENAMED = {"fingerprint": "fingerprint_id", "text": "statement_id", "tags": "tags_id"}
 """Columns of the core's exchanges that are numbers of texts → what they are called in the files."""
 TEXTS = ("protocol", "statement", "fingerprint", "tags")

@@ -42,7 +42,7 @@ LEAST_BYTES = 64
 """Of `--memory` for each connection up to the one with the highest number: nobody could have read more of them."""
 PANIC = "PanicException"
 """What arro3 raises where a file that was written so ends in no Parquet footer."""
-OF_CONNECTIONS = ("exchanges", "rtt_samples", "clock_readings")
+OF_CONNECTIONS = ("exchanges", "rtt_samples", "clock_readings", "segments")
 """Tables whose rows are each of a connection."""
 EVERYWHERE = {"exchanges": ("stream", "command", "purpose"), "connections": ("stream", "client", "protocol")}
 """Columns that have a value in each row of a table."""
@@ -209,8 +209,14 @@ class SavedTables:
 
     def clock_readings(self) -> Table:
         """What senders' clocks read."""
-        tables = [*map(self._table, self._needed("clock_readings"))]
-        schema = core_schemas()["clock_readings"]
+        return self._by_stream("clock_readings")
+
+    def segments(self) -> Table:
+        """Segments with data over time; nothing where an earlier latpcap made the dataset."""
+        return self._by_stream("segments")
+
+    def _by_stream(self, name: str) -> Table:
+        tables, schema = [*map(self._table, self._needed(name))], core_schemas()[name]
         if not tables:
             return _empty(schema)
         table = joined(tables).select(schema.names)

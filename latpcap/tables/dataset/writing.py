@@ -323,6 +323,8 @@ def _files(writer: _Writer, secret: bytes | None) -> Iterator[DataFile]:
     yield from writer.by_day_and_server("rtt_samples", samples, samples.column("time"))
     readings = TableRows(Table.from_arrow(recording.tables.clock_readings()))
     yield from writer.by_day_and_server("clock_readings", readings, readings.column("time"))
+    sent = TableRows(Table.from_arrow(recording.tables.segments()))
+    yield from writer.by_day_and_server("segments", sent, sent.column("time"))
 
 
 def _keyed(hashes: NDArray[Any], secret: bytes) -> NDArray[np.uint64]:

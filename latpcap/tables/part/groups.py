@@ -24,7 +24,7 @@ from latpcap.tables.part.endpoints import host_of
 from latpcap.tables.part.selected import only
 from latpcap.tables.recording import Gap, Recording
 
-OF_STREAMS = ("rtt_samples", "clock_readings")
+OF_STREAMS = ("rtt_samples", "clock_readings", "segments")
 """Tables with a row for something on a connection, which they name by its stream."""
 AT_ONCE = 1 << 18
 """Exchanges of the groups that are looked at together: what becomes numpy of them is kept until all are done."""

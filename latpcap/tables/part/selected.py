@@ -131,6 +131,10 @@ class OfStreams(ChangedTables):
         """Theirs."""
         return self._of_chosen(Table.from_arrow(self._tables.clock_readings()))
 
+    def segments(self) -> Table:
+        """Theirs."""
+        return self._of_chosen(Table.from_arrow(self._tables.segments()))
+
     def _of_chosen(self, table: Table) -> Table:
         return rows_of(table, np.flatnonzero(np.isin(columns.column(table, "stream").values, self._chosen)))
 
@@ -185,6 +189,10 @@ class InWindow(OfStreams):
     def clock_readings(self) -> Table:
         """Likewise."""
         return self._then(super().clock_readings())
+
+    def segments(self) -> Table:
+        """Those of the slots that begin then."""
+        return self._then(super().segments())
 
     def _then(self, table: Table) -> Table:
         begins, ends = self._window.edges
