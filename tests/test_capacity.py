@@ -238,16 +238,32 @@ def test_locks_that_nobody_waited_for_bound_no_runtime(rtt_ms: float) -> None:
     )
 
 
-def test_hosts_that_were_idle_most_of_the_time_may_do_more_than_shows() -> None:
+def test_hosts_that_were_idle_most_of_the_time_have_no_limit_and_may_do_more_than_shows() -> None:
     """A server that needs longer after it slept: the less it has to do, the farther its limit may be."""
-    idle, busy = (projected(recorded(closed(8, 1, service_ms=1.0, away_ms=away_ms)), 40) for away_ms in (40.0, 4.0))
-    for projection in (idle, busy):
-        assert projection.limit is not None
-        assert projection.limit.kind == "hosts"
-        assert projection.limit.high is not None
-        assert projection.limit.per_s is not None
-    [idle_reach, busy_reach] = [each.limit.high / each.limit.per_s for each in (idle, busy) if each.limit]  # type: ignore[operator]
-    assert idle_reach > 1.2 * busy_reach
+    idle, busy = (projected(recorded(closed(8, 1, service_ms=1.0, away_ms=away_ms)), 400) for away_ms in (40.0, 4.0))
+    assert [each.limit.kind for each in (idle, busy) if each.limit] == ["none", "hosts"]
+    [idle_reach, busy_reach] = [
+        (point.runtime_s or 0) / (point.optimistic_s or 1) for each in (idle, busy) for point in each.points
+    ]
+    assert idle_reach > 1.5 * busy_reach
+
+
+@pytest.mark.parametrize("connections", [4, 10])
+def test_busy_clients_that_hardly_meet_are_no_limit_and_the_range_is_told_in_figures(connections: int) -> None:
+    """Their loop is closed and steady, so that someone is always there; but nobody waits for another one."""
+    projection = projected(recorded(closed(connections, 2, service_ms=0.3, away_ms=0.3 * connections)), 20)
+    [point] = projection.points
+    assert projection.limit is not None
+    assert projection.limit.kind == "none"
+    assert point.method == "replayed"
+    assert "At 1 ms that is between " in projection.limit.text
+    assert projection.limit.text.endswith(" statements a second; a capture with more connections narrows it.")
+
+
+def test_locks_that_were_hardly_ever_held_are_no_limit() -> None:
+    held = Locks(1000, 0.004, 2, 1, 0.004, 0.2, 0.25, shown=True)
+    assert held.limits(runtime_s=1.0)
+    assert not held.limits(runtime_s=4.0)
 
 
 @pytest.mark.parametrize("side", [-1, 0, 1])

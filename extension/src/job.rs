@@ -65,6 +65,7 @@ impl From<PhaseColumns<'_>> for Phases {
             low_ns: cells(&of.low_ns),
             high_ns: cells(&of.high_ns),
             near_share: cells(&of.near_share),
+            made_up: Vec::new(),
         }
     }
 }

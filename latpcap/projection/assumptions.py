@@ -90,7 +90,7 @@ class Uncertainty(Struct, frozen=True):
 
 ONE_BY_ONE = Uncertainty(HostTime(0.6, 0.1), HostTime(1.4, 1.0))
 """Work of which each step waits for the one before."""
-IN_TURN = replace(ONE_BY_ONE, waiting=("evidence", "clocked", "unclocked"))
+IN_TURN = replace(ONE_BY_ONE, waiting=("evidence", "joined", "clocked", "unclocked"))
 """The same on many connections, whose order shows often enough."""
 DATA = Uncertainty(HostTime(0.5, 0.2), HostTime(1.4, 1.4), sure_ms=math.inf)
 """Much is sent at once: own time is production, which continues while data is in transit."""

@@ -169,7 +169,7 @@ class Basis:
     def _ways(self, case: Case) -> tuple[Waiting, ...]:
         """Those that the job's connections and clocks leave possible: one connection waits for no other."""
         alone = self.job is None or self.job.connections == 1
-        possible = {"evidence", *(() if alone else ("independent", "chained")), *self.clocks}
+        possible = {"evidence", *(() if alone else ("independent", "chained", "joined")), *self.clocks}
         return tuple(way for way in case.waiting if way in possible)
 
     @property

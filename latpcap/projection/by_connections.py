@@ -17,7 +17,7 @@ from latpcap.errors import UsageError
 from latpcap.projection.assumptions import Assumption, Conditions
 from latpcap.projection.basis import AS_IT_IS, Basis
 from latpcap.projection.capacity import Limit
-from latpcap.projection.project import LatencyBudget, Point, Projection, projections
+from latpcap.projection.project import LatencyBudget, Point, Projection, per_s, projections
 from latpcap.tables.columnar.table import Table, Tabular
 
 
@@ -122,15 +122,8 @@ def _cells(found: dict[int, Projection], unrecorded_s: float) -> Iterator[GridCe
                 point.optimistic_s,
                 point.pessimistic_s,
                 point.throughput_per_s,
-                _per_s(point, point.pessimistic_s, unrecorded_s),
-                _per_s(point, point.optimistic_s, unrecorded_s),
+                per_s(point, point.pessimistic_s, unrecorded_s),
+                per_s(point, point.optimistic_s, unrecorded_s),
                 point.factor,
                 point.method,
             )
-
-
-def _per_s(point: Point, runtime_s: float | None, unrecorded_s: float) -> float | None:
-    """The throughput where the same work takes `runtime_s`."""
-    if point.throughput_per_s is None or point.runtime_s is None or runtime_s is None or runtime_s <= unrecorded_s:
-        return None
-    return point.throughput_per_s * (point.runtime_s - unrecorded_s) / (runtime_s - unrecorded_s)

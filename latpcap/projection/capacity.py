@@ -9,25 +9,34 @@ others = (workers − 1) · stay ÷ (away + stay)
 ```
 
 (mean value analysis of a closed network: Reiser and Lavenberg 1980, with Schweitzer's approximation of 1979). What a
-capture shows of it the core finds (`core/src/job/meetings.rs`). Where no limit shows, the range reaches from no gain at
-all to hosts without a limit.
+capture shows of it the core finds (`core/src/job/meetings.rs`). That some slow each other down is no limit yet: hosts
+that sleep between requests take longer for each. Only where they never slept, and others always waited meanwhile, a
+limit is known; else the range reaches from no gain at all to hosts without a limit.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Literal
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from latpcap._core import Replay
 from latpcap.tables.columnar.columns import Floats
 from latpcap.units import counted, significant
 
-SLEPT = 0.5
-"""Where a limit shows, hosts that were hardly busy may need this part of it: they woke up for each request."""
-WORSE = 0.1, 0.34, 0.0
+BUSY = 0.8
+"""Hosts that were idle for more than the rest of the time slept, and woke up for requests: what they can do is unknown …"""
+QUEUE = 2.0
+"""… and so it is where fewer were there at a time: hardly any waited for the one before."""
+HELD = 0.5
+"""Locks that were held for less were hardly waited for: how soon they limit is unknown."""
+SHOWN = 0.5
+"""Where they slow each other down without that, this part of it at least shows (`core/src/job/meetings.rs`)."""
+WORSE = 0.1, 0.5, 0.0
 """Hosts with too much to do lose up to this part of their rate (switches, collisions, cache misses), by `side` …"""
 WORSE_LOCKS = 0.1, 0.28, 0.0
 """… and transactions that wait for each other this part."""
@@ -65,7 +74,18 @@ class ServiceCenter(Struct, frozen=True):
     most_s: float
     """… and the range of this."""
     shown: bool
-    """The capture shows that there is a limit."""
+    """The capture shows that they slow each other down, as if there were a limit."""
+
+    def limits(self, runtime_s: float) -> bool:
+        """That this is a limit is beyond doubt: never idle, and others always waited meanwhile."""
+        busy_s = self.count * self.each_s
+        return self.shown and busy_s >= BUSY * runtime_s and self.stay_s >= QUEUE * self.each_s
+
+    @property
+    def without_limit(self) -> ServiceCenter:
+        """The same where no limit is known: between what longer stays show and what the busy time would."""
+        least_s = SHOWN * self.each_s if self.shown else self.least_s
+        return replace(self, each_s=math.sqrt(self.each_s * self.most_s), least_s=least_s, shown=False)
 
     def each(self, side: int) -> float:
         """What each other one adds: as measured, or at the optimistic (-1) or the pessimistic (1) end."""
@@ -90,6 +110,10 @@ class Locks(Struct, frozen=True):
     """… and what it is at most."""
     shown: bool
     """The capture shows waits for locks."""
+
+    def limits(self, runtime_s: float) -> bool:
+        """That this is what limits them is beyond doubt: a lock was held most of the time."""
+        return self.shown and self.count * self.held_s * self.share >= HELD * runtime_s
 
     def at(self, farther_s: Floats | float) -> Floats:
         """How long a lock is held where the RTT is longer by so much."""
@@ -124,15 +148,15 @@ class ClosedNetwork(Struct, frozen=True):
         if self.locks is not None:
             at_locks = work * self._at_locks(self.locks, replayed_s, farther_s, connections, side)
         if side > 0 and connections > self.workers and not self._known(connections):
-            runtime = np.maximum(runtime, replayed_s)
+            runtime = np.maximum(runtime, replayed_s * self._worse(WORSE, connections, side))
         return np.maximum(runtime, at_locks)
 
     def _each_s(self, hosts: ServiceCenter, side: int) -> float:
-        """What each other one adds: hosts that are asked more often need less, as they do not sleep in between."""
-        if not hosts.shown or side >= 0 or not self.runtime_s:
+        """What each other one adds; at the optimistic end hosts that slept in between need less the more they are asked."""
+        if side >= 0 or not self.runtime_s:
             return hosts.each(side)
-        busy = min(hosts.count * hosts.each_s / self.runtime_s, 1.0)
-        return hosts.each(side) * (SLEPT + (1 - SLEPT) * busy)
+        busy = min(hosts.count * hosts.most_s / self.runtime_s, 1.0)
+        return hosts.each(side) * math.sqrt(busy)
 
     def elsewhere(self, replayed_s: Floats, side: int, work: float = 1.0) -> Floats:
         """The runtime at another RTT, where turns that stay at the hosts as long as in the capture take `replayed_s`.
@@ -144,7 +168,7 @@ class ClosedNetwork(Struct, frozen=True):
         hosts = self.server
         here, as_it_was_s = np.zeros(1), np.array([self.runtime_s])
         there_s, here_s = (
-            self._cycle_s(hosts, self._without_locks_s(runtime_s, here, 1), self.workers, side, part)[1]
+            self._cycle_s(hosts, self._without_locks_s(runtime_s, here, -1), self.workers, side, part)[1]
             for runtime_s, part in ((replayed_s, work), (as_it_was_s, 1.0))
         )
         queued_s = hosts.count / self.workers * (there_s - work * here_s)
@@ -154,7 +178,7 @@ class ClosedNetwork(Struct, frozen=True):
         """Whether what limits so many shows: the hosts, or locks that make them wait longer, as far as is known."""
         if self.hosts is None or self.hosts.shown:
             return self.hosts is not None and not self.unreadable
-        if self.locks is None or not self.locks.shown:
+        if self.locks is None or not self.locks.limits(self.runtime_s):
             return False
         at_hosts = self._at_hosts(self.hosts, np.array([self.runtime_s]), np.zeros(1), connections, 0, 1.0)
         at_locks = self._at_locks(self.locks, np.array([self.runtime_s]), np.zeros(1), connections, 0)
@@ -200,7 +224,7 @@ class ClosedNetwork(Struct, frozen=True):
         return ((as_before_s + as_large_s) / 2, as_before_s, as_large_s)[side]
 
     def _worse(self, lost: tuple[float, float, float], connections: float, side: int) -> float:
-        return 1 / (1 - lost[side] * max(1 - self.workers / connections, 0.0))
+        return 1 / (1 - lost[side] * math.sqrt(max(1 - self.workers / connections, 0.0)))
 
     def _at_locks(self, locks: Locks, replayed_s: Floats, farther_s: Floats, connections: int, side: int) -> Floats:
         """The runtime of so many that wait for each other, where those of the capture would take `replayed_s`."""
@@ -240,7 +264,8 @@ class ClosedNetwork(Struct, frozen=True):
         hosts, locks = self.server if connections is None else self.hosts, self.locks
         worse = self._worse(WORSE, connections or self.workers, 0)
         at_hosts_s = hosts.count * hosts.each_s * worse if hosts and hosts.shown else 0.0
-        at_locks_s = locks.count * float(locks.at(farther_s)) * locks.share if locks and locks.shown else 0.0
+        limits = locks is not None and locks.limits(self.runtime_s)
+        at_locks_s = locks.count * float(locks.at(farther_s)) * locks.share if locks and limits else 0.0
         return max(at_hosts_s, at_locks_s)
 
     def _limit_of_hosts(self, connections: int) -> Iterator[Limit]:
@@ -256,7 +281,7 @@ class ClosedNetwork(Struct, frozen=True):
         yield Limit("hosts", per_s, low, high, text)
 
     def _limit_of_locks(self, farther_s: float, connections: int) -> Iterator[Limit]:
-        if self.locks is None or not self.locks.shown:
+        if self.locks is None or not self.locks.limits(self.runtime_s):
             return
         most_s = 1 / max(float(self.locks.at(farther_s)) * self.locks.share, 1e-9)
         per_s, low, high = (most_s / self._worse(WORSE_LOCKS, connections, side) for side in (0, 1, -1))
@@ -284,4 +309,6 @@ def crowd(replay: Replay, at_once: float, runtime_s: float, *, unreadable: bool 
     if at_locks is not None and at_locks.shown:  # who waits for a lock works, too
         at_once = max(at_once, outstanding_s / runtime_s)
     hosts, server = (None if center is None else ServiceCenter(*center) for center in centers)
+    if hosts is not None and not hosts.limits(runtime_s):
+        hosts = hosts.without_limit
     return ClosedNetwork(at_once, runtime_s, hosts, server, at_locks, unreadable)

@@ -32,7 +32,7 @@ from latpcap.projection.budget_elsewhere import HostSaving, budgets_there, host_
 from latpcap.projection.capacity import Limit
 from latpcap.projection.classes import Coverage, Work, coverage, coverage_text
 from latpcap.tables.columnar.table import Table, Tabular
-from latpcap.units import counted, format_given_ms, format_ms, format_s
+from latpcap.units import counted, format_given_ms, format_ms, format_s, significant
 
 Floats = NDArray[np.float64]
 
@@ -266,7 +266,7 @@ def projections(
                 range_text=coverage_text(base.work),
                 guess_text=guess_text([point for point in points if point.rtt_ms in chosen], base.baseline_ms),
                 capacity_per_s=limit.per_s if limit is not None and limit.kind == "hosts" else None,
-                limit=limit,
+                limit=_between(limit, points, told, base.unrecorded_s),
             )
         )
     return made
@@ -343,6 +343,26 @@ def _points(
         )
         for figures in there
     )
+
+
+def _between(limit: Limit | None, points: Sequence[Point], told: float | None, unrecorded_s: float) -> Limit | None:
+    """Where no limit is known, what so many get done lies between."""
+    point = next((point for point in points if point.rtt_ms == told), None)
+    if limit is None or limit.kind != "none" or point is None:
+        return limit
+    low, high = (per_s(point, end_s, unrecorded_s) for end_s in (point.pessimistic_s, point.optimistic_s))
+    if low is None or high is None:
+        return limit
+    rates = f"between {significant(low)} and {significant(high)} statements a second"
+    at = format_given_ms(point.rtt_ms)
+    return replace(limit, text=f"{limit.text} At {at} that is {rates}; a capture with more connections narrows it.")
+
+
+def per_s(point: Point, runtime_s: float | None, unrecorded_s: float) -> float | None:
+    """The throughput where the work of a point takes `runtime_s`."""
+    if point.throughput_per_s is None or point.runtime_s is None or runtime_s is None or runtime_s <= unrecorded_s:
+        return None
+    return point.throughput_per_s * (point.runtime_s - unrecorded_s) / (runtime_s - unrecorded_s)
 
 
 def _coverage(base: Basis, rtt_ms: float) -> Coverage | None:

@@ -4,9 +4,12 @@
 //! of another one is then of any age. One that waits for what others bring begins so long after the newest of them as it
 //! takes to react, however long its own lane has been silent. Its steps follow the answers that came since anybody last
 //! followed any: one where a connection goes on by itself, all where it does not (docs/model.md C.5).
+//!
+//! Reactions that stray too far to tell may still come sooner after the others' answers than chance has it: the tasks of a
+//! pool, each of which goes on upon whichever connection is free. That is one reading of two.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 use super::lanes::{End, Waiting};
 use super::step::{Span, Start, Starts};
@@ -21,6 +24,13 @@ const LEAST: usize = 10;
 const UNSURE: f64 = 1.3;
 /// At most this part of the answers was followed by their own connections long before.
 const FOLLOWED: f64 = 0.25;
+/// By chance the newest answer is as old as at any other instant since the own one: its rank there is then even, and strays
+/// so far. That it is not takes so many standard errors.
+const EVEN: f64 = 0.5;
+const STRAYS: f64 = 0.2887;
+const SIGMAS: f64 = 3.0;
+/// So many answers are looked at for that.
+const LATEST: usize = 64;
 /// So many are enough.
 const ENOUGH: usize = 4096;
 /// A group's place is used again after so many.
@@ -31,7 +41,7 @@ const PLACES: u32 = 1 << 16;
 const fn strays(waiting: Waiting) -> f64 {
     match waiting {
         Waiting::Independent => 0.55,
-        Waiting::Evidence | Waiting::Clocked | Waiting::Unclocked => 0.68,
+        Waiting::Evidence | Waiting::Joined | Waiting::Clocked | Waiting::Unclocked => 0.68,
         Waiting::Chained => 0.78,
     }
 }
@@ -65,6 +75,9 @@ fn follows(start: &Start) -> bool {
 struct Client {
     running: BinaryHeap<Reverse<(End, u32)>>,
     newest: Answer,
+    /// When the latest answers were there, ascending.
+    latest: VecDeque<f64>,
+    ranks: Ranks,
     /// The newest that a step on another lane has followed.
     followed: f64,
     /// One of its connections waits for what the server pushes: that is known otherwise.
@@ -81,6 +94,31 @@ struct Answer {
     asked: f64,
 }
 
+/// Where the age of the newest answer ranks among those of any instant since the own one, as a part of them.
+#[derive(Default)]
+struct Ranks {
+    count: usize,
+    sum: f64,
+}
+
+impl Ranks {
+    /// The newest answer came `age` before a step; `since` the own one are these, ascending.
+    fn add(&mut self, since: impl Iterator<Item = f64> + Clone, age: f64) {
+        let apart = since.clone().zip(since.skip(1)).map(|(one, next)| next - one);
+        let all: f64 = apart.clone().sum();
+        if all > 0.0 {
+            self.count += 1;
+            self.sum += apart.map(|apart| apart.min(age)).sum::<f64>() / all;
+        }
+    }
+
+    /// Steps begin sooner after the newest answer than by chance.
+    fn tell(&self) -> bool {
+        let count = self.count as f64;
+        self.count >= LEAST && self.sum / count <= EVEN - SIGMAS * STRAYS / count.sqrt()
+    }
+}
+
 /// How old the newest answer was when a step began on another lane, and how old that lane's own, which is older; and how
 /// often the answer's connection had gone on long before.
 #[derive(Default)]
@@ -94,7 +132,15 @@ impl Default for Client {
     fn default() -> Client {
         let never = f64::NEG_INFINITY;
         let newest = Answer { connection: u32::MAX, over: never, asked: f64::INFINITY };
-        Client { running: BinaryHeap::new(), newest, followed: never, listens: false, reactions: BTreeMap::new() }
+        Client {
+            running: BinaryHeap::new(),
+            newest,
+            latest: VecDeque::with_capacity(LATEST),
+            ranks: Ranks::default(),
+            followed: never,
+            listens: false,
+            reactions: BTreeMap::new(),
+        }
     }
 }
 
@@ -105,6 +151,10 @@ impl Client {
         {
             self.running.pop();
             self.newest = Answer { connection, over, asked: f64::INFINITY };
+            if self.latest.len() == LATEST {
+                self.latest.pop_front();
+            }
+            self.latest.push_back(over);
         }
         self.listens |= span.listens;
         if follows(start) && span.waits && !span.setup {
@@ -125,6 +175,8 @@ impl Client {
             return;
         }
         self.followed = over;
+        let own = span.begin - gap;
+        self.ranks.add(self.latest.iter().copied().skip_while(move |&over| over < own), age);
         let reactions = self.reactions.entry(span.statement).or_default();
         if age > HARDLY * (asked - over) {
             reactions.elsewhere += 1;
@@ -136,8 +188,15 @@ impl Client {
 
     /// The usual reaction, where it waits for others.
     fn reaction(self, waiting: Waiting) -> Option<f64> {
+        if self.listens {
+            return None;
+        }
+        if waiting == Waiting::Joined && self.ranks.tell() {
+            let ages = sorted(self.reactions.into_values().flat_map(|reactions| reactions.ages));
+            return ages.get(ages.len() / 2).copied();
+        }
         let steadiest = self.reactions.into_values().filter_map(Reactions::strays).min_by(|a, b| a.0.total_cmp(&b.0));
-        steadiest.filter(|(most, _)| !self.listens && *most <= strays(waiting)).map(|(_, usual)| usual)
+        steadiest.filter(|(most, _)| *most <= strays(waiting)).map(|(_, usual)| usual)
     }
 }
 
@@ -156,6 +215,12 @@ impl Reactions {
         let strays = closest(&self.ages, |last, first| last / first).ln() + UNSURE / (count as f64).sqrt();
         Some((strays, self.ages[count / 2]))
     }
+}
+
+fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_unstable_by(f64::total_cmp);
+    values
 }
 
 /// How far the half that lies closest together is apart.

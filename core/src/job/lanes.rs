@@ -25,6 +25,8 @@ named! {
         Independent = "independent",
         /// Steps follow whatever was over last: as few lanes as possible.
         Chained = "chained",
+        /// By the evidence; and where steps begin more often just after other connections' answers than by chance, after those.
+        Joined = "joined",
         /// By the evidence; and what may begin by a clock does.
         Clocked = "clocked",
         /// By the evidence; but nothing begins by a clock.
@@ -91,7 +93,7 @@ impl Plan {
         let own = || Plan::Fixed((0..connections as u32).collect());
         let Some(usage) = usage else { return own() };
         let believed = match waiting {
-            Waiting::Evidence | Waiting::Clocked | Waiting::Unclocked => usage.missing >= SUSPECT,
+            Waiting::Evidence | Waiting::Joined | Waiting::Clocked | Waiting::Unclocked => usage.missing >= SUSPECT,
             Waiting::Independent => usage.missing >= PROVEN,
             Waiting::Chained => true,
         };

@@ -190,7 +190,7 @@ impl Center {
             return Center { each_s: full_s, least_s: full_s * LEAST, shown: true, ..unknown };
         }
         let each_s = if error_s <= SHOWN * full_s { slope_s } else { unknown.each_s };
-        Center { each_s, ..unknown }
+        Center { each_s, least_s: (slope_s - error_s).max(0.0), ..unknown }
     }
 
     /// The lowest limit that shows; else where stays grow the most, of what they could.

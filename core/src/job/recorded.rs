@@ -11,6 +11,8 @@ pub struct Phases {
     pub low_ns: Vec<f64>,
     pub high_ns: Vec<f64>,
     pub near_share: Vec<f64>,
+    /// Those whose RTT is made up, as it was unknown; none where nothing is made up.
+    pub made_up: Vec<bool>,
 }
 
 impl Phases {
@@ -18,7 +20,13 @@ impl Phases {
     pub fn known(&self, otherwise_ns: f64) -> Phases {
         let known = |of: &Vec<f64>| of.iter().map(|&ns| if ns.is_nan() { otherwise_ns } else { ns }).collect();
         let [baseline_ns, low_ns, high_ns] = [&self.baseline_ns, &self.low_ns, &self.high_ns].map(known);
-        Phases { baseline_ns, low_ns, high_ns, near_share: self.near_share.clone() }
+        let made_up = self.baseline_ns.iter().map(|ns| ns.is_nan()).collect();
+        Phases { baseline_ns, low_ns, high_ns, near_share: self.near_share.clone(), made_up }
+    }
+
+    /// Its RTT is known, be it 0.
+    pub fn is_known(&self, phase: u32) -> bool {
+        !self.made_up.get(phase as usize).is_some_and(|&made_up| made_up)
     }
 
     pub fn count(&self) -> usize {

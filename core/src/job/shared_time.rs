@@ -144,11 +144,11 @@ impl SharedTime {
 /// An exchange runs beside others when it shares more than this of its time.
 const OVERLAP: f64 = 0.05;
 
-/// Which of `count` connections work beside others: most of their exchanges do. Of each exchange its connection, its length
-/// and what that is worth. The connections of a pool that is used one query after the other never overlap.
+/// Which of `count` connections work beside others: most of their exchanges do, of those that took any time. Of each exchange
+/// its connection, its length and what that is worth. The connections of a pool that is used one query after the other never overlap.
 pub fn side_by_side(exchanges: impl Iterator<Item = (usize, i64, f64)>, count: usize) -> Vec<bool> {
     let mut beside = vec![0_i64; count];
-    for (connection, length, worth) in exchanges {
+    for (connection, length, worth) in exchanges.filter(|&(_, length, _)| length > 0) {
         beside[connection] += if worth < length as f64 * (1.0 - OVERLAP) { 1 } else { -1 };
     }
     beside.into_iter().map(|more| more > 0).collect()
@@ -170,6 +170,12 @@ mod tests {
         assert_eq!(worths(&shared, &[(0, 10), (4, 6), (20, 10), (6, 2)]), [7.0, 3.0, 10.0, 1.0]);
         assert_eq!(shared.idle(-2, 35).collect::<Vec<_>>(), [10, 2, 5]);
         assert_eq!(side_by_side([(0, 10, 7.0), (0, 10, 10.0), (1, 6, 3.0)].into_iter(), 3), [false, true, false]);
+        let of_no_length = [(0, 0, 0.0), (0, 10, 5.0), (0, 0, 0.0)];
+        assert_eq!(
+            side_by_side(of_no_length.into_iter(), 1),
+            [true],
+            "what takes no time runs beside nothing, and alone"
+        );
     }
 
     #[test]

@@ -22,6 +22,7 @@ impl Made {
                 low_ns: vec![0.9 * baseline_ns; count],
                 high_ns: vec![1.1 * baseline_ns; count],
                 near_share: vec![0.0; count],
+                made_up: vec![false; count],
             },
             connections: Connections {
                 opening: each.clone(),
