@@ -303,7 +303,8 @@ class Basis:
     def crowd(self) -> ClosedNetwork:
         """Who works side by side, and where they meet."""
         assert self.job is not None
-        return crowd(self._central.replay, self._at_once, self.runtime_s, unreadable=self.job.unreadable)
+        rtt_s = self.baseline_ms / 1000
+        return crowd(self._central.replay, self._at_once, self.runtime_s, rtt_s, unreadable=self.job.unreadable)
 
     def limit(self, conditions: Conditions, rtt_ms: float) -> Limit | None:
         """The limit of what so many connections get done, where so many were asked for."""

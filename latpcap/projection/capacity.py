@@ -29,7 +29,7 @@ from latpcap.tables.columnar.columns import Floats
 from latpcap.units import counted, significant
 
 BUSY = 0.8
-"""Hosts that were idle for more than the rest of the time slept, and woke up for requests: what they can do is unknown …"""
+"""Hosts that were idle for more than the rest slept, and woke up for requests: what they can do is unknown …"""
 QUEUE = 2.0
 """… and so it is where fewer were there at a time: hardly any waited for the one before."""
 HELD = 0.5
@@ -40,6 +40,8 @@ WORSE = 0.1, 0.5, 0.0
 """Hosts with too much to do lose up to this part of their rate (switches, collisions, cache misses), by `side` …"""
 WORSE_LOCKS = 0.1, 0.28, 0.0
 """… and transactions that wait for each other this part."""
+AWAKE = 0.4
+"""While a lock is held hosts that hardly sleep, as the RTT is short, may need this part of their own time."""
 LOCK_STRAYS = 1.05, 1.1
 """How long locks are held is known within these factors, downwards and upwards."""
 
@@ -115,9 +117,16 @@ class Locks(Struct, frozen=True):
         """That this is what limits them is beyond doubt: a lock was held most of the time."""
         return self.shown and self.count * self.held_s * self.share >= HELD * runtime_s
 
-    def at(self, farther_s: Floats | float) -> Floats:
-        """How long a lock is held where the RTT is longer by so much."""
-        return np.asarray(np.maximum(self.held_s + self.round_trips * farther_s, 0.0))
+    rtt_s: float = 0.0
+    """That of the capture."""
+
+    def at(self, farther_s: Floats | float, side: int = 0) -> Floats:
+        """How long a lock is held where the RTT is longer by so much; optimistic, hosts need less of that nearby."""
+        held_s = self.held_s + self.round_trips * farther_s
+        if side < 0 and self.rtt_s > 0:
+            own_s = max(self.held_s - self.round_trips * self.rtt_s, 0.0)
+            held_s = held_s - (1 - AWAKE) * own_s * np.clip(-farther_s / self.rtt_s, 0.0, 1.0)
+        return np.asarray(np.maximum(held_s, 0.0))
 
 
 class ClosedNetwork(Struct, frozen=True):
@@ -152,7 +161,7 @@ class ClosedNetwork(Struct, frozen=True):
         return np.maximum(runtime, at_locks)
 
     def _each_s(self, hosts: ServiceCenter, side: int) -> float:
-        """What each other one adds; at the optimistic end hosts that slept in between need less the more they are asked."""
+        """What each other one adds; at the optimistic end hosts that slept need less the more they are asked."""
         if side >= 0 or not self.runtime_s:
             return hosts.each(side)
         busy = min(hosts.count * hosts.most_s / self.runtime_s, 1.0)
@@ -233,7 +242,7 @@ class ClosedNetwork(Struct, frozen=True):
             self._lock_cycle_s(locks, farther_s, workers, share) for workers in (connections, self.workers)
         )
         shared_s = replayed_s * (self.workers / connections) * there_s / np.maximum(as_many_s, 1e-9)
-        limited_s = np.maximum(shared_s, locks.count * locks.at(farther_s) * share)
+        limited_s = np.maximum(shared_s, locks.count * locks.at(farther_s, side) * share)
         if not locks.shown:
             return limited_s
         strays = (1.0, LOCK_STRAYS[1], 1 / LOCK_STRAYS[0])[side]
@@ -283,8 +292,11 @@ class ClosedNetwork(Struct, frozen=True):
     def _limit_of_locks(self, farther_s: float, connections: int) -> Iterator[Limit]:
         if self.locks is None or not self.locks.limits(self.runtime_s):
             return
-        most_s = 1 / max(float(self.locks.at(farther_s)) * self.locks.share, 1e-9)
-        per_s, low, high = (most_s / self._worse(WORSE_LOCKS, connections, side) for side in (0, 1, -1))
+        held_s = (float(self.locks.at(farther_s, side)) for side in (0, 1, -1))
+        per_s, low, high = (
+            1 / (max(held * self.locks.share, 1e-9) * self._worse(WORSE_LOCKS, connections, side))
+            for held, side in zip(held_s, (0, 1, -1), strict=True)
+        )
         low, high = low / LOCK_STRAYS[1], high * LOCK_STRAYS[0]
         held = counted(round(self.locks.round_trips), "round trip")
         text = (
@@ -302,10 +314,10 @@ def _stay_s(away_s: Floats, first_s: Floats, each_s: Floats, others: float) -> F
     return stay
 
 
-def crowd(replay: Replay, at_once: float, runtime_s: float, *, unreadable: bool = False) -> ClosedNetwork:
+def crowd(replay: Replay, at_once: float, runtime_s: float, rtt_s: float, *, unreadable: bool = False) -> ClosedNetwork:
     """The workers of a capture; `at_once` of them work side by side as far as the RTT is concerned."""
     outstanding_s, *centers, locks = replay.meetings()
-    at_locks = None if locks is None else Locks(*locks)
+    at_locks = None if locks is None else Locks(*locks, rtt_s=rtt_s)
     if at_locks is not None and at_locks.shown:  # who waits for a lock works, too
         at_once = max(at_once, outstanding_s / runtime_s)
     hosts, server = (None if center is None else ServiceCenter(*center) for center in centers)

@@ -379,6 +379,28 @@ mod tests {
         assert_eq!(last[0].after(), starts[starts.len() - 4].lane, "and goes on after the slowest of them");
     }
 
+    /// One task that takes the connections of a pool in turn; how long it lets pass after an answer strays a lot.
+    fn in_turn() -> Vec<Span> {
+        let (mut spans, mut begin) = (Vec::new(), 0.0);
+        for round in 0..60_u32 {
+            spans.push(step(round % 3, begin, 15.0 * MS));
+            begin += 15.0 * MS + 0.02 * MS * f64::from(1 << (round * 5 % 7));
+        }
+        spans
+    }
+
+    #[test]
+    fn who_begins_sooner_after_the_answers_of_others_than_by_chance_may_wait_for_them() {
+        let (mut starts, spans) = job(in_turn());
+        let before = starts.clone();
+        find(&mut starts, &spans, 3, Waiting::Evidence);
+        assert_eq!(starts, before, "reactions that stray so far prove nothing");
+        find(&mut starts, &spans, 3, Waiting::Joined);
+        let [one, next] = [&starts[starts.len() - 2], &starts[starts.len() - 1]];
+        assert_eq!(next.after(), one.lane);
+        assert!(next.gap < 2.0 * MS);
+    }
+
     #[test]
     fn who_begins_at_any_time_after_the_answers_of_others_does_not() {
         let mut spans = Vec::new();
@@ -392,7 +414,9 @@ mod tests {
         }
         let (mut starts, spans) = job(spans);
         let before = starts.clone();
-        find(&mut starts, &spans, 3, Waiting::Evidence);
-        assert_eq!(starts, before);
+        for waiting in [Waiting::Evidence, Waiting::Joined] {
+            find(&mut starts, &spans, 3, waiting);
+            assert_eq!(starts, before);
+        }
     }
 }
