@@ -1,7 +1,7 @@
 //! Who met whom: how much longer requests stayed at the hosts the more were there, and at the locks of transactions.
 //!
 //! Whether hosts have a limit is a regression within the capture, of how long requests stayed over how many were there
-//! meanwhile; where the limit is follows from how long they were busy for each (the utilisation law: Denning and Buzen
+//! meanwhile, among those that ask the same (a pause is none, however many pause); where the limit is follows from how long they were busy for each (the utilisation law: Denning and Buzen
 //! 1978). What follows for more workers: `latpcap/projection/capacity.py`.
 
 use std::collections::{BTreeMap, HashMap};
@@ -82,6 +82,8 @@ struct Turn {
     round_trips: u32,
     /// Of the recording, up to its own.
     trips: u64,
+    /// What it asks.
+    statement: u32,
     /// Somebody waits for it, and it does not open its connection.
     counts: bool,
     ends_transaction: bool,
@@ -108,7 +110,7 @@ impl Replay {
 
 impl Turn {
     fn of(exchange: &Exchange, phases: &Phases, trips: u64) -> Option<Turn> {
-        let Exchange { row, connection, request, request_end, response, response_end, round_trips, .. } =
+        let Exchange { row, connection, request, request_end, response, response_end, round_trips, statement, .. } =
             exchange.at_client(phases);
         let half = phases.baseline_ns[exchange.phase as usize] / 2.0;
         (request != UNSEEN && response != UNSEEN).then(|| Turn {
@@ -121,6 +123,7 @@ impl Turn {
             answered: response as f64 - half,
             round_trips,
             trips,
+            statement,
             counts: round_trips > 0 && !exchange.setup,
             ends_transaction: exchange.ends_transaction,
         })
@@ -139,15 +142,19 @@ fn hosts(turns: &[Turn], waits: &Waits) -> (Option<Center>, Option<Center>) {
     };
     let begins = |turn: &Turn| holder(turn).map_or(turn.arrived, |answered| turn.arrived.max(answered));
     let mut intervals: Vec<[f64; 2]> = counted(turns).map(|turn| [begins(turn), turn.answered]).collect();
+    let mut alike: Vec<u32> = counted(turns).map(|turn| turn.statement).collect();
     let count = intervals.len();
     let asks = 0..count;
-    let mut centers = Center::both(count, &intervals, std::slice::from_ref(&asks));
+    let mut centers = Center::both(count, &intervals, &alike, std::slice::from_ref(&asks));
     let of_server = centers.len();
     let follows = |one: &Turn, next: &Turn| {
         one.counts && next.counts && one.connection == next.connection && one.row + 1 == next.row
     };
-    intervals.extend(turns.windows(2).filter(|two| follows(&two[0], &two[1])).map(|two| [two[0].over, two[1].asked]));
-    centers.extend(Center::both(count, &intervals, &[asks, count..intervals.len()]));
+    for two in turns.windows(2).filter(|two| follows(&two[0], &two[1])) {
+        intervals.push([two[0].over, two[1].asked]);
+        alike.push(two[1].statement);
+    }
+    centers.extend(Center::both(count, &intervals, &alike, &[asks, count..intervals.len()]));
     let Some(tells) = Center::lowest(&centers) else { return (None, None) };
     if !tells.shown {
         return (Some(tells), None);
@@ -159,15 +166,15 @@ fn hosts(turns: &[Turn], waits: &Waits) -> (Option<Center>, Option<Center>) {
 
 impl Center {
     /// A place by how many were there meanwhile, and by how many were found there; `kinds` of intervals are served in their
-    /// own way, and each of `count` requests has one of each.
-    fn both(count: usize, intervals: &[[f64; 2]], kinds: &[Range<usize>]) -> Vec<Center> {
+    /// own way, and each of `count` requests has one of each; those `alike` ask the same.
+    fn both(count: usize, intervals: &[[f64; 2]], alike: &[u32], kinds: &[Range<usize>]) -> Vec<Center> {
         let intervals = Intervals::of(intervals);
         let there = [&intervals.met, &intervals.found].into_iter().filter(|_| intervals.busy_s > 0.0);
-        there.map(|there| Center::of(count, &intervals, there, kinds)).collect()
+        there.map(|there| Center::of(count, &intervals, there, alike, kinds)).collect()
     }
 
     /// The capture is cut into parts of equal length: in each, much the same is asked for.
-    fn of(count: usize, intervals: &Intervals, there: &[f64], kinds: &[Range<usize>]) -> Center {
+    fn of(count: usize, intervals: &Intervals, there: &[f64], alike: &[u32], kinds: &[Range<usize>]) -> Center {
         let [stay_s, full_s] = [intervals.stay_s.iter().sum(), intervals.busy_s].map(|all_s| all_s / count as f64);
         let unknown = Center { count, stay_s, each_s: TENDS * full_s, least_s: 0.0, most_s: full_s, shown: false };
         if kinds.iter().any(|kind| kind.len() < FEWEST) {
@@ -176,7 +183,7 @@ impl Center {
         let mut slopes = [0.0; PARTS];
         for kind in kinds {
             let share = kind.len() as f64 / count as f64;
-            slopes.iter_mut().zip(intervals.slopes(there, kind)).for_each(|(sum, slope)| *sum += share * slope);
+            slopes.iter_mut().zip(intervals.slopes(there, alike, kind)).for_each(|(sum, slope)| *sum += share * slope);
         }
         let known: Vec<f64> = sorted(slopes.into_iter().filter(|slope| !slope.is_nan()));
         if known.len() < PARTS / 2 {
@@ -243,7 +250,7 @@ impl Intervals {
     }
 
     /// How much longer each other one that was there made intervals of a kind, in each part of the capture.
-    fn slopes(&self, there: &[f64], kind: &Range<usize>) -> [f64; PARTS] {
+    fn slopes(&self, there: &[f64], alike: &[u32], kind: &Range<usize>) -> [f64; PARTS] {
         let longest_s = quantile(&sorted(self.stay_s[kind.clone()].iter().copied()), LONGEST);
         let stays = kind.clone().filter(|&place| self.stay_s[place] > 0.0 && self.stay_s[place] <= longest_s);
         let order = in_order(stays, &self.begin);
@@ -251,15 +258,22 @@ impl Intervals {
         std::array::from_fn(|part| {
             let (own, later) = left.split_at(each + usize::from(part < more));
             left = later;
-            slope(own.iter().map(|&place| (there[place], self.stay_s[place])))
+            slope(own.iter().map(|&place| (alike[place], there[place], self.stay_s[place])))
         })
     }
 }
 
-/// Of the line of least squares; NaN where all are alike.
-fn slope(points: impl ExactSizeIterator<Item = (f64, f64)> + Clone) -> f64 {
-    let mean = points.clone().map(|(x, _)| x).sum::<f64>() / points.len() as f64;
-    let apart = points.map(|(x, y)| (x - mean, y));
+/// Of the line of least squares through what is alike, for all kinds of that; NaN where nothing differs.
+fn slope(points: impl Iterator<Item = (u32, f64, f64)> + Clone) -> f64 {
+    let mut sums: HashMap<u32, [f64; 3]> = HashMap::new();
+    for (alike, x, y) in points.clone() {
+        let [count, all_x, all_y] = sums.entry(alike).or_default();
+        (*count, *all_x, *all_y) = (*count + 1.0, *all_x + x, *all_y + y);
+    }
+    let apart = points.map(|(alike, x, y)| {
+        let [count, all_x, all_y] = sums[&alike];
+        (x - all_x / count, y - all_y / count)
+    });
     let spread: f64 = apart.clone().map(|(x, _)| x * x).sum();
     if spread > 0.0 { apart.map(|(x, y)| x * y).sum::<f64>() / spread } else { f64::NAN }
 }
