@@ -59,7 +59,8 @@ class Limit(Struct, frozen=True):
 
 NO_LIMIT = Limit(
     *("none", None, None, None),
-    "No limit of hosts or locks is known: the range reaches from no gain at all to all that it leaves room for.",
+    "No limit of hosts or locks is known: the range reaches from no gain at all to all that the capture leaves "
+    "room for.",
 )
 
 
