@@ -318,7 +318,7 @@ def _stay_s(away_s: Floats, first_s: Floats, each_s: Floats, others: float) -> F
 def crowd(replay: Replay, at_once: float, runtime_s: float, rtt_s: float, *, unreadable: bool = False) -> ClosedNetwork:
     """The workers of a capture; `at_once` of them work side by side as far as the RTT is concerned."""
     outstanding_s, *centers, locks = replay.meetings()
-    at_locks = None if locks is None else Locks(*locks, rtt_s=rtt_s)
+    at_locks = None if locks is None else replace(Locks(*locks), rtt_s=rtt_s)
     if at_locks is not None and at_locks.shown:  # who waits for a lock works, too
         at_once = max(at_once, outstanding_s / runtime_s)
     hosts, server = (None if center is None else ServiceCenter(*center) for center in centers)
