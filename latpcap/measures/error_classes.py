@@ -51,7 +51,7 @@ _BY_STATE = {
 }
 
 
-_CODE = re.compile(r"(?:ORA-0*)?(?P<number>\w+)(?: \((?P<state>\w{5})\))?")
+_CODE = re.compile(r"(?:ORA-0*)?(?P<number>\w+)(?: \((?:(?P<state>\w{5})|class \d+, state \d+)\))?")
 
 
 def meaning_of(protocol: str, code: str) -> str:
@@ -71,6 +71,8 @@ def class_of(protocol: str, code: str) -> str:
     ('conflict', 'permission', 'syntax')
     >>> class_of("oracle", "ORA-00060"), class_of("oracle", "ORA-20001"), class_of("firebird", "335544665 (23000)")
     ('conflict', 'application', 'data')
+    >>> class_of("sqlserver", "1205 (class 13, state 51)"), class_of("sqlserver", "50000 (class 16, state 1)")
+    ('conflict', 'application')
     """
     if code == "no answer":
         return "ended"

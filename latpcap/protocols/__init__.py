@@ -12,7 +12,7 @@ from latpcap.protocols.protocol import UNKNOWN, DriverTraits, Protocol, Question
 
 __all__ = ["NAMES", "DriverTraits", "Protocol", "Question", "protocol_called"]
 
-NAMES = ("mysql", "postgresql", "oracle", "firebird")
+NAMES = ("mysql", "postgresql", "oracle", "firebird", "sqlserver")
 
 
 @cache

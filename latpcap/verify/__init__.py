@@ -18,7 +18,7 @@ from latpcap.errors import UsageError
 from latpcap.tables.reading import sources
 from latpcap.tables.reading.keys import held, key_file
 from latpcap.units import DEFAULT_MEMORY
-from latpcap.verify import mysql, network, postgresql, responses
+from latpcap.verify import mysql, network, postgresql, responses, sqlserver
 from latpcap.verify.ours import Ours, read
 from latpcap.verify.result import Difference, Measure, Verification
 from latpcap.verify.unchecked import unchecked
@@ -30,6 +30,7 @@ MEASURES: tuple[Callable[[Ours, Dissection], Iterable[Measure]], ...] = (
     network.measures,
     mysql.measures,
     postgresql.measures,
+    sqlserver.measures,
     responses.measures,
 )
 """Each gives the measures that make sense for the captures, in the order in which they are shown."""

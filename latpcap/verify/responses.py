@@ -29,8 +29,8 @@ def measures(ours: Ours, theirs: Dissection) -> Iterator[Measure]:
 
 def _asked(theirs: Dissection, protocol: str) -> set[tuple[int, int]]:
     """(stream, frame) in which Wireshark sees a request complete."""
-    if protocol == "postgresql":
-        return theirs.asked
+    if protocol != "mysql":
+        return {place for place in theirs.asked if theirs.speaks.get(place[0]) == protocol}
     return {(stream, frame) for stream, frame, code in theirs.commands if code in COMMANDS}
 
 

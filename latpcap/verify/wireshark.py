@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 from bisect import bisect_left
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from itertools import groupby, zip_longest
 from typing import IO, Any
@@ -28,6 +28,7 @@ FIELDS = (
     *("tcp.analysis.initial_rtt", "tcp.analysis.flags"),
     *("mysql.command", "mysql.query", "mysql.query_attrs_count"),
     *("pgsql.frontend", "pgsql.type", "pgsql.query"),
+    *("tds.type", "tds.status", "tds.query"),
 )
 """Where a header comes several times (tunnels), the innermost is last."""
 
@@ -37,13 +38,16 @@ JOIN = "\r"
 KEPT_TEXT = 65_536
 """Characters of a statement that are kept: latpcap keeps no more either."""
 
-DISSECTORS = {"mysql": "mysql", "postgresql": "pgsql"}
+DISSECTORS = {"mysql": "mysql", "postgresql": "pgsql", "sqlserver": "tds"}
 """Wireshark's name of each protocol whose messages are compared."""
 
 SOCKS = "socks"
 """Wireshark reads what passes through such a proxy, latpcap does not."""
 
 DISSECTED = frozenset(DISSECTORS.values())
+
+ANSWER, ASKING = "4", {"1", "3", "14"}
+"""Types of SQL Server's packets."""
 
 MISSING = "tshark is not installed: apt install tshark (or Wireshark, on other systems), and have it in the PATH"
 
@@ -85,7 +89,7 @@ class Dissection(Struct):
     """The two end points of each TCP stream."""
     initial_rtt_ns: dict[int, int] = field(default_factory=dict)
     speaks: dict[int, str] = field(default_factory=dict)
-    """`mysql` or `postgresql`, by stream."""
+    """One of `DISSECTORS`, by stream."""
     frames: dict[int, list[Frame]] = field(default_factory=dict)
     """The frames of each stream that speaks one of these."""
     commands: list[tuple[int, int, int]] = field(default_factory=list)
@@ -95,9 +99,12 @@ class Dissection(Struct):
     with_attributes: set[tuple[int, int]] = field(default_factory=set)
     """(stream, frame) in which a MySQL statement has query attributes."""
     asked: set[tuple[int, int]] = field(default_factory=set)
-    """(stream, frame) in which PostgreSQL's client asked for an answer: a Query or a Sync."""
+    """(stream, frame) in which a client asked for an answer: PostgreSQL's Query and Sync, the last packet of a batch or
+    a call of SQL Server."""
     ready: set[tuple[int, int]] = field(default_factory=set)
     """(stream, frame) in which PostgreSQL's server was ready for the next query."""
+    ended: set[tuple[int, int]] = field(default_factory=set)
+    """(stream, frame) in which an answer of SQL Server ends."""
     tunnelled: set[int] = field(default_factory=set)
     """Streams through a SOCKS proxy."""
     complaint: str | None = None
@@ -158,6 +165,11 @@ class Dissection(Struct):
             )
         if "Ready for query" in cells["pgsql.type"]:
             self.ready.add((stream, number))
+        whole = {kind for kind, status in zip(cells["tds.type"], cells["tds.status"], strict=False) if is_last(status)}
+        if ANSWER in whole:
+            self.ended.add((stream, number))
+        if whole & ASKING:
+            self.asked.add((stream, number))
         if {"Simple query", "Sync"} & set(cells["pgsql.type"]):
             self.asked.add((stream, number))
 
@@ -290,6 +302,17 @@ def _complaint(errors: IO[bytes]) -> str:
 
 
 # --- fields ---------------------------------------------------------------------------------------------------------
+
+
+def is_last(status: str) -> bool:
+    """Whether it is the status of the last packet of a message of SQL Server.
+
+    >>> is_last("0x09"), is_last("0x00"), is_last("")
+    (True, False, False)
+    """
+    with suppress(ValueError):
+        return bool(int(status, 0) & 1)
+    return False
 
 
 def last_int(values: Sequence[str]) -> int | None:

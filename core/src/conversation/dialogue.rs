@@ -37,6 +37,8 @@ pub struct Dialogue {
     /// Opens the records of TLS, where there are keys.
     tls: Option<Box<Encrypted>>,
     inboxes: [Inbox; 2],
+    /// Takes off what the protocol puts around the records of TLS.
+    sleeves: Option<Box<[Box<dyn Unwrap>; 2]>>,
     /// Bytes of each side's stream that came with no message that is whole.
     uncounted: [u64; 2],
     /// What is in TLS is read.
@@ -67,6 +69,7 @@ impl Dialogue {
             decoder: start.decoder,
             tls: None,
             inboxes: Default::default(),
+            sleeves: None,
             uncounted: [0; 2],
             is_opened: false,
             lost: false,
@@ -88,6 +91,27 @@ impl Dialogue {
     /// The next bytes of the side that is named in them.
     fn read_of(&mut self, chunk: &Chunk<'_>, common: &mut Common) {
         self.uncounted[chunk.side as usize] += chunk.bytes.len() as u64;
+        self.read_bare(chunk, common);
+    }
+
+    /// The same, counted.
+    fn read_bare(&mut self, chunk: &Chunk<'_>, common: &mut Common) {
+        let Some(sleeves) = &mut self.sleeves else { return self.read_records(chunk, common) };
+        let sleeve = &mut sleeves[chunk.side as usize];
+        let mut bare = Vec::new();
+        if chunk.lost > 0 {
+            sleeve.reset();
+        }
+        if let Err(lost) = sleeve.unwrap(chunk.bytes, &mut bare) {
+            return self.lose_at(chunk, lost);
+        }
+        if chunk.cut > 0 {
+            sleeve.reset();
+        }
+        self.read_records(&Chunk { bytes: &bare, ..*chunk }, common);
+    }
+
+    fn read_records(&mut self, chunk: &Chunk<'_>, common: &mut Common) {
         match self.tls.take() {
             Some(tls) => self.tls = self.read_encrypted(tls, chunk, common),
             None => self.read_plain(chunk, common),
@@ -204,8 +228,8 @@ impl Dialogue {
         if rest.is_empty() {
             return Ok(());
         }
-        if let Some(tls) = self.tls.take() {
-            self.tls = self.read_encrypted(tls, &Chunk { lost: 0, bytes: rest, cut: 0, ..*chunk }, common);
+        if self.tls.is_some() {
+            self.read_bare(&Chunk { lost: 0, bytes: rest, cut: 0, ..*chunk }, common);
             return Ok(());
         }
         let inbox = self.inbox(chunk.side);
@@ -332,6 +356,10 @@ impl Dialogue {
             Layer::Wrapped(wrapping) => {
                 self.session.compression.get_or_insert(wrapping.name);
                 self.wrap(|| Some((wrapping.begin)()));
+            }
+            Layer::TlsWrapped(wrapping) => {
+                self.sleeves = Some(Box::new([(wrapping.begin)(), (wrapping.begin)()]));
+                self.begin(Layer::Tls);
             }
             Layer::Tls => {
                 self.session.encryption = Some("tls");

@@ -40,6 +40,8 @@ pub struct Pairing {
     pub(super) sent: u64,
     pub(super) heard: u64,
     pub(super) trust: Trust,
+    /// Which of several sessions is speaking.
+    session: Option<u16>,
     /// What the server last said of its transaction.
     pub transaction: Option<&'static str>,
     /// The server spoke first.
@@ -69,6 +71,7 @@ impl Pairing {
             Meaning::Pushed => self.pushed_ns = Some(span.last.time_ns).filter(|_| !self.is_awaited()),
             Meaning::Unrelated if self.turns => self.unasked(span),
             Meaning::Unrelated => {}
+            Meaning::InSession(session, meaning) => self.in_session(session, *meaning, span),
             Meaning::Several(meanings) => {
                 // The bytes are counted once, with the first that they belong to.
                 let mut span = *span;
@@ -80,6 +83,27 @@ impl Pairing {
                     }
                 }
             }
+        }
+    }
+
+    /// What is answered or goes on are the exchanges of this session; it waits for no other one.
+    fn in_session(&mut self, session: u16, meaning: Meaning, span: &MessageSpan) {
+        let begins = |meaning: &Meaning| matches!(meaning, Meaning::Request(_));
+        let is_new = begins(&meaning) || matches!(&meaning, Meaning::Several(all) if all.first().is_some_and(begins));
+        if self.open.turn_to(session, span.side) || is_new {
+            self.session = Some(session);
+            self.message_of(meaning, span, session);
+            self.session = None;
+        }
+    }
+
+    fn message_of(&mut self, meaning: Meaning, span: &MessageSpan, session: u16) {
+        let Meaning::Several(meanings) = meaning else { return self.message(meaning, span) };
+        let mut span = *span;
+        for meaning in meanings {
+            self.open.turn_to(session, span.side);
+            self.message(meaning, &span);
+            (span.length, span.wire) = (0, 0);
         }
     }
 
@@ -118,7 +142,7 @@ impl Pairing {
     /// Can a packet that acknowledges the client's stream up to here answer what is open? A server answers only what it
     /// has received.
     pub fn may_be_answered_by(&self, acknowledged: u64) -> bool {
-        self.open.oldest().is_none_or(|open| open.answered || acknowledged >= open.asked)
+        !self.is_open() || self.open.iter().any(|open| open.answered || acknowledged >= open.asked)
     }
 
     /// Part of the server's stream is missing since the oldest open request was sent, and others wait behind it: which of
@@ -368,6 +392,7 @@ impl Pairing {
             answered: false,
             ends_with_next: request.ends_previous,
             turned: false,
+            session: self.session,
         }
     }
 
@@ -378,6 +403,10 @@ impl Pairing {
     }
 
     fn wait_of(&self, awaits: Awaits, span: Option<&MessageSpan>) -> Wait {
+        if let (Awaits::Answer, Some(session)) = (awaits, self.session) {
+            let is_open = self.open.iter().any(|open| open.session == Some(session) && open.is_awaited());
+            return if is_open { Wait::Shared } else { Wait::Own };
+        }
         let had_not_read = span.is_some_and(|span| span.acknowledged < self.answered_until);
         match awaits {
             Awaits::Later => Wait::Deferred,

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use super::Exchange;
 use crate::protocols::Awaits;
+use crate::side::Side;
 use crate::stream::Mark;
 
 /// Exchanges that are there at once, if not many are pipelined.
@@ -27,6 +28,8 @@ pub struct Open {
     pub ends_with_next: bool,
     /// The client has spoken again, in a stream that cannot be read: what the server sends next shows whether it was over.
     pub turned: bool,
+    /// Which of several sessions on the connection it belongs to.
+    pub session: Option<u16>,
 }
 
 impl Open {
@@ -81,6 +84,23 @@ impl Queue {
     #[inline]
     pub fn newest_mut(&mut self) -> Option<&mut Open> {
         if self.is_empty() { None } else { self.all.back_mut() }
+    }
+
+    /// Of those of a session under way, the oldest is now the oldest of all (`Server`: it answers that), or the newest the
+    /// newest (`Client`). False where there is none.
+    pub fn turn_to(&mut self, session: u16, side: Side) -> bool {
+        let mut of_session = (self.over..self.all.len()).filter(|&at| self.all[at].session == Some(session));
+        let (found, place) = match side {
+            Side::Server => (of_session.next(), self.over),
+            Side::Client => (of_session.next_back(), self.all.len() - 1),
+        };
+        let Some(found) = found else { return false };
+        if found != place
+            && let Some(open) = self.all.remove(found)
+        {
+            self.all.insert(place, open);
+        }
+        true
     }
 
     /// All under way.
@@ -216,6 +236,7 @@ mod tests {
             answered: false,
             ends_with_next: false,
             turned: false,
+            session: None,
         }
     }
 
@@ -263,6 +284,16 @@ mod tests {
         since.clear();
         queue.each_since(5, |open| since.push(open.exchange.number));
         assert_eq!(since, [5]);
+    }
+
+    #[test]
+    fn a_session_finds_its_own_among_those_under_way() {
+        let mut queue = Queue::default();
+        for (number, session) in [(0, 7), (1, 8), (2, 7), (3, 8)] {
+            queue.push(Open { session: Some(session), ..open(number) });
+        }
+        assert!(queue.turn_to(8, Side::Server) && queue.turn_to(7, Side::Client) && !queue.turn_to(9, Side::Server));
+        assert_eq!(queue.iter().map(|open| open.exchange.number).collect::<Vec<_>>(), [1, 0, 3, 2]);
     }
 
     #[test]

@@ -12,6 +12,7 @@ pub mod opaque;
 pub mod oracle;
 pub mod others;
 pub mod postgresql;
+pub mod sqlserver;
 pub mod tls;
 mod sealed_login;
 #[cfg(test)]
@@ -30,7 +31,8 @@ use crate::side::Side;
 use crate::sql::{Dialect, Sql, Statements, Use};
 
 /// Every protocol latpcap reads, in the order in which they are asked.
-pub const REGISTRY: &[&Protocol] = &[&mysql::PROTOCOL, &postgresql::PROTOCOL, &oracle::PROTOCOL, &firebird::PROTOCOL];
+pub const REGISTRY: &[&Protocol] =
+    &[&mysql::PROTOCOL, &postgresql::PROTOCOL, &oracle::PROTOCOL, &firebird::PROTOCOL, &sqlserver::PROTOCOL];
 
 /// The protocol whose usual server port this is.
 pub fn protocol_on(port: u16) -> Option<&'static Protocol> {
@@ -245,6 +247,8 @@ pub enum Meaning {
     Pushed,
     /// It belongs to no exchange, and no one waits for it.
     Unrelated,
+    /// This, in one of several sessions that share the connection: each asks, waits and is answered by itself.
+    InSession(u16, Box<Meaning>),
     /// One message that means several things, in this order (an answer and the next one in a single packet).
     Several(Vec<Meaning>),
 }
@@ -323,6 +327,8 @@ pub enum Layer {
     Wrapped(Wrapping),
     /// TLS: opaque without the keys. The exchange that is open goes on with the TLS handshake.
     Tls,
+    /// The same; records have something of the protocol's own around them, which is taken off.
+    TlsWrapped(Wrapping),
     /// Wire encryption of the protocol's own, which begins with so many exchanges of the login, by their names.
     Encrypted { login: &'static [&'static str] },
     /// A stream that is no dialogue (replication, events): kept out of the counts.

@@ -9,7 +9,7 @@ use super::Opening;
 pub fn name(opening: &Opening<'_>) -> Option<&'static str> {
     let Opening { client, server, from_start, .. } = *opening;
     let known = OTHERS.iter().find(|(.., speaks)| speaks(client, server)).map(|(name, ..)| *name);
-    known.or_else(|| (!from_start && asks_in_tds(client)).then_some("SQL Server or Sybase ASE"))
+    known.or_else(|| (!from_start && asks_in_tds(client)).then_some(SYBASE_OR_OLD))
 }
 
 /// Does the database of this name usually listen on this port? It tells who serves where no handshake does.
@@ -17,12 +17,15 @@ pub fn listens_on(name: &str, port: u16) -> bool {
     OTHERS.iter().any(|(other, ports, _)| *other == name && ports.contains(&port))
 }
 
+/// Before version 7.0, SQL Server spoke as Sybase's servers do.
+const SYBASE_OR_OLD: &str = "Sybase ASE or SQL Server before 7.0";
+
 /// Do the client and the server speak like this?
 type Speaks = fn(&[u8], &[u8]) -> bool;
 
 const OTHERS: &[(&str, &[u16], Speaks)] = &[
-    ("SQL Server", &[1433], sql_server),
-    ("SQL Server or Sybase ASE", &[1433, 5000], tds),
+    ("Sybase ASE", &[5000], sybase),
+    (SYBASE_OR_OLD, &[1433, 5000], tds),
     ("MongoDB", &[27_017], mongodb),
     ("Redis", &[6379], redis),
     ("Memcached", &[11_211], memcached),
@@ -93,63 +96,27 @@ fn first_line(bytes: &[u8]) -> Option<Vec<&str>> {
     Some(line.split(' ').collect())
 }
 
-// --- SQL Server, Sybase -----------------------------------------------------------------------------------------------
+// --- Sybase, old SQL Server -------------------------------------------------------------------------------------------
 
-/// Tabular Data Stream: type u8 | status u8 | length u16 | channel u16 | number u8 | window u8, 0
-/// <https://learn.microsoft.com/openspecs/windows_protocols/ms-tds>
+/// Tabular Data Stream before 7.0: type u8 | status u8 | length u16 | channel u16 | number u8 | window u8, 0
 const TDS_HEADER: usize = 8;
 const TDS_BATCH: u8 = 1;
-const TDS_OLD_LOGIN: u8 = 2;
+const TDS_LOGIN: u8 = 2;
 const TDS_RPC: u8 = 3;
 const TDS_ANSWER: u8 = 4;
 const TDS_ATTENTION: u8 = 6;
 const TDS_BULK: u8 = 7;
 const TDS_TRANSACTION: u8 = 14;
 const TDS_NORMAL: u8 = 15;
-const TDS_LOGIN: u8 = 16;
-const TDS_PRELOGIN: u8 = 18;
 const TDS_REQUESTS: [u8; 6] = [TDS_BATCH, TDS_RPC, TDS_ATTENTION, TDS_BULK, TDS_TRANSACTION, TDS_NORMAL];
-/// 7.0 to 7.4.
-const TDS_VERSIONS: [u32; 7] =
-    [0x7000_0000, 0x7100_0000, 0x7100_0001, 0x7209_0002, 0x730a_0003, 0x730b_0003, 0x7400_0004];
-const LONGEST_LOGIN: usize = 128 << 10;
+/// Where a login has the version that it asks for, and the one that Sybase alone speaks.
+const TDS_VERSION: usize = TDS_HEADER + 458;
+const TDS_5: &[u8] = &[5, 0, 0, 0];
 
 fn tds_length(bytes: &[u8], types: &[u8]) -> Option<usize> {
     let &[kind, status, _, _, _, _, _, 0] = bytes.first_chunk::<TDS_HEADER>()? else { return None };
     let length = usize::from(u16_be(bytes, 2)?);
     (types.contains(&kind) && status < 0x20 && length >= TDS_HEADER).then_some(length)
-}
-
-/// What only SQL Server's clients send first: a list of options, or the login of TDS 7.
-fn sql_server(client: &[u8], _: &[u8]) -> bool {
-    let Some(length) = tds_length(client, &[TDS_PRELOGIN, TDS_LOGIN]) else { return false };
-    let body = &client[TDS_HEADER..];
-    match client[0] {
-        TDS_PRELOGIN => is_prelogin(body, length - TDS_HEADER),
-        // Length u32, version u32.
-        _ => {
-            u32_le(body, 0).is_some_and(|told| (length..LONGEST_LOGIN).contains(&(told as usize + TDS_HEADER)))
-                && u32_le(body, 4).is_some_and(|version| TDS_VERSIONS.contains(&version))
-        }
-    }
-}
-
-/// Options: token u8 | offset u16 | length u16, the version first, up to FF.
-fn is_prelogin(body: &[u8], length: usize) -> bool {
-    for (number, option) in body.chunks(5).enumerate() {
-        match *option {
-            [0xff, ..] => return number > 0,
-            [token, _, _, _, _] => {
-                let end =
-                    u16_be(option, 1).zip(u16_be(option, 3)).map(|(at, long)| usize::from(at) + usize::from(long));
-                if token as usize != number && (number == 0 || token > 0x10) || end.is_none_or(|end| end > length) {
-                    return false;
-                }
-            }
-            _ => return false,
-        }
-    }
-    false
 }
 
 /// In the middle of a connection an answer may have begun before the capture: whole requests, the last one with its end.
@@ -161,19 +128,29 @@ fn asks_in_tds(client: &[u8]) -> bool {
     told == client.len() && length(last) == Some(last.len()) && last[1] & LAST != 0 && told > TDS_HEADER
 }
 
-/// Any client of TDS: an old login, or requests that a server answers in kind.
+/// Its login says so, or its requests, of which no other has the kind.
+fn sybase(client: &[u8], server: &[u8]) -> bool {
+    let asks = are_messages(client, |bytes| tds_length(bytes, &[TDS_NORMAL]));
+    client.get(TDS_VERSION..).is_some_and(|version| version.starts_with(TDS_5)) && is_login(client, server)
+        || asks && answers_in_tds(server)
+}
+
+/// Any client of old TDS: a login, or requests that a server answers in kind.
 fn tds(client: &[u8], server: &[u8]) -> bool {
-    let answers = are_messages(server, |bytes| tds_length(bytes, &[TDS_ANSWER]));
-    if tds_length(client, &[TDS_OLD_LOGIN]).is_some() {
-        return is_old_login(&client[TDS_HEADER..]) && (server.is_empty() || answers);
-    }
-    let asks = are_messages(client, |bytes| tds_length(bytes, &TDS_REQUESTS));
-    asks && (answers || server.is_empty() && is_batch(client))
+    let asks = || are_messages(client, |bytes| tds_length(bytes, &TDS_REQUESTS));
+    is_login(client, server) || asks() && (answers_in_tds(server) || server.is_empty() && is_batch(client))
+}
+
+fn answers_in_tds(server: &[u8]) -> bool {
+    are_messages(server, |bytes| tds_length(bytes, &[TDS_ANSWER]))
 }
 
 /// Host, user and password, 30 bytes each, and how many of these are used; a password need not be text.
-fn is_old_login(body: &[u8]) -> bool {
-    body.get(92).is_some_and(|&used| used <= 30)
+fn is_login(client: &[u8], server: &[u8]) -> bool {
+    let begins = tds_length(client, &[TDS_LOGIN]).is_some() && (server.is_empty() || answers_in_tds(server));
+    let body = client.get(TDS_HEADER..).unwrap_or_default();
+    begins
+        && body.get(92).is_some_and(|&used| used <= 30)
         && body.chunks(31).take(2).all(|field| match field {
             [text @ .., used] if text.len() == 30 => {
                 usize::from(*used) <= text.len() && (*used == 0 || is_text(&text[..usize::from(*used)]))
@@ -182,14 +159,9 @@ fn is_old_login(body: &[u8]) -> bool {
         })
 }
 
-/// SQL in one packet, without an answer: in ASCII or in UTF-16, behind its headers where it has some.
+/// SQL in one packet, without an answer.
 fn is_batch(client: &[u8]) -> bool {
-    let whole = tds_length(client, &[TDS_BATCH]) == Some(client.len());
-    let body = &client[TDS_HEADER.min(client.len())..];
-    let headers = u32_le(body, 0).map_or(0, |length| length as usize);
-    let text = if headers == 22 { body.get(headers..).unwrap_or_default() } else { body };
-    let utf_16 = text.len() > 2 && text.chunks(2).all(|pair| matches!(pair, [low, 0] if is_text(&[*low])));
-    whole && (is_text(text) || utf_16)
+    tds_length(client, &[TDS_BATCH]) == Some(client.len()) && is_text(&client[TDS_HEADER..])
 }
 
 // --- MongoDB ----------------------------------------------------------------------------------------------------------

@@ -14,10 +14,6 @@ fn tds_packet(kind: u8, body: &[u8]) -> Vec<u8> {
     [&[kind, 1, length[0], length[1], 0, 0, 1, 0], body].concat()
 }
 
-fn utf_16(text: &str) -> Vec<u8> {
-    text.encode_utf16().flat_map(u16::to_le_bytes).collect()
-}
-
 fn mongodb_message(request: u32, answers: u32, operation: u32, body: &[u8]) -> Vec<u8> {
     let length = body.len() as u32 + 16;
     [length, request, answers, operation].into_iter().flat_map(u32::to_le_bytes).chain(body.iter().copied()).collect()
@@ -37,10 +33,9 @@ fn dss(correlation: u8, code_point: u16, body: &[u8]) -> Vec<u8> {
 
 /// What begins a connection to each, client and server.
 fn openings() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
-    let options = [&[0, 0, 11, 0, 6, 1, 0, 17, 0, 1, 0xff][..], &[16, 0, 0, 0, 0, 0, 2]].concat();
-    let login = [&40_u32.to_le_bytes()[..], &[4, 0, 0, 0x74], &[0; 32]].concat();
     let field = |text: &str| [text.as_bytes(), &vec![0; 30 - text.len()], &[text.len() as u8]].concat();
     let old_login = [field("host"), field("sa"), field(""), vec![0; 40]].concat();
+    let login_5 = [&old_login[..], &[0; 458 - 93 - 40], &[5, 0, 0, 0]].concat();
     let version = b"\0\x01\0\x0bCQL_VERSION\0\x053.0.0";
     let supported = b"\0\x01\0\x0bCQL_VERSION\0\x01\0\x053.4.4";
     let hello = mongodb_message(7, 0, OP_QUERY, b"\0\0\0\0admin.$cmd\0\0\0\0\0\x01\0\0\0\x05\0\0\0\0");
@@ -49,12 +44,11 @@ fn openings() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
     let http = |header: &str| format!("HTTP/1.1 200 OK\r\n{header}\r\n\r\n{{}}").into_bytes();
     let get = b"GET / HTTP/1.1\r\n\r\n".to_vec();
     vec![
-        ("SQL Server", tds_packet(18, &options), tds_packet(4, &options)),
-        ("SQL Server", tds_packet(16, &login), vec![]),
-        ("SQL Server or Sybase ASE", tds_packet(2, &old_login), vec![]),
-        ("SQL Server or Sybase ASE", tds_packet(1, b"select 1"), tds_packet(4, &[0xfd; 13])),
-        ("SQL Server or Sybase ASE", tds_packet(1, &utf_16("select 1")), vec![]),
-        ("SQL Server or Sybase ASE", tds_packet(3, &[9; 30]), tds_packet(4, &[0xfd; 13])),
+        ("Sybase ASE", tds_packet(2, &login_5), vec![]),
+        ("Sybase ASE", tds_packet(15, &[0x21; 30]), tds_packet(4, &[0xfd; 13])),
+        ("Sybase ASE or SQL Server before 7.0", tds_packet(2, &old_login), vec![]),
+        ("Sybase ASE or SQL Server before 7.0", tds_packet(1, b"select 1"), tds_packet(4, &[0xfd; 13])),
+        ("Sybase ASE or SQL Server before 7.0", tds_packet(3, &[9; 30]), tds_packet(4, &[0xfd; 13])),
         ("MongoDB", hello.clone(), vec![]),
         ("MongoDB", hello, mongodb_message(1, 7, 1, &[0; 30])),
         ("MongoDB", mongodb_message(3, 0, OP_MSG, b"\0\0\0\0\0\x05\0\0\0\0"), vec![]),
@@ -63,7 +57,7 @@ fn openings() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
             [mongodb_message(8, 0, 2002, &[0; 9]), mongodb_message(9, 0, OP_QUERY, &[0; 9])].concat(),
             mongodb_message(2, 9, 1, &[0; 30]),
         ),
-        ("SQL Server or Sybase ASE", [tds_packet(6, b""), tds_packet(1, b"a")].concat(), tds_packet(4, &[0xfd; 13])),
+        ("Sybase ASE or SQL Server before 7.0", [tds_packet(6, b""), tds_packet(1, b"a")].concat(), tds_packet(4, &[0xfd; 13])),
         ("Redis", b"*2\r\n$3\r\nGET\r\n$1\r\na\r\n".to_vec(), b"$-1\r\n".to_vec()),
         ("Memcached", b"get answer\r\n".to_vec(), b"VALUE answer 0 2\r\n42\r\nEND\r\n".to_vec()),
         ("Memcached", b"incr a 1\r\n".to_vec(), b"7\r\n".to_vec()),
@@ -100,8 +94,8 @@ fn a_client_of_tds_is_known_in_the_middle_of_an_answer() {
         name(&Opening { client, server: b"\x05rows of before", first: Side::Server, from_start: false })
     };
     let asks = tds_packet(3, &[9; 30]);
-    assert_eq!(middle(&asks), Some("SQL Server or Sybase ASE"));
-    assert_eq!(middle(&[asks.clone(), asks.clone()].concat()), Some("SQL Server or Sybase ASE"));
+    assert_eq!(middle(&asks), Some("Sybase ASE or SQL Server before 7.0"));
+    assert_eq!(middle(&[asks.clone(), asks.clone()].concat()), Some("Sybase ASE or SQL Server before 7.0"));
     assert_eq!(middle(&asks[..30]), None);
     assert_eq!(named(&asks, b"\x05rows of before"), None);
 }

@@ -10,7 +10,7 @@
 //! | `VALUES (1, 2)` | `values (?, ?)`: one row is not the same as many |
 //! | `VALUES (1, 2), (3, 4)` | `values (?, ?)+`: the first row stands for all |
 //! | a word | in lower case |
-//! | `` `Name` ``, `"Name"` | as it is, or `?`, see below |
+//! | `` `Name` ``, `"Name"`, T-SQL's `[Name]` | as it is, or `?`, see below |
 //! | a name that a program made up: `savepoint sa_savepoint_1` | `?`, see [`super::made_up`] |
 //! | a comment, blanks | one blank; none inside of brackets, one around comparisons |
 //! | `/*+ hint */`, `/*!40101 … */` | kept, its literals removed |
@@ -294,7 +294,7 @@ impl<'a> Composer<'a> {
 
     /// What a token is, once it is known what stands around it. A name that was made up is no more than a placeholder.
     fn kind_of(&mut self, token: &Token<'_>, lexer: &Lexer<'_>) -> Kind {
-        self.backtick_seen |= token.kind == Kind::Name;
+        self.backtick_seen |= token.bytes.starts_with(b"`");
         let kind = match token.kind {
             Kind::DoubleQuoted if self.is_name(token, lexer) => Kind::Name,
             Kind::DoubleQuoted => Kind::Literal,
@@ -461,7 +461,7 @@ fn whole_secret<'a>(lexer: &mut Lexer<'a>, token: Token<'a>) -> Token<'a> {
 }
 
 fn is_quote(byte: u8) -> bool {
-    matches!(byte, b'\'' | b'"' | b'`')
+    matches!(byte, b'\'' | b'"' | b'`' | b'[')
 }
 
 fn list_opens_with(token: &Token<'_>, kind: Kind) -> Option<u8> {

@@ -31,6 +31,8 @@ const SESSION: &[&str] = &[
     "discard",
     "alter session",
     "savepoint",
+    "save tran",
+    "save transaction",
     "release",
     "rollback to",
     "deallocate",
@@ -62,15 +64,18 @@ const SESSION_BEGINNINGS: &[&str] = &[
     "call sys.dbms_application_info.",
 ];
 const SESSION_FUNCTIONS: &[&str] = &["set_config", "current_setting", "pg_backend_pid"];
-const BEGINS: &[&str] = &["work", "transaction", "read", "isolation", "immediate", "deferred", "exclusive"];
+const BEGINS: &[&str] = &["work", "transaction", "tran", "distributed", "read", "isolation", "immediate", "deferred", "exclusive"];
 const ENDS: &[&str] = &["commit", "rollback", "end", "abort"];
-const END_WORDS: &[&str] = &["work", "transaction", "and", "prepared", "retain"];
+const END_WORDS: &[&str] = &["work", "transaction", "tran", "and", "prepared", "retain"];
 const CONSTANTS: &[&str] = &["?", "null", "true", "false"];
+/// What T-SQL's drivers ask before they end a transaction.
+const IF_OPEN: &str = "if @@trancount > ? ";
 const ONE_ROW_TABLES: &[&str] = &["dual", "rdb$database", "sys.dual", "sysibm.sysdummy1"];
 
 impl StatementKind {
     pub fn of(fingerprint: &str) -> StatementKind {
         let text = without_frame(without_hints(fingerprint));
+        let text = text.strip_prefix(IF_OPEN).unwrap_or(text);
         if is_ping(text) {
             StatementKind::Ping
         } else if starts_with_any(text, WRITES) {
@@ -154,7 +159,10 @@ fn is_session(text: &str) -> bool {
         let asks_version = rest.strip_prefix("version").is_some_and(|rest| called(rest) && !rest.contains(','));
         asks_version || SESSION_FUNCTIONS.iter().any(|name| rest.strip_prefix(name).is_some_and(called))
     });
-    asks || starts_with_any(text, SESSION) || SESSION_BEGINNINGS.iter().any(|words| text.starts_with(words))
+    // To a savepoint, in T-SQL.
+    let is_named = |rest: &str| !rest.is_empty() && !starts_with_any(rest, &["and", "release"]) && !rest.starts_with(';');
+    let goes_back = ["rollback tran ", "rollback transaction "].iter().any(|words| text.strip_prefix(words).is_some_and(is_named));
+    asks || goes_back || starts_with_any(text, SESSION) || SESSION_BEGINNINGS.iter().any(|words| text.starts_with(words))
 }
 
 /// A common table expression that changes rows.
@@ -259,6 +267,13 @@ mod tests {
         let texts =
             ["begin", "begin read only", "begin p(?); end;", "rollback to s", "rollback work", "commit and chain"];
         assert_eq!(kinds(&texts), ["begin", "begin", "other", "session", "end", "end"]);
+    }
+
+    #[test]
+    fn transactions_of_t_sql_are_shorter() {
+        let texts = ["begin tran", "if @@trancount > ? commit tran", "rollback transaction", "save tran s", "rollback tran s"];
+        assert_eq!(kinds(&texts), ["begin", "end", "end", "session", "session"]);
+        assert_eq!(kinds(&["begin distributed transaction", "begin try select a"]), ["begin", "other"]);
     }
 
     #[test]

@@ -18,6 +18,8 @@ pub struct Dialect {
     pub dashes_need_blank: bool,
     pub hash: HashSign,
     pub double_quotes: DoubleQuotes,
+    /// T-SQL: `[…]` is a name, `@name` a value.
+    pub is_transact: bool,
 }
 
 /// What `#` is outside of strings.
@@ -51,13 +53,14 @@ impl Dialect {
         dashes_need_blank: false,
         hash: HashSign::Unknown,
         double_quotes: DoubleQuotes::Either,
+        is_transact: false,
     };
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Word,
-    /// An identifier in backticks.
+    /// An identifier in backticks, or in brackets.
     Name,
     /// An identifier or a string, as the dialect and the position say.
     DoubleQuoted,
@@ -404,6 +407,10 @@ impl<'a> Lexer<'a> {
             b'\'' => self.string(self.at, self.backslash),
             b'"' => self.quoted(self.at, b'"', self.backslash, Kind::DoubleQuoted),
             b'`' => self.quoted(self.at, b'`', false, Kind::Name),
+            b'[' if self.dialect.is_transact => self.bracketed(),
+            b'@' if self.dialect.is_transact && next.is_some_and(is_word) => {
+                (Kind::Placeholder, self.end_of(self.at + 1, is_word))
+            }
             b'(' | b'[' => self.sign(Kind::Open),
             b')' | b']' => self.sign(Kind::Close),
             b',' => self.sign(Kind::Comma),
@@ -611,6 +618,19 @@ impl Lexer<'_> {
             }
         }
         self.unclosed(quote)
+    }
+
+    /// A name in brackets, where two that close stand for one.
+    fn bracketed(&mut self) -> (Kind, usize) {
+        let mut at = self.at + 1;
+        while let Some(ahead) = self.bytes.get(at..).and_then(|rest| memchr::memchr(b']', rest)) {
+            at += ahead + 1;
+            if self.bytes.get(at) != Some(&b']') {
+                return (Kind::Name, at);
+            }
+            at += 1;
+        }
+        self.rest()
     }
 
     /// A word follows a string without a blank.

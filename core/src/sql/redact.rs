@@ -37,11 +37,15 @@ const OF_THE_APPLICATION: &[&str] = &["P0001", "1644", "335544517"];
 /// Those of Oracle's `raise_application_error`.
 const ORACLE_APPLICATION: std::ops::RangeInclusive<u32> = 20_000..=20_999;
 
+/// Those of `RAISERROR` and `THROW`.
+const SQL_SERVER_APPLICATION: u32 = 50_000;
+
 /// Is the message of an error with this code the application's own?
 pub fn is_of_the_application(code: &str) -> bool {
     let number = code.split(' ').next().unwrap_or_default();
     let oracle = number.strip_prefix("ORA-").and_then(|number| number.parse().ok());
-    OF_THE_APPLICATION.contains(&number) || oracle.is_some_and(|number| ORACLE_APPLICATION.contains(&number))
+    let sql_server = || code.contains("(class ") && number.parse().is_ok_and(|number: u32| number >= SQL_SERVER_APPLICATION);
+    OF_THE_APPLICATION.contains(&number) || oracle.is_some_and(|number| ORACLE_APPLICATION.contains(&number)) || sql_server()
 }
 
 /// Does the message repeat a part of a statement that sets a password?
@@ -275,10 +279,10 @@ mod tests {
 
     #[test]
     fn what_a_program_raises_is_its_own() {
-        for code in ["P0001", "1644 (45000)", "ORA-20001", "335544517 (HY000)"] {
+        for code in ["P0001", "1644 (45000)", "ORA-20001", "335544517 (HY000)", "50000 (class 16, state 1)"] {
             assert!(is_of_the_application(code), "{code}");
         }
-        for code in ["23505", "1062 (23000)", "ORA-00001", "ORA-21000", ""] {
+        for code in ["23505", "57014", "1062 (23000)", "ORA-00001", "ORA-21000", "2627 (class 14, state 1)", ""] {
             assert!(!is_of_the_application(code), "{code}");
         }
     }

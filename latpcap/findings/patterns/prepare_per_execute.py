@@ -106,6 +106,8 @@ ADVICE = Advice(
         "Oracle JDBC": "`setImplicitCachingEnabled(true)` and `setStatementCacheSize()`",
         "python-oracledb": "`stmtcachesize`",
         "SQL*Plus": "`set statementcache 20`",
+        "SQL Server JDBC": "`statementPoolingCacheSize=100` with `disableStatementPooling=false`",
+        "SqlClient": "`SqlCommand.Prepare()` on a command that is kept",
     },
 )
 

@@ -25,6 +25,8 @@ DEFAULTS = {
     ("oracle", 1): "row by row",
     ("mysql", 1): "row by row",
     ("postgresql", 1): "row by row",
+    ("sqlserver", 1): "row by row",
+    ("sqlserver", 128): "the default of SQL Server JDBC with `selectMethod=cursor`",
 }
 """What a fetch size suggests."""
 TAKES = RemovedAlong(client=0.0, service=0.5)
@@ -114,6 +116,8 @@ ADVICE = Advice(
         "python-oracledb": "`cursor.arraysize = 1000` and `prefetchrows = 1001`",
         "SQL*Plus": "`set arraysize 1000`; the default is 15",
         "Jaybird": "`setFetchSize(1000)`",
+        "SQL Server JDBC": "`selectMethod=direct`, which opens no cursor; `responseBuffering=adaptive` for long results",
+        "jTDS": "`useCursors=false`",
     },
 )
 

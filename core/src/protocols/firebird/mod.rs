@@ -74,6 +74,7 @@ pub const DIALECT: Dialect = Dialect {
     dashes_need_blank: false,
     hash: HashSign::Name,
     double_quotes: DoubleQuotes::Either,
+    is_transact: false,
 };
 
 fn decoder(opening: &Opening<'_>) -> Start {

@@ -55,6 +55,7 @@ pub const DIALECT: Dialect = Dialect {
     dashes_need_blank: true,
     hash: HashSign::Comment,
     double_quotes: DoubleQuotes::Literal,
+    is_transact: false,
 };
 
 /// The server's own and its neighbours, then TiDB, MaxScale, ProxySQL and MySQL Router.

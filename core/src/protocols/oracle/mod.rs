@@ -57,6 +57,7 @@ pub const DIALECT: Dialect = Dialect {
     dashes_need_blank: false,
     hash: HashSign::Name,
     double_quotes: DoubleQuotes::Name,
+    is_transact: false,
 };
 
 fn decoder(opening: &Opening<'_>) -> Start {
