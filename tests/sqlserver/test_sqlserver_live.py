@@ -7,6 +7,7 @@ clients waiting; rows and affected rows are what the program got.
 from __future__ import annotations
 
 import datetime
+import io
 import shutil
 import ssl
 from collections.abc import Callable
@@ -138,7 +139,7 @@ DRIVERS = {"pymssql": by_pymssql, "python-tds": by_pytds}
 
 def compare(path: Path, server: Server, did: Did, keylog: str | None = None) -> latpcap.Capture:
     capture = latpcap.read(str(path), show_literals=True, keylog=keylog)
-    assert [connection.protocol for connection in capture.analyse().connections] == ["sqlserver"] * len(server.sessions)
+    assert [connection.protocol for connection in capture.analyze().connections] == ["sqlserver"] * len(server.sessions)
     exchanges = capture.exchanges.to_dicts()
     assert sum(row["round_trips"] for row in exchanges) == server.waits
     assert [row["command"] for row in exchanges if row["command"] not in SETUP] == server.requests
@@ -156,3 +157,81 @@ def test_requests_are_those_of_the_client(case: Callable[[Any, Did], None], driv
         with DRIVERS[driver](server) as connection:
             case(connection, did)
     compare(path, server, did)
+
+
+@pytest.mark.parametrize("driver", DRIVERS)
+def test_a_connection_for_every_query(driver: str, tmp_path: Path) -> None:
+    path, did = tmp_path / "sqlserver.pcap", Did()
+    with Server() as server, captured(path, server.port):
+        for _ in range(5):
+            with DRIVERS[driver](server) as connection:
+                long_statement(connection, did)
+    compare(path, server, did)
+
+
+def test_bulk_loads_are_one_request(tmp_path: Path) -> None:
+    path, did = tmp_path / "sqlserver.pcap", Did()
+    with Server() as server, captured(path, server.port):
+        with by_pytds(server) as connection:
+            rows = "".join(f"{number}\tname\n" for number in range(100))
+            connection.cursor().copy_to(io.StringIO(rows), "items", columns=["id", "name"])
+            did.affected += 100
+    capture = compare(path, server, did)
+    loaded = [row["statement"] for row in capture.exchanges.to_dicts() if row["command"] == "bulk_load"]
+    assert loaded and all(statement.upper().startswith("INSERT BULK") for statement in loaded)
+
+
+def test_a_time_out_is_an_attention_in_the_same_round_trip(tmp_path: Path) -> None:
+    path, did = tmp_path / "sqlserver.pcap", Did()
+    with Server() as server, captured(path, server.port):
+        with by_pytds(server, timeout=0.5) as connection:
+            cursor = connection.cursor()
+            with pytest.raises(pytds.TimeoutError):
+                cursor.execute("waitfor delay '1:00'")
+    capture = latpcap.read(str(path))
+    exchanges = capture.exchanges.to_dicts()
+    assert [row["round_trips"] for row in exchanges if row["command"] == "batch"][-1] == 1
+    assert sum(row["round_trips"] for row in exchanges) == server.waits
+    assert server.requests[-1] == "attention"
+
+
+@pytest.mark.parametrize("case", [n_plus_one, large_results, changes], ids=lambda case: case.__name__)
+def test_sessions_of_one_connection_wait_each_for_itself(case: Callable[[Any, Did], None], tmp_path: Path) -> None:
+    path, did = tmp_path / "sqlserver.pcap", Did()
+    with Server() as server, captured(path, server.port):
+        with by_pytds(server, use_mars=True) as connection:
+            case(connection, did)
+    compare(path, server, did)
+
+
+def test_a_result_that_is_not_read_to_its_end_stops_no_other_session(tmp_path: Path) -> None:
+    path, did = tmp_path / "sqlserver.pcap", Did()
+    with Server() as server, captured(path, server.port):
+        with by_pytds(server, use_mars=True) as connection:
+            outer, inner = connection.cursor(), connection.cursor()
+            outer.execute(BIG)
+            for _ in range(10):
+                assert outer.fetchone() is not None
+                inner.execute("select id, name from items")
+                did.fetch(inner)
+            did.rows += 10 + len(outer.fetchall())
+    assert did.rows == 10 + BIG_ROWS
+    exchanges = compare(path, server, did).exchanges.to_dicts()
+    assert [row["round_trips"] for row in exchanges if row["statement"] == "select id, name from items"] == [1] * 10
+
+
+@pytest.mark.parametrize("encryption", [LOGIN_ONLY, ALL])
+@pytest.mark.parametrize("case", [n_plus_one, large_results], ids=lambda case: case.__name__)
+def test_round_trips_inside_tls_need_no_keys(
+    case: Callable[[Any, Did], None], encryption: str, tls: ssl.SSLContext, tmp_path: Path
+) -> None:
+    path, did = tmp_path / "sqlserver.pcap", Did()
+    with Server(encryption, tls) as server, captured(path, server.port):
+        with by_pymssql(server) as connection:
+            case(connection, did)
+    if encryption == LOGIN_ONLY:
+        compare(path, server, did)
+        return
+    exchanges = latpcap.read(str(path)).exchanges.to_dicts()
+    assert sum(row["round_trips"] for row in exchanges) == server.waits
+    compare(path, server, did, tls.keylog_filename)

@@ -109,9 +109,9 @@ const TDS_BULK: u8 = 7;
 const TDS_TRANSACTION: u8 = 14;
 const TDS_NORMAL: u8 = 15;
 const TDS_REQUESTS: [u8; 6] = [TDS_BATCH, TDS_RPC, TDS_ATTENTION, TDS_BULK, TDS_TRANSACTION, TDS_NORMAL];
-/// Where a login has the version that it asks for, and the one that Sybase alone speaks.
+/// Where a login has the version that it asks for, and the major one that Sybase alone speaks.
 const TDS_VERSION: usize = TDS_HEADER + 458;
-const TDS_5: &[u8] = &[5, 0, 0, 0];
+const TDS_5: u8 = 5;
 
 fn tds_length(bytes: &[u8], types: &[u8]) -> Option<usize> {
     let &[kind, status, _, _, _, _, _, 0] = bytes.first_chunk::<TDS_HEADER>()? else { return None };
@@ -131,8 +131,7 @@ fn asks_in_tds(client: &[u8]) -> bool {
 /// Its login says so, or its requests, of which no other has the kind.
 fn sybase(client: &[u8], server: &[u8]) -> bool {
     let asks = are_messages(client, |bytes| tds_length(bytes, &[TDS_NORMAL]));
-    client.get(TDS_VERSION..).is_some_and(|version| version.starts_with(TDS_5)) && is_login(client, server)
-        || asks && answers_in_tds(server)
+    client.get(TDS_VERSION) == Some(&TDS_5) && is_login(client, server) || asks && answers_in_tds(server)
 }
 
 /// Any client of old TDS: a login, or requests that a server answers in kind.

@@ -57,7 +57,11 @@ fn openings() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
             [mongodb_message(8, 0, 2002, &[0; 9]), mongodb_message(9, 0, OP_QUERY, &[0; 9])].concat(),
             mongodb_message(2, 9, 1, &[0; 30]),
         ),
-        ("Sybase ASE or SQL Server before 7.0", [tds_packet(6, b""), tds_packet(1, b"a")].concat(), tds_packet(4, &[0xfd; 13])),
+        (
+            "Sybase ASE or SQL Server before 7.0",
+            [tds_packet(6, b""), tds_packet(1, b"a")].concat(),
+            tds_packet(4, &[0xfd; 13]),
+        ),
         ("Redis", b"*2\r\n$3\r\nGET\r\n$1\r\na\r\n".to_vec(), b"$-1\r\n".to_vec()),
         ("Memcached", b"get answer\r\n".to_vec(), b"VALUE answer 0 2\r\n42\r\nEND\r\n".to_vec()),
         ("Memcached", b"incr a 1\r\n".to_vec(), b"7\r\n".to_vec()),

@@ -64,7 +64,8 @@ const SESSION_BEGINNINGS: &[&str] = &[
     "call sys.dbms_application_info.",
 ];
 const SESSION_FUNCTIONS: &[&str] = &["set_config", "current_setting", "pg_backend_pid"];
-const BEGINS: &[&str] = &["work", "transaction", "tran", "distributed", "read", "isolation", "immediate", "deferred", "exclusive"];
+const BEGINS: &[&str] =
+    &["work", "transaction", "tran", "distributed", "read", "isolation", "immediate", "deferred", "exclusive"];
 const ENDS: &[&str] = &["commit", "rollback", "end", "abort"];
 const END_WORDS: &[&str] = &["work", "transaction", "tran", "and", "prepared", "retain"];
 const CONSTANTS: &[&str] = &["?", "null", "true", "false"];
@@ -160,9 +161,13 @@ fn is_session(text: &str) -> bool {
         asks_version || SESSION_FUNCTIONS.iter().any(|name| rest.strip_prefix(name).is_some_and(called))
     });
     // To a savepoint, in T-SQL.
-    let is_named = |rest: &str| !rest.is_empty() && !starts_with_any(rest, &["and", "release"]) && !rest.starts_with(';');
-    let goes_back = ["rollback tran ", "rollback transaction "].iter().any(|words| text.strip_prefix(words).is_some_and(is_named));
-    asks || goes_back || starts_with_any(text, SESSION) || SESSION_BEGINNINGS.iter().any(|words| text.starts_with(words))
+    let is_named =
+        |rest: &str| !rest.is_empty() && !starts_with_any(rest, &["and", "release"]) && !rest.starts_with(';');
+    let goes_back =
+        ["rollback tran ", "rollback transaction "].iter().any(|words| text.strip_prefix(words).is_some_and(is_named));
+    asks || goes_back
+        || starts_with_any(text, SESSION)
+        || SESSION_BEGINNINGS.iter().any(|words| text.starts_with(words))
 }
 
 /// A common table expression that changes rows.
@@ -271,7 +276,8 @@ mod tests {
 
     #[test]
     fn transactions_of_t_sql_are_shorter() {
-        let texts = ["begin tran", "if @@trancount > ? commit tran", "rollback transaction", "save tran s", "rollback tran s"];
+        let texts =
+            ["begin tran", "if @@trancount > ? commit tran", "rollback transaction", "save tran s", "rollback tran s"];
         assert_eq!(kinds(&texts), ["begin", "end", "end", "session", "session"]);
         assert_eq!(kinds(&["begin distributed transaction", "begin try select a"]), ["begin", "other"]);
     }

@@ -44,8 +44,11 @@ const SQL_SERVER_APPLICATION: u32 = 50_000;
 pub fn is_of_the_application(code: &str) -> bool {
     let number = code.split(' ').next().unwrap_or_default();
     let oracle = number.strip_prefix("ORA-").and_then(|number| number.parse().ok());
-    let sql_server = || code.contains("(class ") && number.parse().is_ok_and(|number: u32| number >= SQL_SERVER_APPLICATION);
-    OF_THE_APPLICATION.contains(&number) || oracle.is_some_and(|number| ORACLE_APPLICATION.contains(&number)) || sql_server()
+    let sql_server =
+        || code.contains("(class ") && number.parse().is_ok_and(|number: u32| number >= SQL_SERVER_APPLICATION);
+    OF_THE_APPLICATION.contains(&number)
+        || oracle.is_some_and(|number| ORACLE_APPLICATION.contains(&number))
+        || sql_server()
 }
 
 /// Does the message repeat a part of a statement that sets a password?

@@ -40,6 +40,7 @@ const OTHER_VERBS: &str = "commit set rollback use start savepoint release end e
     noaudit notify open optimize pause plan purge reassign recover reindex reload repair resignal restart resume security \
     shutdown signal stop suspend uninstall unlisten unlock verbose xa \
     base_backup identify_system timeline_history upload_manifest start_replication \
+    backup bulk dbcc print raiserror reconfigure restore revert throw waitfor \
     alter_replication_slot create_replication_slot drop_replication_slot read_replication_slot";
 /// `CREATE OR REPLACE GLOBAL TEMPORARY TABLE`
 const OBJECT_STANDS: usize = 6;

@@ -52,11 +52,7 @@ static PROCEDURES: &[Procedure] = &[
         values: 6,
         ..procedure(2, "sp_cursoropen", Purpose::Execute)
     },
-    Procedure {
-        statement: Some(2),
-        returns: &[CursorStatement],
-        ..procedure(3, "sp_cursorprepare", Purpose::Prepare)
-    },
+    Procedure { statement: Some(2), returns: &[CursorStatement], ..procedure(3, "sp_cursorprepare", Purpose::Prepare) },
     Procedure {
         takes: Some(CursorStatement),
         returns: &[OfCursor],

@@ -68,7 +68,13 @@ impl Requests {
         self.kind = (!packet.is_last()).then_some(packet.kind);
         Ok(match packet.kind {
             Kind::Call => self.calls(packet, begins, answers, context),
-            Kind::Sspi | Kind::Token if answers.is_login() => if begins { Meaning::More } else { Meaning::MoreWithoutWait },
+            Kind::Sspi | Kind::Token if answers.is_login() => {
+                if begins {
+                    Meaning::More
+                } else {
+                    Meaning::MoreWithoutWait
+                }
+            }
             _ if packet.is_last() => {
                 let (request, awaited) = self.request(packet.kind, answers, context);
                 one(request, begins, awaited, answers)
@@ -189,8 +195,9 @@ fn several(mut meanings: Vec<Meaning>) -> Meaning {
 /// A request that begins with this packet, or is now known to be this.
 fn one(request: Request, begins: bool, awaited: Awaited, answers: &mut Answers) -> Meaning {
     if begins {
+        let ends_previous = std::mem::take(&mut answers.gave_up);
         answers.ask(awaited);
-        return Meaning::Request(request);
+        return Meaning::Request(Request { ends_previous, ..request });
     }
     answers.asked(awaited);
     Meaning::Becomes { command: request.command, purpose: request.purpose, sql: request.sql }
@@ -253,7 +260,9 @@ fn called(call: &Call, answers: &mut Answers, statements: &mut Statements) -> (R
     let sql = match (call.statement(), procedure.takes.zip(handle)) {
         (Some(text), _) => Some(statements.sql_in(DIALECT, text.as_bytes())),
         (None, Some((kind, number))) => answers.prepared.sql(kind, number),
-        (None, None) if procedure == &NAMED => Some(statements.sql_in(DIALECT, format!("EXEC {}", call.name).as_bytes())),
+        (None, None) if procedure == &NAMED => {
+            Some(statements.sql_in(DIALECT, format!("EXEC {}", call.name).as_bytes()))
+        }
         (None, None) => None,
     };
     let sql = match call.values.is_empty() {

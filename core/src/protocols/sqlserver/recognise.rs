@@ -1,7 +1,7 @@
 //! Is it SQL Server? A pre-login or a login at the beginning, requests that are answered in kind later on.
 
 use super::framing::{self, HEADER, Kind, Packet};
-use super::{login, prelogin};
+use super::{login, prelogin, sessions};
 use crate::protocols::{Opening, Verdict};
 
 pub fn recognise(opening: &Opening<'_>) -> Verdict {
@@ -10,7 +10,14 @@ pub fn recognise(opening: &Opening<'_>) -> Verdict {
         return if server.is_empty() || is_answer(server) { Verdict::Unsure } else { Verdict::NotThis };
     }
     if client.len() < HEADER {
-        return if Kind::of(client[0]).is_some() { Verdict::Unsure } else { Verdict::NotThis };
+        return if Kind::of(client[0]).is_some() || client[0] == sessions::MARK {
+            Verdict::Unsure
+        } else {
+            Verdict::NotThis
+        };
+    }
+    if sessions::begins_request(client) && !opening.from_start {
+        return Verdict::Certain;
     }
     let Ok(packet) = Packet::header(client) else { return Verdict::NotThis };
     match packet.kind {
@@ -46,5 +53,6 @@ fn is_wide(body: &[u8]) -> bool {
 /// A packet of the server.
 fn is_answer(server: &[u8]) -> bool {
     let is_answer = |packet: Packet<'_>| packet.kind == Kind::Answer;
-    server.first() == Some(&(Kind::Answer as u8)) && (server.len() < HEADER || Packet::header(server).is_ok_and(is_answer))
+    server.first() == Some(&(Kind::Answer as u8))
+        && (server.len() < HEADER || Packet::header(server).is_ok_and(is_answer))
 }

@@ -108,7 +108,9 @@ impl Sealed {
         let mut records = std::mem::take(&mut self.records[side as usize]);
         records.extend_from_slice(body);
         let (mut meanings, mut at) = (Vec::new(), 0);
-        while let Some(header) = Header::read(&records[at..])?.filter(|header| header.record_length() <= records.len() - at) {
+        while let Some(header) =
+            Header::read(&records[at..])?.filter(|header| header.record_length() <= records.len() - at)
+        {
             let bytes = &records[at..at + header.record_length()];
             let record = Message { side, bytes, length: bytes.len() as u64, cut: false };
             meanings.push(self.tls.message(&record, context)?);

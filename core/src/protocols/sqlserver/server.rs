@@ -6,7 +6,7 @@ use super::columns::Layout;
 use super::framing::{HEADER, Packet};
 use super::prelogin;
 use super::prepared::{Handle, Prepared};
-use super::tokens::{Columns, Done, Told, Tokens};
+use super::tokens::{Columns, Done, Tokens, Told};
 use crate::cursor::Lost;
 use crate::protocols::{Context, Error, Meaning, Outcome, Purpose, Request};
 use crate::session::Session;
@@ -52,6 +52,8 @@ pub struct Answers {
     acknowledged: bool,
     /// Values may be encrypted on their own.
     is_sealed: bool,
+    /// There was no room for what is awaited: it ends when the client asks again.
+    pub gave_up: bool,
 }
 
 impl Answers {
@@ -61,6 +63,9 @@ impl Answers {
 
     pub fn give_up(&mut self) {
         self.tokens.give_up();
+        self.gave_up |= !self.awaited.is_empty();
+        self.awaited = VecDeque::new();
+        self.prepared.clear();
     }
 
     pub fn missed_requests(&mut self) {
@@ -232,7 +237,8 @@ impl Answers {
         let is_whole = self.tokens.is_whole();
         let acknowledged = self.acknowledged || !is_whole && acknowledges(body, self.layout);
         self.has_begun = false;
-        self.rows = self.tokens.take_rows().map(|rows| rows + self.rows.unwrap_or(0)).or(self.rows).filter(|_| is_whole);
+        self.rows =
+            self.tokens.take_rows().map(|rows| rows + self.rows.unwrap_or(0)).or(self.rows).filter(|_| is_whole);
         if self.is_login() && std::mem::take(&mut self.goes_on) || self.attention && !acknowledged {
             return;
         }

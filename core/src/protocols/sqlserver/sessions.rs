@@ -22,7 +22,7 @@ const BEGINS: u8 = 1;
 const ENDS: u8 = 4;
 const PACKET: u8 = 8;
 /// More than any client has at once; a session beyond these is not read.
-const SESSIONS_MAX: usize = 4096;
+const SESSIONS_MAX: usize = 256;
 
 #[derive(Debug, Default)]
 struct Session {
@@ -72,7 +72,8 @@ impl Sessions {
     }
 
     pub fn kept_bytes(&self) -> usize {
-        let kept = |session: &Session| size_of::<Session>() + session.requests.kept_bytes() + session.answers.kept_bytes();
+        let kept =
+            |session: &Session| size_of::<Session>() + session.requests.kept_bytes() + session.answers.kept_bytes();
         self.all.values().map(kept).sum()
     }
 

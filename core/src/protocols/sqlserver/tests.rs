@@ -21,7 +21,11 @@ fn packet(kind: u8, status: u8, number: u8, body: &[u8]) -> Vec<u8> {
 fn message_in(kind: u8, body: &[u8], size: usize) -> Vec<u8> {
     let parts: Vec<&[u8]> = if body.is_empty() { vec![&[]] } else { body.chunks(size).collect() };
     let last = parts.len() - 1;
-    parts.iter().enumerate().flat_map(|(at, part)| packet(kind, u8::from(at == last), (at as u8).wrapping_add(1), part)).collect()
+    parts
+        .iter()
+        .enumerate()
+        .flat_map(|(at, part)| packet(kind, u8::from(at == last), (at as u8).wrapping_add(1), part))
+        .collect()
 }
 
 fn message(kind: u8, body: &[u8]) -> Vec<u8> {
@@ -195,14 +199,29 @@ fn dialogue() -> Vec<(Side, Vec<u8>)> {
         (Server, message(4, &logged_in())),
         (Client, batch("select * from t where a = 1")),
         (Server, message_in(4, &result(&[row(3000), null_row(), row(5)]), 700)),
-        (Client, call(13, &[parameter(INTN, &[0]), text_parameter(declared), text_parameter(insert), number_parameter(7)])),
+        (
+            Client,
+            call(13, &[parameter(INTN, &[0]), text_parameter(declared), text_parameter(insert), number_parameter(7)]),
+        ),
         (Server, message(4, &[&changed(1)[..], status, &handle(1), &over].concat())),
         (Client, call(12, &[number_parameter(1), number_parameter(8)])),
         (Server, message(4, &[&changed(1)[..], status, &over].concat())),
         (Client, call(2, &[parameter(INTN, &[0]), text_parameter("select a from t"), number_parameter(16)])),
-        (Server, message(4, &[&columns()[..], &done(IN_CALL, 0x11, 0xc1, 0), status, &handle(180_150_003), &over].concat())),
-        (Client, call(7, &[number_parameter(180_150_003), number_parameter(2), number_parameter(0), number_parameter(2)])),
-        (Server, message(4, &[&[0x81, 0xff, 0xff][..], &row(1), &null_row(), &done(IN_CALL, 0x11, 0xc1, 2), status, &over].concat())),
+        (
+            Server,
+            message(4, &[&columns()[..], &done(IN_CALL, 0x11, 0xc1, 0), status, &handle(180_150_003), &over].concat()),
+        ),
+        (
+            Client,
+            call(7, &[number_parameter(180_150_003), number_parameter(2), number_parameter(0), number_parameter(2)]),
+        ),
+        (
+            Server,
+            message(
+                4,
+                &[&[0x81, 0xff, 0xff][..], &row(1), &null_row(), &done(IN_CALL, 0x11, 0xc1, 2), status, &over].concat(),
+            ),
+        ),
         (Client, call(9, &[number_parameter(180_150_003)])),
         (Server, message(4, &[status, &over].concat())),
         (Client, message(3, &[HEADERS, &inserts(1), &[0xff], &inserts(2), &[0xff], &inserts(3)].concat())),
@@ -376,7 +395,10 @@ fn an_attention_may_be_acknowledged_by_a_message_of_its_own() {
         (Client, batch("select b")),
         (Server, answer.clone()),
     ]);
-    assert_eq!(crossing.told()[2..], [("batch", 1, Some(1), None, "select a"), ("batch", 1, Some(1), None, "select b")]);
+    assert_eq!(
+        crossing.told()[2..],
+        [("batch", 1, Some(1), None, "select a"), ("batch", 1, Some(1), None, "select b")]
+    );
     let late = after_login(&[
         (Client, batch("select a")),
         (Server, answer),
@@ -435,7 +457,8 @@ fn a_statement_in_several_packets_is_one_request() {
     let talk = after_login(&[(Client, batch(&text)), (Server, message(4, &result(&[])))]);
     assert_eq!(talk.told()[2], ("batch", 1, Some(0), None, text.as_str()));
     let long = format!("select {} a", "x".repeat(20_000));
-    let value = [&(2 * long.len() as u64).to_le_bytes()[..], &(2 * long.len() as u32).to_le_bytes(), &utf_16(&long), &[0; 4]];
+    let value =
+        [&(2 * long.len() as u64).to_le_bytes()[..], &(2 * long.len() as u32).to_le_bytes(), &utf_16(&long), &[0; 4]];
     let executed = call(10, &[parameter(NVARCHAR_MAX, &value.concat())]);
     let talk = after_login(&[(Client, executed), (Server, message(4, &result(&[])))]);
     assert_eq!(talk.told()[2], ("sp_executesql", 1, Some(0), None, long.as_str()));
@@ -446,7 +469,9 @@ fn a_table_is_a_value() {
     let column = [&[0, 0, 0, 0, 0, 0][..], INTN, &[0]].concat();
     let defaulted = [&[0, 0, 0, 0, 0, 2][..], INTN, &[0]].concat();
     let rows = [&[1, 4, 1, 0, 0, 0][..], &[1, 0], &[0]].concat();
-    let table = [&[0, 0, 0xf3, 0][..], &short_text("dbo"), &short_text("ids"), &[2, 0], &column, &defaulted, &[0], &rows].concat();
+    let table =
+        [&[0, 0, 0xf3, 0][..], &short_text("dbo"), &short_text("ids"), &[2, 0], &column, &defaulted, &[0], &rows]
+            .concat();
     let procedure = [&long_text("add_all")[..], &[0, 0], &table, &number_parameter(9)].concat();
     let both = message(3, &[HEADERS, &procedure, &[0xff], &numbered(15, &[number_parameter(4)])].concat());
     let talk = after_login(&[(Client, both), (Server, message(4, &done(OF_CALL, 0, 0xe0, 0)))]);
@@ -484,6 +509,75 @@ fn versions_before_7_2_have_no_headers_and_shorter_ends() {
     assert_eq!(talk.exchanges[1].transaction, None);
 }
 
+// --- several sessions -------------------------------------------------------------------------------------------------
+
+fn of_session(flags: u8, number: u8, packets: &[u8]) -> Vec<u8> {
+    let mut all = Vec::new();
+    let mut rest = packets;
+    loop {
+        let length = rest.get(2..4).map_or(0, |length| usize::from(u16::from_be_bytes([length[0], length[1]])));
+        let (packet, later) = rest.split_at(length);
+        all.extend([0x53, flags, number, 0]);
+        all.extend((16 + length as u32).to_le_bytes());
+        all.extend([1, 0, 0, 0, 4, 0, 0, 0]);
+        all.extend(packet);
+        rest = later;
+        if rest.is_empty() {
+            return all;
+        }
+    }
+}
+
+fn mars(flag: u8) -> Vec<u8> {
+    let options =
+        [&[0, 0, 16, 0, 6, 1, 0, 22, 0, 1, 4, 0, 23, 0, 1, 0xff][..], &[16, 0, 4, 0, 0, 0], &[2, flag]].concat();
+    message(18, &options)
+}
+
+/// Two sessions: an answer of one goes on while the other asks, and is answered, twice.
+fn interleaved() -> Vec<(Side, Vec<u8>)> {
+    let answer = message_in(4, &result(&[row(400), row(400)]), 900);
+    let (begins, goes_on) = answer.split_at(908);
+    let small = message(4, &result(&[row(1)]));
+    vec![
+        (Client, mars(1)),
+        (Server, [&[4][..], &mars(1)[1..]].concat()),
+        (Client, message(16, &login())),
+        (Server, message(4, &logged_in())),
+        (Client, [of_session(1, 0, &[]), of_session(8, 0, &batch("select a"))].concat()),
+        (Server, [of_session(2, 0, &[]), of_session(8, 0, begins)].concat()),
+        (Client, [of_session(1, 1, &[]), of_session(8, 1, &batch("select b"))].concat()),
+        (Server, of_session(8, 1, &small)),
+        (Client, of_session(8, 1, &batch("select c"))),
+        (Client, of_session(2, 0, &[])),
+        (Server, of_session(8, 0, goes_on)),
+        (Server, of_session(8, 1, &small)),
+        (Client, [of_session(4, 1, &[]), of_session(8, 0, &batch("select d"))].concat()),
+        (Server, of_session(8, 0, &small)),
+    ]
+}
+
+#[test]
+fn each_of_several_sessions_waits_for_its_own_answers() {
+    let talk = talk(&interleaved());
+    let told: Vec<_> = talk.told()[2..].iter().map(|&(_, waits, rows, _, text)| (waits, rows, text)).collect();
+    let expected =
+        [(1, Some(2), "select a"), (1, Some(1), "select b"), (1, Some(1), "select c"), (1, Some(1), "select d")];
+    assert_eq!(told, expected);
+    assert!(talk.exchanges.iter().all(|exchange| exchange.complete) && talk.losses == 0);
+}
+
+#[test]
+fn sessions_are_recognised_in_the_middle() {
+    let parts = &interleaved()[6..];
+    let opening =
+        Opening { client: &of_session(8, 1, &batch("select c")), server: &[], first: Client, from_start: false };
+    assert_eq!((PROTOCOL.recognise)(&opening), Verdict::Certain);
+    let client = parts[2].1.clone();
+    let opening = Opening { client: &client, ..opening };
+    assert!(decoder(&opening).decoder.resumes(&client));
+}
+
 // --- encryption -------------------------------------------------------------------------------------------------------
 
 fn record(kind: u8, body: &[u8]) -> Vec<u8> {
@@ -516,8 +610,12 @@ fn tls_may_cover_the_login_alone() {
             (Server, message(4, &result(&[row(2)]))),
         ],
     );
-    let expected =
-        [("prelogin", 1, None, None, ""), ("tls", 2, None, None, ""), ("login", 1, None, None, ""), ("batch", 1, Some(1), None, "select a")];
+    let expected = [
+        ("prelogin", 1, None, None, ""),
+        ("tls", 2, None, None, ""),
+        ("login", 1, None, None, ""),
+        ("batch", 1, Some(1), None, "select a"),
+    ];
     assert_eq!(talk.told(), expected);
     assert_eq!((talk.session.encryption, talk.losses), (None, 0));
     assert!(talk.exchanges.iter().all(|exchange| exchange.complete));
@@ -557,6 +655,11 @@ fn whole_and_byte_by_byte_mean_the_same() {
 }
 
 proptest! {
+    #[test]
+    fn sessions_that_are_cut_anywhere_tell_the_same(sizes in prop::collection::vec(1usize..600, 1..100)) {
+        prop_assert!(same(&talk_cut(&interleaved(), sizes.into_iter().cycle()), &talk(&interleaved()), true));
+    }
+
     #[test]
     fn any_cut_tells_the_same(sizes in prop::collection::vec(1usize..600, 1..100)) {
         prop_assert!(same(&talk_cut(&dialogue(), sizes.into_iter().cycle()), &talk(&dialogue()), true));

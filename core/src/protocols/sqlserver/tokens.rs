@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::columns::{Carry, Layout, Shape, Sink, Unread, Value, column, long_name, name, shape, skip_flags, By};
+use super::columns::{By, Carry, Layout, Shape, Sink, Unread, Value, column, long_name, name, shape, skip_flags};
 use super::{login, prelogin, text};
 use crate::cursor::{Cursor, TooShort};
 
@@ -20,10 +20,18 @@ const PIECE_MAX: usize = 256 << 10;
 #[derive(Clone, Debug, PartialEq)]
 pub enum Told {
     Done(Done),
-    Error { number: u32, state: u8, class: u8, message: String },
+    Error {
+        number: u32,
+        state: u8,
+        class: u8,
+        message: String,
+    },
     /// The number that a parameter came back with: a handle, perhaps of a cursor with these columns.
     Handle(i32, Option<Columns>),
-    LoggedIn { minor: Option<u8>, version: String },
+    LoggedIn {
+        minor: Option<u8>,
+        version: String,
+    },
     /// The client goes on with its login.
     GoOn,
     Database(String),
