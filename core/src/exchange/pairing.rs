@@ -90,6 +90,12 @@ impl Pairing {
     fn in_session(&mut self, session: u16, meaning: Meaning, span: &MessageSpan) {
         let begins = |meaning: &Meaning| matches!(meaning, Meaning::Request(_));
         let is_new = begins(&meaning) || matches!(&meaning, Meaning::Several(all) if all.first().is_some_and(begins));
+        if is_new {
+            self.open
+                .iter_mut()
+                .filter(|open| open.session != Some(session))
+                .for_each(|open| open.is_left |= open.answered);
+        }
         if self.open.turn_to(session, span.side) || is_new {
             self.session = Some(session);
             self.message_of(meaning, span, session);
@@ -393,6 +399,7 @@ impl Pairing {
             ends_with_next: request.ends_previous,
             turned: false,
             session: self.session,
+            is_left: false,
         }
     }
 
@@ -486,7 +493,9 @@ impl Pairing {
         // Something was lost after the client had asked: this may be the answer to a later question.
         open.exchange.complete &= open.answered || !trust.is_missing_since(open.had_received);
         open.answered = true;
-        open.exchange.response = Span::extend(open.exchange.response, span.first, span.last);
+        if !open.is_left {
+            open.exchange.response = Span::extend(open.exchange.response, span.first, span.last);
+        }
         open.exchange.response_bytes += span.length;
         open.exchange.response_wire_bytes += span.wire;
         Some(open)

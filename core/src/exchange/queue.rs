@@ -30,6 +30,9 @@ pub struct Open {
     pub turned: bool,
     /// Which of several sessions on the connection it belongs to.
     pub session: Option<u16>,
+    /// The client has asked something else in another session since it was answered: what is still to come of the answer,
+    /// it does not wait for.
+    pub is_left: bool,
 }
 
 impl Open {
@@ -237,6 +240,7 @@ mod tests {
             ends_with_next: false,
             turned: false,
             session: None,
+            is_left: false,
         }
     }
 

@@ -63,9 +63,9 @@ pub const DIALECT: Dialect = Dialect {
 
 fn decoder(opening: &Opening<'_>) -> Start {
     let layer = record::is_handshake(opening.client).then_some(Layer::Tls);
-    let has_sessions = sessions::begins_request(opening.client);
-    let answers = Answers { has_sessions, ..Answers::default() };
-    Start { decoder: Box::new(SqlServer { answers, ..SqlServer::default() }), layer }
+    let mut decoder = SqlServer::default();
+    decoder.answers.has_sessions = sessions::begins_request(opening.client);
+    Start { decoder: Box::new(decoder), layer }
 }
 
 /// One connection.
