@@ -175,7 +175,10 @@ class Connection(threading.Thread):
 
     def login(self) -> bool:
         """True where both wish for several sessions at once."""
-        _, asked = self.message()
+        kind, asked = self.message()
+        if kind == tds.LOGIN:  # an old client, which asks for nothing before
+            self.logged_in()
+            return False
         mars = _option(asked, 4) == b"\1"
         encryption = AGREED[self.server.encryption]
         options = {0: bytes([16, 0, 0x10, 0x27, 0, 0]), 1: bytes([encryption]), 4: bytes([mars])}
@@ -187,6 +190,10 @@ class Connection(threading.Thread):
         if encryption == 0:
             self.wire = plain
         assert kind == tds.LOGIN
+        self.logged_in()
+        return mars
+
+    def logged_in(self) -> None:
         acknowledged = b"\1" + bytes.fromhex("74000004") + tds.text("Microsoft SQL Server") + bytes([16, 0, 0x10, 0x27])
         self.answer(
             tds.token(0xE3, b"\1" + tds.text("shop") + tds.text("master"))
@@ -196,7 +203,6 @@ class Connection(threading.Thread):
             + tds.token(0xE3, b"\4" + tds.text("4096") + tds.text("4096"))
             + tds.done(tds.DONE, 0, 0)
         )
-        return mars
 
 
 def whole(packet: Callable[[], tuple[int, int, bytes]]) -> tuple[int, bytes]:

@@ -95,7 +95,7 @@ impl Queue {
         let mut of_session = (self.over..self.all.len()).filter(|&at| self.all[at].session == Some(session));
         let (found, place) = match side {
             Side::Server => (of_session.next(), self.over),
-            Side::Client => (of_session.next_back(), self.all.len() - 1),
+            Side::Client => (of_session.next_back(), self.all.len().saturating_sub(1)),
         };
         let Some(found) = found else { return false };
         if found != place

@@ -298,6 +298,7 @@ impl<'a> Composer<'a> {
         let kind = match token.kind {
             Kind::DoubleQuoted if self.is_name(token, lexer) => Kind::Name,
             Kind::DoubleQuoted => Kind::Literal,
+            Kind::Name if token.bytes.starts_with(b"[") && !looks_like_name(token.bytes) => Kind::Literal,
             Kind::Word | Kind::Name if visible::width(token.bytes) > LONGEST_NAME => Kind::Literal,
             kind => kind,
         };

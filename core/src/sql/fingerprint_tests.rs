@@ -293,3 +293,19 @@ fn dangerous_characters_become_visible() {
     assert_eq!(fingerprint("select `a\x1b[31m`, b\u{202e}c"), "select `a\u{fffd}[31m`, b\u{fffd}c");
     assert_eq!(fingerprint(b"select caf\xe9 from t\x00"), "select caf\u{fffd} from t");
 }
+
+#[test]
+fn brackets_of_t_sql_hold_names_and_an_at_sign_begins_a_value() {
+    let dialect = crate::protocols::sqlserver::DIALECT;
+    for (statement, shown) in [
+        (
+            "SELECT TOP 5 [o].[Id], [a]]b] FROM [dbo].[Order Lines] AS [o]",
+            "select top ? [o].[Id], ? from [dbo].[Order Lines] as [o]",
+        ),
+        ("select N'x' where a in (@p0, @p1) and @@rowcount > 1", "select ? where a in (?+) and @@rowcount > ?"),
+        ("insert into #t values (@a, @b), (@c, @d)", "insert into #t values (?, ?)+"),
+        ("select [secret 'word'] from [t", "select ? from ?"),
+    ] {
+        assert_eq!(fingerprint_in(dialect, statement), shown);
+    }
+}
