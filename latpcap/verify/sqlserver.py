@@ -24,9 +24,7 @@ def measures(ours: Ours, theirs: Dissection) -> Iterable[Measure]:
 
 def _batches(ours: Ours, theirs: Dissection) -> Measure:
     """Each batch that Wireshark shows is an exchange that was complete in that frame, with the same text."""
-    batches = {
-        (each.stream, each.request_end_frame): each for each in ours.of("sqlserver") if each.command == "batch"
-    }
+    batches = {(each.stream, each.request_end_frame): each for each in ours.of("sqlserver") if each.command == "batch"}
     shown = {(query.stream, query.frame): query for query in theirs.queries["sqlserver"]}
     both = {place for place in batches.keys() & shown.keys() if _is_same(batches[place], shown[place])}
     masked = {place for place in (batches.keys() & shown.keys()) - both if _is_masked(batches[place], shown[place])}

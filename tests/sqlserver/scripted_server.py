@@ -268,7 +268,9 @@ class Multiplexed:
         self.room = window
         self.flush()
         if flags == FIN:
-            self.connection.wire.send(struct.pack("<BBHIII", SMP, FIN, self.number, 16, self.sent, self.received + WINDOW))
+            self.connection.wire.send(
+                struct.pack("<BBHIII", SMP, FIN, self.number, 16, self.sent, self.received + WINDOW)
+            )
         if flags != DATA:
             return
         self.received += 1

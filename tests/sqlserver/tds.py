@@ -19,7 +19,8 @@ def packets(kind: int, body: bytes, size: int = PACKET) -> list[bytes]:
     """A message in packets of that size."""
     parts = [body[at : at + size - HEADER] for at in range(0, len(body), size - HEADER)] or [b""]
     return [
-        struct.pack(">BBHHBB", kind, LAST if number == len(parts) else 0, len(part) + HEADER, 52, number % 256, 0) + part
+        struct.pack(">BBHHBB", kind, LAST if number == len(parts) else 0, len(part) + HEADER, 52, number % 256, 0)
+        + part
         for number, part in enumerate(parts, 1)
     ]
 
@@ -42,11 +43,16 @@ def done(kind: int, status: int, command: int, count: int = 0) -> bytes:
 
 
 def error(number: int, message: str, level: int, line: int = 1) -> bytes:
-    return token(0xAA, struct.pack("<IBB", number, 1, level) + long_text(message) + text("srv") + text("") + struct.pack("<I", line))
+    return token(
+        0xAA,
+        struct.pack("<IBB", number, 1, level) + long_text(message) + text("srv") + text("") + struct.pack("<I", line),
+    )
 
 
 def info(number: int, message: str) -> bytes:
-    return token(0xAB, struct.pack("<IBB", number, 2, 0) + long_text(message) + text("srv") + text("") + struct.pack("<I", 1))
+    return token(
+        0xAB, struct.pack("<IBB", number, 2, 0) + long_text(message) + text("srv") + text("") + struct.pack("<I", 1)
+    )
 
 
 TYPES = {
@@ -134,7 +140,9 @@ class Reader:
         if kind in (0x22, 0x23, 0x63):
             self.take(4 if kind == 0x22 else 9)
             length = self.number(4)
-            return None if length == 0xFFFFFFFF else self.take(length).decode("utf-16-le" if kind == 0x63 else "latin-1")
+            return (
+                None if length == 0xFFFFFFFF else self.take(length).decode("utf-16-le" if kind == 0x63 else "latin-1")
+            )
         fixed = {0x30: 1, 0x32: 1, 0x34: 2, 0x38: 4, 0x3E: 8, 0x3D: 8, 0x7F: 8}
         if kind in fixed:
             return self.number(fixed[kind])

@@ -21,8 +21,8 @@ pytds = pytest.importorskip("pytds", reason="pip install python-tds")
 pymssql = pytest.importorskip("pymssql", reason="pip install pymssql")
 
 from loopback import captured  # noqa: E402
-from sqlserver.script import BIG_ROWS, IDS  # noqa: E402
-from sqlserver.scripted_server import ALL, LOGIN_ONLY, NONE, STRICT, Server  # noqa: E402
+from sqlserver.script import BIG_ROWS  # noqa: E402
+from sqlserver.scripted_server import ALL, LOGIN_ONLY, Server  # noqa: E402
 
 import latpcap  # noqa: E402
 
@@ -153,9 +153,8 @@ def compare(path: Path, server: Server, did: Did, keylog: str | None = None) -> 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
 def test_requests_are_those_of_the_client(case: Callable[[Any, Did], None], driver: str, tmp_path: Path) -> None:
     path, did = tmp_path / "sqlserver.pcap", Did()
-    with Server() as server, captured(path, server.port):
-        with DRIVERS[driver](server) as connection:
-            case(connection, did)
+    with Server() as server, captured(path, server.port), DRIVERS[driver](server) as connection:
+        case(connection, did)
     compare(path, server, did)
 
 
@@ -171,23 +170,22 @@ def test_a_connection_for_every_query(driver: str, tmp_path: Path) -> None:
 
 def test_bulk_loads_are_one_request(tmp_path: Path) -> None:
     path, did = tmp_path / "sqlserver.pcap", Did()
-    with Server() as server, captured(path, server.port):
-        with by_pytds(server) as connection:
-            rows = "".join(f"{number}\tname\n" for number in range(100))
-            connection.cursor().copy_to(io.StringIO(rows), "items", columns=["id", "name"])
-            did.affected += 100
+    with Server() as server, captured(path, server.port), by_pytds(server) as connection:
+        rows = "".join(f"{number}\tname\n" for number in range(100))
+        connection.cursor().copy_to(io.StringIO(rows), "items", columns=["id", "name"])
+        did.affected += 100
     capture = compare(path, server, did)
     loaded = [row["statement"] for row in capture.exchanges.to_dicts() if row["command"] == "bulk_load"]
-    assert loaded and all(statement.upper().startswith("INSERT BULK") for statement in loaded)
+    assert loaded
+    assert all(statement.upper().startswith("INSERT BULK") for statement in loaded)
 
 
 def test_a_time_out_is_an_attention_in_the_same_round_trip(tmp_path: Path) -> None:
-    path, did = tmp_path / "sqlserver.pcap", Did()
-    with Server() as server, captured(path, server.port):
-        with by_pytds(server, timeout=0.5) as connection:
-            cursor = connection.cursor()
-            with pytest.raises(pytds.TimeoutError):
-                cursor.execute("waitfor delay '1:00'")
+    path, _did = tmp_path / "sqlserver.pcap", Did()
+    with Server() as server, captured(path, server.port), by_pytds(server, timeout=0.5) as connection:
+        cursor = connection.cursor()
+        with pytest.raises(pytds.TimeoutError):
+            cursor.execute("waitfor delay '1:00'")
     capture = latpcap.read(str(path))
     exchanges = capture.exchanges.to_dicts()
     assert [row["round_trips"] for row in exchanges if row["command"] == "batch"][-1] == 1
@@ -198,23 +196,21 @@ def test_a_time_out_is_an_attention_in_the_same_round_trip(tmp_path: Path) -> No
 @pytest.mark.parametrize("case", [n_plus_one, large_results, changes], ids=lambda case: case.__name__)
 def test_sessions_of_one_connection_wait_each_for_itself(case: Callable[[Any, Did], None], tmp_path: Path) -> None:
     path, did = tmp_path / "sqlserver.pcap", Did()
-    with Server() as server, captured(path, server.port):
-        with by_pytds(server, use_mars=True) as connection:
-            case(connection, did)
+    with Server() as server, captured(path, server.port), by_pytds(server, use_mars=True) as connection:
+        case(connection, did)
     compare(path, server, did)
 
 
 def test_a_result_that_is_not_read_to_its_end_stops_no_other_session(tmp_path: Path) -> None:
     path, did = tmp_path / "sqlserver.pcap", Did()
-    with Server() as server, captured(path, server.port):
-        with by_pytds(server, use_mars=True) as connection:
-            outer, inner = connection.cursor(), connection.cursor()
-            outer.execute(BIG)
-            for _ in range(10):
-                assert outer.fetchone() is not None
-                inner.execute("select id, name from items")
-                did.fetch(inner)
-            did.rows += 10 + len(outer.fetchall())
+    with Server() as server, captured(path, server.port), by_pytds(server, use_mars=True) as connection:
+        outer, inner = connection.cursor(), connection.cursor()
+        outer.execute(BIG)
+        for _ in range(10):
+            assert outer.fetchone() is not None
+            inner.execute("select id, name from items")
+            did.fetch(inner)
+        did.rows += 10 + len(outer.fetchall())
     assert did.rows == 10 + BIG_ROWS
     exchanges = compare(path, server, did).exchanges.to_dicts()
     assert [row["round_trips"] for row in exchanges if row["statement"] == "select id, name from items"] == [1] * 10
@@ -226,9 +222,8 @@ def test_round_trips_inside_tls_need_no_keys(
     case: Callable[[Any, Did], None], encryption: str, tls: ssl.SSLContext, tmp_path: Path
 ) -> None:
     path, did = tmp_path / "sqlserver.pcap", Did()
-    with Server(encryption, tls) as server, captured(path, server.port):
-        with by_pymssql(server) as connection:
-            case(connection, did)
+    with Server(encryption, tls) as server, captured(path, server.port), by_pymssql(server) as connection:
+        case(connection, did)
     if encryption == LOGIN_ONLY:
         compare(path, server, did)
         return

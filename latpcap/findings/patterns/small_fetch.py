@@ -116,7 +116,7 @@ ADVICE = Advice(
         "python-oracledb": "`cursor.arraysize = 1000` and `prefetchrows = 1001`",
         "SQL*Plus": "`set arraysize 1000`; the default is 15",
         "Jaybird": "`setFetchSize(1000)`",
-        "SQL Server JDBC": "`selectMethod=direct`, which opens no cursor; `responseBuffering=adaptive` for long results",
+        "SQL Server JDBC": "`selectMethod=direct`, which opens no cursor; `responseBuffering=adaptive`",
         "jTDS": "`useCursors=false`",
     },
 )
