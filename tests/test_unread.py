@@ -105,13 +105,13 @@ def test_what_is_not_recognised_on_a_database_port_is_named_with_what_to_try() -
     assert "unrecognised" not in notes(read(connection(8080, (0, b"\xffsomething else"), (1, b"\xff"))))
 
 
-PRELOGIN = b"\0\0\x0b\0\x06\x01\0\x11\0\x01\xff" + b"\x10\0\0\0\0\0\x02"
+ASKED = b"\x21" + bytes(17)
 
 
 @pytest.mark.parametrize(
     ("name", "port", "asked", "answered"),
     [
-        ("SQL Server", 1433, b"\x12\x01\0\x1a\0\0\0\0" + PRELOGIN, b"\x04\x01\0\x1a\0\0\0\0" + PRELOGIN),
+        ("Sybase ASE", 5000, b"\x0f\x01\0\x1a\0\0\0\0" + ASKED, b"\x04\x01\0\x1a\0\0\0\0" + ASKED),
         ("Redis", 6379, b"*1\r\n$4\r\nPING\r\n", b"+PONG\r\n"),
         (
             "Elasticsearch or OpenSearch",

@@ -32,7 +32,8 @@ class ErrorResult(Brief, Struct, frozen=True):
 
     count: int
     code: str
-    """As the protocol has it: MySQL's number and SQLSTATE, PostgreSQL's SQLSTATE, `ORA-nnnnn`, Firebird's gds code."""
+    """As the protocol has it: MySQL's number and SQLSTATE, PostgreSQL's SQLSTATE, `ORA-nnnnn`, Firebird's gds code, SQL
+    Server's number, class and state."""
     kind: str
     """What failed: `statement`, `login`, `transaction` (its begin or end), `other`; at TCP a `connection`."""
     category: str
