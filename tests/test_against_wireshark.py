@@ -71,6 +71,7 @@ COMMANDS, STATEMENTS, ANSWERS = "MySQL commands", "MySQL statements", "PostgreSQ
 RESPONSES = "MySQL response times"
 
 EXPLAINED: dict[str, dict[str, dict[str, int]]] = {
+    "sqlcmd-login.pcapng": {RTT: {network.CAPTURED_TWICE: 1}},
     "compressed-zlib.pcapng": {COMMANDS: {mysql.COMPRESSED: 2}, STATEMENTS: {mysql.COMPRESSED: 1}},
     "mid-compressed.pcapng": {COMMANDS: {mysql.COMPRESSED: 37}, STATEMENTS: {mysql.COMPRESSED: 35}},
     "large-statement.pcapng.zst": {COMMANDS: {mysql.LONG: 3}},
