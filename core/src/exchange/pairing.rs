@@ -92,7 +92,7 @@ impl Pairing {
         let is_new = begins(&meaning) || matches!(&meaning, Meaning::Several(all) if all.first().is_some_and(begins));
         if is_new {
             self.open
-                .iter_mut()
+                .of_sessions_mut()
                 .filter(|open| open.session != Some(session))
                 .for_each(|open| open.is_left |= open.answered);
         }
@@ -148,7 +148,10 @@ impl Pairing {
     /// Can a packet that acknowledges the client's stream up to here answer what is open? A server answers only what it
     /// has received.
     pub fn may_be_answered_by(&self, acknowledged: u64) -> bool {
-        !self.is_open() || self.open.iter().any(|open| open.answered || acknowledged >= open.asked)
+        let may_be = |open: &Open| open.answered || acknowledged >= open.asked;
+        self.open
+            .oldest()
+            .is_none_or(|oldest| may_be(oldest) || oldest.session.is_some() && self.open.of_sessions().any(may_be))
     }
 
     /// Part of the server's stream is missing since the oldest open request was sent, and others wait behind it: which of
@@ -411,7 +414,7 @@ impl Pairing {
 
     fn wait_of(&self, awaits: Awaits, span: Option<&MessageSpan>) -> Wait {
         if let (Awaits::Answer, Some(session)) = (awaits, self.session) {
-            let is_open = self.open.iter().any(|open| open.session == Some(session) && open.is_awaited());
+            let is_open = self.open.of_sessions().any(|open| open.session == Some(session) && open.is_awaited());
             return if is_open { Wait::Shared } else { Wait::Own };
         }
         let had_not_read = span.is_some_and(|span| span.acknowledged < self.answered_until);

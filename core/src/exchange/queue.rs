@@ -2,12 +2,15 @@
 //! those under way, in the order of their requests. An exchange stays where it is from its request until it is taken.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use super::Exchange;
 use crate::protocols::Awaits;
 use crate::side::Side;
 use crate::stream::Mark;
 
+/// More than all sessions of a connection have under way at once; whoever looks for a session's looks no further.
+const OF_SESSIONS: usize = 1 << 10;
 /// Exchanges that are there at once, if not many are pipelined.
 const USUAL: usize = 16;
 /// Most connections have one under way, beside one that is over and is taken when the client speaks again.
@@ -92,7 +95,7 @@ impl Queue {
     /// Of those of a session under way, the oldest is now the oldest of all (`Server`: it answers that), or the newest the
     /// newest (`Client`). False where there is none.
     pub fn turn_to(&mut self, session: u16, side: Side) -> bool {
-        let mut of_session = (self.over..self.all.len()).filter(|&at| self.all[at].session == Some(session));
+        let mut of_session = self.newest_ones().filter(|&at| self.all[at].session == Some(session));
         let (found, place) = match side {
             Side::Server => (of_session.next(), self.over),
             Side::Client => (of_session.next_back(), self.all.len().saturating_sub(1)),
@@ -104,6 +107,20 @@ impl Queue {
             self.all.insert(place, open);
         }
         true
+    }
+
+    fn newest_ones(&self) -> Range<usize> {
+        self.over.max(self.all.len().saturating_sub(OF_SESSIONS))..self.all.len()
+    }
+
+    /// Those under way on a connection that several sessions share.
+    pub fn of_sessions(&self) -> impl Iterator<Item = &Open> {
+        self.all.range(self.newest_ones())
+    }
+
+    pub fn of_sessions_mut(&mut self) -> impl Iterator<Item = &mut Open> {
+        let range = self.newest_ones();
+        self.all.range_mut(range)
     }
 
     /// All under way.

@@ -58,8 +58,8 @@ pub struct Connection {
     pub packets: [u64; 2],
     /// Those that carry data.
     pub data_packets: [u64; 2],
-    /// The same over time.
-    pub segments: Segments,
+    /// The same over time; nothing where none did.
+    pub segments: Option<Box<Segments>>,
     /// Most connections have none.
     anomalies: Option<Box<Anomalies>>,
     duplicates: Duplicates,
@@ -123,7 +123,7 @@ impl Connection {
             readings: Default::default(),
             packets: [0; 2],
             data_packets: [0; 2],
-            segments: Segments::default(),
+            segments: None,
             anomalies: None,
             duplicates: Duplicates::default(),
             other_taps: None,
@@ -144,7 +144,7 @@ impl Connection {
             + self.streams.spare_bytes()
             + anomalies
             + self.duplicates.kept_bytes()
-            + self.segments.kept_bytes()
+            + self.segments.as_ref().map_or(0, |segments| size_of::<Segments>() + segments.kept_bytes())
             + readings
     }
 
@@ -213,10 +213,12 @@ impl Connection {
         if segment.wire_length > 0 {
             self.last_data_ns = self.last_data_ns.max(Some(segment.time_ns));
             self.data_packets[side as usize] += 1;
-            self.segments.sent(side, segment.time_ns);
+            self.segments.get_or_insert_default().sent(side, segment.time_ns);
         }
-        if self.anomalies.as_mut().is_some_and(|anomalies| anomalies.acknowledged(side.other(), segment)) {
-            self.segments.had_arrived(side.other());
+        if self.anomalies.as_mut().is_some_and(|anomalies| anomalies.acknowledged(side.other(), segment))
+            && let Some(segments) = &mut self.segments
+        {
+            segments.had_arrived(side.other());
         }
         let sample = match accepted.acknowledged.filter(|_| !self.elsewhere) {
             Some(Acknowledged::Sample(sample)) => {
@@ -390,7 +392,9 @@ impl Connection {
         let has_arrived = self.streams.is_acknowledged(side);
         let acknowledges_all = self.streams.is_acknowledged(side.other());
         self.anomalies_mut().sent_again(side, segment, has_arrived);
-        self.segments.again(side, has_arrived);
+        if let Some(segments) = &mut self.segments {
+            segments.again(side, has_arrived);
+        }
         self.paces[side.other() as usize].peer_sent(acknowledges_all);
         let silent_ns = self.paces[side as usize].sent_again(segment.time_ns);
         let timed_out = |silent_ns| self.anomalies_mut().timed_out(segment.frame, segment.time_ns, silent_ns);
@@ -453,7 +457,9 @@ impl Connection {
         self.advertised.swap_sides();
         self.packets.swap(0, 1);
         self.data_packets.swap(0, 1);
-        self.segments.swap_sides();
+        if let Some(segments) = &mut self.segments {
+            segments.swap_sides();
+        }
         self.fin_ns.swap(0, 1);
         self.readings.swap(0, 1);
         self.fastest_answer_ns.swap(0, 1);

@@ -261,7 +261,10 @@ impl Tables {
     pub fn segments(&self) -> Result<RecordBatch, ArrowError> {
         let slots = || {
             self.connections.numbered().flat_map(|(stream, connection)| {
-                connection.segments.slots().map(move |slot| (stream, connection.segments.length_ns(), slot))
+                connection
+                    .segments
+                    .iter()
+                    .flat_map(move |all| all.slots().map(move |slot| (stream, all.length_ns(), slot)))
             })
         };
         let counts = |of: fn(&Slot) -> [u32; 2], side: Side| -> ArrayRef {
