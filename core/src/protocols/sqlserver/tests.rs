@@ -188,10 +188,8 @@ fn dialogue() -> Vec<(Side, Vec<u8>)> {
     let ended = token(0xe3, &[9, 0, 8, 1, 0, 0, 0, 1, 0, 0, 0]);
     let declared = "@a int";
     let insert = "insert into t values (@a)";
-    let inserts = |flag: u8| {
-        let one = numbered(10, &[text_parameter(insert), text_parameter(declared), number_parameter(flag.into())]);
-        one
-    };
+    let inserts =
+        |flag: u8| numbered(10, &[text_parameter(insert), text_parameter(declared), number_parameter(flag.into())]);
     vec![
         (Client, message(18, &prelogin(2))),
         (Server, message(4, &prelogin(2))),
