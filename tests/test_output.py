@@ -216,7 +216,7 @@ def test_what_failed_and_what_would_help_stand_before_the_ratios(latpcap: Run) -
 def test_a_note_of_health_goes_on_below_itself(latpcap: Run) -> None:
     notes = latpcap("health", FIXTURES / "mysql" / "filtered.pcapng").stdout.decode()
     assert max(map(len, notes.splitlines())) <= 80
-    assert "…" not in notes
+    assert "…" not in notes.replace("--columns NAME,…", "")
 
 
 # --- colour ----------------------------------------------------------------------------------------------------------

@@ -20,7 +20,8 @@ from latpcap.measures.timing_only import part_of, timing_only, tls_readings
 from latpcap.rtt import LOOPBACK, Baselines, Estimate, Method, Reason
 from latpcap.tables.columnar import columns
 from latpcap.tables.columnar.columns import Bools
-from latpcap.tables.recording import MISSING, Recording
+from latpcap.tables.connections import MISSING
+from latpcap.tables.recording import Recording
 from latpcap.units import counted, format_ms, format_s, percent, significant
 
 NOTABLE_SHARE = 0.01
