@@ -255,9 +255,12 @@ main()
 
 
 def limited(limit: int, in_memory: int, *arguments: object) -> subprocess.CompletedProcess[bytes]:
-    """latpcap where no file may be longer, as if the disk were full then, and so many bytes of rows stay in memory."""
+    """latpcap where no file may be longer, as if the disk were full then, and so many bytes of rows stay in memory.
+
+    Python would cut the bytecode that it caches, too, and all who import the module later would find it cut: `-B`.
+    """
     given = map(str, (limit, in_memory, *arguments))
-    return subprocess.run([sys.executable, "-c", FULL, *given], capture_output=True, check=False)
+    return subprocess.run([sys.executable, "-B", "-c", FULL, *given], capture_output=True, check=False)
 
 
 @on_posix
