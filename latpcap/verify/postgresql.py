@@ -6,16 +6,14 @@ from collections.abc import Iterable, Iterator
 
 from latpcap.verify.ours import Exchange, Ours
 from latpcap.verify.result import Measure, each_alone
-from latpcap.verify.texts import HIDDEN, HOLE, comparable, described, is_masked
+from latpcap.verify.texts import CUT, HIDDEN, HOLE, UNASKED, comparable, described, is_masked
 from latpcap.verify.wireshark import Dissection, Query
 
 ENDS_READY = frozenset({"query", "sync", "function_call"})
 """Commands whose answer always ends with ReadyForQuery."""
 
-CUT = "the snap length cut the packet: Wireshark shows nothing of a message that it cannot see whole"
 BY_NAME = "prepared before the capture began: latpcap shows the statement's name, Wireshark nothing"
 IN_SQL = "prepared by `PREPARE … AS`: Wireshark shows that statement, latpcap what it prepared"
-UNASKED = "the capture begins behind what it answers: latpcap pairs no answer without its request"
 FATAL = "the server gave up: an error ends the connection, and it is never ready again"
 REPLICATION = "a replication stream begins: its answer ends with no ReadyForQuery"
 DIRECT = "encrypted from its first byte: Wireshark looks for no PostgreSQL in it"

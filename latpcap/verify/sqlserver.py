@@ -6,11 +6,9 @@ from collections.abc import Iterable
 
 from latpcap.verify.ours import Exchange, Ours
 from latpcap.verify.result import Measure, each_alone
-from latpcap.verify.texts import HIDDEN, HOLE, comparable, described, is_masked
+from latpcap.verify.texts import CUT, HIDDEN, HOLE, UNASKED, comparable, described, is_masked
 from latpcap.verify.wireshark import Dissection, Query
 
-CUT = "the snap length cut the packet: Wireshark shows nothing of a message that it cannot see whole"
-UNASKED = "the capture begins behind what it answers: latpcap pairs no answer without its request"
 OTHER_PROTOCOL = "Wireshark goes by the port; latpcap recognised no SQL Server there"
 SEALED = "encrypted: latpcap reads it with its keys, Wireshark looks for no SQL Server in it"
 

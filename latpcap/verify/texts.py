@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from typing import TypeVar
 
 HIDDEN = "latpcap shows no secret: all else of the statement is the same"
+CUT = "the snap length cut the packet: Wireshark shows nothing of a message that it cannot see whole"
+UNASKED = "the capture begins behind what it answers: latpcap pairs no answer without its request"
 HOLE = "the capture misses packets of the connection: Wireshark loses its place in the stream"
 
 Own = TypeVar("Own")

@@ -101,7 +101,7 @@ pub trait Exchanges {
     fn each(&self, take: &mut dyn FnMut(&Exchange)) -> Result<(), Self::Error>;
 }
 
-/// What is since_push of each connection while they are walked.
+/// What is known of each connection while they are walked.
 pub trait Visit {
     /// A connection begins, with this exchange if it has any.
     fn open(&mut self, connection: usize, first: Option<&Exchange>);
