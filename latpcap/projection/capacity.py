@@ -113,13 +113,12 @@ class Locks(Struct, frozen=True):
     """… and what it is at most."""
     shown: bool
     """The capture shows waits for locks."""
+    rtt_s: float = 0.0
+    """That of the capture."""
 
     def limits(self, runtime_s: float) -> bool:
         """That this is what limits them is beyond doubt: a lock was held most of the time."""
         return self.shown and self.count * self.held_s * self.share >= HELD * runtime_s
-
-    rtt_s: float = 0.0
-    """That of the capture."""
 
     def at(self, farther_s: Floats | float, side: int = 0) -> Floats:
         """How long a lock is held where the RTT is longer by so much; optimistic, hosts need less of that nearby."""
