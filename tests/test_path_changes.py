@@ -181,7 +181,7 @@ def test_the_terminal_lists_the_periods_and_how_each_is_known(capture: latpcap.C
     assert "10.77.0.1 → 10.77.0.2:3306: the RTT changed" in text
     assert "03:31:09    20.097  19.851  20.343          264" in text
     assert "Changed at 03:31:09, as shown by responses and the senders' clocks (TCP timestamps)" in text
-    assert "handshake and in-stream: handshake and in-stream agree" in text
+    assert "\nhandshake and in-stream agree\n" in text
     assert "response floor: the path changed: the fastest responses of this time" in text
 
 

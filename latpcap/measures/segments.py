@@ -91,12 +91,9 @@ def segments_over_time(
 ) -> SegmentsOverTime | None:
     """Those of `count` intervals of `width_ns`; `at` is the interval of times since 1970.
 
-    The core counts by slots, longer ones on long connections. `None` where these are longer than the intervals, and of
-    a dataset of an earlier latpcap, which has none.
+    The core counts by slots, longer ones on long connections. `None` where these are longer than the intervals.
     """
     table = Table.from_arrow(recording.tables.segments())
-    if not len(table) and np.any(recording.connection_column("data_packets").values):
-        return None
     streams = columns.column(recording.all_connections_table, "stream").values[recording.database_rows]
     mine = np.flatnonzero(np.isin(columns.column(table, "stream").values, streams))
     if np.any(width_ns % np.maximum(columns.column(table, "length_ns").values[mine].astype(np.int64), 1)):

@@ -20,4 +20,4 @@ def together(notes: Table, cases: Table) -> Table:
     keys = zip(columns.texts(notes, "code"), columns.texts(notes, "message"), strict=True)
     first = {each: row for row, each in reversed([*enumerate(keys)]) if each[0] not in said}
     kept = rows_of(notes, np.array(sorted(first.values()), np.int64))
-    return columns.joined([kept, added.select(kept.column_names)])  # an earlier latpcap saved fewer columns
+    return columns.joined([kept, added])

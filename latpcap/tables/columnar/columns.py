@@ -205,8 +205,7 @@ def texts(table: Table, name: str) -> list[str | None]:
 def notes(table: Table) -> list[tuple[str, str, str, int, int | None]]:
     """Return the rows of a table of notes: code, severity, message, count, and the first frame where one is known."""
     code, severity, message = ([text or "" for text in texts(table, name)] for name in ("code", "severity", "message"))
-    known = "first_frame" in table.column_names  # an earlier latpcap saved none
-    frame = _one_array(table.column("first_frame")).to_pylist() if known else [None] * len(code)
+    frame = _one_array(table.column("first_frame")).to_pylist()
     return list(zip(code, severity, message, column(table, "count").values.tolist(), frame, strict=True))
 
 

@@ -212,14 +212,15 @@ class SavedTables:
         return self._by_stream("clock_readings")
 
     def segments(self) -> Table:
-        """Segments with data over time; nothing where an earlier latpcap made the dataset."""
+        """Segments with data over time."""
         return self._by_stream("segments")
 
     def _by_stream(self, name: str) -> Table:
-        tables, schema = [*map(self._table, self._needed(name))], core_schemas()[name]
+        schema = core_schemas()[name]
+        tables = [self._table(place).select(schema.names) for place in self._needed(name)]
         if not tables:
             return _empty(schema)
-        table = joined(tables).select(schema.names)
+        table = joined(tables)
         return rows_of(table, np.argsort(columns.column(table, "stream").values, kind="stable"))
 
     def _of(self, table: str) -> Iterator[SavedFile]:

@@ -7,8 +7,8 @@
 //! ```
 
 use super::columns::{By, Carry, Layout, Shape, Sink, Unread, Value, name, names, shape, skip_flags};
+use super::framing::has_headers;
 use super::prepared::Handle;
-use super::recognise::has_headers;
 use super::text::{self, TEXT_MAX};
 use crate::cursor::Cursor;
 use crate::protocols::Purpose;

@@ -2,8 +2,7 @@
 
 use super::DIALECT;
 use super::calls::{Call, Calls, NAMED};
-use super::framing::{Kind, Packet};
-use super::recognise::has_headers;
+use super::framing::{Kind, Packet, has_headers};
 use super::server::{Answers, Awaited};
 use super::text::{self, TEXT_MAX};
 use super::{login, prelogin};

@@ -123,6 +123,13 @@ pub fn frame(side: Side, bytes: &[u8]) -> Result<Frame, Lost> {
     Ok(Frame::Message { head: length, length: length as u64 })
 }
 
+/// Headers u32 | header u32 | type u16 …: of TDS 7.2 and later.
+pub fn has_headers(body: &[u8]) -> bool {
+    let [a, b, c, d, e, f, g, h, kind, 0, ..] = *body else { return false };
+    let (all, first) = (u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h]));
+    (10..=0xffff).contains(&all) && (6..=all - 4).contains(&first) && (1..=3).contains(&kind)
+}
+
 /// A pre-login packet that holds TLS.
 pub fn is_handshake(bytes: &[u8]) -> bool {
     bytes.first() == Some(&(Kind::Prelogin as u8)) && record::is_record(bytes.get(HEADER..).unwrap_or_default())

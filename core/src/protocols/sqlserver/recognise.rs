@@ -27,7 +27,7 @@ pub fn recognise(opening: &Opening<'_>) -> Verdict {
         Kind::Prelogin | Kind::Login if packet.body.len() < packet.length - HEADER => Verdict::Unsure,
         _ if !framing::begins_request(client) => Verdict::NotThis,
         // Sybase's packets look alike, but have no headers before what is asked.
-        _ if packet.kind.asks() && has_headers(packet.body) && (server.is_empty() || is_answer(server)) => {
+        _ if packet.kind.asks() && framing::has_headers(packet.body) && (server.is_empty() || is_answer(server)) => {
             Verdict::Certain
         }
         // Nor do they hold UTF-16.
@@ -35,13 +35,6 @@ pub fn recognise(opening: &Opening<'_>) -> Verdict {
         _ if server.is_empty() || is_answer(server) => Verdict::Unsure,
         _ => Verdict::NotThis,
     }
-}
-
-/// Headers u32 | header u32 | type u16 …: of TDS 7.2 and later.
-pub fn has_headers(body: &[u8]) -> bool {
-    let [a, b, c, d, e, f, g, h, kind, 0, ..] = *body else { return false };
-    let (all, first) = (u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h]));
-    (10..=0xffff).contains(&all) && (6..=all - 4).contains(&first) && (1..=3).contains(&kind)
 }
 
 /// UTF-16, of which most is ASCII.
