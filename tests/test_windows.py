@@ -6,7 +6,9 @@ import ntpath
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -228,3 +230,45 @@ def test_the_first_ctrl_c_ends_the_reading_and_reports_what_was_read() -> None:
     said, hint, status = interrupted(CTRL_C, "analyze", "-")
     assert "303 round trips" in said
     assert (hint, status) == ("latpcap: reading ends here; Ctrl-C again exits at once", "0")
+
+
+# --- recording, with a dumpcap of `windows.sh` ------------------------------------------------------------------------
+
+with_dumpcap = pytest.mark.skipif("LATPCAP_CAPTURED" not in os.environ, reason="tests/windows.sh puts a dumpcap there")
+ON_ETHERNET = ("record", "--port", "3306", "--interface", "Ethernet")
+
+
+@with_dumpcap
+def test_dumpcap_records_on_the_interface_that_is_named(process: Run, tmp_path: Path) -> None:
+    output = tmp_path / "app.pcapng"
+    done = process(*ON_ETHERNET, "-o", output, "--", sys.executable, "-c", "print('asked')")
+    assert (done.returncode, done.stdout.strip()) == (0, b"asked")
+    assert b"303 round trips" in done.stderr
+    assert output.read_bytes() == PLAIN.read_bytes()
+
+
+@with_dumpcap
+def test_an_interface_must_be_named_and_exist(process: Run) -> None:
+    done = process("record", "--port", "3306", "--", sys.executable, "-c", "")
+    assert (done.returncode, b"name the network interface, `--interface NAME`" in done.stderr) == (6, True)
+    done = process("record", "--port", "3306", "--interface", "Ethernet 9", "--", sys.executable, "-c", "")
+    assert (done.returncode, b'There is no device named "Ethernet 9"' in done.stderr) == (6, True)
+
+
+@with_dumpcap
+def test_nobody_goes_on_recording_when_latpcap_was_killed(tmp_path: Path) -> None:
+    output = tmp_path / "app.pcapng"
+    job = [sys.executable, "-c", "import time; print('asked', flush=True); time.sleep(20)"]
+    command = [sys.executable, "-m", "latpcap", *ON_ETHERNET, "-o", str(output), "--", *job]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as recording:
+        assert recording.stdout is not None
+        assert recording.stdout.readline().strip() == b"asked"
+        with pytest.raises(PermissionError):
+            output.unlink()
+        recording.kill()
+    for _ in range(100):
+        with suppress(PermissionError):
+            output.unlink()
+            break
+        time.sleep(0.1)
+    assert not output.exists()

@@ -24,11 +24,13 @@ in_root : bash -ec '
   unzip -q /python/python313.zip -d /python/Lib
   for wheel in /wheels/*.whl; do unzip -qn "$wheel" -d /python/Lib/site-packages; done'
 
-mkdir "$root/here" "$root/there"
+mkdir "$root/here" "$root/there" "$root/programs"
+x86_64-w64-mingw32-gcc -o "$root/programs/dumpcap.exe" "$repository/tests/dumpcap.c"
 (cd "$repository" && "$python" tests/same_bytes.py "$root/here")
 failed=0
 in_root : bash -ec '
   export WINEDEBUG=-all WINEPREFIX=/wine WINEDLLOVERRIDES=winedbg.exe=d # whoever crashes ends
+  export WINEPATH="Z:\\programs" LATPCAP_CAPTURED="Z:\\latpcap\\fixtures\\mysql\\nplus1-300-client.pcapng"
   latpcap() { wine /python/python.exe -m latpcap "$@" </dev/null; }
   wineboot --init >/dev/null 2>&1
   latpcap --version

@@ -18,7 +18,7 @@ from mariadb_server import PASSWORD, free_port, mariadb, needs_server_and_captur
 
 import latpcap
 from latpcap.errors import CaptureError, NoDatabaseTraffic, RecordingError, UsageError
-from latpcap.live.capturing import capturer
+from latpcap.live.capturing import capturer, tools
 from latpcap.live.capturing.capturer import Capturer
 from latpcap.live.processes import servers_of
 
@@ -100,7 +100,7 @@ def test_it_counts_what_tcpdump_counts_at_the_same_time(
 ) -> None:
     path = shutil.which(tool)
     assert path is not None
-    monkeypatch.setattr(capturer, "_installed", lambda name: path if name == tool else None)
+    monkeypatch.setattr(tools, "_found", lambda name: path if name == tool else None)
     ours, theirs = tmp_path / "ours.pcapng", tmp_path / "theirs.pcap"
     with captured(theirs, port):
         done = latpcap("record", "--port", port, "-o", ours, "--", *job(port, 40))
@@ -112,6 +112,22 @@ def test_it_counts_what_tcpdump_counts_at_the_same_time(
     assert ours.stat().st_mode & 0o077 == 0
     assert round_trips(ours) == round_trips(theirs) == 40 + LOGIN
     assert packets(ours) == packets(theirs)
+
+
+def test_on_other_systems_the_interface_is_named(port: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """BPF's way, with this system's dumpcap: no interface that is all of them, and nobody knows the others but it."""
+    monkeypatch.setattr(sys, "platform", "darwin")
+    asked = {"capture_filter": f"tcp port {port}", "where": "here"}
+    with pytest.raises(RecordingError, match=r"name the network interface, `--interface NAME`, .*`dumpcap -D` lists"):
+        Capturer(tmp_path / "any.pcapng", **asked).start()
+    with pytest.raises(RecordingError, match="nothing9"):
+        Capturer(tmp_path / "unknown.pcapng", interfaces=["nothing9"], **asked).start()
+    recorder = Capturer(tmp_path / "lo.pcapng", interfaces=["lo"], **asked)
+    recorder.start()
+    subprocess.run(job(port, 20), check=True)
+    recorded = recorder.stop()
+    assert (recorded.trouble, recorded.dropped) == (None, 0)
+    assert round_trips(recorded.path) == 20 + LOGIN
 
 
 def packets(path: Path) -> int:
@@ -324,7 +340,7 @@ def test_who_may_not_capture_is_told_what_to_do(process: Run) -> None:
 def test_where_it_cannot_record_it_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(RecordingError, match="nosuch0: no such network interface; there are lo"):
         Capturer(tmp_path / "x", capture_filter="tcp", where="TCP", interfaces=["nosuch0"]).start()
-    monkeypatch.setattr(capturer, "_installed", lambda name: None)
+    monkeypatch.setattr(tools, "_found", lambda name: None)
     with pytest.raises(RecordingError, match="neither dumpcap nor tcpdump is installed"):
         Capturer(tmp_path / "x", capture_filter="tcp", where="TCP").start()
     assert list(tmp_path.iterdir()) == []

@@ -8,36 +8,30 @@ from __future__ import annotations
 
 import mmap
 import os
-import shutil
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from msgspec import Struct
-
 from latpcap.errors import DiskFull, LatpcapError, RecordingError, UsageError
-from latpcap.live.capturing.rights import how_to_be_allowed, is_root
+from latpcap.live.capturing.rights import how_to_be_allowed
 from latpcap.live.capturing.ring import Ring
+from latpcap.live.capturing.tools import Tool, tools
 from latpcap.live.recorder import Recorded
 from latpcap.tables.writing.outputs import written
 
 ANY = "any"
 """All interfaces at once."""
-FOLDERS = ("/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin")
-"""Where capturers are, should PATH not have them."""
-ELSEWHERE = (
-    'latpcap itself records on Linux only: record with `dumpcap -i INTERFACE -f "tcp port 3306" -w app.pcapng`, or '
-    "watch what it passes on, `dumpcap … -w - | latpcap watch -`; without any rights: `--relay`"
+WHICH = (
+    "name the network interface, `--interface NAME`, as only Linux records all of them at once; `dumpcap -D` lists "
+    "them, with that of connections within this machine; without any rights: `--relay`"
 )
-"""Nobody has seen Npcap and BPF at work here."""
-KERNEL_BUFFER_MIB = 64
 READY_S = 20.0
 QUIET_S = 0.5
 """No new packet for so long: all are in the file. The kernel hands packets to dumpcap every 250 ms at least."""
@@ -52,8 +46,12 @@ STILL_TALKED = (
 )
 ENDS_S = 10.0
 """How long the capturer may take to write what it has."""
-GUARD = 'read -r _; kill -TERM "$1"'
-"""A shell that waits for its standard input to end, as it does when latpcap has ended in whatever way."""
+GUARD = (
+    [sys.executable, "-c", "import os, sys; sys.stdin.read(); os.kill(int(sys.argv[1]), 15)"]
+    if sys.platform == "win32"
+    else ["/bin/sh", "-c", 'read -r _; kill -TERM "$1"', "sh"]
+)
+"""Waits for its standard input to end, as it does when latpcap has ended in whatever way."""
 
 
 class Capturer:
@@ -84,7 +82,7 @@ class Capturer:
         self._snap_length = snap_length
         self._ring = ring
         self._prefix = tuple(prefix)
-        self._tool: _Tool | None = None
+        self._tool: Tool | None = None
         self._running: _Running | None = None
         self._recorded: Recorded | None = None
 
@@ -100,17 +98,12 @@ class Capturer:
 
     def start(self) -> None:
         """Return once all that passes is recorded; raise `RecordingError` where that cannot be."""
-        if sys.platform != "linux":
-            raise RecordingError(ELSEWHERE)
-        unknown = set(self._interfaces) - {name for _, name in socket.if_nameindex()} - {ANY}
-        if unknown and not self._prefix:
-            known = ", ".join(name for _, name in socket.if_nameindex())
-            raise RecordingError(f"{min(unknown)}: no such network interface; there are {known}")
+        self._check_interfaces()
         refused = []
-        tools = list(_tools(one_interface=len(self._interfaces) == 1, ring=self._ring is not None))
-        for tool in reversed(tools) if self._marks else tools:  # tcpdump hands packets on at once
+        available = list(tools(one_interface=len(self._interfaces) == 1, ring=self._ring is not None))
+        for tool in reversed(available) if self._marks else available:  # tcpdump hands packets on at once
             try:
-                with nullcontext() if self._ring else written(self._path, private=True) as file:
+                with nullcontext() if self._names_itself else written(self._path, private=True) as file:
                     self._running = _Running(tool, self._arguments(tool), file)
                 self._tool = tool
                 return
@@ -127,11 +120,37 @@ class Capturer:
             )
         raise RecordingError(str(refused[0]))
 
-    def _arguments(self, tool: _Tool) -> list[str]:
+    @property
+    def _names_itself(self) -> bool:
+        """The capturer opens its files: a ring; and on Windows, where a file that is open takes no other name."""
+        return self._ring is not None or sys.platform == "win32"
+
+    def _check_interfaces(self) -> None:
+        if sys.platform != "linux":
+            if ANY in self._interfaces:
+                raise RecordingError(WHICH)
+            return  # dumpcap says what it does not know
+        unknown = set(self._interfaces) - {name for _, name in socket.if_nameindex()} - {ANY}
+        if unknown and not self._prefix:
+            known = ", ".join(name for _, name in socket.if_nameindex())
+            raise RecordingError(f"{min(unknown)}: no such network interface; there are {known}")
+
+    def _arguments(self, tool: Tool) -> list[str]:
         interfaces = [word for name in self._interfaces for word in ("-i", name)]
         snap = [] if self._snap_length is None else ["-s", str(self._snap_length)]
-        ring = ["-w", str(self._path.absolute()), *self._ring.options()] if self._ring else ["-w", "-"]
-        return [*self._prefix, tool.path, *tool.options, *interfaces, *snap, *ring, *tool.before_filter, self._filter]
+        to = ["-w", str(self._path.absolute()) if self._names_itself else "-"]
+        ring = self._ring.options() if self._ring else ()
+        return [
+            *self._prefix,
+            tool.path,
+            *tool.options,
+            *interfaces,
+            *snap,
+            *to,
+            *ring,
+            *tool.before_filter,
+            self._filter,
+        ]
 
     def flush(self) -> None:
         """Return when all that passed so far is in the file: a datagram of our own, sent now, is in it."""
@@ -170,55 +189,6 @@ class Capturer:
         return sum(sizes)
 
 
-# --- the tools --------------------------------------------------------------------------------------------------------
-
-
-class _Tool(Struct, frozen=True):
-    """A capturer and how it is spoken to."""
-
-    path: str
-    options: tuple[str, ...]
-    before_filter: tuple[str, ...]
-    is_running: str
-    """What it says on standard error once it captures."""
-    dropped: Callable[[str], int | None]
-    """How many packets it has dropped, by what it said at its end."""
-    is_pcap: bool
-    """It writes pcap, not pcapng."""
-
-
-def _tools(*, one_interface: bool, ring: bool) -> Iterator[_Tool]:
-    """Those that are installed and can do it."""
-    if path := _installed("dumpcap"):
-        options = ("-p", "-q", "-B", str(KERNEL_BUFFER_MIB))
-        yield _Tool(path, options, ("-f",), "\nFile: ", _dropped_by_dumpcap, is_pcap=False)
-    if one_interface and not ring and (path := _installed("tcpdump")):
-        same_user = ("-Z", "root") if is_root() else ()
-        quick = ("-p", "-n", "-U", "--immediate-mode", "--time-stamp-precision=nano")
-        options = (*quick, "-B", str(KERNEL_BUFFER_MIB << 10), *same_user)
-        yield _Tool(path, options, ("--",), "listening on ", _dropped_by_tcpdump, is_pcap=True)
-
-
-def _installed(name: str) -> str | None:
-    """Also where it may not be executed: then that is what the user must know."""
-    search = os.pathsep.join([os.environ.get("PATH", os.defpath), *FOLDERS])
-    return shutil.which(name, path=search) or shutil.which(name, mode=os.F_OK, path=search)
-
-
-def _dropped_by_dumpcap(said: str) -> int | None:
-    """The second of `Packets received/dropped on interface 'lo': 12/3 (…)`, of all interfaces."""
-    lines = [line for line in said.splitlines() if line.startswith("Packets received/dropped on interface")]
-    counts = [line.rpartition("': ")[2].partition(" ")[0].partition("/")[2] for line in lines]
-    return sum(map(int, counts)) if counts and all(map(str.isdigit, counts)) else None
-
-
-def _dropped_by_tcpdump(said: str) -> int | None:
-    """The number before `packets dropped by kernel`, and before `by interface` where there is one."""
-    lines = [line.split() for line in said.splitlines() if " dropped by " in line]
-    counts = [words[0] for words in lines]
-    return sum(map(int, counts)) if counts and all(map(str.isdigit, counts)) else None
-
-
 # --- a capturer at work ----------------------------------------------------------------------------------------------
 
 
@@ -229,7 +199,7 @@ class _MayNotCapture(Exception):
 class _Running:
     """The process of a capturer, and its guard."""
 
-    def __init__(self, tool: _Tool, arguments: list[str], output: IO[bytes] | None) -> None:
+    def __init__(self, tool: Tool, arguments: list[str], output: IO[bytes] | None) -> None:
         """Return once it captures."""
         self._name = Path(tool.path).name
         self._said: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (kept while it runs)
@@ -240,7 +210,7 @@ class _Running:
             self._said.close()
             raise
         self._guard = subprocess.Popen(
-            ["/bin/sh", "-c", GUARD, "sh", str(self._process.pid)],
+            [*GUARD, str(self._process.pid)],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -255,12 +225,14 @@ class _Running:
     def _begin(self, arguments: list[str], output: IO[bytes] | None) -> subprocess.Popen[bytes]:
         """In a session of its own: a Ctrl-C is for the command that is recorded."""
         options: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stderr": self._said, "start_new_session": True}
+        if sys.platform == "win32":
+            options["creationflags"] = subprocess.CREATE_NEW_PROCESS_GROUP
         try:
             return subprocess.Popen(arguments, stdout=subprocess.DEVNULL if output is None else output, **options)
         except PermissionError:
             raise _MayNotCapture(how_to_be_allowed(arguments[0])) from None
 
-    def _wait_until_ready(self, tool: _Tool) -> None:
+    def _wait_until_ready(self, tool: Tool) -> None:
         end = time.monotonic() + READY_S
         while tool.is_running not in self.output():
             if self._process.poll() is not None:
@@ -315,7 +287,7 @@ class _Running:
         """End the capturer and its guard; return what was wrong where the capturer had ended before."""
         before = self._process.poll()
         if before is None:
-            self._process.terminate()
+            _ask_to_end(self._process)
             try:
                 self._process.wait(ENDS_S)
             except subprocess.TimeoutExpired:
@@ -335,6 +307,14 @@ class _Running:
             name = signal.Signals(-self._process.returncode).name
             return f"{self._name} was ended by {name}: later packets are not recorded"
         return f"{self._why(self.output())}: later packets are not recorded"
+
+
+def _ask_to_end(process: subprocess.Popen[bytes]) -> None:
+    """It writes what it has; what Windows calls terminating would not let it."""
+    if sys.platform == "win32":
+        process.send_signal(signal.CTRL_BREAK_EVENT)
+    else:
+        process.terminate()
 
 
 # --- pcap to pcapng --------------------------------------------------------------------------------------------------
