@@ -18,7 +18,7 @@ from mariadb_server import PASSWORD, free_port, mariadb, needs_server_and_captur
 
 import latpcap
 from latpcap.errors import CaptureError, NoDatabaseTraffic, RecordingError, UsageError
-from latpcap.live.capturing import capturer, tools
+from latpcap.live.capturing import tools
 from latpcap.live.capturing.capturer import Capturer
 from latpcap.live.processes import servers_of
 
