@@ -384,7 +384,7 @@ class Tables:
     def notes(self) -> Table:
         names = ("code", "severity", "message", "count")
         rows = [dict(zip(names, note, strict=True)) for note in self.note_rows]
-        return _table(rows, {"code": TEXT, "severity": TEXT, "message": TEXT, "count": U64})
+        return _table(rows, {"code": TEXT, "severity": TEXT, "message": TEXT, "count": U64, "first_frame": U64})
 
     def connections(self) -> Table:
         return _table(self.connection_rows, _types("connections"))

@@ -23,7 +23,7 @@ export -f remove_root
 new_root() {
   echo "a new Debian ($1) in $root" >&2
   apt-config dump Acquire >"$root.acquire"; mv "$root.acquire" "$root/acquire"
-  "${contained[@]}" mmdebstrap --quiet --variant=minbase --include="$2" --aptopt="$root/acquire" --skip=check/empty \
+  "${contained[@]}" mmdebstrap --quiet --variant=minbase --include="ca-certificates,$2" --aptopt="$root/acquire" --skip=check/empty \
     "$1" "$root" "deb $(mirror) $1 main" 9>&-
   cp /etc/resolv.conf /etc/hosts "$root/etc/"
   for file in /etc/pip.conf ~/.config/pip/pip.conf ~/.pip/pip.conf ~/.cargo/config.toml; do
