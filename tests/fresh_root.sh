@@ -17,7 +17,7 @@ export ALLOWED; export -f put_back
 at_end bash -c 'put_back "$@"' - "$root" "$found"
 if [ -n "$found" ]; then sysctl -qw $ALLOWED="$booted"; fi
 
-new_root bookworm ca-certificates,python3
+new_root bookworm python3
 mkdir "$root/usr/local/rust"
 in_root "mount --bind '$(rustc --print sysroot)' \"\$1/usr/local/rust\"; mount -o remount,bind,ro \"\$1/usr/local/rust\"" \
   bash -ec 'for command in "$@"; do echo "./dev $command"; ./dev "$command"; done' - "$@"

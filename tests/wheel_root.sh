@@ -7,7 +7,7 @@ wheels=$(realpath "$1") suite=$2
 . "$(dirname "${BASH_SOURCE[0]}")/new_root.sh"
 root=$(mktemp -d "${LATPCAP_FRESH:-/var/tmp}/latpcap-fresh-XXXXXX")
 at_end bash -c 'remove_root "$1"' - "$root"
-new_root "$suite" ca-certificates,python3-venv,zstd
+new_root "$suite" python3-venv,zstd
 rm -r "$root/latpcap/latpcap" # the tests shall find the wheel
 mkdir "$root/wheels"
 # shellcheck disable=SC2016
