@@ -2,11 +2,11 @@
 //!
 //! ```text
 //! headers | call | (FF | call)*
-//! call: length u16 | name, or FFFF | number u16; options u16 | parameter*
+//! call: length u16 | name, or FFFF | number u16; options u16 | (length u16 | package to an enclave)? | parameter*
 //! parameter: length u8 | name | status u8 | type | value
 //! ```
 
-use super::columns::{By, Carry, Layout, Shape, Sink, Unread, Value, name, names, shape, skip_flags};
+use super::columns::{By, Carry, Layout, Shape, Sink, Unread, Value, name, names, shape, skip_algorithm, skip_flags};
 use super::framing::has_headers;
 use super::prepared::Handle;
 use super::text::{self, TEXT_MAX};
@@ -19,6 +19,8 @@ const NAME_MAX: u16 = 4 * 131;
 const VALUES_MAX: usize = 16 << 10;
 const COLUMNS_MAX: u16 = 1024;
 const PIECE_MAX: usize = 128 << 10;
+/// The status of a parameter that is encrypted on its own.
+const ENCRYPTED: u8 = 8;
 /// A column of a table of which no values are sent.
 const IS_DEFAULT: u16 = 0x200;
 
@@ -40,6 +42,11 @@ pub struct Procedure {
 
 const fn procedure(number: u16, name: &'static str, purpose: Purpose) -> Procedure {
     Procedure { number, name, purpose, statement: None, takes: None, returns: &[], values: usize::MAX }
+}
+
+/// What a driver asks about a statement before it executes it.
+const fn describing(name: &'static str) -> Procedure {
+    Procedure { statement: Some(0), ..procedure(u16::MAX, name, Purpose::Describe) }
 }
 
 use Handle::{Cursor as OfCursor, CursorStatement, Statement};
@@ -86,6 +93,9 @@ static PROCEDURES: &[Procedure] = &[
     },
     Procedure { takes: Some(Statement), ..procedure(15, "sp_unprepare", Purpose::Close) },
     procedure(u16::MAX, "sp_reset_connection", Purpose::Session),
+    describing("sp_describe_first_result_set"),
+    describing("sp_describe_undeclared_parameters"),
+    describing("sp_describe_parameter_encryption"),
 ];
 
 /// A procedure of the application or of the server, called by its name.
@@ -134,9 +144,12 @@ enum State {
     #[default]
     Headers,
     Name,
+    Package,
     /// A parameter, or the next call.
     Parameter,
     Value(Shape),
+    /// How the value was encrypted on its own.
+    Cipher,
     /// The number of a table's columns comes next, then so many of them.
     Table,
     TableColumns(u16),
@@ -154,6 +167,8 @@ pub struct Calls {
     call: Option<Call>,
     /// How many parameters of the call have begun.
     parameters: usize,
+    /// The value that comes is encrypted on its own.
+    is_encrypted: bool,
     table: Vec<Shape>,
 }
 
@@ -209,10 +224,22 @@ impl Calls {
                 let call = call(cursor)?;
                 over.extend(self.call.replace(call));
                 self.parameters = 0;
+                self.state = State::Package;
+            }
+            State::Package => {
+                if layout.begins_with_package(*cursor, true)? {
+                    let length = cursor.u16_le("length of a package")?;
+                    cursor.skip(length.into(), "package")?;
+                }
                 self.state = State::Parameter;
             }
             State::Parameter => return self.parameter(cursor, layout).map(|()| true),
             State::Value(shape) => return Ok(self.read_value(shape, cursor)),
+            State::Cipher => {
+                skip_algorithm(cursor, layout, By::Client)?;
+                cursor.skip(4 + 4 + 4 + 8 + 1, "key and version")?;
+                self.state = State::Parameter;
+            }
             State::Table => {
                 let count = cursor.u16_le("number of columns")?;
                 self.table.clear();
@@ -246,10 +273,7 @@ impl Calls {
             return Ok(());
         }
         name(cursor)?;
-        // Encrypted on its own: what follows the type is not read.
-        if cursor.u8("status")? & 8 != 0 {
-            return Err(Unread::Unknown);
-        }
+        self.is_encrypted = cursor.u8("status")? & ENCRYPTED != 0;
         let shape = shape(cursor, layout, By::Client)?;
         self.state = if shape == Shape::Table { State::Table } else { State::Value(shape) };
         self.parameters += 1;
@@ -274,7 +298,7 @@ impl Calls {
             // `a`, `bc` is not `ab`, `c`.
             call.values.push(0);
         }
-        self.state = State::Parameter;
+        self.state = if self.is_encrypted { State::Cipher } else { State::Parameter };
         true
     }
 

@@ -6,7 +6,7 @@ use super::framing::{Kind, Packet, has_headers};
 use super::server::{Answers, Awaited};
 use super::text::{self, TEXT_MAX};
 use super::{login, prelogin};
-use crate::cursor::Lost;
+use crate::cursor::{Cursor, Lost};
 use crate::protocols::{Awaits, Context, Meaning, Purpose, Request};
 use crate::sql::{Sql, Statements};
 
@@ -53,6 +53,8 @@ impl Requests {
         context: &mut Context<'_>,
     ) -> Result<Meaning, Lost> {
         if packet.kind == Kind::Attention {
+            // What was being sent will not go on.
+            self.kind = None;
             return Ok(answers.attention());
         }
         let begins = self.kind != Some(packet.kind);
@@ -96,7 +98,9 @@ impl Requests {
         }
         if matches!(packet.kind, Kind::Batch | Kind::Call | Kind::Transaction) {
             let has_headers = has_headers(packet.body);
-            answers.sees_headers(has_headers);
+            if has_headers || !packet.is_cut {
+                answers.sees_headers(has_headers);
+            }
             if let Some(is_open) = transaction(packet.body).filter(|_| has_headers) {
                 context.session.transaction = Some(if is_open { "open" } else { "idle" });
             }
@@ -122,7 +126,7 @@ impl Requests {
         let mut awaited = Awaited::default();
         match kind {
             Kind::Batch => {
-                let text = text::statement(behind_headers(&self.body), self.is_whole);
+                let text = text::statement(self.batch(answers), self.is_whole);
                 request.sql = Some(context.statements.sql_in(DIALECT, text.as_bytes()));
                 self.last_batch = request.sql;
             }
@@ -143,6 +147,18 @@ impl Requests {
         }
         self.body = Vec::new();
         (request, awaited)
+    }
+
+    /// The text of a batch. What stands before it shows what the login was not captured for.
+    fn batch(&self, answers: &mut Answers) -> &[u8] {
+        let rest = behind_headers(&self.body);
+        let mut cursor = Cursor::new(rest);
+        if !answers.layout.begins_with_package(cursor, false).unwrap_or(false) {
+            return rest;
+        }
+        answers.layout.has_packages = Some(true);
+        let length = cursor.u16_le("length of a package").unwrap_or_default();
+        rest.get(2 + usize::from(length)..).unwrap_or_default()
     }
 
     // --- calls --------------------------------------------------------------------------------------------------------

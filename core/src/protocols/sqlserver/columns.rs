@@ -11,12 +11,18 @@ use crate::cursor::{Cursor, TooShort};
 pub struct Layout {
     /// Of TDS 7, or 8.
     pub minor: u8,
+    /// Values may be encrypted on their own: their keys come before the columns. Unknown without the end of the login.
+    pub has_keys: Option<bool>,
+    /// Requests have room for a package to an enclave, before a batch's text and a call's parameters.
+    pub has_packages: Option<bool>,
+    /// What is told about sensitive columns has ranks.
+    pub has_ranks: bool,
 }
 
 /// What all servers have spoken since 2005, where nothing was captured that says more.
 impl Default for Layout {
     fn default() -> Layout {
-        Layout { minor: 4 }
+        Layout { minor: 4, has_keys: None, has_packages: None, has_ranks: true }
     }
 }
 
@@ -29,6 +35,39 @@ impl Layout {
     fn has_collations(self) -> bool {
         self.minor >= 1
     }
+
+    /// Values may be encrypted on their own.
+    pub fn seals(&mut self, version: u8) {
+        const ENCLAVES: u8 = 2;
+        (self.has_keys, self.has_packages) = (Some(true), Some(version >= ENCLAVES));
+    }
+
+    /// Does a package begin here? Where the login does not say it, no text begins with a zero, and no parameter has a
+    /// type with the number of a short name's length.
+    pub fn begins_with_package(self, cursor: Cursor<'_>, is_call: bool) -> Result<bool, TooShort> {
+        if let Some(has_packages) = self.has_packages.or((!self.is_wide()).then_some(false)) {
+            return Ok(has_packages);
+        }
+        let mut ahead = cursor;
+        Ok(ahead.take(2, "package")? == [0, 0] && !(is_call && is_type(ahead.u8("length of a name")?)))
+    }
+
+    /// Do keys come before the columns that are described here? Where the login does not say it, the first column's type
+    /// does, which stands two bytes later.
+    pub fn begins_with_keys(self, cursor: Cursor<'_>) -> Result<bool, TooShort> {
+        const TYPE: usize = 4 + 2;
+        if let Some(has_keys) = self.has_keys.or((!self.is_wide()).then_some(false)) {
+            return Ok(has_keys);
+        }
+        let mut ahead = cursor;
+        let described = ahead.take(2 + TYPE + 1, "first column")?;
+        Ok(described.starts_with(&[0, 0]) && !is_type(described[TYPE]) && is_type(described[2 + TYPE]))
+    }
+}
+
+/// No number of a type is lower.
+pub fn is_type(byte: u8) -> bool {
+    byte >= 0x1f
 }
 
 /// How a value is written.
@@ -162,14 +201,55 @@ pub fn skip_flags(cursor: &mut Cursor<'_>, layout: Layout) -> Result<u16, TooSho
 
 /// A column of a result.
 pub fn column(cursor: &mut Cursor<'_>, layout: Layout) -> Result<Shape, Unread> {
-    skip_flags(cursor, layout)?;
+    let flags = skip_flags(cursor, layout)?;
     let shape = shape(cursor, layout, By::Server)?;
     if shape == Shape::Pointed {
         let parts = if layout.is_wide() { cursor.u8("parts of the table's name")? } else { 1 };
         (0..parts).try_for_each(|_| long_name(cursor).map(|_| ()))?;
     }
+    if is_encrypted(flags, layout) {
+        cursor.skip(2, "number of a key")?;
+        skip_encrypted(cursor, layout)?;
+    }
     names(cursor, 1)?;
     Ok(shape)
+}
+
+/// The values are encrypted on their own.
+pub fn is_encrypted(flags: u16, layout: Layout) -> bool {
+    const ENCRYPTED: u16 = 0x0800;
+    flags & ENCRYPTED != 0 && layout.has_keys != Some(false)
+}
+
+/// What a column or a parameter that comes back is beneath its encryption.
+pub fn skip_encrypted(cursor: &mut Cursor<'_>, layout: Layout) -> Result<(), Unread> {
+    cursor.skip(4, "user type")?;
+    skip_algorithm(cursor, layout, By::Server)?;
+    cursor.skip(1, "version of normalisation")?;
+    Ok(())
+}
+
+/// type | algorithm u8 | its name, if it has no number | kind of encryption u8
+pub fn skip_algorithm(cursor: &mut Cursor<'_>, layout: Layout, by: By) -> Result<(), Unread> {
+    shape(cursor, layout, by)?;
+    if cursor.u8("algorithm")? == 0 {
+        name(cursor)?;
+    }
+    cursor.skip(1, "kind of encryption")?;
+    Ok(())
+}
+
+/// A key of encrypted columns, as often as it was encrypted itself.
+pub fn skip_key(cursor: &mut Cursor<'_>) -> Result<(), TooShort> {
+    cursor.skip(4 + 4 + 4 + 8, "numbers of a key")?;
+    for _ in 0..cursor.u8("encrypted keys")? {
+        let length = cursor.u16_le("length of a key")?;
+        cursor.skip(length.into(), "key")?;
+        name(cursor)?;
+        long_name(cursor)?;
+        name(cursor)?;
+    }
+    Ok(())
 }
 
 /// How far a value was read.

@@ -140,7 +140,7 @@ pub fn begins_request(bytes: &[u8]) -> bool {
     let Ok(packet) = Packet::header(bytes) else { return false };
     // Some number their packets from 0.
     let is_first = packet.number <= 1 && packet.is_plausible(bytes);
-    let fits = packet.body.len() == packet.length - HEADER || !packet.is_last();
+    let fits = packet.body.len() == packet.length - HEADER || !packet.is_last() || has_headers(packet.body);
     let has_body = match packet.kind {
         Kind::Attention => packet.length == HEADER,
         _ => packet.length > HEADER,

@@ -50,9 +50,7 @@ pub struct Answers {
     /// The client has sent an attention, and waits for its acknowledgment.
     attention: bool,
     acknowledged: bool,
-    /// Values may be encrypted on their own.
-    is_sealed: bool,
-    /// There was no room for what is awaited: it ends when the client asks again.
+    /// There was no room for what is awaited, or its end was cut: it ends when the client asks again.
     pub gave_up: bool,
 }
 
@@ -74,9 +72,9 @@ impl Answers {
 
     /// What was asked before is answered, or its answer is not known.
     pub fn resume(&mut self) {
-        let Answers { layout, is_sealed, has_sessions, .. } = *self;
+        let Answers { layout, has_sessions, .. } = *self;
         let prepared = std::mem::take(&mut self.prepared);
-        *self = Answers { layout, is_sealed, has_sessions, prepared, ..Answers::default() };
+        *self = Answers { layout, has_sessions, prepared, ..Answers::default() };
     }
 
     // --- what the client asks -----------------------------------------------------------------------------------------
@@ -109,14 +107,14 @@ impl Answers {
     /// The version that the client wishes for, or the server agrees to.
     pub fn speaks(&mut self, minor: Option<u8>) {
         if let Some(minor) = minor {
-            self.layout = Layout { minor };
+            self.layout.minor = minor;
         }
     }
 
     /// Requests have headers since TDS 7.2.
     pub fn sees_headers(&mut self, has_headers: bool) {
         if has_headers != self.layout.is_wide() {
-            self.layout = if has_headers { Layout::default() } else { Layout { minor: 1 } };
+            self.layout.minor = if has_headers { Layout::default().minor } else { 1 };
         }
     }
 
@@ -145,7 +143,7 @@ impl Answers {
         }
         self.told = told;
         if packet.is_last() {
-            self.ends(packet.body, &mut meanings);
+            self.ends(packet, &mut meanings);
         }
         Ok(match meanings.len() {
             0 => Meaning::More,
@@ -167,7 +165,7 @@ impl Answers {
         if !std::mem::replace(&mut self.has_begun, true) {
             let columns = self.awaited.front_mut().and_then(|awaited| awaited.columns.take());
             self.tokens.begin(columns);
-            if self.is_sealed || self.awaited.is_empty() {
+            if self.awaited.is_empty() {
                 self.tokens.give_up();
             }
         }
@@ -190,6 +188,7 @@ impl Answers {
             Told::Handle(number, columns) => self.returned(number, columns),
             Told::LoggedIn { minor, version } => {
                 self.speaks(minor);
+                (self.layout.has_keys, self.layout.has_packages) = (Some(false), Some(false));
                 session.server_version = Some(version);
                 self.goes_on = false;
                 if self.layout.is_wide() {
@@ -201,7 +200,8 @@ impl Answers {
             Told::Database(name) if session.database.as_ref() != Some(&name) => session.change_database(Some(name)),
             Told::Database(_) => {}
             Told::Transaction(is_open) => session.transaction = Some(if is_open { "open" } else { "idle" }),
-            Told::Sealed => self.is_sealed = true,
+            Told::Sealed(version) => self.layout.seals(version),
+            Told::Ranks(has_ranks) => self.layout.has_ranks = has_ranks,
         }
         None
     }
@@ -233,13 +233,21 @@ impl Answers {
     }
 
     /// The last packet of a message.
-    fn ends(&mut self, body: &[u8], meanings: &mut Vec<Meaning>) {
-        let is_whole = self.tokens.is_whole();
-        let acknowledged = self.acknowledged || !is_whole && acknowledges(body, self.layout);
+    fn ends(&mut self, packet: &Packet<'_>, meanings: &mut Vec<Meaning>) {
+        let (is_whole, is_cut) = (self.tokens.is_whole(), packet.is_cut);
+        let acknowledged = self.acknowledged || !is_whole && acknowledges(packet.body, self.layout);
         self.has_begun = false;
         self.rows =
             self.tokens.take_rows().map(|rows| rows + self.rows.unwrap_or(0)).or(self.rows).filter(|_| is_whole);
-        if self.is_login() && std::mem::take(&mut self.goes_on) || self.attention && !acknowledged {
+        if self.attention && !acknowledged {
+            // Whether it acknowledged the attention was not captured: the client shows it when it asks again.
+            if is_cut {
+                self.attention = false;
+                self.give_up();
+            }
+            return;
+        }
+        if self.is_login() && std::mem::take(&mut self.goes_on) {
             return;
         }
         self.attention = false;

@@ -507,6 +507,120 @@ fn versions_before_7_2_have_no_headers_and_shorter_ends() {
     assert_eq!(talk.exchanges[1].transaction, None);
 }
 
+// --- columns that are encrypted on their own ---------------------------------------------------------------------------
+
+/// The end of a login that agrees to encrypted columns, in this version.
+fn agreed(version: u8) -> Vec<u8> {
+    let acknowledged = [&[1, 0x74, 0, 0, 4][..], &short_text("Microsoft SQL Server"), &[16, 0, 0x10, 0x27]].concat();
+    let feature = |number: u8, data: &[u8]| [&[number][..], &(data.len() as u32).to_le_bytes(), data].concat();
+    let features = [&[0xae][..], &feature(4, &[version]), &feature(9, &[2, 1]), &[0xff]].concat();
+    message(4, &[token(0xad, &acknowledged), features, done(0xfd, 0, 0, 0)].concat())
+}
+
+/// As a client writes its requests that has agreed to the second version: room for a package, which is empty.
+fn with_package(text: &str) -> Vec<u8> {
+    message(1, &[HEADERS, &[0, 0], &utf_16(text)].concat())
+}
+
+fn call_with_package(procedure: u8, parameters: &[Vec<u8>]) -> Vec<u8> {
+    message(3, &[HEADERS, &[0xff, 0xff, procedure, 0, 0, 0], &[0, 0], &parameters.concat()].concat())
+}
+
+/// A result of two columns, the second of which is encrypted, or may be.
+fn result_with_keys(is_encrypted: bool) -> Vec<u8> {
+    let key = [&[7; 20][..], &[1], &[3, 0, 1, 2, 3], &short_text("store"), &long_text("path"), &short_text("RSA")].concat();
+    let keys = if is_encrypted { [&[1, 0][..], &key].concat() } else { vec![0, 0] };
+    let cipher = [&[0, 0][..], &[0; 4], INTN, &[2, 1, 1]].concat();
+    let (flags, cipher) = if is_encrypted { (8, &cipher[..]) } else { (0, &[][..]) };
+    let columns = [
+        &[0, 0, 0, 0, 9, 0][..],
+        INTN,
+        &short_text("id"),
+        &[0, 0, 0, 0, 9, flags, 0xa5, 40, 0],
+        cipher,
+        &short_text("salary"),
+    ];
+    let rows = [0xd1, 4, 1, 0, 0, 0, 3, 0, 1, 2, 3].repeat(2);
+    let returned = [&[0xac, 0, 0, 0, 1, 0, 0, 0, 0, 1, flags, 0xa5, 40, 0][..], &cipher.get(2..).unwrap_or_default()].concat();
+    let ended = [returned, vec![3, 0, 1, 2, 3], handle(5), done(0xfd, 0x10, 0xc1, 2)].concat();
+    [&[0x81, 2, 0][..], &keys, &columns.concat(), &rows, &ended].concat()
+}
+
+#[test]
+fn keys_of_encrypted_columns_stand_before_the_columns_of_a_client_that_could_use_them() {
+    for (version, is_encrypted) in [(1, false), (1, true), (2, false), (3, true)] {
+        let prepexec = [parameter(INTN, &[0]), text_parameter("@a int"), text_parameter("select c"), number_parameter(7)];
+        let (asks, calls, executes) = match version {
+            1 => (batch("select a"), call(13, &prepexec), call(12, &[number_parameter(5)])),
+            _ => (
+                with_package("select a"),
+                call_with_package(13, &prepexec),
+                call_with_package(12, &[number_parameter(5)]),
+            ),
+        };
+        let answer = message_in(4, &result_with_keys(is_encrypted), 50);
+        let mut parts = dialogue()[..3].to_vec();
+        parts.extend([
+            (Server, agreed(version)),
+            (Client, asks),
+            (Server, answer.clone()),
+            (Client, calls),
+            (Server, answer.clone()),
+            (Client, executes),
+            (Server, answer.clone()),
+        ]);
+        let told = talk(&parts);
+        let expected = [
+            ("batch", 1, Some(2), None, "select a"),
+            ("sp_prepexec", 1, Some(2), None, "select c"),
+            ("sp_execute", 1, Some(2), None, "select c"),
+        ];
+        assert_eq!(told.told()[2..], expected, "version {version}");
+        // Where the login was not captured.
+        if !is_encrypted {
+            let middle = talk(&parts[4..]);
+            assert_eq!(middle.told(), expected, "version {version}, from the middle");
+        }
+    }
+}
+
+#[test]
+fn a_value_that_is_encrypted_on_its_own_leaves_the_call_readable() {
+    let cipher = [INTN, &[2, 1], &[7; 20], &[1]].concat();
+    let sealed = [&[0, 8, 0xa5, 40, 0, 3, 0, 1, 2, 3][..], &cipher].concat();
+    let calls = [HEADERS, &numbered(10, &[text_parameter("insert t"), sealed]), &[0xff], &numbered(15, &[number_parameter(4)])];
+    let over = [done(OF_CALL, 0x80, 0, 0), done(OF_CALL, 0, 0, 0)].concat();
+    let talk = after_login(&[(Client, message(3, &calls.concat())), (Server, message(4, &over))]);
+    let told: Vec<_> = talk.told()[2..].iter().map(|told| (told.0, told.1, told.4)).collect();
+    assert_eq!(told, [("sp_executesql", 1, "insert t"), ("sp_unprepare", 0, "")]);
+}
+
+#[test]
+fn what_is_told_about_sensitive_columns_hides_no_rows() {
+    let names = [&[1, 0][..], &short_text("Confidential"), &short_text("id")].concat();
+    let told = |rank: &[u8]| [&[0xa3][..], &names, &names, rank, &[2, 0], &[0, 0], &[1, 0, 0, 0, 0, 0], rank].concat();
+    for (version, rank) in [(1, &[][..]), (2, &[20, 0, 0, 0][..])] {
+        let mut acknowledged = agreed(3);
+        let at = acknowledged.windows(6).position(|bytes| bytes == [9, 2, 0, 0, 0, 2]).unwrap();
+        acknowledged[at + 5] = version;
+        let mut answer = result_with_keys(false);
+        let at = answer.iter().position(|&byte| byte == 0xd1).unwrap();
+        answer.splice(at..at, told(rank));
+        let mut parts = dialogue()[..3].to_vec();
+        parts.extend([(Server, acknowledged), (Client, with_package("select a")), (Server, message_in(4, &answer, 30))]);
+        assert_eq!(talk(&parts).told()[2], ("batch", 1, Some(2), None, "select a"));
+    }
+}
+
+#[test]
+fn a_promoted_transaction_is_longer_than_it_says() {
+    let promoted = [&[0xe3, 1, 0, 15][..], &[9, 0, 0, 0], &[0xd1; 9], &[0]].concat();
+    let answer = [promoted, error(8525, 16, "Distributed transaction completed"), done(0xfd, 2, 0, 0)].concat();
+    let talk = after_login(&[(Client, message(14, &[HEADERS, &[6, 0]].concat())), (Server, message(4, &answer))]);
+    assert_eq!(talk.told()[2].1, 1);
+    assert_eq!(talk.exchanges[2].error.as_ref().map(|error| &error.code[..4]), Some("8525"));
+}
+
 // --- several sessions -------------------------------------------------------------------------------------------------
 
 fn of_session(flags: u8, number: u8, packets: &[u8]) -> Vec<u8> {

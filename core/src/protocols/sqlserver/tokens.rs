@@ -5,7 +5,10 @@
 
 use std::sync::Arc;
 
-use super::columns::{By, Carry, Layout, Shape, Sink, Unread, Value, column, long_name, name, shape, skip_flags};
+use super::columns::{
+    By, Carry, Layout, Shape, Sink, Unread, Value, column, is_encrypted, long_name, name, names, shape, skip_encrypted,
+    skip_flags, skip_key,
+};
 use super::{login, prelogin, text};
 use crate::cursor::{Cursor, TooShort};
 
@@ -37,8 +40,10 @@ pub enum Told {
     Database(String),
     /// Whether a transaction is open.
     Transaction(bool),
-    /// Values may be encrypted on their own: what columns look like is not read.
-    Sealed,
+    /// Values may be encrypted on their own, in this version of the ways to do it.
+    Sealed(u8),
+    /// Whether what is told about sensitive columns has ranks.
+    Ranks(bool),
 }
 
 /// DONE, DONEPROC, DONEINPROC: the end of a statement or of all.
@@ -79,7 +84,8 @@ impl Done {
 enum State {
     #[default]
     Token,
-    /// So many columns are still to come.
+    /// So many keys of columns are still to come, then so many columns.
+    Keys(u16, usize),
     Columns(usize),
     /// The next column of a row.
     Row(usize),
@@ -166,6 +172,15 @@ impl Tokens {
     fn step(&mut self, cursor: &mut Cursor<'_>, layout: Layout, told: &mut Vec<Told>) -> Result<bool, Unread> {
         match self.state {
             State::Token => self.token(cursor, layout, told).map(|()| true),
+            State::Keys(left, columns) => {
+                if left == 0 {
+                    self.described(columns);
+                } else {
+                    skip_key(cursor)?;
+                    self.state = State::Keys(left - 1, columns);
+                }
+                Ok(true)
+            }
             State::Columns(left) => {
                 self.described.push(column(cursor, layout)?);
                 self.described(left - 1);
@@ -180,8 +195,8 @@ impl Tokens {
                     return Ok(true);
                 }
                 let length = cursor.u32_le("length of a feature")?;
-                cursor.skip(length as usize, "feature")?;
-                told.extend((feature == 4).then_some(Told::Sealed));
+                let data = cursor.take(length as usize, "feature")?;
+                told.extend(acknowledged(feature, data));
                 Ok(true)
             }
             State::Skips(left) => {
@@ -239,16 +254,27 @@ impl Tokens {
                 let rows = if done.ends_call() { self.take_rows() } else { None };
                 told.push(Told::Done(Done { rows, ..done }));
             }
-            COLUMNS => self.columns_begin(cursor.u16_le("number of columns")?)?,
+            COLUMNS => self.columns_begin(cursor, layout)?,
             RETURNED => {
                 cursor.skip(2, "number")?;
                 name(cursor)?;
                 cursor.skip(1, "status")?;
-                skip_flags(cursor, layout)?;
-                self.state = State::Returned(shape(cursor, layout, By::Server)?);
+                let flags = skip_flags(cursor, layout)?;
+                let shape = shape(cursor, layout, By::Server)?;
+                if is_encrypted(flags, layout) {
+                    skip_encrypted(cursor, layout)?;
+                }
+                self.state = State::Returned(shape);
             }
             ERROR => told.push(error(sub(cursor)?)?),
-            CHANGE => told.extend(change(sub(cursor)?)?),
+            CHANGE => {
+                let change = sub(cursor)?;
+                if change.peek_u8() == Some(PROMOTED) {
+                    let length = cursor.u32_le("length of a promoted transaction")?;
+                    self.state = State::Skips(u64::from(length) + 1);
+                }
+                told.extend(changed(change)?);
+            }
             LOGIN => told.push(logged_in(sub(cursor)?)?),
             SSPI => {
                 sub(cursor)?;
@@ -262,6 +288,7 @@ impl Tokens {
             }
             SESSION => self.state = State::Skips(cursor.u32_le("length")?.into()),
             FEATURES => self.state = State::Features,
+            CLASSIFIED => skip_classified(cursor, layout.has_ranks)?,
             _ => return Err(Unread::Unknown),
         }
         // Nothing of it is to come.
@@ -271,17 +298,20 @@ impl Tokens {
         Ok(())
     }
 
-    fn columns_begin(&mut self, count: u16) -> Result<(), Unread> {
-        self.has_result |= count > 0;
+    fn columns_begin(&mut self, cursor: &mut Cursor<'_>, layout: Layout) -> Result<(), Unread> {
+        let count = cursor.u16_le("number of columns")?;
         // The client knows them from before.
         if count == u16::MAX {
+            self.has_result = true;
             return Ok(());
         }
         if usize::from(count) > COLUMNS_MAX {
             return Err(Unread::Unknown);
         }
+        let keys = if layout.begins_with_keys(*cursor)? { cursor.u16_le("number of keys")? } else { 0 };
+        self.has_result |= count > 0;
         self.described = Vec::new();
-        self.described(count.into());
+        self.state = State::Keys(keys, count.into());
         Ok(())
     }
 
@@ -303,6 +333,7 @@ const STATUS: u8 = 0x79;
 const COLUMNS: u8 = 0x81;
 const TABLES: u8 = 0xa4;
 const COLUMN_INFO: u8 = 0xa5;
+const CLASSIFIED: u8 = 0xa3;
 const ORDER: u8 = 0xa9;
 const ERROR: u8 = 0xaa;
 const INFO: u8 = 0xab;
@@ -318,6 +349,8 @@ const FEDERATED: u8 = 0xee;
 const DONE: u8 = 0xfd;
 const DONE_CALL: u8 = 0xfe;
 const DONE_IN_CALL: u8 = 0xff;
+/// A change of the environment, whose length leaves out what follows.
+const PROMOTED: u8 = 15;
 
 /// The rest of a token behind its length.
 fn sub<'a>(cursor: &mut Cursor<'a>) -> Result<Cursor<'a>, TooShort> {
@@ -357,7 +390,32 @@ fn logged_in(mut cursor: Cursor<'_>) -> Result<Told, Unread> {
     inside(read())
 }
 
-fn change(mut cursor: Cursor<'_>) -> Result<Option<Told>, Unread> {
+/// What a feature that the server acknowledges changes.
+fn acknowledged(feature: u8, data: &[u8]) -> Option<Told> {
+    match (feature, data) {
+        (4, [version, ..]) => Some(Told::Sealed(*version)),
+        (9, [version, ..]) => Some(Told::Ranks(*version >= 2)),
+        _ => None,
+    }
+}
+
+/// labels u16 | (name | id)* | types u16 | (name | id)* | rank u32, if there is one | columns u16 | (properties u16 |
+/// (label u16 | type u16 | rank u32, if there is one)*)*
+fn skip_classified(cursor: &mut Cursor<'_>, has_ranks: bool) -> Result<(), TooShort> {
+    let rank = if has_ranks { 4 } else { 0 };
+    for what in ["number of labels", "number of types"] {
+        let count = cursor.u16_le(what)?;
+        names(cursor, 2 * usize::from(count))?;
+    }
+    cursor.skip(rank, "rank")?;
+    for _ in 0..cursor.u16_le("number of columns")? {
+        let count = cursor.u16_le("number of properties")?;
+        cursor.skip(usize::from(count) * (4 + rank), "properties")?;
+    }
+    Ok(())
+}
+
+fn changed(mut cursor: Cursor<'_>) -> Result<Option<Told>, Unread> {
     let mut read = || {
         Ok(match cursor.u8("kind")? {
             1 => Some(Told::Database(text::decode(name(&mut cursor)?))),
