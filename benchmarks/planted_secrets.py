@@ -3,7 +3,8 @@
     python benchmarks/planted_secrets.py SERVER CAPTURE HOST PORT USER PASSWORD DATABASE
     python benchmarks/planted_secrets.py SERVER CAPTURE        searches again in what was recorded before
 
-SERVER is mariadb, mariadb-tls, postgresql or firebird. Through TLS the client logs its keys beside the capture, every
+SERVER is mariadb, mariadb-tls, postgresql, firebird or sqlserver: 2,000 in forms of its own, as batches, with and as
+parameters, told to the scripted server of the tests without HOST and the rest. Through TLS the client logs its keys beside the capture, every
 command is given them, and no key may be in an output, either.
 
 The server answers each statement, mostly with an error that repeats a part of it; nothing it is told is to succeed, and
@@ -21,6 +22,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +84,87 @@ LITERALS = (
     "select 1 + '{}' from nowhere",
     "execute procedure p '{}'",
 )
+TRANSACT = (
+    "create login u with password = '{}'",
+    "create login u with password = N'{}' must_change, check_policy = on",
+    "create login u with password = {}",
+    "alter login u with password = '{}' old_password = 'x'",
+    "alter login u with password = 'x' old_password = '{}'",
+    "alter login [u] with password = N'{}' unlock",
+    "create user u with password = '{}', default_schema = dbo",
+    "alter user u with password = '{}'",
+    "create application role r with password = '{}', default_schema = dbo",
+    "alter application role r with name = s, password = '{}'",
+    "create master key encryption by password = '{}'",
+    "alter master key regenerate with encryption by password = '{}'",
+    "open master key decryption by password = '{}'",
+    "backup master key to file = 'f' encryption by password = '{}'",
+    "restore master key from file = 'f' decryption by password = '{}' encryption by password = 'x'",
+    "restore master key from file = 'f' decryption by password = 'x' encryption by password = '{}'",
+    "backup service master key to file = 'f' encryption by password = '{}'",
+    "create certificate c encryption by password = '{}' with subject = 's'",
+    "create certificate c from file = 'f' with private key (file = 'g', decryption by password = '{}')",
+    "backup certificate c to file = 'f' with private key (file = 'g', encryption by password = '{}')",
+    "alter certificate c with private key (decryption by password = 'x', encryption by password = '{}')",
+    "create symmetric key k with algorithm = aes_256, key_source = '{}' encryption by password = 'x'",
+    "create symmetric key k with algorithm = aes_256, identity_value = '{}' encryption by password = 'x'",
+    "create symmetric key k with algorithm = aes_256 encryption by password = '{}'",
+    "open symmetric key k decryption by password = '{}'",
+    "open symmetric key k decryption by certificate c with password = '{}'",
+    "alter symmetric key k add encryption by password = '{}'",
+    "create asymmetric key a with algorithm = rsa_2048 encryption by password = '{}'",
+    "alter asymmetric key a with private key (decryption by password = '{}')",
+    "create credential c with identity = 'u', secret = '{}'",
+    "alter credential c with identity = 'u', secret = N'{}'",
+    "create database scoped credential c with identity = 'SHARED ACCESS SIGNATURE', secret = '{}'",
+    "select * from openrowset('SQLNCLI', 'Server=h;Uid=u;Pwd={};', 'select 1')",
+    "select * from openrowset('SQLNCLI', 'h';'u';'{}', 'select 1') as a",
+    "select * from opendatasource('SQLNCLI', 'Data Source=h;User ID=u;Password={}').d.dbo.t",
+    "create external data source s with (location = 'sqlserver://h', connection_options = 'UID=u;PWD={}')",
+    "bulk insert t from 'https://h/f?sv=1&sig={}' with (format = 'csv')",
+    "copy into t from 'https://h/f' with (credential = (identity = 'Shared Access Signature', secret = '{}'))",
+    "exec sp_addlinkedserver @server = 's', @srvproduct = '', @provider = 'p', @provstr = 'Server=h;Pwd={}'",
+    "exec sp_addlinkedsrvlogin 's', 'false', null, 'u', '{}'",
+    "exec sp_addlinkedsrvlogin @rmtsrvname = 's', @useself = 'false', @rmtuser = 'u', @rmtpassword = '{}'",
+    "execute master.dbo.sp_addlinkedsrvlogin @rmtsrvname = N's', @rmtpassword = N'{}'",
+    "exec sp_addlogin 'u', '{}'",
+    "sp_addlogin 'u', '{}', 'db'",
+    "exec sp_addlogin @loginame = 'u', @passwd = '{}'",
+    "exec sp_password 'x', '{}', 'u'",
+    "exec sp_password '{}', 'x'",
+    "exec sp_password null, '{}', 'u'",
+    "exec sp_password @new = '{}', @loginame = 'u'",
+    "exec [sys].[sp_password] @old = '{}', @new = 'x'",
+    "exec sp_setapprole 'r', '{}'",
+    "exec sp_setapprole @rolename = 'r', @password = '{}', @encrypt = 'odbc'",
+    "exec sp_setapprole 'r', {encrypt N'{}'}, 'odbc'",
+    "exec sp_addapprole 'r', '{}'",
+    "exec sp_approlepassword 'r', '{}'",
+    "exec sp_change_users_login 'Auto_Fix', 'u', null, '{}'",
+    "exec msdb.dbo.sysmail_add_account_sp @account_name = 'a', @username = 'u', @password = '{}'",
+    "exec sp_addpullsubscription_agent @publisher = 'p', @distributor_password = '{}'",
+    "exec xp_cmdshell 'sqlcmd -S h -U u -P {} -Q 1'",
+    "exec xp_cmdshell 'bcp d.dbo.t out f -S h -U u -P{} -c'",
+    "backup database d to disk = 'f' with password = '{}'",
+    "backup log d to disk = 'f' with mediapassword = '{}', format",
+    "restore database d from disk = 'f' with mediapassword = '{}', password = 'x'",
+    "declare @pwd nvarchar(50) = '{}'; exec sp_addlogin 'u', @pwd",
+    "declare @password nvarchar(50); set @password = N'{}'; select 1 from nowhere",
+    "select @password = '{}' from nowhere",
+    "if pwdcompare('{}', (select h from nowhere)) = 1 select 1",
+    "select pwdencrypt('{}')",
+    "select encryptbypassphrase('{}', c) from nowhere",
+    "select decryptbypassphrase(N'{}', c) from nowhere",
+    "select decryptbycert(cert_id('c'), c, N'{}') from nowhere",
+    "select signbyasymkey(asymkey_id('a'), c, N'{}') from nowhere",
+    "exec('create login u with password = ''{}''')",
+    "exec ('create login u with password = ''{}''') at s",
+    "exec sp_executesql N'alter login u with password = ''{}'''",
+    "insert into [users] ([name], [password]) values ('u', N'{}')",
+    "update users set [password] = '{}' where id = 1",
+    "select * from users where [password] = N'{}' and [id] = 1",
+    "begin try exec sp_addlogin 'u', '{}' end try begin catch throw end catch",
+)
 ENDINGS = ("", "!", "#1", "-x", "@x", ".y", "é", "/z")
 """What stands behind the word that is looked for."""
 BARE_ENDINGS = ("", "!x", "#1", "@x", "$y")
@@ -102,18 +185,18 @@ COMMANDS = (
 
 def main(server: str, capture: Path, host: str = "", port: str = "", *login: str) -> int:
     random.seed(server)
-    planted = dict(statements())
-    if host:
-        errors = record(server, (host, int(port), *login), [sql for sql, _ in planted.values()], capture)
+    planted = dict(statements(server))
+    if host or (server == "sqlserver" and not capture.exists()):
+        errors = record(server, (host, int(port or 0), *login), [sql for sql, _ in planted.values()], capture)
         print(f"{server}: {len(planted):,} statements, {errors:,} errors, {capture.stat().st_size:,} bytes")
     with tempfile.TemporaryDirectory() as folder:
         return sum(search(capture, folder, way, planted) for way in FORMATS)
 
 
-def statements() -> Iterator[tuple[str, tuple[str, str]]]:
+def statements(server: str) -> Iterator[tuple[str, tuple[str, str]]]:
     """The word to look for → a statement that holds it, and its form."""
-    forms = PASSWORDS + LITERALS
-    for number in range(SECRETS):
+    forms = (TRANSACT if server == "sqlserver" else PASSWORDS) + LITERALS
+    for number in range(2_000 if server == "sqlserver" else SECRETS):
         form = forms[number % len(forms)]
         word = "zq" + "".join(random.choices("abcdefghijklmnopqrstuvwxyz0123456789", k=9))
         word = random.choice((word, word.upper(), word.capitalize()))
@@ -124,8 +207,9 @@ def statements() -> Iterator[tuple[str, tuple[str, str]]]:
 
 def record(server: str, login: tuple[Any, ...], sent: list[str], capture: Path) -> int:
     host, port, *rest = login
-    recorder = Recorder(port, host)
-    errors = CLIENTS[server](recorder.port, rest, sent, capture.with_suffix(".keys"))
+    with scripted() if server == "sqlserver" else nullcontext() as ours:
+        recorder = Recorder(ours.port if ours else port, host or "127.0.0.1")
+        errors = CLIENTS[server](recorder.port, rest, sent, capture.with_suffix(".keys"))
     recorder.join()
     capture.write_bytes(pcapng([recorder.talk]))
     return errors
@@ -170,11 +254,51 @@ def firebird(port: int, login: list[str], sent: list[str], keys: Path) -> int:
         return errors
 
 
+def sqlserver(port: int, login: list[str], sent: list[str], keys: Path) -> int:
+    """By turns as a batch, as a statement with a parameter, and as the parameter of a statement and of a procedure."""
+    import pytds
+
+    ways: tuple[Callable[[Any, str], Any], ...] = (
+        *[lambda cursor, sql: cursor.execute(sql)] * 5,
+        lambda cursor, sql: cursor.execute(sql + " -- %s", (1,)),
+        lambda cursor, sql: cursor.execute("exec sp_addlogin %s, %s", ("u", sql)),
+        lambda cursor, sql: cursor.callproc("sp_password", (None, sql)),
+    )
+    with pytds.connect("127.0.0.1", "shop", "ann", "top secret", port=port, autocommit=True) as connection:
+        cursor, turns = connection.cursor(), random.choices(ways, k=len(sent))
+        return sum(
+            fails(lambda way=way, sql=sql: way(cursor, sql), pytds.Error) for way, sql in zip(turns, sent, strict=True)
+        )
+
+
+def scripted() -> Any:
+    """The server of the tests, whose errors repeat what SQL Server's do."""
+    from sqlserver import scripted_server
+
+    def failing(sql: str) -> Any:
+        found = re.search(r"zq[a-z0-9]{9}[^\s')]*", sql, re.IGNORECASE)
+        word = found[0] if found else "x"
+        errors = (
+            (102, f"Incorrect syntax near '{word}'."),
+            (105, f"Unclosed quotation mark after the character string '{sql[-40:]}'."),
+            (207, f"Invalid column name '{word}'."),
+            (245, f"Conversion failed when converting the varchar value '{word}' to data type int."),
+            (2627, f"Violation of PRIMARY KEY constraint 'pk'. The duplicate key value is ({word}, 1)."),
+            (2628, f"String or binary data would be truncated in table 't', column 'c'. Truncated value: '{word}'."),
+            (50000, f"{word} has no credit"),
+        )
+        raise scripted_server.SqlServerError(*random.choice(errors))
+
+    scripted_server.run = failing
+    return scripted_server.Server()
+
+
 CLIENTS: dict[str, Callable[[int, list[str], list[str], Path], int]] = {
     "mariadb": mariadb,
     "mariadb-tls": mariadb_tls,
     "postgresql": postgresql,
     "firebird": firebird,
+    "sqlserver": sqlserver,
 }
 
 

@@ -81,6 +81,16 @@ OF_DIALECT = {
         "create database link l connect to acmebob identified by hushlink using 'datumlink'",
         "select q'[it's datumq]', n'datumnational' from dual",
     ),
+    "sqlserver": (
+        "select * from acmeshop.dbo.orders",
+        "create login acmebob with password = N'hushlogin' old_password = 'hushold'",
+        "open symmetric key k decryption by password = 'hushopen'",
+        "create credential c with identity = 'u', secret = 'hushsecret'",
+        "exec sp_addlinkedsrvlogin 's', 'false', null, 'u', 'hushlinked'",
+        "exec sp_setapprole 'r', {encrypt N'hushrole'}, 'odbc'",
+        "select * from openrowset('SQLNCLI', 'h';'u';'hushrowset', 'select 1')",
+        "select [datumnot], N'datumnational' from [t]".replace("datumnot", "a"),
+    ),
 }
 
 
@@ -397,6 +407,45 @@ def oracle(monkeypatch: Any) -> list[Talk]:
     return [recorder.talk]
 
 
+def sqlserver(monkeypatch: Any) -> list[Talk]:
+    """python-tds against the scripted server, which raises errors with values in them."""
+    import pytds
+    from sqlserver import scripted_server
+
+    errors = iter(SQLSERVER_ERRORS)
+    run: Callable[[str], Any] = scripted_server.run
+
+    def failing(sql: str) -> Any:
+        if "fails" in sql:
+            raise scripted_server.SqlServerError(*next(errors))
+        return run(sql)
+
+    monkeypatch.setattr(scripted_server, "run", failing)
+    with scripted_server.Server() as server:
+        recorder = Recorder(server.port)
+        names = {"user": "acmeuser", "password": "hushlogon", "appname": "acmetill"}
+        connection = pytds.connect("127.0.0.1", "acmeshop", port=recorder.port, **names)
+        cursor = connection.cursor()
+        for sql in (*STATEMENTS, *OF_DIALECT["sqlserver"]):
+            cursor.execute(sql)
+        cursor.execute("insert into items values (%s, %s)", (7310014, "datumbind"))
+        cursor.callproc("sp_addlogin", ("acmebob", "hushcalled"))
+        for _ in SQLSERVER_ERRORS:
+            with suppress(pytds.Error):
+                cursor.execute("insert into fails values (7310015)")
+        connection.close()
+        recorder.join()
+    return [recorder.talk]
+
+
+SQLSERVER_ERRORS = (
+    (245, "Conversion failed when converting the varchar value 'datumnumber' to data type int."),
+    (2627, "Violation of PRIMARY KEY constraint 'pk'. The duplicate key value is (datumkey, 7310016)."),
+    (2628, "String or binary data would be truncated in table 't', column 'c'. Truncated value: 'datumlong'."),
+    (50000, "datumraise has no credit"),
+    (18456, "Login failed for user 'acmemary'."),
+    (7399, "cannot reach Server=h;Uid=u;Pwd=hushprovider;"),
+)
 ORACLE_ERRORS = (
     (1722, "unable to convert string value containing 'datumnumber' to a number: "),
     (3301, "(ORA-00001 details) row with column values (MAIL:'datumkey', ID:7310016) already exists"),

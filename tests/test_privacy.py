@@ -26,7 +26,9 @@ LITERAL = re.compile(r"datum\w*|(?<!\d)7310\d{3}(?!\d)", re.IGNORECASE)  # not t
 NAME = re.compile(r"acme\w*|203\.0\.113\.\d+|2001:db8[:\w]*", re.IGNORECASE)
 WRAPPED = {"base64": base64.b64encode(b"hush")[:5].decode(), "hexadecimal": b"hush".hex()}
 
-PROTOCOLS = ("mysql", "postgresql", "firebird", "oracle")
+PROTOCOLS = ("mysql", "postgresql", "firebird", "oracle", "sqlserver")
+DRIVEN = {"oracle": "oracledb", "sqlserver": "pytds"}
+"""Those whose messages a driver writes, against a scripted server."""
 SECRETS = Path(__file__).parent / "secrets"
 RECORDED = ("mariadb", "postgresql", "mariadb-tls", "postgresql-tls")
 """Real servers' messages about secrets, two of them encrypted and read with keys: see record_secrets.py."""
@@ -84,11 +86,11 @@ def key_material(keys: Path) -> Iterator[str]:
 def capture_of(name: str) -> bytes:
     if name.startswith("recorded-"):
         return (SECRETS / f"{name.removeprefix('recorded-')}.pcapng").read_bytes()
-    if name != "oracle":
+    if name not in DRIVEN:
         return planted.pcapng(getattr(planted, name)())
-    pytest.importorskip("oracledb")
+    pytest.importorskip(DRIVEN[name])
     with pytest.MonkeyPatch.context() as patch:
-        return planted.pcapng(planted.oracle(patch))
+        return planted.pcapng(getattr(planted, name)(patch))
 
 
 @pytest.fixture(scope="module", params=list(WAYS))

@@ -1,30 +1,107 @@
+// One workload by tedious, or by a mapper on it: `job.js CLIENT WORKLOAD PORT MODE`; prints rows and changes.
 const { Connection, Request, TYPES } = require('tedious');
-const [port, encrypt] = [Number(process.argv[2]), process.argv[3] || 'false'];
-let rows = 0, affected = 0;
-const connection = new Connection({
-  server: '127.0.0.1', authentication: { type: 'default', options: { userName: 'ann', password: 'top secret' } },
-  options: { port, database: 'shop', encrypt: encrypt === 'strict' ? 'strict' : encrypt === 'true', trustServerCertificate: true, rowCollectionOnRequestCompletion: false },
-});
-function run(sql, parameters, how) {
+const host = process.env.SQLSERVER || '127.0.0.1';
+const [client, workload, port, mode] = process.argv.slice(2);
+const ONE = 'select id, name from items where id = @id', INSERT = 'insert into items (id, name) values (@id, @name)';
+let rows = 0, changes = 0;
+
+const encrypt = mode === 'strict' ? 'strict' : mode === 'all';
+const options = { port: Number(port), database: 'shop', encrypt, trustServerCertificate: true };
+function connect() {
+  const authentication = { type: 'default', options: { userName: 'ann', password: 'top secret' } };
   return new Promise((resolve, reject) => {
-    const request = new Request(sql, (error, count) => error ? reject(error) : resolve(count));
-    for (const [name, type, value] of parameters || []) request.addParameter(name, type, value);
-    request.on('row', () => rows++);
-    connection[how || 'execSql'](request);
+    const connection = new Connection({ server: host, authentication, options });
+    connection.connect((error) => error ? reject(error) : resolve(connection));
   });
 }
-connection.connect(async (error) => {
-  if (error) { console.error(error.message); process.exit(1); }
-  try {
-    await run('select id from order_ids');
-    for (let i = 0; i < 50; i++) await run('select id, name from items where id = @id', [['id', TYPES.Int, i]]);
-    await new Promise((resolve, reject) => connection.beginTransaction((e) => e ? reject(e) : resolve()));
-    for (let i = 0; i < 10; i++) affected += await run('insert into items (id) values (@id)', [['id', TYPES.Int, i]]);
-    await new Promise((resolve, reject) => connection.commitTransaction((e) => e ? reject(e) : resolve()));
-    await run('select id, doc from wide_table', [], 'execSqlBatch');
-    const bulk = connection.newBulkLoad('items', (e, count) => { affected += count || 0; connection.close(); });
-    bulk.addColumn('id', TYPES.Int, { nullable: false });
-    connection.on('end', () => { console.log(rows, affected); });
-    connection.execBulkLoad(bulk, Array.from({ length: 300 }, (_, id) => ({ id })));
-  } catch (e) { console.error(e.message); process.exit(1); }
-});
+function close(connection) {
+  return new Promise((resolve) => { connection.on('end', resolve); connection.close(); });
+}
+function run(connection, sql, values = {}, how = 'execSql') {
+  return new Promise((resolve, reject) => {
+    const request = new Request(sql, (error, count) => error ? reject(error) : resolve(count));
+    for (const [name, value] of Object.entries(values)) {
+      request.addParameter(name, typeof value === 'number' ? TYPES.Int : TYPES.NVarChar, value);
+    }
+    request.on('row', () => rows++);
+    connection[how](request);
+  });
+}
+const call = (connection, method) => new Promise((resolve, reject) => connection[method]((e) => e ? reject(e) : resolve()));
+const write = async (connection, id) => { changes += await run(connection, INSERT, { id, name: 'name' }); };
+
+function prepare(connection, sql, values) {
+  return new Promise((resolve, reject) => {
+    let done;
+    const request = new Request(sql, (error, count) => { if (done) error ? done[1](error) : done[0](count); else reject(error); });
+    for (const [name, type] of Object.entries(values)) request.addParameter(name, type);
+    request.on('row', () => rows++);
+    request.on('prepared', () => resolve((given) => new Promise((ok, no) => { done = [ok, no]; connection.execute(request, given); })));
+    connection.prepare(request);
+  });
+}
+
+const tedious = {
+  async n_plus_one(c) {
+    await run(c, 'select id from order_ids', {}, 'execSqlBatch');
+    for (let id = 0; id < 50; id++) await run(c, ONE, { id });
+  },
+  async prepared(c) {
+    const one = await prepare(c, ONE, { id: TYPES.Int }), insert = await prepare(c, INSERT, { id: TYPES.Int, name: TYPES.NVarChar });
+    for (let id = 0; id < 50; id++) { await one({ id }); changes += await insert({ id, name: 'name' }); }
+  },
+  async cursor_fetch(c) {
+    await run(c, 'select id, name from big_table');
+    await run(c, 'select id, doc from wide_table');
+  },
+  async batch(c) {
+    changes += await run(c, Array(30).fill("insert into items (id, name) values (1, 'name')").join('; '), {}, 'execSqlBatch');
+  },
+  async bulk(c) {
+    changes += await new Promise((resolve, reject) => {
+      const load = c.newBulkLoad('items', (error, count) => error ? reject(error) : resolve(count));
+      load.addColumn('id', TYPES.Int, { nullable: false });
+      c.execBulkLoad(load, Array.from({ length: 200 }, (_, id) => ({ id })));
+    });
+  },
+  async transactions(c) {
+    for (let id = 0; id < 10; id++) {
+      await call(c, 'beginTransaction');
+      await write(c, id);
+      changes += await run(c, "update items set name = 'x' where id = 7", {}, 'execSqlBatch');
+      await call(c, id === 7 ? 'rollbackTransaction' : 'commitTransaction');
+    }
+  },
+};
+
+// The mappers ask the same by their own ways, in a pool of one connection.
+async function mapped() {
+  const account = { database: 'shop', user: 'ann', password: 'top secret' };
+  if (client === 'mssql') {
+    const pool = await require('mssql').connect({ ...account, server: host, port: options.port, pool: { max: 1 }, options });
+    return { ask: async (sql) => (await pool.query(sql)), end: () => pool.close() };
+  }
+  if (client === 'knex') {
+    const knex = require('knex')({ client: 'mssql', pool: { min: 1, max: 1 }, connection: { ...account, server: host, options, port: options.port } });
+    return { ask: async (sql) => ({ recordset: await knex.raw(sql) }), end: () => knex.destroy() };
+  }
+  const { Sequelize } = require('sequelize');
+  const sequelize = new Sequelize('shop', 'ann', account.password, { host, port: options.port, dialect: 'mssql', logging: false, pool: { max: 1 }, dialectOptions: { options } });
+  return { ask: async (sql) => ({ recordset: (await sequelize.query(sql))[0] }), end: () => sequelize.close() };
+}
+
+async function main() {
+  if (client !== 'tedious') {
+    const { ask, end } = await mapped();
+    for (let id = 0; id < 50; id++) rows += (await ask(`select id, name from items where id = ${id}`)).recordset.length;
+    await end();
+  } else if (workload === 'connect_per_query') {
+    for (let id = 0; id < 10; id++) { const c = await connect(); await run(c, ONE, { id }); await close(c); }
+  } else {
+    const c = await connect();
+    await tedious[workload](c);
+    await close(c);
+  }
+  console.log(rows, changes);
+}
+main().catch((error) => { console.error(error); process.exit(1); });

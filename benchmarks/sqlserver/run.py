@@ -1,19 +1,20 @@
-"""One job by the clients of SQL Server, in each kind of encryption, against the scripted server of `tests/sqlserver/`.
+"""The workloads of SQL Server's clients, in each kind of encryption, against the scripted server of `tests/sqlserver/`.
 
-    benchmarks/sqlserver/run.py FOLDER          captures, and a table: who counts how many waits, rows and changes
+    benchmarks/sqlserver/run.py FOLDER [CLIENT …]      a table: who counts how many waits, rows and changes
 
-Three count the waits: the server, the client's system calls (`fixtures/recorder/truth.py`), latpcap. `FOLDER` must have
-what `README.md` says how to make. Needs root (tcpdump) and strace.
+Three count the waits: the server, the client's system calls (`fixtures/recorder/truth.py`), latpcap without keys; rows,
+changes and requests are the program's and the server's. `FOLDER` must have what `README.md` says how to make. Needs root
+(tcpdump) and strace.
 """
 
 from __future__ import annotations
 
+import os
 import re
-import shutil
 import ssl
 import subprocess
 import sys
-from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -27,33 +28,95 @@ import latpcap  # noqa: E402
 
 OPENING = {"prelogin", "login", "tls", "authenticate"}
 HIDDEN_PATH = re.compile(r"<((?:\\x[0-9a-f]{2})+)>")
+HOST = os.environ.get("SQLSERVER", "127.0.0.1")
+EVERY = f"{NONE} {LOGIN_ONLY} {ALL} {STRICT}"
+WORKLOADS = "n_plus_one prepared cursor_fetch batch transactions connect_per_query"
 
 
-def commands(folder: Path, port: int, mode: str) -> Iterator[tuple[str, list[str], str]]:
-    """Each client with the kinds of encryption that it is asked for."""
-    certificate, every = folder / "certificate", f"{NONE} {LOGIN_ONLY} {ALL} {STRICT}"
-    python = [sys.executable, str(HERE / "job.py")]
-    yield "pymssql", [*python, "pymssql", str(port)], f"{NONE} {LOGIN_ONLY} {ALL}"
-    yield "python-tds", [*python, "python-tds", str(port)], NONE
-    yield "python-tds-mars", [*python, "python-tds-mars", str(port)], NONE
-    encrypt = {NONE: "disable", LOGIN_ONLY: "false", ALL: "true", STRICT: "strict"}[mode]
-    trust = f"certificate={certificate}.pem" if mode == STRICT else "TrustServerCertificate=true"
-    url = f"sqlserver://ann:secret@127.0.0.1:{port}?database=shop&encrypt={encrypt}&{trust}"
-    yield "go-mssqldb", [str(folder / "job"), url], every
-    yield "tedious", ["node", str(folder / "job.js"), str(port), str(mode == ALL).lower()], f"{NONE} {ALL}"
-    encrypt = {ALL: "true", STRICT: "strict"}.get(mode, "false")
-    url = f"jdbc:sqlserver://127.0.0.1:{port};databaseName=shop;encrypt={encrypt};trustServerCertificate=true"
-    url += f";serverCertificate={certificate}.pem" if mode == STRICT else ""
-    java = ["java", "-cp", f"{folder}:{next(folder.glob('mssql-jdbc-*.jar'), '')}", "Job"]
-    yield "mssql-jdbc", [*java, url], every
-    yield "mssql-jdbc-cursor", [*java, f"{url};selectMethod=cursor"], NONE
+@dataclass(frozen=True)
+class Client:
+    """How it is started, in which kinds of encryption, and what it can do."""
+
+    command: tuple[str, ...]
+    modes: str = NONE
+    workloads: str = WORKLOADS
+
+
+def python(name: str, modes: str = NONE, workloads: str = WORKLOADS) -> tuple[str, Client]:
+    command = "{folder}/py/bin/python", str(HERE / "job.py"), name, "{workload}", "{port}", "{mode}"
+    return name, Client(command, modes, workloads)
+
+
+def node(name: str, modes: str, workloads: str) -> tuple[str, Client]:
+    return name, Client(("node", "{folder}/node/job.js", name, "{workload}", "{port}", "{mode}"), modes, workloads)
+
+
+def java(name: str, url: str, modes: str = NONE) -> tuple[str, Client]:
+    return name, Client(
+        ("java", "-XX:TieredStopAtLevel=1", "-cp", "{folder}/java/*:{folder}/java", "Job", "{workload}", url), modes
+    )
+
+
+def go(name: str, modes: str, workloads: str) -> tuple[str, Client]:
+    url = "sqlserver://ann:secret@{host}:{port}?database=shop&encrypt={go}&{trust}"
+    return name, Client(("{folder}/go/job", name, "{workload}", url), modes, workloads)
+
+
+JDBC = "jdbc:sqlserver://{host}:{port};databaseName=shop;encrypt={jdbc};trustServerCertificate=true;{certificate}"
+CLIENTS = dict([
+    python("pymssql", f"{NONE} {LOGIN_ONLY} {ALL}"),
+    python("python-tds", NONE, f"{WORKLOADS} bulk"),
+    python("python-tds-mars", NONE, f"{WORKLOADS} mars"),
+    python("mssql-python", f"{NONE} {LOGIN_ONLY} {ALL}"),
+    python("odbc", EVERY, f"{WORKLOADS} bulk"),
+    python("odbc-mars", f"{NONE} {LOGIN_ONLY} {ALL}", "n_plus_one transactions mars"),
+    python("odbc-encrypted", NONE, "cursor_fetch"),
+    python("freetds", f"{NONE} {LOGIN_ONLY} {ALL}"),
+    python("sqlalchemy-pymssql"),
+    python("sqlalchemy-pytds"),
+    java("mssql-jdbc", JDBC, EVERY),
+    java("mssql-jdbc-cursor", JDBC + ";selectMethod=cursor"),
+    java("jtds", "jdbc:jtds:sqlserver://{host}:{port}/shop"),
+    java("jtds-cursor", "jdbc:jtds:sqlserver://{host}:{port}/shop;useCursors=true"),
+    node("tedious", f"{NONE} {ALL}", f"{WORKLOADS} bulk"),
+    node("mssql", NONE, "n_plus_one"),
+    node("knex", NONE, "n_plus_one"),
+    node("sequelize", NONE, "n_plus_one"),
+    go("go-mssqldb", EVERY, "n_plus_one prepared cursor_fetch transactions connect_per_query bulk"),
+    go("gorm", NONE, "n_plus_one"),
+])  # fmt: skip
+
+
+def command(client: Client, workload: str, folder: Path, port: int, mode: str) -> list[str]:
+    certificate = folder / "certificate.pem"
+    words = {
+        "host": HOST, "folder": folder, "workload": workload, "port": port, "mode": mode,
+        "go": {NONE: "disable", LOGIN_ONLY: "false", ALL: "true", STRICT: "strict"}[mode],
+        "trust": f"certificate={certificate}" if mode == STRICT else "TrustServerCertificate=true",
+        "jdbc": {ALL: "true", STRICT: "strict"}.get(mode, "false"),
+        "certificate": f"serverCertificate={certificate}" if mode == STRICT else "",
+    }  # fmt: skip
+    return [word.format_map(words) for word in client.command]
 
 
 def context(folder: Path, mode: str) -> ssl.SSLContext:
     pem, key = folder / "certificate.pem", folder / "key.pem"
     names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost"]
-    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", *names, "-keyout", str(key), "-out", str(pem)]
-    subprocess.run(made, check=True, capture_output=True)
+    if not pem.exists():
+        made = [
+            "openssl",
+            "req",
+            "-x509",
+            "-newkey",
+            "rsa:2048",
+            "-nodes",
+            *names,
+            "-keyout",
+            str(key),
+            "-out",
+            str(pem),
+        ]
+        subprocess.run(made, check=True, capture_output=True)
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(pem, key)
     tls.set_alpn_protocols(["tds/8.0"])
@@ -70,41 +133,42 @@ def system_calls(log: Path, port: int) -> int:
         return sum(socket.round_trips for socket in truth.follow(truth.calls(shown)))
 
 
-def run(folder: Path, name: str, mode: str) -> str:
-    path, log = folder / f"{name}-{mode}.pcap", folder / "system-calls"
-    tls = context(folder, mode)
-    keys = path.with_suffix(".keys")
+def run(folder: Path, name: str, workload: str, mode: str) -> str:
+    path = folder / "captures" / f"{name}-{workload}-{mode}.pcap"
+    path.parent.mkdir(exist_ok=True)
+    tls, keys, log = context(folder, mode), path.with_suffix(".keys"), path.with_suffix(".calls")
     tls.keylog_filename = str(keys)
     trace = ["-y" if word == "-yy" else word for word in truth.STRACE]
+    environment = os.environ | {"CERTIFICATE": str(folder / "certificate.pem")}
     with Server(mode, tls) as server, captured(path, server.port):
-        command = next(command for each, command, _ in commands(folder, server.port, mode) if each == name)
-        done = subprocess.run([*trace, "-o", str(log), *command], capture_output=True, text=True, check=False)
+        asked = [*trace, "-o", str(log), *command(CLIENTS[name], workload, folder, server.port, mode)]
+        done = subprocess.run(asked, capture_output=True, text=True, check=False, env=environment)
     if done.returncode:
-        return f"| {name} | {mode} | {done.stderr.strip().splitlines()[0][:80]} |"
+        return f"| {name} | {workload} | {mode} | {(done.stderr.strip().splitlines() or ['?'])[-1][:90]} |"
     blind = latpcap.read(str(path)).exchanges.to_dicts()
     opened = mode in (ALL, STRICT)
     rows = latpcap.read(str(path), keylog=str(keys)).exchanges.to_dicts() if opened else blind
     requests = [row["command"] for row in rows if row["command"] not in OPENING]
     waits = sum(row["round_trips"] for row in blind), sum(row["round_trips"] for row in rows)
-    seen = sum(row["rows"] or 0 for row in rows), sum(row["affected_rows"] or 0 for row in rows)
-    program = done.stdout.split()
-    same = "same" if requests == server.requests else f"{len(requests)}, not {len(server.requests)}"
+    seen = [str(sum(row[what] or 0 for row in rows)) for what in ("rows", "affected_rows")]
     calls = system_calls(log, server.port)
-    cells = (name, mode, server.waits, calls, *waits, *program, *seen, same)
+    told, program = [str(server.rows), str(server.changes)], done.stdout.split()
+    asked_so = sorted(requests) == sorted(server.requests)
+    good = waits[0] == waits[1] == server.waits == calls and asked_so and seen == told
+    number = len(requests) if asked_so else f"{len(requests)}, not {len(server.requests)}"
+    cells = name, workload, mode, server.waits, calls, *waits, *program, *told, *seen, number, "" if good else "differs"
     return "| " + " | ".join(map(str, cells)) + " |"
 
 
-def main(folder: Path) -> None:
-    shutil.copy(HERE / "job.js", folder)
-    print(
-        "| client | TLS | server | system calls | latpcap | with keys | rows | changes | latpcap's | latpcap's | requests |"
-    )
-    print("|---|---|--:|--:|--:|--:|--:|--:|--:|--:|---|")
-    for mode in (NONE, LOGIN_ONLY, ALL, STRICT):
-        for name, _, modes in commands(folder, 0, mode):
-            if mode in modes.split():
-                print(run(folder, name, mode), flush=True)
+def main(folder: Path, only: list[str]) -> None:
+    head = "client workload TLS server system-calls latpcap with-keys rows changes server's ~ latpcap's ~ requests ~"
+    print(f"| {' | '.join(head.replace('~', '').split(' '))} |\n|---|---|---{'|--:' * 11}|---|")
+    for name, client in CLIENTS.items():
+        for mode in client.modes.split():
+            for workload in client.workloads.split():
+                if not only or name in only:
+                    print(run(folder, name, workload, mode), flush=True)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]).resolve())
+    main(Path(sys.argv[1]).resolve(), sys.argv[2:])

@@ -63,7 +63,8 @@ PROTOCOL = Protocol(
         "go-mssqldb": lambda session: "go-mssqldb" in session.application,
         "tedious": lambda session: "tedious" in session.application.lower(),
         "pymssql": lambda session: "pymssql" in session.application,
-        "python-tds": lambda session: "pytds" in session.application,
+        "python-tds": lambda session: "Python TDS" in session.application,
+        "SQL Server ODBC": lambda session: "ODBC" in session.application,
     },
     question=Question(
         "answer to a pre-login",

@@ -1,19 +1,20 @@
 """A scripted SQL Server: enough of TDS 7.4 and 8.0 for genuine clients on loopback.
 
 It is a test peer, not a database: `script.run` answers SQL, and every connection counts how often its client waited.
-Alone: `python -m sqlserver.scripted_server 1433 none` in `tests/`.
+Alone: `python -m sqlserver.scripted_server 1433 none [HOST SECONDS]` in `tests/`.
 """
 
 from __future__ import annotations
 
 import contextlib
+import random
 import socket
 import ssl
 import struct
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -29,8 +30,11 @@ PROCEDURES = {
     7: "sp_cursorfetch", 8: "sp_cursoroption", 9: "sp_cursorclose", 10: "sp_executesql", 11: "sp_prepare",
     12: "sp_execute", 13: "sp_prepexec", 15: "sp_unprepare",
 }  # fmt: skip
+DESCRIBING = "first_result_set", "undeclared_parameters", "parameter_encryption"
+NAMED = {*PROCEDURES.values(), "sp_reset_connection", *(f"sp_describe_{what}" for what in DESCRIBING)}
 SMP, SYN, ACK, FIN, DATA = 0x53, 1, 2, 4, 8
 WINDOW = 4
+CURSOR_INFO = 0x100
 
 
 class Goodbye(Exception):
@@ -39,16 +43,17 @@ class Goodbye(Exception):
 
 @dataclass
 class Server:
-    """Listens on loopback while the block runs; `waits` are those of all clients together."""
+    """Listens while the block runs; `waits` are those of all clients together."""
 
     encryption: str = NONE
     tls: ssl.SSLContext | None = None
     slow_seconds: float = 0.0
     port: int = 0
+    host: str = "127.0.0.1"
     sessions: list[Connection] = field(default_factory=list)
 
     def __enter__(self) -> Server:
-        self.listener = socket.create_server(("127.0.0.1", self.port))
+        self.listener = socket.create_server((self.host, self.port))
         self.port = self.listener.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
         return self
@@ -68,6 +73,14 @@ class Server:
     @property
     def waits(self) -> int:
         return sum(session.waits for session in self.sessions)
+
+    @property
+    def rows(self) -> int:
+        return sum(session.rows for session in self.sessions)
+
+    @property
+    def changes(self) -> int:
+        return sum(session.changes for session in self.sessions)
 
     @property
     def requests(self) -> list[str]:
@@ -144,7 +157,8 @@ class Connection(threading.Thread):
     def __init__(self, sock: socket.socket, server: Server):
         super().__init__(daemon=True)
         self.server, self.wire = server, Plain(sock)
-        self.waits, self.requests = 0, []
+        self.waits, self.requests, self.layout = 0, [], tds.Layout()
+        self.rows = self.changes = 0
         self.sock = sock
 
     def run(self) -> None:
@@ -177,31 +191,35 @@ class Connection(threading.Thread):
         """True where both wish for several sessions at once."""
         kind, asked = self.message()
         if kind == tds.LOGIN:  # an old client, which asks for nothing before
-            self.logged_in()
+            self.logged_in(asked)
             return False
         mars = _option(asked, 4) == b"\1"
-        encryption = AGREED[self.server.encryption]
+        can_seal = _option(asked, 1)[:1] != b"\2"
+        encryption = AGREED[self.server.encryption] if can_seal or self.server.encryption != LOGIN_ONLY else 2
         options = {0: bytes([16, 0, 0x10, 0x27, 0, 0]), 1: bytes([encryption]), 4: bytes([mars])}
         self.answer(_options(options))
         plain = self.wire
         if encryption in (0, 3):
             self.wire = Tls(plain, self.server.tls, self.waited, wrapped=True)
-        kind, _ = self.message()
+        kind, login = self.message()
         if encryption == 0:
             self.wire = plain
         assert kind == tds.LOGIN
-        self.logged_in()
+        self.logged_in(login)
         return mars
 
-    def logged_in(self) -> None:
-        acknowledged = b"\1" + bytes.fromhex("74000004") + tds.text("Microsoft SQL Server") + bytes([16, 0, 0x10, 0x27])
+    def logged_in(self, login: bytes) -> None:
+        self.layout = tds.Layout.agreed(login)
+        name = tds.text("Microsoft SQL Server")
+        acknowledged = b"\1" + self.layout.version + name + bytes([16, 0, 0x10, 0x27])
         self.answer(
             tds.token(0xE3, b"\1" + tds.text("shop") + tds.text("master"))
             + tds.token(0xE3, b"\7" + bytes([5]) + tds.COLLATION + b"\0")
             + tds.info(5701, "Changed database context to 'shop'.")
             + tds.token(0xAD, acknowledged)
             + tds.token(0xE3, b"\4" + tds.text("4096") + tds.text("4096"))
-            + tds.done(tds.DONE, 0, 0)
+            + self.layout.features
+            + self.layout.done(tds.DONE, 0, 0)
         )
 
 
@@ -297,6 +315,7 @@ class Multiplexed:
 class Cursor:
     rows: Rows
     left: Iterator[tuple[Any, ...]]
+    count: int
 
 
 class Session:
@@ -304,25 +323,30 @@ class Session:
 
     def __init__(self, connection: Connection, packet: Callable[[], Any], answer: Callable[[bytes], None]):
         self.connection, self.packet, self.answer = connection, packet, answer
+        self.layout = connection.layout
         self.prepared: dict[int, str] = {}
         self.cursors: dict[int, Cursor] = {}
-        self.transaction = 0
+        self.handle = ""
+        self.pace = random.Random(7)
 
     def request(self) -> None:
         kind, body = whole(self.packet)
         match kind:
             case tds.BATCH:
-                self.batch(body[struct.unpack_from("<I", body)[0] :].decode("utf-16-le"))
+                at = self.layout.behind_package(body, self.layout.behind_headers(body))
+                self.batch(body[at:].decode("utf-16-le"))
             case tds.CALL:
                 self.calls(body)
             case tds.BULK:
                 self.asks("bulk_load")
-                self.answer(tds.done(tds.DONE, tds.COUNT, BULK, body.count(b"\xd1")))
+                loaded = body.count(b"\xd1")
+                self.connection.changes += loaded
+                self.answer(self.layout.done(tds.DONE, tds.COUNT, BULK, loaded))
             case tds.TRANSACTION:
-                self.about_transaction(struct.unpack_from("<H", body, struct.unpack_from("<I", body)[0])[0])
+                self.about_transaction(struct.unpack_from("<H", body, self.layout.behind_headers(body))[0])
             case tds.ATTENTION:
                 self.asks("attention")
-                self.answer(tds.done(tds.DONE, tds.ATTENDED, 0))
+                self.answer(self.layout.done(tds.DONE, tds.ATTENDED, 0))
 
     def asks(self, request: str) -> None:
         self.connection.requests.append(request)
@@ -331,8 +355,12 @@ class Session:
         self.asks("batch")
         if "waitfor" in sql.lower():
             return  # until the client has had enough
-        time.sleep(self.connection.server.slow_seconds)
+        self.work()
         self.answer(self.statements(sql, tds.DONE))
+
+    def work(self) -> None:
+        """As long as a server would: half to twice of what it was asked for."""
+        time.sleep(self.connection.server.slow_seconds * self.pace.uniform(0.5, 2))
 
     def statements(self, sql: str, kind: int) -> bytes:
         """The answer to a text of several statements, one behind the other."""
@@ -344,22 +372,32 @@ class Session:
                 answers += self.statement(text, kind, more)
             except SqlServerError as failed:
                 answers += tds.error(failed.number, failed.message, failed.level)
-                answers += tds.done(kind, tds.ERROR | (tds.MORE if kind == tds.DONE_IN_CALL else 0), 0)
+                answers += self.layout.done(kind, tds.ERROR | (tds.MORE if kind == tds.DONE_IN_CALL else 0), 0)
                 break
         return answers
 
     def statement(self, text: str, kind: int, more: int) -> bytes:
         word = text.strip().lower().removeprefix("if @@trancount > 0 ")
         if word.startswith(("begin tran", "commit", "rollback tran", "rollback")) and "savepoint" not in word:
-            return self.changes(8 if word.startswith("begin") else 9) + tds.done(kind, more, OTHER)
+            return self.changes(8 if word.startswith("begin") else 9) + self.layout.done(kind, more, OTHER)
         match run(text):
             case Rows() as rows:
-                each = [tds.row(rows, values) for values in rows.rows]
-                return tds.columns(rows) + b"".join(each) + tds.done(kind, more | tds.COUNT, SELECT, len(each))
+                each = self.rows_of(rows, rows.rows)
+                return (
+                    self.layout.columns(rows)
+                    + b"".join(each)
+                    + self.layout.done(kind, more | tds.COUNT, SELECT, len(each))
+                )
             case Changed(command, count):
-                return tds.done(kind, more | tds.COUNT, command, count)
+                self.connection.changes += count
+                return self.layout.done(kind, more | tds.COUNT, command, count)
             case _:
-                return tds.done(kind, more, OTHER)
+                return self.layout.done(kind, more, OTHER)
+
+    def rows_of(self, rows: Rows, given: Iterable[tuple[Any, ...]]) -> list[bytes]:
+        each = [tds.row(rows, values, is_wide=self.layout.is_wide) for values in given]
+        self.connection.rows += len(each)
+        return each
 
     # --- transactions ---
 
@@ -369,48 +407,48 @@ class Session:
 
     def about_transaction(self, kind: int) -> None:
         self.asks({5: "begin", 7: "commit", 8: "rollback"}.get(kind, "transaction"))
-        self.answer(self.changes({5: 8, 7: 9, 8: 10}[kind]) + tds.done(tds.DONE, 0, OTHER))
+        self.answer(self.changes({5: 8, 7: 9, 8: 10}[kind]) + self.layout.done(tds.DONE, 0, OTHER))
 
     # --- calls ---
 
     def calls(self, body: bytes) -> None:
-        reader = tds.Reader(body)
-        reader.headers()
-        time.sleep(self.connection.server.slow_seconds)
+        reader = tds.Reader(body, self.layout)
+        self.work()
         answers = []
         while not reader.is_over:
             name = reader.procedure()
-            answers.append(self.call(PROCEDURES.get(name, name), reader.parameters()))
+            given = reader.parameters()
+            self.handle = reader.first_name
+            answers.append(self.call(PROCEDURES.get(name, name), given))
         ended = b"".join(self.over(answer, number < len(answers)) for number, answer in enumerate(answers, 1))
         self.answer(ended)
 
-    @staticmethod
-    def over(answer: bytes, more: bool) -> bytes:
-        return answer + tds.done(tds.DONE_CALL, (tds.MORE | tds.CALL_IN_BATCH) if more else 0, 224)
+    def over(self, answer: bytes, more: bool) -> bytes:
+        return answer + self.layout.done(tds.DONE_CALL, (tds.MORE | tds.CALL_IN_BATCH) if more else 0, 224)
 
     def call(self, name: str, given: list[Any]) -> bytes:
         known = str(name).lower().split(".")[-1]
-        self.asks(known if known in PROCEDURES.values() or known == "sp_reset_connection" else "rpc")
+        self.asks(known if known in NAMED else "rpc")
         status = b"\x79" + bytes(4)
         match known:
             case "sp_executesql":
                 return self.statements(given[0], tds.DONE_IN_CALL) + status
             case "sp_prepare" | "sp_cursorprepare":
-                return status + tds.returned(self.prepare(given[2]))
+                return status + self.layout.returned(self.prepare(given[2]), name=self.handle)
             case "sp_prepexec":
                 handle = self.prepare(given[2])
-                return self.statements(given[2], tds.DONE_IN_CALL) + status + tds.returned(handle)
+                return self.statements(given[2], tds.DONE_IN_CALL) + status + self.layout.returned(handle)
             case "sp_execute":
                 return self.statements(self.prepared[given[0]], tds.DONE_IN_CALL) + status
             case "sp_cursoropen":
                 return self.open_cursor(given[1])
             case "sp_cursorprepexec":
                 handle = self.prepare(given[3])
-                return self.open_cursor(given[3], tds.returned(handle))
+                return self.open_cursor(given[3], self.layout.returned(handle))
             case "sp_cursorexecute":
                 return self.open_cursor(self.prepared[given[0]])
             case "sp_cursorfetch":
-                return self.fetch(self.cursors[given[0]], given[3])
+                return self.fetch(self.cursors[given[0]], *given[1:4])
             case _:
                 return status
 
@@ -422,18 +460,22 @@ class Session:
         rows = run(sql)
         assert isinstance(rows, Rows)
         number = 180_150_000 + len(self.cursors) + 1
-        self.cursors[number] = Cursor(rows, iter(rows.rows))
-        described = tds.columns(rows) + tds.done(tds.DONE_IN_CALL, tds.MORE | tds.COUNT, SELECT, 0)
-        numbers = b"".join(tds.returned(each, at + 1) for at, each in enumerate((number, 16, 1, 0)))
+        all_rows = list(rows.rows)
+        self.cursors[number] = Cursor(rows, iter(all_rows), len(all_rows))
+        described = self.layout.columns(rows) + self.layout.done(tds.DONE_IN_CALL, tds.MORE | tds.COUNT, SELECT, 0)
+        numbers = b"".join(self.layout.returned(each, at + 1) for at, each in enumerate((number, 16, 1, 0)))
         return described + b"\x79" + bytes(4) + before + numbers
 
-    @staticmethod
-    def fetch(cursor: Cursor, count: int) -> bytes:
-        each = [tds.row(cursor.rows, values) for values in islice(cursor.left, count)]
-        ended = tds.done(tds.DONE_IN_CALL, tds.MORE | tds.COUNT, SELECT, len(each))
-        return tds.columns(cursor.rows) + b"".join(each) + ended + b"\x79" + bytes(4)
+    def fetch(self, cursor: Cursor, kind: int, _first: int, count: int) -> bytes:
+        if kind == CURSOR_INFO:
+            return b"\x79" + bytes(4) + self.layout.returned(0, 2) + self.layout.returned(cursor.count, 3)
+        each = self.rows_of(cursor.rows, islice(cursor.left, count))
+        ended = self.layout.done(tds.DONE_IN_CALL, tds.MORE | tds.COUNT, SELECT, len(each))
+        return self.layout.columns(cursor.rows) + b"".join(each) + ended + b"\x79" + bytes(4)
 
 
 if __name__ == "__main__":
-    with Server(port=int(sys.argv[1]), encryption=sys.argv[2] if len(sys.argv) > 2 else NONE) as alone:
+    _, number, kind, *place = sys.argv
+    where, seconds = place or ("127.0.0.1", "0")
+    with Server(port=int(number), encryption=kind, host=where, slow_seconds=float(seconds)) as alone:
         threading.Event().wait()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from dataclasses import dataclass
 from typing import Any
 
 from sqlserver.script import Rows
@@ -38,10 +39,6 @@ def token(kind: int, body: bytes) -> bytes:
     return struct.pack("<BH", kind, len(body)) + body
 
 
-def done(kind: int, status: int, command: int, count: int = 0) -> bytes:
-    return struct.pack("<BHHQ", kind, status, command, count)
-
-
 def error(number: int, message: str, level: int, line: int = 1) -> bytes:
     return token(
         0xAA,
@@ -63,11 +60,6 @@ TYPES = {
 """INTN, NVARCHAR, VARBINARY(MAX)."""
 
 
-def columns(rows: Rows) -> bytes:
-    each = (struct.pack("<IH", 0, 9) + TYPES[kind] + text(name) for name, kind in rows.columns)
-    return struct.pack("<BH", 0x81, len(rows.columns)) + b"".join(each)
-
-
 def value(kind: type, given: Any) -> bytes:
     if kind is int:
         return b"\0" if given is None else struct.pack("<Bi", 4, given)
@@ -78,10 +70,10 @@ def value(kind: type, given: Any) -> bytes:
     return struct.pack("<Q", len(given)) + (chunk if given else b"") + bytes(4)
 
 
-def row(rows: Rows, values: tuple[Any, ...]) -> bytes:
-    """As ROW, or as NBCROW where something is null."""
+def row(rows: Rows, values: tuple[Any, ...], *, is_wide: bool = True) -> bytes:
+    """As ROW, or (since TDS 7.3) as NBCROW where something is null."""
     given = [(kind, each) for (_, kind), each in zip(rows.columns, values, strict=True)]
-    if all(each is not None for _, each in given):
+    if not is_wide or all(each is not None for _, each in given):
         return b"\xd1" + b"".join(value(kind, each) for kind, each in given)
     nulls = sum(1 << number for number, (_, each) in enumerate(given) if each is None)
     return (
@@ -91,16 +83,79 @@ def row(rows: Rows, values: tuple[Any, ...]) -> bytes:
     )
 
 
-def returned(number: int, ordinal: int = 0) -> bytes:
-    """A handle that comes back."""
-    return struct.pack("<BHBBIH", 0xAC, ordinal, 0, 1, 0, 0) + TYPES[int] + value(int, number)
+@dataclass
+class Layout:
+    """What a login has agreed to: TDS 7.1 is shorter, and a client of encrypted columns has keys before all columns."""
+
+    is_wide: bool = True
+    encrypts: int = 0
+
+    @classmethod
+    def agreed(cls, login: bytes) -> Layout:
+        minor = login[7] & 0x0F if login[7] > 7 else login[6]
+        return cls(minor >= 2, min(_features(login).get(COLUMN_ENCRYPTION, b"\0")[0], 3))
+
+    @property
+    def version(self) -> bytes:
+        return bytes.fromhex("74000004" if self.is_wide else "71000001")
+
+    @property
+    def features(self) -> bytes:
+        """What of the client's wishes the server says yes to."""
+        ack = struct.pack("<BIB", COLUMN_ENCRYPTION, 1, self.encrypts)
+        return b"\xae" + ack + b"\xff" if self.encrypts else b""
+
+    def done(self, kind: int, status: int, command: int, count: int = 0) -> bytes:
+        return struct.pack("<BHHQ" if self.is_wide else "<BHHI", kind, status, command, count)
+
+    def columns(self, rows: Rows) -> bytes:
+        keys = bytes(2) if self.encrypts else b""
+        user_type = bytes(4 if self.is_wide else 2)
+        each = (user_type + struct.pack("<H", 9) + TYPES[kind] + text(name) for name, kind in rows.columns)
+        return struct.pack("<BH", 0x81, len(rows.columns)) + keys + b"".join(each)
+
+    def returned(self, number: int, ordinal: int = 0, name: str = "") -> bytes:
+        """A handle that comes back, by the name that it was called with."""
+        user_type = bytes(4 if self.is_wide else 2)
+        return (
+            struct.pack("<BH", 0xAC, ordinal)
+            + text(name)
+            + b"\1"
+            + user_type
+            + bytes(2)
+            + TYPES[int]
+            + value(int, number)
+        )
+
+    def behind_headers(self, body: bytes) -> int:
+        return struct.unpack_from("<I", body)[0] if self.is_wide else 0
+
+    def behind_package(self, body: bytes, at: int) -> int:
+        """Behind what is for an enclave."""
+        return at + 2 + int(struct.unpack_from("<H", body, at)[0]) if self.encrypts >= 2 else at
+
+
+COLUMN_ENCRYPTION = 4
+
+
+def _features(login: bytes) -> dict[int, bytes]:
+    """What a client wishes for beyond its version."""
+    found: dict[int, bytes] = {}
+    if not login[27] & 0x10:
+        return found
+    at = struct.unpack_from("<I", login, struct.unpack_from("<H", login, 56)[0])[0]
+    while login[at] != 0xFF:
+        number, length = struct.unpack_from("<BI", login, at)
+        found[number] = login[at + 5 : at + 5 + length]
+        at += 5 + length
+    return found
 
 
 class Reader:
     """A call as its client wrote it."""
 
-    def __init__(self, body: bytes):
-        self.body, self.at = body, 0
+    def __init__(self, body: bytes, layout: Layout):
+        self.body, self.layout, self.at = body, layout, layout.behind_headers(body)
 
     def take(self, length: int) -> bytes:
         self.at += length
@@ -108,9 +163,6 @@ class Reader:
 
     def number(self, length: int) -> int:
         return int.from_bytes(self.take(length), "little")
-
-    def headers(self) -> None:
-        self.at = struct.unpack_from("<I", self.body)[0]
 
     @property
     def is_over(self) -> bool:
@@ -120,16 +172,20 @@ class Reader:
         length = self.number(2)
         name = self.number(2) if length == 0xFFFF else self.take(2 * length).decode("utf-16-le")
         self.number(2)
+        self.at = self.layout.behind_package(self.body, self.at)
         return name
 
     def parameters(self) -> list[Any]:
         """Up to the next call, which begins behind a separator."""
         found = []
+        self.first_name = ""
         while not self.is_over:
             length = self.number(1)
-            if length >= 0xFE:
+            if length >= 0xFE or (length == 0x80 and not self.layout.is_wide):
                 break
-            self.take(2 * length + 1)
+            name = self.take(2 * length).decode("utf-16-le")
+            self.first_name = self.first_name if found else name
+            self.take(1)
             found.append(self.parameter())
         return found
 

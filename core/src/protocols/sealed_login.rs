@@ -1,4 +1,5 @@
-//! Logins inside TLS, which are told from what follows by how long the server's answers are.
+//! Logins inside TLS, which are told from what follows by how long the server's answers are; and messages that nobody
+//! waits for.
 
 use std::ops::RangeInclusive;
 
@@ -7,4 +8,6 @@ use std::ops::RangeInclusive;
 pub struct SealedLogin {
     /// Where the server has answered with so many plain bytes, is it the client's turn to go on with its login?
     pub goes_on: fn(answer: &RangeInclusive<u64>) -> bool,
+    /// Messages of exactly so many plain bytes ask for nothing and answer nothing.
+    pub asides: Option<u64>,
 }

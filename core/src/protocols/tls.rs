@@ -78,6 +78,8 @@ pub struct Tls {
     changed: bool,
     /// The protocol's login, until it is over.
     login: Option<&'static SealedLogin>,
+    /// As long as what nobody waits for.
+    asides: Option<u64>,
     /// The client has said something.
     asked: bool,
     /// The client's turn is nothing but records as long as key updates so far.
@@ -101,7 +103,8 @@ impl Tls {
     /// A stream that begins with its ClientHello, or (where none is seen) in the middle. `opened`: the exchange that the
     /// handshake belongs to is open already.
     pub fn new(opened: bool, login: Option<&'static SealedLogin>) -> Tls {
-        Tls { opened, login, phase: Phase::Handshake, handshake: Some(Box::default()), ..Tls::running() }
+        let asides = login.and_then(|login| login.asides);
+        Tls { opened, login, asides, phase: Phase::Handshake, handshake: Some(Box::default()), ..Tls::running() }
     }
 
     /// A stream that was captured from the middle on.
@@ -115,6 +118,7 @@ impl Tls {
             padding: 0,
             changed: false,
             login: None,
+            asides: None,
             asked: false,
             updates: false,
             answered: None,
@@ -269,6 +273,9 @@ impl Tls {
         }
         self.phase = Phase::Data;
         self.handshake = None;
+        if self.asides.is_some_and(|length| self.plain(record) == (length..=length)) {
+            return Meaning::Unrelated;
+        }
         match record.side {
             Side::Client => self.client_sends(record),
             Side::Server => self.server_sends(record),
@@ -382,10 +389,10 @@ impl Decoder for Tls {
 
     /// The rest of a handshake that was begun is no data; how far the login is, nobody knows.
     fn resume(&mut self) {
-        let Tls { overhead, padding, .. } = *self;
+        let Tls { overhead, padding, asides, .. } = *self;
         self.give_up();
         let handshake = self.handshake.take();
         let phase = if handshake.is_some() { Phase::Handshake } else { Phase::Data };
-        *self = Tls { phase, handshake, overhead, padding, ..Tls::running() };
+        *self = Tls { phase, handshake, overhead, padding, asides, ..Tls::running() };
     }
 }

@@ -187,6 +187,15 @@ fn the_login_of_postgresql_goes_on_until_the_session_begins() {
 }
 
 #[test]
+fn nobody_waits_for_what_only_acknowledges_a_session_of_sql_server() {
+    let login = [sealed(Client, 95), sealed(Server, 43), sealed(Client, 400), sealed(Server, 500)];
+    let begins = [sealed(Client, 16), sealed(Client, 120), sealed(Server, 4112), sealed(Client, 16)];
+    let goes_on = [sealed(Server, 16), sealed(Server, 4112), sealed(Client, 120), sealed(Server, 60)];
+    let data = [&login[..], &begins, &goes_on].concat();
+    assert_eq!(after_1_3("sqlserver", &data), "rMrMURMUUMRM");
+}
+
+#[test]
 fn padding_leaves_open_whether_a_short_answer_ends_the_login_of_mysql() {
     let handshake = [hello(), server_hello(0x0303, 0x003d), other(Client, 22, 70)];
     let data = [other(Client, 23, 160), other(Server, 23, 64), other(Client, 23, 80), other(Server, 23, 64)];

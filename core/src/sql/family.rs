@@ -45,7 +45,11 @@ const WORDS: &[(Counts, &str)] = &[
          パスワード",
     ),
     (Apart, "pass auth clave cookie cred cvv otp pin psk psw pw totp"),
-    (Acts, "entified entifed entify identf authentic bearer crypt hmac keyring keystore obfuscat wallet"),
+    (
+        Acts,
+        "entified entifed entify identf authentic bearer crypt hmac keyring keystore obfuscat wallet addlogin srvlogin \
+        users_login approle signby",
+    ),
     (InTexts, "session sig"),
     (Told, "authoriz"),
     (
@@ -74,7 +78,7 @@ const OTHERS: &[&str] = &["tokeni", "secretar", "entify_system"];
 /// Between what makes a name one of the family and the sign of its value stands no more.
 const LONGEST_GAP: usize = 32;
 
-type Family = (Vec<(&'static [u8], Counts)>, [u64; 1024]);
+type Family = (Vec<(&'static [u8], Counts)>, [u128; 1024]);
 
 /// The words, and which of them begin with two letters, as bits: nearly every place of a text is passed over by them.
 static FAMILY: LazyLock<Family> = LazyLock::new(|| {
@@ -111,7 +115,7 @@ pub fn places(text: &[u8], reach: Reach) -> impl Iterator<Item = Range<usize>> {
 }
 
 /// Of the words that begin like this text, as bits, the length of the one that stands here.
-fn length(text: &[u8], at: usize, words: &[(&[u8], Counts)], mut found: u64, reach: Reach) -> Option<usize> {
+fn length(text: &[u8], at: usize, words: &[(&[u8], Counts)], mut found: u128, reach: Reach) -> Option<usize> {
     while found != 0 {
         let (word, counts) = words[found.trailing_zeros() as usize];
         if starts_with(&text[at..], word) && is_one(text, at..at + word.len(), counts, reach) {

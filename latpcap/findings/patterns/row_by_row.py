@@ -86,6 +86,7 @@ ADVICE = Advice(
         "tedious": "`BulkLoad` or a table-valued parameter",
         "pymssql": "`bulk_copy()`",
         "python-tds": "`copy_to()`",
+        "SQL Server ODBC": "arrays of parameters (pyodbc: `fast_executemany`) or `bcp`",
         "Jaybird": "the batch API (Firebird 4 with Jaybird 5 or newer, `useServerBatch=true`)",
         "libfbclient": "`IBatch` (Firebird 4)",
     },

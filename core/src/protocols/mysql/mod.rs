@@ -43,7 +43,7 @@ pub static PROTOCOL: Protocol = Protocol {
     ports: PORTS,
     dialect: DIALECT,
     alpn: None,
-    sealed_login: Some(SealedLogin { goes_on: login::goes_on }),
+    sealed_login: Some(SealedLogin { goes_on: login::goes_on, asides: None }),
     recognise,
     decoder,
 };

@@ -12,6 +12,8 @@ const LAST: u8 = 0x01;
 const RESETS: u8 = 0x08 | 0x10;
 /// All that there are.
 const STATUS_BITS: u8 = 0x1f;
+/// With what a bulk load begins.
+const COLUMNS: u8 = 0x81;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -135,15 +137,16 @@ pub fn is_handshake(bytes: &[u8]) -> bool {
     bytes.first() == Some(&(Kind::Prelogin as u8)) && record::is_record(bytes.get(HEADER..).unwrap_or_default())
 }
 
-/// Does a message certainly begin here, which the client sends when it has logged in?
-pub fn begins_request(bytes: &[u8]) -> bool {
+/// Does a message certainly begin here, which the client sends when it has logged in? Few clients number the packets of
+/// each message anew, but what is asked has headers: since TDS 7.2, `always`.
+pub fn begins_request(bytes: &[u8], always: bool) -> bool {
     let Ok(packet) = Packet::header(bytes) else { return false };
-    // Some number their packets from 0.
-    let is_first = packet.number <= 1 && packet.is_plausible(bytes);
-    let fits = packet.body.len() == packet.length - HEADER || !packet.is_last() || has_headers(packet.body);
-    let has_body = match packet.kind {
-        Kind::Attention => packet.length == HEADER,
-        _ => packet.length > HEADER,
+    let (body, has_headers) = (packet.body, has_headers(packet.body));
+    let fits = body.len() == packet.length - HEADER || !packet.is_last() || has_headers;
+    let is_first = match packet.kind {
+        Kind::Attention => packet.length == HEADER && packet.is_last(),
+        Kind::Bulk => body.first() == Some(&COLUMNS),
+        kind => kind.asks() && (has_headers || !always && packet.number <= 1 && !body.is_empty()),
     };
-    is_first && fits && has_body && (packet.kind.asks() || packet.kind == Kind::Attention)
+    is_first && fits && packet.is_plausible(bytes)
 }

@@ -17,6 +17,7 @@ const LONGEST: u32 = 128 << 10;
 /// The places of those that matter, among the others.
 const USER: usize = 1;
 const APPLICATION: usize = 3;
+const LIBRARY: usize = 6;
 const DATABASE: usize = 8;
 
 /// Is it a login of TDS 7? So long is its packet's body.
@@ -40,10 +41,20 @@ pub fn minor(version: [u8; 4]) -> Option<u8> {
 pub fn introduce(body: &[u8], session: &mut Session) -> Option<u8> {
     let place = |number| text_at(body, number).ok().flatten().filter(|text| !text.is_empty());
     session.user = place(USER).or(session.user.take());
-    session.application = place(APPLICATION).or(session.application.take());
+    session.application = named(place(APPLICATION), place(LIBRARY)).or(session.application.take());
     session.database = place(DATABASE).or(session.database.take());
     let version = Cursor::new(body.get(4..)?).u32_le("version").ok()?;
     minor(version.to_be_bytes())
+}
+
+/// What calls itself so, by this driver: `till (ODBC)`.
+fn named(application: Option<String>, library: Option<String>) -> Option<String> {
+    match (application, library) {
+        (Some(application), Some(library)) if !application.contains(&library) => {
+            Some(format!("{application} ({library})"))
+        }
+        (application, library) => application.or(library),
+    }
 }
 
 fn text_at(body: &[u8], number: usize) -> Result<Option<String>, TooShort> {

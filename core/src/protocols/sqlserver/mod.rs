@@ -46,7 +46,7 @@ pub const PROTOCOL: Protocol = Protocol {
     ports: &[1433, 1434],
     dialect: DIALECT,
     alpn: Some("tds/8.0"),
-    sealed_login: Some(SealedLogin { goes_on: login::goes_on }),
+    sealed_login: Some(SealedLogin { goes_on: login::goes_on, asides: Some(sessions::HEADER as u64) }),
     recognise: recognise::recognise,
     decoder,
 };
@@ -150,7 +150,8 @@ impl Decoder for SqlServer {
     }
 
     fn resumes(&self, bytes: &[u8]) -> bool {
-        framing::begins_request(bytes) || self.answers.has_sessions && sessions::begins_request(bytes)
+        framing::begins_request(bytes, self.answers.layout.is_wide())
+            || self.answers.has_sessions && sessions::begins_request(bytes)
     }
 
     fn missed_requests(&mut self, _bytes: u64) {

@@ -10,14 +10,11 @@ pub fn recognise(opening: &Opening<'_>) -> Verdict {
         return if server.is_empty() || is_answer(server) { Verdict::Unsure } else { Verdict::NotThis };
     }
     if client.len() < HEADER {
-        return if Kind::of(client[0]).is_some() || client[0] == sessions::MARK {
-            Verdict::Unsure
-        } else {
-            Verdict::NotThis
-        };
+        let is_begin = Kind::of(client[0]).is_some() || client[0] == sessions::MARK;
+        return if is_begin { Verdict::Unsure } else { Verdict::NotThis };
     }
-    if sessions::begins_request(client) && !opening.from_start {
-        return Verdict::Certain;
+    if client[0] == sessions::MARK && !opening.from_start {
+        return sessions::recognise(client);
     }
     let Ok(packet) = Packet::header(client) else { return Verdict::NotThis };
     match packet.kind {
@@ -25,7 +22,7 @@ pub fn recognise(opening: &Opening<'_>) -> Verdict {
         Kind::Prelogin if framing::is_handshake(client) => Verdict::Certain,
         Kind::Login if login::is_login(packet.body, packet.length - HEADER) => Verdict::Certain,
         Kind::Prelogin | Kind::Login if packet.body.len() < packet.length - HEADER => Verdict::Unsure,
-        _ if !framing::begins_request(client) => Verdict::NotThis,
+        _ if !framing::begins_request(client, false) => Verdict::NotThis,
         // Sybase's packets look alike, but have no headers before what is asked.
         _ if packet.kind.asks() && framing::has_headers(packet.body) && (server.is_empty() || is_answer(server)) => {
             Verdict::Certain
@@ -46,6 +43,7 @@ fn is_wide(body: &[u8]) -> bool {
 /// A packet of the server.
 fn is_answer(server: &[u8]) -> bool {
     let is_answer = |packet: Packet<'_>| packet.kind == Kind::Answer;
-    server.first() == Some(&(Kind::Answer as u8))
-        && (server.len() < HEADER || Packet::header(server).is_ok_and(is_answer))
+    server.first() == Some(&sessions::MARK)
+        || server.first() == Some(&(Kind::Answer as u8))
+            && (server.len() < HEADER || Packet::header(server).is_ok_and(is_answer))
 }

@@ -5,7 +5,7 @@
 //! flags: 1 a session begins, 2 acknowledgment, 4 its end, 8 a packet
 //! ```
 //!
-//! Nobody waits for the beginning, the end, or an acknowledgment.
+//! Nobody waits for the beginning, the end, or an acknowledgment: these are a header alone.
 
 use std::collections::BTreeMap;
 
@@ -13,12 +13,13 @@ use super::client::Requests;
 use super::framing::Packet;
 use super::server::Answers;
 use crate::cursor::{Cursor, Lost};
-use crate::protocols::{Context, Frame, Meaning, Message};
+use crate::protocols::{Context, Frame, Meaning, Message, Verdict};
 use crate::side::Side;
 
 pub const MARK: u8 = 0x53;
-const HEADER: usize = 16;
+pub const HEADER: usize = 16;
 const BEGINS: u8 = 1;
+const ACKNOWLEDGES: u8 = 2;
 const ENDS: u8 = 4;
 const PACKET: u8 = 8;
 /// More than any client has at once; a session beyond these is not read.
@@ -103,8 +104,30 @@ pub fn frame(bytes: &[u8]) -> Result<Frame, Lost> {
     Ok(Frame::Message { head: length, length: length as u64 })
 }
 
-/// Does a session's packet certainly begin here, which asks for something?
+/// Does a session's packet certainly begin here, which asks for something? Others may stand before it.
 pub fn begins_request(bytes: &[u8]) -> bool {
+    let bytes = behind_others(bytes);
     let is_packet = matches!(bytes, [MARK, PACKET, ..]);
-    is_packet && bytes.get(HEADER..).is_some_and(super::framing::begins_request)
+    is_packet && bytes.get(HEADER..).is_some_and(|packet| super::framing::begins_request(packet, true))
+}
+
+/// Is it several sessions over one connection, captured from the middle on?
+pub fn recognise(client: &[u8]) -> Verdict {
+    let rest = behind_others(client);
+    match rest {
+        _ if begins_request(rest) => Verdict::Certain,
+        [] => Verdict::Unsure,
+        [MARK, ..] if rest.len() < HEADER => Verdict::Unsure,
+        _ => Verdict::NotThis,
+    }
+}
+
+/// What follows the packets that nobody waits for.
+fn behind_others(mut bytes: &[u8]) -> &[u8] {
+    while let [MARK, BEGINS | ACKNOWLEDGES | ENDS, _, _, 16, 0, 0, 0, ..] = bytes
+        && let Some(rest) = bytes.get(HEADER..)
+    {
+        bytes = rest;
+    }
+    bytes
 }

@@ -345,7 +345,7 @@ fn a_dialogue_is_told_request_by_request() {
 fn a_session_is_known_by_its_login_but_for_the_password() {
     let session = talk(&dialogue()).session;
     let texts = [session.user, session.database, session.application, session.server_version];
-    assert_eq!(texts.map(Option::unwrap), ["ann", "shop", "till", "16.0.4135"].map(str::to_owned));
+    assert_eq!(texts.map(Option::unwrap), ["ann", "shop", "till (lib)", "16.0.4135"].map(str::to_owned));
     assert!(session.former_databases.is_empty());
 }
 
@@ -528,7 +528,8 @@ fn call_with_package(procedure: u8, parameters: &[Vec<u8>]) -> Vec<u8> {
 
 /// A result of two columns, the second of which is encrypted, or may be.
 fn result_with_keys(is_encrypted: bool) -> Vec<u8> {
-    let key = [&[7; 20][..], &[1], &[3, 0, 1, 2, 3], &short_text("store"), &long_text("path"), &short_text("RSA")].concat();
+    let key =
+        [&[7; 20][..], &[1], &[3, 0, 1, 2, 3], &short_text("store"), &long_text("path"), &short_text("RSA")].concat();
     let keys = if is_encrypted { [&[1, 0][..], &key].concat() } else { vec![0, 0] };
     let cipher = [&[0, 0][..], &[0; 4], INTN, &[2, 1, 1]].concat();
     let (flags, cipher) = if is_encrypted { (8, &cipher[..]) } else { (0, &[][..]) };
@@ -541,7 +542,8 @@ fn result_with_keys(is_encrypted: bool) -> Vec<u8> {
         &short_text("salary"),
     ];
     let rows = [0xd1, 4, 1, 0, 0, 0, 3, 0, 1, 2, 3].repeat(2);
-    let returned = [&[0xac, 0, 0, 0, 1, 0, 0, 0, 0, 1, flags, 0xa5, 40, 0][..], &cipher.get(2..).unwrap_or_default()].concat();
+    let returned =
+        [&[0xac, 0, 0, 0, 1, 0, 0, 0, 0, 1, flags, 0xa5, 40, 0][..], &cipher.get(2..).unwrap_or_default()].concat();
     let ended = [returned, vec![3, 0, 1, 2, 3], handle(5), done(0xfd, 0x10, 0xc1, 2)].concat();
     [&[0x81, 2, 0][..], &keys, &columns.concat(), &rows, &ended].concat()
 }
@@ -549,7 +551,8 @@ fn result_with_keys(is_encrypted: bool) -> Vec<u8> {
 #[test]
 fn keys_of_encrypted_columns_stand_before_the_columns_of_a_client_that_could_use_them() {
     for (version, is_encrypted) in [(1, false), (1, true), (2, false), (3, true)] {
-        let prepexec = [parameter(INTN, &[0]), text_parameter("@a int"), text_parameter("select c"), number_parameter(7)];
+        let prepexec =
+            [parameter(INTN, &[0]), text_parameter("@a int"), text_parameter("select c"), number_parameter(7)];
         let (asks, calls, executes) = match version {
             1 => (batch("select a"), call(13, &prepexec), call(12, &[number_parameter(5)])),
             _ => (
@@ -588,7 +591,8 @@ fn keys_of_encrypted_columns_stand_before_the_columns_of_a_client_that_could_use
 fn a_value_that_is_encrypted_on_its_own_leaves_the_call_readable() {
     let cipher = [INTN, &[2, 1], &[7; 20], &[1]].concat();
     let sealed = [&[0, 8, 0xa5, 40, 0, 3, 0, 1, 2, 3][..], &cipher].concat();
-    let calls = [HEADERS, &numbered(10, &[text_parameter("insert t"), sealed]), &[0xff], &numbered(15, &[number_parameter(4)])];
+    let calls =
+        [HEADERS, &numbered(10, &[text_parameter("insert t"), sealed]), &[0xff], &numbered(15, &[number_parameter(4)])];
     let over = [done(OF_CALL, 0x80, 0, 0), done(OF_CALL, 0, 0, 0)].concat();
     let talk = after_login(&[(Client, message(3, &calls.concat())), (Server, message(4, &over))]);
     let told: Vec<_> = talk.told()[2..].iter().map(|told| (told.0, told.1, told.4)).collect();
@@ -607,7 +611,11 @@ fn what_is_told_about_sensitive_columns_hides_no_rows() {
         let at = answer.iter().position(|&byte| byte == 0xd1).unwrap();
         answer.splice(at..at, told(rank));
         let mut parts = dialogue()[..3].to_vec();
-        parts.extend([(Server, acknowledged), (Client, with_package("select a")), (Server, message_in(4, &answer, 30))]);
+        parts.extend([
+            (Server, acknowledged),
+            (Client, with_package("select a")),
+            (Server, message_in(4, &answer, 30)),
+        ]);
         assert_eq!(talk(&parts).told()[2], ("batch", 1, Some(2), None, "select a"));
     }
 }
@@ -688,6 +696,64 @@ fn sessions_are_recognised_in_the_middle() {
     let client = parts[2].1.clone();
     let opening = Opening { client: &client, ..opening };
     assert!(decoder(&opening).decoder.resumes(&client));
+}
+
+#[test]
+fn acknowledgments_before_a_request_hide_it_from_nobody() {
+    let acknowledged = of_session(2, 0, &[]);
+    let client = [acknowledged.clone(), acknowledged.clone(), of_session(8, 1, &batch("select c"))].concat();
+    let opening = Opening { client: &client, server: &[], first: Client, from_start: false };
+    assert_eq!((PROTOCOL.recognise)(&opening), Verdict::Certain);
+    assert!(decoder(&opening).decoder.resumes(&client));
+    for cut in 8..acknowledged.len() {
+        let opening = Opening { client: &acknowledged[..cut], ..opening };
+        assert_eq!((PROTOCOL.recognise)(&opening), Verdict::Unsure);
+    }
+}
+
+/// As a client numbers them that counts its packets from one message to the next.
+#[test]
+fn a_request_begins_with_its_headers_whatever_its_number() {
+    let mut later = [batch("select c"), call(12, &[number_parameter(1)]), message(6, &[]), message(7, &[0x81, 1, 0])];
+    for client in &mut later {
+        client[6] = 77;
+        let opening = Opening { client, server: &[], first: Client, from_start: false };
+        assert!(decoder(&opening).decoder.resumes(client));
+    }
+    let mut goes_on = message(3, &[9; 100]);
+    goes_on[6] = 1;
+    let opening = Opening { client: &goes_on, server: &[], first: Client, from_start: false };
+    assert!(!decoder(&opening).decoder.resumes(&goes_on));
+    let long = batch(&"select ".repeat(400));
+    assert!(decoder(&opening).decoder.resumes(&long[..1448]), "the first segment of a packet");
+}
+
+#[test]
+fn an_attention_whose_acknowledgment_was_cut_ends_when_the_client_asks_again() {
+    let mut talk_of = Vec::new();
+    for cut in [0, 40] {
+        let (mut requests, mut answers, mut session) =
+            (client::Requests::default(), Answers::default(), Default::default());
+        let mut statements = Statements::new(true);
+        let mut context = Context { session: &mut session, statements: &mut statements, switch: None };
+        let answer = message(4, &[result(&[row(10)]), done(0xfd, 0x20, 0, 0)].concat());
+        let mut meanings = Vec::new();
+        for (side, bytes) in
+            [(Client, batch("select a")), (Client, message(6, &[])), (Server, answer), (Client, batch("select b"))]
+        {
+            let is_cut = side == Server && cut > 0;
+            let bytes = if is_cut { &bytes[..cut] } else { &bytes[..] };
+            let message = Message { side, bytes, length: bytes.len() as u64, cut: is_cut };
+            let packet = Packet::read(&message).unwrap();
+            meanings.push(match side {
+                Client => requests.packet(&packet, &mut answers, &mut context).unwrap(),
+                Server => answers.packet(&packet, &mut context).unwrap(),
+            });
+        }
+        talk_of.push(meanings);
+    }
+    let ends = |meanings: &[Meaning]| matches!(&meanings[3], Meaning::Request(request) if request.ends_previous);
+    assert!(!ends(&talk_of[0]) && ends(&talk_of[1]));
 }
 
 // --- encryption -------------------------------------------------------------------------------------------------------
