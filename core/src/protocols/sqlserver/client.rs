@@ -3,9 +3,9 @@
 use super::DIALECT;
 use super::calls::{Call, Calls, NAMED};
 use super::framing::{Kind, Packet, has_headers};
+use super::login;
 use super::server::{Answers, Awaited};
 use super::text::{self, TEXT_MAX};
-use super::{login, prelogin};
 use crate::cursor::{Cursor, Lost};
 use crate::protocols::{Awaits, Context, Meaning, Purpose, Request};
 use crate::sql::{Sql, Statements};
@@ -131,10 +131,7 @@ impl Requests {
                 self.last_batch = request.sql;
             }
             Kind::Bulk => request.sql = self.last_batch,
-            Kind::Prelogin => {
-                awaited.is_prelogin = true;
-                answers.has_sessions = prelogin::has_mars(&self.body);
-            }
+            Kind::Prelogin => awaited.is_prelogin = true,
             Kind::Login => {
                 awaited.is_login = true;
                 answers.speaks(login::introduce(&self.body, context.session));

@@ -63,9 +63,7 @@ pub const DIALECT: Dialect = Dialect {
 
 fn decoder(opening: &Opening<'_>) -> Start {
     let layer = record::is_handshake(opening.client).then_some(Layer::Tls);
-    let mut decoder = SqlServer::default();
-    decoder.answers.has_sessions = sessions::begins_request(opening.client);
-    Start { decoder: Box::new(decoder), layer }
+    Start { decoder: Box::new(SqlServer::default()), layer }
 }
 
 /// One connection.
@@ -80,11 +78,6 @@ struct SqlServer {
 }
 
 impl SqlServer {
-    /// The packet of one session among several.
-    fn is_of_session(&self, bytes: &[u8]) -> bool {
-        self.answers.has_sessions && bytes.first() == Some(&sessions::MARK)
-    }
-
     /// TLS records travel in packets of their own; those of the login alone without.
     fn is_sealed(&self, bytes: &[u8]) -> bool {
         self.sealed.as_ref().is_some_and(|sealed| sealed.is_open()) && record::is_record(bytes)
@@ -123,7 +116,7 @@ impl Decoder for SqlServer {
         if self.is_sealed(bytes) {
             return sealed::frame(bytes);
         }
-        if self.is_of_session(bytes) {
+        if sessions::is_one(bytes) {
             return sessions::frame(bytes);
         }
         if bytes.len() <= HEADER && bytes.first() == Some(&(Kind::Prelogin as u8)) {
@@ -140,7 +133,7 @@ impl Decoder for SqlServer {
         if self.is_sealed(message.bytes) {
             return Ok(sealed::record(message.side, &mut self.answers));
         }
-        if self.is_of_session(message.bytes) {
+        if sessions::is_one(message.bytes) {
             return self.sessions.message(message, &mut self.answers, context);
         }
         match message.side {
@@ -150,8 +143,7 @@ impl Decoder for SqlServer {
     }
 
     fn resumes(&self, bytes: &[u8]) -> bool {
-        framing::begins_request(bytes, self.answers.layout.is_wide())
-            || self.answers.has_sessions && sessions::begins_request(bytes)
+        framing::begins_request(bytes, self.answers.layout.is_wide()) || sessions::begins_request(bytes)
     }
 
     fn missed_requests(&mut self, _bytes: u64) {

@@ -1,7 +1,7 @@
 //! The first message of both sides.
 //!
 //! ```text
-//! (option u8 | offset u16 | length u16)* | FF | data          options: 0 version, 1 encryption, 4 MARS, …
+//! (option u8 | offset u16 | length u16)* | FF | data          options: 0 version, 1 encryption, …
 //! ```
 
 use crate::cursor::Cursor;
@@ -9,7 +9,6 @@ use crate::session::Session;
 
 const VERSION: u8 = 0;
 const ENCRYPTION: u8 = 1;
-const MARS: u8 = 4;
 const END: u8 = 0xff;
 /// Options that there are, and more.
 const LAST_OPTION: u8 = 0x10;
@@ -56,11 +55,6 @@ fn options(body: &[u8]) -> impl Iterator<Item = (u8, usize, usize)> {
         let at = cursor.u16_be("offset").ok()?;
         Some((option, usize::from(at), usize::from(cursor.u16_be("length").ok()?)))
     })
-}
-
-/// Does the client wish for several sessions at once, or the server agree?
-pub fn has_mars(body: &[u8]) -> bool {
-    option(body, MARS).and_then(<[u8]>::first) == Some(&1)
 }
 
 /// The server's version: major u8 | minor u8 | build u16 | sub-build u16

@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 
 use super::columns::Layout;
 use super::framing::{HEADER, Packet};
-use super::prelogin;
 use super::prepared::{Handle, Prepared};
 use super::tokens::{Columns, Done, Tokens, Told};
 use crate::cursor::Lost;
@@ -31,8 +30,6 @@ pub struct Awaited {
 pub struct Answers {
     pub layout: Layout,
     pub prepared: Prepared,
-    /// Both sides wish for several sessions over the connection.
-    pub has_sessions: bool,
     /// Those that one message has asked for, the oldest first.
     awaited: VecDeque<Awaited>,
     tokens: Tokens,
@@ -72,9 +69,8 @@ impl Answers {
 
     /// What was asked before is answered, or its answer is not known.
     pub fn resume(&mut self) {
-        let Answers { layout, has_sessions, .. } = *self;
-        let prepared = std::mem::take(&mut self.prepared);
-        *self = Answers { layout, has_sessions, prepared, ..Answers::default() };
+        let (layout, prepared) = (self.layout, std::mem::take(&mut self.prepared));
+        *self = Answers { layout, prepared, ..Answers::default() };
     }
 
     // --- what the client asks -----------------------------------------------------------------------------------------
@@ -157,7 +153,6 @@ impl Answers {
             return Meaning::More;
         }
         self.awaited.pop_front();
-        self.has_sessions &= prelogin::has_mars(packet.body);
         Meaning::Done(Outcome::default())
     }
 

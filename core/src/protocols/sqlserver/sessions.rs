@@ -90,6 +90,11 @@ impl Sessions {
     }
 }
 
+/// Are they of one session among several? No packet begins so without.
+pub fn is_one(bytes: &[u8]) -> bool {
+    bytes.first() == Some(&MARK)
+}
+
 /// The packet of a session that begins with these bytes.
 pub fn frame(bytes: &[u8]) -> Result<Frame, Lost> {
     if bytes.len() < HEADER {

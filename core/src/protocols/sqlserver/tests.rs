@@ -685,6 +685,7 @@ fn each_of_several_sessions_waits_for_its_own_answers() {
         [(1, Some(2), "select a"), (1, Some(1), "select b"), (1, Some(1), "select c"), (1, Some(1), "select d")];
     assert_eq!(told, expected);
     assert!(talk.exchanges.iter().all(|exchange| exchange.complete) && talk.losses == 0);
+    assert_eq!(self::talk(&interleaved()[2..]).told()[1..], talk.told()[2..], "without the pre-login");
 }
 
 #[test]
