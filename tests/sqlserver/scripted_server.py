@@ -478,4 +478,5 @@ if __name__ == "__main__":
     _, number, kind, *place = sys.argv
     where, seconds = place or ("127.0.0.1", "0")
     with Server(port=int(number), encryption=kind, host=where, slow_seconds=float(seconds)) as alone:
+        print(f"listening on port {alone.port}", file=sys.stderr, flush=True)
         threading.Event().wait()

@@ -58,6 +58,9 @@ TYPES = {
     bytes: bytes([0xA5, 0xFF, 0xFF]),
 }
 """INTN, NVARCHAR, VARBINARY(MAX)."""
+IMAGE = b"\x22" + struct.pack("<I", 0x7FFFFFFF) + struct.pack("<H", 0)
+"""Before TDS 7.2, with the name of its table; its values have pointers and times."""
+POINTER = b"\x10" + bytes(24)
 
 
 def value(kind: type, given: Any) -> bytes:
@@ -73,7 +76,13 @@ def value(kind: type, given: Any) -> bytes:
 def row(rows: Rows, values: tuple[Any, ...], *, is_wide: bool = True) -> bytes:
     """As ROW, or (since TDS 7.3) as NBCROW where something is null."""
     given = [(kind, each) for (_, kind), each in zip(rows.columns, values, strict=True)]
-    if not is_wide or all(each is not None for _, each in given):
+    if not is_wide:
+        values_7_1 = (
+            POINTER + struct.pack("<I", len(each)) + each if kind is bytes else value(kind, each)
+            for kind, each in given
+        )
+        return b"\xd1" + b"".join(values_7_1)
+    if all(each is not None for _, each in given):
         return b"\xd1" + b"".join(value(kind, each) for kind, each in given)
     nulls = sum(1 << number for number, (_, each) in enumerate(given) if each is None)
     return (
@@ -111,7 +120,8 @@ class Layout:
     def columns(self, rows: Rows) -> bytes:
         keys = bytes(2) if self.encrypts else b""
         user_type = bytes(4 if self.is_wide else 2)
-        each = (user_type + struct.pack("<H", 9) + TYPES[kind] + text(name) for name, kind in rows.columns)
+        types = TYPES if self.is_wide else TYPES | {bytes: IMAGE}
+        each = (user_type + struct.pack("<H", 9) + types[kind] + text(name) for name, kind in rows.columns)
         return struct.pack("<BH", 0x81, len(rows.columns)) + keys + b"".join(each)
 
     def returned(self, number: int, ordinal: int = 0, name: str = "") -> bytes:

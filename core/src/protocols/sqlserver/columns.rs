@@ -65,9 +65,8 @@ impl Layout {
     }
 }
 
-/// No number of a type is lower.
-pub fn is_type(byte: u8) -> bool {
-    byte >= 0x1f
+fn is_type(byte: u8) -> bool {
+    !matches!(shape(&mut Cursor::new(&[byte]), Layout::default(), By::Client), Err(Unread::Unknown))
 }
 
 /// How a value is written.

@@ -534,7 +534,7 @@ fn result_with_keys(is_encrypted: bool) -> Vec<u8> {
     let cipher = [&[0, 0][..], &[0; 4], INTN, &[2, 1, 1]].concat();
     let (flags, cipher) = if is_encrypted { (8, &cipher[..]) } else { (0, &[][..]) };
     let columns = [
-        &[0, 0, 0, 0, 9, 0][..],
+        &[0, 0, 0, 0, 0x21, 0][..],
         INTN,
         &short_text("id"),
         &[0, 0, 0, 0, 9, flags, 0xa5, 40, 0],
