@@ -213,7 +213,7 @@ class Connection(threading.Thread):
         name = tds.text("Microsoft SQL Server")
         acknowledged = b"\1" + self.layout.version + name + bytes([16, 0, 0x10, 0x27])
         self.answer(
-            tds.token(0xE3, b"\1" + tds.text("shop") + tds.text("master"))
+            tds.token(0xE3, b"\1" + tds.text(tds.database(login)) + tds.text("master"))
             + tds.token(0xE3, b"\7" + bytes([5]) + tds.COLLATION + b"\0")
             + tds.info(5701, "Changed database context to 'shop'.")
             + tds.token(0xAD, acknowledged)

@@ -145,6 +145,12 @@ class Layout:
         return at + 2 + int(struct.unpack_from("<H", body, at)[0]) if self.encrypts >= 2 else at
 
 
+def database(login: bytes) -> str:
+    """The one that a client asks for."""
+    at, length = struct.unpack_from("<HH", login, 68)
+    return login[at : at + 2 * length].decode("utf-16-le") or "shop"
+
+
 COLUMN_ENCRYPTION = 4
 
 
