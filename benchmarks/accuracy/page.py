@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How right projections are, from the facts that are kept. `python benchmarks/accuracy/page.py`
 
-Every figure goes to benchmarks/results/accuracy.md, the two tables that readers need to docs/accuracy.md.
+Every figure goes to benchmarks/results/accuracy.md, the summary to docs/accuracy.md.
 """
 
 from __future__ import annotations
@@ -96,9 +96,13 @@ another, and the prediction compared with what the other took. `benchmarks/accur
 def main() -> None:
     recordings = {name: load(name) for name in names()}
     RESULTS.write_text(page(recordings))
-    tables = {"directions": directions(recordings), "kinds": kinds(recordings)}
-    PAGE.write_text(PART.sub(lambda part: f"{part[1]}{tables[part[2]]}\n{part[3]}", PAGE.read_text()))
+    PAGE.write_text(filled(PAGE.read_text(), {"directions": directions(recordings)}))
     held.main()
+
+
+def filled(text: str, tables: dict[str, str]) -> str:
+    """The page with these tables; those of others stay."""
+    return PART.sub(lambda part: f"{part[1]}{tables[part[2]]}\n{part[3]}" if part[2] in tables else part[0], text)
 
 
 def directions(recordings: dict[str, Recording]) -> str:
@@ -115,15 +119,6 @@ def directions(recordings: dict[str, Recording]) -> str:
     for far, words in zip(DOWNWARDS, ("a fifth of the RTT or more", "a twentieth or more", "less"), strict=True):
         down = [row for row in everything if how_far(row) == far and row["kind"] in (*WAITS, *MOVES)]
         lines += brief(f"all of these, down to {words}", down)
-    return "\n".join(lines)
-
-
-def kinds(recordings: dict[str, Recording]) -> str:
-    """For docs/accuracy.md: clients on which no constant was fitted, to a longer RTT, by kind of work."""
-    rows = [row for row in recordings["clients"].at(ECHO) if way(row) == UP] if "clients" in recordings else []
-    lines = brief_head("kind of work")
-    for name in dict.fromkeys(map(kind, rows)):
-        lines += brief(name, [row for row in rows if kind(row) == name])
     return "\n".join(lines)
 
 
