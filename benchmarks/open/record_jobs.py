@@ -48,7 +48,7 @@ def main() -> None:
     chosen = drawn(arguments.seed)
     if arguments.quick:
         chosen = [each for each in chosen if each[0] == HELD_OUT]
-    arguments.folder.mkdir(parents=True, exist_ok=True)
+    arguments.folder.mkdir(parents=True)
     record_all([job for *_, job in chosen], QUICK_RTTS_MS if arguments.quick else RTTS_MS, arguments.folder)
     truth = arguments.folder / "truth.jsonl"
     runs = [packed(json.loads(line), arguments.folder) for line in truth.read_text().splitlines()]
@@ -61,7 +61,7 @@ def main() -> None:
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folder", type=Path, help="a new one")
     parser.add_argument("--quick", action="store_true", help="the held-out split at 1 and 15 ms")
     parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(4)) % SEEDS)
     return parser.parse_args()
@@ -85,7 +85,14 @@ def manifest(seed: int, chosen: list[tuple[str, str, Job]], runs: list[Run]) -> 
     pings = {
         rtt_ms: statistics.median(run["echo_ms"] for run in runs if run["rtt_ms"] == rtt_ms) for rtt_ms in rtts(runs)
     }
-    jobs, thrown = [], []
+    known = {by_job(run) for run in runs}
+    thrown = [
+        f"{name} at {rtt_ms:g} ms did not end"
+        for name in about
+        for rtt_ms in sorted(pings)
+        if (name, rtt_ms) not in known
+    ]
+    jobs = []
     for name, siblings in groupby(sorted(runs, key=by_job), key=lambda run: run["workload"]):
         same = list(siblings)
         usual = Counter((run["statements"], run["rows"]) for run in same).most_common(1)[0][0]
