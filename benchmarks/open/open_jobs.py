@@ -185,7 +185,7 @@ def offered(drivers: set[str] | list[str] | dict[str, Offers]) -> dict[tuple[str
 
 
 def kinds(job: Job) -> Iterator[Job]:
-    yield replace(job, alone=job.kind in (BULK, INSERTS))
+    yield job
     if job.kind == WAIT and job.protocol != "firebird":
         yield replace(job, kind=SEVERAL)
 
@@ -195,4 +195,5 @@ def numbered(job: Job, seed: int, *, several: bool) -> Job:
     draw = random.Random(f"{job.command} {seed}")
     n = max(round(job.n * draw.uniform(0.6, 1.4)), 4)
     command = f"{job.command}#{seed}" if "-" in job.command.partition(":")[0] else job.command
-    return replace(job, command=command, n=n, clients=draw.randint(2, MOST_CLIENTS) if several else 1)
+    # Alone: programs that start beside a run delay it, though they are the lab's own.
+    return replace(job, command=command, n=n, clients=draw.randint(2, MOST_CLIENTS) if several else 1, alone=True)

@@ -27,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "accuracy"))
 
 from manifest import FORMAT, LICENCE, NAME
 from open_jobs import HELD_OUT, Job, drawn
-from record import STILL, record_all
+from record import STILL, lab, record_all
 
 import latpcap
 
@@ -50,11 +50,15 @@ def main() -> None:
         chosen = [each for each in chosen if each[0] == HELD_OUT]
     arguments.folder.mkdir(parents=True)
     record_all([job for *_, job in chosen], QUICK_RTTS_MS if arguments.quick else RTTS_MS, arguments.folder)
+    subprocess.run([lab.SCRIPTS / "down.sh"], check=True)  # what follows takes a while, and none of the link's spinning
     truth = arguments.folder / "truth.jsonl"
     runs = [packed(json.loads(line), arguments.folder) for line in truth.read_text().splitlines()]
     written = manifest(arguments.seed, chosen, runs)
     (arguments.folder / NAME).write_text(json.dumps(written, indent=1) + "\n")
     truth.unlink()
+    named = {run["capture"] for job in written["jobs"] for run in job["runs"]}
+    for run in (run for run in runs if run["capture"] not in named):
+        (arguments.folder / run["capture"]).unlink()
     print("\n".join(written["thrown_away"]))
     print(f"{sum(len(job['runs']) for job in written['jobs'])} runs of {len(written['jobs'])} jobs: {arguments.folder}")
 
@@ -71,7 +75,7 @@ def packed(run: Run, folder: Path) -> Run:
     """Its capture as Zstandard, and how long that is from the first packet of a connection to the last that carries data."""
     path = folder / run["capture"]
     capture = path.with_name(f"{path.name.removesuffix('.gz')}.zst")
-    if path != capture:
+    if path.exists():
         raw = subprocess.run(["gzip", "-cdf", path], check=True, capture_output=True).stdout
         subprocess.run(["zstd", "-q", "-19", "--long=24", "-f", "-o", capture], check=True, input=raw)
         path.unlink()

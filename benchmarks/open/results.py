@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from itertools import groupby
 from pathlib import Path
@@ -16,12 +17,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "accuracy"))
 
 from manifest import NAME, SUBSET, Pair, pairs
 from open_jobs import DEV, HELD_OUT
-from page import PAGE, brief, brief_head, filled
 from predictors import LATPCAP, predictions
 from score import classes, rows, table
 from scores import DOWN, UP, Row, figures, way
 
-RESULTS = Path(__file__).resolve().parents[1] / "results" / "open.md"
+ROOT = Path(__file__).resolve().parents[2]
+RESULTS = ROOT / "benchmarks" / "results" / "open.md"
+PAGE = ROOT / "docs" / "accuracy.md"
+PART = re.compile(r"(<!-- measured: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+"""Of docs/accuracy.md: tables are generated between the markers, the text around them is written by hand."""
 NAMES = {
     LATPCAP: "latpcap",
     "linear-programme": "linear programme of who waits for whom",
@@ -31,9 +35,10 @@ NAMES = {
 INTRO = """\
 # The open benchmark: latpcap and what it has to beat
 
-Made by `benchmarks/open/results.py` from the recording in `benchmarks/open/subset` ({recorded}, seed {seed}, {machine});
+Made by `benchmarks/open/results.py` from the recording in `benchmarks/open/subset` ({recorded}, seed {seed}, {machine}).
 [benchmarks/open](../open/README.md) says what was run, how a run is checked and what the figures are. *{held}*: drivers and
-numbers that were drawn for this recording; *{dev}*: the other drivers. Nothing of latpcap was fitted on either.
+numbers that were drawn for this recording; *{dev}*: the other drivers, by which the graph of the linear programme was chosen.
+Nothing of latpcap was fitted on either.
 """
 
 
@@ -46,7 +51,8 @@ def main() -> None:
         print(page(folder, found))
     else:
         RESULTS.write_text(page(SUBSET, found))
-        PAGE.write_text(filled(PAGE.read_text(), {"open": summary(found), "baselines": beaten(found)}))
+        tables = {"open": summary(found), "baselines": beaten(found)}
+        PAGE.write_text(PART.sub(lambda part: f"{part[1]}{tables[part[2]]}\n{part[3]}", PAGE.read_text()))
 
 
 Scored = dict[str, dict[str, list[Row]]]
@@ -64,9 +70,11 @@ def scored(folder: Path) -> Scored:
 
 def summary(found: Scored) -> str:
     """What a reader of docs/accuracy.md gets first."""
-    lines = brief_head("projection")
+    lines = ["| projection | pairs | median error | p90 | inside | half-width |", "|---" + "|--:" * 5 + "|"]
     for title, group in classes(found[HELD_OUT][LATPCAP]):
-        lines += brief(title, group)
+        of = figures(group)
+        cells = f"{of['median error']:.1f} % | {of['p90']:.1f} % | {of['inside']:.0f} % | {of['half-width']:.1f} %"
+        lines.append(f"| {title} | {len(group)} | {cells} |")
     return "\n".join(lines)
 
 
