@@ -3,13 +3,14 @@
 
 `ping` is what a user runs: it asks the server's kernel alone, and takes the time at which its own kernel had the answer. An echo over TCP has
 to wake a program on either side, as a query does. The two take turns. As a program: `echo.py serve` inside the server's namespace, then
-`echo.py ask 100` inside the client's, which prints both medians.
+`echo.py ask 100` inside the client's, which prints both medians. `echo.py beside` pings while something else runs, until its input ends.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import select
 import socket
 import statistics
 import struct
@@ -25,6 +26,8 @@ from recorder import lab
 
 COUNT = 100
 APART_S = 0.2
+LOST_S = 1.0
+"""A ping that is not answered within that time does not count."""
 PORT = 7007
 PAYLOAD = b"x" * 56
 """As much as `ping` sends."""
@@ -54,6 +57,21 @@ def measured(count: int = COUNT) -> Echo:
     return answer
 
 
+@contextlib.contextmanager
+def beside() -> Iterator[Echo]:
+    """The median of the pings of that time, and how many there were: known when it is over."""
+    heard: Echo = {}
+    pinging = subprocess.Popen(
+        command(lab.CLIENT[0], "beside"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert pinging.stdout
+    pinging.stdout.readline()
+    try:
+        yield heard
+    finally:
+        heard |= json.loads(pinging.communicate()[0])
+
+
 def command(namespace: str, *words: str) -> list[str]:
     return lab.inside(namespace, [*lab.REALTIME, sys.executable, __file__, *words])
 
@@ -69,10 +87,25 @@ def serve() -> None:
                     connection.sendall(data)
 
 
-def ask(count: int) -> None:
+def pinger() -> socket.socket:
     icmp = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
     icmp.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
     icmp.connect((lab.DEBIANS, 0))
+    return icmp
+
+
+def until_told() -> None:
+    icmp, pings = pinger(), []
+    icmp.settimeout(LOST_S)
+    print("ready", flush=True)
+    while not pings or not select.select([sys.stdin], [], [], APART_S / 2)[0]:
+        with contextlib.suppress(TimeoutError):
+            pings.append(ping(icmp, len(pings)))
+    print(json.dumps({"echo_ms": middle(pings), "echoes": len(pings)}))
+
+
+def ask(count: int) -> None:
+    icmp = pinger()
     tcp = socket.create_connection((lab.DEBIANS, PORT))
     tcp.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     pings, echoes = [], []
@@ -124,4 +157,4 @@ def middle(seconds: list[float]) -> float:
 
 
 if __name__ == "__main__":
-    serve() if sys.argv[1] == "serve" else ask(int(sys.argv[2]))
+    {"serve": serve, "ask": lambda: ask(int(sys.argv[2])), "beside": until_told}[sys.argv[1]]()

@@ -61,8 +61,8 @@ def typed(row: dict[str, str], rtt: str = IN_STREAM) -> Row:
 
 
 def names() -> list[str]:
-    found = (path.name.removesuffix(".csv.xz") for path in FACTS.glob("*.csv.xz"))
-    return sorted(name for name in found if "." not in name)
+    """Those with the truth of their runs."""
+    return sorted(path.name.removesuffix(".jsonl.xz") for path in FACTS.glob("*.jsonl.xz"))
 
 
 def load(name: str) -> Recording:

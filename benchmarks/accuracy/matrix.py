@@ -25,12 +25,15 @@ class Job:
     """Captured at the server too."""
     server: int = 0
     """The server's port where it is not the usual one."""
+    clients: int = 1
+    """So many processes do it at once, each all of it."""
 
     @property
     def name(self) -> str:
         kind, _, name = self.command.rpartition(":")
         language = kind if "jdbc" in kind else kind.partition("-")[0] if "-" in kind else ""
-        return f"{language}_{name}".lstrip("_").replace("#", "_") + (f"_{self.server}" if self.server else "")
+        more = (f"_{self.server}" if self.server else "") + (f"_x{self.clients}" if self.clients > 1 else "")
+        return f"{language}_{name}".lstrip("_").replace("#", "_") + more
 
     @property
     def protocol(self) -> str:

@@ -1,8 +1,5 @@
 #!/usr/bin/env python3
-"""How right projections are, from the facts that are kept. `python benchmarks/accuracy/page.py`
-
-Every figure goes to benchmarks/results/accuracy.md, the two tables that readers need to docs/accuracy.md.
-"""
+"""How right projections are, from the facts that are kept, in benchmarks/results/accuracy.md. `python benchmarks/accuracy/page.py`"""
 
 from __future__ import annotations
 
@@ -19,9 +16,6 @@ from scores import DOWN, UP, ZERO, Row, figures, how_far, left_out, there_and_ba
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "benchmarks" / "results" / "accuracy.md"
-PAGE = ROOT / "docs" / "accuracy.md"
-PART = re.compile(r"(<!-- measured: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
-"""Of docs/accuracy.md: tables are generated between the markers, the text around them is written by hand."""
 AT_SERVER = "captured at the server"
 WAITS = ("stop and wait", "cursor", "pool", "connect per query")
 MOVES = ("bulk", "pipeline", "parallel")
@@ -51,11 +45,6 @@ TITLES = {
     SLEEPING: "processors that sleep, everything at normal priority, as users have it",
     "clients": "clients that nothing was fitted on, in Go, Node, PHP, Ruby, Rust, and by object mappers",
 }
-RECORDINGS = {
-    AWAKE: "lab, processors kept awake",
-    SLEEPING: "lab, processors that sleep",
-    "clients": "clients on which nothing was fitted",
-}
 OTHERS = {
     "overlap": "clients that start work by the clock, read ahead, wait for a push, fan out; and look-alikes",
     "overlap-test": "the same with parameters that nothing was fitted on",
@@ -67,10 +56,10 @@ OTHERS = {
 INTRO = """\
 # Projections beside measured runs: every figure
 
-[docs/accuracy.md](../../docs/accuracy.md) is the summary. Every workload below was run for real, by a real client against
-a real server, at each RTT, over a link that delays every packet. The capture at one RTT was projected onto the RTT of
-another, and the prediction compared with what the other took. `benchmarks/accuracy/run` makes this page: see
-[benchmarks/accuracy](../accuracy/README.md); the facts of the runs are kept in
+[open.md](open.md) is newer, [docs/accuracy.md](../../docs/accuracy.md) the summary. Every workload below was run for
+real, by a real client against a real server, at each RTT, over a link that delays every packet. The capture at one RTT
+was projected onto the RTT of another, and the prediction compared with what the other took. `benchmarks/accuracy/run`
+makes this page: see [benchmarks/accuracy](../accuracy/README.md); the facts of the runs are kept in
 `benchmarks/accuracy/facts`, and `page.py` there makes it again from them.
 
 - *measured* and *predicted* are runtimes as latpcap defines them: first packet of the first database connection → last
@@ -96,53 +85,7 @@ another, and the prediction compared with what the other took. `benchmarks/accur
 def main() -> None:
     recordings = {name: load(name) for name in names()}
     RESULTS.write_text(page(recordings))
-    tables = {"directions": directions(recordings), "kinds": kinds(recordings)}
-    PAGE.write_text(PART.sub(lambda part: f"{part[1]}{tables[part[2]]}\n{part[3]}", PAGE.read_text()))
     held.main()
-
-
-def directions(recordings: dict[str, Recording]) -> str:
-    """For docs/accuracy.md: how right projections to a longer and to a shorter RTT are, of work that has a kind."""
-    rows = {name: recordings[name].at(ECHO) for name in TITLES if name in recordings}
-    everything = [row for found in rows.values() for row in found]
-    lines = brief_head("projection")
-    lines += brief("one request after the other, to a longer RTT", [row for row in everything if waits_up(row)])
-    for name, found in rows.items():
-        lines += brief(f"– {RECORDINGS[name]}", [row for row in found if waits_up(row)])
-    lines += brief(
-        f"bulk, pipelines, parallel work of {LONG_S:g} s and more, to a longer RTT", list(filter(moves_up, everything))
-    )
-    for far, words in zip(DOWNWARDS, ("a fifth of the RTT or more", "a twentieth or more", "less"), strict=True):
-        down = [row for row in everything if how_far(row) == far and row["kind"] in (*WAITS, *MOVES)]
-        lines += brief(f"all of these, down to {words}", down)
-    return "\n".join(lines)
-
-
-def kinds(recordings: dict[str, Recording]) -> str:
-    """For docs/accuracy.md: clients on which no constant was fitted, to a longer RTT, by kind of work."""
-    rows = [row for row in recordings["clients"].at(ECHO) if way(row) == UP] if "clients" in recordings else []
-    lines = brief_head("kind of work")
-    for name in dict.fromkeys(map(kind, rows)):
-        lines += brief(name, [row for row in rows if kind(row) == name])
-    return "\n".join(lines)
-
-
-def brief_head(what: str) -> list[str]:
-    return [f"| {what} | pairs | median error | p90 | inside | half-width |", "|---|--:|--:|--:|--:|--:|"]
-
-
-def brief(title: str, rows: list[Row]) -> list[str]:
-    if not rows:
-        return []
-    found = figures(rows)
-    return [
-        f"| {title} | {len(rows)} | {found['median error']:.1f} % | {found['p90']:.1f} % | {found['inside']:.0f} % "
-        f"| {found['half-width']:.1f} % |"
-    ]
-
-
-def waits_up(row: Row) -> bool:
-    return way(row) == UP and row["kind"] in WAITS
 
 
 def moves_up(row: Row) -> bool:

@@ -11,16 +11,17 @@ CPU stood still is recorded up to three times, and the quietest is kept.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import math
-import os
 import re
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterable
-from contextlib import ExitStack
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from typing import Any
 import echo
 from matrix import CLIENTS, COLD, JOBS, OVERLAP, RTTS_MS, Job
 from metronome import Metronome, metronome
+from others import Others
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "fixtures"))
 
@@ -47,26 +49,25 @@ writing = threading.Lock()
 
 def main() -> None:
     arguments = parse()
-    done = recorded(arguments.into)
     jobs = [
         replace(job, n=math.ceil(job.n * arguments.share / 8) * 8 if arguments.share != 1 else job.n)
         for job in ((*JOBS, *CLIENTS, *OVERLAP) if lab.REALTIME else COLD)
         if re.search(arguments.only, job.name)
     ]
     end = time.monotonic() + arguments.seconds
-    with ExitStack() as running:
-        ticking = running.enter_context(metronome()) if lab.REALTIME else None
-        running.enter_context(echo.answering())
-        for repetition in range(arguments.repeat):
-            for rtt_ms in arguments.rtt:
-                todo = [job for job in jobs if (job.name, rtt_ms, repetition) not in done]
-                if not todo or time.monotonic() > end:
-                    continue
-                lab.set_link(rtt_ms)
-                setting = Setting(arguments.into, rtt_ms, repetition, ticking, end, echo.measured())
-                together = [job for job in todo if lab.REALTIME and rtt_ms >= LONG_MS and not job.alone]
-                one_by_one([job for job in todo if job not in together], setting)
-                side_by_side(together, replace(setting, link_is_set=True))
+    record_all(jobs, arguments.rtt, arguments.into, arguments.repeat, end)
+
+
+def record_all(jobs: list[Job], rtts_ms: Iterable[float], into: Path, repeat: int = 1, end: float = math.inf) -> None:
+    """What is not recorded yet."""
+    done = recorded(into)
+    with metronome() if lab.REALTIME else nullcontext() as ticking:
+        for repetition, rtt_ms in itertools.product(range(repeat), rtts_ms):
+            todo = [job for job in jobs if (job.name, rtt_ms, repetition) not in done]
+            setting = Setting(into, rtt_ms, repetition, ticking, end)
+            together = [job for job in todo if lab.REALTIME and rtt_ms >= LONG_MS and not job.alone]
+            one_by_one([job for job in todo if job not in together], setting)
+            side_by_side(together, replace(setting, link_is_set=True))
     lab.set_link()
 
 
@@ -81,8 +82,6 @@ class Setting:
     """None where the processors are to sleep: it would wake them."""
     end: float = math.inf
     """No run begins after this moment of `time.monotonic`."""
-    heard: echo.Echo = field(default_factory=dict)
-    """The link's echo, directly before."""
     link_is_set: bool = False
     """Several jobs share the link, so that none may touch it."""
     link: dict[str, float] = field(default_factory=dict)
@@ -148,28 +147,45 @@ def record(job: Job, setting: Setting) -> None:
             files = [path.replace(path.with_name(path.name[1:])) for path in trial]
         if quietest["still_s"] <= STILL * quietest["total"]:
             break
-    write(job, setting, quietest | setting.heard, [pack(file) for file in files])
+    write(job, setting, quietest, [pack(file) for file in files])
 
 
 def attempt(job: Job, setting: Setting, captured: dict[Path, tuple[str, str]]) -> dict[str, Any]:
-    """Warm up on the bare link, then capture one run."""
+    """Warm up on the bare link, then capture one run; what the link's echo and the processors' load were meanwhile."""
     packets = " or ".join(f"tcp port {port}" for port in PORTS[job.protocol])
     if not setting.link_is_set:
         lab.set_link()
-    with lab.workload(job.command, job.n, environment=variables(job)) as process, ExitStack() as captures:
-        watchdog = threading.Timer(PATIENCE_S, process.kill)
-        watchdog.start()
+    with ExitStack() as running:
+        processes = [started(job, running) for _ in range(job.clients)]
         if not setting.link_is_set:
             lab.set_link(setting.rtt_ms, **setting.link)
+        heard = running.enter_context(echo.beside())
         for file, place in captured.items():
-            captures.enter_context(lab.capturing(place, file, packets))
-        begin, load = time.time_ns(), os.getloadavg()[0]
-        counted = lab.go(process)
-        end = time.time_ns()
-        watchdog.cancel()
+            running.enter_context(lab.capturing(place, file, packets))
+        begin, others = time.time_ns(), Others()
+        counted = together(processes)
+        end, load = time.time_ns(), others.load()
         time.sleep(setting.rtt_ms * 2.5e-3)
     still_s = setting.ticking.still_s(begin, end) if setting.ticking else 0.0
-    return counted | {"still_s": still_s, "load": load}
+    return counted | heard | {"still_s": still_s, "load": round(load, 4)}
+
+
+def started(job: Job, running: ExitStack) -> subprocess.Popen[str]:
+    """A process that waits for its go, and is ended with the rest, or when it takes too long."""
+    process = running.enter_context(lab.workload(job.command, job.n, environment=variables(job)))
+    running.callback(process.kill)
+    watchdog = threading.Timer(PATIENCE_S, process.kill)
+    watchdog.start()
+    running.callback(watchdog.cancel)
+    return process
+
+
+def together(processes: list[subprocess.Popen[str]]) -> dict[str, Any]:
+    """Let them all work at once: what they counted in all, and the time of the slowest."""
+    with ThreadPoolExecutor(len(processes)) as pool:
+        told = list(pool.map(lab.go, processes))
+    counts = {name: sum(each[name] or 0 for each in told) for name in ("statements", "rows")}
+    return told[0] | counts | {name: max(each[name] for each in told) for name in ("seconds", "total")}
 
 
 def variables(job: Job) -> dict[str, str]:
@@ -201,8 +217,8 @@ def write(job: Job, setting: Setting, counted: dict[str, Any], captures: list[st
         "capture_server": captures[1] if len(captures) > 1 else None,
         "load": counted["load"],
         "still_s": round(counted["still_s"], 6),
-        "echo_ms": counted.get("echo_ms"),
-        "echo_tcp_ms": counted.get("echo_tcp_ms"),
+        "echo_ms": counted["echo_ms"],
+        "echoes": counted["echoes"],
         "processors": "awake" if setting.ticking else "sleeping",
     }
     with writing, (setting.into / "truth.jsonl").open("a") as file:

@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+"""Record the jobs that a seed draws, check each run, and write the manifest: `run` calls this.
+
+    python benchmarks/open/record_jobs.py FOLDER [--quick] [--seed 7]
+
+Needs root, the lab, up, with its three kinds of server loaded, and latpcap. Without `--seed` the clients that are held out and all
+numbers are new.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "accuracy"))
+
+from manifest import FORMAT, LICENCE, NAME
+from open_jobs import HELD_OUT, Job, drawn
+from record import STILL, lab, record_all
+
+import latpcap
+
+RTTS_MS, QUICK_RTTS_MS = (0.5, 1.0, 15.0, 5.0, 50.0), (1.0, 15.0)
+SEEDS = 10_000
+BUSY, TICKS_S = 0.1, 0.02
+"""A run counts where other programs used less of a processor meanwhile (which the kernel counts in ticks),"""
+OFF_MS, OFF = 0.1, 0.05
+"""where the link's ping was so near to that of the other runs at this RTT,"""
+CLOCK_S, CLOCK = 0.03, 0.05
+"""and where the client's own clock tells as long a time as the capture: what is more is the client's start and end."""
+
+Run = dict[str, Any]
+
+
+def main() -> None:
+    arguments = parse()
+    chosen = drawn(arguments.seed)
+    if arguments.quick:
+        chosen = [each for each in chosen if each[0] == HELD_OUT]
+    arguments.folder.mkdir(parents=True)
+    record_all([job for *_, job in chosen], QUICK_RTTS_MS if arguments.quick else RTTS_MS, arguments.folder)
+    subprocess.run([lab.SCRIPTS / "down.sh"], check=True)  # what follows takes a while, and none of the link's spinning
+    truth = arguments.folder / "truth.jsonl"
+    runs = [packed(json.loads(line), arguments.folder) for line in truth.read_text().splitlines()]
+    written = manifest(arguments.seed, chosen, runs)
+    (arguments.folder / NAME).write_text(json.dumps(written, indent=1) + "\n")
+    truth.unlink()
+    named = {run["capture"] for job in written["jobs"] for run in job["runs"]}
+    for run in (run for run in runs if run["capture"] not in named):
+        (arguments.folder / run["capture"]).unlink()
+    print("\n".join(written["thrown_away"]))
+    print(f"{sum(len(job['runs']) for job in written['jobs'])} runs of {len(written['jobs'])} jobs: {arguments.folder}")
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("folder", type=Path, help="a new one")
+    parser.add_argument("--quick", action="store_true", help="the held-out split at 1 and 15 ms")
+    parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(4)) % SEEDS)
+    return parser.parse_args()
+
+
+def packed(run: Run, folder: Path) -> Run:
+    """Its capture as Zstandard, and how long that is from the first packet of a connection to the last that carries data."""
+    path = folder / run["capture"]
+    capture = path.with_name(f"{path.name.removesuffix('.gz')}.zst")
+    if path.exists():
+        raw = subprocess.run(["gzip", "-cdf", path], check=True, capture_output=True).stdout
+        subprocess.run(["zstd", "-q", "-19", "--long=24", "-f", "-o", capture], check=True, input=raw)
+        path.unlink()
+    runtime_s = latpcap.read(capture).analyze().summary.runtime_s
+    return run | {"capture": str(capture.relative_to(folder)), "runtime_s": runtime_s}
+
+
+def manifest(seed: int, chosen: list[tuple[str, str, Job]], runs: list[Run]) -> dict[str, Any]:
+    """What README.md describes: the runs that count, and a line for each that does not."""
+    about = {job.name: {"split": split, "driver": driver} | told(job) for split, driver, job in chosen}
+    pings = {
+        rtt_ms: statistics.median(run["echo_ms"] for run in runs if run["rtt_ms"] == rtt_ms) for rtt_ms in rtts(runs)
+    }
+    known = {by_job(run) for run in runs}
+    thrown = [
+        f"{name} at {rtt_ms:g} ms did not end"
+        for name in about
+        for rtt_ms in sorted(pings)
+        if (name, rtt_ms) not in known
+    ]
+    jobs = []
+    for name, siblings in groupby(sorted(runs, key=by_job), key=lambda run: run["workload"]):
+        same = list(siblings)
+        usual = Counter((run["statements"], run["rows"]) for run in same).most_common(1)[0][0]
+        kept = []
+        for run in same:
+            found = list(faults(run, pings[run["rtt_ms"]], usual))
+            if found:
+                thrown.append(f"{name} at {run['rtt_ms']:g} ms is thrown away: {'; '.join(found)}")
+            else:
+                kept.append(counted(run))
+        counts = {"client": same[0]["driver"], "statements": usual[0], "rows": usual[1]}
+        jobs.append({"id": name} | about[name] | counts | {"runs": kept})
+    return {
+        "format": FORMAT,
+        "licence": LICENCE,
+        "recorded": time.strftime("%Y-%m-%d", time.gmtime()),
+        "seed": seed,
+        "machine": f"{os.cpu_count()} processors, {platform.machine()}, Linux {platform.release()}",
+        "jobs": jobs,
+        "thrown_away": thrown,
+    }
+
+
+def told(job: Job) -> dict[str, Any]:
+    return {"server": job.protocol, "kind": job.kind, "clients": job.clients, "work": job.command, "n": job.n}
+
+
+def rtts(runs: list[Run]) -> set[float]:
+    return {run["rtt_ms"] for run in runs}
+
+
+def by_job(run: Run) -> tuple[str, float]:
+    return run["workload"], run["rtt_ms"]
+
+
+def faults(run: Run, usual_ms: float, usual: tuple[int, int]) -> Iterator[str]:
+    """Why a run says nothing about its job at this RTT."""
+    if (run["statements"], run["rows"]) != usual:
+        yield f"{run['statements']} statements and {run['rows']} rows, {usual[0]} and {usual[1]} in its other runs"
+    if abs(run["echo_ms"] - usual_ms) > OFF_MS + OFF * usual_ms:
+        yield f"a ping took {run['echo_ms']:.3f} ms, {usual_ms:.3f} ms in the other runs"
+    if abs(run["total_s"] - run["runtime_s"]) > CLOCK_S + CLOCK * run["runtime_s"]:
+        yield f"{run['total_s']:.3f} s by the client's clock, {run['runtime_s']:.3f} s in the capture"
+    if run["load"] * run["total_s"] > BUSY * run["total_s"] + TICKS_S:
+        yield f"other programs used {run['load']:.2f} of a processor"
+    if run["still_s"] > STILL * run["total_s"]:
+        yield f"a processor stood still for {run['still_s']:.3f} s"
+
+
+def counted(run: Run) -> Run:
+    return {
+        "link_ms": run["rtt_ms"],
+        "ping_ms": run["echo_ms"],
+        "pings": run["echoes"],
+        "runtime_s": round(run["runtime_s"], 6),
+        "client_s": round(run["total_s"], 6),
+        "load": run["load"],
+        "capture": run["capture"],
+    }
+
+
+if __name__ == "__main__":
+    main()
