@@ -38,6 +38,7 @@ mod run;
 mod scope;
 pub mod shared_time;
 mod silences;
+mod stretches;
 mod interval;
 #[cfg(test)]
 mod tests;
