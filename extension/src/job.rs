@@ -157,8 +157,7 @@ impl Job {
         let table = Table { exchanges, places };
         check(&recorded, &table.places, phase.as_array().len())?;
         py.detach(|| {
-            recorded.facts = Reading { source: &table, of: &recorded }.facts()?;
-            recorded.kept = Reading { source: &table, of: &recorded }.kept()?;
+            recorded.read(&table)?;
             let seen = recorded.facts.waits.iter().zip(&recorded.connections.syn_ns);
             recorded.connections.is_aside = seen.map(|(&waits, &syn)| !waits && syn == UNSEEN).collect();
             Ok(Job { recorded, table })

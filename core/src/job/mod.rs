@@ -21,6 +21,7 @@ pub mod exchange;
 mod facts;
 mod follow;
 mod groups;
+mod held;
 pub mod reading;
 pub mod recorded;
 mod replayed;

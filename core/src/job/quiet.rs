@@ -277,8 +277,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_adds_up_takes_as_long_as_when_it_is_walked(exchanges in exchanges(), waiting in 0..3_usize) {
-            let (job, changes) = job(exchanges);
+        fn what_adds_up_takes_as_long_as_when_it_is_walked(
+            exchanges in exchanges(), waiting in 0..3_usize, listens in any::<bool>(),
+        ) {
+            let (mut job, changes) = job(exchanges);
+            let told = job.exchanges.iter_mut().filter(|exchange| listens && exchange.connection == 1);
+            told.for_each(|exchange| exchange.since_push = 0.2 * MS);
             let waiting = [Waiting::Evidence, Waiting::Independent, Waiting::Chained][waiting];
             let replay = job.replay(waiting);
             let walked = replay.walked().calibrated(&NETWORK);
@@ -343,9 +347,11 @@ mod tests {
     }
 
     #[test]
-    fn of_a_client_that_only_waits_all_is_quiet_but_the_beginning() {
+    fn of_a_client_that_only_waits_all_is_a_sum_but_the_beginning() {
         let (job, _) = job(vec![(0, [50, 0, 100, 0], [1.0, 1.0], 1.0); 1000]);
         let replay = job.replay(Waiting::Evidence);
         assert_eq!(replay.quiet.count(), 998);
+        let stretches: Vec<f64> = replay.quiet.stretches.all.iter().map(|stretch| stretch.trips).collect();
+        assert_eq!(stretches, [998.0]);
     }
 }

@@ -209,8 +209,8 @@ pub enum Kept {
     Nothing,
     /// All of it, as long as none runs beside another one.
     Alone(Box<Alone>),
-    /// When each asked, had sent, was answered and was over.
-    Moments(Vec<[Times; 4]>),
+    /// When each asked, had sent, was answered and was over, at so many RTTs, one after the other.
+    Moments(usize, Vec<[f64; 4]>),
     /// They ran side by side.
     Beside,
 }
@@ -318,7 +318,7 @@ impl Run {
     fn keep(&mut self, walk: &Walk, step: &Step, moments: [Times; 4], before: Times) {
         match &mut self.kept {
             Kept::Nothing | Kept::Beside => {}
-            Kept::Moments(kept) => kept.push(moments),
+            Kept::Moments(rtts, kept) => kept.extend((0..*rtts).map(|place| moments.map(|at| at.0[place]))),
             Kept::Alone(alone) => {
                 if !alone.add(walk, step, &moments, self.rtts[step.phase as usize], before) {
                     self.kept = Kept::Beside;
@@ -495,9 +495,11 @@ impl Run {
             if waiter < holder.number {
                 let number = waiter as usize;
                 let waiter = replay.step(waiter);
-                if let Kept::Moments(moments) = &mut self.kept {
-                    let [asked, sent, ..] = moments[number];
-                    moments[number] = [asked, sent, answered + lag, answered + lag + waiter.response];
+                if let Kept::Moments(rtts, moments) = &mut self.kept {
+                    let of_waiter = &mut moments[number * *rtts..][..*rtts];
+                    for ([_, _, first, over], answered) in of_waiter.iter_mut().zip(answered.0) {
+                        (*first, *over) = (answered + lag, answered + lag + waiter.response);
+                    }
                 }
                 self.over(&waiter, answered + lag + waiter.response);
             }
