@@ -273,9 +273,9 @@ class Recording:
         return len(self.exchanges) if known is None else known
 
     def samples(self, few: int, wanted: tuple[Bools, Bools] | None = None) -> tuple[Samples, Samples]:
-        """The in-stream RTT samples of the database connections: of the far half and of the near one, made anew each time.
+        """The in-stream RTT samples of the database connections, of the far and the near half: made anew each time.
 
-        More than `few` segments in flight are not few; of each half those that are `wanted`.
+        At most `few` segments in flight are quiet; of each half only those that are `wanted`, if not all.
         """
         streams = self.connection_column("stream").values
         index = np.full(int(streams.max(initial=0)) + 1, -1, np.int64)
