@@ -138,11 +138,7 @@ pub fn quantile<'py>(
 
 /// The mean of the shortest interval that holds half of each group, as `quantile` has them; NaN for an empty one.
 #[pyfunction]
-pub fn densest_half<'py>(
-    py: Python<'py>,
-    values: Ints<'py>,
-    starts: Ints<'py>,
-) -> PyResult<Bound<'py, PyArray1<f64>>> {
+pub fn densest_half<'py>(py: Python<'py>, values: Ints<'py>, starts: Ints<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
     let (values, starts) = (values.as_slice()?, starts.as_slice()?);
     edges(starts, values.len())?;
     Ok(py.detach(|| passes::densest_half(values, starts)).into_pyarray(py))

@@ -78,9 +78,10 @@ impl Held {
             }
             self.rows.push(row);
             self.flags.push(flags);
-        }
-        if self.others.len() > FEW.max(self.rows.len() / ONE_IN) {
-            *self = Held { given_up: true, ..Held::default() };
+            if self.others.len() > FEW.max(self.rows.len() / ONE_IN) {
+                *self = Held { given_up: true, ..Held::default() };
+                return;
+            }
         }
     }
 

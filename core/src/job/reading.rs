@@ -248,7 +248,7 @@ mod tests {
 
         fn number(&self, name: &str, row: usize) -> i64 {
             let chance = self.chance(name, row);
-            let (unlike, some) = ((chance >> 32) % self.one_in == 0, (chance % 1000) as i64);
+            let (unlike, some) = ((chance >> 32).is_multiple_of(self.one_in), (chance % 1000) as i64);
             let after = |before: &str| match self.number(before, row) {
                 UNSEEN => UNSEEN,
                 before => before + some,
@@ -269,7 +269,13 @@ mod tests {
                 "complete" => i64::from(!unlike),
                 "round_trips" => some % 3,
                 "request_wire_bytes" | "response_wire_bytes" => some * if unlike { 1 << 40 } else { 7 },
-                _ => if unlike { some } else { 0 },
+                _ => {
+                    if unlike {
+                        some
+                    } else {
+                        0
+                    }
+                }
             }
         }
     }
