@@ -166,11 +166,12 @@ class Job:
         connections: object,
         ends: _Bools,
         start_ns: int,
+        hold: bool,
     ) -> Job:
         """Take the connections and their phases, and read what all exchanges tell together.
 
         `exchanges(names, rows)` gives their columns as Arrow, `connection` and `phase` are those of each; `ends` says
-        which statements end a transaction.
+        which statements end a transaction. Exchanges that are not to be held are read anew each time.
         """
 
     def session_closed(self) -> _Ints:

@@ -64,6 +64,11 @@ impl Held {
         Held { rows: Vec::with_capacity(rows), flags: Vec::with_capacity(rows), ..Held::default() }
     }
 
+    /// None at all, where there is no room for them.
+    pub fn nothing() -> Held {
+        Held { given_up: true, ..Held::default() }
+    }
+
     /// The next rows.
     pub fn add(&mut self, read: &Read) {
         if self.given_up {
@@ -79,7 +84,7 @@ impl Held {
             self.rows.push(row);
             self.flags.push(flags);
             if self.others.len() > FEW.max(self.rows.len() / ONE_IN) {
-                *self = Held { given_up: true, ..Held::default() };
+                *self = Held::nothing();
                 return;
             }
         }

@@ -24,18 +24,19 @@ pub struct Recorded {
     /// ns since 1970.
     pub start_ns: i64,
     pub facts: Facts,
-    /// All exchanges, where most are alike.
+    /// All exchanges, where there is room for them and most are alike.
     pub held: Option<Held>,
 }
 
 impl Recorded {
-    /// Read the table: what all exchanges tell together, and each of them.
-    pub fn read<S: Source>(&mut self, source: &S) -> Result<(), S::Error> {
-        let (mut held, of) = (Held::of(source.count()), &*self);
+    /// Read the table: what all exchanges tell together, and each of them, if they are to be held.
+    pub fn read<S: Source>(&mut self, source: &S, hold: bool) -> Result<(), S::Error> {
+        let none = || if hold { Held::of(source.count()) } else { Held::nothing() };
+        let (mut held, of) = (none(), &*self);
         self.facts = Facts::of(&of.table(source), |piece| held.add(&Read::new(piece, of)))?;
-        if self.facts.fill_in() {
+        if hold && self.facts.fill_in() {
             let of = &*self;
-            held = Held::of(source.count());
+            held = none();
             of.table(source).pieces(|rare| of.facts.has(rare), |piece| held.add(&Read::new(piece, of)))?;
         }
         self.held = held.found();
@@ -312,7 +313,7 @@ mod tests {
             let source = Anything { rows, seed, one_in };
             let Made { phases, connections, .. } = Made::with(2, 10.0);
             let mut recorded = Recorded { phases, connections, ends: vec![false, true], ..Recorded::default() };
-            recorded.read(&source).unwrap();
+            recorded.read(&source, true).unwrap();
             let all = |recorded: &Recorded| {
                 let mut all = Vec::new();
                 Reading { source: &source, of: recorded }.each(&mut |exchange| all.push(*exchange)).unwrap();
@@ -333,7 +334,7 @@ mod tests {
         let source = Waits(vec![asks(0), asks(20), asks(40), request, asks(80), answer, asks(120)]);
         let Made { phases, connections, .. } = Made::with(1, 10.0);
         let mut recorded = Recorded { phases, connections, ..Recorded::default() };
-        recorded.read(&source).unwrap();
+        recorded.read(&source, true).unwrap();
         let mut kept = Vec::new();
         Reading { source: &source, of: &recorded }.each(&mut |exchange| kept.push(*exchange)).unwrap();
         let times: Vec<[i64; 4]> =
