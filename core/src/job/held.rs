@@ -6,7 +6,7 @@
 use super::UNSEEN;
 use super::columns::{Of, Piece, Source};
 use super::exchange::Exchange;
-use super::reading::{PURPOSES, Read, in_packets};
+use super::read::{PURPOSES, Read, in_packets};
 use super::recorded::Connections;
 use crate::protocols::Purpose;
 

@@ -9,6 +9,7 @@ use std::thread;
 
 mod abreast;
 pub mod attribute;
+mod bits;
 mod body;
 mod bulk;
 pub mod captured;
@@ -22,6 +23,7 @@ mod facts;
 mod follow;
 mod groups;
 mod held;
+mod read;
 pub mod reading;
 pub mod recorded;
 mod replayed;

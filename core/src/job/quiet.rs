@@ -7,32 +7,11 @@
 //! follow each other by a lane are a sum (`stretches.rs`).
 
 use super::Replay;
+use super::bits::Bits;
 use super::body::{GOODBYE, HANDSHAKE};
 use super::bulk::FEW_SEGMENTS;
 use super::step::{Starts, Step};
 use super::stretches::Stretches;
-
-/// A bit for each step.
-#[derive(Debug, Default)]
-pub struct Bits(Vec<u64>);
-
-impl Bits {
-    pub fn of(steps: usize) -> Bits {
-        Bits(vec![0; steps.div_ceil(64)])
-    }
-
-    pub fn contains(&self, number: u32) -> bool {
-        self.0.get(number as usize / 64).is_some_and(|bits| bits >> (number % 64) & 1 == 1)
-    }
-
-    pub fn add(&mut self, number: u32) {
-        self.0[number as usize / 64] |= 1 << (number % 64);
-    }
-
-    fn remove(&mut self, number: u32) {
-        self.0[number as usize / 64] &= !(1 << (number % 64));
-    }
-}
 
 /// Which steps of a job are quiet.
 #[derive(Debug, Default)]
@@ -54,7 +33,7 @@ impl Quiet {
         };
         search.holders.sort_unstable();
         (0..replay.steps.len() as u32).for_each(|number| search.step(number));
-        Quiet { stretches: Stretches::of(replay, &search.found), ..search.found }
+        Quiet { stretches: Stretches::of(replay, &search.found.bits), ..search.found }
     }
 
     pub fn contains(&self, number: u32) -> bool {

@@ -1,18 +1,11 @@
 //! The exchanges of a recording as a job has them, read from their table.
 
-use super::UNSEEN;
-use super::columns::{Of, Piece, Source, TIMES, Table};
+use super::columns::{Source, Table};
 use super::exchange::{Exchange, Exchanges};
 use super::facts::Facts;
 use super::held::Held;
-use super::missing;
+use super::read::Read;
 use super::recorded::{Connections, Phases};
-use super::transfer::INITIAL_WINDOW;
-use crate::exchange::Wait;
-use crate::protocols::Purpose;
-
-/// An exchange's number of what it asks for begins with as many for the purposes alone.
-pub const PURPOSES: u32 = Purpose::ALL.len() as u32;
 
 /// What there is beside the table of the exchanges.
 #[derive(Debug, Default)]
@@ -33,11 +26,12 @@ impl Recorded {
     pub fn read<S: Source>(&mut self, source: &S, hold: bool) -> Result<(), S::Error> {
         let none = || if hold { Held::of(source.count()) } else { Held::nothing() };
         let (mut held, of) = (none(), &*self);
-        self.facts = Facts::of(&of.table(source), |piece| held.add(&Read::new(piece, of)))?;
+        self.facts = Facts::of(&of.table(source), |piece| held.add(&Read::new(piece, &of.ends, &of.facts)))?;
         if hold && self.facts.fill_in() {
             let of = &*self;
             held = none();
-            of.table(source).pieces(|rare| of.facts.has(rare), |piece| held.add(&Read::new(piece, of)))?;
+            of.table(source)
+                .pieces(|rare| of.facts.has(rare), |piece| held.add(&Read::new(piece, &of.ends, &of.facts)))?;
         }
         self.held = held.found();
         Ok(())
@@ -67,7 +61,7 @@ impl<S: Source> Exchanges for Reading<'_, S> {
     }
 
     fn each(&self, take: &mut dyn FnMut(&Exchange)) -> Result<(), S::Error> {
-        let Recorded { connections, facts, held, .. } = self.of;
+        let Recorded { connections, ends, facts, held, .. } = self.of;
         if let Some(held) = held {
             held.each(self.source, connections, take);
             return Ok(());
@@ -75,116 +69,11 @@ impl<S: Source> Exchanges for Reading<'_, S> {
         self.of.table(self.source).pieces(
             |rare| facts.has(rare),
             |piece| {
-                let read = Read::new(piece, self.of);
+                let read = Read::new(piece, ends, facts);
                 (0..read.piece.rows.len()).for_each(|place| take(&read.exchange(place)));
             },
         )
     }
-}
-
-/// Some rows, with what their messages fill and the times of packets that were not captured, as far as others tell.
-pub struct Read<'a> {
-    pub piece: Piece<'a>,
-    of: &'a Recorded,
-    segments: [Vec<f64>; 2],
-}
-
-impl<'a> Read<'a> {
-    fn new(piece: Piece<'a>, of: &'a Recorded) -> Read<'a> {
-        let mut read = Read { piece, of, segments: [Vec::new(), Vec::new()] };
-        read.segments = [
-            read.filled(Of::RequestBytes, Of::Request, Of::RequestEnd),
-            read.filled(Of::ResponseBytes, Of::Response, Of::ResponseEnd),
-        ];
-        if let Some(usual) = &of.facts.usual_ns {
-            let mut times = TIMES.map(|time| read.piece.columns[time as usize].numbers.clone());
-            missing::fill_in(&mut times, &read.piece, usual);
-            TIMES.into_iter().zip(times).for_each(|(of, times)| read.piece.columns[of as usize].numbers = times);
-        }
-        read
-    }
-
-    /// How many segments messages fill; one that begins in the last packet of another fills it with that.
-    fn filled(&self, sizes: Of, begins: Of, ends: Of) -> Vec<f64> {
-        let mut filled: Vec<f64> = (0..self.piece.rows.len()).map(|place| self.alone(sizes, place)).collect();
-        let (mut first, mut together) = (0, 0.0_f64);
-        for place in 0..filled.len() {
-            if place > 0 && self.piece.at(begins, place) != self.piece.at(ends, place - 1) {
-                filled[first] = in_packets(filled[first], together);
-                (first, together) = (place, 0.0);
-            }
-            together += filled[place];
-        }
-        if let Some(first) = filled.get_mut(first) {
-            *first = in_packets(*first, together);
-        }
-        filled
-    }
-
-    /// The same of its bytes alone.
-    fn alone(&self, sizes: Of, place: usize) -> f64 {
-        self.piece.at(sizes, place) as f64 / self.piece.connections.segment_bytes[self.piece.connection(place)]
-    }
-
-    pub fn exchange(&self, place: usize) -> Exchange {
-        let piece = &self.piece;
-        let [connection, phase] = piece.places[place];
-        let [request, request_end, response, response_end] = TIMES.map(|time| piece.at(time, place));
-        let purpose = piece.purpose(place);
-        let fingerprint = piece.at(Of::Fingerprint, place);
-        let statement = usize::try_from(fingerprint).ok();
-        let ends = statement.and_then(|statement| self.of.ends.get(statement)).is_some_and(|&ends| ends);
-        let streams = piece.at(Of::Streamed, place) as f64;
-        Exchange {
-            row: (piece.rows.start + place) as u32,
-            connection,
-            phase,
-            request,
-            request_end,
-            response,
-            response_end,
-            waited: piece.at(Of::Waited, place),
-            round_trips: piece.at(Of::RoundTrips, place) as u32,
-            setup: purpose == Purpose::Setup,
-            complete: piece.is_complete(place),
-            ends_transaction: purpose == Purpose::End || (purpose == Purpose::Execute && ends),
-            shared: piece.wait(place) == Wait::Shared,
-            deferred: piece.wait(place) == Wait::Deferred,
-            streamed: streams > INITIAL_WINDOW * piece.connections.segment_bytes[connection as usize],
-            statement: statement.map_or(0, |statement| statement as u32 + 1) * PURPOSES + purpose as u32,
-            segments: [self.segments[0][place], self.segments[1][place]],
-            alone: [Of::RequestBytes, Of::ResponseBytes].map(|sizes| self.alone(sizes, place)),
-            stalled: self.stalled(place),
-            lost_before: piece.at(Of::LostBefore, place),
-            silent: piece.at(Of::Silent, place) as f64,
-            request_silent: piece.at(Of::RequestSilent, place) as f64,
-            paced: self.of.facts.pacing.of(piece, place),
-            since_push: piece.at(Of::SincePush, place) as f64,
-            resent: piece.at(Of::Retransmissions, place) > 0,
-            was_stalled: piece.at(Of::Stalled, place) != 0,
-            kind: statement.map_or_else(|| piece.command(place), |statement| statement as u64),
-        }
-    }
-
-    /// How long it was held up for an ACK timer: behind a request that has no answer the wait lies in the client time
-    /// before it; else between the packets of its request or of its response.
-    fn stalled(&self, place: usize) -> [f64; 2] {
-        let piece = &self.piece;
-        let stalled = piece.at(Of::Stalled, place);
-        let is_clean = piece.is_complete(place) && piece.at(Of::Retransmissions, place) == 0;
-        if stalled == 0 || !is_clean || piece.purpose(place) == Purpose::Setup {
-            return [0.0; 2];
-        }
-        let [request, request_end, response, response_end] = TIMES.map(|time| piece.at(time, place));
-        let answered = response != UNSEEN && response_end - response >= stalled;
-        let inside = request_end.wrapping_sub(request) >= stalled || answered;
-        if inside { [0.0, stalled as f64] } else { [stalled as f64, 0.0] }
-    }
-}
-
-/// What a message fills of the packets that it begins; `together`: with those that share its last one.
-pub fn in_packets(alone: f64, together: f64) -> f64 {
-    alone + (together.ceil() - together)
 }
 
 #[cfg(test)]
@@ -194,6 +83,7 @@ mod tests {
 
     use proptest::prelude::*;
 
+    use super::super::UNSEEN;
     use super::super::columns::Column;
     use super::super::tests::Made;
     use super::*;

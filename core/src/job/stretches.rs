@@ -5,7 +5,7 @@
 
 use super::Replay;
 use super::attribute::Sum;
-use super::quiet::{Bits, Quiet};
+use super::bits::Bits;
 use super::step::{Starts, Step};
 
 /// Fewer are added up as they come.
@@ -35,7 +35,7 @@ pub struct Stretches {
 }
 
 impl Stretches {
-    pub fn of(replay: &Replay, quiet: &Quiet) -> Stretches {
+    pub fn of(replay: &Replay, quiet: &Bits) -> Stretches {
         let mut search = Search {
             found: Stretches { all: Vec::new(), steps: Bits::of(replay.steps.len()) },
             open: vec![None; replay.connections.count()],
