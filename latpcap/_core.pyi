@@ -147,6 +147,10 @@ def holding(starts: _Ints, data: NDArray[np.uint8], words: list[str]) -> _Bools:
 def first_like(starts: _Ints, data: NDArray[np.uint8]) -> _Ints: ...
 def quantile(values: _Ints, starts: _Ints, fraction: float) -> NDArray[np.float64]: ...
 def serving(order: _Ints, starts: _Ints, executes: _Bools, prepares: _Bools) -> _Ints: ...
+def densest_half(values: _Ints, starts: _Ints) -> NDArray[np.float64]: ...
+def halves(
+    samples: _ArrowStream, connection_of: _Ints, start_ns: int, few: int, wanted: tuple[_Bools, _Bools] | None = None
+) -> list[tuple[NDArray[np.int32], _Ints, _Ints, _Bools, _Bools]]: ...
 def sums(group: _Ints, values: _Ints, count: int, known: _Bools | None = None) -> tuple[_Ints, _Bools]:
     """Passes over whole columns: what each does stands in `latpcap.tables.columnar.passes`."""
 
@@ -162,11 +166,12 @@ class Job:
         connections: object,
         ends: _Bools,
         start_ns: int,
+        hold: bool,
     ) -> Job:
         """Take the connections and their phases, and read what all exchanges tell together.
 
         `exchanges(names, rows)` gives their columns as Arrow, `connection` and `phase` are those of each; `ends` says
-        which statements end a transaction.
+        which statements end a transaction. Exchanges that are not to be held are read anew each time.
         """
 
     def session_closed(self) -> _Ints:

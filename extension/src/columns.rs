@@ -34,6 +34,24 @@ pub fn of(table: &Bound<'_, PyAny>, count: usize, rows: usize) -> PyResult<Vec<C
     }
 }
 
+/// The columns of these names, batch by batch.
+pub fn batches<const COUNT: usize>(
+    table: &Bound<'_, PyAny>,
+    names: [&str; COUNT],
+    mut take: impl FnMut([&[i64]; COUNT]),
+) -> PyResult<()> {
+    for batch in stream(table)? {
+        let batch = batch.map_err(python_error)?;
+        let mut columns = names.map(|_| Column::default());
+        for (column, name) in columns.iter_mut().zip(names) {
+            let found = batch.column_by_name(name);
+            add(column, found.ok_or_else(|| PyValueError::new_err(format!("a table has no column {name}")))?)?;
+        }
+        take(columns.each_ref().map(|column| &*column.numbers));
+    }
+    Ok(())
+}
+
 /// Its batches, by the Arrow PyCapsule interface.
 #[allow(unsafe_code)]
 fn stream(table: &Bound<'_, PyAny>) -> PyResult<RecordBatchStreamReader> {

@@ -138,7 +138,7 @@ pub struct Job {
 #[pymethods]
 impl Job {
     /// `exchanges(names, rows)` gives their columns, `connection` and `phase` are those of each; `ends` says which
-    /// statements end a transaction.
+    /// statements end a transaction. Exchanges that are not to be held are read anew each time.
     #[new]
     #[allow(clippy::too_many_arguments, reason = "a recording's tables")]
     fn new(
@@ -150,6 +150,7 @@ impl Job {
         connections: ConnectionColumns<'_>,
         ends: Bools<'_>,
         start_ns: i64,
+        hold: bool,
     ) -> PyResult<Job> {
         let (phases, connections): (Phases, Connections) = (phases.into(), connections.into());
         let mut recorded = Recorded { phases, connections, ends: cells(&ends), start_ns, ..Recorded::default() };
@@ -157,8 +158,7 @@ impl Job {
         let table = Table { exchanges, places };
         check(&recorded, &table.places, phase.as_array().len())?;
         py.detach(|| {
-            recorded.facts = Reading { source: &table, of: &recorded }.facts()?;
-            recorded.kept = Reading { source: &table, of: &recorded }.kept()?;
+            recorded.read(&table, hold)?;
             let seen = recorded.facts.waits.iter().zip(&recorded.connections.syn_ns);
             recorded.connections.is_aside = seen.map(|(&waits, &syn)| !waits && syn == UNSEEN).collect();
             Ok(Job { recorded, table })

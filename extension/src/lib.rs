@@ -39,7 +39,8 @@ mod _core {
     use super::network::{JobNetwork, enter_namespaces, keep_namespaces};
     #[pymodule_export]
     use super::passes::{
-        distinct, first_alike, first_like, grouped, holding, lanes, last_known, ordered, quantile, serving, sums,
+        densest_half, distinct, first_alike, first_like, grouped, halves, holding, lanes, last_known, ordered,
+        quantile, serving, sums,
     };
     #[pymodule_export]
     use super::progress::{LiveSum, Progress};

@@ -17,7 +17,7 @@ that TCP proves, whatever the messages mean: the half's RTT is no longer than th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -107,7 +107,7 @@ def halves(recording: Recording, phases: Phases) -> tuple[PathHalf, PathHalf]:
     """The far and the near half of each phase."""
     connections, exchanges = recording.connections, recording.exchanges
     one = phases.opening == phases.closing  # which phase the fastest answer was in, is not known of the others
-    far, near = _sampled(recording)
+    far, near = recording.samples(MAX_IN_FLIGHT)
     return (
         _half(
             far,
@@ -127,22 +127,19 @@ def halves(recording: Recording, phases: Phases) -> tuple[PathHalf, PathHalf]:
 
 
 Direct = Callable[[], Iterator[tuple[bool, Measurements]]]
-"""Handshakes and clean ACKs part by part, and whether they are of the near half. Made where they are asked for: they
-are larger than the exchanges."""
+"""Handshakes and clean ACKs, and whether they are of the near half. Made where they are asked for: they are larger than
+the exchanges."""
 
 
 def direct(recording: Recording, phases: Phases, measured: tuple[PathHalf, PathHalf]) -> Direct:
     """Those of both halves, with the phase of each."""
-    handshakes, is_clean = [half.handshakes for half in measured], [half.is_clean for half in measured]
+    far, near = measured
+    handshakes, is_clean = (far.handshakes, near.handshakes), (far.is_clean, near.is_clean)
 
     def again() -> Iterator[tuple[bool, Measurements]]:
         yield from ((bool(near), values) for near, values in enumerate(handshakes))
-        left = list(is_clean)
-        for samples in recording.samples:
-            for near in (False, True):
-                rows = np.flatnonzero(samples.by_server != near)
-                kept, left[near] = np.split(left[near], [len(rows)])
-                yield near, _taken(samples, rows[kept]).cut(phases)
+        for near, samples in enumerate(recording.samples(MAX_IN_FLIGHT, is_clean)):
+            yield bool(near), _taken(samples).cut(phases)
 
     return again
 
@@ -183,49 +180,12 @@ def _turns(exchanges: Exchanges) -> tuple[Measurements, Ints]:
     return turns, np.zeros(len(turns), np.int64)
 
 
-class _Sampled(Struct, frozen=True):
-    """The acknowledgments of the data that one side sent."""
-
-    acks: Measurements
-    alone: Bools
-    """Of one segment."""
-    quiet: Bools
-    """Few segments were in flight."""
-
-    @classmethod
-    def of(cls, samples: Samples, *, near: bool) -> _Sampled:
-        """Those of a half."""
-        rows = np.flatnonzero(samples.by_server != near)
-        return cls(_taken(samples, rows), samples.segments[rows] == 1, samples.in_flight[rows] <= MAX_IN_FLIGHT)
-
-    @classmethod
-    def joined(cls, parts: Sequence[_Sampled]) -> _Sampled:
-        """Several of them, one after the other."""
-        return cls(
-            Measurements.joined([part.acks for part in parts]),
-            np.concatenate([part.alone for part in parts]),
-            np.concatenate([part.quiet for part in parts]),
-        )
-
-
-def _sampled(recording: Recording) -> tuple[_Sampled, _Sampled]:
-    """Those of the far half and of the near one."""
-    nothing = np.empty(0, np.int64)
-    none = _Sampled(Measurements(nothing.astype(np.int32), nothing, nothing), nothing > 0, nothing > 0)
-    parts = (
-        [none, none],
-        *([_Sampled.of(samples, near=near) for near in (False, True)] for samples in recording.samples),
-    )
-    far, near = (_Sampled.joined([part[half] for part in parts]) for half in (0, 1))
-    return far, near
-
-
-def _taken(samples: Samples, rows: Ints) -> Measurements:
-    return Measurements(samples.connection[rows], samples.rtt[rows], samples.time[rows])
+def _taken(samples: Samples) -> Measurements:
+    return Measurements(samples.connection, samples.rtt, samples.time)
 
 
 def _half(
-    sampled: _Sampled,
+    samples: Samples,
     phases: Phases,
     handshakes: Measurements,
     bounded: tuple[Measurements, Ints],
@@ -237,8 +197,8 @@ def _half(
     of several segments was about as late, it is a bound as any.
     """
     path, count = phases.period, int(phases.changes.first[-1])
-    is_clean = phases.covers(sampled.acks.connection, sampled.acks.time)
-    acks, alone, quiet = sampled.acks.where(is_clean), sampled.alone[is_clean], sampled.quiet[is_clean]
+    is_clean = phases.covers(samples.connection, samples.time)
+    acks, alone, quiet = _taken(samples).where(is_clean), samples.alone[is_clean], samples.quiet[is_clean]
     bounds, statement = bounded
     statement = statement[phases.covers(bounds.connection, bounds.time)]
     acks, handshakes, bounds, answers = (values.cut(phases) for values in (acks, handshakes, bounds, answers))
@@ -251,10 +211,10 @@ def _half(
     group = path[acks.connection]
     prompt = acks.ns < least[group] + DELAYED_NS
     count = len(phases)
-    opened, answered, samples = (
+    opened, answered, acknowledged = (
         np.bincount(values.connection, minlength=count) for values in (handshakes, bounds, acks)
     )
-    left_over = ((opened + answered == 0) & (samples < SEVERAL))[acks.connection]
+    left_over = ((opened + answered == 0) & (acknowledged < SEVERAL))[acks.connection]
     unsure = prompt & alone & (acks.ns >= DELAYED_NS) & (confirmed[group] > acks.ns + DELAYED_NS)
     unsure |= prompt & left_over
     is_clean[is_clean] = prompt & ~unsure
@@ -278,50 +238,8 @@ def typical(values: GroupedValues, step_ns: int) -> Floats:
     """The typical value of each group, NaN for an empty one: a busy host makes measurements longer, never shorter."""
     found = values.quantile(0.25)
     if (values.counts >= MIN_FOR_DENSITY).any():
-        found = np.where(values.counts >= MIN_FOR_DENSITY, _densest_half(values), found)
+        found = np.where(values.counts >= MIN_FOR_DENSITY, values.densest_half(), found)
     if (values.quantile(0) < step_ns / COARSE).any():  # else no mean is below either
-        mean = _mean(values)
+        mean = values.mean()
         found = np.where(mean < step_ns / COARSE, mean, found)
     return found
-
-
-def _mean(values: GroupedValues) -> Floats:
-    sums = _sums(values.values)
-    total = (sums[values.starts[1:]] - sums[values.starts[:-1]]).astype(float)
-    return np.where(values.counts > 0, total / np.maximum(values.counts, 1), np.nan)
-
-
-def _sums(values: Ints) -> Ints:
-    """The sum of all before each, and at last of all."""
-    sums = np.zeros(len(values) + 1, np.int64)
-    np.cumsum(values, out=sums[1:])
-    return sums
-
-
-def _densest_half(values: GroupedValues) -> Floats:
-    """The mean of the shortest interval that holds half of each group.
-
-    Even where jitter is symmetric, it lies in the middle; a long tail of late measurements does not move it.
-    """
-    counts, starts = values.counts, values.starts[:-1]
-    result = np.full(len(counts), np.nan)
-    if len(values.values) == 0:
-        return result
-    half = (counts + 1) // 2
-    width = np.empty_like(values.values)
-    for rows, group in values.pieces():
-        last = np.arange(rows.start, rows.stop) + half[group] - 1
-        inside = last < values.starts[1:][group]
-        lowest = values.values[rows]
-        width[rows] = np.where(inside, values.values[np.where(inside, last, 0)] - lowest, np.iinfo(np.int64).max)
-    filled = np.flatnonzero(counts > 0)
-    least = np.zeros(len(counts), np.int64)
-    least[filled] = np.minimum.reduceat(width, starts[filled])
-    begin = np.full(len(counts), len(width))
-    for rows, group in values.pieces():
-        shortest = np.flatnonzero(width[rows] == least[group])
-        np.minimum.at(begin, group[shortest], rows.start + shortest)
-    del width
-    sums, begin, half = _sums(values.values), begin[filled], half[filled]
-    result[filled] = (sums[begin + half] - sums[begin]) / half
-    return result

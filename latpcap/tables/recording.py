@@ -5,18 +5,18 @@ Times are nanoseconds since `Recording.start_ns`, as integers: exact, and small 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from arro3.core import Array, RecordBatchReader, Table
+from arro3.core import Array, Table
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from latpcap import _core
 from latpcap.tables.columnar import columns
 from latpcap.tables.columnar.columns import Bools, Codes, Ints, NullableArray
-from latpcap.tables.columnar.scratch import Scratch, filled
+from latpcap.tables.columnar.scratch import Scratch, filled, laid
 from latpcap.tables.columnar.texts import Texts
 from latpcap.tables.connections import CUT, MISSING, NUMBERS, TIMES, Connections
 from latpcap.tables.exchanges import Exchanges
@@ -272,21 +272,17 @@ class Recording:
         known = getattr(self._tables, "exchange_count", None)
         return len(self.exchanges) if known is None else known
 
-    @property
-    def samples(self) -> Iterator[Samples]:
-        """The in-stream RTT samples of the database connections, part by part: made anew each time."""
-        for batch in RecordBatchReader.from_arrow(self._tables.rtt_samples()):
-            table = Table.from_batches([batch])
-            connection = self.connection_of(columns.column(table, "stream").values)
-            keep = connection >= 0
-            yield Samples(
-                connection=connection[keep].astype(np.int32),
-                by_server=columns.column(table, "by_server").values[keep].astype(bool),
-                time=self._time(table, "time")[keep],
-                rtt=columns.column(table, "rtt_ns").values[keep],
-                segments=columns.column(table, "segments").values[keep].astype(np.int64),
-                in_flight=columns.column(table, "in_flight").values[keep].astype(np.int64),
-            )
+    def samples(self, few: int, wanted: tuple[Bools, Bools] | None = None) -> tuple[Samples, Samples]:
+        """The in-stream RTT samples of the database connections, of the far and the near half: made anew each time.
+
+        At most `few` segments in flight are quiet; of each half only those that are `wanted`, if not all.
+        """
+        streams = self.connection_column("stream").values
+        index = np.full(int(streams.max(initial=0)) + 1, -1, np.int64)
+        index[streams] = np.arange(len(streams))
+        halves = _core.halves(self._tables.rtt_samples(), index, self.start_ns, few, wanted)
+        far, near = (Samples(*(laid(self.scratch, column) for column in half)) for half in halves)
+        return far, near
 
     def _under_way(self, table: Table) -> Ints:
         """Only a window cuts exchanges."""

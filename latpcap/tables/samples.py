@@ -9,16 +9,16 @@ from latpcap.tables.columnar.columns import Bools, Entries, Ints
 
 
 class Samples(Entries, frozen=True):
-    """In-stream RTT samples: data → its acknowledgment, at the capture point."""
+    """In-stream RTT samples of one half of the path: data → its acknowledgment, at the capture point."""
 
     connection: NDArray[np.int32]
-    by_server: Bools
+    rtt: Ints
     time: Ints
     """When the acknowledgment passed."""
-    rtt: Ints
-    segments: Ints
-    in_flight: Ints
-    """Segments under way when the acknowledged one was sent, itself included."""
+    alone: Bools
+    """Of one segment."""
+    quiet: Bools
+    """Few segments were under way when the acknowledged one was sent."""
 
 
 class Readings(Entries, frozen=True):

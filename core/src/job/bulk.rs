@@ -53,7 +53,11 @@ pub struct SendWaits {
 
 /// The transfers of a job that need more than a few segments, in the order of their steps; `send_waits` by row.
 pub fn bulks(replay: &Replay, send_waits: &[SendWaits]) -> Vec<Bulk> {
-    let large = |(_, step): &(u32, Body)| replay.segments(step.row).iter().any(|&segments| segments > FEW_SEGMENTS);
+    let is_large = |segments: [f64; 2]| segments.iter().any(|&segments| segments > FEW_SEGMENTS);
+    if !replay.segments.values().any(|&segments| is_large(segments)) {
+        return Vec::new();
+    }
+    let large = |(_, step): &(u32, Body)| is_large(replay.segments(step.row));
     let steps = (0..).zip(replay.steps.bodies.iter()).filter(large);
     let with_sender = |bulk: Bulk, row: u32| {
         let waits = send_waits.binary_search_by_key(&row, |waits| waits.row);

@@ -59,6 +59,13 @@ impl<T: Copy, K: Hash + Eq> Gathered<T, K> {
 }
 
 impl<T: Copy> Distinct<T> {
+    /// Each value, at least once.
+    pub fn values(&self) -> impl Iterator<Item = &T> {
+        match self {
+            Distinct::Few { values, .. } | Distinct::Many(values) => values.iter(),
+        }
+    }
+
     pub fn get(&self, row: u32) -> T {
         match self {
             Distinct::Few { values, of_rows } => values[of_rows[row as usize] as usize],

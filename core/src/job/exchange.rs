@@ -5,7 +5,7 @@ use super::recorded::Phases;
 
 /// One exchange. Times are ns since the recording began, those of packets that were not captured as far as others tell
 /// (`missing.rs`).
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Exchange {
     pub row: u32,
     pub connection: u32,

@@ -48,8 +48,13 @@ impl Facts {
         self.rare.get(rare).copied().unwrap_or(self.loses)
     }
 
-    /// What all exchanges tell.
-    pub fn of<S: Source>(table: &Table<'_, S>) -> Result<Facts, S::Error> {
+    /// What is held of an exchange depends on what others tell.
+    pub fn fill_in(&self) -> bool {
+        self.usual_ns.is_some() || self.pacing.messages > 0
+    }
+
+    /// What all exchanges tell; `take` gets them piece by piece.
+    pub fn of<'a, S: Source>(table: &Table<'a, S>, mut take: impl FnMut(Piece<'a>)) -> Result<Facts, S::Error> {
         let connections = table.connections.count();
         let mut facts = Facts {
             session_closed: vec![UNSEEN; connections],
@@ -70,6 +75,7 @@ impl Facts {
                     misses |= may_be_missing(&piece, place);
                 }
                 senders.add(&piece);
+                take(piece);
             },
         )?;
         facts.loses = facts.has(Of::Retransmissions as usize - Of::Streamed as usize);

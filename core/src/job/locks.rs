@@ -51,6 +51,9 @@ impl Found {
 /// it explains the short ones, the long ones are left.
 pub fn locks(steps: &Bodies, spans: &[Span]) -> Vec<Lock> {
     let ends = transaction_ends(steps, spans);
+    if ends.is_empty() {
+        return Vec::new();
+    }
     let (mut all, mut long) = (Found::default(), Found::default());
     for (waiter, (step, span)) in (0..).zip(steps.iter().zip(spans)).filter(|(_, (step, span))| may_wait(step, span)) {
         let answered = span.end - step.response;
@@ -84,8 +87,9 @@ fn may_wait(step: &Body, span: &Span) -> bool {
 
 /// When transactions were over, and the steps that ended them, in the order of time.
 fn transaction_ends(steps: &Bodies, spans: &[Span]) -> Vec<(f64, u32)> {
-    let ending = (0..).zip(steps.iter().zip(spans)).filter(|(_, (step, span))| span.ends_transaction && step.answered);
-    let mut ends: Vec<(f64, u32)> = ending.map(|(number, (step, span))| (span.end - step.response, number)).collect();
+    let ending = (0..).zip(spans).filter(|(_, span)| span.ends_transaction);
+    let answered = ending.map(|(number, span)| (number, span, steps.of(number))).filter(|(_, _, step)| step.answered);
+    let mut ends: Vec<(f64, u32)> = answered.map(|(number, span, step)| (span.end - step.response, number)).collect();
     ends.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
     ends
 }

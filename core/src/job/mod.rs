@@ -9,6 +9,7 @@ use std::thread;
 
 mod abreast;
 pub mod attribute;
+mod bits;
 mod body;
 mod bulk;
 pub mod captured;
@@ -21,6 +22,8 @@ pub mod exchange;
 mod facts;
 mod follow;
 mod groups;
+mod held;
+mod read;
 pub mod reading;
 pub mod recorded;
 mod replayed;
@@ -38,6 +41,7 @@ mod run;
 mod scope;
 pub mod shared_time;
 mod silences;
+mod stretches;
 mod interval;
 #[cfg(test)]
 mod tests;

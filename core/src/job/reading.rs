@@ -1,18 +1,11 @@
 //! The exchanges of a recording as a job has them, read from their table.
 
-use super::UNSEEN;
-use super::columns::{Of, Piece, Source, TIMES, Table};
+use super::columns::{Source, Table};
 use super::exchange::{Exchange, Exchanges};
 use super::facts::Facts;
-use super::missing;
+use super::held::Held;
+use super::read::Read;
 use super::recorded::{Connections, Phases};
-use super::transfer::INITIAL_WINDOW;
-use crate::exchange::Wait;
-use crate::protocols::Purpose;
-
-/// Exchanges that are so few take next to no room, and longer to read again.
-const FEW: usize = 1 << 12;
-const PURPOSES: u32 = Purpose::ALL.len() as u32;
 
 /// What there is beside the table of the exchanges.
 #[derive(Debug, Default)]
@@ -24,8 +17,30 @@ pub struct Recorded {
     /// ns since 1970.
     pub start_ns: i64,
     pub facts: Facts,
-    /// All exchanges, where they are few.
-    pub kept: Option<Vec<Exchange>>,
+    /// All exchanges, where there is room for them and most are alike.
+    pub held: Option<Held>,
+}
+
+impl Recorded {
+    /// Read the table: what all exchanges tell together, and each of them, if they are to be held.
+    pub fn read<S: Source>(&mut self, source: &S, hold: bool) -> Result<(), S::Error> {
+        let none = || if hold { Held::of(source.count()) } else { Held::nothing() };
+        let (mut held, of) = (none(), &*self);
+        self.facts = Facts::of(&of.table(source), |piece| held.add(&Read::new(piece, &of.ends, &of.facts)))?;
+        if hold && self.facts.fill_in() {
+            let of = &*self;
+            held = none();
+            of.table(source)
+                .pieces(|rare| of.facts.has(rare), |piece| held.add(&Read::new(piece, &of.ends, &of.facts)))?;
+        }
+        self.held = held.found();
+        Ok(())
+    }
+
+    fn table<'a, S: Source>(&'a self, source: &'a S) -> Table<'a, S> {
+        let Recorded { connections, phases, start_ns, .. } = self;
+        Table { source, connections, phases, start_ns: *start_ns }
+    }
 }
 
 /// The exchanges of a recording.
@@ -46,139 +61,18 @@ impl<S: Source> Exchanges for Reading<'_, S> {
     }
 
     fn each(&self, take: &mut dyn FnMut(&Exchange)) -> Result<(), S::Error> {
-        if let Some(kept) = &self.of.kept {
-            kept.iter().for_each(take);
+        let Recorded { connections, ends, facts, held, .. } = self.of;
+        if let Some(held) = held {
+            held.each(self.source, connections, take);
             return Ok(());
         }
-        self.table().pieces(
-            |rare| self.of.facts.has(rare),
+        self.of.table(self.source).pieces(
+            |rare| facts.has(rare),
             |piece| {
-                let read = Read::new(piece, self.of);
+                let read = Read::new(piece, ends, facts);
                 (0..read.piece.rows.len()).for_each(|place| take(&read.exchange(place)));
             },
         )
-    }
-}
-
-impl<'a, S: Source> Reading<'a, S> {
-    fn table(&self) -> Table<'a, S> {
-        let Recorded { connections, phases, start_ns, .. } = self.of;
-        Table { source: self.source, connections, phases, start_ns: *start_ns }
-    }
-
-    /// What all of them tell together.
-    pub fn facts(&self) -> Result<Facts, S::Error> {
-        Facts::of(&self.table())
-    }
-
-    /// All of them, where they are few.
-    pub fn kept(&self) -> Result<Option<Vec<Exchange>>, S::Error> {
-        let mut kept = Vec::new();
-        if self.count() > FEW {
-            return Ok(None);
-        }
-        self.each(&mut |exchange| kept.push(*exchange))?;
-        Ok(Some(kept))
-    }
-}
-
-/// Some rows, with what their messages fill and the times of packets that were not captured, as far as others tell.
-struct Read<'a> {
-    piece: Piece<'a>,
-    of: &'a Recorded,
-    segments: [Vec<f64>; 2],
-}
-
-impl<'a> Read<'a> {
-    fn new(piece: Piece<'a>, of: &'a Recorded) -> Read<'a> {
-        let mut read = Read { piece, of, segments: [Vec::new(), Vec::new()] };
-        read.segments = [
-            read.filled(Of::RequestBytes, Of::Request, Of::RequestEnd),
-            read.filled(Of::ResponseBytes, Of::Response, Of::ResponseEnd),
-        ];
-        if let Some(usual) = &of.facts.usual_ns {
-            let mut times = TIMES.map(|time| read.piece.columns[time as usize].numbers.clone());
-            missing::fill_in(&mut times, &read.piece, usual);
-            TIMES.into_iter().zip(times).for_each(|(of, times)| read.piece.columns[of as usize].numbers = times);
-        }
-        read
-    }
-
-    /// How many segments messages fill; one that begins in the last packet of another fills it with that.
-    fn filled(&self, sizes: Of, begins: Of, ends: Of) -> Vec<f64> {
-        let mut filled: Vec<f64> = (0..self.piece.rows.len()).map(|place| self.alone(sizes, place)).collect();
-        let (mut first, mut together) = (0, 0.0_f64);
-        for place in 0..filled.len() {
-            if place > 0 && self.piece.at(begins, place) != self.piece.at(ends, place - 1) {
-                filled[first] += together.ceil() - together;
-                (first, together) = (place, 0.0);
-            }
-            together += filled[place];
-        }
-        if let Some(first) = filled.get_mut(first) {
-            *first += together.ceil() - together;
-        }
-        filled
-    }
-
-    /// The same of its bytes alone.
-    fn alone(&self, sizes: Of, place: usize) -> f64 {
-        self.piece.at(sizes, place) as f64 / self.piece.connections.segment_bytes[self.piece.connection(place)]
-    }
-
-    fn exchange(&self, place: usize) -> Exchange {
-        let piece = &self.piece;
-        let [connection, phase] = piece.places[place];
-        let [request, request_end, response, response_end] = TIMES.map(|time| piece.at(time, place));
-        let purpose = piece.purpose(place);
-        let fingerprint = piece.at(Of::Fingerprint, place);
-        let statement = usize::try_from(fingerprint).ok();
-        let ends = statement.and_then(|statement| self.of.ends.get(statement)).is_some_and(|&ends| ends);
-        let streams = piece.at(Of::Streamed, place) as f64;
-        Exchange {
-            row: (piece.rows.start + place) as u32,
-            connection,
-            phase,
-            request,
-            request_end,
-            response,
-            response_end,
-            waited: piece.at(Of::Waited, place),
-            round_trips: piece.at(Of::RoundTrips, place) as u32,
-            setup: purpose == Purpose::Setup,
-            complete: piece.is_complete(place),
-            ends_transaction: purpose == Purpose::End || (purpose == Purpose::Execute && ends),
-            shared: piece.wait(place) == Wait::Shared,
-            deferred: piece.wait(place) == Wait::Deferred,
-            streamed: streams > INITIAL_WINDOW * piece.connections.segment_bytes[connection as usize],
-            statement: statement.map_or(0, |statement| statement as u32 + 1) * PURPOSES + purpose as u32,
-            segments: [self.segments[0][place], self.segments[1][place]],
-            alone: [Of::RequestBytes, Of::ResponseBytes].map(|sizes| self.alone(sizes, place)),
-            stalled: self.stalled(place),
-            lost_before: piece.at(Of::LostBefore, place),
-            silent: piece.at(Of::Silent, place) as f64,
-            request_silent: piece.at(Of::RequestSilent, place) as f64,
-            paced: self.of.facts.pacing.of(piece, place),
-            since_push: piece.at(Of::SincePush, place) as f64,
-            resent: piece.at(Of::Retransmissions, place) > 0,
-            was_stalled: piece.at(Of::Stalled, place) != 0,
-            kind: statement.map_or_else(|| piece.command(place), |statement| statement as u64),
-        }
-    }
-
-    /// How long it was held up for an ACK timer: behind a request that has no answer the wait lies in the client time
-    /// before it; else between the packets of its request or of its response.
-    fn stalled(&self, place: usize) -> [f64; 2] {
-        let piece = &self.piece;
-        let stalled = piece.at(Of::Stalled, place);
-        let is_clean = piece.is_complete(place) && piece.at(Of::Retransmissions, place) == 0;
-        if stalled == 0 || !is_clean || piece.purpose(place) == Purpose::Setup {
-            return [0.0; 2];
-        }
-        let [request, request_end, response, response_end] = TIMES.map(|time| piece.at(time, place));
-        let answered = response != UNSEEN && response_end - response >= stalled;
-        let inside = request_end.wrapping_sub(request) >= stalled || answered;
-        if inside { [0.0, stalled as f64] } else { [stalled as f64, 0.0] }
     }
 }
 
@@ -187,6 +81,9 @@ mod tests {
     use std::convert::Infallible;
     use std::ops::Range;
 
+    use proptest::prelude::*;
+
+    use super::super::UNSEEN;
     use super::super::columns::Column;
     use super::super::tests::Made;
     use super::*;
@@ -225,6 +122,101 @@ mod tests {
         }
     }
 
+    /// Exchanges of which anything may be so, by chance.
+    struct Anything {
+        rows: usize,
+        seed: u64,
+        /// Of so many one is unlike most.
+        one_in: u64,
+    }
+
+    impl Anything {
+        fn chance(&self, name: &str, row: usize) -> u64 {
+            name.bytes().chain(row.to_le_bytes()).fold(self.seed, |mixed, byte| {
+                (mixed ^ u64::from(byte)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
+            })
+        }
+
+        fn number(&self, name: &str, row: usize) -> i64 {
+            let chance = self.chance(name, row);
+            let (unlike, some) = ((chance >> 32).is_multiple_of(self.one_in), (chance % 1000) as i64);
+            let after = |before: &str| match self.number(before, row) {
+                UNSEEN => UNSEEN,
+                before => before + some,
+            };
+            match name {
+                "request_time" | "response_time" if unlike => UNSEEN,
+                "request_time" => 1_000_000 * row as i64,
+                "response_time" => 1_000_000 * row as i64 + 2000 + some,
+                "request_end_time" => after("request_time"),
+                "response_end_time" => after("response_time"),
+                "waited_ns" if unlike => some,
+                "waited_ns" => match ["response_time", "request_end_time"].map(|time| self.number(time, row)) {
+                    [UNSEEN, _] | [_, UNSEEN] => UNSEEN,
+                    [answered, sent] => answered - sent,
+                },
+                "fingerprint" if some < 300 => UNSEEN,
+                "purpose" | "wait" | "command" | "fingerprint" => some % 2,
+                "complete" => i64::from(!unlike),
+                "round_trips" => some % 3,
+                "request_wire_bytes" | "response_wire_bytes" => some * if unlike { 1 << 40 } else { 7 },
+                _ => {
+                    if unlike {
+                        some
+                    } else {
+                        0
+                    }
+                }
+            }
+        }
+    }
+
+    impl Source for Anything {
+        type Error = Infallible;
+
+        fn count(&self) -> usize {
+            self.rows
+        }
+
+        fn place(&self, row: usize) -> [u32; 2] {
+            [(2 * row / self.rows) as u32; 2]
+        }
+
+        fn columns(&self, names: &[&'static str], rows: &Range<usize>) -> Result<Vec<Column>, Infallible> {
+            let words = |name: &str| match name {
+                "wait" => vec!["own".to_owned(), "shared".to_owned()],
+                _ => vec!["execute".to_owned(), "setup".to_owned()],
+            };
+            let column = |&name: &&'static str| Column {
+                numbers: rows.clone().map(|row| self.number(name, row)).collect(),
+                words: words(name),
+            };
+            Ok(names.iter().map(column).collect())
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_held_of_exchanges_is_what_their_table_says(
+            rows in 1..300_usize, seed in any::<u64>(), one_in in prop_oneof![Just(1_u64), 2..9_u64, Just(200)],
+        ) {
+            let source = Anything { rows, seed, one_in };
+            let Made { phases, connections, .. } = Made::with(2, 10.0);
+            let mut recorded = Recorded { phases, connections, ends: vec![false, true], ..Recorded::default() };
+            recorded.read(&source, true).unwrap();
+            let all = |recorded: &Recorded| {
+                let mut all = Vec::new();
+                Reading { source: &source, of: recorded }.each(&mut |exchange| all.push(*exchange)).unwrap();
+                all
+            };
+            let held = all(&recorded);
+            prop_assert!(recorded.held.take().is_some());
+            let read = all(&recorded);
+            let but_for_kind = |of: &Exchange| Exchange { kind: if recorded.facts.loses { of.kind } else { 0 }, ..*of };
+            prop_assert!(held.iter().map(but_for_kind).eq(read.iter().map(but_for_kind)));
+        }
+    }
+
     #[test]
     fn what_was_not_captured_lies_between_its_neighbours() {
         let asks = |at: i64| [at, at, at + 10, at + 12];
@@ -232,8 +224,9 @@ mod tests {
         let source = Waits(vec![asks(0), asks(20), asks(40), request, asks(80), answer, asks(120)]);
         let Made { phases, connections, .. } = Made::with(1, 10.0);
         let mut recorded = Recorded { phases, connections, ..Recorded::default() };
-        recorded.facts = Reading { source: &source, of: &recorded }.facts().unwrap();
-        let kept = Reading { source: &source, of: &recorded }.kept().unwrap().unwrap();
+        recorded.read(&source, true).unwrap();
+        let mut kept = Vec::new();
+        Reading { source: &source, of: &recorded }.each(&mut |exchange| kept.push(*exchange)).unwrap();
         let times: Vec<[i64; 4]> =
             kept.iter().map(|of| [of.request, of.request_end, of.response, of.response_end]).collect();
         assert_eq!(times[3], [60, 61, 71, 71], "it waited as its siblings do");

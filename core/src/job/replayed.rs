@@ -31,7 +31,8 @@ fn one_by_one(walk: &Walk, rtts_ns: &[f64], think_ns: f64) -> Option<Vec<Parts>>
 }
 
 fn shared(walk: &Walk, rtts_ns: &[f64], think_ns: f64) -> Vec<Parts> {
-    let mut runs = [Run::keeping(walk, rtts_ns, Kept::Moments(Vec::with_capacity(walk.replay.steps.len())))];
+    let room = Vec::with_capacity(walk.replay.steps.len() * rtts_ns.len());
+    let mut runs = [Run::keeping(walk, rtts_ns, Kept::Moments(rtts_ns.len(), room))];
     walk.all(&mut runs);
     let [run] = &runs;
     (0..rtts_ns.len()).map(|place| At { walk, run, place }.parts(think_ns)).collect()
@@ -56,12 +57,12 @@ impl At<'_> {
     /// The intervals of all steps; each begins where the one before it on its connection ended.
     fn intervals(&self) -> impl Iterator<Item = (Kind, i64, Pieces<i64>)> {
         let replay = self.walk.replay;
-        let Kept::Moments(moments) = &self.run.kept else { unreachable!("the moments are kept") };
+        let Kept::Moments(rtts, moments) = &self.run.kept else { unreachable!("the moments are kept") };
         let mut before = vec![0; replay.connections.count()];
-        (0..).zip(moments).filter_map(move |(number, moments)| {
+        (0..).zip(moments.iter().skip(self.place).step_by(*rtts)).filter_map(move |(number, &moments)| {
             let step = replay.step(number);
             let before = &mut before[step.connection as usize];
-            let (rtt, moments) = (self.run.rtt(step.phase, self.place), moments.map(|at| at.0[self.place]));
+            let rtt = self.run.rtt(step.phase, self.place);
             let (begin, pieces) = interval(replay, self.walk.network, &step, moments.into(), rtt, *before);
             *before = begin + pieces.all();
             counts(&step, &pieces).then(|| (kind(replay, &step), begin, pieces))

@@ -10,6 +10,7 @@ use super::interval::{counts, interval, kind, ns};
 use super::locks::Lock;
 use super::silences::Silence;
 use super::step::{Starts, Step};
+use super::stretches::Stretch;
 use super::transfer::{Path, Senders};
 use super::{Halvings, Network, Replay};
 
@@ -76,8 +77,19 @@ impl<'a> Walk<'a> {
     pub fn all(&self, runs: &mut [Run]) {
         let (replay, mut next) = (self.replay, Next::default());
         let quiet = if self.network.is_unlimited() { &*replay.quiet } else { &Default::default() };
+        let adds_up = runs.iter().all(Run::adds_up);
         for number in 0..replay.steps.len() as u32 {
             let halvings = next.halvings(&replay.halvings, number);
+            if adds_up && quiet.stretches.steps.contains(number) {
+                if halvings != [0; 2] {
+                    let connection = replay.step(number).connection;
+                    runs.iter_mut().for_each(|run| run.halve(self.network, connection, halvings));
+                }
+                if let Some(stretch) = next.stretch(&quiet.stretches.all, number) {
+                    runs.iter_mut().for_each(|run| run.pass(stretch));
+                }
+                continue;
+            }
             let step = replay.step(number);
             if quiet.contains(number) {
                 runs.iter_mut().for_each(|run| run.wait(self, number, &step, halvings));
@@ -97,12 +109,13 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// How far the job's halvings, bulks and locks have been passed; steps that have any come in their order.
+/// How far the job's halvings, bulks, locks and stretches have been passed; steps that have any come in their order.
 #[derive(Default)]
 struct Next {
     halving: usize,
     bulk: usize,
     lock: usize,
+    stretch: usize,
 }
 
 impl Next {
@@ -114,6 +127,13 @@ impl Next {
             }
             _ => [0; 2],
         }
+    }
+
+    /// The one whose last step it is.
+    fn stretch<'a>(&mut self, all: &'a [Stretch], number: u32) -> Option<&'a Stretch> {
+        let found = all.get(self.stretch).filter(|stretch| stretch.last == number);
+        self.stretch += usize::from(found.is_some());
+        found
     }
 
     fn bulks(&mut self, bulks: &[Bulk], number: u32) -> Range<usize> {
@@ -189,8 +209,8 @@ pub enum Kept {
     Nothing,
     /// All of it, as long as none runs beside another one.
     Alone(Box<Alone>),
-    /// When each asked, had sent, was answered and was over.
-    Moments(Vec<[Times; 4]>),
+    /// When each asked, had sent, was answered and was over, at so many RTTs, one after the other.
+    Moments(usize, Vec<[f64; 4]>),
     /// They ran side by side.
     Beside,
 }
@@ -298,7 +318,7 @@ impl Run {
     fn keep(&mut self, walk: &Walk, step: &Step, moments: [Times; 4], before: Times) {
         match &mut self.kept {
             Kept::Nothing | Kept::Beside => {}
-            Kept::Moments(kept) => kept.push(moments),
+            Kept::Moments(rtts, kept) => kept.extend((0..*rtts).map(|place| moments.map(|at| at.0[place]))),
             Kept::Alone(alone) => {
                 if !alone.add(walk, step, &moments, self.rtts[step.phase as usize], before) {
                     self.kept = Kept::Beside;
@@ -310,6 +330,30 @@ impl Run {
     /// When the last step is over.
     pub fn latest(&self) -> [f64; ABREAST] {
         self.lanes.iter().fold(Times::default(), |latest, &over| latest.max(over)).0
+    }
+
+    /// Nothing is asked about steps but when all are over.
+    fn adds_up(&self) -> bool {
+        self.calibrated.is_none() && matches!(self.kept, Kept::Nothing)
+    }
+
+    /// Quiet steps that follow each other by a lane.
+    fn pass(&mut self, stretch: &Stretch) {
+        let rtt = self.rtts[stretch.phase as usize];
+        let lane = &mut self.lanes[stretch.lane as usize];
+        let over = *lane + rtt.times(stretch.trips) + stretch.own;
+        *lane = lane.max(over);
+        let progress = &mut self.connections[stretch.connection as usize];
+        progress.asked = over - (rtt + stretch.answer);
+        progress.over = progress.over.max(over);
+    }
+
+    /// A pause halves the windows of a connection.
+    fn halve(&mut self, network: &Network, connection: u32, halvings: Halvings) {
+        if network.restarts {
+            let senders = &mut self.connections[connection as usize].senders;
+            senders.iter_mut().zip(halvings).for_each(|(senders, times)| senders.each(|sender| sender.halve(times)));
+        }
     }
 
     /// A quiet step: the rule of `step`, but for what it does not need.
@@ -334,9 +378,8 @@ impl Run {
             calibrated.pause(number, Side::Server, server, response, rtt);
             client.sent_by(sent);
             server.sent_by(over);
-        } else if walk.network.restarts && halvings != [0; 2] {
-            client.each(|sender| sender.halve(halvings[0]));
-            server.each(|sender| sender.halve(halvings[1]));
+        } else if halvings != [0; 2] {
+            self.halve(walk.network, step.connection, halvings);
         }
         match &mut self.kept {
             Kept::Nothing => {}
@@ -452,9 +495,11 @@ impl Run {
             if waiter < holder.number {
                 let number = waiter as usize;
                 let waiter = replay.step(waiter);
-                if let Kept::Moments(moments) = &mut self.kept {
-                    let [asked, sent, ..] = moments[number];
-                    moments[number] = [asked, sent, answered + lag, answered + lag + waiter.response];
+                if let Kept::Moments(rtts, moments) = &mut self.kept {
+                    let of_waiter = &mut moments[number * *rtts..][..*rtts];
+                    for ([_, _, first, over], answered) in of_waiter.iter_mut().zip(answered.0) {
+                        (*first, *over) = (answered + lag, answered + lag + waiter.response);
+                    }
                 }
                 self.over(&waiter, answered + lag + waiter.response);
             }

@@ -8,12 +8,14 @@ mod groups;
 mod order;
 mod quantiles;
 mod runs;
+mod samples;
 mod sums;
 mod texts;
 
 pub use groups::{Groups, distinct, first_alike};
 pub use order::order;
-pub use quantiles::quantile;
+pub use quantiles::{densest_half, quantile};
 pub use runs::{last_known, serving};
+pub use samples::{Asked, Half, Halves, Samples};
 pub use sums::{Known, sums};
 pub use texts::{first_like, holding};
