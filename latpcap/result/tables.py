@@ -125,18 +125,19 @@ def flat(result: Struct) -> dict[str, Any]:
 
 def rtt_sample_table(recording: Recording) -> Table:
     """One row an in-stream RTT sample: data → its acknowledgment, on either side of the capture point."""
-    streams, samples = recording.connections.stream, list(recording.samples)
+    samples = ArrowTable.from_arrow(recording.tables.rtt_samples())
+    keep = recording.connection_of(columns.column(samples, "stream").values) >= 0
 
     def values(name: str) -> NDArray[Any]:
-        return np.concatenate([getattr(part, name) for part in samples] or [np.empty(0, np.int64)])
+        return columns.column(samples, name).values[keep].astype(np.int64)
 
-    rtt = values("rtt")
+    rtt = values("rtt_ns")
     return Table(
         ArrowTable.from_pydict(
             {
-                "stream": Array.from_numpy(streams[values("connection")]).cast(COUNT),
+                "stream": Array.from_numpy(values("stream")).cast(COUNT),
                 "by_server": nullable(values("by_server").astype(bool), np.ones(len(rtt), bool)),
-                "time": Array.from_numpy(values("time") + recording.start_ns).cast(_TIME),
+                "time": Array.from_numpy(values("time")).cast(_TIME),
                 "rtt_ms": Array.from_numpy(rtt / MS),
                 "segments": Array.from_numpy(values("segments")).cast(COUNT),
             }

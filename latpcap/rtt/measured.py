@@ -197,8 +197,9 @@ def _half(
     of several segments was about as late, it is a bound as any.
     """
     path, count = phases.period, int(phases.changes.first[-1])
-    is_clean = phases.covers(samples.connection, samples.time)
-    acks, alone, quiet = _taken(samples).where(is_clean), samples.alone[is_clean], samples.quiet[is_clean]
+    acks = _taken(samples)
+    is_clean = phases.covers(acks.connection, acks.time)
+    acks, alone, quiet = acks.where(is_clean), samples.alone[is_clean], samples.quiet[is_clean]
     bounds, statement = bounded
     statement = statement[phases.covers(bounds.connection, bounds.time)]
     acks, handshakes, bounds, answers = (values.cut(phases) for values in (acks, handshakes, bounds, answers))
