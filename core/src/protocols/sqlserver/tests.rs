@@ -543,7 +543,7 @@ fn result_with_keys(is_encrypted: bool) -> Vec<u8> {
     ];
     let rows = [0xd1, 4, 1, 0, 0, 0, 3, 0, 1, 2, 3].repeat(2);
     let returned =
-        [&[0xac, 0, 0, 0, 1, 0, 0, 0, 0, 1, flags, 0xa5, 40, 0][..], &cipher.get(2..).unwrap_or_default()].concat();
+        [&[0xac, 0, 0, 0, 1, 0, 0, 0, 0, 1, flags, 0xa5, 40, 0][..], cipher.get(2..).unwrap_or_default()].concat();
     let ended = [returned, vec![3, 0, 1, 2, 3], handle(5), done(0xfd, 0x10, 0xc1, 2)].concat();
     [&[0x81, 2, 0][..], &keys, &columns.concat(), &rows, &ended].concat()
 }
