@@ -46,7 +46,8 @@ def named(folder: str, command: str, capture: Path, suffix: str) -> Path:
 def run(command: str, *arguments: Path | str) -> None:
     """Run it; that a capture has no database traffic, or is not comparable, is a result, too."""
     with suppress(NoDatabaseTraffic, UsageError):
-        cli.main([command, *map(str, arguments), "--quiet"], "latpcap", standalone_mode=False)
+        words = (each.as_posix() if isinstance(each, Path) else each for each in arguments)  # which `rank` repeats
+        cli.main([command, *words, "--quiet"], "latpcap", standalone_mode=False)
 
 
 if __name__ == "__main__":

@@ -198,36 +198,22 @@ def test_nul_takes_a_result(process: Run) -> None:
 
 PRESSES = """
 import ctypes, signal, subprocess, sys, time
-child = subprocess.Popen(sys.argv[3:], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-child.stdin.write(open(sys.argv[2], "rb").read())
+child = subprocess.Popen(sys.argv[2:], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+child.stdin.write(open(sys.argv[1], "rb").read())
 child.stdin.flush()
 time.sleep(3)
-for number in (signal.SIGINT, signal.SIGBREAK):
-    signal.signal(number, lambda *_: None)
-ctypes.windll.kernel32.GenerateConsoleCtrlEvent(int(sys.argv[1]), 0)
+signal.signal(signal.SIGINT, lambda *_: None)
+ctypes.windll.kernel32.GenerateConsoleCtrlEvent(signal.CTRL_C_EVENT, 0)
 print(child.stdout.read().decode().partition("\\n")[0], child.stderr.read().decode().strip(), child.wait(), sep="|")
 """
 
 
-CTRL_C, CTRL_BREAK = "0", "1"
-
-
-def interrupted(key: str, *arguments: object) -> list[str]:
-    """latpcap's first line, its standard error and its status where somebody presses the key while it reads."""
-    command = [sys.executable, "-c", PRESSES, key, str(PLAIN), sys.executable, "-m", "latpcap", *map(str, arguments)]
-    own_console = subprocess.CREATE_NEW_CONSOLE
-    done = subprocess.run(command, capture_output=True, text=True, check=True, creationflags=own_console, timeout=120)
-    return done.stdout.strip().split("|")
-
-
-@on_windows
-def test_a_ctrl_break_exits_at_once() -> None:
-    assert interrupted(CTRL_BREAK, "analyze", "-") == ["", "", str(0xC000013A)]
-
-
 @on_windows
 def test_the_first_ctrl_c_ends_the_reading_and_reports_what_was_read() -> None:
-    said, hint, status = interrupted(CTRL_C, "analyze", "-")
+    command = [sys.executable, "-c", PRESSES, str(PLAIN), sys.executable, "-m", "latpcap", "analyze", "-"]
+    own_console = subprocess.CREATE_NEW_CONSOLE
+    done = subprocess.run(command, capture_output=True, text=True, check=True, creationflags=own_console, timeout=120)
+    said, hint, status = done.stdout.strip().split("|")
     assert "303 round trips" in said
     assert (hint, status) == ("latpcap: reading ends here; Ctrl-C again exits at once", "0")
 
@@ -243,7 +229,7 @@ def test_dumpcap_records_on_the_interface_that_is_named(process: Run, tmp_path: 
     output = tmp_path / "app.pcapng"
     done = process(*ON_ETHERNET, "-o", output, "--", sys.executable, "-c", "print('asked')")
     assert (done.returncode, done.stdout.strip()) == (0, b"asked")
-    assert b"303 round trips" in done.stderr
+    assert b"303 round trips" in done.stderr  # under Wine it cannot be asked to end
     assert output.read_bytes() == PLAIN.read_bytes()
 
 

@@ -301,6 +301,8 @@ class _Running:
         self._said.close()
         if before is None and self._process.returncode == 0:
             return None
+        if before is None and sys.platform == "win32":
+            return f"{self._name} could not be asked to end: its last packets may be missing"
         if self._process.returncode == 0:
             return f"{self._name} was ended by another program: later packets are not recorded"
         if self._process.returncode < 0:
@@ -310,11 +312,12 @@ class _Running:
 
 
 def _ask_to_end(process: subprocess.Popen[bytes]) -> None:
-    """It writes what it has; what Windows calls terminating would not let it."""
+    """It writes what it has; what Windows calls terminating would not let it, and is left where there is no console."""
     if sys.platform == "win32":
-        process.send_signal(signal.CTRL_BREAK_EVENT)
-    else:
-        process.terminate()
+        with suppress(OSError):
+            process.send_signal(signal.CTRL_BREAK_EVENT)
+            return
+    process.terminate()
 
 
 # --- pcap to pcapng --------------------------------------------------------------------------------------------------

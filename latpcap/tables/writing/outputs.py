@@ -39,7 +39,7 @@ def check(outputs: Iterable[Path], inputs: Iterable[tuple[str, str]] = (), *, fo
     for output in files:
         _check_place(output)
     for output in (*files, *folders):
-        key = _identity(output) or os.path.realpath(output)
+        key = _identity(output) or _whole_path(output)
         if key in known:
             raise UsageError(f"{output}: each output needs a file of its own")
         known[key] = output
@@ -49,6 +49,14 @@ def check(outputs: Iterable[Path], inputs: Iterable[tuple[str, str]] = (), *, fo
         for identity in _identities(given):
             if identity in known:
                 raise UsageError(f"{known[identity]}: is one of the {what}s, and a {what} is never overwritten")
+
+
+def _whole_path(output: Path) -> str:
+    """By which two outputs that are not there yet are known to be one file."""
+    try:
+        return os.path.realpath(output)
+    except OSError:  # of some long paths under Wine
+        return os.path.abspath(output)
 
 
 def check_here(output: Path) -> None:

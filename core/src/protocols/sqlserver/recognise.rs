@@ -29,6 +29,7 @@ pub fn recognise(opening: &Opening<'_>) -> Verdict {
         }
         // Nor do they hold UTF-16.
         Kind::Batch if is_wide(packet.body) && (server.is_empty() || is_answer(server)) => Verdict::Certain,
+        Kind::Call if is_call(packet.body) && (server.is_empty() || is_answer(server)) => Verdict::Certain,
         _ if server.is_empty() || is_answer(server) => Verdict::Unsure,
         _ => Verdict::NotThis,
     }
@@ -38,6 +39,15 @@ pub fn recognise(opening: &Opening<'_>) -> Verdict {
 fn is_wide(body: &[u8]) -> bool {
     let mut pairs = body.chunks_exact(2).take(16);
     pairs.len() > 2 && pairs.all(|pair| pair[1] == 0 && matches!(pair[0], b' '..=b'~' | b'\t' | b'\r' | b'\n'))
+}
+
+/// What is called begins the request, by its number or its name: of TDS 7.0 and 7.1, which have no headers before it.
+fn is_call(body: &[u8]) -> bool {
+    match *body {
+        [0xff, 0xff, 1..=15, 0, ..] => true,
+        [length, 0, ref name @ ..] => name.get(..2 * usize::from(length)).is_some_and(is_wide),
+        _ => false,
+    }
 }
 
 /// A packet of the server.

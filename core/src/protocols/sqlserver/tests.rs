@@ -699,6 +699,21 @@ fn sessions_are_recognised_in_the_middle() {
     assert!(decoder(&opening).decoder.resumes(&client));
 }
 
+/// TDS 7.0 and 7.1 have no headers before what is called; Sybase's calls begin with the length of a name in ASCII.
+#[test]
+fn calls_without_headers_are_recognised_in_the_middle() {
+    let answer = message(4, &done(0xfd, 0, 0, 0)[..9]);
+    let recognised = |body: &[u8]| {
+        let client = message(3, body);
+        (PROTOCOL.recognise)(&Opening { client: &client, server: &answer, first: Client, from_start: false })
+    };
+    let named = [&[10, 0][..], &utf_16("sp_cursoro"), &[0, 0]].concat();
+    assert_eq!(recognised(&numbered(2, &[number_parameter(1)])), Verdict::Certain);
+    assert_eq!(recognised(&named), Verdict::Certain);
+    assert_eq!(recognised(b"\x0asp_cursoro\0\0"), Verdict::Unsure);
+    assert_eq!(recognised(&[10, 0, 9, 9, 9, 9, 0, 0]), Verdict::Unsure);
+}
+
 #[test]
 fn acknowledgments_before_a_request_hide_it_from_nobody() {
     let acknowledged = of_session(2, 0, &[]);
