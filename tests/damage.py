@@ -18,6 +18,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
+import pyarrow
+
 FIN, SYN, RST, PUSH, ACK = 1, 2, 4, 8, 16
 SECTION, INTERFACE, ENHANCED = 0x0A0D0D0A, 1, 6
 ETHERNET, RAW_IP = 1, 101
@@ -137,7 +139,8 @@ Packets = list[Packet]
 
 def unpacked(path: Path) -> bytes:
     if path.suffix == ".zst":
-        return subprocess.run(["zstd", "-qdc", path], capture_output=True, check=True).stdout
+        with pyarrow.input_stream(str(path), compression="zstd") as file:  # Windows has no `zstd`
+            return bytes(file.read())
     return path.read_bytes()
 
 
