@@ -18,7 +18,7 @@ from sharkd import Sharkd
 import latpcap
 from latpcap import _core
 from latpcap.tables.columnar.table import Table
-from latpcap.verify import Verification, compare, dissect, mysql, network, ours, postgresql, responses
+from latpcap.verify import Verification, compare, dissect, mysql, network, ours, postgresql, responses, sqlserver
 from latpcap.verify.texts import HIDDEN
 
 Find = Callable[[str], Path]
@@ -72,6 +72,8 @@ RESPONSES = "MySQL response times"
 
 EXPLAINED: dict[str, dict[str, dict[str, int]]] = {
     "sqlcmd-login.pcapng": {RTT: {network.CAPTURED_TWICE: 1}},
+    "odbc-mars-tls.pcapng": {"SQL Server answers": {sqlserver.SEALED: 1}},
+    "python-tds-bulk.pcapng": {"SQL Server batches": {sqlserver.NUMBERED_ON: 1}},
     "compressed-zlib.pcapng": {COMMANDS: {mysql.COMPRESSED: 2}, STATEMENTS: {mysql.COMPRESSED: 1}},
     "mid-compressed.pcapng": {COMMANDS: {mysql.COMPRESSED: 37}, STATEMENTS: {mysql.COMPRESSED: 35}},
     "large-statement.pcapng.zst": {COMMANDS: {mysql.LONG: 3}},

@@ -167,7 +167,7 @@ def _elsewhere(facts: Facts) -> str:
     if projection.baseline_rtt_ms is None or projection.seconds_per_ms is None:
         return "No projection without the RTT: give it with --rtt-baseline."
     point = next((point for point in projection.points if point.rtt_ms == projection.told_rtt_ms), None)
-    if facts.base.runtime_s <= 0:
+    if facts.base.runtime_s <= 0 or facts.doubt:  # what cannot be divided is not projected
         return f"Each extra millisecond of RTT adds {format_s(projection.seconds_per_ms)}; no runtime can be projected."
     if point is None or point.runtime_s is None or point.optimistic_s is None or point.pessimistic_s is None:
         return f"Each extra millisecond of RTT adds {format_s(projection.seconds_per_ms)}."

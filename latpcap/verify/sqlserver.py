@@ -12,6 +12,8 @@ from latpcap.verify.wireshark import Dissection, Query
 OTHER_PROTOCOL = "Wireshark goes by the port; latpcap recognised no SQL Server there"
 SEALED = "encrypted: latpcap reads it with its keys, Wireshark looks for no SQL Server in it"
 
+NUMBERED_ON = "its packets are numbered on from the request before: Wireshark takes it for the rest of a message"
+
 
 def measures(ours: Ours, theirs: Dissection) -> Iterable[Measure]:
     """Compare where either of the two sees SQL Server."""
@@ -69,6 +71,8 @@ def _why(ours: Ours, theirs: Dissection, stream: int, frame: int) -> str | None:
         return SEALED
     if frame < min((each.request_frame for each in ours.exchanges.get(stream, ())), default=0):
         return UNASKED
+    if (stream, frame) in theirs.numbered_on:
+        return NUMBERED_ON
     if any(each.is_cut for each in theirs.frames_between(stream, frame, frame)):
         return CUT
     return HOLE if connection.lost else None

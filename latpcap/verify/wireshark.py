@@ -28,7 +28,7 @@ FIELDS = (
     *("tcp.analysis.initial_rtt", "tcp.analysis.flags"),
     *("mysql.command", "mysql.query", "mysql.query_attrs_count"),
     *("pgsql.frontend", "pgsql.type", "pgsql.query"),
-    *("tds.type", "tds.status", "tds.query"),
+    *("tds.type", "tds.status", "tds.packet_number", "tds.query"),
 )
 """Where a header comes several times (tunnels), the innermost is last."""
 
@@ -105,6 +105,10 @@ class Dissection(Struct):
     """(stream, frame) in which PostgreSQL's server was ready for the next query."""
     ended: set[tuple[int, int]] = field(default_factory=set)
     """(stream, frame) in which an answer of SQL Server ends."""
+    numbered_on: set[tuple[int, int]] = field(default_factory=set)
+    """(stream, frame) in which a request of SQL Server begins whose packets are numbered on from the one before."""
+    begun: set[int] = field(default_factory=set)
+    """Streams of which a request of SQL Server was not whole in the frames so far."""
     tunnelled: set[int] = field(default_factory=set)
     """Streams through a SOCKS proxy."""
     complaint: str | None = None
@@ -170,8 +174,17 @@ class Dissection(Struct):
             self.ended.add((stream, number))
         if whole & ASKING:
             self.asked.add((stream, number))
+        self._add_numbers(cells, number, stream)
         if {"Simple query", "Sync"} & set(cells["pgsql.type"]):
             self.asked.add((stream, number))
+
+    def _add_numbers(self, cells: Mapping[str, list[str]], number: int, stream: int) -> None:
+        packets = zip(cells["tds.type"], cells["tds.status"], cells["tds.packet_number"], strict=False)
+        for kind, status, place in packets:
+            if kind in ASKING:
+                if stream not in self.begun and place not in ("0", "1"):
+                    self.numbered_on.add((stream, number))
+                (self.begun.discard if is_last(status) else self.begun.add)(stream)
 
     def frame(self, stream: int, number: int) -> Frame | None:
         """One frame of a stream."""
