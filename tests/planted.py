@@ -371,21 +371,28 @@ class Recorder:
             target.shutdown(socket.SHUT_WR)
 
 
+def failing(
+    run: Callable[[str], Any], errors: Iterable[tuple[int, str]], kind: type[Exception]
+) -> Callable[[str], Any]:
+    """What a scripted server runs; of what is to fail each is the next error."""
+    left = iter(errors)
+
+    def answer(sql: str) -> Any:
+        if "fails" in sql:
+            raise kind(*next(left))
+        return run(sql)
+
+    return answer
+
+
 def oracle(monkeypatch: Any) -> list[Talk]:
     """python-oracledb against the scripted server, which raises errors with values in them."""
     import oracledb
     from oracle import o5logon, scripted_server
 
-    errors = iter(ORACLE_ERRORS)
-    run: Callable[[str], Any] = scripted_server.run
-
-    def failing(sql: str) -> Any:
-        if "fails" in sql:
-            raise scripted_server.OracleError(*next(errors))
-        return run(sql)
-
     monkeypatch.setattr(o5logon, "PASSWORD", b"hushlogon")
-    monkeypatch.setattr(scripted_server, "run", failing)
+    run = failing(scripted_server.run, ORACLE_ERRORS, scripted_server.OracleError)
+    monkeypatch.setattr(scripted_server, "run", run)
     with scripted_server.Server() as server:
         recorder = Recorder(server.port)
         dsn = f"127.0.0.1:{recorder.port}/acmeshop"
@@ -412,15 +419,8 @@ def sqlserver(monkeypatch: Any) -> list[Talk]:
     import pytds
     from sqlserver import scripted_server
 
-    errors = iter(SQLSERVER_ERRORS)
-    run: Callable[[str], Any] = scripted_server.run
-
-    def failing(sql: str) -> Any:
-        if "fails" in sql:
-            raise scripted_server.SqlServerError(*next(errors))
-        return run(sql)
-
-    monkeypatch.setattr(scripted_server, "run", failing)
+    run = failing(scripted_server.run, SQLSERVER_ERRORS, scripted_server.SqlServerError)
+    monkeypatch.setattr(scripted_server, "run", run)
     with scripted_server.Server() as server:
         recorder = Recorder(server.port)
         names = {"user": "acmeuser", "password": "hushlogon", "appname": "acmetill"}

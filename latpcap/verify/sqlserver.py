@@ -11,7 +11,6 @@ from latpcap.verify.wireshark import Dissection, Query
 
 OTHER_PROTOCOL = "Wireshark goes by the port; latpcap recognised no SQL Server there"
 SEALED = "encrypted: latpcap reads it with its keys, Wireshark looks for no SQL Server in it"
-
 NUMBERED_ON = "its packets are numbered on from the request before: Wireshark takes it for the rest of a message"
 
 

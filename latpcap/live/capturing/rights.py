@@ -18,7 +18,7 @@ def how_to_be_allowed(tool: str) -> str:
     if sys.platform == "darwin":
         return "capturing packets needs /dev/bpf*: Wireshark's ChmodBPF opens it, or `sudo`; without them: `--relay`"
     if sys.platform == "win32":
-        return "capturing packets needs an administrator, as Npcap was installed so; without one: `--relay`"
+        return "capturing packets needs an administrator, if Npcap asks for one; without: `--relay`"
     needs = "capturing packets needs the capabilities CAP_NET_RAW and CAP_NET_ADMIN"
     if is_root():
         rights = "--cap-add=NET_RAW --cap-add=NET_ADMIN"
