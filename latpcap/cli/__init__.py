@@ -72,7 +72,7 @@ def main() -> None:
 
 def _run() -> int:
     try:
-        return copy_context().run(cli.main, prog_name="latpcap", standalone_mode=False, windows_expand_args=False) or 0
+        return cli.main(prog_name="latpcap", standalone_mode=False, windows_expand_args=False) or 0
     except LatpcapError as error:
         return _fail(str(error), error.exit_status)
     except click.exceptions.NoArgsIsHelpError as error:
@@ -103,6 +103,10 @@ def _usage_line(error: click.ClickException) -> str:
 
 class _Group(click.Group):
     """Commands in groups, by what somebody wants; what is no command but a capture is analysed."""
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        """Run a command; where its output goes is forgotten behind it."""
+        return copy_context().run(super().main, *args, **extra)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
