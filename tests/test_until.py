@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 import pytest
 
@@ -31,11 +32,16 @@ print("ended", flush=True)
 def waiting(*before: str) -> Iterator[subprocess.Popen[str]]:
     """A program that waits, and ends by itself when it is asked to."""
     command = [*before, sys.executable, "-c", WAITS]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as program:
+    as_usual = partial(signal.signal, 1, signal.SIG_DFL)  # where the tests run under `nohup`
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen(command, **pipes, text=True, preexec_fn=as_usual) as program:
         assert program.stdout is not None
         assert program.stdout.readline() == "waits\n"
-        yield program
-        assert (program.stdout.read(), program.wait()) == ("ended\n", 0)
+        try:
+            yield program
+            assert (program.stdout.read(), program.wait()) == ("ended\n", 0)
+        finally:
+            program.kill()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, 1])

@@ -167,10 +167,17 @@ def _elsewhere(facts: Facts) -> str:
     if projection.baseline_rtt_ms is None or projection.seconds_per_ms is None:
         return "No projection without the RTT: give it with --rtt-baseline."
     point = next((point for point in projection.points if point.rtt_ms == projection.told_rtt_ms), None)
-    if facts.base.runtime_s <= 0 or facts.doubt:  # what cannot be divided is not projected
-        return f"Each extra millisecond of RTT adds {format_s(projection.seconds_per_ms)}; no runtime can be projected."
-    if point is None or point.runtime_s is None or point.optimistic_s is None or point.pessimistic_s is None:
-        return f"Each extra millisecond of RTT adds {format_s(projection.seconds_per_ms)}."
+    added = f"Each extra millisecond of RTT adds {format_s(projection.seconds_per_ms)}"
+    if facts.base.runtime_s <= 0:
+        return f"{added}; no runtime can be projected."
+    if (
+        facts.doubt
+        or point is None
+        or point.runtime_s is None
+        or point.optimistic_s is None
+        or point.pessimistic_s is None
+    ):
+        return f"{added}."
     return (
         f"At {format_given_ms(point.rtt_ms)}: about {format_s(point.runtime_s)} "
         f"(optimistic {format_s(point.optimistic_s)}, pessimistic {format_s(point.pessimistic_s)}); "
