@@ -114,13 +114,13 @@ def test_a_service_that_sleeps_shows_no_limit(connections: int, even: bool) -> N
 
 
 def test_a_server_that_rests_for_a_tenth_of_the_time_shows_no_limit() -> None:
-    projection = projected(recorded(closed(6, 1)), 40)
+    projection = projected(recorded(closed(7, 1)), 40)
     assert projection.limit is not None
     assert projection.limit.kind == "none"
 
 
 def in_batches(turns: int) -> list[list[tuple[float, float]]]:
-    """Two groups of five take turns; a server needs 0.5 ms for each of those that come, and answers them all at its end."""
+    """Two groups of five take turns; a server needs 0.5 ms for each of those that come, and answers all at its end."""
     random = np.random.default_rng(7)
     free, due = 0.0, [0.0, 0.0]
     asked: list[list[tuple[float, float]]] = [[] for _ in range(10)]
