@@ -113,6 +113,35 @@ def test_a_service_that_sleeps_shows_no_limit(connections: int, even: bool) -> N
     assert (point.pessimistic_s or 0) > 1.5 * (point.optimistic_s or 0)
 
 
+def test_a_server_that_rests_for_a_tenth_of_the_time_shows_no_limit() -> None:
+    projection = projected(recorded(closed(7, 1)), 40)
+    assert projection.limit is not None
+    assert projection.limit.kind == "none"
+
+
+def in_batches(turns: int) -> list[list[tuple[float, float]]]:
+    """Two groups of five take turns; a server needs 0.5 ms for each of those that come, and answers all at its end."""
+    random = np.random.default_rng(7)
+    free, due = 0.0, [0.0, 0.0]
+    asked: list[list[tuple[float, float]]] = [[] for _ in range(10)]
+    for turn in range(turns):
+        group = turn % 2
+        coming = [place for place in range(5) if random.random() < 0.8] or [0]
+        begun, free = due[group], max(due[group], free) + 0.5 * len(coming)
+        for late, place in enumerate(coming):
+            asked[5 * group + place].append((begun, free + 0.02 * late))
+        due[group] = free + RTT_MS + 0.2
+    return asked
+
+
+def test_a_server_that_is_always_busy_and_answers_in_bursts_shows_no_limit_and_may_do_as_much_as_in_these() -> None:
+    projection = projected(recorded(in_batches(400)), 40)
+    assert projection.limit is not None
+    assert projection.limit.kind == "none"
+    [point], now_s = projection.points, (projection.now and projection.now.runtime_s) or 0.0
+    assert (point.optimistic_s or 0) < 0.3 * now_s
+
+
 def test_a_limit_that_is_seldom_met_is_none() -> None:
     projection = projected(recorded(closed(4, 2, away_ms=40)), 16)
     assert projection.limit is not None

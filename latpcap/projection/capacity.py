@@ -10,8 +10,9 @@ others = (workers − 1) · stay ÷ (away + stay)
 
 (mean value analysis of a closed network: Reiser and Lavenberg 1980, with Schweitzer's approximation of 1979). What a
 capture shows of it the core finds (`core/src/job/meetings.rs`). That some slow each other down is no limit yet: hosts
-that sleep between requests take longer for each. Only where they never slept, and others always waited meanwhile, a
-limit is known; else the range reaches from no gain at all to hosts without a limit.
+that sleep between requests take longer for each. Only where they hardly ever slept, others always waited meanwhile, and
+answers came as evenly as one server gives them, a limit is known; else the range reaches from no gain at all to hosts
+without a limit.
 """
 
 from __future__ import annotations
@@ -28,10 +29,10 @@ from latpcap._core import Replay
 from latpcap.tables.columnar.columns import Floats
 from latpcap.units import counted, significant
 
-BUSY = 0.8
+BUSY = 0.9
 """Hosts that were idle for more than the rest slept, and woke up for requests: what they can do is unknown …"""
-QUEUE = 2.0
-"""… and so it is where fewer were there at a time: hardly any waited for the one before."""
+QUEUE = 3.0
+"""… and so it is where fewer were there at a time: a queue of hardly two, which a closed loop has by itself."""
 HELD = 0.5
 """Locks that were held for less were hardly waited for: how soon they limit is unknown."""
 SHOWN = 0.5
@@ -80,7 +81,7 @@ class ServiceCenter(Struct, frozen=True):
     """The capture shows that they slow each other down, as if there were a limit."""
 
     def limits(self, runtime_s: float) -> bool:
-        """That this is a limit is beyond doubt: never idle, and others always waited meanwhile."""
+        """That this is a limit is beyond doubt: hardly ever idle, and others always waited meanwhile."""
         busy_s = self.count * self.each_s
         return self.shown and busy_s >= BUSY * runtime_s and self.stay_s >= QUEUE * self.each_s
 

@@ -180,9 +180,10 @@ impl Center {
         if kinds.iter().any(|kind| kind.len() < FEWEST) {
             return unknown;
         }
-        let mut slopes = [0.0; PARTS];
+        let (mut slopes, mut one_s) = ([0.0; PARTS], 0.0);
         for kind in kinds {
             let share = kind.len() as f64 / count as f64;
+            one_s += share * intervals.apart_s(kind);
             slopes.iter_mut().zip(intervals.slopes(there, alike, kind)).for_each(|(sum, slope)| *sum += share * slope);
         }
         let known: Vec<f64> = sorted(slopes.into_iter().filter(|slope| !slope.is_nan()));
@@ -193,11 +194,11 @@ impl Center {
         let mean = known.iter().sum::<f64>() / known.len() as f64;
         let off: f64 = known.iter().map(|slope| (slope - mean) * (slope - mean)).sum();
         let error_s = SIGMAS * off.sqrt() / known.len() as f64;
-        if slope_s - error_s >= SHOWN * full_s {
+        if (slope_s - error_s).min(one_s) >= SHOWN * full_s {
             return Center { each_s: full_s, least_s: full_s * LEAST, shown: true, ..unknown };
         }
         let each_s = if error_s <= SHOWN * full_s { slope_s } else { unknown.each_s };
-        Center { each_s, least_s: (slope_s - error_s).max(0.0), ..unknown }
+        Center { each_s, least_s: (slope_s - error_s).max(0.0).min(one_s), ..unknown }
     }
 
     /// The lowest limit that shows; else where stays grow the most, of what they could.
@@ -247,6 +248,15 @@ impl Intervals {
         met.iter_mut().enumerate().for_each(|(place, met)| *met = (*met / length(place).max(1.0)).max(1.0));
         let stay_s = (0..all.len()).map(|place| length(place) / NS).collect();
         Intervals { begin, stay_s, met, found, busy_s: busy / NS }
+    }
+
+    /// How long after one of a kind that left others there the next one of these did, as a rule: what a host takes for one.
+    fn apart_s(&self, kind: &Range<usize>) -> f64 {
+        let begin = sorted(self.begin[kind.clone()].iter().copied());
+        let end = sorted(kind.clone().map(|place| self.begin[place] + self.stay_s[place] * NS));
+        let leaves = |at: usize| begin.partition_point(|&begun| begun <= end[at]) > at + 1;
+        let apart = sorted((1..end.len()).filter(|&at| leaves(at - 1)).map(|at| end[at] - end[at - 1]));
+        if apart.is_empty() { 0.0 } else { quantile(&apart, 0.5) / NS }
     }
 
     /// How much longer each other one that was there made intervals of a kind, in each part of the capture.
