@@ -72,6 +72,12 @@ def test_nothing_is_said_of_packets_that_were_not_held_back() -> None:
     assert "held back" not in told
 
 
+def test_where_one_response_shows_no_share_the_verdict_does_not_deny_what_the_table_projects() -> None:
+    result = analysed("firebird/go-firebirdsql-refused")
+    assert "Each extra millisecond of RTT adds 2.00 ms." in result.summary.verdict.split("\n")
+    assert any(point.runtime_s is not None for point in result.projection.points)
+
+
 def test_a_clock_that_stands_still_projects_nothing() -> None:
     still = Conn(rtt_ms=0, exchanges=[Ex("query", sql="select ?")] * 5)
     assert verdict(still) == [
