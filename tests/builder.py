@@ -43,6 +43,7 @@ PURPOSES = {
     "stmt_prepare": "prepare",
     "stmt_close": "close",
     "ping": "ping",
+    "attention": "cancel",
     "quit": "disconnect",
     "unreadable": "unreadable",
 }

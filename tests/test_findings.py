@@ -249,6 +249,13 @@ def test_settings_between_statements_are_chatter() -> None:
     assert codes(only(child(1), *steps)) == ["session-chatter"]
 
 
+def test_cancels_of_what_is_over_are_chatter() -> None:
+    steps = [each for n in range(9) for each in (child(n % 4), Ex("attention"))]
+    (found,) = Capture(build([only(child(1), *steps)])).analyze([15]).findings
+    assert (found.code, found.round_trips_saved) == ("session-chatter", 9)
+    assert found.fix.startswith("Read each result to its end")
+
+
 def test_connections_for_a_statement_each_are_found() -> None:
     short = [
         Conn(exchanges=[Ex("authenticate"), child(n)], at_ms=20 * n, client=f"10.0.0.1:{4000 + n}") for n in range(9)

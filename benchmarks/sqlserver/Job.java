@@ -53,9 +53,9 @@ public class Job {
         read(c, "select id, doc from wide_table", 100);
     }
 
-    static void batch(Connection c) throws SQLException {
+    static void batch(Connection c, int count) throws SQLException {
         try (PreparedStatement p = c.prepareStatement(INSERT)) {
-            for (int id = 0; id < 30; id++) {
+            for (int id = 0; id < count; id++) {
                 insert(p, id);
                 p.addBatch();
             }
@@ -89,7 +89,8 @@ public class Job {
                 case "n_plus_one": nPlusOne(c); break;
                 case "prepared": prepared(c); break;
                 case "cursor_fetch": cursorFetch(c); break;
-                case "batch": batch(c); break;
+                case "batch": batch(c, 30); break;
+                case "bulk": batch(c, 200); break;
                 case "transactions": transactions(c); break;
                 default: throw new IllegalArgumentException(a[0]);
             }

@@ -3,8 +3,10 @@ package main
 
 import (
 	"database/sql"
+	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	mssql "github.com/microsoft/go-mssqldb"
 	"gorm.io/driver/sqlserver"
@@ -78,30 +80,95 @@ type Item struct {
 	Name *string
 }
 
-func mapped(db *sql.DB) {
-	orm, err := gorm.Open(sqlserver.New(sqlserver.Config{Conn: db}), &gorm.Config{})
+// How GORM asks the same.
+type mapper struct{ *gorm.DB }
+
+func mapped(url string, prepares bool) mapper {
+	orm, err := gorm.Open(sqlserver.New(sqlserver.Config{Conn: open(url)}), &gorm.Config{PrepareStmt: prepares})
 	check(err)
-	for id := 0; id < 50; id++ {
-		var found []Item
-		check(orm.Where("id = ?", id).Find(&found).Error)
-		rows += len(found)
-		check(orm.Model(&Item{}).Where("id = ?", id).Update("name", "x").Error)
-		changes++
+	return mapper{orm}
+}
+
+func (orm mapper) find(id int) {
+	var found []Item
+	check(orm.Where("id = ?", id).Find(&found).Error)
+	rows += len(found)
+}
+
+func (orm mapper) update(tx *gorm.DB, id int) {
+	done := tx.Model(&Item{}).Where("id = ?", id).Update("name", "x")
+	check(done.Error)
+	changes += int(done.RowsAffected)
+}
+
+func (orm mapper) transaction(id int) {
+	back := errors.New("rolled back")
+	err := orm.Transaction(func(tx *gorm.DB) error {
+		orm.update(tx, id)
+		orm.update(tx, 7)
+		if id == 7 {
+			return back
+		}
+		return nil
+	})
+	if err != back {
+		check(err)
 	}
 }
 
-func main() {
-	client, workload, url := os.Args[1], os.Args[2], os.Args[3]
+func (orm mapper) batch() {
+	name, items := "name", make([]Item, 30)
+	for id := range items {
+		items[id] = Item{ID: id + 1, Name: &name}
+	}
+	check(orm.Create(items).Error)
+	changes += len(items)
+}
+
+func (orm mapper) end() {
+	db, err := orm.DB.DB()
+	check(err)
+	check(db.Close())
+}
+
+func byMapper(workload, url string) {
+	if workload == "connect_per_query" {
+		for id := 0; id < 10; id++ {
+			orm := mapped(url, false)
+			orm.find(id)
+			orm.end()
+		}
+		return
+	}
+	orm := mapped(url, workload == "prepared")
+	defer orm.end()
+	switch workload {
+	case "n_plus_one", "prepared":
+		for id := 0; id < 50; id++ {
+			orm.find(id)
+			orm.update(orm.DB, id)
+		}
+	case "cursor_fetch":
+		all(orm.Table("big_table").Rows())
+		all(orm.Table("wide_table").Rows())
+	case "batch":
+		orm.batch()
+	case "transactions":
+		for id := 0; id < 10; id++ {
+			orm.transaction(id)
+		}
+	}
+}
+
+func byDriver(workload, url string) {
 	db := open(url)
-	switch {
-	case client == "gorm":
-		mapped(db)
-	case workload == "n_plus_one":
+	switch workload {
+	case "n_plus_one":
 		all(db.Query("select id from order_ids"))
 		for id := 0; id < 50; id++ {
 			all(db.Query(one, id))
 		}
-	case workload == "prepared":
+	case "prepared":
 		p, i := prepare(db, one), prepare(db, insert)
 		for id := 0; id < 50; id++ {
 			all(p.Query(id))
@@ -109,14 +176,16 @@ func main() {
 		}
 		check(p.Close())
 		check(i.Close())
-	case workload == "cursor_fetch":
+	case "cursor_fetch":
 		all(db.Query("select id, name from big_table"))
 		all(db.Query("select id, doc from wide_table"))
-	case workload == "bulk":
+	case "batch":
+		count(db.Exec(strings.Repeat("insert into items (id, name) values (1, 'name');", 30)))
+	case "bulk":
 		bulk(db)
-	case workload == "transactions":
+	case "transactions":
 		transactions(db)
-	case workload == "connect_per_query":
+	case "connect_per_query":
 		check(db.Close())
 		for id := 0; id < 10; id++ {
 			db = open(url)
@@ -125,5 +194,14 @@ func main() {
 		}
 	}
 	check(db.Close())
+}
+
+func main() {
+	client, workload, url := os.Args[1], os.Args[2], os.Args[3]
+	if client == "gorm" {
+		byMapper(workload, url)
+	} else {
+		byDriver(workload, url)
+	}
 	fmt.Println(rows, changes)
 }

@@ -75,26 +75,89 @@ const tedious = {
 };
 
 // The mappers ask the same by their own ways, in a pool of one connection.
-async function mapped() {
-  const account = { database: 'shop', user: 'ann', password: 'top secret' };
-  if (client === 'mssql') {
-    const pool = await require('mssql').connect({ ...account, server: host, port: options.port, pool: { max: 1 }, options });
-    return { ask: async (sql) => (await pool.query(sql)), end: () => pool.close() };
-  }
-  if (client === 'knex') {
+const UPDATE = "update items set name = 'x' where id = 7", literal = (id) => `insert into items (id, name) values (${id}, 'name')`;
+const account = { database: 'shop', user: 'ann', password: 'top secret' };
+
+const mappers = {
+  async mssql() {
+    const sql = require('mssql');
+    const pool = await new sql.ConnectionPool({ ...account, server: host, port: options.port, pool: { max: 1 }, options }).connect();
+    const told = (answer) => { rows += (answer.recordset || []).length; changes += answer.rowsAffected.reduce((a, b) => a + b, 0) - (answer.recordset || []).length; };
+    return {
+      ask: async (text) => told(await pool.query(text)),
+      end: () => pool.close(),
+      async transaction(id) {
+        const transaction = new sql.Transaction(pool);
+        await transaction.begin();
+        for (const text of [literal(id), UPDATE]) told(await new sql.Request(transaction).query(text));
+        await (id === 7 ? transaction.rollback() : transaction.commit());
+      },
+      async prepared() {
+        const one = new sql.PreparedStatement(pool).input('id', sql.Int);
+        await one.prepare(ONE);
+        for (let id = 0; id < 50; id++) told(await one.execute({ id }));
+        await one.unprepare();
+      },
+      async bulk() {
+        const table = new sql.Table('items');
+        table.columns.add('id', sql.Int, { nullable: false });
+        for (let id = 0; id < 200; id++) table.rows.add(id);
+        changes += (await pool.request().bulk(table)).rowsAffected;
+      },
+    };
+  },
+  async knex() {
     const knex = require('knex')({ client: 'mssql', pool: { min: 1, max: 1 }, connection: { ...account, server: host, options, port: options.port } });
-    return { ask: async (sql) => ({ recordset: await knex.raw(sql) }), end: () => knex.destroy() };
+    const ask = async (text, asked = knex) => { rows += (await asked.raw(text)).length; };
+    const work = (id) => async (transaction) => {
+      for (const text of [literal(id), UPDATE]) await ask(text, transaction);
+      changes += 2;
+      if (id === 7) throw new Error('rolled back');
+    };
+    return {
+      ask,
+      end: () => knex.destroy(),
+      transaction: (id) => knex.transaction(work(id)).catch((error) => { if (id !== 7) throw error; }),
+    };
+  },
+  async sequelize() {
+    const { Sequelize } = require('sequelize');
+    const pool = { max: 1 }, dialectOptions = { options };
+    const sequelize = new Sequelize('shop', 'ann', account.password, { host, port: options.port, dialect: 'mssql', logging: false, pool, dialectOptions });
+    const ask = async (text, more) => { rows += (await sequelize.query(text, more))[0].length; };
+    return {
+      ask,
+      end: () => sequelize.close(),
+      async transaction(id) {
+        const transaction = await sequelize.transaction();
+        for (const text of [literal(id), UPDATE]) await ask(text, { transaction });
+        changes += 2;
+        await (id === 7 ? transaction.rollback() : transaction.commit());
+      },
+    };
+  },
+};
+
+const mapped = {
+  async n_plus_one({ ask }) { for (let id = 0; id < 50; id++) await ask(`select id, name from items where id = ${id}`); },
+  prepared: (mapper) => mapper.prepared(),
+  async cursor_fetch({ ask }) { for (const table of ['big_table', 'wide_table']) await ask(`select * from ${table}`); },
+  batch: ({ ask }) => ask(Array(30).fill(literal(1)).join('; ')),
+  bulk: (mapper) => mapper.bulk(),
+  async transactions({ transaction }) { for (let id = 0; id < 10; id++) await transaction(id); },
+};
+
+async function byMapper() {
+  for (let number = 0; number < (workload === 'connect_per_query' ? 10 : 1); number++) {
+    const mapper = await mappers[client]();
+    await (mapped[workload] || (({ ask }) => ask(`select id, name from items where id = ${number}`)))(mapper);
+    await mapper.end();
   }
-  const { Sequelize } = require('sequelize');
-  const sequelize = new Sequelize('shop', 'ann', account.password, { host, port: options.port, dialect: 'mssql', logging: false, pool: { max: 1 }, dialectOptions: { options } });
-  return { ask: async (sql) => ({ recordset: (await sequelize.query(sql))[0] }), end: () => sequelize.close() };
 }
 
 async function main() {
   if (client !== 'tedious') {
-    const { ask, end } = await mapped();
-    for (let id = 0; id < 50; id++) rows += (await ask(`select id, name from items where id = ${id}`)).recordset.length;
-    await end();
+    await byMapper();
   } else if (workload === 'connect_per_query') {
     for (let id = 0; id < 10; id++) { const c = await connect(); await run(c, ONE, { id }); await close(c); }
   } else {

@@ -33,7 +33,9 @@ class Job:
         if name.startswith("python-tds"):
             import pytds
 
-            return pytds.connect(HOST, "shop", "ann", PASSWORD, port=port, use_mars=name.endswith("mars"))
+            sealed = {} if self.mode == "none" else {"cafile": os.environ["CERTIFICATE"], "validate_host": False}
+            more = {"use_mars": name.endswith("mars"), "enc_login_only": self.mode == "login"}
+            return pytds.connect(HOST, "shop", "ann", PASSWORD, port=port, **sealed, **more)
         certificate = f"ServerCertificate={os.environ['CERTIFICATE']}" if self.mode == "strict" else ""
         options = f"DATABASE=shop;UID=ann;PWD={PASSWORD};TrustServerCertificate=yes;{certificate}"
         secure = f"Encrypt={'strict' if self.mode == 'strict' else 'yes' if encrypt else 'no'}"
@@ -106,12 +108,17 @@ class Job:
     def bulk(self) -> None:
         connection = self.connect()
         cursor, rows = connection.cursor(), [(number, f"name {number}") for number in range(ROWS)]
-        if self.client.startswith("python-tds"):
+        driver = getattr(connection, "driver_connection", connection)  # of SQLAlchemy's
+        if hasattr(driver, "bulk_copy"):
+            driver.bulk_copy("items", rows)
+        elif hasattr(cursor, "copy_to"):
             import pytds
 
             types = pytds.tds_types
             kinds = [pytds.Column("id", type=types.IntType()), pytds.Column("name", type=types.NVarCharType(100))]
             cursor.copy_to(data=rows, table_or_view="items", columns=kinds)
+        elif hasattr(cursor, "bulkcopy"):
+            cursor.bulkcopy("items", rows)
         else:
             cursor.fast_executemany = True
             cursor.executemany(self.insert, rows)

@@ -1,4 +1,4 @@
-"""Session chatter: SET, SHOW, isolation, autocommit, and transactions around nothing that needs one."""
+"""Session chatter: SET, SHOW, isolation, cancels of what is over, transactions around nothing that needs one."""
 
 from __future__ import annotations
 
@@ -22,17 +22,19 @@ TAKES = RemovedAlong(client=1.0, service=1.0)
 def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
     """One candidate a recording."""
     exchanges = evidence.exchanges
-    chats = (evidence.is_session | _needless(evidence)) & evidence.waits & ~evidence.is_opening
+    late_cancels = exchanges.is_for("cancel")  # the answer had come: what comes earlier belongs to its request
+    chats = (evidence.is_session | late_cancels | _needless(evidence)) & evidence.waits & ~evidence.is_opening
     rows = np.flatnonzero(chats)
     trips = exchanges.round_trips[rows].sum()
     if len(rows) < MIN_COMMANDS or trips < MIN_SHARE * exchanges.round_trips[~evidence.is_opening].sum():
         return
     effect = effect_of(evidence, TAKES, rows)
+    advice = CANCELS if 2 * late_cancels[rows].sum() > len(rows) else ADVICE
     yield Candidate(
         shown=rows,
         effect=effect,
         facts={"commands": len(rows), "most_frequent": _most_frequent(evidence, rows)},
-        fix=ADVICE.sentence(evidence, exchanges.connection[rows]),
+        fix=advice.sentence(evidence, exchanges.connection[rows]),
         statement=_most_frequent(evidence, rows),
     )
 
@@ -62,11 +64,15 @@ ADVICE = Advice(
         "Python": "`autocommit=True` in `connect()` where no transaction is needed",
     },
 )
+CANCELS = Advice(
+    "Read each result to its end: these cancel what is over already",
+    {"python-tds": "`cursor.nextset()` after the last row, as else the next `execute()` cancels what follows it"},
+)
 
 PATTERN = Pattern(
     code="session-chatter",
     fix="session",
-    title="Session chatter: {commands:,} commands set up the session or a transaction that nothing needs",
+    title="Session chatter: {commands:,} commands for the session, or for a cancel or a transaction that nothing needs",
     why="Each costs a round trip and gains the application nothing.",
     find=find,
 )
