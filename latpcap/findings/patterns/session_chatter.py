@@ -72,7 +72,7 @@ CANCELS = Advice(
 PATTERN = Pattern(
     code="session-chatter",
     fix="session",
-    title="Session chatter: {commands:,} commands for the session, or for a cancel or a transaction that nothing needs",
+    title="Session chatter: {commands:,} session, cancel or transaction commands that nothing needs",
     why="Each costs a round trip and gains the application nothing.",
     find=find,
 )
