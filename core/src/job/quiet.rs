@@ -286,8 +286,8 @@ mod tests {
             let (job, _) = job(exchanges);
             let ways = [Waiting::Evidence, Waiting::Independent, Waiting::Chained];
             let found = job.replay(ways[waiting]);
-            for way in ways {
-                let (anew, otherwise) = (job.replay(way), found.waiting(&job.job(), way, &NETWORK).unwrap());
+            for (way, otherwise) in ways.into_iter().zip(found.waiting(&job.job(), &ways, &NETWORK).unwrap()) {
+                let anew = job.replay(way);
                 let otherwise = otherwise.unwrap_or_else(|| found.clone());
                 let rtts = [0.0, 0.3, 1.0, 15.0].map(|ms| ms * MS);
                 prop_assert_eq!(otherwise.run(&rtts, &NETWORK), anew.run(&rtts, &NETWORK));
