@@ -9,7 +9,7 @@ use pyo3::types::PyDict;
 
 use latpcap_core::job::exchange::Exchanges;
 use latpcap_core::job::meetings::{Center, Locks};
-use latpcap_core::job::{self, Asked, Changes, Effect, Network, Scope, Waiting};
+use latpcap_core::job::{self, Changes, Effect, Network, Scope, Waiting};
 
 use super::job::{Floats, Ints, Job, Read, cells, parts, unfit};
 
@@ -148,9 +148,9 @@ impl Replay {
 
     /// When the job is over at each RTT and so much more, in ns; `None` stands for the RTTs as they were.
     fn run(&self, py: Python<'_>, rtts_ns: Vec<(Option<f64>, f64)>, network: NetworkFields) -> Vec<f64> {
-        let asked =
-            |&(rtt_ns, longer_ns): &(Option<f64>, f64)| Asked { longer_ns, ..rtt_ns.unwrap_or(f64::NAN).into() };
-        py.detach(|| self.replay.run(&rtts_ns.iter().map(asked).collect::<Vec<_>>(), &network.network()))
+        let asked: Vec<_> =
+            rtts_ns.iter().map(|&(rtt_ns, longer_ns)| [rtt_ns.unwrap_or(f64::NAN), longer_ns]).collect();
+        py.detach(|| self.replay.run(&asked, &network.network()))
     }
 
     /// The parts in ns of what the job takes at each RTT: see `run`.

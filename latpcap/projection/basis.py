@@ -82,8 +82,7 @@ class _CalibratedJob:
         """
         asked = [(rtt_ns, longer_ns) for rtt_ns in rtts_ns]
         if any((network, rtt) not in self._known for rtt in asked):
-            along = FIGURES if network == CENTRAL.network else ()
-            new = [rtt for rtt in dict.fromkeys((*asked, *along)) if (network, rtt) not in self._known]
+            new = [rtt for rtt in dict.fromkeys((*asked, *FIGURES)) if (network, rtt) not in self._known]
             self._known.update(zip([(network, rtt) for rtt in new], self.replay.run(new, network), strict=True))
         return [self._known[network, rtt] for rtt in asked]
 
@@ -139,10 +138,6 @@ class Basis:
         self._known: WeakKeyDictionary[Variant, Figures] = WeakKeyDictionary()
 
     # --- runtimes -----------------------------------------------------------------------------------------------------
-
-    def runtimes(self, case: Case, rtt_ms: Sequence[float], conditions: Conditions | None = None) -> list[Floats]:
-        """The runtimes in seconds at each RTT, for every way of waiting that `case` takes for possible."""
-        return [runtimes for [runtimes] in self.runtimes_of([(AS_IT_IS, rtt_ms)], [case], conditions)]
 
     def runtimes_of(
         self,

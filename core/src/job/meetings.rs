@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::exchange::{Exchange, Exchanges};
+use super::groups::sorted;
 use super::lanes::HashMap;
 use super::recorded::{Job, Phases};
 use super::{Replay, UNSEEN};
@@ -301,12 +302,6 @@ fn in_order(places: impl Iterator<Item = usize>, times: &[f64]) -> Vec<usize> {
     let mut order: Vec<usize> = places.collect();
     order.sort_by(|&one, &other| times[one].total_cmp(&times[other]));
     order
-}
-
-fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_unstable_by(f64::total_cmp);
-    values
 }
 
 /// In a straight line between two of the values; NaN of none.

@@ -188,7 +188,7 @@ impl Replay {
         }
         let observed = Replay { silences: Arc::default(), ..self.clone() };
         let silent: f64 = self.silences.iter().map(|silence| silence.gap + silence.request + silence.service).sum();
-        let [with, without] = [&observed, &self].map(|replay| replay.run(&[f64::NAN], network)[0]);
+        let [with, without] = [&observed, &self].map(|replay| replay.run(&[[f64::NAN, 0.0]], network)[0]);
         if with - without > UNEXPLAINED * (1.0 - self.hidden) * silent { observed } else { self }
     }
 
@@ -213,8 +213,7 @@ impl Replay {
 
     /// When the last step is over at each RTT, in ns since the beginning. The processors share the RTTs where few steps
     /// are quiet; where most are, all RTTs take hardly longer than some.
-    pub fn run(&self, rtts: &[impl Into<Asked> + Copy], network: &Network) -> Vec<f64> {
-        let rtts: Vec<Asked> = rtts.iter().map(|&rtt| rtt.into()).collect();
+    pub fn run(&self, rtts: &[Asked], network: &Network) -> Vec<f64> {
         let alone = 2 * self.quiet.count() > self.steps.len();
         let processors = if alone { 1 } else { thread::available_parallelism().map_or(1, usize::from) };
         let share = rtts.len().div_ceil(processors).next_multiple_of(ABREAST).max(ABREAST);

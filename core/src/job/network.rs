@@ -3,20 +3,8 @@
 use super::body::{GOODBYE, HANDSHAKE};
 use super::step::Step;
 
-/// An RTT that is asked for.
-#[derive(Clone, Copy, Debug)]
-pub struct Asked {
-    /// NaN stands for the RTTs as they were.
-    pub rtt_ns: f64,
-    /// On top of it.
-    pub longer_ns: f64,
-}
-
-impl From<f64> for Asked {
-    fn from(rtt_ns: f64) -> Asked {
-        Asked { rtt_ns, longer_ns: 0.0 }
-    }
-}
+/// An RTT that is asked for, and what is added to it, ns; NaN stands for the RTTs as they were.
+pub type Asked = [f64; 2];
 
 /// The network that a job is replayed on, but for its RTT.
 #[derive(Clone, Copy, Debug)]

@@ -287,10 +287,10 @@ struct Progress {
 impl Run {
     /// At so many RTTs as fit abreast.
     pub fn new(walk: &Walk, asked: &[Asked], calibrated: Option<Calibrated>) -> Run {
-        let (replay, mut abreast) = (walk.replay, [Asked::from(f64::NAN); ABREAST]);
+        let (replay, mut abreast) = (walk.replay, [[f64::NAN, 0.0]; ABREAST]);
         abreast[..asked.len()].copy_from_slice(asked);
         let rtts = replay.connections.phases().enumerate().map(|(number, phase)| {
-            let rtt = |asked: Asked| walk.network.rtt(replay.rtt_of(number, asked.rtt_ns), phase) + asked.longer_ns;
+            let rtt = |[rtt_ns, longer_ns]: Asked| walk.network.rtt(replay.rtt_of(number, rtt_ns), phase) + longer_ns;
             Times(abreast.map(rtt))
         });
         Run {
@@ -306,7 +306,7 @@ impl Run {
 
     /// The same, and so much of the steps is kept.
     pub fn keeping(walk: &Walk, rtts_ns: &[f64], kept: Kept) -> Run {
-        let asked: Vec<Asked> = rtts_ns.iter().map(|&rtt_ns| rtt_ns.into()).collect();
+        let asked: Vec<Asked> = rtts_ns.iter().map(|&rtt_ns| [rtt_ns, 0.0]).collect();
         Run { kept, ..Run::new(walk, &asked, None) }
     }
 

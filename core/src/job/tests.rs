@@ -125,7 +125,7 @@ pub(super) const NETWORK: Network = Network {
 
 impl Replay {
     fn at(&self, rtt_ms: f64) -> f64 {
-        self.run(&[rtt_ms * MS as f64], &NETWORK)[0]
+        self.run(&[[rtt_ms * MS as f64, 0.0]], &NETWORK)[0]
     }
 }
 

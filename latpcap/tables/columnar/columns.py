@@ -312,11 +312,6 @@ def numbering(hashes: NDArray[Any]) -> Callable[[NDArray[Any]], NDArray[np.uint6
     return lambda some: rank[np.searchsorted(distinct, some)]
 
 
-def numbered(hashes: NDArray[Any]) -> NDArray[np.uint64]:
-    """Return these numbers of all of them."""
-    return numbering(hashes)(hashes)
-
-
 def empty(kind: DataType) -> Array:
     """Return an array of no values."""
     return Array.from_numpy(np.empty(0, np.int64)).cast(kind)
