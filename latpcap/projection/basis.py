@@ -76,10 +76,7 @@ class _CalibratedJob:
         return over_ns
 
     def run(self, rtts_ns: Sequence[float | None], network: ReplayNetwork, longer_ns: float = 0.0) -> list[float]:
-        """When it is over at each RTT and so much more (ns).
-
-        Each is replayed once, in one walk with what figures rest on: that costs hardly more than one alone.
-        """
+        """When it is over at each RTT and so much more (ns): each once, in one walk with what figures rest on."""
         asked = [(rtt_ns, longer_ns) for rtt_ns in rtts_ns]
         if any((network, rtt) not in self._known for rtt in asked):
             new = [rtt for rtt in dict.fromkeys((*asked, *FIGURES)) if (network, rtt) not in self._known]
