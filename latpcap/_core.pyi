@@ -428,8 +428,8 @@ class Replay:
     def segments(self) -> float:
         """How many all requests and responses have."""
 
-    def otherwise(self, network: object, waiting: str) -> Replay | None:
-        """Return the same where its turns wait for each other in another way; `None` where that leads to the same."""
+    def otherwise(self, network: object, ways: Sequence[str]) -> list[Replay | None]:
+        """Return the same where its turns wait for each other in each way; `None` where that leads to the same."""
 
     def calibrated(self, network: object) -> Replay:
         """Return the same where the senders of the capture are taken to have been like `network`'s."""
@@ -452,8 +452,8 @@ class Replay:
         Those of hosts, server and locks; `None` for none.
         """
 
-    def run(self, rtts_ns: list[float | None], network: object) -> list[float]:
-        """When the job is over at each RTT, in ns since the recording began; `None`: the RTTs as they were."""
+    def run(self, rtts_ns: Sequence[tuple[float | None, float]], network: object) -> list[float]:
+        """When the job is over at each RTT and so much more, in ns since it began; `None`: the RTTs as they were."""
 
     def parts(self, rtts_ns: list[float | None], network: object, think_ns: float) -> list[dict[str, float]]:
         """Where that time goes at each RTT, in ns by part; a longer pause of the client is think time."""

@@ -16,7 +16,6 @@ use super::job::{Floats, Ints, Job, Read, cells, parts, unfit};
 /// A network to replay on, but for its RTT; see `latpcap_core::job::Network`.
 #[derive(FromPyObject)]
 pub struct NetworkFields {
-    added_ns: f64,
     bandwidth: f64,
     loss: f64,
     growth: f64,
@@ -35,7 +34,6 @@ pub struct NetworkFields {
 impl NetworkFields {
     fn network(&self) -> Network {
         Network {
-            added_ns: self.added_ns,
             bandwidth: self.bandwidth,
             loss: self.loss,
             growth: self.growth,
@@ -106,12 +104,12 @@ impl Replay {
         self.with(py, py.detach(|| self.replay.calibrated(&network.network())))
     }
 
-    /// The same job where its steps wait for each other in another way; `None` where that leads to the same.
-    fn otherwise(&self, py: Python<'_>, network: NetworkFields, waiting: &str) -> PyResult<Option<Replay>> {
-        let (waiting, network) = (way(waiting)?, network.network());
-        let read = |job: &Read| self.replay.waiting(job, waiting, &network);
+    /// The same job where its steps wait for each other in each of these ways; `None` where that leads to the same.
+    fn otherwise(&self, py: Python<'_>, network: NetworkFields, ways: Vec<String>) -> PyResult<Vec<Option<Replay>>> {
+        let ways = ways.iter().map(|name| way(name)).collect::<PyResult<Vec<_>>>()?;
+        let read = |job: &Read| self.replay.waiting(job, &ways, &network.network());
         let found = self.of.borrow(py).read(py, self.usual_ns, read)?;
-        Ok(found.map(|replay| self.with(py, replay)))
+        Ok(found.into_iter().map(|replay| Some(self.with(py, replay?))).collect())
     }
 
     /// The job with fixes made: see `latpcap_core::job::Changes`.
@@ -148,10 +146,11 @@ impl Replay {
         Ok((met.outstanding_s, met.hosts.map(center), met.server.map(center), met.locks.map(locks)))
     }
 
-    /// When the job is over at each RTT, in ns since the recording began; `None` stands for the RTTs as they were.
-    fn run(&self, py: Python<'_>, rtts_ns: Vec<Option<f64>>, network: NetworkFields) -> Vec<f64> {
-        let rtts_ns: Vec<f64> = rtts_ns.into_iter().map(|rtt| rtt.unwrap_or(f64::NAN)).collect();
-        py.detach(|| self.replay.run(&rtts_ns, &network.network()))
+    /// When the job is over at each RTT and so much more, in ns; `None` stands for the RTTs as they were.
+    fn run(&self, py: Python<'_>, rtts_ns: Vec<(Option<f64>, f64)>, network: NetworkFields) -> Vec<f64> {
+        let asked: Vec<_> =
+            rtts_ns.iter().map(|&(rtt_ns, longer_ns)| [rtt_ns.unwrap_or(f64::NAN), longer_ns]).collect();
+        py.detach(|| self.replay.run(&asked, &network.network()))
     }
 
     /// The parts in ns of what the job takes at each RTT: see `run`.

@@ -38,6 +38,8 @@ NS = 1e9
 """Nanoseconds in a second."""
 SPANS = (1.0, 2.0, 4.0, 8.0)
 """RTTs over which steps even out."""
+FIGURES = ((None, 0.0), (None, 1e6))
+"""What figures rest on: the RTTs as they were, and each a millisecond longer (ns)."""
 NEARLY = 1.2
 """Up to so many times what the limit of hosts or locks leaves, a runtime is limited by that."""
 WITH_HEADERS = 1500 / 1448
@@ -56,24 +58,30 @@ AS_IT_IS = Variant()
 
 
 class _CalibratedJob:
-    """The job, ready to be replayed, and when it is over on the network that it was captured on."""
+    """A job, ready to be replayed, and when it was over at what was asked for."""
 
     def __init__(self, replay: Replay) -> None:
-        """Ask for nothing but the network of the capture."""
+        """Run nothing yet."""
         self.replay = replay
-        self._known: dict[tuple[ReplayNetwork, float | None], float] = {}
-        [self.as_it_was_ns] = self.run([None], ReplayNetwork())
+        self._known: dict[tuple[ReplayNetwork, tuple[float | None, float]], float] = {}
 
-    def of(self, variant: Variant) -> _CalibratedJob | Replay:
+    def of(self, variant: Variant) -> _CalibratedJob:
         """The variant, to be run."""
-        return self if variant.changes is None else self.replay.changed(variant.changes)
+        return self if variant.changes is None else _CalibratedJob(self.replay.changed(variant.changes))
 
-    def run(self, rtts_ns: list[float | None], network: ReplayNetwork) -> list[float]:
-        """When the job as it is is over at each RTT (ns): each is replayed once."""
-        new = [rtt for rtt in dict.fromkeys(rtts_ns) if (network, rtt) not in self._known]
-        if new:
+    @property
+    def as_it_was_ns(self) -> float:
+        """When it is over on the network that it was captured on."""
+        [over_ns] = self.run([None], ReplayNetwork())
+        return over_ns
+
+    def run(self, rtts_ns: Sequence[float | None], network: ReplayNetwork, longer_ns: float = 0.0) -> list[float]:
+        """When it is over at each RTT and so much more (ns): each once, in one walk with what figures rest on."""
+        asked = [(rtt_ns, longer_ns) for rtt_ns in rtts_ns]
+        if any((network, rtt) not in self._known for rtt in asked):
+            new = [rtt for rtt in dict.fromkeys((*asked, *FIGURES)) if (network, rtt) not in self._known]
             self._known.update(zip([(network, rtt) for rtt in new], self.replay.run(new, network), strict=True))
-        return [self._known[network, rtt] for rtt in rtts_ns]
+        return [self._known[network, rtt] for rtt in asked]
 
 
 class Figures(Struct, frozen=True):
@@ -128,10 +136,6 @@ class Basis:
 
     # --- runtimes -----------------------------------------------------------------------------------------------------
 
-    def runtimes(self, case: Case, rtt_ms: Sequence[float], conditions: Conditions | None = None) -> list[Floats]:
-        """The runtimes in seconds at each RTT, for every way of waiting that `case` takes for possible."""
-        return [runtimes for [runtimes] in self.runtimes_of([(AS_IT_IS, rtt_ms)], [case], conditions)]
-
     def runtimes_of(
         self,
         asked: Sequence[tuple[Variant, Sequence[float]]],
@@ -183,16 +187,16 @@ class Basis:
     def _runtimes(
         self, case: Case, calibrated: _CalibratedJob, variant: Variant, rtt_ms: Sequence[float], conditions: Conditions
     ) -> Floats:
-        network, replay = self._network(case, conditions), calibrated.of(variant)
-        figures = self.figures(variant, replay if calibrated is self._central else None)
-        scope, saved_s = self.scopes.of(conditions), 0.0
-        asked, mean = np.asarray(rtt_ms, float), case.mean_ms(conditions)
-        if scope is not None:
-            was = replay.replay if isinstance(replay, _CalibratedJob) else replay
-            replay, saved_s = scope.of(was, mean), scope.saved_s(was)
-            figures = replace(figures, own_s=max(figures.own_s - saved_s, 0.0))
+        network, made = self._network(case, conditions), calibrated.of(variant)
+        scope, mean = self.scopes.of(conditions), case.mean_ms(conditions)
+        asked, saved_s = np.asarray(rtt_ms, float), 0.0
         mean_ms = mean(asked, np.array(self.baseline_ms))
+        replay = made if scope is None else _CalibratedJob(scope.of(made.replay, mean))
         there = np.array(replay.run((mean_ms * 1e6).tolist(), network))
+        figures = self.figures(variant, made if calibrated is self._central else None)
+        if scope is not None:
+            saved_s = scope.saved_s(made.replay)
+            figures = replace(figures, own_s=max(figures.own_s - saved_s, 0.0))
         kept = self.runtime_s if conditions.loss is None else self.runtime_s - self.loss_s
         without = self.think_s + figures.own_s if variant.changes else kept - self._of_network_s - self._moving_s
         if self._waits_for_locks:  # which the budget takes for service, and the replay for what others do
@@ -240,8 +244,7 @@ class Basis:
         `None` stands for the RTTs as they were. `setup_network` is the network's part of `setup`.
         """
         conditions = conditions or self.as_usual
-        calibrated, scope, mean = self._central.of(variant), self.scopes.of(conditions), CENTRAL.mean_ms(conditions)
-        replay = calibrated.replay if isinstance(calibrated, _CalibratedJob) else calibrated
+        replay, scope, mean = self._central.of(variant).replay, self.scopes.of(conditions), CENTRAL.mean_ms(conditions)
         think_ns = self.timeline.think_above_s * NS
         asked_ns: list[float | None] = [None]
         if rtt_ms is not None:
@@ -329,12 +332,11 @@ class Basis:
         scope = self.scopes.of(conditions)
         if scope is None or self.job is None or not (conditions.moved or self.job.beyond):
             return self.figures(variant).seconds_per_ms
-        calibrated = self._central.of(variant)
-        return scope.next_ms_s(calibrated.replay if isinstance(calibrated, _CalibratedJob) else calibrated)
+        return scope.next_ms_s(self._central.of(variant).replay)
 
     # --- figures ------------------------------------------------------------------------------------------------------
 
-    def figures(self, variant: Variant, replay: _CalibratedJob | Replay | None = None) -> Figures:
+    def figures(self, variant: Variant, replay: _CalibratedJob | None = None) -> Figures:
         """What the variant takes at the RTTs of the capture; `replay`: as it is central, where it is at hand."""
         if variant.changes is None:
             return self._figures
@@ -361,15 +363,15 @@ class Basis:
     def _points(self) -> tuple[float, float]:
         return self._at_baseline(self._central)
 
-    def _at_baseline(self, replay: _CalibratedJob | Replay) -> tuple[float, float]:
+    def _at_baseline(self, replay: _CalibratedJob) -> tuple[float, float]:
         """When the job is over at the RTTs of the capture, and where these are a millisecond longer (s).
 
         Windows open in steps of an RTT: where a sender meets one a step earlier, the job may even be over sooner with
         the next millisecond, and later again with those that follow. Then it is their mean, over a longer RTT.
         """
-        [over_ns] = replay.run([None], CENTRAL.network)
+        over_ns = replay.as_it_was_ns
         for added_ms in (1.0, *(max(self.baseline_ms, 1.0) * longer for longer in SPANS)):
-            [later_ns] = replay.run([None], replace(CENTRAL.network, added_ns=added_ms * 1e6))
+            [later_ns] = replay.run([None], CENTRAL.network, added_ms * 1e6)
             if later_ns >= over_ns:
                 return over_ns / NS, (over_ns + (later_ns - over_ns) / added_ms) / NS
         return over_ns / NS, over_ns / NS
@@ -400,18 +402,15 @@ class Basis:
 
     def _found(self, ways: Sequence[Waiting]) -> Iterator[tuple[Waiting, _CalibratedJob]]:
         """The job with who waits for whom: all but where turns start is the central one's, or even that."""
-        central, others = CENTRAL.waiting[0], {}
-        if any(waiting != central for waiting in ways):
-            others = {
-                waiting: self._central.replay.otherwise(CENTRAL.calibrated, waiting)
-                for waiting in ways
-                if waiting != central
-            }
+        others = [waiting for waiting in ways if waiting != CENTRAL.waiting[0]]
+        found = self._central.replay.otherwise(CENTRAL.calibrated, others) if others else []
+        replays = dict(zip(others, found, strict=True))
+        del found
         for waiting in ways:
-            if waiting == central:
+            if waiting not in replays:
                 yield waiting, self._central
-            elif found := others.pop(waiting):
-                yield waiting, _CalibratedJob(found)
+            elif replay := replays.pop(waiting):
+                yield waiting, _CalibratedJob(replay)
 
 
 def basis(recording: Recording, rtt: Estimate, timeline: BudgetTimeline, rtt_is: RttIs = "ping") -> Basis:

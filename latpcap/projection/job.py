@@ -98,4 +98,3 @@ class ReplayNetwork(Struct, frozen=True):
     restarts: bool = True
     skips: bool = False
     baseline: int = 0
-    added_ns: float = 0.0

@@ -219,7 +219,7 @@ def _hosts(base: Basis, rtt_ms: float, runtime_s: float, network_s: float, condi
     if (conditions.client_time, conditions.service_time) == (None, None):
         return None
     same = replace(conditions, client_time=None, service_time=None)
-    [[as_is_s]] = base.runtimes(CENTRAL, [rtt_ms], same)
+    [[[as_is_s]]] = base.runtimes_of([(AS_IT_IS, [rtt_ms])], [CENTRAL], same)
     return host_saving(conditions, rtt_ms, float(as_is_s), runtime_s, network_s)
 
 

@@ -165,7 +165,7 @@ class Scopes:
 
 def _over_s(replay: Replay, asked_ns: float | None) -> float:
     """When the job is over at an RTT; `None`: at those of the capture."""
-    return replay.run([asked_ns], ReplayNetwork())[0] / 1e9
+    return replay.run([(asked_ns, 0.0)], ReplayNetwork())[0] / 1e9
 
 
 def _rules(server: Codes, conditions: Conditions) -> Floats:

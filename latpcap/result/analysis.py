@@ -421,7 +421,7 @@ class Measures:
         unknown_s = budget.unknown_s + budget.network_s + budget.service_s
         return replace(budget, network_s=0.0, service_s=0.0, unknown_s=unknown_s)
 
-    @property
+    @cached_property
     def doubt(self) -> ShareUnknown | None:
         """Why the network's share cannot be told, though an RTT is known."""
         if self.recording.clock_stepped_s > LARGE_STEP * self.timeline.runtime_s:

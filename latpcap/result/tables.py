@@ -199,7 +199,8 @@ class _ExchangeRows:
     @cached_property
     def parameters(self) -> NDArray[np.uint64]:
         """Equal ones have equal numbers."""
-        return columns.numbered(columns.column(self._recording.exchange_columns("parameters"), "parameters").values)
+        parameters = self._recording.exchange_column("parameters").values
+        return columns.numbering(parameters)(parameters)
 
 
 class _Block:

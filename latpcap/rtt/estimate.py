@@ -136,11 +136,12 @@ def _estimated(
     else:
         place = _place_of_periods(found, phases.changes, by_period, place, step_ns)
         by_period = [less_work(chosen, _neighbour(chosen, phases.changes)) for chosen in by_period]
-    of_periods = _suspect_proxy(_baselines(far, near, by_period, place, group, step_ns, handshake), far, group)
-    own = np.arange(len(group))
-    alone = count == len(group)  # each connection is its path's only one
-    by_phase = by_period if alone else [choose(half, own, len(own), step_ns, resent_own) for half in (far, near)]
-    of_phases = _baselines(far, near, by_phase, place[group], own, step_ns, handshake)
+    of_periods = of_phases = _baselines(far, near, by_period, place, group, step_ns, handshake)
+    by_phase, own = by_period, np.arange(len(group))
+    if count != len(group) or (group != own).any():  # else each connection is its path's only one
+        by_phase = [choose(half, own, len(own), step_ns, resent_own) for half in (far, near)]
+        of_phases = _baselines(far, near, by_phase, place[group], own, step_ns, handshake)
+    of_periods = _suspect_proxy(of_periods, far, group)
     measurements, weight = (_relevant(by_phase, place[group], name) for name in ("direct", "weight"))
     of_phases, of_periods = _from_siblings(of_phases, of_periods, group, measurements, weight)
     if step_ns >= TOO_COARSE_NS:

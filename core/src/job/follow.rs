@@ -81,22 +81,25 @@ impl Steps {
         Ok((Steps { bodies, locks, may_tick }, rows, Order { starts, ahead }, usage))
     }
 
-    /// Where the steps of the same job start when they wait for each other in another way.
+    /// Where the steps of the same job start when they wait for each other in each of these ways.
     pub fn otherwise<E: Exchanges>(
         job: &Job<E>,
         starts: &[Start],
         usage: Option<Usage>,
-        waiting: Waiting,
-    ) -> Result<Order, E::Error> {
+        ways: &[Waiting],
+    ) -> Result<Vec<Order>, E::Error> {
         let mut spans = Vec::with_capacity(starts.len());
         cut(job, |_| (), |_, _, span| spans.push(span))?;
         if let Some(order) = order(&spans) {
             put_in_order(&mut spans, order);
         }
         pushes::listeners(&mut spans, job.connections.count());
-        let mut starts = starts.to_vec();
-        let Clocks { ahead, .. } = assign(&mut starts, &spans, job, usage, waiting);
-        Ok(Order { starts, ahead })
+        let order = |&waiting: &Waiting| {
+            let mut starts = starts.to_vec();
+            let Clocks { ahead, .. } = assign(&mut starts, &spans, job, usage, waiting);
+            Order { starts, ahead }
+        };
+        Ok(ways.iter().map(order).collect())
     }
 
     pub fn len(&self) -> usize {

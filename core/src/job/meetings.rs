@@ -4,10 +4,12 @@
 //! meanwhile, among those that ask the same (a pause is none, however many pause); where the limit is follows from how long they were busy for each (the utilisation law: Denning and Buzen
 //! 1978). What follows for more workers: `latpcap/projection/capacity.py`.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::exchange::{Exchange, Exchanges};
+use super::groups::sorted;
+use super::lanes::HashMap;
 use super::recorded::{Job, Phases};
 use super::{Replay, UNSEEN};
 
@@ -164,36 +166,41 @@ fn hosts(turns: &[Turn], waits: &Waits) -> (Option<Center>, Option<Center>) {
     (Some(Center { most_s, ..tells }), server)
 }
 
+/// How many intervals of one kind there are, how long after each other they end, and the usual ones of them.
+type Kind = (usize, f64, Vec<usize>);
+
 impl Center {
     /// A place by how many were there meanwhile, and by how many were found there; `kinds` of intervals are served in their
     /// own way, and each of `count` requests has one of each; those `alike` ask the same.
     fn both(count: usize, intervals: &[[f64; 2]], alike: &[u32], kinds: &[Range<usize>]) -> Vec<Center> {
         let intervals = Intervals::of(intervals);
         let there = [&intervals.met, &intervals.found].into_iter().filter(|_| intervals.busy_s > 0.0);
-        there.map(|there| Center::of(count, &intervals, there, alike, kinds)).collect()
+        let of_kind = |kind: &Range<usize>| (kind.len(), intervals.apart_s(kind), intervals.usual(kind));
+        let kinds: Vec<Kind> = kinds.iter().map(of_kind).collect();
+        there.map(|there| Center::of(count, &intervals, there, alike, &kinds)).collect()
     }
 
     /// The capture is cut into parts of equal length: in each, much the same is asked for.
-    fn of(count: usize, intervals: &Intervals, there: &[f64], alike: &[u32], kinds: &[Range<usize>]) -> Center {
+    fn of(count: usize, intervals: &Intervals, there: &[f64], alike: &[u32], kinds: &[Kind]) -> Center {
         let [stay_s, full_s] = [intervals.stay_s.iter().sum(), intervals.busy_s].map(|all_s| all_s / count as f64);
         let unknown = Center { count, stay_s, each_s: TENDS * full_s, least_s: 0.0, most_s: full_s, shown: false };
-        if kinds.iter().any(|kind| kind.len() < FEWEST) {
+        if kinds.iter().any(|&(all, ..)| all < FEWEST) {
             return unknown;
         }
         let (mut slopes, mut one_s) = ([0.0; PARTS], 0.0);
-        for kind in kinds {
-            let share = kind.len() as f64 / count as f64;
-            one_s += share * intervals.apart_s(kind);
-            slopes.iter_mut().zip(intervals.slopes(there, alike, kind)).for_each(|(sum, slope)| *sum += share * slope);
+        for (all, apart_s, usual) in kinds {
+            let share = *all as f64 / count as f64;
+            one_s += share * apart_s;
+            slopes.iter_mut().zip(intervals.slopes(there, alike, usual)).for_each(|(sum, slope)| *sum += share * slope);
         }
-        let known: Vec<f64> = sorted(slopes.into_iter().filter(|slope| !slope.is_nan()));
+        let mut known: Vec<f64> = sorted(slopes.into_iter().filter(|slope| !slope.is_nan()));
         if known.len() < PARTS / 2 {
             return unknown;
         }
-        let slope_s = quantile(&known, 0.5).max(0.0).min(full_s);
         let mean = known.iter().sum::<f64>() / known.len() as f64;
         let off: f64 = known.iter().map(|slope| (slope - mean) * (slope - mean)).sum();
         let error_s = SIGMAS * off.sqrt() / known.len() as f64;
+        let slope_s = quantile(&mut known, 0.5).max(0.0).min(full_s);
         if (slope_s - error_s).min(one_s) >= SHOWN * full_s {
             return Center { each_s: full_s, least_s: full_s * LEAST, shown: true, ..unknown };
         }
@@ -255,16 +262,19 @@ impl Intervals {
         let begin = sorted(self.begin[kind.clone()].iter().copied());
         let end = sorted(kind.clone().map(|place| self.begin[place] + self.stay_s[place] * NS));
         let leaves = |at: usize| begin.partition_point(|&begun| begun <= end[at]) > at + 1;
-        let apart = sorted((1..end.len()).filter(|&at| leaves(at - 1)).map(|at| end[at] - end[at - 1]));
-        if apart.is_empty() { 0.0 } else { quantile(&apart, 0.5) / NS }
+        let mut apart: Vec<f64> = (1..end.len()).filter(|&at| leaves(at - 1)).map(|at| end[at] - end[at - 1]).collect();
+        if apart.is_empty() { 0.0 } else { quantile(&mut apart, 0.5) / NS }
     }
 
-    /// How much longer each other one that was there made intervals of a kind, in each part of the capture.
-    fn slopes(&self, there: &[f64], alike: &[u32], kind: &Range<usize>) -> [f64; PARTS] {
-        let longest_s = quantile(&sorted(self.stay_s[kind.clone()].iter().copied()), LONGEST);
-        let stays = kind.clone().filter(|&place| self.stay_s[place] > 0.0 && self.stay_s[place] <= longest_s);
-        let order = in_order(stays, &self.begin);
-        let (each, more, mut left) = (order.len() / PARTS, order.len() % PARTS, &*order);
+    /// Those of a kind that took time and are no freezes, in the order of their begin.
+    fn usual(&self, kind: &Range<usize>) -> Vec<usize> {
+        let longest_s = quantile(&mut self.stay_s[kind.clone()].to_vec(), LONGEST);
+        in_order(kind.clone().filter(|&place| self.stay_s[place] > 0.0 && self.stay_s[place] <= longest_s), &self.begin)
+    }
+
+    /// How much longer each other one that was there made the `usual` ones of a kind, in each part of the capture.
+    fn slopes(&self, there: &[f64], alike: &[u32], usual: &[usize]) -> [f64; PARTS] {
+        let (each, more, mut left) = (usual.len() / PARTS, usual.len() % PARTS, usual);
         std::array::from_fn(|part| {
             let (own, later) = left.split_at(each + usize::from(part < more));
             left = later;
@@ -275,7 +285,7 @@ impl Intervals {
 
 /// Of the line of least squares through what is alike, for all kinds of that; NaN where nothing differs.
 fn slope(points: impl Iterator<Item = (u32, f64, f64)> + Clone) -> f64 {
-    let mut sums: HashMap<u32, [f64; 3]> = HashMap::new();
+    let mut sums: HashMap<u32, [f64; 3]> = HashMap::default();
     for (alike, x, y) in points.clone() {
         let [count, all_x, all_y] = sums.entry(alike).or_default();
         (*count, *all_x, *all_y) = (*count + 1.0, *all_x + x, *all_y + y);
@@ -294,17 +304,12 @@ fn in_order(places: impl Iterator<Item = usize>, times: &[f64]) -> Vec<usize> {
     order
 }
 
-fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_unstable_by(f64::total_cmp);
-    values
-}
-
-/// In a straight line between two of the values, which ascend and are some.
-fn quantile(sorted: &[f64], part: f64) -> f64 {
-    let place = part * (sorted.len() - 1) as f64;
-    let (low, beyond) = (sorted[place as usize], place.fract());
-    let apart = sorted[(place as usize + 1).min(sorted.len() - 1)] - low;
+/// In a straight line between two of the values; NaN of none.
+fn quantile(values: &mut [f64], part: f64) -> f64 {
+    let Some(last) = values.len().checked_sub(1) else { return f64::NAN };
+    let place = part * last as f64;
+    let (_, &mut low, above) = values.select_nth_unstable_by(place as usize, f64::total_cmp);
+    let (apart, beyond) = (above.iter().copied().reduce(f64::min).unwrap_or(low) - low, place.fract());
     if beyond < 0.5 { low + apart * beyond } else { low + apart - apart * (1.0 - beyond) }
 }
 

@@ -60,7 +60,7 @@ use exchange::Exchanges;
 use follow::{Order, Rows, Steps};
 use lanes::Usage;
 pub use lanes::{Waiting, of_connections};
-pub use network::Network;
+pub use network::{Asked, Network};
 use quiet::Quiet;
 use recorded::{Job, Known};
 use run::{Calibrated, Run, Walk};
@@ -144,15 +144,16 @@ impl Replay {
         self.steps.may_tick
     }
 
-    /// The same `job` where its steps wait for each other in another way; `None` where that leads to the same.
+    /// The same `job` where its steps wait for each other in each of these ways; `None` where that leads to the same.
     pub fn waiting<E: Exchanges>(
         &self,
         job: &Job<E>,
-        waiting: Waiting,
+        ways: &[Waiting],
         network: &Network,
-    ) -> Result<Option<Replay>, E::Error> {
-        let order = Steps::otherwise(job, &self.order.starts, self.usage, waiting)?;
-        Ok((*self.order != order).then(|| self.clone().starting(order, network)))
+    ) -> Result<Vec<Option<Replay>>, E::Error> {
+        let orders = Steps::otherwise(job, &self.order.starts, self.usage, ways)?;
+        let starting = |order| (*self.order != order).then(|| self.clone().starting(order, network));
+        Ok(orders.into_iter().map(starting).collect())
     }
 
     /// The same where its steps start there.
@@ -187,7 +188,7 @@ impl Replay {
         }
         let observed = Replay { silences: Arc::default(), ..self.clone() };
         let silent: f64 = self.silences.iter().map(|silence| silence.gap + silence.request + silence.service).sum();
-        let [with, without] = [&observed, &self].map(|replay| replay.run(&[f64::NAN], network)[0]);
+        let [with, without] = [&observed, &self].map(|replay| replay.run(&[[f64::NAN, 0.0]], network)[0]);
         if with - without > UNEXPLAINED * (1.0 - self.hidden) * silent { observed } else { self }
     }
 
@@ -210,16 +211,16 @@ impl Replay {
         Ok(replay)
     }
 
-    /// When the last step is over at each RTT, in ns since the beginning; NaN stands for the RTTs as they were. The
-    /// processors share the RTTs where few steps are quiet; where most are, all RTTs take hardly longer than some.
-    pub fn run(&self, rtts_ns: &[f64], network: &Network) -> Vec<f64> {
+    /// When the last step is over at each RTT, in ns since the beginning. The processors share the RTTs where few steps
+    /// are quiet; where most are, all RTTs take hardly longer than some.
+    pub fn run(&self, rtts: &[Asked], network: &Network) -> Vec<f64> {
         let alone = 2 * self.quiet.count() > self.steps.len();
         let processors = if alone { 1 } else { thread::available_parallelism().map_or(1, usize::from) };
-        let share = rtts_ns.len().div_ceil(processors).next_multiple_of(ABREAST).max(ABREAST);
+        let share = rtts.len().div_ceil(processors).next_multiple_of(ABREAST).max(ABREAST);
         let walk = Walk::new(self, network);
-        let run_share = |share: &[f64]| walk.latest(share);
+        let run_share = |share: &[Asked]| walk.latest(share);
         thread::scope(|scope| {
-            let (first, others) = rtts_ns.split_at(share.min(rtts_ns.len()));
+            let (first, others) = rtts.split_at(share.min(rtts.len()));
             let others: Vec<_> = others.chunks(share).map(|share| scope.spawn(|| run_share(share))).collect();
             let mut over = run_share(first);
             for other in others {

@@ -3,11 +3,12 @@
 use super::body::{GOODBYE, HANDSHAKE};
 use super::step::Step;
 
+/// An RTT that is asked for, and what is added to it, ns; NaN stands for the RTTs as they were.
+pub type Asked = [f64; 2];
+
 /// The network that a job is replayed on, but for its RTT.
 #[derive(Clone, Copy, Debug)]
 pub struct Network {
-    /// On top of the RTT, ns.
-    pub added_ns: f64,
     /// The bottleneck in bits a second; infinite for none.
     pub bandwidth: f64,
     /// The part of the packets that is lost.
@@ -80,12 +81,12 @@ impl Network {
     /// service. NaN stands for the RTT that it had.
     pub fn rtt(&self, rtt_ns: f64, [low, measured, high]: [f64; 3]) -> f64 {
         let really = match self.baseline {
-            _ if rtt_ns.is_nan() => return measured + self.added_ns,
+            _ if rtt_ns.is_nan() => return measured,
             0 => measured,
             1.. => high,
             _ => low,
         };
-        (rtt_ns + self.added_ns + measured - really).max(0.0)
+        (rtt_ns + measured - really).max(0.0)
     }
 
     /// What retransmissions add on average. A lost lone packet is missed by a timer, one of several by a probe.

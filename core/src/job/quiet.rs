@@ -266,7 +266,7 @@ mod tests {
             let replay = job.replay(waiting);
             let walked = replay.walked().calibrated(&NETWORK);
             prop_assert_eq!(&*replay.halvings, &*walked.halvings);
-            let rtts = [0.0, 0.01, 0.3, 1.0, 2.5, 15.0, 100.0].map(|ms| ms * MS);
+            let rtts = [0.0, 0.01, 0.3, 1.0, 2.5, 15.0, 100.0].map(|ms| [ms * MS, 0.0]);
             let networks = [NETWORK, Network { growth: 1.5, baseline: -1, ..NETWORK }, Network { restarts: false, ..NETWORK }];
             for network in networks {
                 let fixed = replay.changed(&job.job(), &changes).unwrap();
@@ -286,10 +286,10 @@ mod tests {
             let (job, _) = job(exchanges);
             let ways = [Waiting::Evidence, Waiting::Independent, Waiting::Chained];
             let found = job.replay(ways[waiting]);
-            for way in ways {
-                let (anew, otherwise) = (job.replay(way), found.waiting(&job.job(), way, &NETWORK).unwrap());
+            for (way, otherwise) in ways.into_iter().zip(found.waiting(&job.job(), &ways, &NETWORK).unwrap()) {
+                let anew = job.replay(way);
                 let otherwise = otherwise.unwrap_or_else(|| found.clone());
-                let rtts = [0.0, 0.3, 1.0, 15.0].map(|ms| ms * MS);
+                let rtts = [0.0, 0.3, 1.0, 15.0].map(|ms| [ms * MS, 0.0]);
                 prop_assert_eq!(otherwise.run(&rtts, &NETWORK), anew.run(&rtts, &NETWORK));
             }
         }
@@ -304,7 +304,7 @@ mod tests {
             let rtts = [f64::NAN, 0.0, 0.3 * MS, MS, 15.0 * MS, 100.0 * MS];
             for network in [NETWORK, Network { loss: 0.01, ..NETWORK }, Network { bandwidth: 1e7, ..NETWORK }] {
                 for replay in [replay.clone(), replay.changed(&job.job(), &changes).unwrap()] {
-                    let over = replay.run(&rtts, &network);
+                    let over = replay.run(&rtts.map(|rtt_ns| [rtt_ns, 0.0]), &network);
                     for (parts, over) in replay.parts(&rtts, &network, 500.0 * MS).iter().zip(over) {
                         let named = parts.named().map(|(name, part)| (name != "setup_network", part.ns()));
                         prop_assert!(named.iter().all(|&(_, part)| part >= 0.0));
@@ -322,7 +322,8 @@ mod tests {
         let early = (0, [478, 0, -478, 0], [4.0, 1.0], 1.0);
         let (job, _) = job(vec![early, at_once(4.0), at_once(1.0), at_once(1.0), at_once(1.0)]);
         let replay = job.replay(Waiting::Evidence);
-        assert_eq!(replay.run(&[0.0, 0.01 * MS], &NETWORK), replay.walked().run(&[0.0, 0.01 * MS], &NETWORK));
+        let rtts = [[0.0, 0.0], [0.01 * MS, 0.0]];
+        assert_eq!(replay.run(&rtts, &NETWORK), replay.walked().run(&rtts, &NETWORK));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::silences::Silence;
 use super::step::{Starts, Step};
 use super::stretches::Stretch;
 use super::transfer::{Path, Senders};
-use super::{Halvings, Network, Replay};
+use super::{Asked, Halvings, Network, Replay};
 
 /// What runs know of their connections fits a cache; beyond that each goes by itself.
 const TOGETHER_BYTES: usize = 4 << 20;
@@ -61,16 +61,16 @@ impl<'a> Walk<'a> {
     }
 
     /// When the last step is over at each RTT; as many as their connections leave room for go through the steps together.
-    pub fn latest(&self, rtts_ns: &[f64]) -> Vec<f64> {
+    pub fn latest(&self, rtts: &[Asked]) -> Vec<f64> {
         let bytes = self.paths.len() * size_of::<Progress>();
         let together = (TOGETHER_BYTES / bytes.max(1)).clamp(1, MOST_TOGETHER);
-        let through = |rtts_ns: &[f64]| {
-            let mut runs: Vec<Run> = rtts_ns.chunks(ABREAST).map(|rtts_ns| Run::new(self, rtts_ns, None)).collect();
+        let through = |rtts: &[Asked]| {
+            let mut runs: Vec<Run> = rtts.chunks(ABREAST).map(|rtts| Run::new(self, rtts, None)).collect();
             self.all(&mut runs);
-            let latest: Vec<f64> = runs.iter().flat_map(Run::latest).take(rtts_ns.len()).collect();
+            let latest: Vec<f64> = runs.iter().flat_map(Run::latest).take(rtts.len()).collect();
             latest
         };
-        rtts_ns.chunks(together * ABREAST).flat_map(through).collect()
+        rtts.chunks(together * ABREAST).flat_map(through).collect()
     }
 
     /// Take all of `runs` through the whole job.
@@ -285,14 +285,14 @@ struct Progress {
 }
 
 impl Run {
-    /// At so many RTTs as fit abreast; NaN for what each connection had.
-    pub fn new(walk: &Walk, rtts_ns: &[f64], calibrated: Option<Calibrated>) -> Run {
-        let (replay, mut abreast) = (walk.replay, [f64::NAN; ABREAST]);
-        abreast[..rtts_ns.len()].copy_from_slice(rtts_ns);
-        let rtts =
-            replay.connections.phases().enumerate().map(|(number, phase)| {
-                Times(abreast.map(|asked| walk.network.rtt(replay.rtt_of(number, asked), phase)))
-            });
+    /// At so many RTTs as fit abreast.
+    pub fn new(walk: &Walk, asked: &[Asked], calibrated: Option<Calibrated>) -> Run {
+        let (replay, mut abreast) = (walk.replay, [[f64::NAN, 0.0]; ABREAST]);
+        abreast[..asked.len()].copy_from_slice(asked);
+        let rtts = replay.connections.phases().enumerate().map(|(number, phase)| {
+            let rtt = |[rtt_ns, longer_ns]: Asked| walk.network.rtt(replay.rtt_of(number, rtt_ns), phase) + longer_ns;
+            Times(abreast.map(rtt))
+        });
         Run {
             rtts: rtts.collect(),
             calibrated,
@@ -306,7 +306,8 @@ impl Run {
 
     /// The same, and so much of the steps is kept.
     pub fn keeping(walk: &Walk, rtts_ns: &[f64], kept: Kept) -> Run {
-        Run { kept, ..Run::new(walk, rtts_ns, None) }
+        let asked: Vec<Asked> = rtts_ns.iter().map(|&rtt_ns| [rtt_ns, 0.0]).collect();
+        Run { kept, ..Run::new(walk, &asked, None) }
     }
 
     /// The RTT of a phase at one of the RTTs.

@@ -108,7 +108,6 @@ fn job(answers: &[(Option<i64>, f64)]) -> Made {
 }
 
 pub(super) const NETWORK: Network = Network {
-    added_ns: 0.0,
     bandwidth: f64::INFINITY,
     loss: 0.0,
     growth: 2.0,
@@ -126,7 +125,7 @@ pub(super) const NETWORK: Network = Network {
 
 impl Replay {
     fn at(&self, rtt_ms: f64) -> f64 {
-        self.run(&[rtt_ms * MS as f64], &NETWORK)[0]
+        self.run(&[[rtt_ms * MS as f64, 0.0]], &NETWORK)[0]
     }
 }
 
@@ -155,7 +154,7 @@ fn one_connection_waits_for_itself_in_whatever_way() {
     let job = job(&[(Some(0), 1.0), (Some(10), 1.0)]);
     let replay = job.replay(Waiting::Evidence);
     for way in [Waiting::Independent, Waiting::Chained] {
-        assert!(replay.waiting(&job.job(), way, &NETWORK).unwrap().is_none());
+        assert!(replay.waiting(&job.job(), &[way], &NETWORK).unwrap()[0].is_none());
     }
 }
 

@@ -1,5 +1,7 @@
 //! Rows with equal keys stand together.
 
+use std::collections::HashMap;
+
 use super::order::order;
 
 /// Rows in the order of their groups and, within one, as they came. Groups are numbered in the order of their keys.
@@ -24,13 +26,8 @@ impl Groups {
 
 /// The first row with the same value as each.
 pub fn first_alike(values: &[i64]) -> Vec<i64> {
-    let Groups { order, starts } = Groups::of(&[values], values.len());
-    let mut first = vec![0; values.len()];
-    for edges in starts.windows(2) {
-        let rows = &order[edges[0] as usize..edges[1] as usize];
-        rows.iter().for_each(|&row| first[row as usize] = rows[0].into());
-    }
-    first
+    let mut first = HashMap::with_hasher(ahash::RandomState::new());
+    values.iter().zip(0..).map(|(value, row)| *first.entry(value).or_insert(row)).collect()
 }
 
 /// How many different numbers below `count` stand in each group: `numbers[starts[g]..starts[g + 1]]` for group g.

@@ -24,6 +24,8 @@ Bools = NDArray[np.bool_]
 
 MUCH_BYTES = 1 << 25
 """What is freed and given back to the system must be asked for again: that costs a tenth of the time of less."""
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
+"""Of its C library: see `mallopt(3)`."""
 FEW_NAMES = 10_000
 FEW_WANTED = 16
 SHORT = 1 << 12
@@ -168,11 +170,13 @@ def give_back() -> None:
     """Let the system have what is free.
 
     The C library of Linux keeps columns of less than 32 MB for the next ones, and for the threads that have read a
-    capture what its connections took while they were open.
+    capture what its connections took while they were open. What is a column it learns when the largest is freed; until
+    then it asks for pages again and again: so it is told.
     """
-    trim = getattr(ctypes.pythonapi, "malloc_trim", None)
-    if trim is not None:
-        trim(0)
+    calls = (("mallopt", _MMAP_THRESHOLD, MUCH_BYTES), ("mallopt", _TRIM_THRESHOLD, 2 * MUCH_BYTES), ("malloc_trim", 0))
+    for name, *asked in calls:
+        if hasattr(ctypes.pythonapi, name):
+            getattr(ctypes.pythonapi, name)(*asked)
 
 
 def constant(value: float, count: int) -> NDArray[Any]:
@@ -306,11 +310,6 @@ def numbering(hashes: NDArray[Any]) -> Callable[[NDArray[Any]], NDArray[np.uint6
         rank[rank > rank[0]] -= np.uint64(1)
         rank[0] = 0
     return lambda some: rank[np.searchsorted(distinct, some)]
-
-
-def numbered(hashes: NDArray[Any]) -> NDArray[np.uint64]:
-    """Return these numbers of all of them."""
-    return numbering(hashes)(hashes)
 
 
 def empty(kind: DataType) -> Array:

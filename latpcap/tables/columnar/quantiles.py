@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from math import ceil
 from typing import Any
 
@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from latpcap.tables.columnar import passes
 from latpcap.tables.columnar.columns import Floats, Ints
-from latpcap.tables.columnar.passes import pieces
 
 _BITS = 63
 
@@ -39,13 +38,6 @@ class GroupedValues(Struct, frozen=True):
             keys &= (1 << shift) - 1
             return cls(keys, starts)
         return cls(values[np.lexsort((values, groups))], starts)
-
-    def pieces(self) -> Iterator[tuple[slice, Ints]]:
-        """The values piece by piece, and the group of each."""
-        numbers = np.arange(len(self.starts) - 1)
-        for rows in pieces(len(self.values)):
-            edges: Ints = np.clip(self.starts, rows.start, rows.stop)
-            yield rows, np.repeat(numbers, edges[1:] - edges[:-1])
 
     @property
     def counts(self) -> Ints:
