@@ -213,9 +213,10 @@ impl Answers {
             return None;
         }
         let one = Outcome { rows: done.rows, affected_rows: self.affected.take(), error: self.error.take() };
+        let others = self.ended.len() > self.awaited.len();
         match self.ended.last_mut() {
             // More ends than calls: some are of what these have called.
-            Some(last) if self.ended.len() > self.awaited.len() => *last = together(std::mem::take(last), one),
+            Some(last) if others => *last = together(std::mem::take(last), one),
             _ => self.ended.push(one),
         }
         done.ends_call().then(|| self.next_call())
