@@ -1,10 +1,10 @@
 """Projections of SQL Server's clients from 1 ms to 15 and 50, beside what the same jobs took there.
 
-    benchmarks/sqlserver/project.py FOLDER record [CLIENT … WORKLOAD …]     over the lab's link: 13 clients, three RTTs, three times
+    benchmarks/sqlserver/project.py FOLDER record [CLIENT … WORKLOAD …]     over the lab's link: 12 clients, three RTTs, three times
     benchmarks/sqlserver/project.py FOLDER                                  the table of what was recorded
 
 The scripted server of `tests/sqlserver/` answers half to twice of 1 ms after it was asked; the same request of each run
-takes the same time there. `FOLDER` as for `run.py`; `LATPCAP_LAB` and the namespaces as for `../lab/up.sh`, which must
+takes the same time there. With `SQLSERVER_PORT` a server that runs already is asked. `FOLDER` as for `run.py`; `LATPCAP_LAB` and the namespaces as for `../lab/up.sh`, which must
 have run (`HOT=-H`). Of three runs the one with the median duration counts, and its RTT is what pings beside it took.
 """
 
@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -29,11 +29,11 @@ from recorder.lab import CLIENT, REALTIME, SERVER, inside, set_link  # noqa: E40
 from run import CLIENTS, NONE, command  # noqa: E402
 from table import Projected, projected  # noqa: E402
 
-PORT, NEAR, FAR, RUNS = 1433, 1, (15, 50), 3
+PORT, NEAR, FAR, RUNS = int(os.environ.get("SQLSERVER_PORT", "1433")), 1, (15, 50), 3
 JOBS = "n_plus_one", "transactions"
 NAMES = [
     *("pymssql", "python-tds", "odbc", "odbc-mars", "freetds", "mssql-python"),
-    *("mssql-jdbc", "mssql-jdbc-cursor", "jtds", "tedious", "go-mssqldb", "sqlalchemy-pytds", "gorm"),
+    *("mssql-jdbc", "mssql-jdbc-cursor", "jtds", "tedious", "go-mssqldb", "sqlalchemy-pytds"),
 ]
 
 
@@ -52,7 +52,8 @@ def running(asked: list[str], where: Path) -> Iterator[None]:
 def record(folder: Path, names: list[str], jobs: list[str]) -> None:
     (folder / "projected").mkdir(exist_ok=True)
     server = [sys.executable, "-m", "sqlserver.scripted_server", str(PORT), NONE, os.environ["SQLSERVER"], "0.001"]
-    with running(inside(SERVER[0], [*REALTIME, *server]), HERE.parent.parent / "tests"):
+    scripted = running(inside(SERVER[0], [*REALTIME, *server]), HERE.parent.parent / "tests")
+    with nullcontext() if "SQLSERVER_PORT" in os.environ else scripted:
         for number in range(RUNS):
             for name in names:
                 for job in (job for job in jobs if job in CLIENTS[name].workloads.split()):

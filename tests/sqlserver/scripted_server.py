@@ -124,7 +124,8 @@ class Tls(Plain):
             except ssl.SSLWantReadError:
                 self._flush(wrapped, waited)
                 self.incoming.write(self._handshake() if wrapped else under.receive())
-        self._flush(wrapped, waited)
+        is_awaited = self.object.version() != "TLSv1.3"  # else these are tickets
+        self._flush(wrapped, waited if is_awaited else lambda: None)
 
     def _handshake(self) -> bytes:
         header = self.under.read(tds.HEADER)

@@ -38,7 +38,9 @@ pub struct Answers {
     told: Vec<Told>,
     /// Numbers that came back with the oldest one.
     returned: usize,
-    /// Of messages that an attention has cut short.
+    /// Of calls whose ends were seen without the bit by which another one follows.
+    ended: Vec<Outcome>,
+    /// Of messages that an attention has cut short, and of the only call.
     rows: Option<u64>,
     affected: Option<u64>,
     error: Option<Box<Error>>,
@@ -53,13 +55,15 @@ pub struct Answers {
 
 impl Answers {
     pub fn kept_bytes(&self) -> usize {
-        self.tokens.kept_bytes() + self.awaited.capacity() * size_of::<Awaited>() + self.prepared.kept_bytes()
+        let calls = self.awaited.capacity() * size_of::<Awaited>() + self.ended.capacity() * size_of::<Outcome>();
+        self.tokens.kept_bytes() + calls + self.prepared.kept_bytes()
     }
 
     pub fn give_up(&mut self) {
         self.tokens.give_up();
         self.gave_up |= !self.awaited.is_empty();
         self.awaited = VecDeque::new();
+        self.ended = Vec::new();
         self.prepared.clear();
     }
 
@@ -203,20 +207,26 @@ impl Answers {
 
     fn done(&mut self, done: Done) -> Option<Meaning> {
         self.acknowledged |= done.acknowledges();
-        if let Some(count) = done.affected() {
-            self.affected = Some(self.affected.unwrap_or(0).saturating_add(count));
-        }
-        if !done.ends_call() || self.awaited.len() < 2 {
+        self.affected = sum(self.affected, done.affected());
+        if !done.is_call || self.awaited.len() < 2 {
+            self.rows = sum(self.rows, done.rows);
             return None;
         }
-        Some(self.next_call(done.rows))
+        let one = Outcome { rows: done.rows, affected_rows: self.affected.take(), error: self.error.take() };
+        let others = self.ended.len() > self.awaited.len();
+        match self.ended.last_mut() {
+            // More ends than calls: some are of what these have called.
+            Some(last) if others => *last = together(std::mem::take(last), one),
+            _ => self.ended.push(one),
+        }
+        done.ends_call().then(|| self.next_call())
     }
 
     /// The oldest call is over, and the answer goes on with the next one's.
-    fn next_call(&mut self, rows: Option<u64>) -> Meaning {
+    fn next_call(&mut self) -> Meaning {
         self.awaited.pop_front();
         self.returned = 0;
-        Meaning::Done(Outcome { rows, affected_rows: self.affected.take(), error: self.error.take() })
+        Meaning::Done(self.ended.drain(..).fold(Outcome::default(), together))
     }
 
     fn returned(&mut self, number: i32, columns: Option<Columns>) {
@@ -232,8 +242,7 @@ impl Answers {
         let (is_whole, is_cut) = (self.tokens.is_whole(), packet.is_cut);
         let acknowledged = self.acknowledged || !is_whole && acknowledges(packet.body, self.layout);
         self.has_begun = false;
-        self.rows =
-            self.tokens.take_rows().map(|rows| rows + self.rows.unwrap_or(0)).or(self.rows).filter(|_| is_whole);
+        self.rows = sum(self.rows, self.tokens.take_rows()).filter(|_| is_whole);
         if self.attention && !acknowledged {
             // Whether it acknowledged the attention was not captured: the client shows it when it asks again.
             if is_cut {
@@ -248,21 +257,44 @@ impl Answers {
         self.attention = false;
         self.acknowledged = false;
         self.returned = 0;
-        let rows = self.rows.take();
-        let (affected_rows, error) = (self.affected.take().filter(|_| is_whole), self.error.take());
-        // How often several calls came to an end was not seen: which rows are whose is not known.
-        let left = self.awaited.len();
-        for number in 0..left {
-            let is_only = left == 1;
-            let error = if number + 1 == left { error.clone() } else { None };
-            meanings.push(Meaning::Done(Outcome {
-                rows: rows.filter(|_| is_only),
-                affected_rows: affected_rows.filter(|_| is_only),
-                error,
-            }));
-        }
+        let last = Outcome { rows: self.rows.take(), affected_rows: self.affected.take(), error: self.error.take() };
+        self.answered(last, is_whole, meanings);
         self.awaited.clear();
         self.tokens.begin(None);
+    }
+
+    /// All that was awaited is answered; `last` has come since the last call ended.
+    fn answered(&mut self, last: Outcome, is_whole: bool, meanings: &mut Vec<Meaning>) {
+        let mut ended = std::mem::take(&mut self.ended);
+        let left = self.awaited.len();
+        if left < 2 || ended.len() != left || !is_whole {
+            let all = ended.drain(..).fold(Outcome::default(), together);
+            let Outcome { rows, affected_rows, error } = together(all, last);
+            // How often several calls came to an end was not seen: which rows are whose is not known.
+            let is_known = left < 2 && is_whole;
+            ended.resize(left.saturating_sub(1), Outcome::default());
+            ended.push(Outcome {
+                rows: rows.filter(|_| is_known),
+                affected_rows: affected_rows.filter(|_| is_known),
+                error,
+            });
+        }
+        meanings.extend(ended.into_iter().take(left).map(Meaning::Done));
+    }
+}
+
+fn together(one: Outcome, other: Outcome) -> Outcome {
+    Outcome {
+        rows: sum(one.rows, other.rows),
+        affected_rows: sum(one.affected_rows, other.affected_rows),
+        error: one.error.or(other.error),
+    }
+}
+
+fn sum(one: Option<u64>, other: Option<u64>) -> Option<u64> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.saturating_add(other)),
+        _ => one.or(other),
     }
 }
 

@@ -440,13 +440,22 @@ fn a_token_that_nobody_knows_leaves_the_rows_unknown_and_the_turns_right() {
     assert_eq!(talk.losses, 0);
 }
 
-#[test]
-fn calls_whose_ends_are_not_marked_have_no_rows_of_their_own() {
-    let select = numbered(10, &[text_parameter("select a")]);
-    let answer = [columns(), row(1), done(OF_CALL, 1, 0xe0, 0), columns(), row(1), done(OF_CALL, 0, 0xe0, 0)].concat();
-    let both = message(3, &[HEADERS, &select, &[0xff], &select].concat());
+/// Two calls in one message, whose answer has these ends of calls without the bit by which another call follows.
+fn ends_without_marks(ends: usize) -> Vec<(u32, Option<u64>, Option<u64>)> {
+    let change = numbered(10, &[text_parameter("update t set a = 1")]);
+    let end = |more: u16| [done(0xff, 0x11, 0xc5, 3), done(OF_CALL, more, 0xe0, 0)].concat();
+    let answer = (1..=ends).map(|number| end(u16::from(number < ends))).collect::<Vec<_>>().concat();
+    let both = message(3, &[HEADERS, &change, &[0xff], &change].concat());
     let talk = after_login(&[(Client, both), (Server, message(4, &answer))]);
-    assert_eq!(talk.told()[2..].iter().map(|told| (told.1, told.2)).collect::<Vec<_>>(), [(1, None), (0, None)]);
+    talk.told()[2..].iter().map(|told| (told.1, told.2, told.3)).collect()
+}
+
+#[test]
+fn calls_whose_ends_are_not_marked_are_told_apart_where_there_are_as_many_ends() {
+    assert_eq!(ends_without_marks(2), [(1, None, Some(3)), (0, None, Some(3))]);
+    for others in [1, 3, 4, 9] {
+        assert_eq!(ends_without_marks(others), [(1, None, None), (0, None, None)], "{others}");
+    }
 }
 
 #[test]

@@ -6,6 +6,10 @@ pub const TEXT_MAX: usize = 64 << 10;
 /// What of UTF-16 may be read; an odd byte at the end belongs to nothing.
 pub fn decode(bytes: &[u8]) -> String {
     let units = bytes.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]]));
+    // Nearly all of it is ASCII.
+    if units.clone().fold(0, |seen, unit| seen | unit) < 0x80 {
+        return String::from_utf8(units.map(|unit| unit as u8).collect()).unwrap_or_default();
+    }
     char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
 }
 

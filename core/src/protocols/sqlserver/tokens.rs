@@ -54,7 +54,7 @@ pub struct Done {
     /// What the statement was: 193 SELECT, 195 INSERT, …
     pub command: u16,
     pub count: u64,
-    /// The rows that came, where it ends one call of several.
+    /// The rows that came since the last one, where it ends a call.
     pub rows: Option<u64>,
 }
 
@@ -211,7 +211,8 @@ impl Tokens {
     fn described(&mut self, left: usize) {
         self.state = State::Columns(left);
         if left == 0 {
-            self.columns = Some(std::mem::take(&mut self.described).into());
+            self.columns = Some(Arc::from(self.described.as_slice()));
+            self.described.clear();
             self.state = State::Token;
         }
     }
@@ -251,7 +252,7 @@ impl Tokens {
             NULL_ROW => self.row_begins(cursor, true)?,
             kind @ (DONE | DONE_CALL | DONE_IN_CALL) => {
                 let done = done(kind, cursor, layout)?;
-                let rows = if done.ends_call() { self.take_rows() } else { None };
+                let rows = if done.is_call { self.take_rows() } else { None };
                 told.push(Told::Done(Done { rows, ..done }));
             }
             COLUMNS => self.columns_begin(cursor, layout)?,
@@ -310,7 +311,7 @@ impl Tokens {
         }
         let keys = if layout.begins_with_keys(*cursor)? { cursor.u16_le("number of keys")? } else { 0 };
         self.has_result |= count > 0;
-        self.described = Vec::new();
+        self.described.clear();
         self.state = State::Keys(keys, count.into());
         Ok(())
     }
