@@ -20,7 +20,7 @@ NAMES = sorted(
     name
     for protocol in protocols()
     for path in (FIXTURES / protocol).glob("*.toml")
-    if (name := str(path.relative_to(FIXTURES).with_suffix(""))) not in NOBODY_ANSWERED
+    if (name := path.relative_to(FIXTURES).with_suffix("").as_posix()) not in NOBODY_ANSWERED
 )
 
 
