@@ -8,9 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from conftest import FIXTURES, Done
 
-from latpcap.report.destination import send_to
+from latpcap.cli import cli
+from latpcap.report.destination import going_to, send_to
 from latpcap.report.local_time import first_packet, local
 
 Run = Callable[..., Done]
@@ -77,6 +79,13 @@ def test_what_is_no_time_is_no_local_time() -> None:
     assert local("2026-11-21T08:39:53.063996225Z") == ""  # the tests' zone is UTC
     assert first_packet([None]) == ""
     assert first_packet([]) == ""
+
+
+def test_what_one_command_says_of_its_output_is_forgotten_behind_it(tmp_path: Path) -> None:
+    before = going_to()
+    for more in (["--utc"], ["--color", "always"], ["-o", str(tmp_path / "told.csv")]):
+        assert CliRunner().invoke(cli, ["captures", str(PATH), *more]).exit_code == 0
+        assert going_to() == before
 
 
 def test_times_that_no_machine_knows_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
