@@ -321,7 +321,7 @@ def test_a_missing_package_is_named_with_its_extra(
     monkeypatch.setitem(sys.modules, module, None)
     monkeypatch.delitem(_registry, "s3", raising=False)
     ended = command("s3://captures/ring.pcapng")
-    assert ended == (2, "", f"latpcap: s3://captures/ring.pcapng: needs {lacks}: pip install 'latpcap[s3]'\n")
+    assert ended == (2, "", f'latpcap: s3://captures/ring.pcapng: needs {lacks}: pip install "latpcap[s3]"\n')
 
 
 # --- one file, by whatever system fsspec has --------------------------------------------------------------------------

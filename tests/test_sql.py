@@ -162,7 +162,7 @@ def test_a_missing_extra_is_named(nplus1: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
     assert (done.returncode, done.stdout) == (2, b"")
-    assert done.stderr == b"latpcap: SQL needs DuckDB: pip install 'latpcap[sql]'\n"
+    assert done.stderr == b'latpcap: SQL needs DuckDB: pip install "latpcap[sql]"\n'
 
 
 def test_text_of_a_capture_steers_no_terminal(capture: package.Capture) -> None:

@@ -75,10 +75,10 @@ def test_the_whole_public_interface_shows_itself(nplus1: latpcap.Capture) -> Non
 @pytest.mark.parametrize(
     ("library", "call", "message"),
     [
-        ("altair", "capture.timeline.plot()", "plots need Altair: pip install 'latpcap[notebook]'"),
-        ("pandas", "capture.exchanges.to_pandas()", "pandas is not installed: pip install 'latpcap[notebook]'"),
-        ("polars", "capture.exchanges.to_polars()", "polars is not installed: pip install 'latpcap[notebook]'"),
-        ("duckdb", "capture.sql('select 1')", "SQL needs DuckDB: pip install 'latpcap[sql]'"),
+        ("altair", "capture.timeline.plot()", 'plots need Altair: pip install "latpcap[notebook]"'),
+        ("pandas", "capture.exchanges.to_pandas()", 'pandas is not installed: pip install "latpcap[notebook]"'),
+        ("polars", "capture.exchanges.to_polars()", 'polars is not installed: pip install "latpcap[notebook]"'),
+        ("duckdb", "capture.sql('select 1')", 'SQL needs DuckDB: pip install "latpcap[sql]"'),
     ],
 )
 def test_a_missing_library_is_named_with_its_extra(library: str, call: str, message: str) -> None:

@@ -40,12 +40,11 @@ class Effect(Struct, frozen=True):
     """What a fix removes from a recording, exchange by exchange; the bytes of removed exchanges travel on.
 
     Kept for the touched rows only, since a recording may hold millions of exchanges and many findings;
-    `saved_round_trips` and its siblings spread them over all rows.
+    `saved_round_trips` spreads them over all rows.
     """
 
     takes: RemovedAlong
     exchanges: int
-    connections: int
     rows: Ints
     """The exchanges that lose round trips or time, ascending."""
     saved: Floats
@@ -60,21 +59,9 @@ class Effect(Struct, frozen=True):
     @property
     def saved_round_trips(self) -> Floats:
         """One value an exchange of the recording: how many of its round trips the fix removes."""
-        return _spread(self.rows, self.saved, self.exchanges)
-
-    @property
-    def saved_handshakes(self) -> Floats:
-        """One value a connection: 1 where its TCP handshake (and its server's greeting) is removed.
-
-        Its TLS and login exchanges are among `saved_round_trips`.
-        """
-        return _spread(self.closed, np.ones(len(self.closed)), self.connections)
-
-
-def _spread(places: Ints, values: Floats, length: int) -> Floats:
-    spread = np.zeros(length)
-    spread[places] = values
-    return spread
+        saved = np.zeros(self.exchanges)
+        saved[self.rows] = self.saved
+        return saved
 
 
 class Candidate(Struct, frozen=True):
@@ -183,7 +170,6 @@ def effect_of(
     return Effect(
         takes=takes,
         exchanges=len(evidence.exchanges),
-        connections=len(evidence.recording.connections),
         rows=rows[order],
         saved=(trips if saved is None else np.minimum(saved, trips))[order],
         stall_ns=constant(0.0, len(rows)) if stall_ns is None else stall_ns[order],

@@ -28,14 +28,14 @@ def _altair() -> Any:
     try:
         import altair
     except ImportError:
-        raise UsageError("plots need Altair: pip install 'latpcap[notebook]'") from None
+        raise UsageError('plots need Altair: pip install "latpcap[notebook]"') from None
     return altair
 
 
 def as_svg(result: Any) -> str:
     """Return the chart of a result as SVG; `UsageError` where what draws it is not installed."""
     if not _draws():
-        raise UsageError("SVG needs vl-convert: pip install 'latpcap[notebook]'")
+        raise UsageError('SVG needs vl-convert: pip install "latpcap[notebook]"')
     drawn = io.StringIO()
     as_chart(result).save(drawn, format="svg")
     return drawn.getvalue()

@@ -109,5 +109,5 @@ def _distributed() -> Any:
     try:
         import distributed
     except ImportError:
-        raise UsageError("Dask is not installed: pip install 'latpcap[dask]'") from None
+        raise UsageError('Dask is not installed: pip install "latpcap[dask]"') from None
     return distributed

@@ -139,5 +139,5 @@ def _ray(address: str | None) -> Any:
         import ray
         import ray.util.scheduling_strategies
     except ImportError:
-        raise UsageError("Ray is not installed: pip install 'latpcap[ray]'") from None
+        raise UsageError('Ray is not installed: pip install "latpcap[ray]"') from None
     return ray

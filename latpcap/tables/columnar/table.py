@@ -448,7 +448,7 @@ def _library(name: str) -> Any:
     try:
         return import_module(name)
     except ImportError:
-        raise UsageError(f"{name} is not installed: pip install 'latpcap[notebook]'") from None
+        raise UsageError(f'{name} is not installed: pip install "latpcap[notebook]"') from None
 
 
 def _html_cell(value: object) -> str:

@@ -33,7 +33,7 @@ KEPT = 8
 LOOKED_UP_AT_ONCE = 16
 
 PACKAGES = {
-    "'latpcap[s3]'": ("s3", "s3a", "http", "https"),
+    '"latpcap[s3]"': ("s3", "s3a", "http", "https"),
     "gcsfs": ("gs", "gcs"),
     "adlfs": ("az", "abfs", "abfss", "adl"),
     "paramiko": ("sftp", "ssh"),
@@ -227,7 +227,7 @@ def _system_of(url: str) -> tuple[Any, str]:
         from fsspec import available_protocols
         from fsspec.core import url_to_fs
     except ImportError:
-        raise UsageError(f"{place}: needs fsspec: pip install 'latpcap[s3]'") from None
+        raise UsageError(f'{place}: needs fsspec: pip install "latpcap[s3]"') from None
     if scheme not in available_protocols():
         raise UsageError(f"{place}: {scheme}:// is not known: s3://, https://, gs://, az://, sftp:// and others are")
     try:

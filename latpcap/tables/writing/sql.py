@@ -155,7 +155,7 @@ def engine() -> Any:
     try:
         import duckdb
     except ImportError:
-        raise UsageError("SQL needs DuckDB: pip install 'latpcap[sql]'") from None
+        raise UsageError('SQL needs DuckDB: pip install "latpcap[sql]"') from None
     return duckdb
 
 

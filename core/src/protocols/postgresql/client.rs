@@ -72,16 +72,6 @@ enum Kind {
 }
 
 impl Kind {
-    fn request(self) -> Request {
-        let (command, purpose) = self.command();
-        Request::new(command, purpose)
-    }
-
-    fn becomes(self, sql: Option<Sql>) -> Meaning {
-        let (command, purpose) = self.command();
-        Meaning::Becomes { command, purpose, sql }
-    }
-
     fn command(self) -> (&'static str, Purpose) {
         match self {
             Kind::Close => ("close", Purpose::Close),
@@ -104,9 +94,26 @@ struct Step<'a> {
     rest: &'a [u8],
     /// The statement it is about, once it was followed.
     sql: Option<Sql>,
+    /// It runs a statement that is empty (pgjdbc's `isValid`).
+    is_ping: bool,
 }
 
 impl<'a> Step<'a> {
+    fn command(&self) -> (&'static str, Purpose) {
+        let (command, purpose) = self.kind.command();
+        (command, if self.is_ping { Purpose::Ping } else { purpose })
+    }
+
+    fn request(&self) -> Request {
+        let (command, purpose) = self.command();
+        Request { sql: self.sql, ..Request::new(command, purpose) }
+    }
+
+    fn becomes(&self) -> Meaning {
+        let (command, purpose) = self.command();
+        Meaning::Becomes { command, purpose, sql: self.sql }
+    }
+
     /// Read a message of the extended protocol, as far as the capture has it.
     fn read(tag: u8, body: &'a [u8]) -> Step<'a> {
         let mut cursor = Cursor::new(body);
@@ -124,7 +131,7 @@ impl<'a> Step<'a> {
                 if is_portal { (kind, answer, None, Some(name)) } else { (kind, answer, Some(name), None) }
             }
         };
-        Step { kind, answer, statement, portal, rest: cursor.rest(), sql: None }
+        Step { kind, answer, statement, portal, rest: cursor.rest(), sql: None, is_ping: false }
     }
 }
 
@@ -301,7 +308,7 @@ impl Requests {
         let meaning = if !is_open || !self.group.takes(step) {
             self.new_group(step)
         } else if self.group.take(step) {
-            step.kind.becomes(step.sql)
+            step.becomes()
         } else {
             Meaning::MoreWithoutWait
         };
@@ -314,8 +321,7 @@ impl Requests {
     fn new_group(&mut self, step: &Step<'_>) -> Meaning {
         self.begin();
         self.group.begin(step);
-        let request = Request { sql: step.sql, awaits: self.awaits(), ..step.kind.request() };
-        Meaning::Request(request)
+        Meaning::Request(Request { awaits: self.awaits(), ..step.request() })
     }
 
     /// Remember what a message of the extended protocol names, and find the statement that it is about.
@@ -324,19 +330,23 @@ impl Requests {
         step.sql = match step.answer {
             Answer::Parse => {
                 let sql = text_of(step.rest, statements);
-                self.names.prepare(statement, sql);
+                match step.rest {
+                    [] => _ = self.names.close(false, statement), // the capture ends before its text
+                    _ => self.names.prepare(statement, sql),
+                }
                 sql
             }
             Answer::Bind => {
                 let sql = self.names.statement(statement, statements);
                 let sql = sql.map(|sql| Statements::with_parameters(sql, step.rest));
-                self.names.bind(portal, sql);
+                self.names.bind(portal, statement, sql);
                 sql
             }
             Answer::Execute => {
                 let before = self.names.execute(portal);
                 // One that has run before brings more rows.
                 step.kind = if before.is_some_and(|portal| !portal.executed) { Kind::Execute } else { Kind::Fetch };
+                step.is_ping = before.is_some_and(|portal| portal.empty);
                 before.and_then(|portal| portal.sql)
             }
             Answer::Close if step.portal.is_some() => self.names.close(true, portal),

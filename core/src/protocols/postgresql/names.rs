@@ -37,6 +37,8 @@ struct Given {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Portal {
     pub sql: Option<Sql>,
+    /// Its statement is known to be empty.
+    pub empty: bool,
     /// It has run before: to execute it once more fetches more rows.
     pub executed: bool,
 }
@@ -51,14 +53,18 @@ impl Names {
         if let Some(sql) = self.statements.get(name) {
             return *sql;
         }
+        if name.is_empty() {
+            return None;
+        }
         let name = key(name);
-        let sql = (!name.is_empty()).then(|| statements.sql_in(DIALECT, &[b"EXECUTE ", name].concat()));
-        self.statements.put(name, sql);
-        sql
+        let sql = statements.sql_in(DIALECT, &[b"EXECUTE ", name].concat());
+        self.statements.put(name, Some(sql));
+        Some(sql)
     }
 
-    pub fn bind(&mut self, name: &[u8], sql: Option<Sql>) {
-        self.portals.put(name, Portal { sql, executed: false });
+    pub fn bind(&mut self, name: &[u8], statement: &[u8], sql: Option<Sql>) {
+        let empty = self.statements.get(statement).is_some_and(Option::is_none);
+        self.portals.put(name, Portal { sql, empty, executed: false });
     }
 
     pub fn portal(&self, name: &[u8]) -> Option<Sql> {

@@ -470,6 +470,28 @@ fn names_that_change_are_forgotten_with_the_requests_that_were_missed() {
 }
 
 #[test]
+fn an_empty_statement_that_runs_is_a_ping() {
+    let purpose = |fed: &Fed| match fed.meanings.iter().rev().find(|meaning| matches!(meaning, Meaning::Becomes { .. }))
+    {
+        Some(Meaning::Becomes { purpose, .. }) => *purpose,
+        _ => unreachable!("nothing ran"),
+    };
+    let empty = [tagged(b'1', b""), tagged(b'2', b""), tagged(b'I', b""), ready()].concat();
+    let mut fed = Fed::in_session();
+    fed.client(&[parse("", ""), bind("", ""), execute(""), sync()].concat());
+    assert_eq!(purpose(&fed), Purpose::Ping);
+    assert_eq!(fed.server(&empty), ["done"]);
+    fed.client(&[parse("S_1", " "), bind("", "S_1"), execute(""), sync()].concat());
+    fed.server(&empty);
+    fed.client(&[bind("", "S_1"), execute(""), sync()].concat());
+    assert_eq!(purpose(&fed), Purpose::Ping, "prepared before");
+    fed.server(&[tagged(b'2', b""), tagged(b'I', b""), ready()].concat());
+    fed.decoder.resume();
+    fed.client(&[bind("", ""), execute(""), sync()].concat());
+    assert_eq!(purpose(&fed), Purpose::Execute, "what was prepared is not known");
+}
+
+#[test]
 fn a_sync_that_ends_nothing_is_a_ping() {
     let purpose = |fed: &Fed| asked(fed).purpose;
     let mut fed = Fed::in_session();
