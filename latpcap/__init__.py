@@ -59,6 +59,7 @@ __all__ = [
 ]
 
 WHERE = {
+    "__version__": "_core",
     "Analysis": "result.analysis",
     "Budget": "measures.budget",
     "Capture": "capture",
@@ -87,10 +88,6 @@ WHERE = {
 
 def __getattr__(name: str) -> Any:
     """What is public, imported when it is first asked for."""
-    if name == "__version__":
-        from importlib.metadata import version
-
-        return version("latpcap")
     if name not in WHERE:
         raise AttributeError(f"module `latpcap` has no attribute `{name}`")
     value = globals()[name] = getattr(import_module(f"latpcap.{WHERE[name]}"), name)

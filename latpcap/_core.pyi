@@ -10,6 +10,8 @@ _Ints = NDArray[np.int64]
 _Floats = NDArray[np.float64]
 _Bools = NDArray[np.bool_]
 
+__version__: str
+
 class _ArrowStream(Protocol):
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
@@ -374,6 +376,9 @@ class Recording:
     def contents(self) -> list[tuple[int, str] | None]:
         """Length and SHA-256 of each source, files read once more; `None`: it has changed, or was not read whole."""
 
+    def hash_ahead(self) -> None:
+        """Have `contents` found beside all else that is done until somebody asks for them."""
+
 class SavedExchanges:
     """The exchanges of a recording that was saved, kept as those of a `Recording`."""
 
@@ -431,9 +436,6 @@ class Replay:
     def otherwise(self, network: object, ways: Sequence[str]) -> list[Replay | None]:
         """Return the same where its turns wait for each other in each way; `None` where that leads to the same."""
 
-    def calibrated(self, network: object) -> Replay:
-        """Return the same where the senders of the capture are taken to have been like `network`'s."""
-
     def changed(self, changes: object) -> Replay:
         """Return the job with fixes made: a `latpcap.projection.job.FixEffects`."""
 
@@ -457,6 +459,11 @@ class Replay:
 
     def parts(self, rtts_ns: list[float | None], network: object, think_ns: float) -> list[dict[str, float]]:
         """Where that time goes at each RTT, in ns by part; a longer pause of the client is think time."""
+
+def run_each(
+    wanted: Sequence[tuple[Replay, object | None, Sequence[tuple[object, Sequence[tuple[float | None, float]]]]]],
+) -> list[tuple[Replay, list[list[float]]]]:
+    """Return each replay, with senders like those of a network if one is named, and when it is over on the others."""
 
 def ways_of_waiting() -> list[str]:
     """Who may wait for whom, in words: see `core/src/job/lanes.rs`."""

@@ -10,7 +10,6 @@ import math
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, singledispatch
-from html import escape
 from importlib import import_module
 from typing import Any, ClassVar
 
@@ -72,6 +71,8 @@ def _all_registered() -> None:
 @singledispatch
 def as_html(result: object) -> str:
     """The result for a notebook; `report/notebook.py` writes its sections."""
+    from html import escape
+
     return f"<pre>{escape(repr(result))}</pre>"
 
 

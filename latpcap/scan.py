@@ -18,7 +18,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
-from importlib.metadata import version
 from typing import Any
 from zlib import crc32
 
@@ -27,6 +26,7 @@ from arro3.core import DataType
 from arro3.core import Table as ArrowTable
 from msgspec import Struct
 
+from latpcap._core import __version__
 from latpcap.errors import UsageError
 from latpcap.measures.health import HealthNote, by_severity, core_notes, notes_in
 from latpcap.measures.statements import group
@@ -179,7 +179,7 @@ def part(
         groups.append({"client": client, "server": server, **_facts(measures, asked.rtt_ms)})
         statements.extend(_statements(measures))
     return Partial(
-        version("latpcap"),
+        __version__,
         partition,
         asked,
         sent(recording.captures_table),

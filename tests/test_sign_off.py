@@ -14,7 +14,7 @@ from conftest import analysed, load_fixture, read_fixture
 
 import latpcap
 from latpcap.errors import UsageError
-from latpcap.result.signoff import program
+from latpcap.result.signoff import PROGRAM
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
 NPLUS1 = "mysql/nplus1-300-client"
@@ -40,7 +40,7 @@ def test_a_result_names_its_files_by_what_they_hold(far: Path) -> None:
     assert (file.path, file.size_bytes, file.sha256) == ("night.pcapng", far.stat().st_size, sha256(far))
     told = result.to_dict()
     assert told["captures"][0]["sha256"] == sha256(far)
-    assert told["sign_off"]["program"] == program() == f"latpcap {latpcap.__version__}"
+    assert told["sign_off"]["program"] == PROGRAM == f"latpcap {latpcap.__version__}"
     assert told["sign_off"]["captured"] == told["captures"][0]["first_time"][:10]
 
 
@@ -85,7 +85,7 @@ def test_what_a_report_is_given_to_say_stands_in_it_and_else_no_date_of_its_own(
     assert latpcap("analyze", far, "-o", plain).returncode == 0
     assert latpcap("analyze", far, *options, "-o", given).returncode == 0
     told = given.read_text()
-    assert all(word in told for word in ("Night job", "ACME", "One.", "Two.", "2031-05-06", sha256(far), program()))
+    assert all(word in told for word in ("Night job", "ACME", "One.", "Two.", "2031-05-06", sha256(far), PROGRAM))
     assert "2031-05" not in plain.read_text()
     assert not any(
         folder in text for text in (told, plain.read_text()) for folder in ("secret-customer", str(tmp_path))
@@ -146,7 +146,7 @@ def test_pairs_name_both_sides(latpcap: Run, far: Path) -> None:
     for command, sides in (("compare", ("before", "after")), ("validate", ("base", "other"))):
         told = json.loads(latpcap(command, far, far, "--json").stdout)
         assert [told[f"captures_{side}"][0]["sha256"] for side in sides] == [sha256(far)] * 2
-        assert told["program"] == program()
+        assert told["program"] == PROGRAM
 
 
 def test_files_of_one_name_keep_what_tells_them_apart(far: Path) -> None:

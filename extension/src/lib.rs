@@ -24,6 +24,9 @@ create_exception!(_core, CaptureError, PyException, "A capture cannot be read: o
 
 #[pymodule]
 mod _core {
+    #[allow(non_upper_case_globals, reason = "Python's name")]
+    #[pymodule_export]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
     #[pymodule_export]
     use super::CaptureError;
     #[pymodule_export]
@@ -51,7 +54,7 @@ mod _core {
     #[pymodule_export]
     use super::relay::{Relay, Relayed};
     #[pymodule_export]
-    use super::replay::{Replay, ways_of_waiting};
+    use super::replay::{Replay, run_each, ways_of_waiting};
     #[pymodule_export]
     use super::saved::{SavedExchanges, notes_of, saved_samples};
     #[pymodule_export]

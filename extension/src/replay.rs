@@ -9,7 +9,7 @@ use pyo3::types::PyDict;
 
 use latpcap_core::job::exchange::Exchanges;
 use latpcap_core::job::meetings::{Center, Locks};
-use latpcap_core::job::{self, Changes, Effect, Network, Scope, Waiting};
+use latpcap_core::job::{self, Asked, Changes, Effect, Network, Scope, Waiting, shares};
 
 use super::job::{Floats, Ints, Job, Read, cells, parts, unfit};
 
@@ -60,6 +60,13 @@ pub struct Replay {
     usual_ns: f64,
 }
 
+/// An RTT, `None` for those as they were, and how much longer it is.
+type ToldRtt = (Option<f64>, f64);
+
+fn asked(rtts_ns: &[ToldRtt]) -> Vec<Asked> {
+    rtts_ns.iter().map(|&(rtt_ns, longer_ns)| [rtt_ns.unwrap_or(f64::NAN), longer_ns]).collect()
+}
+
 /// A place and locks, as `latpcap.projection.capacity` has them.
 type ToldCenter = (usize, f64, f64, f64, f64, bool);
 type ToldLocks = (usize, f64, f64, f64, f64, f64, f64, bool);
@@ -97,11 +104,6 @@ impl Replay {
     #[getter]
     fn segments(&self) -> f64 {
         self.replay.all_segments()
-    }
-
-    /// The same where the senders of the capture are taken to have been like `network`'s.
-    fn calibrated(&self, py: Python<'_>, network: NetworkFields) -> Replay {
-        self.with(py, py.detach(|| self.replay.calibrated(&network.network())))
     }
 
     /// The same job where its steps wait for each other in each of these ways; `None` where that leads to the same.
@@ -147,10 +149,8 @@ impl Replay {
     }
 
     /// When the job is over at each RTT and so much more, in ns; `None` stands for the RTTs as they were.
-    fn run(&self, py: Python<'_>, rtts_ns: Vec<(Option<f64>, f64)>, network: NetworkFields) -> Vec<f64> {
-        let asked: Vec<_> =
-            rtts_ns.iter().map(|&(rtt_ns, longer_ns)| [rtt_ns.unwrap_or(f64::NAN), longer_ns]).collect();
-        py.detach(|| self.replay.run(&asked, &network.network()))
+    fn run(&self, py: Python<'_>, rtts_ns: Vec<ToldRtt>, network: NetworkFields) -> Vec<f64> {
+        py.detach(|| self.replay.run(&asked(&rtts_ns), &network.network()))
     }
 
     /// The parts in ns of what the job takes at each RTT: see `run`.
@@ -171,6 +171,26 @@ impl Replay {
     fn with(&self, py: Python<'_>, replay: job::Replay) -> Replay {
         Replay { replay, of: self.of.clone_ref(py), usual_ns: self.usual_ns }
     }
+}
+
+/// Each replay, where other senders are named as if those of the capture had been like these, and when it is over: on each
+/// network at each RTT and so much more, as `Replay.run` has them.
+#[pyfunction]
+#[allow(clippy::type_complexity, reason = "as Python has them")]
+pub fn run_each(
+    py: Python<'_>,
+    wanted: Vec<(Py<Replay>, Option<NetworkFields>, Vec<(NetworkFields, Vec<ToldRtt>)>)>,
+) -> Vec<(Replay, Vec<Vec<f64>>)> {
+    let pieces: Vec<_> = wanted.iter().map(|(replay, senders, runs)| (&replay.get().replay, senders, runs)).collect();
+    let steps = pieces.iter().map(|(replay, ..)| replay.steps()).sum();
+    let run = |(replay, senders, runs): &(&job::Replay, &Option<NetworkFields>, &Vec<(NetworkFields, Vec<ToldRtt>)>)| {
+        let replay = senders.as_ref().map_or_else(|| (*replay).clone(), |senders| replay.calibrated(&senders.network()));
+        let over = runs.iter().map(|(network, rtts)| replay.run(&asked(rtts), &network.network())).collect();
+        (replay, over)
+    };
+    let found: Vec<(job::Replay, Vec<Vec<f64>>)> = py.detach(|| shares::each(shares::processors(steps), &pieces, run));
+    let told = wanted.iter().zip(found);
+    told.map(|((of, ..), (replay, over))| (of.get().with(py, replay), over)).collect()
 }
 
 /// What fixes take out of a job: see `latpcap_core::job::Changes`.

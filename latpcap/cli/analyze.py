@@ -65,6 +65,7 @@ def write_analysis(
 ) -> None:
     """Write all that is known of a capture in the chosen format, and end with status 1 where a gate fails."""
     from latpcap.report import FORMATS, formats_of
+    from latpcap.result.captures import hash_ahead
 
     asked, conditions = capture.moved(target.rtt_ms, dict(target.move))
     if chosen in formats_of("report"):
@@ -74,6 +75,8 @@ def write_analysis(
         write([text], output)
         gating.end(gates, capture)
         return
+    if chosen == "json":
+        hash_ahead(capture.measures.application.recording)
     result = capture.measures.analyze(asked, target.within_s, conditions, cover)
     gates = gating.judge(capture, result, conditions)
     write_result(result, chosen, output, gates)

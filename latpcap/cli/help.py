@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 from click.shell_completion import CompletionItem
 
+import latpcap
 from latpcap.cli.shared.values import items
 from latpcap.cli.shared.verb import ALL
 
@@ -30,11 +31,9 @@ def help_command(ctx: click.Context, name: str | None, everything: bool, man: bo
     """
     root = ctx.find_root()
     if man:
-        from importlib.metadata import version
-
         from latpcap.cli.manual import man_page
 
-        click.echo(man_page(_all_commands(ctx), version("latpcap")), nl=False)
+        click.echo(man_page(_all_commands(ctx), latpcap.__version__), nl=False)
         return
     if name is None:
         click.echo(root.get_help())

@@ -130,13 +130,13 @@ def _json(capture: Capture, result: Projection | ProjectionGrid, changed: WhatIf
     from latpcap.display import plain
     from latpcap.projection.project import Projection
     from latpcap.report.jsonout import dump
-    from latpcap.result.signoff import program
+    from latpcap.result.signoff import PROGRAM
 
     is_one = isinstance(result, Projection)
     schema = {"schema": f"latpcap.projection{'' if is_one else '_grid'}/1"}
     own = result.to_dict() | ({"what_if": plain(changed)} if is_one else {})
     asked = {"selection": plain(capture.selected), "settings": plain(capture.measures.settings)}
-    read = {"captures": plain(capture.files), "program": program()}
+    read = {"captures": plain(capture.files), "program": PROGRAM}
     return dump(schema | own | asked | read | ({} if gates is None else gates.to_dict()))
 
 

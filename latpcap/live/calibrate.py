@@ -28,7 +28,7 @@ from latpcap.live.server import Address, Server, addresses
 from latpcap.live.tcp_info import TcpInfo, latest_rtt_us, tcp_info
 from latpcap.protocols import NAMES, Protocol, protocol_called
 from latpcap.result.calibration import Calibration, Series
-from latpcap.result.signoff import program
+from latpcap.result.signoff import PROGRAM
 from latpcap.rtt.baselines import METHOD_NAMES, REASON_TEXTS, Method, Reason
 from latpcap.rtt.choice import choose, limits
 from latpcap.rtt.measured import Measurements, PathHalf
@@ -297,7 +297,7 @@ def _result(
         path_mtu=info.path_mtu if info else None,
         mss=info.mss if info else None,
         notes=tuple(_notes(at, known, spoken, probes, wanted)),
-        program=program(),
+        program=PROGRAM,
     )
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from statistics import NormalDist
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -20,7 +19,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from latpcap._core import Replay
+from latpcap._core import Replay, run_each
 from latpcap.measures.budget import BudgetTimeline
 from latpcap.projection.assumptions import CENTRAL, COMPRESSING_NS, Case, Conditions
 from latpcap.projection.baseline import usual_ns
@@ -33,6 +32,9 @@ from latpcap.tables.recording import Recording
 from latpcap.units import RttIs
 
 Floats = NDArray[np.float64]
+
+Asked = tuple[float | None, float]
+"""An RTT, `None` for those as they were, and how much longer it is (ns)."""
 
 NS = 1e9
 """Nanoseconds in a second."""
@@ -63,7 +65,7 @@ class _CalibratedJob:
     def __init__(self, replay: Replay) -> None:
         """Run nothing yet."""
         self.replay = replay
-        self._known: dict[tuple[ReplayNetwork, tuple[float | None, float]], float] = {}
+        self._known: dict[tuple[ReplayNetwork, Asked], float] = {}
 
     def of(self, variant: Variant) -> _CalibratedJob:
         """The variant, to be run."""
@@ -78,10 +80,18 @@ class _CalibratedJob:
     def run(self, rtts_ns: Sequence[float | None], network: ReplayNetwork, longer_ns: float = 0.0) -> list[float]:
         """When it is over at each RTT and so much more (ns): each once, in one walk with what figures rest on."""
         asked = [(rtt_ns, longer_ns) for rtt_ns in rtts_ns]
-        if any((network, rtt) not in self._known for rtt in asked):
-            new = [rtt for rtt in dict.fromkeys((*asked, *FIGURES)) if (network, rtt) not in self._known]
-            self._known.update(zip([(network, rtt) for rtt in new], self.replay.run(new, network), strict=True))
+        if new := self.unknown(asked, network):
+            self.learn(network, new, self.replay.run(new, network))
         return [self._known[network, rtt] for rtt in asked]
+
+    def unknown(self, asked: Sequence[Asked], network: ReplayNetwork) -> list[Asked]:
+        """What is to be run, if anything is."""
+        new = [rtt for rtt in dict.fromkeys((*asked, *FIGURES)) if (network, rtt) not in self._known]
+        return [] if set(asked).isdisjoint(new) else new
+
+    def learn(self, network: ReplayNetwork, asked: Sequence[Asked], over_ns: Sequence[float]) -> None:
+        """When it is over there."""
+        self._known.update(zip([(network, rtt) for rtt in asked], over_ns, strict=True))
 
 
 class Figures(Struct, frozen=True):
@@ -148,20 +158,39 @@ class Basis:
 
         Who waits for whom is found out once for each way, for all cases; a way that leads to the same is left out.
         """
+        conditions = conditions or self.as_usual
         ways = dict.fromkeys(way for case in cases for way in self._ways(case))
-        for waiting, found in self._found(list(ways)):
-            for case in cases:
-                if waiting in self._ways(case):
-                    calibrated = (
-                        found
-                        if case.calibrated == CENTRAL.calibrated
-                        else _CalibratedJob(found.replay.calibrated(case.calibrated))
-                    )
-                    runtimes = [
-                        self._runtimes(case, calibrated, variant, rtt_ms, conditions or self.as_usual)
-                        for variant, rtt_ms in asked
-                    ]
-                    yield self._nearer(asked, runtimes) if waiting == "unclocked" else runtimes
+        found = [(way, case, job) for way, job in self._found(list(ways)) for case in cases if way in self._ways(case)]
+        rtts_ms = [rtt for variant, rtts in asked if variant.changes is None for rtt in rtts]
+        replays = self._run_together(found, rtts_ms, conditions)
+        for waiting, case, _ in found:
+            calibrated = replays[waiting, case.calibrated]
+            runtimes = [self._runtimes(case, calibrated, variant, rtt_ms, conditions) for variant, rtt_ms in asked]
+            yield self._nearer(asked, runtimes) if waiting == "unclocked" else runtimes
+
+    def _run_together(
+        self, found: Sequence[tuple[Waiting, Case, _CalibratedJob]], rtts_ms: Sequence[float], conditions: Conditions
+    ) -> dict[tuple[Waiting, ReplayNetwork], _CalibratedJob]:
+        """The job in each way with the senders of each case: run in one call, as far as is known where."""
+        replays: dict[tuple[Waiting, ReplayNetwork], _CalibratedJob] = {}
+        networks: dict[tuple[Waiting, ReplayNetwork], dict[ReplayNetwork, list[Asked]]] = {}
+        for way, case, job in found:
+            of = way, case.calibrated
+            replays.setdefault(of, job if case.calibrated == CENTRAL.calibrated else _CalibratedJob(job.replay))
+            asked = networks.setdefault(of, {ReplayNetwork(): [(None, 0.0)]})
+            if self.scopes.of(conditions) is None:
+                rtts_ns = case.mean_ms(conditions)(np.asarray(rtts_ms, float), np.array(self.baseline_ms)) * 1e6
+                asked.setdefault(self._network(case, conditions), []).extend((rtt, 0.0) for rtt in rtts_ns.tolist())
+        new = {
+            of: [(there, replays[of].unknown(rtts, there)) for there, rtts in networks[of].items()] for of in replays
+        }
+        senders = [None if senders == CENTRAL.calibrated else senders for _, senders in replays]
+        wanted = [(replays[of].replay, each, new[of]) for of, each in zip(replays, senders, strict=True)]
+        for of, (replay, over_ns) in zip(replays, run_each(wanted), strict=True):
+            replays[of].replay = replay
+            for (network, rtts), over in zip(new[of], over_ns, strict=True):
+                replays[of].learn(network, rtts, over)
+        return replays
 
     def _nearer(self, asked: Sequence[tuple[Variant, Sequence[float]]], runtimes: list[Floats]) -> list[Floats]:
         """NaN where the RTT is no shorter: by its clock a turn may have been due earlier, but no later."""
@@ -275,6 +304,8 @@ class Basis:
 
     def _lost(self, loss: float, sigma: float) -> float:
         """The part of the packets that is lost where it matters: to the unluckiest of those that work side by side."""
+        from statistics import NormalDist
+
         at_once = self._at_once
         expected = loss * self._central.replay.segments / at_once
         unluckiest = NormalDist().inv_cdf((at_once - 0.375) / (at_once + 0.25))

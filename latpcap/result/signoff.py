@@ -8,13 +8,12 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator, Sequence
 from datetime import date
-from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 
 from arro3.core import Table
 from msgspec import Struct
 
+from latpcap._core import __version__
 from latpcap.display import Brief
 from latpcap.errors import UsageError
 from latpcap.projection.classes import Coverage, Work, coverage
@@ -113,10 +112,7 @@ class SignOff(Brief, Struct, frozen=True):
         return bool(self.title or self.customer or self.notes or self.date or self.author or self.logo)
 
 
-@cache
-def program() -> str:
-    """Latpcap and its version."""
-    return f"latpcap {version('latpcap')}"
+PROGRAM = f"latpcap {__version__}"
 
 
 def date_of(text: str) -> str:
@@ -175,7 +171,7 @@ def sign_off(
         customer=cover.customer or None,
         notes=tuple(filter(None, cover.notes)),
         date=cover.date,
-        program=program(),
+        program=PROGRAM,
         captured=first and first[:10],
         packets=_packets(recording, captures),
         assumptions=tuple(_assumptions(settings, projection)),

@@ -11,12 +11,12 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
+from latpcap._core import __version__
 from latpcap.errors import UsageError
 from latpcap.reading import read
 from latpcap.scan import Partition, ScanOptions, check_workers
@@ -82,7 +82,7 @@ def write(
         ) from None
     told = capture.recording.captures_table.to_struct_array().to_pylist()
     return Written(
-        version("latpcap"),
+        __version__,
         hashlib.sha256(repr(told).encode()).hexdigest(),
         folder,
         write_part(capture.recording, Path(folder), partition.number, secret, partition.of),

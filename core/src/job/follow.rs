@@ -11,7 +11,8 @@ use super::groups;
 use super::lanes::{self, Usage, Waiting};
 use super::locks::{self, Lock};
 use super::pushes;
-use super::recorded::Job;
+use super::recorded::{Job, Phases};
+use super::shares;
 use super::silences::{Silence, Silences};
 use super::step::{Span, Start, Starts, Step};
 
@@ -72,7 +73,7 @@ impl Steps {
         }
         pushes::listeners(&mut spans, connections);
         let usage = Usage::of(&spans, connections);
-        let Clocks { ahead, may_tick } = assign(&mut starts, &spans, job, usage, waiting);
+        let Clocks { ahead, may_tick } = assign(&mut starts, &spans, job.phases, connections, usage, waiting);
         let locks = locks::locks(&bodies, &spans);
         for lock in &locks {
             bodies.set_service(lock.waiter, lock.lag);
@@ -81,25 +82,27 @@ impl Steps {
         Ok((Steps { bodies, locks, may_tick }, rows, Order { starts, ahead }, usage))
     }
 
-    /// Where the steps of the same job start when they wait for each other in each of these ways.
-    pub fn otherwise<E: Exchanges>(
+    /// What is `made` of where the steps of the same job start, when they wait for each other in each of these ways.
+    pub fn otherwise<E: Exchanges, R: Send>(
         job: &Job<E>,
         starts: &[Start],
         usage: Option<Usage>,
         ways: &[Waiting],
-    ) -> Result<Vec<Order>, E::Error> {
+        made: impl Fn(Order) -> R + Sync,
+    ) -> Result<Vec<R>, E::Error> {
         let mut spans = Vec::with_capacity(starts.len());
         cut(job, |_| (), |_, _, span| spans.push(span))?;
         if let Some(order) = order(&spans) {
             put_in_order(&mut spans, order);
         }
-        pushes::listeners(&mut spans, job.connections.count());
+        let (phases, connections) = (job.phases, job.connections.count());
+        pushes::listeners(&mut spans, connections);
         let order = |&waiting: &Waiting| {
             let mut starts = starts.to_vec();
-            let Clocks { ahead, .. } = assign(&mut starts, &spans, job, usage, waiting);
-            Order { starts, ahead }
+            let Clocks { ahead, .. } = assign(&mut starts, &spans, phases, connections, usage, waiting);
+            made(Order { starts, ahead })
         };
-        Ok(ways.iter().map(order).collect())
+        Ok(shares::each(shares::processors(spans.len()), ways, order))
     }
 
     pub fn len(&self) -> usize {
@@ -143,8 +146,14 @@ fn order(spans: &[Span]) -> Option<Vec<u32>> {
 }
 
 /// Give each step its lane; what goes with the request before it starts there.
-fn assign<E>(starts: &mut [Start], spans: &[Span], job: &Job<E>, usage: Option<Usage>, waiting: Waiting) -> Clocks {
-    let connections = job.connections.count();
+fn assign(
+    starts: &mut [Start],
+    spans: &[Span],
+    phases: &Phases,
+    connections: usize,
+    usage: Option<Usage>,
+    waiting: Waiting,
+) -> Clocks {
     for (start, found) in starts.iter_mut().zip(lanes::assign(spans, connections, usage, waiting)) {
         *start = match start.starts() {
             Starts::With => Start::new(found.lane, found.after(), Starts::With, start.gap),
@@ -152,7 +161,7 @@ fn assign<E>(starts: &mut [Start], spans: &[Span], job: &Job<E>, usage: Option<U
         };
     }
     if waiting != Waiting::Chained {
-        pushes::find(starts, spans, &job.phases.baseline_ns);
+        pushes::find(starts, spans, &phases.baseline_ns);
     }
     groups::find(starts, spans, connections, waiting);
     clocks::find(starts, spans, waiting)

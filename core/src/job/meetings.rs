@@ -11,7 +11,7 @@ use super::exchange::{Exchange, Exchanges};
 use super::groups::sorted;
 use super::lanes::HashMap;
 use super::recorded::{Job, Phases};
-use super::{Replay, UNSEEN};
+use super::{Replay, UNSEEN, shares};
 
 const NS: f64 = 1e9;
 /// A limit shows where twice as many at once stay longer by this power of two at least: 1 at the limit, 0 with room …
@@ -146,9 +146,6 @@ fn hosts(turns: &[Turn], waits: &Waits) -> (Option<Center>, Option<Center>) {
     let mut intervals: Vec<[f64; 2]> = counted(turns).map(|turn| [begins(turn), turn.answered]).collect();
     let mut alike: Vec<u32> = counted(turns).map(|turn| turn.statement).collect();
     let count = intervals.len();
-    let asks = 0..count;
-    let mut centers = Center::both(count, &intervals, &alike, std::slice::from_ref(&asks));
-    let of_server = centers.len();
     let follows = |one: &Turn, next: &Turn| {
         one.counts && next.counts && one.connection == next.connection && one.row + 1 == next.row
     };
@@ -156,7 +153,14 @@ fn hosts(turns: &[Turn], waits: &Waits) -> (Option<Center>, Option<Center>) {
         intervals.push([two[0].over, two[1].asked]);
         alike.push(two[1].statement);
     }
-    centers.extend(Center::both(count, &intervals, &alike, &[asks, count..intervals.len()]));
+    let kinds = [0..count, count..intervals.len()];
+    let place = |&server: &bool| {
+        let kinds = if server { &kinds[..1] } else { &kinds[..] };
+        let all = kinds.iter().map(ExactSizeIterator::len).sum();
+        Center::both(count, &intervals[..all], &alike[..all], kinds)
+    };
+    let places = shares::each(shares::processors(count), &[true, false], place);
+    let (of_server, centers) = (places[0].len(), places.concat());
     let Some(tells) = Center::lowest(&centers) else { return (None, None) };
     if !tells.shown {
         return (Some(tells), None);
@@ -174,10 +178,14 @@ impl Center {
     /// own way, and each of `count` requests has one of each; those `alike` ask the same.
     fn both(count: usize, intervals: &[[f64; 2]], alike: &[u32], kinds: &[Range<usize>]) -> Vec<Center> {
         let intervals = Intervals::of(intervals);
-        let there = [&intervals.met, &intervals.found].into_iter().filter(|_| intervals.busy_s > 0.0);
+        if intervals.busy_s <= 0.0 {
+            return Vec::new();
+        }
+        let processors = shares::processors(alike.len());
         let of_kind = |kind: &Range<usize>| (kind.len(), intervals.apart_s(kind), intervals.usual(kind));
-        let kinds: Vec<Kind> = kinds.iter().map(of_kind).collect();
-        there.map(|there| Center::of(count, &intervals, there, alike, &kinds)).collect()
+        let kinds: Vec<Kind> = shares::each(processors, kinds, of_kind);
+        let there = [&intervals.met, &intervals.found];
+        shares::each(processors, &there, |there| Center::of(count, &intervals, there, alike, &kinds))
     }
 
     /// The capture is cut into parts of equal length: in each, much the same is asked for.
@@ -230,7 +238,9 @@ impl Intervals {
     fn of(all: &[[f64; 2]]) -> Intervals {
         let [begin, end] = [|[begin, _]: &[f64; 2]| *begin, |[begin, end]: &[f64; 2]| end.max(*begin)]
             .map(|time| all.iter().map(time).collect::<Vec<f64>>());
-        let [begins, ends] = [&begin, &end].map(|times| in_order(0..all.len(), times));
+        let sorted =
+            shares::each(shares::processors(all.len()), &[&begin, &end], |times| in_order(0..all.len(), times));
+        let [begins, ends] = [&sorted[0], &sorted[1]];
         let (mut met, mut found, mut ended) = (vec![0.0; all.len()], vec![0.0; all.len()], 0);
         let (mut now, mut passed, mut busy) = (f64::NAN, 0.0, 0.0);
         let mut pass = |to: f64, under_way: f64| {

@@ -3,9 +3,7 @@
 //! Each step keeps its own gap, service time and stalls. Its round trips, the rounds of its transfers and who waits for
 //! whom are replayed (docs/model.md C.4). What counts is the difference between two replays.
 
-use std::panic::resume_unwind;
 use std::sync::Arc;
-use std::thread;
 
 mod abreast;
 pub mod attribute;
@@ -40,6 +38,7 @@ mod quiet;
 mod run;
 mod scope;
 pub mod shared_time;
+pub mod shares;
 mod silences;
 mod stretches;
 mod interval;
@@ -134,6 +133,11 @@ impl Replay {
         Ok(replay.starting(order, network))
     }
 
+    /// How many steps it goes through.
+    pub fn steps(&self) -> usize {
+        self.steps.len()
+    }
+
     /// Some of its steps begin by a clock.
     pub fn ticks(&self) -> bool {
         self.ticks
@@ -151,9 +155,8 @@ impl Replay {
         ways: &[Waiting],
         network: &Network,
     ) -> Result<Vec<Option<Replay>>, E::Error> {
-        let orders = Steps::otherwise(job, &self.order.starts, self.usage, ways)?;
         let starting = |order| (*self.order != order).then(|| self.clone().starting(order, network));
-        Ok(orders.into_iter().map(starting).collect())
+        Steps::otherwise(job, &self.order.starts, self.usage, ways, starting)
     }
 
     /// The same where its steps start there.
@@ -215,19 +218,10 @@ impl Replay {
     /// are quiet; where most are, all RTTs take hardly longer than some.
     pub fn run(&self, rtts: &[Asked], network: &Network) -> Vec<f64> {
         let alone = 2 * self.quiet.count() > self.steps.len();
-        let processors = if alone { 1 } else { thread::available_parallelism().map_or(1, usize::from) };
+        let processors = if alone { 1 } else { shares::processors(self.steps.len()) };
         let share = rtts.len().div_ceil(processors).next_multiple_of(ABREAST).max(ABREAST);
-        let walk = Walk::new(self, network);
-        let run_share = |share: &[Asked]| walk.latest(share);
-        thread::scope(|scope| {
-            let (first, others) = rtts.split_at(share.min(rtts.len()));
-            let others: Vec<_> = others.chunks(share).map(|share| scope.spawn(|| run_share(share))).collect();
-            let mut over = run_share(first);
-            for other in others {
-                over.extend(other.join().unwrap_or_else(|panic| resume_unwind(panic)));
-            }
-            over
-        })
+        let (walk, pieces) = (Walk::new(self, network), rtts.chunks(share).collect::<Vec<_>>());
+        shares::each(processors, &pieces, |rtts| walk.latest(rtts)).concat()
     }
 
     /// Where the time goes at each RTT: see `run`. A longer pause of the client than `think_ns` is think time.

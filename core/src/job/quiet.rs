@@ -305,8 +305,11 @@ mod tests {
             for network in [NETWORK, Network { loss: 0.01, ..NETWORK }, Network { bandwidth: 1e7, ..NETWORK }] {
                 for replay in [replay.clone(), replay.changed(&job.job(), &changes).unwrap()] {
                     let over = replay.run(&rtts.map(|rtt_ns| [rtt_ns, 0.0]), &network);
-                    for (parts, over) in replay.parts(&rtts, &network, 500.0 * MS).iter().zip(over) {
-                        let named = parts.named().map(|(name, part)| (name != "setup_network", part.ns()));
+                    let parts = |rtts: &[f64]| replay.parts(rtts, &network, 500.0 * MS);
+                    for ((all, over), rtt) in parts(&rtts).iter().zip(over).zip(rtts) {
+                        let named = all.named().map(|(name, part)| (name != "setup_network", part.ns()));
+                        let one = parts(&[rtt])[0].named().map(|(name, part)| (name != "setup_network", part.ns()));
+                        prop_assert!(replay.lanes == 1 || one == named, "whichever RTTs it is asked for with");
                         prop_assert!(named.iter().all(|&(_, part)| part >= 0.0));
                         let sum: f64 = named.iter().filter(|(counts, _)| *counts).map(|(_, part)| part).sum();
                         prop_assert!((sum - over).abs() < 1.0, "{sum} {over}");

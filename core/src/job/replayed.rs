@@ -6,7 +6,10 @@ use super::interval::{counts, interval, kind, ns};
 use super::pieces::Pieces;
 use super::run::{Kept, Run, Walk};
 use super::shared_time::SharedTime;
-use super::{Network, Replay};
+use super::{Network, Replay, shares};
+
+/// Processors divide so many in all at a time, each 50 bytes beside its moments.
+const MOST_STEPS: usize = 1 << 24;
 
 /// The parts of the time that `replay` takes at each RTT (NaN for those as they were); a longer pause of the client than
 /// `think_ns` is think time.
@@ -16,7 +19,11 @@ pub fn parts(replay: &Replay, rtts_ns: &[f64], network: &Network, think_ns: f64)
     let walk = Walk::new(replay, network);
     let alone = replay.lanes == 1 && replay.steps.locks.is_empty();
     let found = if alone { one_by_one(&walk, rtts_ns, think_ns) } else { None };
-    found.unwrap_or_else(|| rtts_ns.chunks(ABREAST).flat_map(|rtts_ns| shared(&walk, rtts_ns, think_ns)).collect())
+    found.unwrap_or_else(|| {
+        let processors = shares::processors(replay.steps.len()).min(MOST_STEPS / replay.steps.len().max(1)).max(1);
+        let pieces: Vec<_> = rtts_ns.chunks(ABREAST.div_ceil(processors)).collect();
+        shares::each(processors, &pieces, |rtts_ns| shared(&walk, rtts_ns, think_ns)).concat()
+    })
 }
 
 fn one_by_one(walk: &Walk, rtts_ns: &[f64], think_ns: f64) -> Option<Vec<Parts>> {

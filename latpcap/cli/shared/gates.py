@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import click
 from msgspec import Struct
 
+import latpcap
 from latpcap.cli.shared import values
 from latpcap.cli.shared.files import BASELINE, CI_OUTPUT, GITHUB, OUTPUT
 from latpcap.cli.shared.io import write
@@ -133,7 +133,7 @@ class Gating(Struct, frozen=True):
         """Tell of the gates where that was asked for, and end with status 1 where one failed."""
         from latpcap.result.checks.checked import checked
 
-        self.told.tell(gates, lambda judged: checked(result or capture.analyze(), judged, version("latpcap")))
+        self.told.tell(gates, lambda judged: checked(result or capture.analyze(), judged, latpcap.__version__))
 
 
 class RowGating(Struct, frozen=True):
@@ -163,7 +163,7 @@ class RowGating(Struct, frozen=True):
         """The same where there are several captures."""
         from latpcap.result.checks.checked import checked_rows
 
-        self.told.tell(gates, lambda judged: checked_rows(captures, judged, version("latpcap")))
+        self.told.tell(gates, lambda judged: checked_rows(captures, judged, latpcap.__version__))
 
 
 def _gating(fail_if: tuple[Gate, ...], baseline: str | None = None, **told: Any) -> Gating:

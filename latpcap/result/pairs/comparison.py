@@ -19,7 +19,7 @@ from latpcap.result.analysis import Analysis
 from latpcap.result.captures import CaptureFile
 from latpcap.result.errors import ErrorsResult, of_all
 from latpcap.result.settings import Settings
-from latpcap.result.signoff import program
+from latpcap.result.signoff import PROGRAM
 from latpcap.result.statements import StatementResult
 from latpcap.result.verdict import PART_NAMES
 from latpcap.tables.columnar import passes
@@ -126,7 +126,7 @@ def compare(before: Analysis, after: Analysis) -> Comparison:
         after.timing_only,
         before.captures,
         after.captures,
-        program(),
+        PROGRAM,
     )
 
 

@@ -16,7 +16,7 @@ from latpcap.result.connections import PathResult
 from latpcap.result.pairs.prediction_error import reasons
 from latpcap.result.pairs.validation import Validation, ValidationPart, judge
 from latpcap.result.settings import Settings
-from latpcap.result.signoff import program
+from latpcap.result.signoff import PROGRAM
 from latpcap.result.tables import rows_table
 from latpcap.tables.columnar.table import Table
 from latpcap.units import counted, format_given_ms, listed
@@ -172,7 +172,7 @@ def rehearsal(
         rtts=rtts,
         text=" ".join(_sentences(rtts)),
         settings=observed.settings,
-        program=program(),
+        program=PROGRAM,
     )
 
 

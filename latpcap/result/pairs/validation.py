@@ -12,7 +12,7 @@ from latpcap.projection.project import Point
 from latpcap.result.analysis import Analysis
 from latpcap.result.captures import CaptureFile
 from latpcap.result.settings import Settings
-from latpcap.result.signoff import program
+from latpcap.result.signoff import PROGRAM
 from latpcap.tables.part.selection import Selected
 from latpcap.units import format_ms, format_s
 
@@ -115,7 +115,7 @@ def judge(observed: Analysis, point: Point, measured: Analysis) -> Validation:
         settings_other=measured.settings,
         captures_base=observed.captures,
         captures_other=measured.captures,
-        program=program(),
+        program=PROGRAM,
     )
 
 

@@ -8,7 +8,6 @@ At hand it is like a dataframe: `table["service_ms"]`, `table[10:20]`, `table.fi
 
 from __future__ import annotations
 
-import html
 import textwrap
 from collections.abc import Iterator, Sequence
 from importlib import import_module
@@ -330,12 +329,14 @@ class Table(Tidy):
         return Table(part, self.name, self.schema, self.sorted_by)
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in self.column_names)
+        from html import escape
+
+        head = "".join(f"<th>{escape(name)}</th>" for name in self.column_names)
         rows = "".join(
             "<tr>" + "".join(f"<td>{_html_cell(value)}</td>" for value in row.values()) + "</tr>"
             for row in self.to_dicts(SHOWN_ROWS)
         )
-        more = f"<p>{len(self):,} {html.escape(self.name)}</p>"
+        more = f"<p>{len(self):,} {escape(self.name)}</p>"
         return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{more}"
 
 
@@ -455,7 +456,9 @@ def _html_cell(value: object) -> str:
     if value is None:
         return ""
     text = f"{value:.6g}" if isinstance(value, float) else str(value)
-    return html.escape(text if len(text) <= SHOWN_TEXT else f"{text[: SHOWN_TEXT - 1]}…")
+    from html import escape
+
+    return escape(text if len(text) <= SHOWN_TEXT else f"{text[: SHOWN_TEXT - 1]}…")
 
 
 def _pylist(chunked: Any) -> list[Any]:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import os
 import re
 from collections.abc import Iterator
-from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta, Struct
 
+from latpcap._core import __version__
 from latpcap.errors import CaptureError
 from latpcap.tables.dataset.layout import MANIFEST, SEVERAL, TABLES, server_of
 from latpcap.units import counted
@@ -109,7 +108,7 @@ class Manifest(Struct, frozen=True):
 
 def write(folder: Path, read_with: ReadWith, parts: tuple[SavedPart, ...]) -> None:
     """The last file of a dataset: what is there before is none yet."""
-    content = msgspec.json.encode(Manifest(SCHEMA, version("latpcap"), read_with, parts))
+    content = msgspec.json.encode(Manifest(SCHEMA, __version__, read_with, parts))
     with open(folder / MANIFEST, "wb") as file:
         file.write(msgspec.json.format(content) + b"\n")
         file.flush()
@@ -165,7 +164,7 @@ def checked(folder: str, file: DataFile) -> str | io.BytesIO:
             raise FileNotFoundError
         as_written = os.path.getsize(path) == file.size_bytes
         content = Path(path).read_bytes() if as_written and file.size_bytes <= READ_AT_ONCE else None
-        if not as_written or file.sha256 != (_sha256(path) if content is None else hashlib.sha256(content).hexdigest()):
+        if not as_written or file.sha256 != _sha256(path if content is None else content):
             raise CaptureError(f"{path}: is damaged, it is not as it was written: scan the captures again")
     except FileNotFoundError:
         raise CaptureError(f"{path}: is missing from the dataset: scan the captures again") from None
@@ -184,6 +183,9 @@ class _Schema(Struct):
     schema: str
 
 
-def _sha256(path: str) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def _sha256(of: str | bytes) -> str:
+    """Of a file, or of what one holds."""
+    from hashlib import file_digest
+
+    with open(of, "rb") if isinstance(of, str) else io.BytesIO(of) as file:
+        return file_digest(file, "sha256").hexdigest()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 
 from latpcap import protocols
 
@@ -71,11 +72,9 @@ PRODUCTS = _words(
 LETTERS = re.compile(r"[^\W\d_]+")
 
 
+@cache
 def _compiled(rules: tuple[tuple[str, str], ...]) -> list[tuple[re.Pattern[str], str]]:
     return [(re.compile(pattern, re.IGNORECASE | re.DOTALL), kind) for pattern, kind in rules]
-
-
-ONE_NAME, LISTED = _compiled(ONE), _compiled(LISTS)
 
 
 def named_in_statement(text: str) -> Iterator[tuple[str, str]]:
@@ -85,10 +84,10 @@ def named_in_statement(text: str) -> Iterator[tuple[str, str]]:
     [('user', 'ann'), ('user', 'bob'), ('user', 'carl'), ('user', 'dan'), ('host', 'desk')]
     """
     for statement in map(str.strip, text.split(";")):
-        for pattern, kind in LISTED:
+        for pattern, kind in _compiled(LISTS):
             if found := pattern.search(statement):
                 yield from _listed(kind, statement, found.end())
-        for pattern, kind in ONE_NAME:
+        for pattern, kind in _compiled(ONE):
             for found in pattern.finditer(statement):
                 yield from _named(kind, statement, found.end())
         yield from _hosts(statement)

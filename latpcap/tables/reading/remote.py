@@ -10,14 +10,16 @@ import re
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakSet, WeakValueDictionary
 
 from latpcap.errors import CaptureError, UsageError
 from latpcap.tables.reading.unreachable import URL, explained, is_mute, said_of, without_secrets
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 T = TypeVar("T")
 
@@ -205,6 +207,8 @@ _kept: deque[Future[bytes]] = deque(maxlen=KEPT)
 
 def _begun(work: Callable[[], T]) -> Future[T]:
     """`work`, in a thread that nobody waits for when the program ends."""
+    from concurrent.futures import Future
+
     future: Future[T] = Future()
 
     def run() -> None:

@@ -7,7 +7,6 @@ old file goes on with it, and nothing that looks like a result is left where wri
 from __future__ import annotations
 
 import os
-import secrets
 import stat
 import sys
 from collections.abc import Iterable, Iterator
@@ -132,7 +131,7 @@ def written(path: Path, *, private: bool = False) -> Iterator[IO[bytes]]:
         with _told(path), file:  # what was not written is told again when it closes
             yield file
         return
-    fresh = os.path.join(os.path.dirname(path), f".latpcap-{secrets.token_hex(8)}.part")
+    fresh = os.path.join(os.path.dirname(path), f".latpcap-{os.urandom(8).hex()}.part")
     mode = OWNER if private else _mode_of(path)
     with _told(path):
         bits = EVERYBODY if mode is None else OWNER
