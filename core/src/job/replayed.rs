@@ -8,8 +8,8 @@ use super::run::{Kept, Run, Walk};
 use super::shared_time::SharedTime;
 use super::{Network, Replay, shares};
 
-/// Processors divide so many in all at a time, each 50 bytes beside its moments.
-const MOST_STEPS: usize = 1 << 24;
+/// So many steps may be divided at a time, at all RTTs together: each takes 80 bytes meanwhile.
+const MOST_STEPS: usize = 1 << 22;
 
 /// The parts of the time that `replay` takes at each RTT (NaN for those as they were); a longer pause of the client than
 /// `think_ns` is think time.
@@ -20,9 +20,9 @@ pub fn parts(replay: &Replay, rtts_ns: &[f64], network: &Network, think_ns: f64)
     let alone = replay.lanes == 1 && replay.steps.locks.is_empty();
     let found = if alone { one_by_one(&walk, rtts_ns, think_ns) } else { None };
     found.unwrap_or_else(|| {
-        let processors = shares::processors(replay.steps.len()).min(MOST_STEPS / replay.steps.len().max(1)).max(1);
-        let pieces: Vec<_> = rtts_ns.chunks(ABREAST.div_ceil(processors)).collect();
-        shares::each(processors, &pieces, |rtts_ns| shared(&walk, rtts_ns, think_ns)).concat()
+        let steps = replay.steps.len();
+        let processors = shares::processors(steps).min(MOST_STEPS / steps.max(1));
+        shares::each(processors, rtts_ns, |&rtt_ns| shared(&walk, rtt_ns, think_ns))
     })
 }
 
@@ -37,42 +37,29 @@ fn one_by_one(walk: &Walk, rtts_ns: &[f64], think_ns: f64) -> Option<Vec<Parts>>
     parts.collect::<Option<Vec<_>>>().map(|parts| parts.concat())
 }
 
-fn shared(walk: &Walk, rtts_ns: &[f64], think_ns: f64) -> Vec<Parts> {
-    let room = Vec::with_capacity(walk.replay.steps.len() * rtts_ns.len());
-    let mut runs = [Run::keeping(walk, rtts_ns, Kept::Moments(rtts_ns.len(), room))];
+/// At one RTT.
+fn shared(walk: &Walk, rtt_ns: f64, think_ns: f64) -> Parts {
+    let room = Vec::with_capacity(walk.replay.steps.len());
+    let mut runs = [Run::keeping(walk, &[rtt_ns], Kept::Moments(room))];
     walk.all(&mut runs);
     let [run] = &runs;
-    (0..rtts_ns.len()).map(|place| At { walk, run, place }.parts(think_ns)).collect()
+    let spans = intervals(walk, run).map(|(_, begin, pieces)| (begin, begin + pieces.all()));
+    let shared = SharedTime::of(spans.collect(), None);
+    let mut parts = attribute(intervals(walk, run), &shared, |_, _| ());
+    shared.idle(0, ns(run.latest()[0])).for_each(|gap| parts.idle(gap as f64, think_ns));
+    parts
 }
 
-/// A replay at one of the RTTs of a run.
-struct At<'a> {
-    walk: &'a Walk<'a>,
-    run: &'a Run,
-    place: usize,
-}
-
-impl At<'_> {
-    fn parts(&self, think_ns: f64) -> Parts {
-        let spans = self.intervals().map(|(_, begin, pieces)| (begin, begin + pieces.all()));
-        let shared = SharedTime::of(spans.collect(), None);
-        let mut parts = attribute(self.intervals(), &shared, |_, _| ());
-        shared.idle(0, ns(self.run.latest()[self.place])).for_each(|gap| parts.idle(gap as f64, think_ns));
-        parts
-    }
-
-    /// The intervals of all steps; each begins where the one before it on its connection ended.
-    fn intervals(&self) -> impl Iterator<Item = (Kind, i64, Pieces<i64>)> {
-        let replay = self.walk.replay;
-        let Kept::Moments(rtts, moments) = &self.run.kept else { unreachable!("the moments are kept") };
-        let mut before = vec![0; replay.connections.count()];
-        (0..).zip(moments.iter().skip(self.place).step_by(*rtts)).filter_map(move |(number, &moments)| {
-            let step = replay.step(number);
-            let before = &mut before[step.connection as usize];
-            let rtt = self.run.rtt(step.phase, self.place);
-            let (begin, pieces) = interval(replay, self.walk.network, &step, moments.into(), rtt, *before);
-            *before = begin + pieces.all();
-            counts(&step, &pieces).then(|| (kind(replay, &step), begin, pieces))
-        })
-    }
+/// The intervals of all steps; each begins where the one before it on its connection ended.
+fn intervals(walk: &Walk, run: &Run) -> impl Iterator<Item = (Kind, i64, Pieces<i64>)> {
+    let replay = walk.replay;
+    let Kept::Moments(moments) = &run.kept else { unreachable!("the moments are kept") };
+    let mut before = vec![0; replay.connections.count()];
+    (0..).zip(moments).filter_map(move |(number, &moments)| {
+        let step = replay.step(number);
+        let before = &mut before[step.connection as usize];
+        let (begin, pieces) = interval(replay, walk.network, &step, moments.into(), run.rtt(step.phase), *before);
+        *before = begin + pieces.all();
+        counts(&step, &pieces).then(|| (kind(replay, &step), begin, pieces))
+    })
 }

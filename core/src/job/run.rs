@@ -209,8 +209,8 @@ pub enum Kept {
     Nothing,
     /// All of it, as long as none runs beside another one.
     Alone(Box<Alone>),
-    /// When each asked, had sent, was answered and was over, at so many RTTs, one after the other.
-    Moments(usize, Vec<[f64; 4]>),
+    /// When each asked, had sent, was answered and was over, at the first RTT.
+    Moments(Vec<[f64; 4]>),
     /// They ran side by side.
     Beside,
 }
@@ -310,16 +310,16 @@ impl Run {
         Run { kept, ..Run::new(walk, &asked, None) }
     }
 
-    /// The RTT of a phase at one of the RTTs.
-    pub fn rtt(&self, phase: u32, place: usize) -> f64 {
-        self.rtts[phase as usize].0[place]
+    /// The first RTT of a phase.
+    pub fn rtt(&self, phase: u32) -> f64 {
+        self.rtts[phase as usize].0[0]
     }
 
     /// Keep what a step took, if that was asked for; `before` it its connection was over then.
     fn keep(&mut self, walk: &Walk, step: &Step, moments: [Times; 4], before: Times) {
         match &mut self.kept {
             Kept::Nothing | Kept::Beside => {}
-            Kept::Moments(rtts, kept) => kept.extend((0..*rtts).map(|place| moments.map(|at| at.0[place]))),
+            Kept::Moments(kept) => kept.push(moments.map(|at| at.0[0])),
             Kept::Alone(alone) => {
                 if !alone.add(walk, step, &moments, self.rtts[step.phase as usize], before) {
                     self.kept = Kept::Beside;
@@ -494,15 +494,12 @@ impl Run {
             let Lock { waiter, lag, .. } = replay.steps.locks[number];
             self.free[number] = answered + lag;
             if waiter < holder.number {
-                let number = waiter as usize;
-                let waiter = replay.step(waiter);
-                if let Kept::Moments(rtts, moments) = &mut self.kept {
-                    let of_waiter = &mut moments[number * *rtts..][..*rtts];
-                    for ([_, _, first, over], answered) in of_waiter.iter_mut().zip(answered.0) {
-                        (*first, *over) = (answered + lag, answered + lag + waiter.response);
-                    }
+                let of_waiter = replay.step(waiter);
+                if let Kept::Moments(moments) = &mut self.kept {
+                    let ([_, _, first, over], answered) = (&mut moments[waiter as usize], answered.0[0]);
+                    (*first, *over) = (answered + lag, answered + lag + of_waiter.response);
                 }
-                self.over(&waiter, answered + lag + waiter.response);
+                self.over(&of_waiter, answered + lag + of_waiter.response);
             }
         }
     }
