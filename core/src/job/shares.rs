@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 /// Going through fewer steps takes no longer than starting a thread.
-const FEW: usize = 1 << 10;
+const FEW: usize = 1 << 8;
 
 /// How many there are for work that goes through so many steps.
 pub fn processors(steps: usize) -> usize {
