@@ -78,9 +78,14 @@ def shared_capture() -> Callable[[str], Path]:
 
 
 @cache
+def read_once(path: Path) -> package.Capture:
+    """A capture as it is read without options, and measured, once for all tests: none of them changes it."""
+    return package.read(path)
+
+
 def read_fixture(name: str) -> package.Capture:
-    """The fixture `PROTOCOL/NAME` as it is read without options, once for all tests: none of them changes it."""
-    return package.read(load_fixture(name).path)
+    """The fixture `PROTOCOL/NAME`, read once."""
+    return read_once(load_fixture(name).path)
 
 
 @cache

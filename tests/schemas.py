@@ -13,9 +13,9 @@ import inspect
 import json
 import re
 import sys
-import textwrap
 from collections.abc import Iterator
 from functools import cache
+from itertools import pairwise
 from typing import Any, get_type_hints
 
 import msgspec
@@ -195,14 +195,20 @@ def _said(kind: type) -> Iterator[tuple[str, str]]:
     for each in reversed(kind.__mro__):
         if not each.__module__.startswith(("latpcap", __name__)):
             continue
-        body = ast.parse(textwrap.dedent(inspect.getsource(each))).body[0]
-        assert isinstance(body, ast.ClassDef)
-        for field, text in zip(body.body, body.body[1:], strict=False):
+        body = _classes(each.__module__)[each.__name__].body
+        for field, text in pairwise(body):
             if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and _is_text(text):
                 yield field.target.id, inspect.cleandoc(text.value.value)  # type: ignore[attr-defined]
-        for one in body.body:
+        for one in body:
             if isinstance(one, ast.FunctionDef) and (text_of := ast.get_docstring(one)):
                 yield one.name, text_of
+
+
+@cache
+def _classes(module: str) -> dict[str, ast.ClassDef]:
+    """The source of a module's classes, by their names."""
+    nodes = ast.parse(inspect.getsource(sys.modules[module])).body
+    return {node.name: node for node in nodes if isinstance(node, ast.ClassDef)}
 
 
 def _is_text(node: ast.stmt) -> bool:

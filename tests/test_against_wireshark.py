@@ -20,6 +20,7 @@ from latpcap import _core
 from latpcap.tables.columnar.table import Table
 from latpcap.verify import Verification, compare, dissect, mysql, network, ours, postgresql, responses, sqlserver
 from latpcap.verify.texts import HIDDEN
+from latpcap.verify.wireshark import DISSECTORS
 
 Find = Callable[[str], Path]
 Compared = Callable[[Path], Verification]
@@ -48,12 +49,12 @@ of_mysql = pytest.mark.parametrize("capture", MYSQL, indirect=True)
 
 @pytest.fixture(scope="module")
 def compared(sharkd: Sharkd) -> Compared:
-    """Of each capture once; tshark, which takes long to start, is needed for those alone in which a database speaks."""
+    """Of each capture once; tshark, which takes long to start, is needed where a database speaks that it reads, too."""
 
     @cache
     def compared(path: Path) -> Verification:
         seen = ours.read([str(path)], {})
-        if any(seen.ports.values()):
+        if any(seen.ports.get(protocol) for protocol in DISSECTORS):
             return compare([str(path)], seen)
         with patch("latpcap.verify.dissect", lambda paths, ports, streams, keys: sharkd.dissection(path)):
             return compare([str(path)], seen)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import FIXTURES, load_fixture, read_fixture
+from conftest import FIXTURES, load_fixture, read_fixture, read_once
 from msgspec.structs import replace
 
 import latpcap
@@ -40,7 +40,7 @@ def close(one: float, other: float) -> bool:
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: str(path.relative_to(FIXTURES)))
 def test_every_part_and_every_saving_is_the_same_everywhere(path: Path) -> None:
     try:
-        capture = latpcap.read(path)
+        capture = read_once(path)
         result = capture.analyze([RTT_MS])
     except latpcap.NoDatabaseTraffic:
         return
@@ -89,7 +89,7 @@ def test_every_reader_names_the_same_parts(latpcap: Callable[..., Any], name: st
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: str(path.relative_to(FIXTURES)))
 def test_every_reader_names_the_same_parts_of_what_was_captured(path: Path) -> None:
     try:
-        capture = latpcap.read(path)
+        capture = read_once(path)
         result = capture.analyze([])
     except latpcap.NoDatabaseTraffic:
         return

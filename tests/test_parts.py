@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from builder import Conn, Ex, build
-from conftest import FIXTURES
+from conftest import FIXTURES, read_once
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from test_agreement import CAPTURES, ELSEWHERE, RTTS_MS
@@ -56,7 +56,7 @@ def assert_whole(projection: Projection) -> None:
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: str(path.relative_to(FIXTURES)))
 def test_the_parts_sum_to_the_runtime_wherever_and_whatever_else_is_different_there(path: Path) -> None:
     try:
-        capture = latpcap.read(path)
+        capture = read_once(path)
         captured = capture.analyze([])
     except latpcap.NoDatabaseTraffic:
         return

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from builder import Conn, Ex, build
-from conftest import SHARED, load_fixture, read_fixture
+from conftest import SHARED, load_fixture, read_fixture, read_once
 from golden import fixtures, path_of
 from msgspec import Struct
 
@@ -53,7 +53,7 @@ def captures() -> list[Path]:
 def analysed(path: Path) -> Analysis | str:
     """For a capture without database traffic: what is said instead."""
     try:
-        return latpcap.read(path).analyze()
+        return read_once(path).analyze()
     except (latpcap.NoDatabaseTraffic, latpcap.CaptureError) as none:
         return str(none)
 
@@ -327,7 +327,7 @@ CHANGED = [path for path in captures() if path.parent.name == "findings"]
 
 @pytest.mark.parametrize("path", CHANGED[::3], ids=lambda path: path.name)
 def test_what_fixes_are_said_to_change_agrees_with_their_numbers(path: Path) -> None:
-    capture = latpcap.read(path)
+    capture = read_once(path)
     changed = capture.what_if(["all"], ["15ms"])
     if changed is None:
         return

@@ -2,6 +2,7 @@ import base64
 import hashlib
 import json
 import re
+from functools import cached_property
 from html import unescape
 from importlib.resources import files
 from pathlib import Path
@@ -306,6 +307,11 @@ class ManyExchanges(Tables):
             row["end"] = row["data_end"] = EPOCH_NS + count // connections * 900_000
 
     def exchanges(self, columns: list[str] | None = None, rows: tuple[int, int] | None = None) -> Table:
+        table = self.every.select(columns or self.every.column_names)
+        return table.slice(rows[0], rows[1] - rows[0]) if rows else table
+
+    @cached_property
+    def every(self) -> Table:
         """Waits of 0.4 ms and an exponential service time, pauses between them."""
         random = np.random.default_rng(7)
         each = self.count // self.connection_count
@@ -334,9 +340,7 @@ class ManyExchanges(Tables):
         like_the_first = Array.from_numpy(np.zeros(len(stream), np.int64)).cast(U64)
         usual = super().exchanges()
         every = {name: usual.column(name).combine_chunks().take(like_the_first) for name in usual.column_names}
-        every |= {name: _array(*each) for name, each in made.items()}
-        made = Table.from_pydict({name: every[name] for name in columns or every})
-        return made.slice(rows[0], rows[1] - rows[0]) if rows else made
+        return Table.from_pydict(every | {name: _array(*each) for name, each in made.items()})
 
 
 def _array(values: Any, kind: Any) -> Array:
