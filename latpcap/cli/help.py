@@ -5,7 +5,6 @@ from __future__ import annotations
 import click
 from click.shell_completion import CompletionItem
 
-import latpcap
 from latpcap.cli.shared.values import items
 from latpcap.cli.shared.verb import ALL
 
@@ -31,9 +30,10 @@ def help_command(ctx: click.Context, name: str | None, everything: bool, man: bo
     """
     root = ctx.find_root()
     if man:
+        from latpcap._core import __version__
         from latpcap.cli.manual import man_page
 
-        click.echo(man_page(_all_commands(ctx), latpcap.__version__), nl=False)
+        click.echo(man_page(_all_commands(ctx), __version__), nl=False)
         return
     if name is None:
         click.echo(root.get_help())

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec import Struct
 
-import latpcap
 from latpcap.cli.shared import values
 from latpcap.cli.shared.files import BASELINE, CI_OUTPUT, GITHUB, OUTPUT
 from latpcap.cli.shared.io import write
@@ -131,9 +130,10 @@ class Gating(Struct, frozen=True):
 
     def end(self, gates: Gates | None, capture: Capture, result: Analysis | None = None) -> None:
         """Tell of the gates where that was asked for, and end with status 1 where one failed."""
+        from latpcap._core import __version__
         from latpcap.result.checks.checked import checked
 
-        self.told.tell(gates, lambda judged: checked(result or capture.analyze(), judged, latpcap.__version__))
+        self.told.tell(gates, lambda judged: checked(result or capture.analyze(), judged, __version__))
 
 
 class RowGating(Struct, frozen=True):
@@ -161,9 +161,10 @@ class RowGating(Struct, frozen=True):
 
     def end_of(self, gates: Gates | None, captures: Iterable[str]) -> None:
         """The same where there are several captures."""
+        from latpcap._core import __version__
         from latpcap.result.checks.checked import checked_rows
 
-        self.told.tell(gates, lambda judged: checked_rows(captures, judged, latpcap.__version__))
+        self.told.tell(gates, lambda judged: checked_rows(captures, judged, __version__))
 
 
 def _gating(fail_if: tuple[Gate, ...], baseline: str | None = None, **told: Any) -> Gating:
