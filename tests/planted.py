@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import mysql_wire
-from mysql_wire import message
+from mysql_wire import message, tcp
 
 CLIENT, SERVER = 0, 1
 RAW_IP = 101
@@ -105,30 +105,36 @@ class Talk:
     sequence: list[int] = field(default_factory=lambda: [1000, 5000])
 
     def __post_init__(self) -> None:
-        self._packet(CLIENT, "S")
+        self._packet(CLIENT, tcp.SYN)
         self.now_ns += RTT_NS
-        self._packet(SERVER, "SA")
-        self._packet(CLIENT, "A")
+        self._packet(SERVER, tcp.SYN | tcp.ACK)
+        self._packet(CLIENT, tcp.ACK)
 
     def say(self, side: int, payload: bytes) -> None:
         self.now_ns += RTT_NS
         for start in range(0, len(payload), MSS):
-            self._packet(side, "PA", payload[start : start + MSS])
+            self._packet(side, tcp.PUSH_ACK, payload[start : start + MSS])
 
     def ask(self, request: bytes, response: bytes) -> None:
         self.say(CLIENT, request)
         self.say(SERVER, response)
 
-    def _packet(self, side: int, flags: str, payload: bytes = b"") -> None:
-        from scapy.layers.inet import IP, TCP
-        from scapy.layers.inet6 import IPv6
-
+    def _packet(self, side: int, flags: int, payload: bytes = b"") -> None:
         (source, port), (target, to) = (self.client, self.server) if side == CLIENT else (self.server, self.client)
-        network = (IPv6 if ":" in source else IP)(src=source, dst=target)
-        numbers = {"seq": self.sequence[side], "ack": self.sequence[1 - side] if "A" in flags else 0}
-        self.packets.append((self.now_ns, bytes(network / TCP(sport=port, dport=to, flags=flags, **numbers) / payload)))
-        self.sequence[side] += len(payload) + ("S" in flags)
+        numbers = self.sequence[side], self.sequence[1 - side] if flags & tcp.ACK else 0
+        segment = struct.pack(">HHIIBBHHH", port, to, *numbers, 5 << 4, flags, 8192, 0, 0) + payload
+        self.packets.append((self.now_ns, _ip(source, target, len(segment)) + segment))
+        self.sequence[side] += len(payload) + bool(flags & tcp.SYN)
         self.now_ns += 10_000
+
+
+def _ip(source: str, target: str, length: int) -> bytes:
+    """The IP header of so many bytes of TCP."""
+    family = socket.AF_INET6 if ":" in source else socket.AF_INET
+    ends = socket.inet_pton(family, source) + socket.inet_pton(family, target)
+    if family == socket.AF_INET6:
+        return struct.pack(">IHBB", 6 << 28, length, socket.IPPROTO_TCP, 64) + ends
+    return struct.pack(">BBHHHBBH", 0x45, 0, 20 + length, 1, 0, 64, socket.IPPROTO_TCP, 0) + ends
 
 
 def pcapng(talks: Iterable[Talk]) -> bytes:

@@ -55,6 +55,7 @@ class Clean:
     """Its literals."""
 
 
+@cache
 def planted() -> list[Planted]:
     """All of them, in an order of their own that never changes; no two differ by their secrets alone."""
     chance = random.Random(SEED)
