@@ -28,6 +28,7 @@ pub struct NetworkFields {
     timeout_ns: f64,
     restarts: bool,
     skips: bool,
+    paces: bool,
     baseline: i8,
 }
 
@@ -46,6 +47,7 @@ impl NetworkFields {
             timeout_ns: self.timeout_ns,
             restarts: self.restarts,
             skips: self.skips,
+            paces: self.paces,
             baseline: self.baseline,
         }
     }
@@ -86,6 +88,12 @@ impl Replay {
     #[getter]
     fn ticks(&self) -> bool {
         self.replay.ticks()
+    }
+
+    /// Some of its turns move to another connection.
+    #[getter]
+    fn moves(&self) -> bool {
+        self.replay.moves()
     }
 
     /// Some of its steps may begin by a clock, though nothing tells.
@@ -183,11 +191,13 @@ pub fn run_each(
 ) -> Vec<(Replay, Vec<Vec<f64>>)> {
     let pieces: Vec<_> = wanted.iter().map(|(replay, senders, runs)| (&replay.get().replay, senders, runs)).collect();
     let steps = pieces.iter().map(|(replay, ..)| replay.steps()).sum();
-    let run = |(replay, senders, runs): &(&job::Replay, &Option<NetworkFields>, &Vec<(NetworkFields, Vec<ToldRtt>)>)| {
-        let replay = senders.as_ref().map_or_else(|| (*replay).clone(), |senders| replay.calibrated(&senders.network()));
-        let over = runs.iter().map(|(network, rtts)| replay.run(&asked(rtts), &network.network())).collect();
-        (replay, over)
-    };
+    let run =
+        |(replay, senders, runs): &(&job::Replay, &Option<NetworkFields>, &Vec<(NetworkFields, Vec<ToldRtt>)>)| {
+            let replay =
+                senders.as_ref().map_or_else(|| (*replay).clone(), |senders| replay.calibrated(&senders.network()));
+            let over = runs.iter().map(|(network, rtts)| replay.run(&asked(rtts), &network.network())).collect();
+            (replay, over)
+        };
     let found: Vec<(job::Replay, Vec<Vec<f64>>)> = py.detach(|| shares::each(shares::processors(steps), &pieces, run));
     let told = wanted.iter().zip(found);
     told.map(|((of, ..), (replay, over))| (of.get().with(py, replay), over)).collect()
