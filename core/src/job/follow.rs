@@ -11,6 +11,7 @@ use super::groups;
 use super::lanes::{self, Usage, Waiting};
 use super::locks::{self, Lock};
 use super::pushes;
+use super::queues;
 use super::recorded::{Job, Phases};
 use super::shares;
 use super::silences::{Silence, Silences};
