@@ -15,8 +15,7 @@ const UNEVEN: f64 = 1.0;
 /// less than this part of the difference between the most turns of one and the fewest.
 const TOGETHER: f64 = 2.0;
 const OF_DIFFERENCE: f64 = 0.1;
-/// On each, turns follow each other at least so fast as on the fastest, as the tasks are the same; fewer turns show no pace, and
-/// no queue where they are the mean: a connection for each query.
+/// On each, turns follow each other at least so fast as on the fastest, as the tasks are the same; fewer turns show no pace.
 const AS_FAST: f64 = 0.5;
 const LEAST: f64 = 10.0;
 /// More connections are no queue that is looked at.
@@ -49,7 +48,7 @@ impl Client {
     /// Its connections, where it did more unequally much on them than by chance though it was as fast on each; and, if that
     /// `must` be, was done on all of them together.
     fn queue(&self, busy: usize, must: bool) -> Option<Vec<u32>> {
-        if self.known || busy < 2 || !(2..=MANY).contains(&self.connections.len()) {
+        if self.known || 2 * busy <= self.connections.len() || !(2..=MANY).contains(&self.connections.len()) {
             return None;
         }
         let count = self.connections.len() as f64;
@@ -62,7 +61,7 @@ impl Client {
         let together = last - first <= turn * TOGETHER.max(OF_DIFFERENCE * (most - fewest));
         let paced = self.connections.values().filter(|life| life.turns >= LEAST);
         let [slowest, fastest] = ends(paced.map(|life| life.turns / (life.done - life.begin)));
-        let found = mean >= LEAST && variance > UNEVEN * mean && slowest >= AS_FAST * fastest && (together || !must);
+        let found = variance > UNEVEN * mean && slowest >= AS_FAST * fastest && (together || !must);
         found.then(|| self.connections.keys().copied().collect())
     }
 }
@@ -73,7 +72,7 @@ fn ends(all: impl Iterator<Item = f64> + Clone) -> [f64; 2] {
 }
 
 /// Let turns move where the evidence says that they do, or might; the connections that share each queue. A client that fans
-/// out, whose steps follow other places than so many `lanes`, has none, nor who had no two `busy` at once.
+/// out, whose steps follow other places than so many `lanes`, has none, nor who never had more than half of them `busy`.
 pub fn find(starts: &mut [Start], spans: &[Span], lanes: u32, busy: usize, waiting: Waiting) -> Vec<Vec<u32>> {
     let must = match waiting {
         Waiting::Moved => false,
