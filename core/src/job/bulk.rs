@@ -110,8 +110,8 @@ const BURST_NS: f64 = 1e6;
 /// BBR sends at 2 ÷ ln 2 of the rate at which its last flight was acknowledged: n segments that take p to send are by a
 /// round trip later, so p = RTT ÷ (that - 1). It keeps to that gain where it never had enough to send to find the path full.
 const OF_RTT: f64 = 1.0 / (2.0 / std::f64::consts::LN_2 - 1.0);
-/// So many bursts show a pace.
-const BURSTS: f64 = 2.0;
+/// So many bursts show a pace: after a pause the first ones go on credit, as one.
+const BURSTS: f64 = 4.0;
 /// What an application may need at most beside a window that holds its transfer back.
 const BESIDE: f64 = 0.1;
 

@@ -425,7 +425,7 @@ fn a_pace_that_the_capture_cannot_show_may_keep_a_large_answer_back_half_an_rtt(
     };
     assert!((took(0.5, 40.0) - 25.0).abs() < 1.1, "{}", took(0.5, 40.0));
     assert_eq!(took(0.5, 10.0), 0.0, "the initial window holds it");
-    assert_eq!(took(5.0, 40.0), 0.0, "its packets would have come in several bursts");
+    assert_eq!(took(10.0, 40.0), 0.0, "its packets would have come in several bursts");
 }
 
 /// How many round trips a client's runtime has that does so many turns of 1 ms on each of two connections, from when on.
