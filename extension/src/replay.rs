@@ -28,6 +28,7 @@ pub struct NetworkFields {
     timeout_ns: f64,
     restarts: bool,
     skips: bool,
+    paces: bool,
     baseline: i8,
 }
 
@@ -46,6 +47,7 @@ impl NetworkFields {
             timeout_ns: self.timeout_ns,
             restarts: self.restarts,
             skips: self.skips,
+            paces: self.paces,
             baseline: self.baseline,
         }
     }
@@ -86,6 +88,12 @@ impl Replay {
     #[getter]
     fn ticks(&self) -> bool {
         self.replay.ticks()
+    }
+
+    /// Some of its turns move to another connection.
+    #[getter]
+    fn moves(&self) -> bool {
+        self.replay.moves()
     }
 
     /// Some of its steps may begin by a clock, though nothing tells.
