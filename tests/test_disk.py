@@ -174,6 +174,7 @@ def test_short_columns_and_those_without_a_disk_stay_in_memory(room: Scratch, mo
 # --- the room ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="on Windows a file that is open has a name")
 def test_files_have_no_name(tmp_path: Path, on_disk: None) -> None:
     capture = latpcap.read(FIXTURES / "mysql/nplus1-300-client.pcapng", temp_folder=tmp_path)
     assert isinstance(capture.recording.exchanges.request, OnDisk)
@@ -200,9 +201,9 @@ def test_a_folder_that_cannot_be_used_is_named(latpcap: Run, tmp_path: Path) -> 
     path = FIXTURES / "mysql/nplus1-300-client.pcapng"
     done = latpcap("analyze", path, "--temp-folder", tmp_path / "none")
     assert (done.returncode, done.stdout) == (2, b"")
-    assert done.stderr.decode() == (
-        f"latpcap: {tmp_path / 'none'}: temporary files cannot be written there: name another --temp-folder\n"
-    )
+    assert done.stderr.decode().splitlines() == [
+        f"latpcap: {tmp_path / 'none'}: temporary files cannot be written there: name another --temp-folder"
+    ]
 
 
 BEYOND = 150_000
@@ -224,7 +225,8 @@ def test_what_is_beyond_the_memory_is_the_same_by_way_of_the_disk(latpcap: Run, 
     little = latpcap("analyze", "--json", beyond, "--memory", "64MB", "--temp-folder", tmp_path)
     assert little.returncode == 0
     assert little.stdout == enough.stdout
-    assert not [*tmp_path.iterdir()]
+    if sys.platform != "win32":  # under Wine mapped files stay: docs/platforms.md
+        assert not [*tmp_path.iterdir()]
 
 
 def test_without_room_on_disk_reading_ends_where_the_memory_does(latpcap: Run, beyond: Path) -> None:
