@@ -16,7 +16,7 @@ const UNEVEN: f64 = 1.0;
 const TOGETHER: f64 = 2.0;
 const OF_DIFFERENCE: f64 = 0.1;
 /// On each, turns follow each other at least so fast as on the fastest, as the tasks are the same; fewer turns show no pace.
-const AS_FAST: f64 = 0.5;
+const AS_FAST: f64 = 2.0 / 3.0;
 const LEAST: f64 = 10.0;
 /// More connections are no queue that is looked at.
 const MANY: usize = 64;

@@ -428,31 +428,28 @@ fn a_pace_that_the_capture_cannot_show_may_keep_a_large_answer_back_half_an_rtt(
     assert_eq!(took(10.0, 40.0), 0.0, "its packets would have come in several bursts");
 }
 
-/// How many round trips a client's runtime has that does so many turns of 1 ms on each of two connections, from when on.
-fn effective(turns: [i64; 2], from_ms: [i64; 2], waiting: Waiting) -> f64 {
+/// How many round trips a client's runtime has that does so many turns on each of two connections, each of so many µs.
+fn effective(turns: [i64; 2], take_us: [i64; 2], waiting: Waiting) -> f64 {
     let mut made = Made::with(2, MS as f64);
-    let of = |connection: usize| (0..turns[connection]).map(move |turn| (from_ms[connection] + turn, connection));
+    let of = |connection: usize| (0..turns[connection]).map(move |turn| (turn * take_us[connection], connection));
     let mut all: Vec<(i64, usize)> = of(0).chain(of(1)).collect();
     all.sort_unstable();
-    for (asked_ms, connection) in all {
-        let [asked, answered] = [asked_ms, asked_ms + 1].map(|time| time * MS);
+    for (asked_us, connection) in all {
+        let [asked, answered] = [asked_us, asked_us + take_us[connection]].map(|time| time * MS / 1000);
         made.exchange(connection as u32, [asked, asked, answered, answered]);
     }
     let replay = made.replay(waiting);
-    ((replay.at(101.0) - replay.at(1.0)) / (100 * MS) as f64).round()
+    (replay.at(101.0) - replay.at(1.0)) / (100 * MS) as f64
 }
 
 #[test]
 fn turns_move_to_the_connection_that_is_free_where_all_are_done_together_though_they_did_unequally_much() {
-    let late = |waiting| effective([400, 100], [0, 300], waiting);
-    assert!(
-        (late(Waiting::Evidence) - 250.0).abs() < 6.0,
-        "a pool that is filled meanwhile: {}",
-        late(Waiting::Evidence)
-    );
-    assert_eq!(late(Waiting::Chained), 400.0, "each may have had that much to do");
-    let done_early = |waiting| effective([400, 100], [0, 0], waiting);
-    assert_eq!(done_early(Waiting::Evidence), 400.0, "one had more to do");
-    assert!((done_early(Waiting::Moved) - 250.0).abs() < 6.0, "or the other rested: {}", done_early(Waiting::Moved));
-    assert_eq!(effective([200, 200], [0, 0], Waiting::Moved), 200.0, "each had as much to do");
+    let is = |effective: f64, about: f64| assert!((effective - about).abs() < 4.0, "{effective}, not {about}");
+    let [slower, idle] = [[1000, 1333], [1000, 1000]];
+    is(effective([240, 180], slower, Waiting::Evidence), 210.0);
+    is(effective([240, 180], slower, Waiting::Chained), 240.0);
+    is(effective([240, 180], idle, Waiting::Evidence), 240.0);
+    is(effective([240, 180], idle, Waiting::Moved), 210.0);
+    is(effective([200, 200], idle, Waiting::Moved), 200.0);
+    is(effective([240, 120], [1000, 2000], Waiting::Moved), 240.0);
 }
