@@ -326,10 +326,10 @@ class Case(Struct, frozen=True):
     def own_s(self, own_s: Floats, turns: float, at_once: float, baseline_ms: float, rtt_ms: Floats) -> Floats:
         """The own time at each RTT, where `turns` took `own_s` in the capture; work that is long is sure.
 
-        So many at once may each have waited for the work of all others: farther away they meet less.
+        So many at once may each have waited for the work of all others, and elsewhere meet less.
         """
         part = self.own.part(baseline_ms, rtt_ms)
-        sure_ms = self.sure_ms * np.where((part < 1) & (rtt_ms >= baseline_ms), at_once, 1.0)
+        sure_ms = self.sure_ms * np.where(part < 1, at_once, 1.0)
         not_sure_s: Floats = np.minimum(own_s, turns * sure_ms / 1000)
         may_differ_s = not_sure_s + OF_SURE * (own_s - not_sure_s)
         return own_s + (part - 1) * may_differ_s
