@@ -422,10 +422,6 @@ class Replay:
         """Some of its turns begin by a clock."""
 
     @property
-    def moves(self) -> bool:
-        """Some of its turns move to another connection."""
-
-    @property
     def may_tick(self) -> bool:
         """Some of its turns may begin by a clock, though nothing tells."""
 

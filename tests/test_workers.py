@@ -227,7 +227,7 @@ def test_an_engine_that_is_not_installed_is_told(
     for module in [each for each in sys.modules if each.partition(".")[0] == package]:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(UsageError, match=f"^{name} is not installed: pip install 'latpcap.{name.lower()}.'$"):
+    with pytest.raises(UsageError, match=f'^{name} is not installed: pip install "latpcap.{name.lower()}."$'):
         scanned(files, ScanOptions(), engine, 1)
 
 

@@ -28,7 +28,6 @@ pub struct NetworkFields {
     timeout_ns: f64,
     restarts: bool,
     skips: bool,
-    paces: bool,
     baseline: i8,
 }
 
@@ -47,7 +46,6 @@ impl NetworkFields {
             timeout_ns: self.timeout_ns,
             restarts: self.restarts,
             skips: self.skips,
-            paces: self.paces,
             baseline: self.baseline,
         }
     }
@@ -88,12 +86,6 @@ impl Replay {
     #[getter]
     fn ticks(&self) -> bool {
         self.replay.ticks()
-    }
-
-    /// Some of its turns move to another connection.
-    #[getter]
-    fn moves(&self) -> bool {
-        self.replay.moves()
     }
 
     /// Some of its steps may begin by a clock, though nothing tells.

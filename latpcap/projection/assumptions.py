@@ -90,7 +90,7 @@ class Uncertainty(Struct, frozen=True):
 
 ONE_BY_ONE = Uncertainty(HostTime(0.6, 0.1), HostTime(1.4, 1.0))
 """Work of which each step waits for the one before."""
-IN_TURN = replace(ONE_BY_ONE, waiting=("evidence", "joined", "moved", "clocked", "unclocked"))
+IN_TURN = replace(ONE_BY_ONE, waiting=("evidence", "joined", "clocked", "unclocked"))
 """The same on many connections, whose order shows often enough."""
 DATA = Uncertainty(HostTime(0.5, 0.2), HostTime(1.4, 1.4), sure_ms=math.inf)
 """Much is sent at once: own time is production, which continues while data is in transit."""
@@ -133,10 +133,7 @@ def _assumptions(may: Uncertainty) -> Iterator[Assumption]:
         "loss", "both", f"the number of lost packets deviates by {LOSS_SIGMA:g} standard deviations (`--loss`)"
     )
     yield Assumption("windows kept", "optimistic", "senders do not return to slow start after pauses")
-    slow = (
-        f"TCP windows grow by {SLOW_GROWTH - 1:.0%} a round trip instead of doubling, and senders pace large messages "
-        "(BBR) if the capture's RTT is too short to show it"
-    )
+    slow = f"TCP windows grow by {SLOW_GROWTH - 1:.0%} a round trip instead of doubling"
     yield Assumption("slow windows", "pessimistic", slow)
     yield Assumption(
         "small buffers", "both", f"a small receive buffer holds {WINDOW_SPREAD:.0%} more or less at the other RTT"
@@ -323,16 +320,11 @@ class Case(Struct, frozen=True):
 
         return mean
 
-    def own_s(self, own_s: Floats, turns: float, at_once: float, baseline_ms: float, rtt_ms: Floats) -> Floats:
-        """The own time at each RTT, where `turns` took `own_s` in the capture; work that is long is sure.
-
-        So many at once may each have waited for the work of all others, and elsewhere meet less.
-        """
-        part = self.own.part(baseline_ms, rtt_ms)
-        sure_ms = self.sure_ms * np.where(part < 1, at_once, 1.0)
-        not_sure_s: Floats = np.minimum(own_s, turns * sure_ms / 1000)
+    def own_s(self, own_s: Floats, turns: float, baseline_ms: float, rtt_ms: Floats) -> Floats:
+        """The own time at each RTT, where `turns` took `own_s` in the capture; work that is long is sure."""
+        not_sure_s: Floats = np.minimum(own_s, turns * self.sure_ms / 1000)
         may_differ_s = not_sure_s + OF_SURE * (own_s - not_sure_s)
-        return own_s + (part - 1) * may_differ_s
+        return own_s + (self.own.part(baseline_ms, rtt_ms) - 1) * may_differ_s
 
 
 CENTRAL = Case(("evidence",), ReplayNetwork(), wake_up=WakeUp(gained=1.0, lost=1.0, of_own=0.7))
@@ -349,7 +341,7 @@ OPTIMISTIC = Case(
 )
 PESSIMISTIC = Case(
     ANY,
-    ReplayNetwork(growth=SLOW_GROWTH, baseline=-1, taken=1 - WINDOW_SPREAD, skips=True, paces=True),
+    ReplayNetwork(growth=SLOW_GROWTH, baseline=-1, taken=1 - WINDOW_SPREAD, skips=True),
     ReplayNetwork(hidden=1.0),
     rtt=1,
     buffer=BUFFER_LEAST,

@@ -202,7 +202,7 @@ class Basis:
     def _ways(self, case: Case) -> tuple[Waiting, ...]:
         """Those that the job's connections and clocks leave possible: one connection waits for no other."""
         alone = self.job is None or self.job.connections == 1
-        possible = {"evidence", *(() if alone else ("independent", "chained", "joined", "moved")), *self.clocks}
+        possible = {"evidence", *(() if alone else ("independent", "chained", "joined")), *self.clocks}
         return tuple(way for way in case.waiting if way in possible)
 
     @property
@@ -237,11 +237,11 @@ class Basis:
         moving = [(1.0, self.baseline_ms, asked)] if scope is None else scope.rtts_of(asked)
         woken = [part * self._woken_s(case, figures, was, rtts, conditions.rtt_is) for part, was, rtts in moving]
         woken_s: Floats = sum(woken, np.zeros(len(asked)))
-        own_s = case.own_s(figures.own_s + np.minimum(woken_s, 0), turns, self._at_once, self.baseline_ms, asked)
+        own_s = case.own_s(figures.own_s + np.minimum(woken_s, 0), turns, self.baseline_ms, asked)
         differs_s = own_s - figures.own_s + np.maximum(woken_s, 0)
         left = np.clip((replayed - self.think_s) / max(figures.own_s, 1e-9), 0, 1)  # transfers in it become shorter
         runtime: Floats = replayed + differs_s * left
-        if case.network.baseline > 0 and scope is None and not variant.changes and not made.replay.moves:
+        if case.network.baseline > 0 and scope is None and not variant.changes:
             runtime = np.maximum(runtime, self._longest * mean_ms / 1000)
         work = min(figures.own_s / self._figures.own_s, 1.0) if self._figures.own_s > 0 else 1.0
         if conditions.connections is None:

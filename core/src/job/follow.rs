@@ -11,7 +11,6 @@ use super::groups;
 use super::lanes::{self, Usage, Waiting};
 use super::locks::{self, Lock};
 use super::pushes;
-use super::queues;
 use super::recorded::{Job, Phases};
 use super::shares;
 use super::silences::{Silence, Silences};
@@ -24,8 +23,6 @@ pub struct Order {
     pub starts: Vec<Start>,
     /// How many answers lie before each lane's worker; empty where nobody reads ahead.
     pub ahead: Vec<u16>,
-    /// The connections on which turns move.
-    pub queues: Vec<Vec<u32>>,
 }
 
 /// The steps of a job in the order in which they began.
@@ -76,13 +73,13 @@ impl Steps {
         }
         pushes::listeners(&mut spans, connections);
         let usage = Usage::of(&spans, connections);
-        let (Clocks { ahead, may_tick }, queues) = assign(&mut starts, &spans, job.phases, connections, usage, waiting);
+        let Clocks { ahead, may_tick } = assign(&mut starts, &spans, job.phases, connections, usage, waiting);
         let locks = locks::locks(&bodies, &spans);
         for lock in &locks {
             bodies.set_service(lock.waiter, lock.lag);
         }
         let rows = Rows { kinds, segments: segments.column(), send_waits, silences: silences.found() };
-        Ok((Steps { bodies, locks, may_tick }, rows, Order { starts, ahead, queues }, usage))
+        Ok((Steps { bodies, locks, may_tick }, rows, Order { starts, ahead }, usage))
     }
 
     /// What is `made` of where the steps of the same job start, when they wait for each other in each of these ways.
@@ -102,8 +99,8 @@ impl Steps {
         pushes::listeners(&mut spans, connections);
         let order = |&waiting: &Waiting| {
             let mut starts = starts.to_vec();
-            let (Clocks { ahead, .. }, queues) = assign(&mut starts, &spans, phases, connections, usage, waiting);
-            made(Order { starts, ahead, queues })
+            let Clocks { ahead, .. } = assign(&mut starts, &spans, phases, connections, usage, waiting);
+            made(Order { starts, ahead })
         };
         Ok(shares::each(shares::processors(spans.len()), ways, order))
     }
@@ -156,7 +153,7 @@ fn assign(
     connections: usize,
     usage: Option<Usage>,
     waiting: Waiting,
-) -> (Clocks, Vec<Vec<u32>>) {
+) -> Clocks {
     for (start, found) in starts.iter_mut().zip(lanes::assign(spans, connections, usage, waiting)) {
         *start = match start.starts() {
             Starts::With => Start::new(found.lane, found.after(), Starts::With, start.gap),
@@ -166,8 +163,6 @@ fn assign(
     if waiting != Waiting::Chained {
         pushes::find(starts, spans, &phases.baseline_ns);
     }
-    let lanes = starts.iter().map(|start| start.lane + 1).max().unwrap_or(0);
     groups::find(starts, spans, connections, waiting);
-    let queues = usage.map_or_else(Vec::new, |usage| queues::find(starts, spans, lanes, usage.busy, waiting));
-    (clocks::find(starts, spans, waiting), queues)
+    clocks::find(starts, spans, waiting)
 }

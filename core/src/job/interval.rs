@@ -5,7 +5,7 @@ use super::attribute::Kind;
 use super::body::{GOODBYE, HANDSHAKE};
 use super::network::Network;
 use super::pieces::Pieces;
-use super::step::{Starts, Step};
+use super::step::Step;
 
 /// When a step asked, had sent its request, was answered first, and was over, ns.
 #[derive(Clone, Copy, Debug, Default)]
@@ -27,8 +27,8 @@ pub fn ns(time: f64) -> i64 {
     (time + 0.5) as i64
 }
 
-/// The interval of a step at this RTT: when it begins, no earlier than what is `before` it on its connection is over unless
-/// it moved to another one, and its pieces.
+/// The interval of a step at this RTT: when it begins, no earlier than what is `before` it on its connection is over, and
+/// its pieces.
 pub fn interval(
     replay: &Replay,
     network: &Network,
@@ -37,7 +37,6 @@ pub fn interval(
     rtt: f64,
     before: i64,
 ) -> (i64, Pieces<i64>) {
-    let before = if step.starts == Starts::Moved { 0 } else { before };
     if step.stalled_before <= 0.0 && step.stalled_within <= 0.0 && network.loss <= 0.0 {
         return cut(step, moments, rtt, before, 0);
     }

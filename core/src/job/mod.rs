@@ -34,7 +34,6 @@ mod network;
 mod pacing;
 pub mod pieces;
 mod pushes;
-mod queues;
 mod quiet;
 mod run;
 mod scope;
@@ -142,11 +141,6 @@ impl Replay {
     /// Some of its steps begin by a clock.
     pub fn ticks(&self) -> bool {
         self.ticks
-    }
-
-    /// Some of its turns move to another connection.
-    pub fn moves(&self) -> bool {
-        !self.order.queues.is_empty()
     }
 
     /// Some of its steps may begin by a clock, though nothing tells.

@@ -22,11 +22,7 @@ pub struct Quiet {
 }
 
 impl Quiet {
-    /// None is where turns move: their connections are known at each RTT only.
     pub fn of(replay: &Replay) -> Quiet {
-        if !replay.order.queues.is_empty() {
-            return Quiet { bits: Bits::of(replay.steps.len()), ..Quiet::default() };
-        }
         let mut search = Search {
             replay,
             found: Quiet { bits: Bits::of(replay.steps.len()), ..Quiet::default() },
@@ -164,7 +160,7 @@ impl Before {
                 self.lane == Some(step.after) && step.gap >= self.late && step.gap + step.request + step.service >= 0.0
             }
             Starts::AfterOther => self.late <= 0.0 && step.request + step.service >= 0.0,
-            Starts::AtFirst | Starts::With | Starts::Clock | Starts::Tick | Starts::AfterPush | Starts::Moved => false,
+            Starts::AtFirst | Starts::With | Starts::Clock | Starts::Tick | Starts::AfterPush => false,
         };
         after_all && self.phase == step.phase && step.request >= 0.0 && step.response >= 0.0
     }
@@ -175,13 +171,9 @@ impl Before {
         let own = -(step.service + step.response);
         let before = match step.starts {
             Starts::After => self.late - (step.gap + step.request + step.service + step.response),
-            Starts::AfterOther
-            | Starts::AtFirst
-            | Starts::With
-            | Starts::Clock
-            | Starts::Tick
-            | Starts::AfterPush
-            | Starts::Moved => self.late,
+            Starts::AfterOther | Starts::AtFirst | Starts::With | Starts::Clock | Starts::Tick | Starts::AfterPush => {
+                self.late
+            }
         };
         own.max(before).max(0.0)
     }
@@ -191,7 +183,7 @@ impl Before {
         let begins_after_all = match step.starts {
             Starts::After => self.lane == Some(step.after) && step.gap >= 0.0,
             Starts::AfterOther | Starts::Clock | Starts::Tick | Starts::AfterPush => true,
-            Starts::AtFirst | Starts::With | Starts::Moved => false,
+            Starts::AtFirst | Starts::With => false,
         };
         let grows = step.request >= 0.0
             && step.request + step.service >= 0.0

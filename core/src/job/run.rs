@@ -199,20 +199,9 @@ pub struct Run {
     /// Of each lane; empty where no step begins by a clock.
     clocks: Vec<Clock>,
     connections: Vec<Progress>,
-    /// Of each connection: when it takes the next turn of its queue; empty where no turn moves.
-    queued: Vec<Queued>,
     /// When the lock that was waited for was free.
     free: Vec<Times>,
     pub kept: Kept,
-}
-
-/// A connection of which turns move.
-#[derive(Clone, Copy)]
-struct Queued {
-    /// When it was over, whoever's turns it took; infinite before it is open.
-    over: Times,
-    /// The connection that took its turn, at each RTT.
-    by: [u32; ABREAST],
 }
 
 /// What of the steps is kept to divide their time.
@@ -310,12 +299,6 @@ impl Run {
             lanes: vec![Times::default(); replay.lanes],
             clocks: vec![Clock::default(); if replay.ticks { replay.lanes } else { 0 }],
             connections: vec![Progress::default(); replay.connections.count()],
-            queued: match replay.order.queues.is_empty() {
-                true => Vec::new(),
-                false => (0..replay.connections.count() as u32)
-                    .map(|own| Queued { over: Times::all(f64::INFINITY), by: [own; ABREAST] })
-                    .collect(),
-            },
             free: vec![Times::all(f64::NEG_INFINITY); replay.steps.locks.len()],
             kept: Kept::Nothing,
         }
@@ -426,7 +409,6 @@ impl Run {
             Starts::With => before.asked + (gap + -silence.gap),
             Starts::Clock => (self.lanes[step.after as usize] + gap).max(before.over),
             Starts::AfterPush => (self.connections[step.after as usize].asked + rtt + gap).max(before.over),
-            Starts::Moved => self.first_over(&walk.replay.order.queues[step.after as usize], step.connection) + gap,
             Starts::Tick => {
                 let clock = &mut self.clocks[step.lane as usize];
                 let free = self.lanes[step.after as usize].max(before.over);
@@ -450,9 +432,8 @@ impl Run {
             (if walked.bulks.is_empty() { over } else { travelled }, over)
         } else if step.answered {
             let free = walked.waits_for.map_or(Times::all(f64::NEG_INFINITY), |lock| self.free[lock]);
-            let travelled = sent + rtt.times(step.trips);
-            let in_turn = if step.starts == Starts::Moved { travelled } else { travelled.max(before.answered) };
-            let response = (in_turn + (step.service - silence.service)).max(free);
+            let response =
+                ((sent + rtt.times(step.trips)).max(before.answered) + (step.service - silence.service)).max(free);
             self.release(walk.replay, walked, response);
             (response, response + self.interval(walk, walked, Interval::Response, response, step.response))
         } else {
@@ -496,27 +477,7 @@ impl Run {
         }
     }
 
-    /// When the first connection of a queue is over, which takes this one's turn.
-    fn first_over(&mut self, queue: &[u32], own: u32) -> Times {
-        let mut first = Times::all(f64::INFINITY);
-        for (place, first) in first.0.iter_mut().enumerate() {
-            for &connection in queue {
-                let over = self.queued[connection as usize].over.0[place];
-                if over < *first {
-                    (*first, self.queued[own as usize].by[place]) = (over, connection);
-                }
-            }
-        }
-        first
-    }
-
     fn over(&mut self, step: &Step, over: Times) {
-        let queued = if self.queued.is_empty() { 0 } else { ABREAST };
-        for (place, &over) in over.0.iter().enumerate().take(queued) {
-            let by = self.queued[step.connection as usize].by[place] as usize;
-            let last = &mut self.queued[by].over.0[place];
-            *last = if last.is_finite() { last.max(over) } else { over };
-        }
         let progress = &mut self.connections[step.connection as usize];
         progress.over = progress.over.max(over);
         if step.answered {
@@ -577,11 +538,7 @@ impl Run {
                 });
                 let baseline = walk.replay.connections.baseline_ns[walked.step.phase as usize];
                 let bytes = walk.replay.connections.segment_bytes[connection];
-                (
-                    Bulk::path(path, most),
-                    bulk.produced(walk.network, bytes),
-                    bulk.paced(rtts, baseline, walk.network.paces),
-                )
+                (Bulk::path(path, most), bulk.produced(walk.network, bytes), bulk.paced(rtts, baseline))
             }
         };
         let segments = walk.network.left_of(segments);

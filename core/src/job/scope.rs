@@ -30,7 +30,7 @@ impl Scope {
         if step.service > stall {
             step.service = stall + (step.service - stall) * self.service;
         }
-        let waits_for_client = matches!(step.starts, Starts::After | Starts::AfterOther | Starts::Moved);
+        let waits_for_client = matches!(step.starts, Starts::After | Starts::AfterOther);
         if waits_for_client && step.gap > 0.0 && step.gap <= self.think_ns {
             let stall = step.unstall_before(true, rtt);
             step.gap = stall + step.gap * self.client;

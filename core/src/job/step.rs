@@ -51,8 +51,6 @@ pub enum Starts {
     /// A round trip after the last request of another connection, whose number stands for the lane: the server pushed
     /// what the step waited for; and the connection's last one is over.
     AfterPush,
-    /// The connection of a queue that is over first, which takes this turn in place of its own; the queue stands for the lane.
-    Moved,
 }
 
 /// When a step was under way, for finding its lane.
@@ -110,7 +108,7 @@ impl Start {
             Starts::Clock,
             Starts::Tick,
             Starts::AfterPush,
-            Starts::Moved,
+            Starts::AtFirst,
         ];
         ALL[self.follows as usize & 7]
     }

@@ -80,7 +80,6 @@ impl Search {
             self.end(self.holder[step.lane as usize]);
             match step.starts {
                 Starts::AfterPush => self.end(step.after),
-                Starts::Moved => {}
                 _ => self.end(self.holder.get(step.after as usize).copied().unwrap_or(NOBODY)),
             }
         }
