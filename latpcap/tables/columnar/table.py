@@ -329,14 +329,12 @@ class Table(Tidy):
         return Table(part, self.name, self.schema, self.sorted_by)
 
     def _repr_html_(self) -> str:
-        from html import escape
-
-        head = "".join(f"<th>{escape(name)}</th>" for name in self.column_names)
+        head = "".join(f"<th>{_html_cell(name)}</th>" for name in self.column_names)
         rows = "".join(
             "<tr>" + "".join(f"<td>{_html_cell(value)}</td>" for value in row.values()) + "</tr>"
             for row in self.to_dicts(SHOWN_ROWS)
         )
-        more = f"<p>{len(self):,} {escape(self.name)}</p>"
+        more = f"<p>{len(self):,} {_html_cell(self.name)}</p>"
         return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{more}"
 
 
@@ -453,11 +451,11 @@ def _library(name: str) -> Any:
 
 
 def _html_cell(value: object) -> str:
+    from html import escape
+
     if value is None:
         return ""
     text = f"{value:.6g}" if isinstance(value, float) else str(value)
-    from html import escape
-
     return escape(text if len(text) <= SHOWN_TEXT else f"{text[: SHOWN_TEXT - 1]}…")
 
 
