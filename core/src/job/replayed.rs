@@ -9,7 +9,7 @@ use super::shared_time::SharedTime;
 use super::{Network, Replay, shares};
 
 /// So many steps may be divided at a time, at all RTTs together: each takes 80 bytes meanwhile.
-const MOST_STEPS: usize = 1 << 20;
+const MOST_STEPS: usize = 1 << 22;
 
 /// The parts of the time that `replay` takes at each RTT (NaN for those as they were); a longer pause of the client than
 /// `think_ns` is think time.

@@ -330,10 +330,7 @@ impl Requests {
         step.sql = match step.answer {
             Answer::Parse => {
                 let sql = text_of(step.rest, statements);
-                match step.rest {
-                    [] => _ = self.names.close(false, statement), // the capture ends before its text
-                    _ => self.names.prepare(statement, sql),
-                }
+                self.names.prepare(statement, sql);
                 sql
             }
             Answer::Bind => {
