@@ -422,6 +422,10 @@ class Replay:
         """Some of its turns begin by a clock."""
 
     @property
+    def queues(self) -> bool:
+        """Some of its lanes share a queue."""
+
+    @property
     def may_tick(self) -> bool:
         """Some of its turns may begin by a clock, though nothing tells."""
 
@@ -448,10 +452,10 @@ class Replay:
         pause beyond `think_ns` is think time.
         """
 
-    def meetings(self) -> tuple[float, Any, Any, Any]:
+    def meetings(self) -> tuple[float, Any, Any, Any, Any]:
         """How long requests were outstanding (s), and the fields of what `latpcap.projection.capacity` has.
 
-        Those of hosts, server and locks; `None` for none.
+        Those of hosts, server, both and locks; `None` for none.
         """
 
     def run(self, rtts_ns: Sequence[tuple[float | None, float]], network: object) -> list[float]:

@@ -28,6 +28,7 @@ pub struct NetworkFields {
     timeout_ns: f64,
     restarts: bool,
     skips: bool,
+    paces: bool,
     baseline: i8,
 }
 
@@ -46,6 +47,7 @@ impl NetworkFields {
             timeout_ns: self.timeout_ns,
             restarts: self.restarts,
             skips: self.skips,
+            paces: self.paces,
             baseline: self.baseline,
         }
     }
@@ -68,9 +70,9 @@ fn asked(rtts_ns: &[ToldRtt]) -> Vec<Asked> {
 }
 
 /// A place and locks, as `latpcap.projection.capacity` has them.
-type ToldCenter = (usize, f64, f64, f64, f64, bool);
+type ToldCenter = (usize, f64, f64, f64, f64, bool, f64);
 type ToldLocks = (usize, f64, f64, f64, f64, f64, f64, bool);
-type ToldMeetings = (f64, Option<ToldCenter>, Option<ToldCenter>, Option<ToldLocks>);
+type ToldMeetings = (f64, Option<ToldCenter>, Option<ToldCenter>, Option<ToldCenter>, Option<ToldLocks>);
 
 #[pymethods]
 impl Replay {
@@ -86,6 +88,12 @@ impl Replay {
     #[getter]
     fn ticks(&self) -> bool {
         self.replay.ticks()
+    }
+
+    /// Some of its lanes share a queue.
+    #[getter]
+    fn queues(&self) -> bool {
+        self.replay.queues()
     }
 
     /// Some of its steps may begin by a clock, though nothing tells.
@@ -139,13 +147,14 @@ impl Replay {
         Ok(self.with(py, scoped))
     }
 
-    /// How long requests waited for their answers, who met whom at the hosts and at the server, and at locks.
+    /// How long requests waited for their answers, who met whom at the hosts, at the server and at both, and at locks.
     fn meetings(&self, py: Python<'_>) -> PyResult<ToldMeetings> {
         let met = self.of.borrow(py).read(py, self.usual_ns, |job| self.replay.meetings(job))?;
-        let center = |of: Center| (of.count, of.stay_s, of.each_s, of.least_s, of.most_s, of.shown);
+        let center = |of: Center| (of.count, of.stay_s, of.each_s, of.least_s, of.most_s, of.shown, of.may_s);
         let locks =
             |of: Locks| (of.count, of.held_s, of.round_trips, of.others, of.waited_s, of.share, of.most, of.shown);
-        Ok((met.outstanding_s, met.hosts.map(center), met.server.map(center), met.locks.map(locks)))
+        let [hosts, server, both] = [met.hosts, met.server, met.both].map(|of| of.map(center));
+        Ok((met.outstanding_s, hosts, server, both, met.locks.map(locks)))
     }
 
     /// When the job is over at each RTT and so much more, in ns; `None` stands for the RTTs as they were.

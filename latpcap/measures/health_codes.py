@@ -134,9 +134,9 @@ ADVICE: dict[str, tuple[str, str]] = {
     ),
     "retransmissions": ("their time is counted as loss", "nothing, unless `loss` or `timeouts` is reported, too"),
     "paced-sender": (
-        "at another RTT their transfers take as many round trips; captures below 2 ms do not show pacing, so a "
-        "projection to a longer RTT is too short by up to half a round trip for each large message",
-        "nothing; to project to a longer RTT capture above 2 ms, or switch the sender to CUBIC",
+        "at another RTT their transfers take as many round trips; captures below 7.5 ms may not show it, and only "
+        "the pessimistic end of a projection from there to a longer RTT holds it",
+        "nothing; to project to a longer RTT capture above 7.5 ms, or switch the sender to CUBIC",
     ),
     # something is left out
     "malformed-packets": ("these packets are left out", "capture again, or copy the file again"),

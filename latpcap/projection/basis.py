@@ -202,7 +202,7 @@ class Basis:
     def _ways(self, case: Case) -> tuple[Waiting, ...]:
         """Those that the job's connections and clocks leave possible: one connection waits for no other."""
         alone = self.job is None or self.job.connections == 1
-        possible = {"evidence", *(() if alone else ("independent", "chained", "joined")), *self.clocks}
+        possible = {"evidence", *(() if alone else ("independent", "chained", "joined", "queued")), *self.clocks}
         return tuple(way for way in case.waiting if way in possible)
 
     @property
@@ -241,14 +241,16 @@ class Basis:
         differs_s = own_s - figures.own_s + np.maximum(woken_s, 0)
         left = np.clip((replayed - self.think_s) / max(figures.own_s, 1e-9), 0, 1)  # transfers in it become shorter
         runtime: Floats = replayed + differs_s * left
-        if case.network.baseline > 0 and scope is None and not variant.changes:
+        if case.network.baseline > 0 and scope is None and not variant.changes and not made.replay.queues:
             runtime = np.maximum(runtime, self._longest * mean_ms / 1000)
         work = min(figures.own_s / self._figures.own_s, 1.0) if self._figures.own_s > 0 else 1.0
-        if conditions.connections is None:
-            return runtime if case.crowd is None or self._alone else self.crowd.elsewhere(runtime, case.crowd, work)
         farther_ms = mean_ms - self.baseline_ms
         if scope is not None:
             farther_ms = sum((part * (rtts - was) for part, was, rtts in moving), np.zeros(len(asked)))
+        if conditions.connections is None:
+            if case.crowd is None or self._alone:
+                return runtime
+            return self.crowd.elsewhere(runtime, farther_ms * self.seconds_per_ms, case.crowd, work)
         return self.crowd.runtime(runtime, farther_ms / 1000, conditions.connections, case.crowd or 0, work)
 
     def _network(self, case: Case, conditions: Conditions) -> ReplayNetwork:

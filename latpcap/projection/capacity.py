@@ -79,6 +79,8 @@ class ServiceCenter(Struct, frozen=True):
     """… and the range of this."""
     shown: bool
     """The capture shows that they slow each other down, as if there were a limit."""
+    may_s: float = 0.0
+    """The most that each other one may have added, by what stays show."""
 
     def limits(self, runtime_s: float) -> bool:
         """That this is a limit is beyond doubt: hardly ever idle, and others always waited meanwhile."""
@@ -144,6 +146,10 @@ class ClosedNetwork(Struct, frozen=True):
     locks: Locks | None = None
     unreadable: bool = False
     """Whether transactions hold locks over round trips is unknown."""
+    both: ServiceCenter | None = None
+    """Server and clients, whatever that shows."""
+    rtt_s: float = 0.0
+    """That of the capture."""
 
     def runtime(self, replayed_s: Floats, farther_s: Floats, connections: int, side: int, work: float = 1.0) -> Floats:
         """The runtime of so many connections, where those of the capture would take `replayed_s`.
@@ -168,13 +174,15 @@ class ClosedNetwork(Struct, frozen=True):
         busy = min(hosts.count * hosts.most_s / self.runtime_s, 1.0)
         return hosts.each(side) * math.sqrt(busy)
 
-    def elsewhere(self, replayed_s: Floats, side: int, work: float = 1.0) -> Floats:
+    def elsewhere(self, replayed_s: Floats, longer_s: Floats, side: int, work: float = 1.0) -> Floats:
         """The runtime at another RTT, where turns that stay at the hosts as long as in the capture take `replayed_s`.
 
-        At a longer RTT fewer are there at once, at a shorter one more; and the hosts get no more done than they can.
+        At a longer RTT, where all together wait `longer_s` more, fewer are there at once, at a shorter one more; and the
+        hosts get no more done than they can.
         """
+        apart_s = replayed_s - work * self._apart_s(longer_s, side)
         if self.server is None:
-            return replayed_s
+            return apart_s
         hosts = self.server
         here, as_it_was_s = np.zeros(1), np.array([self.runtime_s])
         there_s, here_s = (
@@ -182,7 +190,26 @@ class ClosedNetwork(Struct, frozen=True):
             for runtime_s, part in ((replayed_s, work), (as_it_was_s, 1.0))
         )
         queued_s = hosts.count / self.workers * (there_s - work * here_s)
-        return np.maximum(replayed_s + queued_s, hosts.count * self._each_s(hosts, side) * work)
+        fewer_s = np.minimum(replayed_s + queued_s, np.where(longer_s > 0, apart_s, np.inf))
+        return np.maximum(fewer_s, hosts.count * self._each_s(hosts, side) * work)
+
+    def _apart_s(self, longer_s: Floats, side: int) -> Floats:
+        """What the hosts need less where a longer RTT keeps turns apart: as much of their time was waiting for each other.
+
+        How much, the capture tells (central), or leaves open (optimistic). Who fans out and waits for all is at no host
+        for longer than a cycle has beside its round trip.
+        """
+        if self.both is None or not self.runtime_s or side > 0:
+            return np.zeros(len(longer_s))
+        turns, each_s = self.both.count / self.workers, self.both.may_s if side else self.both.each_s
+        stay_s = min(self.both.stay_s, max(self.runtime_s / turns - self.rtt_s, 0.0))
+        hosts = replace(self.both, stay_s=stay_s, each_s=each_s)
+        here_s, there_s = (
+            self._cycle_s(hosts, self.runtime_s + further_s, self.workers, 0, 1.0)[1]
+            for further_s in (np.zeros(1), np.maximum(longer_s, 0.0))
+        )
+        apart_s: Floats = turns * np.maximum(here_s - there_s, 0.0)
+        return apart_s
 
     def _known(self, connections: int) -> bool:
         """Whether what limits so many shows: the hosts, or locks that make them wait longer, as far as is known."""
@@ -321,7 +348,7 @@ def crowd(replay: Replay, at_once: float, runtime_s: float, rtt_s: float, *, unr
     at_locks = None if locks is None else replace(Locks(*locks), rtt_s=rtt_s)
     if at_locks is not None and at_locks.shown:  # who waits for a lock works, too
         at_once = max(at_once, outstanding_s / runtime_s)
-    hosts, server = (None if center is None else ServiceCenter(*center) for center in centers)
+    hosts, server, both = (None if center is None else ServiceCenter(*center) for center in centers)
     if hosts is not None and not hosts.limits(runtime_s):
         hosts = hosts.without_limit
-    return ClosedNetwork(at_once, runtime_s, hosts, server, at_locks, unreadable)
+    return ClosedNetwork(at_once, runtime_s, hosts, server, at_locks, unreadable, both, rtt_s)

@@ -97,4 +97,5 @@ class ReplayNetwork(Struct, frozen=True):
     timeout_ns: float = TIMEOUT_NS
     restarts: bool = True
     skips: bool = False
+    paces: bool = False
     baseline: int = 0

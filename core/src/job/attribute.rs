@@ -128,6 +128,24 @@ impl Parts {
         self.setup_network.add(network);
     }
 
+    /// Each of them so many times as long.
+    pub fn times(self, factor: f64) -> Parts {
+        let Parts { network, service, transfer, stall, client, think, setup, setup_network, loss, unknown } = self;
+        let times = |sum: Sum| Sum { sum: factor * sum.sum, rest: factor * sum.rest };
+        Parts {
+            network: times(network),
+            service: times(service),
+            transfer: times(transfer),
+            stall: times(stall),
+            client: times(client),
+            think: times(think),
+            setup: times(setup),
+            setup_network: times(setup_network),
+            loss: times(loss),
+            unknown: times(unknown),
+        }
+    }
+
     /// While nothing goes on the client works; where that is longer than `think_ns` it thinks.
     pub fn idle(&mut self, gap: f64, think_ns: f64) {
         (if gap > think_ns { &mut self.think } else { &mut self.client }).add(gap.max(0.0));

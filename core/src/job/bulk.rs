@@ -107,6 +107,11 @@ const FILLED_SLOWLY: f64 = 0.5;
 const SLOW_SEGMENT_NS: f64 = 50e3;
 /// A sender that paces sends what its pace has for about so long in one burst (Linux: `sk_pacing_shift` of 10).
 const BURST_NS: f64 = 1e6;
+/// BBR sends at 2 ÷ ln 2 of the rate at which its last flight was acknowledged: n segments that take p to send are by a
+/// round trip later, so p = RTT ÷ (that - 1). It keeps to that gain where it never had enough to send to find the path full.
+const OF_RTT: f64 = 1.0 / (2.0 / std::f64::consts::LN_2 - 1.0);
+/// So many bursts show a pace: after a pause the first ones go on credit, as one.
+const BURSTS: f64 = 4.0;
 /// What an application may need at most beside a window that holds its transfer back.
 const BESIDE: f64 = 0.1;
 
@@ -135,12 +140,16 @@ impl Bulk {
     }
 
     /// How long its sender's pace keeps it back at these RTTs. A pace is about so much in a round trip, so its time grows
-    /// with it; but what goes in a millisecond goes at once.
-    pub fn paced(&self, rtts: &Times, baseline: f64) -> Times {
-        if self.paced <= 0.0 {
-            return Times::default();
-        }
-        (rtts.times((self.paced + BURST_NS) / baseline.max(1.0)) - Times::all(BURST_NS)).max(Times::default())
+    /// with it; but what goes in a millisecond goes at once. Where it `may` be unseen, it hides behind the production.
+    pub fn paced(&self, rtts: &Times, baseline: f64, may: bool) -> Times {
+        let (of_rtt, hidden) = match self.paced > 0.0 {
+            true => ((self.paced + BURST_NS) / baseline.max(1.0), 0.0),
+            false if may && self.segments > INITIAL_WINDOW && OF_RTT * baseline < BURSTS * BURST_NS => {
+                (OF_RTT, self.production)
+            }
+            false => return Times::default(),
+        };
+        (rtts.times(of_rtt) - Times::all(BURST_NS + hidden)).max(Times::default())
     }
 
     /// Split what was observed into the sender's rounds and the application's production, of which a part was `hidden`

@@ -11,6 +11,7 @@ use super::groups;
 use super::lanes::{self, Usage, Waiting};
 use super::locks::{self, Lock};
 use super::pushes;
+use super::queues;
 use super::recorded::{Job, Phases};
 use super::shares;
 use super::silences::{Silence, Silences};
@@ -23,6 +24,8 @@ pub struct Order {
     pub starts: Vec<Start>,
     /// How many answers lie before each lane's worker; empty where nobody reads ahead.
     pub ahead: Vec<u16>,
+    /// The lanes that share each queue.
+    pub queues: Vec<Vec<u32>>,
 }
 
 /// The steps of a job in the order in which they began.
@@ -73,13 +76,13 @@ impl Steps {
         }
         pushes::listeners(&mut spans, connections);
         let usage = Usage::of(&spans, connections);
-        let Clocks { ahead, may_tick } = assign(&mut starts, &spans, job.phases, connections, usage, waiting);
+        let (Clocks { ahead, may_tick }, queues) = assign(&mut starts, &spans, job.phases, connections, usage, waiting);
         let locks = locks::locks(&bodies, &spans);
         for lock in &locks {
             bodies.set_service(lock.waiter, lock.lag);
         }
         let rows = Rows { kinds, segments: segments.column(), send_waits, silences: silences.found() };
-        Ok((Steps { bodies, locks, may_tick }, rows, Order { starts, ahead }, usage))
+        Ok((Steps { bodies, locks, may_tick }, rows, Order { starts, ahead, queues }, usage))
     }
 
     /// What is `made` of where the steps of the same job start, when they wait for each other in each of these ways.
@@ -99,8 +102,8 @@ impl Steps {
         pushes::listeners(&mut spans, connections);
         let order = |&waiting: &Waiting| {
             let mut starts = starts.to_vec();
-            let Clocks { ahead, .. } = assign(&mut starts, &spans, phases, connections, usage, waiting);
-            made(Order { starts, ahead })
+            let (Clocks { ahead, .. }, queues) = assign(&mut starts, &spans, phases, connections, usage, waiting);
+            made(Order { starts, ahead, queues })
         };
         Ok(shares::each(shares::processors(spans.len()), ways, order))
     }
@@ -153,7 +156,7 @@ fn assign(
     connections: usize,
     usage: Option<Usage>,
     waiting: Waiting,
-) -> Clocks {
+) -> (Clocks, Vec<Vec<u32>>) {
     for (start, found) in starts.iter_mut().zip(lanes::assign(spans, connections, usage, waiting)) {
         *start = match start.starts() {
             Starts::With => Start::new(found.lane, found.after(), Starts::With, start.gap),
@@ -163,6 +166,8 @@ fn assign(
     if waiting != Waiting::Chained {
         pushes::find(starts, spans, &phases.baseline_ns);
     }
+    let lanes = starts.iter().map(|start| start.lane + 1).max().unwrap_or(0);
     groups::find(starts, spans, connections, waiting);
-    clocks::find(starts, spans, waiting)
+    let queues = usage.map_or_else(Vec::new, |usage| queues::find(starts, spans, lanes, usage.busy, waiting));
+    (clocks::find(starts, spans, waiting), queues)
 }

@@ -41,8 +41,8 @@ const PLACES: u32 = 1 << 16;
 const fn strays(waiting: Waiting) -> f64 {
     match waiting {
         Waiting::Independent => 0.55,
-        Waiting::Evidence | Waiting::Joined | Waiting::Clocked | Waiting::Unclocked => 0.68,
         Waiting::Chained => 0.78,
+        _ => 0.68,
     }
 }
 

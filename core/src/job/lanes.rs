@@ -27,6 +27,8 @@ named! {
         Chained = "chained",
         /// By the evidence; and where steps begin more often just after other connections' answers than by chance, after those.
         Joined = "joined",
+        /// By the evidence; and where a client's connections may share a queue, they do.
+        Queued = "queued",
         /// By the evidence; and what may begin by a clock does.
         Clocked = "clocked",
         /// By the evidence; but nothing begins by a clock.
@@ -93,9 +95,9 @@ impl Plan {
         let own = || Plan::Fixed((0..connections as u32).collect());
         let Some(usage) = usage else { return own() };
         let believed = match waiting {
-            Waiting::Evidence | Waiting::Joined | Waiting::Clocked | Waiting::Unclocked => usage.missing >= SUSPECT,
             Waiting::Independent => usage.missing >= PROVEN,
             Waiting::Chained => true,
+            _ => usage.missing >= SUSPECT,
         };
         if !believed {
             return own();
@@ -111,7 +113,7 @@ impl Plan {
 #[derive(Clone, Copy, Debug)]
 pub struct Usage {
     /// Connections busy at once.
-    busy: usize,
+    pub busy: usize,
     /// How many steps would have found more connections busy if these were independent.
     missing: f64,
 }

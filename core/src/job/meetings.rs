@@ -42,6 +42,8 @@ pub struct Meetings {
     pub hosts: Option<Center>,
     /// The server, where it shows a limit.
     pub server: Option<Center>,
+    /// Server and clients, whatever that shows.
+    pub both: Option<Center>,
     pub locks: Option<Locks>,
 }
 
@@ -54,6 +56,7 @@ pub struct Center {
     pub least_s: f64,
     pub most_s: f64,
     pub shown: bool,
+    pub may_s: f64,
 }
 
 /// The locks that so many transactions hold over round trips, as there.
@@ -104,9 +107,9 @@ impl Replay {
         })?;
         let (waiters, holders) = self.locks();
         let waits = waiters.into_iter().zip(holders).collect();
-        let (hosts, server) = hosts(&turns, &waits);
+        let [hosts, server, both] = hosts(&turns, &waits);
         let outstanding_s = counted(&turns).map(|turn| turn.waited).sum::<f64>() / NS;
-        Ok(Meetings { outstanding_s, hosts, server, locks: Locks::of(&turns, &waits) })
+        Ok(Meetings { outstanding_s, hosts, server, both, locks: Locks::of(&turns, &waits) })
     }
 }
 
@@ -136,8 +139,9 @@ fn counted(turns: &[Turn]) -> impl DoubleEndedIterator<Item = &Turn> {
     turns.iter().filter(|turn| turn.counts)
 }
 
-/// How requests slow each other down at server and client, and at a server with a limit; no lock's wait is work.
-fn hosts(turns: &[Turn], waits: &Waits) -> (Option<Center>, Option<Center>) {
+/// How requests slow each other down at whichever of server and client has the lower limit, at a server with a limit, and
+/// at both; no lock's wait is work.
+fn hosts(turns: &[Turn], waits: &Waits) -> [Option<Center>; 3] {
     let holder = |turn: &Turn| {
         let place = turns.binary_search_by_key(waits.get(&turn.row)?, |turn| turn.row).ok()?;
         Some(turns[place].answered)
@@ -160,14 +164,14 @@ fn hosts(turns: &[Turn], waits: &Waits) -> (Option<Center>, Option<Center>) {
         Center::both(count, &intervals[..all], &alike[..all], kinds)
     };
     let places = shares::each(shares::processors(count), &[true, false], place);
-    let (of_server, centers) = (places[0].len(), places.concat());
-    let Some(tells) = Center::lowest(&centers) else { return (None, None) };
+    let (both, centers) = (Center::lowest(&places[1]), places.concat());
+    let Some(tells) = Center::lowest(&centers) else { return [None, None, both] };
     if !tells.shown {
-        return (Some(tells), None);
+        return [Some(tells), None, both];
     }
     let most_s = centers.iter().map(|center| center.most_s).fold(0.0, f64::max);
-    let server = Center::lowest(&centers[..of_server]).filter(|center| center.shown);
-    (Some(Center { most_s, ..tells }), server)
+    let server = Center::lowest(&places[0]).filter(|center| center.shown);
+    [Some(Center { most_s, ..tells }), server, both]
 }
 
 /// How many intervals of one kind there are, how long after each other they end, and the usual ones of them.
@@ -191,7 +195,8 @@ impl Center {
     /// The capture is cut into parts of equal length: in each, much the same is asked for.
     fn of(count: usize, intervals: &Intervals, there: &[f64], alike: &[u32], kinds: &[Kind]) -> Center {
         let [stay_s, full_s] = [intervals.stay_s.iter().sum(), intervals.busy_s].map(|all_s| all_s / count as f64);
-        let unknown = Center { count, stay_s, each_s: TENDS * full_s, least_s: 0.0, most_s: full_s, shown: false };
+        let unknown =
+            Center { count, stay_s, each_s: TENDS * full_s, least_s: 0.0, most_s: full_s, shown: false, may_s: full_s };
         if kinds.iter().any(|&(all, ..)| all < FEWEST) {
             return unknown;
         }
@@ -213,7 +218,8 @@ impl Center {
             return Center { each_s: full_s, least_s: full_s * LEAST, shown: true, ..unknown };
         }
         let each_s = if error_s <= SHOWN * full_s { slope_s } else { unknown.each_s };
-        Center { each_s, least_s: (slope_s - error_s).max(0.0).min(one_s), ..unknown }
+        let [least_s, may_s] = [(slope_s - error_s).max(0.0).min(one_s), (slope_s + error_s).min(full_s)];
+        Center { each_s, least_s, may_s, ..unknown }
     }
 
     /// The lowest limit that shows; else where stays grow the most, of what they could.

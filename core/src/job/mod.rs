@@ -34,6 +34,7 @@ mod network;
 mod pacing;
 pub mod pieces;
 mod pushes;
+mod queues;
 mod quiet;
 mod run;
 mod scope;
@@ -141,6 +142,11 @@ impl Replay {
     /// Some of its steps begin by a clock.
     pub fn ticks(&self) -> bool {
         self.ticks
+    }
+
+    /// Some of its lanes share a queue.
+    pub fn queues(&self) -> bool {
+        !self.order.queues.is_empty()
     }
 
     /// Some of its steps may begin by a clock, though nothing tells.

@@ -32,6 +32,8 @@ pub struct Network {
     pub restarts: bool,
     /// Who is late when a clock is due waits until it is due again.
     pub skips: bool,
+    /// Senders pace large messages where the capture cannot show it.
+    pub paces: bool,
     /// The baseline really was at the high end of its range (1), at the low end (-1), or as measured (0).
     pub baseline: i8,
 }

@@ -46,8 +46,9 @@ fn shared(walk: &Walk, rtt_ns: f64, think_ns: f64) -> Parts {
     let spans = intervals(walk, run).map(|(_, begin, pieces)| (begin, begin + pieces.all()));
     let shared = SharedTime::of(spans.collect(), None);
     let mut parts = attribute(intervals(walk, run), &shared, |_, _| ());
-    shared.idle(0, ns(run.latest()[0])).for_each(|gap| parts.idle(gap as f64, think_ns));
-    parts
+    let (latest, ended) = (run.latest()[0], run.ended(&walk.replay.order)[0]);
+    shared.idle(0, ns(latest)).for_each(|gap| parts.idle(gap as f64, think_ns));
+    if ended < latest { parts.times(ended / latest) } else { parts }
 }
 
 /// The intervals of all steps; each begins where the one before it on its connection ended.

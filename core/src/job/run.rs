@@ -6,8 +6,10 @@ use std::ops::Range;
 use super::abreast::{ABREAST, Times};
 use super::attribute::{Kind, Parts, Sum};
 use super::bulk::{Bulk, Interval, Side};
+use super::follow::Order;
 use super::interval::{counts, interval, kind, ns};
 use super::locks::Lock;
+use super::queues;
 use super::silences::Silence;
 use super::step::{Starts, Step};
 use super::stretches::Stretch;
@@ -67,7 +69,7 @@ impl<'a> Walk<'a> {
         let through = |rtts: &[Asked]| {
             let mut runs: Vec<Run> = rtts.chunks(ABREAST).map(|rtts| Run::new(self, rtts, None)).collect();
             self.all(&mut runs);
-            let latest: Vec<f64> = runs.iter().flat_map(Run::latest).take(rtts.len()).collect();
+            let latest: Vec<f64> = runs.iter().flat_map(|run| run.ended(&self.replay.order)).take(rtts.len()).collect();
             latest
         };
         rtts.chunks(together * ABREAST).flat_map(through).collect()
@@ -196,6 +198,8 @@ pub struct Run {
     pub calibrated: Option<Calibrated>,
     /// When each lane's last step was over.
     lanes: Vec<Times>,
+    /// And its last one that was answered; empty where no lanes share a queue.
+    worked: Vec<Times>,
     /// Of each lane; empty where no step begins by a clock.
     clocks: Vec<Clock>,
     connections: Vec<Progress>,
@@ -297,6 +301,7 @@ impl Run {
             rtts: rtts.collect(),
             calibrated,
             lanes: vec![Times::default(); replay.lanes],
+            worked: vec![Times::default(); if replay.order.queues.is_empty() { 0 } else { replay.lanes }],
             clocks: vec![Clock::default(); if replay.ticks { replay.lanes } else { 0 }],
             connections: vec![Progress::default(); replay.connections.count()],
             free: vec![Times::all(f64::NEG_INFINITY); replay.steps.locks.len()],
@@ -333,6 +338,11 @@ impl Run {
         self.lanes.iter().fold(Times::default(), |latest, &over| latest.max(over)).0
     }
 
+    /// The same where lanes that share a queue also share what is left.
+    pub fn ended(&self, order: &Order) -> [f64; ABREAST] {
+        if order.queues.is_empty() { self.latest() } else { queues::latest(&order.queues, &self.lanes, &self.worked).0 }
+    }
+
     /// Nothing is asked about steps but when all are over.
     fn adds_up(&self) -> bool {
         self.calibrated.is_none() && matches!(self.kept, Kept::Nothing)
@@ -344,6 +354,7 @@ impl Run {
         let lane = &mut self.lanes[stretch.lane as usize];
         let over = *lane + rtt.times(stretch.trips) + stretch.own;
         *lane = lane.max(over);
+        self.work(stretch.lane, over);
         let progress = &mut self.connections[stretch.connection as usize];
         progress.asked = over - (rtt + stretch.answer);
         progress.over = progress.over.max(over);
@@ -391,6 +402,7 @@ impl Run {
             }
             _ => self.keep(walk, step, [asked, sent, response, over], before),
         }
+        self.work(step.lane, over);
         self.read_ahead(walk.replay, step.lane);
     }
 
@@ -477,11 +489,18 @@ impl Run {
         }
     }
 
+    fn work(&mut self, lane: u32, over: Times) {
+        if let Some(worked) = self.worked.get_mut(lane as usize) {
+            *worked = worked.max(over);
+        }
+    }
+
     fn over(&mut self, step: &Step, over: Times) {
         let progress = &mut self.connections[step.connection as usize];
         progress.over = progress.over.max(over);
         if step.answered {
             progress.answered = progress.answered.max(over);
+            self.work(step.lane, over);
         }
         let lane = &mut self.lanes[step.lane as usize];
         *lane = lane.max(over);
@@ -538,7 +557,11 @@ impl Run {
                 });
                 let baseline = walk.replay.connections.baseline_ns[walked.step.phase as usize];
                 let bytes = walk.replay.connections.segment_bytes[connection];
-                (Bulk::path(path, most), bulk.produced(walk.network, bytes), bulk.paced(rtts, baseline))
+                (
+                    Bulk::path(path, most),
+                    bulk.produced(walk.network, bytes),
+                    bulk.paced(rtts, baseline, walk.network.paces),
+                )
             }
         };
         let segments = walk.network.left_of(segments);

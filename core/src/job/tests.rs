@@ -120,6 +120,7 @@ pub(super) const NETWORK: Network = Network {
     timeout_ns: 2e8,
     restarts: true,
     skips: false,
+    paces: false,
     baseline: 0,
 };
 
@@ -411,4 +412,46 @@ fn the_wait_for_a_push_ends_as_its_cause_is_answered() {
     assert_eq!(replay.at(f64::NAN), replay.at(1.0));
     assert_eq!((replay.at(11.0) - replay.at(1.0)) / MS as f64, 50.0, "four before the last push, and its own");
     assert!(replay.at(0.0) < replay.at(1.0));
+}
+
+#[test]
+fn a_pace_that_the_capture_cannot_show_may_keep_a_large_answer_back_half_an_rtt() {
+    let took = |rtt_ms: f64, segments: f64| {
+        let mut job = job(&[(Some(0), segments)]);
+        job.phases = Made::with(1, rtt_ms * MS as f64).phases;
+        let replay = job.replay(Waiting::Evidence);
+        let at = |paces: bool| replay.run(&[[50.0 * MS as f64, 0.0]], &Network { paces, ..NETWORK })[0];
+        (at(true) - at(false)) / MS as f64
+    };
+    assert!((took(0.5, 40.0) - 25.0).abs() < 1.1, "{}", took(0.5, 40.0));
+    assert_eq!(took(0.5, 10.0), 0.0, "the initial window holds it");
+    assert_eq!(took(10.0, 40.0), 0.0, "its packets would have come in several bursts");
+}
+
+/// How many round trips a client's runtime has that does so many turns on each of two connections, each of so many µs.
+fn effective(turns: [i64; 2], take_us: [i64; 2], waiting: Waiting) -> f64 {
+    let mut made = Made::with(2, MS as f64);
+    let of = |connection: usize| (0..turns[connection]).map(move |turn| (turn * take_us[connection], connection));
+    let mut all: Vec<(i64, usize)> = of(0).chain(of(1)).collect();
+    all.sort_unstable();
+    for (asked_us, connection) in all {
+        let [asked, answered] = [asked_us, asked_us + take_us[connection]].map(|time| time * MS / 1000);
+        made.exchange(connection as u32, [asked, asked, answered, answered]);
+    }
+    let replay = made.replay(waiting);
+    (replay.at(101.0) - replay.at(1.0)) / (100 * MS) as f64
+}
+
+#[test]
+fn connections_share_a_queue_where_all_are_done_together_though_they_did_unequally_much() {
+    let is = |effective: f64, about: f64| assert!((effective - about).abs() < 4.0, "{effective}, not {about}");
+    let [slower, idle] = [[1000, 1333], [1000, 1000]];
+    is(effective([240, 180], slower, Waiting::Evidence), 210.0);
+    is(effective([240, 180], slower, Waiting::Chained), 240.0);
+    is(effective([240, 180], idle, Waiting::Evidence), 240.0);
+    is(effective([240, 180], idle, Waiting::Queued), 210.0);
+    is(effective([200, 200], idle, Waiting::Queued), 200.0);
+    is(effective([240, 120], [1000, 2000], Waiting::Evidence), 240.0);
+    is(effective([240, 120], [1000, 2000], Waiting::Queued), 180.0);
+    is(effective([240, 120], [1000, 1000], Waiting::Evidence), 240.0);
 }

@@ -1,0 +1,96 @@
+//! Queues: tasks that take the next turn on whichever lane is free first.
+//!
+//! Where each lane has work of its own, as much of it is done on each at any RTT, and the fullest one decides how long
+//! the job takes. Where tasks take what is free, a lane that is slow, or began late, gets less, and at another RTT gets
+//! another part; but all are done together, when the mean of them would be (docs/model.md C.5).
+
+use std::collections::BTreeMap;
+
+use super::abreast::Times;
+use super::lanes::Waiting;
+use super::step::{Span, Start, Starts};
+
+/// Lanes that each had their own work would be done so nearly together by chance, though some began later or had less to
+/// do: less likely than this is evidence, and less than that leaves it open.
+const CHANCE: f64 = 0.01;
+const OPEN: f64 = 0.25;
+/// On each, turns follow each other at least so fast as on the fastest, as the tasks are the same; fewer turns show no pace.
+const AS_FAST: f64 = 2.0 / 3.0;
+const LEAST: f64 = 10.0;
+/// More lanes are no queue that is looked at.
+const MANY: usize = 64;
+
+/// How many turns a lane had, when the first of them began, and when it was done.
+#[derive(Clone, Copy)]
+struct Life {
+    turns: f64,
+    begin: f64,
+    done: f64,
+}
+
+/// What one client did on each lane.
+#[derive(Default)]
+struct Client {
+    lanes: BTreeMap<u32, Life>,
+    /// Who waits for whom there is known.
+    known: bool,
+}
+
+impl Client {
+    fn add(&mut self, lane: u32, span: &Span, known: bool) {
+        self.known |= known || span.listens;
+        let life = Life { turns: 0.0, begin: span.begin, done: span.end };
+        let life = self.lanes.entry(lane).or_insert(life);
+        (life.turns, life.done) = (life.turns + 1.0, life.done.max(span.end));
+    }
+
+    /// Its lanes, where they share a queue: all were done together, though they began apart, or it did unequally much on
+    /// them and as fast on each. Where it need not be so, it may be by chance and not as fast.
+    fn queue(&self, busy: usize, must: bool) -> Option<Vec<u32>> {
+        if self.known || 2 * busy <= self.lanes.len() || !(2..=MANY).contains(&self.lanes.len()) {
+            return None;
+        }
+        let range = |what: fn(&Life) -> f64| ends(self.lanes.values().map(what));
+        let [[fewest, most], [first, last], [begin, begun]] =
+            [range(|life| life.turns), range(|life| life.done), range(|life| life.begin)];
+        let apart = (begun - begin).max((last - begin) * (most - fewest) / most);
+        let by_chance = ((last - first) / apart).powi(self.lanes.len() as i32 - 1);
+        let paced = self.lanes.values().filter(|life| life.turns >= LEAST);
+        let [slowest, fastest] = ends(paced.map(|life| life.turns / (life.done - life.begin)));
+        let found = if must { by_chance <= CHANCE && slowest >= AS_FAST * fastest } else { by_chance <= OPEN };
+        found.then(|| self.lanes.keys().copied().collect())
+    }
+}
+
+/// The least and the most of them.
+fn ends(all: impl Iterator<Item = f64> + Clone) -> [f64; 2] {
+    [f64::min, f64::max].map(|of| all.clone().reduce(of).unwrap_or(0.0))
+}
+
+/// The lanes of each queue that the evidence shows, or that may be. A client that fans out, whose steps follow other
+/// places than so many `lanes`, has none, nor who never had more than half of them `busy`.
+pub fn find(starts: &[Start], spans: &[Span], lanes: u32, busy: usize, waiting: Waiting) -> Vec<Vec<u32>> {
+    let must = match waiting {
+        Waiting::Queued => false,
+        Waiting::Independent | Waiting::Chained => return Vec::new(),
+        Waiting::Evidence | Waiting::Joined | Waiting::Clocked | Waiting::Unclocked => true,
+    };
+    let mut clients: BTreeMap<u32, Client> = BTreeMap::new();
+    for (start, span) in starts.iter().zip(spans).filter(|(_, span)| span.waits && !span.setup) {
+        let known = start.after() >= lanes || start.starts() == Starts::AfterPush;
+        clients.entry(span.client).or_default().add(start.lane, span, known);
+    }
+    clients.into_values().filter_map(|client| client.queue(busy, must)).collect()
+}
+
+/// When the last of the `lanes` is over, if those of each queue share what is left: each had `worked` until then.
+pub fn latest(queues: &[Vec<u32>], lanes: &[Times], worked: &[Times]) -> Times {
+    let mut lanes = lanes.to_vec();
+    for queue in queues {
+        let of_queue = || queue.iter().map(|&lane| worked[lane as usize]);
+        let longest = of_queue().fold(Times::default(), Times::max);
+        let mean = of_queue().fold(Times::default(), |sum, over| sum + over).times(1.0 / queue.len() as f64);
+        queue.iter().for_each(|&lane| lanes[lane as usize] = lanes[lane as usize] - (longest - mean));
+    }
+    lanes.into_iter().fold(Times::default(), Times::max)
+}
