@@ -10,6 +10,7 @@ use super::exchange::{Exchange, Exchanges};
 use super::groups;
 use super::lanes::{self, Usage, Waiting};
 use super::locks::{self, Lock};
+use super::openings;
 use super::pushes;
 use super::queues;
 use super::recorded::{Job, Phases};
@@ -166,6 +167,7 @@ fn assign(
     if waiting != Waiting::Chained {
         pushes::find(starts, spans, &phases.baseline_ns);
     }
+    openings::find(starts, spans, connections, waiting);
     let lanes = starts.iter().map(|start| start.lane + 1).max().unwrap_or(0);
     groups::find(starts, spans, connections, waiting);
     let queues = usage.map_or_else(Vec::new, |usage| queues::find(starts, spans, lanes, usage.busy, waiting));

@@ -19,6 +19,8 @@ const HARDLY: f64 = 2.0;
 const HARDLY_NS: f64 = 2e5;
 /// An answer newer than this part of the usual reaction is not what was reacted to.
 const TOO_SOON: f64 = 0.3;
+/// A connection is opened within so many times the usual reaction.
+const OPENS: f64 = 10.0;
 /// So many reactions tell; how far they stray is not known better than to this, divided by the root of their number.
 const LEAST: usize = 10;
 const UNSURE: f64 = 1.3;
@@ -257,6 +259,15 @@ impl Fan {
         Fan { reaction, running: BinaryHeap::new(), over: Vec::new(), last: None }
     }
 
+    /// When the newest answer was there that nobody has followed, and the newest that somebody has.
+    fn newest(&mut self, leaves: &[Option<Leaf>]) -> [f64; 2] {
+        while self.over.last().is_some_and(|&connection| leaves[connection as usize].is_none()) {
+            self.over.pop();
+        }
+        let leaf = self.over.last().and_then(|&connection| leaves[connection as usize]);
+        [leaf.map(|leaf| leaf.over), self.last.map(|group| group.over)].map(|over| over.unwrap_or(f64::NEG_INFINITY))
+    }
+
     /// The step that is over before `span` begins, as far as that can have seen it.
     fn next_over(&mut self, spans: &[Span], span: &Span) -> Option<Leaf> {
         let &Reverse((End(over), step)) = self.running.peek()?;
@@ -287,7 +298,9 @@ impl Groups {
         }
         fan.running.push(Reverse((End(span.end.max(span.begin)), step)));
         let start = starts[step as usize];
-        if !follows(&start) {
+        let seen = span.begin - OPENS * fan.reaction;
+        let opens = span.setup && start.starts() == Starts::AtFirst;
+        if !follows(&start) && !(opens && fan.newest(&self.leaves).iter().any(|&over| over >= seen)) {
             return;
         }
         if let Some(group) = self.followed(starts, span, fan) {
@@ -298,12 +311,7 @@ impl Groups {
 
     /// What a step follows: its connection's own answer, all that nobody has followed yet, or what others follow.
     fn followed(&mut self, starts: &mut [Start], span: &Span, fan: &mut Fan) -> Option<Group> {
-        while fan.over.last().is_some_and(|&connection| self.leaves[connection as usize].is_none()) {
-            fan.over.pop();
-        }
-        let leaf = fan.over.last().and_then(|&connection| self.leaves[connection as usize]);
-        let newest = leaf.map_or(f64::NEG_INFINITY, |leaf| leaf.over);
-        let last = fan.last.map_or(f64::NEG_INFINITY, |group| group.over);
+        let [newest, last] = fan.newest(&self.leaves);
         let age = span.begin - newest.max(last);
         let by_itself = |leaf: &Leaf| span.setup || span.begin - leaf.over <= HARDLY * age + HARDLY_NS;
         if let Some(own) = self.leaves[span.connection as usize].filter(by_itself) {
@@ -340,7 +348,7 @@ mod tests {
     /// Each lane's steps follow its own, as lanes alone explain them.
     fn job(mut spans: Vec<Span>) -> (Vec<Start>, Vec<Span>) {
         spans.sort_by(|a, b| a.begin.total_cmp(&b.begin));
-        let mut over = [None; 3];
+        let mut over = [None; 4];
         let mut starts = Vec::new();
         for span in &spans {
             let before = over[span.connection as usize].replace(span.end);
@@ -399,6 +407,21 @@ mod tests {
         let [one, next] = [&starts[starts.len() - 2], &starts[starts.len() - 1]];
         assert_eq!(next.after(), one.lane);
         assert!(next.gap < 2.0 * MS);
+    }
+
+    #[test]
+    fn who_fans_out_opens_a_connection_upon_the_newest_answer() {
+        let mut spans = fanned_out();
+        let last = spans.iter().map(|span| span.end).fold(0.0, f64::max);
+        for late in [1.0, 30.0] {
+            let opened = Span { setup: true, ..step(3, last + late * MS, 60.0 * MS) };
+            spans.push(opened);
+            let (mut starts, spans_) = job(spans.clone());
+            find(&mut starts, &spans_, 4, Waiting::Evidence);
+            let found = starts[spans_.len() - 1].starts();
+            assert_eq!(found, if late < 10.0 { Starts::AfterOther } else { Starts::AtFirst });
+            spans.pop();
+        }
     }
 
     #[test]

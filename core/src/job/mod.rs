@@ -31,6 +31,7 @@ mod losses;
 pub mod meetings;
 mod missing;
 mod network;
+mod openings;
 mod pacing;
 pub mod pieces;
 mod pushes;

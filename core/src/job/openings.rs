@@ -1,0 +1,129 @@
+//! Pools that are filled while they work: each connection is opened when the one before it is set up.
+//!
+//! Lanes tell nothing of that, as the connection before has gone on with the pool's work. But if a client's connections
+//! are opened one after the other, each so long after the set-up of the one before as all others, that is no chance
+//! (docs/model.md C.5).
+
+use std::collections::BTreeMap;
+
+use super::lanes::Waiting;
+use super::step::{Span, Start, Starts};
+
+/// So many openings in a row tell.
+const LEAST: usize = 3;
+/// Each begins after between this part of the usual time and so many times as long.
+const STEADY: f64 = 2.0;
+
+/// A connection of a client: its first step, the last of its set-up, and the one after that.
+#[derive(Clone, Copy)]
+struct Opening {
+    first: usize,
+    last: usize,
+    next: Option<usize>,
+}
+
+/// Let connections open when the one before them is set up, where they do so again and again.
+pub fn find(starts: &mut [Start], spans: &[Span], connections: usize, waiting: Waiting) {
+    if waiting == Waiting::Independent {
+        return;
+    }
+    let mut clients: BTreeMap<u32, Vec<Opening>> = BTreeMap::new();
+    let mut of_connection: Vec<Option<usize>> = vec![None; connections];
+    for (step, span) in spans.iter().enumerate() {
+        let (opened, place) = (clients.entry(span.client).or_default(), &mut of_connection[span.connection as usize]);
+        match *place {
+            Some(place) if span.setup => (opened[place].last, opened[place].next) = (step, None),
+            Some(place) => opened[place].next = opened[place].next.or(Some(step)),
+            None => {
+                *place = Some(opened.len());
+                opened.push(Opening { first: step, last: step, next: None });
+            }
+        }
+    }
+    let mut free = starts.iter().map(|start| start.lane + 1).max().unwrap_or(0);
+    for opened in clients.into_values() {
+        if !in_turn(&opened, starts, spans) {
+            continue;
+        }
+        for two in opened.windows(2) {
+            set_up(starts, two[0], free);
+            let (first, gap) = (two[1].first, spans[two[1].first].begin - spans[two[0].last].end);
+            starts[first] = Start::new(starts[first].lane, free, Starts::AfterOther, gap);
+            free += 1;
+        }
+    }
+}
+
+/// Whether each is opened when the one before it is set up, in the same way.
+fn in_turn(opened: &[Opening], starts: &[Start], spans: &[Span]) -> bool {
+    let unexplained = |of: &Opening| spans[of.first].setup && starts[of.first].starts() == Starts::AtFirst;
+    if opened.len() <= LEAST || !opened.iter().all(unexplained) {
+        return false;
+    }
+    let gap = |two: &[Opening]| spans[two[1].first].begin - spans[two[0].last].end;
+    let gaps = super::groups::sorted(opened.windows(2).map(gap));
+    let usual = gaps[gaps.len() / 2];
+    gaps[0] > 0.0 && gaps[0] >= usual / STEADY && gaps[gaps.len() - 1] <= usual * STEADY
+}
+
+/// The last step of a connection's set-up ends at a `place` of its own, which its next step follows.
+fn set_up(starts: &mut [Start], of: Opening, place: u32) {
+    let last = starts[of.last];
+    starts[of.last] = Start::new(place, last.after(), last.starts(), last.gap);
+    if let Some(next) = of.next.map(|next| &mut starts[next]).filter(|next| next.after() == last.lane) {
+        *next = Start::new(next.lane, place, Starts::AfterOther, next.gap);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::step::NOWHERE;
+
+    /// A pool of four: each connection is set up in 40, so long after the one before as told, and goes on to work.
+    fn filled(gaps: [f64; 3]) -> (Vec<Start>, Vec<Span>) {
+        let mut spans = Vec::new();
+        let mut begin = 0.0;
+        for connection in 0..4_u32 {
+            let step = Span { connection, waits: true, ..NOWHERE };
+            spans.push(Span { begin, end: begin + 40.0, setup: true, ..step });
+            spans.push(Span { begin: begin + 41.0, end: begin + 90.0, ..step });
+            begin += 40.0 + gaps.get(connection as usize).copied().unwrap_or(0.0);
+        }
+        spans.sort_by(|a, b| a.begin.total_cmp(&b.begin));
+        let starts = spans.iter().map(|span| match span.setup {
+            true => Start::new(span.connection, span.connection, Starts::AtFirst, span.begin),
+            false => Start::new(span.connection, span.connection, Starts::After, 1.0),
+        });
+        (starts.collect(), spans)
+    }
+
+    #[test]
+    fn a_pool_that_is_filled_while_it_works_opens_each_when_the_one_before_is_set_up() {
+        let (mut starts, spans) = filled([3.0, 4.0, 5.0]);
+        find(&mut starts, &spans, 4, Waiting::Evidence);
+        for connection in 1..4 {
+            let of = |connection: u32, setup: bool| {
+                spans.iter().position(|span| span.connection == connection && span.setup == setup).unwrap()
+            };
+            let [before, opened, worked] = [of(connection - 1, true), of(connection, true), of(connection - 1, false)];
+            assert_eq!([starts[opened].after(), starts[worked].after()], [starts[before].lane; 2]);
+            assert_eq!(starts[opened].gap, spans[opened].begin - spans[before].end);
+            assert_eq!(starts[worked].lane, connection - 1, "it works on its own lane");
+        }
+    }
+
+    #[test]
+    fn connections_that_are_opened_whenever_it_may_be_follow_none() {
+        for (gaps, waiting) in [
+            ([3.0, 15.0, 5.0], Waiting::Evidence),
+            ([3.0, -1.0, 4.0], Waiting::Evidence),
+            ([3.0, 4.0, 5.0], Waiting::Independent),
+        ] {
+            let (mut starts, spans) = filled(gaps);
+            let before = starts.clone();
+            find(&mut starts, &spans, 4, waiting);
+            assert_eq!(starts, before);
+        }
+    }
+}
