@@ -101,6 +101,8 @@ class Figures(Struct, frozen=True):
     """What client and server spend themselves, the timers of delayed acknowledgments included."""
     seconds_per_ms: float
     """What the next millisecond of RTT adds."""
+    over_s: float
+    """When its replay is over."""
 
 
 class Basis:
@@ -244,13 +246,14 @@ class Basis:
         if case.network.baseline > 0 and scope is None and not variant.changes and not made.replay.queues:
             runtime = np.maximum(runtime, self._longest * mean_ms / 1000)
         work = min(figures.own_s / self._figures.own_s, 1.0) if self._figures.own_s > 0 else 1.0
-        farther_ms = mean_ms - self.baseline_ms
-        if scope is not None:
-            farther_ms = sum((part * (rtts - was) for part, was, rtts in moving), np.zeros(len(asked)))
         if conditions.connections is None:
             if case.crowd is None or self._alone:
                 return runtime
-            return self.crowd.elsewhere(runtime, farther_ms * self.seconds_per_ms, case.crowd, work)
+            here_s = kept + figures.over_s - self._figures.over_s
+            return self.crowd.elsewhere(runtime, replayed - here_s, case.crowd, work)
+        farther_ms = mean_ms - self.baseline_ms
+        if scope is not None:
+            farther_ms = sum((part * (rtts - was) for part, was, rtts in moving), np.zeros(len(asked)))
         return self.crowd.runtime(runtime, farther_ms / 1000, conditions.connections, case.crowd or 0, work)
 
     def _network(self, case: Case, conditions: Conditions) -> ReplayNetwork:
@@ -379,13 +382,15 @@ class Basis:
             gone_s = self._without_network(*self._points) - self._without_network(over_s, longer_s)
             left_s = self.runtime_s + over_s - self._points[0] - seconds_per_ms * self.baseline_ms - self.think_s
             own_s = max(min(self._figures.own_s - max(gone_s, 0.0), left_s), 0.0)
-            self._known[variant] = Figures(own_s, seconds_per_ms)
+            self._known[variant] = Figures(own_s, seconds_per_ms, over_s)
         return self._known[variant]
 
     @cached_property
     def _figures(self) -> Figures:
         own_s = max(self.runtime_s - self._of_network_s - self.think_s, 0.0)
-        return Figures(own_s, self._points[1] - self._points[0] if self.job else 0.0)
+        return (
+            Figures(own_s, self._points[1] - self._points[0], self._points[0]) if self.job else Figures(own_s, 0.0, 0.0)
+        )
 
     @property
     def _of_network_s(self) -> float:

@@ -177,33 +177,34 @@ class ClosedNetwork(Struct, frozen=True):
     def elsewhere(self, replayed_s: Floats, longer_s: Floats, side: int, work: float = 1.0) -> Floats:
         """The runtime at another RTT, where turns that stay at the hosts as long as in the capture take `replayed_s`.
 
-        At a longer RTT, where all together wait `longer_s` more, fewer are there at once, at a shorter one more; and the
-        hosts get no more done than they can.
+        At a longer RTT, where that is `longer_s` longer, fewer are there at once, at a shorter one more; and the hosts
+        get no more done than they can.
         """
-        apart_s = replayed_s - work * self._apart_s(longer_s, side)
+        apart_s = np.where(longer_s > 0, replayed_s - work * self._apart_s(longer_s, side), np.inf)
         if self.server is None:
-            return apart_s
+            return np.minimum(replayed_s, apart_s)
         hosts = self.server
         here, as_it_was_s = np.zeros(1), np.array([self.runtime_s])
         there_s, here_s = (
             self._cycle_s(hosts, self._without_locks_s(runtime_s, here, -1), self.workers, side, part)[1]
             for runtime_s, part in ((replayed_s, work), (as_it_was_s, 1.0))
         )
-        queued_s = hosts.count / self.workers * (there_s - work * here_s)
-        fewer_s = np.minimum(replayed_s + queued_s, np.where(longer_s > 0, apart_s, np.inf))
-        return np.maximum(fewer_s, hosts.count * self._each_s(hosts, side) * work)
+        queued_s = replayed_s + hosts.count / self.workers * (there_s - work * here_s)
+        least_s = np.minimum(queued_s, apart_s) if side < 0 else queued_s
+        return np.maximum(least_s, hosts.count * self._each_s(hosts, side) * work)
 
     def _apart_s(self, longer_s: Floats, side: int) -> Floats:
-        """What the hosts need less where a longer RTT keeps turns apart: as much of their time was waiting for each other.
+        """What hosts need less where a longer RTT keeps turns apart: so much of their time was waiting for each other.
 
-        How much, the capture tells (central), or leaves open (optimistic). Who fans out and waits for all is at no host
+        How much, the capture shows (central), or leaves open (optimistic). Who fans out and waits for all is at no host
         for longer than a cycle has beside its round trip.
         """
-        if self.both is None or not self.runtime_s or side > 0:
+        both = self.both
+        if both is None or not self.runtime_s or side > 0 or (side == 0 and both.least_s <= 0):
             return np.zeros(len(longer_s))
-        turns, each_s = self.both.count / self.workers, self.both.may_s if side else self.both.each_s
-        stay_s = min(self.both.stay_s, max(self.runtime_s / turns - self.rtt_s, 0.0))
-        hosts = replace(self.both, stay_s=stay_s, each_s=each_s)
+        turns = both.count / self.workers
+        stay_s = min(both.stay_s, max(self.runtime_s / turns - self.rtt_s, 0.0))
+        hosts = replace(both, stay_s=stay_s, each_s=both.may_s if side else both.each_s)
         here_s, there_s = (
             self._cycle_s(hosts, self.runtime_s + further_s, self.workers, 0, 1.0)[1]
             for further_s in (np.zeros(1), np.maximum(longer_s, 0.0))
