@@ -201,6 +201,9 @@ class Job:
         Where the `worker` of each connection is told, only what one does shares instants.
         """
 
+    def beside(self, runtime_ns: int, worker: _Ints) -> _Bools:
+        """Whether each connection works beside others of its `worker`."""
+
 def json_rows(columns: list[tuple[str, dict[str, Any]]], start: int, stop: int, separator: str) -> bytes:
     """The rows from `start` to `stop` as JSON objects, as `json` writes them with fractions rounded to nine digits.
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import click
 
-from latpcap.cli import COMMANDS, cli
+from latpcap.cli import cli
 from latpcap.cli.shared.verb import ALL
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -147,9 +147,9 @@ def stage(folder: Path) -> None:
             read = ROOT / "docs" in path.parents or path.suffix != ".md" or path.parent == ROOT
             there.write_bytes((b"" if read else UNSEARCHED.encode()) + path.read_bytes())
     (folder / "pages" / "docs" / "commands").mkdir()
-    for command in COMMANDS:
+    for command in cli.commands.values():
         (folder / "pages" / "docs" / "commands" / f"{command.name}.md").write_text(command_page(command))
-    nav = toml(navigation(sorted(str(command.name) for command in COMMANDS)))
+    nav = toml(navigation(sorted(cli.commands)))
     settings = (ROOT / "docs" / "zensical.toml").read_text()
     (folder / "zensical.toml").write_text(settings.replace("[project]\n", f"[project]\nnav = {nav}\n", 1))
 

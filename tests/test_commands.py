@@ -10,7 +10,7 @@ import pytest
 from conftest import FIXTURES
 from test_cli import failed
 
-from latpcap.cli import COMMANDS, EVERYWHERE, GROUPS
+from latpcap.cli import EVERYWHERE, GROUPS, cli
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
 
@@ -20,7 +20,7 @@ NPLUS1 = FIXTURES / "mysql/nplus1-300-client.pcapng"
 def test_without_a_command_the_help_is_shown_as_a_mistake(latpcap: Run) -> None:
     done = latpcap()
     assert (done.returncode, done.stdout) == (2, b"")
-    assert all(f"  {command.name} " in done.stderr.decode() for command in COMMANDS)
+    assert all(f"  {command.name} " in done.stderr.decode() for command in cli.commands.values())
 
 
 def test_a_capture_is_analysed_without_a_command(latpcap: Run) -> None:
@@ -59,7 +59,7 @@ def test_help_is_a_command(latpcap: Run) -> None:
     assert "No such command 'nonsense'" in failed(latpcap("help", "nonsense"))[1]
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+@pytest.mark.parametrize("command", cli.commands.values(), ids=lambda command: command.name)
 def test_each_help_names_the_exit_statuses(command, latpcap: Run) -> None:  # type: ignore[no-untyped-def]
     told = " ".join(latpcap(command.name, "--help").stdout.decode().split())
     gated = any(param.name == "fail_if" for param in command.params)
@@ -80,17 +80,19 @@ def own_options(command: click.Command) -> list[click.Option]:
 
 def test_there_are_no_more_options_than_somebody_can_learn() -> None:
     """Over all commands, those of latpcap itself once. Each new one needs another to go, or a better reason."""
-    assert len(EVERYWHERE) + sum(len(own_options(command)) for command in COMMANDS) <= MOST_OPTIONS
+    assert len(EVERYWHERE) + sum(len(own_options(command)) for command in cli.commands.values()) <= MOST_OPTIONS
 
 
 def test_the_help_names_each_command_in_its_group(latpcap: Run) -> None:
     told = latpcap("--help").stdout.decode()
     for title, commands in GROUPS.items():
         group = told.partition(f"\n{title}:\n")[2].partition("\n\n")[0]
-        assert [line.split()[0] for line in group.splitlines() if line[2] != " "] == [each.name for each in commands]
+        assert [line.split()[0] for line in group.splitlines() if line[2] != " "] == [*commands]
 
 
-@pytest.mark.parametrize("command", [each for each in COMMANDS if each.name != "help"], ids=lambda each: each.name)
+@pytest.mark.parametrize(
+    "command", [each for each in cli.commands.values() if each.name != "help"], ids=lambda each: each.name
+)
 def test_a_help_names_all_options_and_explains_its_own(command: click.Command, latpcap: Run) -> None:
     shown, everything = (latpcap(command.name, "--help", *more).stdout.decode() for more in ([], ["--all"]))
     for option in own_options(command):

@@ -9,7 +9,7 @@ import docs_site
 import pytest
 from conftest import ROOT
 
-from latpcap.cli import COMMANDS
+from latpcap.cli import cli
 
 
 def pages(nav: docs_site.Nav) -> list[str]:
@@ -28,7 +28,7 @@ def test_what_a_page_leads_to_is_a_file() -> None:
     assert [path for path in docs_site.reached(ROOT / "README.md") if not path.is_file()] == []
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+@pytest.mark.parametrize("command", cli.commands.values(), ids=lambda command: command.name)
 def test_the_page_of_a_command_explains_all_its_options(command: click.Command) -> None:
     page = docs_site.command_page(command)
     explained = [line.split("`")[1] for line in page.splitlines() if line.startswith("| `")]

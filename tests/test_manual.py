@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from conftest import ROOT
 
-from latpcap.cli import COMMANDS
+from latpcap.cli import cli
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
 
@@ -20,7 +20,7 @@ def test_the_page_that_is_installed_is_that_of_the_commands(latpcap: Run) -> Non
     assert latpcap("help", "--man").stdout.decode() == PAGE.read_text()
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+@pytest.mark.parametrize("command", cli.commands.values(), ids=lambda command: command.name)
 def test_every_command_is_there_with_all_its_options(command) -> None:  # type: ignore[no-untyped-def]
     page = PAGE.read_text().replace("\\-", "-")
     common = set(re.findall(r"--[a-z-]+", page.split(".SH COMMON OPTIONS")[1]))

@@ -14,7 +14,7 @@ import pytest
 from conftest import FIXTURES
 from test_cli import failed
 
-from latpcap.cli import COMMANDS
+from latpcap.cli import cli
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
 
@@ -125,7 +125,7 @@ def test_the_json_of_a_table_is_its_rows(latpcap: Run, command: str) -> None:
 def test_every_command_has_json_but_those_that_write_something_else() -> None:
     without = {
         command.name
-        for command in COMMANDS
+        for command in cli.commands.values()
         if not any(
             "--json" in (*param.opts, *param.secondary_opts)
             for param in command.params

@@ -16,7 +16,7 @@ import pytest
 from conftest import FIXTURES
 
 import latpcap as package
-from latpcap.cli import COMMANDS
+from latpcap.cli import cli
 from latpcap.cli.shared.files import CI_OUTPUT, FOLDER, OUTPUT, OUTPUT_FOLDER, _Input
 from latpcap.errors import UsageError
 from latpcap.tables.writing import outputs
@@ -39,7 +39,7 @@ def mode(path: Path) -> int:
 def test_every_file_that_a_command_names_is_known_as_read_or_written() -> None:
     unknown = [
         (command.name, param.name)
-        for command in COMMANDS
+        for command in cli.commands.values()
         for param in command.params
         if isinstance(param.type, click.Path)
         and not (isinstance(param.type, _Input) or param.type in (OUTPUT, CI_OUTPUT, OUTPUT_FOLDER, FOLDER))
@@ -49,7 +49,7 @@ def test_every_file_that_a_command_names_is_known_as_read_or_written() -> None:
 
 def read_and_write() -> set[str]:
     """The commands that read a capture and write a file; `record` reads a baseline and nothing else."""
-    kinds = {str(command.name): {param.type for param in command.params} for command in COMMANDS}
+    kinds = {str(command.name): {param.type for param in command.params} for command in cli.commands.values()}
     both = {
         name for name, types in kinds.items() if OUTPUT in types and any(isinstance(each, _Input) for each in types)
     }

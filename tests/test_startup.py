@@ -42,6 +42,13 @@ def test_json_is_written_without_what_draws() -> None:
     assert not (drawing | {"numpy.ma"}) & loaded
 
 
+def test_a_command_loads_no_other_one() -> None:
+    loaded = modules_of(of_command("analyze", "--help"))
+    assert {name for name in loaded if name.startswith("latpcap.cli.") and ".shared" not in name} == {
+        "latpcap.cli.analyze"
+    }
+
+
 def test_what_is_public_is_listed_before_it_is_loaded() -> None:
     listed = modules_of("import latpcap\nprint(*dir(latpcap), sep='\\n')")
     assert {"read", "rank", "Capture", "Progress"} <= listed

@@ -215,14 +215,17 @@ impl Job {
         window: bool,
         worker: Option<Ints<'_>>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let (path, worker) = (numbers(&path), worker.as_ref().map(numbers));
-        let count = self.recorded.connections.count();
-        if path.len() != count || worker.as_ref().is_some_and(|worker| worker.len() != count) {
-            return Err(unfit());
-        }
+        let path = self.of_connections(&path)?;
+        let worker = worker.map(|worker| self.of_connections(&worker)).transpose()?;
         let account =
             self.read(py, 0.0, |job| captured::account(job, &path, runtime_ns, think_ns, window, worker.as_deref()))?;
         columns(py, account)
+    }
+
+    /// Which connections work beside others of their `worker`.
+    fn beside<'py>(&self, py: Python<'py>, runtime_ns: i64, worker: Ints<'_>) -> PyResult<Bound<'py, PyArray1<bool>>> {
+        let worker = self.of_connections(&worker)?;
+        Ok(self.read(py, 0.0, |job| captured::beside(job, runtime_ns, &worker))?.into_pyarray(py))
     }
 }
 
@@ -230,6 +233,11 @@ impl Job {
 pub type Read<'a> = recorded::Job<'a, Reading<'a, Table>>;
 
 impl Job {
+    /// A number of each.
+    fn of_connections(&self, column: &Ints<'_>) -> PyResult<Vec<u32>> {
+        Some(numbers(column)).filter(|of| of.len() == self.recorded.connections.count()).ok_or_else(unfit)
+    }
+
     /// Read it, where RTTs that are not known are so long.
     pub fn read<T: Send>(
         &self,

@@ -8,59 +8,54 @@ from __future__ import annotations
 import glob
 import os
 import sys
+from collections import UserDict
 from contextlib import suppress
 from contextvars import copy_context
+from importlib import import_module
 from typing import Any
 
 import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
-from latpcap.cli.analyze import REPORT, analyze
-from latpcap.cli.annotate import annotate
-from latpcap.cli.calibrate import calibrate
-from latpcap.cli.compare import compare, validate
-from latpcap.cli.completion import completion
-from latpcap.cli.help import help_command
-from latpcap.cli.project import project
-from latpcap.cli.rank import rank
-from latpcap.cli.record import record
-from latpcap.cli.rehearse import rehearse
-from latpcap.cli.scan import scan
 from latpcap.cli.shared.files import never_over_inputs
 from latpcap.cli.shared.io import click_writes, spell_out
 from latpcap.cli.shared.options import EVERYWHERE
 from latpcap.cli.shared.status import INTERRUPTED, told
-from latpcap.cli.shared.verb import write_options
+from latpcap.cli.shared.verb import REPORT, write_options
 from latpcap.cli.shared.version import version_option
-from latpcap.cli.sql import sql
-from latpcap.cli.tables import (
-    captures,
-    connections,
-    errors,
-    exchanges,
-    findings,
-    health,
-    minutes,
-    statements,
-    tasks,
-)
-from latpcap.cli.verify import verify
-from latpcap.cli.watch import watch
-from latpcap.cli.wireshark import wireshark
 from latpcap.errors import LatpcapError, UsageError
 from latpcap.report import CAPTURES
 
 GROUPS = {
-    "Look": (analyze, findings, statements, errors, connections, exchanges, tasks, minutes, health),
-    "Ask": (project, compare, validate, rank),
-    "Hand on": (wireshark, annotate, sql, verify),
-    "Measure": (record, watch, calibrate, rehearse),
-    "Many captures": (scan, captures),
-    "latpcap itself": (help_command, completion),
+    "Look": {
+        "analyze": "analyze",
+        **dict.fromkeys(("findings", "statements", "errors", "connections"), "tables"),
+        **dict.fromkeys(("exchanges", "tasks", "minutes", "health"), "tables"),
+    },
+    "Ask": {"project": "project", "compare": "compare", "validate": "compare", "rank": "rank"},
+    "Hand on": {"wireshark": "wireshark", "annotate": "annotate", "sql": "sql", "verify": "verify"},
+    "Measure": {"record": "record", "watch": "watch", "calibrate": "calibrate", "rehearse": "rehearse"},
+    "Many captures": {"scan": "scan", "captures": "tables"},
+    "latpcap itself": {"help": "help", "completion": "completion"},
 }
-"""What somebody wants, and the commands for that."""
-COMMANDS = tuple(command for commands in GROUPS.values() for command in commands)
+"""What somebody wants, and the commands for that, with the file of each."""
+
+
+class _Commands(UserDict[str, Any]):
+    """Each is imported when it is asked for: the options of all take longer to make than a small capture to read."""
+
+    def __getitem__(self, name: str) -> click.Command:
+        """With what all commands have."""
+        command = super().__getitem__(name)
+        if isinstance(command, str):
+            there = vars(import_module(f"latpcap.cli.{command}")).values()
+            command = next(each for each in there if isinstance(each, click.Command) and each.name == name)
+            command.epilog = told(command)
+            never_over_inputs(command)
+            self.data[name] = command
+        found: click.Command = command
+        return found
 
 
 def main() -> None:
@@ -106,6 +101,8 @@ class _Group(click.Group):
 
     def main(self, *args: Any, **extra: Any) -> Any:
         """Run a command; where its output goes is forgotten behind it."""
+        if "_LATPCAP_COMPLETE" in os.environ:
+            import_module("latpcap.cli.completion")  # it knows how shells complete
         return copy_context().run(super().main, *args, **extra)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -113,11 +110,11 @@ class _Group(click.Group):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The commands, then the options."""
-        root = max(len(str(command.name)) for command in COMMANDS)
-        for title, commands in GROUPS.items():
+        root = max(map(len, self.commands))
+        for title, names in GROUPS.items():
             with formatter.section(title):
                 formatter.write_dl(
-                    [(f"{command.name:<{root}}", command.get_short_help_str(limit=200)) for command in commands]
+                    [(f"{name:<{root}}", self.commands[name].get_short_help_str(limit=200)) for name in names]
                 )
         own = [param for param in self.get_params(ctx) if param not in EVERYWHERE]
         write_options(ctx, formatter, "Options", own)
@@ -133,7 +130,7 @@ class _Group(click.Group):
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
-            if any(error.option_name in param.opts for command in COMMANDS for param in command.params):
+            if any(error.option_name in param.opts for command in self.commands.values() for param in command.params):
                 name = error.option_name
                 raise click.UsageError(
                     f"write {name} behind the command or the capture: latpcap CAPTURE {name} …", ctx
@@ -153,9 +150,9 @@ class _Group(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] == REPORT:
-            return REPORT, analyze, args[1:]
+            return REPORT, self.commands["analyze"], args[1:]
         if args and args[0] not in self.commands and _is_capture(args[0]):
-            return analyze.name, analyze, args
+            return "analyze", self.commands["analyze"], args
         return super().resolve_command(ctx, args)
 
 
@@ -167,6 +164,7 @@ def _is_capture(argument: str) -> bool:
 
 @click.group(
     cls=_Group,
+    commands=_Commands({name: file for commands in GROUPS.values() for name, file in commands.items()}),
     params=[version_option(), *EVERYWHERE],
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
@@ -186,9 +184,4 @@ def cli(ctx: click.Context, /, **given: Any) -> None:
     ctx.default_map = dict.fromkeys([*cli.commands, REPORT], said)
 
 
-for command in COMMANDS:
-    cli.add_command(command)
-for command in (cli, *COMMANDS):
-    command.epilog = told(command)
-for command in COMMANDS:
-    never_over_inputs(command)
+cli.epilog = told(cli)

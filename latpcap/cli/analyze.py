@@ -16,15 +16,12 @@ from latpcap.cli.shared.options import (
     sign_off_options,
     target_options,
 )
-from latpcap.cli.shared.verb import command, tell_formerly
+from latpcap.cli.shared.verb import REPORT, command, tell_formerly
 
 if TYPE_CHECKING:
     from latpcap.capture import Capture
     from latpcap.cli.shared.request import Request
     from latpcap.result.signoff import Cover
-
-REPORT = "report"
-"""The name that `analyze` has had for pages; it works for one release."""
 
 
 @command(short_help="What the network cost, why, and what it costs elsewhere.")

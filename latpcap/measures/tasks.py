@@ -13,8 +13,6 @@ same tasks.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
@@ -85,16 +83,52 @@ class _Waits(Struct, frozen=True):
         return _Waits(*(getattr(self, name)[rows] for name in self.__struct_fields__))
 
 
+class _Found(Struct, frozen=True):
+    """Where tasks are, in the intervals by worker and time."""
+
+    waits: _Waits
+    new: Bools
+    """A task begins."""
+    works: Bools
+    """It says when its task begins and ends."""
+    worker: Ints
+    """Of each connection."""
+    clients: Ints
+    names: list[tuple[str, str | None]]
+    routes: list[str]
+    route: Ints
+
+
 def tasks(recording: Recording, rtt: Estimate, job: RecordedJob, idle_s: float = IDLE_S, by: TaskBy = "idle") -> Tasks:
     """Cut the recording into tasks; a gap of more than `idle_s` ends one, and a good-bye that is waited for then."""
     idle_ns = round(idle_s * 1e9)
+    found = _found(recording, rtt, job, idle_ns, by)
+    told = job.core.timeline(rtt.paths.of_connection, _runtime_ns(recording), idle_ns, worker=found.worker)
+    parts = (told, told["handshakes"], told["closes"])
+    network = np.concatenate([part["network"] for part in parts])
+    weight = np.concatenate([part["weight"] for part in parts]) if len(told["weight"]) else np.ones(len(network))
+    return _add_up(recording, rtt, found, network, weight)
+
+
+def count_tasks(recording: Recording, rtt: Estimate, job: RecordedJob, idle_s: float = IDLE_S) -> int:
+    """How many tasks there are: quickly where no client rests, since each then has one."""
+    idle_ns = round(idle_s * 1e9)
+    if _may_rest(recording, idle_ns):
+        return int(np.count_nonzero(_found(recording, rtt, job, idle_ns, "idle").new))
+    connections = recording.connections
+    seen = connections.syn != MISSING
+    seen[recording.exchanges.connection] = True
+    return int(np.count_nonzero(np.bincount(_clients(recording)[0][seen])))
+
+
+def _runtime_ns(recording: Recording) -> int:
+    return round(recording.runtime_s * 1e9)
+
+
+def _found(recording: Recording, rtt: Estimate, job: RecordedJob, idle_ns: int, by: TaskBy) -> _Found:
     waits = _waits(recording, rtt, job.closed)
     clients, names = _clients(recording)
-
-    def timeline(worker: Ints) -> dict[str, Any]:
-        return job.core.timeline(rtt.paths.of_connection, round(recording.runtime_s * 1e9), idle_ns, worker=worker)
-
-    of_connections = _workers(waits, clients, timeline(clients)["beside"], idle_ns)
+    of_connections = _workers(waits, clients, job.core.beside(_runtime_ns(recording), clients), idle_ns)
     worker = of_connections[waits.connection]
     order = ordered(worker, waits.begin)
     waits, worker = waits.picked(order), worker[order]
@@ -106,21 +140,7 @@ def tasks(recording: Recording, rtt: Estimate, job: RecordedJob, idle_s: float =
     if by == "route":
         new |= np.diff(route, prepend=-1) != 0
     new, works = _with_requests(waits, new, other)
-    told = timeline(of_connections)
-    parts = (told, told["handshakes"], told["closes"])
-    network = np.concatenate([part["network"] for part in parts])
-    weight = np.concatenate([part["weight"] for part in parts]) if len(told["weight"]) else np.ones(len(network))
-    return _add_up(recording, rtt, waits, new, works, clients, names, routes, route, network, weight)
-
-
-def count_tasks(recording: Recording, rtt: Estimate, job: RecordedJob, idle_s: float = IDLE_S) -> int:
-    """How many tasks there are: quickly where no client rests, since each then has one."""
-    if _may_rest(recording, round(idle_s * 1e9)):
-        return len(tasks(recording, rtt, job, idle_s))
-    connections = recording.connections
-    seen = connections.syn != MISSING
-    seen[recording.exchanges.connection] = True
-    return int(np.count_nonzero(np.bincount(_clients(recording)[0][seen])))
+    return _Found(waits, new, works, of_connections, clients, names, routes, route)
 
 
 def _may_rest(recording: Recording, idle_ns: int) -> bool:
@@ -311,23 +331,12 @@ def _routes(recording: Recording, waits: _Waits, new: Bools) -> tuple[list[str],
 # --- sums -----------------------------------------------------------------------------------------------------------
 
 
-def _add_up(
-    recording: Recording,
-    rtt: Estimate,
-    waits: _Waits,
-    new: Bools,
-    works: Bools,
-    clients: Ints,
-    names: list[tuple[str, str | None]],
-    routes: list[str],
-    route: Ints,
-    network: Floats,
-    weight: Floats,
-) -> Tasks:
-    """The figures of each task; the intervals are in the order of workers and time, what each costs by its place."""
-    first = np.flatnonzero(new)
+def _add_up(recording: Recording, rtt: Estimate, found: _Found, network: Floats, weight: Floats) -> Tasks:
+    """The figures of each task; what its intervals cost by their place."""
+    waits, works, clients, names, routes = found.waits, found.works, found.clients, found.names, found.routes
+    first = np.flatnonzero(found.new)
     count = len(first)
-    task = np.cumsum(new) - 1
+    task = np.cumsum(found.new) - 1
     start, over = np.full(count, np.iinfo(np.int64).max), np.full(count, MISSING)
     np.minimum.at(start, task[works], waits.begin[works])
     order = np.argsort(start, kind="stable")
@@ -349,7 +358,7 @@ def _add_up(
     return Tasks(
         client=[names[clients[waits.connection[row]]][0] for row in first[order]],
         application=[names[clients[waits.connection[row]]][1] for row in first[order]],
-        route=[routes[each] if each >= 0 else None for each in _only(route, task, count)],
+        route=[routes[each] if each >= 0 else None for each in _only(found.route, task, count)],
         start_ns=start[order],
         duration_ns=over - start[order],
         connections=_distinct(waits.connection, task, count),

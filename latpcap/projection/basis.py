@@ -289,7 +289,12 @@ class Basis:
         captured_s["setup_network"] = self.timeline.setup_network_s
         if conditions.loss is not None:
             captured_s["loss"] = 0.0  # another network's
-        for part_ns in replay.parts(asked_ns, self._network(CENTRAL, conditions), think_ns):
+        network = self._network(CENTRAL, conditions)
+        if (replay, network) == (self._central.replay, ReplayNetwork()) and "_parts_ns" not in self.__dict__:
+            *found, self._parts_ns = replay.parts([*asked_ns, None], network, think_ns)  # the processors share them
+        else:
+            found = replay.parts(asked_ns, network, think_ns)
+        for part_ns in found:
             yield {
                 name: max(seconds + (part_ns[name] - self._parts_ns[name]) / NS, 0.0)
                 for name, seconds in captured_s.items()

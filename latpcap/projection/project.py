@@ -203,15 +203,23 @@ def project(
         return projection
     at, runtimes_s = [point.rtt_ms for point, _ in known], [runtime_s for _, runtime_s in known]
     there, told = projection.conditions, projection.told_rtt_ms
-    divide = cache(lambda: [each.budget for each in budgets_there(base, at, runtimes_s, there)])
+    of_told = {}
+    if told is not None:
+        [of_told[told]] = budgets_there(base, [told], [runtimes_s[at.index(told)]], there)
+
+    @cache
+    def divide() -> list[Budget]:
+        others = {rtt: runtime_s for rtt, runtime_s in zip(at, runtimes_s, strict=True) if rtt not in of_told}
+        rest = budgets_there(base, [*others], [*others.values()], there) if others else ()
+        found = dict(zip(others, rest, strict=True)) | of_told
+        return [found[rtt].budget for rtt in at]
+
     points = tuple(replace(point, divided=BudgetsOnDemand(divide, place)) for place, (point, _) in enumerate(known))
     projection = replace(projection, points=points)
     if told is None:
         return projection
-    told_s = runtimes_s[at.index(told)]
-    [of_told] = budgets_there(base, [told], [told_s], there)
-    hosts = _hosts(base, told, told_s, of_told.network_s, there)
-    return replace(projection, budget_now=base.timeline.budget, budget_at=of_told.budget, hosts=hosts)
+    hosts = _hosts(base, told, runtimes_s[at.index(told)], of_told[told].network_s, there)
+    return replace(projection, budget_now=base.timeline.budget, budget_at=of_told[told].budget, hosts=hosts)
 
 
 def _hosts(base: Basis, rtt_ms: float, runtime_s: float, network_s: float, conditions: Conditions) -> HostSaving | None:

@@ -265,16 +265,26 @@ impl Intervals {
         SharedTime::of(all, until)
     }
 
+    /// From when to when each row goes on.
+    fn spans(&self) -> impl Iterator<Item = (i64, i64)> {
+        self.rows().map(|(_, begin, pieces)| (begin, begin + pieces.all()))
+    }
+
+    /// Which connections work beside others.
+    fn beside(&self, shared: &SharedTime) -> Vec<bool> {
+        let mut near = 0;
+        let overlaps = self.spans().zip(&self.connection).map(|((begin, end), &connection)| {
+            (connection as usize, end - begin, shared.worth(begin, end - begin, &mut near))
+        });
+        side_by_side(overlaps, self.handshakes.len())
+    }
+
     /// What an added round trip is worth: workers that run side by side set each other no pace.
     ///
     /// Such a connection counts as busy between its requests as well (think time excepted), so that k workers share each
     /// instant by k however short their waits are; connections that are used one after the other add up.
     fn pace(&self, shared: &SharedTime, think_ns: f64) -> (SharedTime, Vec<bool>) {
-        let mut near = 0;
-        let overlaps = self.rows().zip(&self.connection).map(|((_, begin, pieces), &connection)| {
-            (connection as usize, pieces.all(), shared.worth(begin, pieces.all(), &mut near))
-        });
-        let beside = side_by_side(overlaps, self.handshakes.len());
+        let beside = self.beside(shared);
         let works = self.rows().enumerate().map(|(row, (_, begin, pieces))| {
             let (connection, end) = (self.connection[row], begin + pieces.all());
             let same = self.connection.get(row + 1) == Some(&connection);
@@ -288,7 +298,7 @@ impl Intervals {
     /// Let each worker's time follow that of the one before it: they share no instant.
     fn set_apart(&mut self, worker: &[u32]) {
         let mut reach: BTreeMap<u32, (i64, i64)> = BTreeMap::new();
-        let rows = self.rows().zip(&self.connection).map(|((_, begin, pieces), &of)| (of, begin, begin + pieces.all()));
+        let rows = self.spans().zip(&self.connection).map(|((begin, end), &of)| (of, begin, end));
         let around = self.handshakes.iter().chain(&self.closes).map(|each| (each.connection, each.begin, each.end));
         for (connection, begin, end) in rows.chain(around) {
             let (first, last) = reach.entry(worker[connection as usize]).or_insert((begin, end));
@@ -422,10 +432,9 @@ pub fn account<E: Exchanges>(
     if let Some(worker) = worker {
         intervals.set_apart(worker);
     }
-    let spans = || intervals.rows().map(|(_, begin, pieces)| (begin, begin + pieces.all()));
-    let whole = intervals.shared(spans(), None);
+    let whole = intervals.shared(intervals.spans(), None);
     let paced = (!whole.alone()).then(|| intervals.pace(&whole, think_ns));
-    let within = window.then(|| intervals.shared(spans(), Some(runtime_ns)));
+    let within = window.then(|| intervals.shared(intervals.spans(), Some(runtime_ns)));
     let (shared, pace) = (within.as_ref().unwrap_or(&whole), paced.as_ref().map_or(&whole, |(pace, _)| pace));
     let mut account = Account::with_room_for(&intervals);
     let [lost, stalls] = intervals.loses_or_stalls();
@@ -478,6 +487,13 @@ pub fn account<E: Exchanges>(
     account.own_service = intervals.service;
     (account.stalled, account.probably_lost) = (intervals.stalled, intervals.probably_lost);
     Ok(account)
+}
+
+/// Which connections work beside others of their `worker`.
+pub fn beside<E: Exchanges>(job: &Job<E>, runtime_ns: i64, worker: &[u32]) -> Result<Vec<bool>, E::Error> {
+    let mut intervals = cut(job, runtime_ns)?;
+    intervals.set_apart(worker);
+    Ok(intervals.beside(&intervals.shared(intervals.spans(), None)))
 }
 
 impl Account {

@@ -7,11 +7,11 @@
 //! most, and they take the steps in the order in which they become free (docs/model.md C.5).
 
 use std::cmp::{Ordering, Reverse};
-use std::collections::BinaryHeap;
+use std::collections::{BTreeSet, BinaryHeap};
 
 use ahash::RandomState;
 
-use super::step::{NOWHERE, Span, Start, Starts};
+use super::step::{Span, Start, Starts};
 
 pub type HashMap<K, V> = std::collections::HashMap<K, V, RandomState>;
 
@@ -71,14 +71,17 @@ pub fn assign(
 pub fn of_connections(begin: &[i64], end: &[i64]) -> Vec<i64> {
     let mut order: Vec<usize> = (0..begin.len()).collect();
     order.sort_by_key(|&connection| begin[connection]);
-    let span = |&connection: &usize| {
-        let (begin, end) = (begin[connection] as f64, end[connection].max(begin[connection]) as f64);
-        Span { connection: connection as u32, begin, end, waits: true, ..NOWHERE }
-    };
-    let spans: Vec<Span> = order.iter().map(span).collect();
-    let mut lanes = Lanes::new(&spans, begin.len(), Plan::Shared(0), Waiting::Chained, false);
-    let mut lane = vec![0; begin.len()];
-    order.into_iter().zip(&spans).for_each(|(connection, span)| lane[connection] = lanes.start(span).lane.into());
+    let (mut lane, mut lanes) = (vec![0; begin.len()], 0);
+    let (mut running, mut free) = (BinaryHeap::new(), BTreeSet::new());
+    for connection in order {
+        let begins = begin[connection];
+        while running.peek().is_some_and(|Reverse((over, _))| *over <= begins) {
+            free.extend(running.pop().map(|Reverse(left)| left));
+        }
+        lane[connection] = free.pop_last().map_or(lanes, |(_, lane)| lane);
+        lanes = lanes.max(lane[connection] + 1);
+        running.push(Reverse((end[connection].max(begins), lane[connection])));
+    }
     lane
 }
 
@@ -477,6 +480,7 @@ impl Lanes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::job::step::NOWHERE;
 
     /// Two connections at work at the same time, and their closes.
     fn closed(closes: [f64; 2], waiting: Waiting) -> Vec<u32> {

@@ -98,6 +98,8 @@ pub struct Replay {
     silences: Arc<Vec<Silence>>,
     /// The part of that time in which client and server are taken to have worked.
     hidden: f64,
+    /// No window was filled in the capture: whatever its senders are taken to have been like, they did the same.
+    unfilled: bool,
     /// The fixes that are made.
     left: Option<Arc<Left>>,
     /// What goes its own way.
@@ -122,6 +124,7 @@ impl Replay {
             halvings: Arc::default(),
             silences: Arc::new(silences),
             hidden: 1.0,
+            unfilled: false,
             steps: Arc::new(steps),
             order: Arc::default(),
             usage,
@@ -171,22 +174,26 @@ impl Replay {
         let starts = &order.starts;
         let lanes = starts.iter().map(|start| start.lane as usize + 1).max().unwrap_or(0);
         let ticks = starts.iter().any(|start| start.starts() == Starts::Clock);
-        let mut replay = Replay { order: Arc::new(order), lanes, ticks, ..self };
+        let mut replay = Replay { order: Arc::new(order), lanes, ticks, unfilled: false, ..self };
         replay.quiet = Arc::new(Quiet::of(&replay));
         replay.calibrated(network)
     }
 
     /// The same where the senders of the capture are taken to have been like `network`'s: what was observed is replayed.
     pub fn calibrated(&self, network: &Network) -> Replay {
-        let calibrated = Calibrated { bulks: self.bulks.iter().map(Bulk::unknown).collect(), ..Calibrated::default() };
         let unlimited = network.unlimited();
+        if self.unfilled {
+            return Replay { hidden: network.hidden, ..self.clone() }.explained(&unlimited);
+        }
+        let calibrated = Calibrated { bulks: self.bulks.iter().map(Bulk::unknown).collect(), ..Calibrated::default() };
         let walk = Walk::new(self, &unlimited);
         let mut runs = [Run::new(&walk, &[], Some(calibrated))];
         walk.all(&mut runs);
         let [run] = runs;
-        let Calibrated { bulks, halvings } = run.calibrated.unwrap_or_default();
-        let calibrated =
-            Replay { bulks: Arc::new(bulks), halvings: Arc::new(halvings), hidden: network.hidden, ..self.clone() };
+        let Calibrated { bulks, halvings, fills } = run.calibrated.unwrap_or_default();
+        let unfilled = bulks.is_empty() && !fills && !self.ticks;
+        let (bulks, halvings) = (Arc::new(bulks), Arc::new(halvings));
+        let calibrated = Replay { bulks, halvings, unfilled, hidden: network.hidden, ..self.clone() };
         calibrated.explained(&unlimited)
     }
 
@@ -205,7 +212,8 @@ impl Replay {
     /// The `job` with fixes made, which fit it.
     pub fn changed<E: Exchanges>(&self, job: &Job<E>, changes: &Changes) -> Result<Replay, E::Error> {
         let (left, segments) = Left::of(changes, job)?;
-        let mut replay = Replay { segments: Arc::new(segments), left: Some(Arc::new(left)), ..self.clone() };
+        let (segments, left) = (Arc::new(segments), Some(Arc::new(left)));
+        let mut replay = Replay { segments, left, unfilled: false, ..self.clone() };
         replay.quiet = Arc::new(Quiet::of(&replay));
         Ok(replay)
     }
@@ -216,7 +224,7 @@ impl Replay {
         if scope.rtts_ns.len() != phases || scope.asked.len() != phases {
             return Err("the RTTs of a scope do not fit the job");
         }
-        let mut replay = Replay { scope: Some(Arc::new(scope)), ..self.clone() };
+        let mut replay = Replay { scope: Some(Arc::new(scope)), unfilled: false, ..self.clone() };
         replay.quiet = Arc::new(Quiet::of(&replay));
         Ok(replay)
     }

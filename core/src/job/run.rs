@@ -25,8 +25,6 @@ const MOST_TOGETHER: usize = 4;
 pub struct Walk<'a> {
     pub replay: &'a Replay,
     pub network: &'a Network,
-    /// Of each connection, those that its client and its server send on; their RTT depends on the step.
-    paths: Vec<[Path; 2]>,
 }
 
 /// A step, and what is the same of it at every RTT.
@@ -44,27 +42,25 @@ struct Walked {
 
 impl<'a> Walk<'a> {
     pub fn new(replay: &'a Replay, network: &'a Network) -> Walk<'a> {
-        let connections = &replay.connections;
-        let path = |bytes: f64, taken: f64| Path {
+        Walk { replay, network }
+    }
+
+    /// What a side sends on; its RTT depends on the step.
+    fn path(&self, connection: usize, side: Side) -> Path {
+        let of = &self.replay.connections;
+        let (bytes, taken) = (of.segment_bytes[connection], of.window_bytes[1 - side as usize][connection]);
+        Path {
             rtt_ns: f64::NAN,
-            largest: network.largest_window(taken, bytes),
+            largest: self.network.largest_window(taken, bytes),
             narrow: taken.is_finite(),
-            growth: network.growth,
-            segment_ns: network.segment_ns(bytes),
-        };
-        let [clients, servers] = &connections.window_bytes;
-        let taken = servers.iter().zip(clients);
-        let paths = taken.zip(&connections.segment_bytes);
-        Walk {
-            replay,
-            network,
-            paths: paths.map(|((&server, &client), &bytes)| [path(bytes, server), path(bytes, client)]).collect(),
+            growth: self.network.growth,
+            segment_ns: self.network.segment_ns(bytes),
         }
     }
 
     /// When the last step is over at each RTT; as many as their connections leave room for go through the steps together.
     pub fn latest(&self, rtts: &[Asked]) -> Vec<f64> {
-        let bytes = self.paths.len() * size_of::<Progress>();
+        let bytes = self.replay.connections.count() * size_of::<Progress>();
         let together = (TOGETHER_BYTES / bytes.max(1)).clamp(1, MOST_TOGETHER);
         let through = |rtts: &[Asked]| {
             let mut runs: Vec<Run> = rtts.chunks(ABREAST).map(|rtts| Run::new(self, rtts, None)).collect();
@@ -157,6 +153,8 @@ pub struct Calibrated {
     pub bulks: Vec<Bulk>,
     /// Of those steps before which a window was halved, in their order.
     pub halvings: Vec<(u32, Halvings)>,
+    /// A message may have filled its window.
+    pub fills: bool,
 }
 
 impl Calibrated {
@@ -533,7 +531,7 @@ impl Run {
             (None, _) => (Side::Server, walked.segments[1]),
         };
         let (connection, rtts) = (walked.step.connection as usize, &self.rtts[walked.step.phase as usize]);
-        let path = &walk.paths[connection][side as usize];
+        let path = &walk.path(connection, side);
         let senders = &mut self.connections[connection].senders[side as usize];
         if let Some(calibrated) = &mut self.calibrated {
             calibrated.pause(walked.number, side, senders, now, *rtts);
@@ -565,6 +563,9 @@ impl Run {
             }
         };
         let segments = walk.network.left_of(segments);
+        if let Some(calibrated) = &mut self.calibrated {
+            calibrated.fills |= !senders.always_hold(now, segments, rtts);
+        }
         let time = senders.send(now, segments, production, &path, rtts) + paced;
         if self.calibrated.is_some() { Times::all(observed) } else { time + observed.min(0.0) }
     }

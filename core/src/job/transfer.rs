@@ -146,6 +146,12 @@ impl Senders {
         times
     }
 
+    /// Windows hold a message that have never opened; all are at the same RTT.
+    pub fn always_hold(&self, now: Times, segments: f64, rtts: &Times) -> bool {
+        let is_next_round = now.0[0] >= self.round_at.0[0] + rtts.0[0];
+        segments + if is_next_round { 0.0 } else { self.used.0[0] } <= INITIAL_WINDOW
+    }
+
     /// How often their windows are halved by `now`, if all are at the same RTT.
     pub fn halvings(&self, now: Times, rtts: &Times) -> u8 {
         halvings(now.0[0] - self.sent_at.0[0] - rtts.0[0])
@@ -244,6 +250,16 @@ mod tests {
             sender.send(8.0 * MS, 11.0, 0.0, &path(rtt_ms))
         };
         assert!(takes(7.9) <= takes(8.1), "{} and {}", takes(7.9), takes(8.1));
+    }
+
+    #[test]
+    fn a_window_that_never_opened_holds_ten_segments_a_round_trip() {
+        let (mut senders, rtts) = (Senders::default(), Times::all(MS));
+        let holds = |senders: &Senders, at: f64, segments: f64| senders.always_hold(Times::all(at), segments, &rtts);
+        assert!(holds(&senders, 0.0, 10.0) && !holds(&senders, 0.0, 11.0));
+        senders.send(Times::all(0.0), 6.0, 0.0, &path(1.0), &rtts);
+        assert!(holds(&senders, 0.5 * MS, 4.0) && !holds(&senders, 0.5 * MS, 5.0));
+        assert!(holds(&senders, MS, 10.0));
     }
 
     #[test]

@@ -242,40 +242,36 @@ impl Tables {
 
     /// One row a reading of a sender's clock, in its own ticks.
     pub fn clock_readings(&self) -> Result<RecordBatch, ArrowError> {
-        let readings = || {
-            self.connections.numbered().flat_map(|(stream, connection)| {
-                let of =
-                    |side: Side| connection.readings[side as usize].iter().map(move |reading| (stream, side, reading));
-                of(Side::Client).chain(of(Side::Server))
-            })
-        };
+        let mut rows = Vec::new();
+        for (stream, connection) in self.connections.numbered() {
+            for (side, readings) in [Side::Client, Side::Server].into_iter().zip(&connection.readings) {
+                rows.extend(readings.iter().map(|reading| (stream, side, reading)));
+            }
+        }
         batch(vec![
-            ("stream", Arc::new(UInt32Array::from_iter_values(readings().map(|(stream, ..)| stream)))),
-            ("by_server", booleans(readings().map(|(_, side, _)| side == Side::Server))),
-            ("time", times(readings().map(|(.., reading)| Some(reading.time_ns)))),
-            ("ticks", Arc::new(UInt32Array::from_iter_values(readings().map(|(.., reading)| reading.ticks)))),
+            ("stream", Arc::new(UInt32Array::from_iter_values(rows.iter().map(|&(stream, ..)| stream)))),
+            ("by_server", booleans(rows.iter().map(|&(_, side, _)| side == Side::Server))),
+            ("time", times(rows.iter().map(|(.., reading)| Some(reading.time_ns)))),
+            ("ticks", Arc::new(UInt32Array::from_iter_values(rows.iter().map(|(.., reading)| reading.ticks)))),
         ])
     }
 
     /// One row a slot of time in which a connection sent segments with data.
     pub fn segments(&self) -> Result<RecordBatch, ArrowError> {
-        let slots = || {
-            self.connections.numbered().flat_map(|(stream, connection)| {
-                connection
-                    .segments
-                    .iter()
-                    .flat_map(move |all| all.slots().map(move |slot| (stream, all.length_ns(), slot)))
-            })
-        };
+        let mut rows: Vec<(u32, i64, Slot)> = Vec::new();
+        for (stream, connection) in self.connections.numbered() {
+            let all = connection.segments.iter();
+            rows.extend(all.flat_map(|all| all.slots().map(move |slot| (stream, all.length_ns(), slot))));
+        }
         let counts = |of: fn(&Slot) -> [u32; 2], side: Side| -> ArrayRef {
-            Arc::new(UInt32Array::from_iter_values(slots().map(|(.., slot)| of(&slot)[side as usize])))
+            Arc::new(UInt32Array::from_iter_values(rows.iter().map(|(.., slot)| of(slot)[side as usize])))
         };
         let [sent, again, spurious]: [fn(&Slot) -> [u32; 2]; 3] =
             [|slot| slot.sent, |slot| slot.again, |slot| slot.spurious];
         batch(vec![
-            ("stream", Arc::new(UInt32Array::from_iter_values(slots().map(|(stream, ..)| stream)))),
-            ("time", times(slots().map(|(.., slot)| Some(slot.begin_ns)))),
-            ("length_ns", Arc::new(Int64Array::from_iter_values(slots().map(|(_, length_ns, _)| length_ns)))),
+            ("stream", Arc::new(UInt32Array::from_iter_values(rows.iter().map(|&(stream, ..)| stream)))),
+            ("time", times(rows.iter().map(|(.., slot)| Some(slot.begin_ns)))),
+            ("length_ns", Arc::new(Int64Array::from_iter_values(rows.iter().map(|&(_, length_ns, _)| length_ns)))),
             ("client_data_packets", counts(sent, Side::Client)),
             ("server_data_packets", counts(sent, Side::Server)),
             ("client_retransmissions", counts(again, Side::Client)),

@@ -24,6 +24,8 @@ FOLDED = {
 }
 """Options that many commands share, by their names as parameters."""
 HELP, ALL = "latpcap.help", "latpcap.all"
+REPORT = "report"
+"""The name that `analyze` has had for pages; it works for one release."""
 
 
 class FoldedHelpCommand(click.Command):
