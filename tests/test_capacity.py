@@ -74,6 +74,31 @@ def test_queues_at_the_servers_are_others_at_another_rtt(servers: int, near_ms: 
     assert point.optimistic_s <= real_s <= point.pessimistic_s
 
 
+def of_one_processor(connections: int, rtt_ms: float, turns: int = 100) -> list[list[tuple[float, float]]]:
+    """The same of a client that asks for all of its connections with one processor, first answered, first asked for."""
+    random = np.random.default_rng(7)
+    free, answered = 0.0, [(random.uniform(0, 1), number) for number in range(connections)]
+    asked: list[list[tuple[float, float]]] = [[] for _ in range(connections)]
+    for _ in range(turns * connections):
+        now, number = heapq.heappop(answered)
+        free = max(free, now) + random.uniform(0.2, 0.8)
+        done = free + random.exponential(0.1)
+        asked[number].append((free, done))
+        heapq.heappush(answered, (done + rtt_ms, number))
+    return asked
+
+
+@pytest.mark.parametrize("far_ms", [3.0, 15.0])
+@pytest.mark.parametrize("connections", [4, 8])
+def test_a_client_that_is_busy_nearby_needs_less_for_each_turn_farther_away(connections: int, far_ms: float) -> None:
+    here, there = (of_one_processor(connections, rtt_ms) for rtt_ms in (0.5, far_ms))
+    real_s = max(done for each in there for _, done in each) / 1000
+    [point] = Measures(recorded(here, 0.5), rtt_baseline_ms=0.5).project([far_ms]).points
+    assert point.optimistic_s is not None
+    assert point.pessimistic_s is not None
+    assert point.optimistic_s <= real_s <= point.pessimistic_s
+
+
 def test_hosts_at_their_limit_are_no_faster_at_a_shorter_rtt() -> None:
     [point] = Measures(recorded(closed(10, 1, away_ms=2)), rtt_baseline_ms=RTT_MS).project([0.1]).points
     assert point.runtime_s == pytest.approx(2.0, rel=0.1)  # 2,000 turns of 1 ms
