@@ -14,12 +14,13 @@ const LEAST: usize = 3;
 /// Each begins after between this part of the usual time and so many times as long.
 const STEADY: f64 = 2.0;
 
-/// A connection of a client: its first step, the last of its set-up, and the one after that.
+/// A connection of a client: its first step, the last of its set-up, and the one after that; and when it was over.
 #[derive(Clone, Copy)]
 struct Opening {
     first: usize,
     last: usize,
     next: Option<usize>,
+    over: f64,
 }
 
 /// Let connections open when the one before them is set up, where they do so again and again.
@@ -31,12 +32,15 @@ pub fn find(starts: &mut [Start], spans: &[Span], connections: usize, waiting: W
     let mut of_connection: Vec<Option<usize>> = vec![None; connections];
     for (step, span) in spans.iter().enumerate() {
         let (opened, place) = (clients.entry(span.client).or_default(), &mut of_connection[span.connection as usize]);
+        if let Some(place) = *place {
+            opened[place].over = opened[place].over.max(span.end);
+        }
         match *place {
             Some(place) if span.setup => (opened[place].last, opened[place].next) = (step, None),
             Some(place) => opened[place].next = opened[place].next.or(Some(step)),
             None => {
                 *place = Some(opened.len());
-                opened.push(Opening { first: step, last: step, next: None });
+                opened.push(Opening { first: step, last: step, next: None, over: span.end });
             }
         }
     }
@@ -54,10 +58,13 @@ pub fn find(starts: &mut [Start], spans: &[Span], connections: usize, waiting: W
     }
 }
 
-/// Whether each is opened when the one before it is set up, in the same way.
+/// Whether each is opened when the one before it is set up, in the same way, and that one goes on. Where all of them follow
+/// answers anyway, as lanes have it, they do not.
 fn in_turn(opened: &[Opening], starts: &[Start], spans: &[Span]) -> bool {
-    let unexplained = |of: &Opening| spans[of.first].setup && starts[of.first].starts() == Starts::AtFirst;
-    if opened.len() <= LEAST || !opened.iter().all(unexplained) {
+    let set_up = opened.iter().all(|of| spans[of.first].setup);
+    let goes_on = |two: &[Opening]| two[0].over > spans[two[1].first].begin;
+    let follows = |of: &Opening| starts[of.first].starts() != Starts::AtFirst;
+    if opened.len() <= LEAST || !set_up || !opened.windows(2).all(goes_on) || opened[1..].iter().all(follows) {
         return false;
     }
     let gap = |two: &[Opening]| spans[two[1].first].begin - spans[two[0].last].end;

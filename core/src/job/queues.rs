@@ -17,6 +17,8 @@ const OPEN: f64 = 0.25;
 /// On each, turns follow each other at least so fast as on the fastest, as the tasks are the same; fewer turns show no pace.
 const AS_FAST: f64 = 2.0 / 3.0;
 const LEAST: f64 = 10.0;
+/// This part of the turns of the fullest lane is few.
+const FEW: f64 = 0.1;
 /// More lanes are no queue that is looked at.
 const MANY: usize = 64;
 
@@ -46,19 +48,29 @@ impl Client {
 
     /// Its lanes, where they share a queue: all were done together, though they began apart, or it did unequally much on
     /// them and as fast on each. Where it need not be so, it may be by chance and not as fast.
-    fn queue(&self, busy: usize, must: bool) -> Option<Vec<u32>> {
-        if self.known || 2 * busy <= self.lanes.len() || !(2..=MANY).contains(&self.lanes.len()) {
+    fn queue(self, busy: usize, must: bool) -> Option<Vec<u32>> {
+        let lanes = self.taking_part();
+        if self.known || 2 * busy <= lanes.len() || !(2..=MANY).contains(&lanes.len()) {
             return None;
         }
-        let range = |what: fn(&Life) -> f64| ends(self.lanes.values().map(what));
+        let range = |what: fn(&Life) -> f64| ends(lanes.iter().map(|(_, life)| what(life)));
         let [[fewest, most], [first, last], [begin, begun]] =
             [range(|life| life.turns), range(|life| life.done), range(|life| life.begin)];
         let apart = (begun - begin).max((last - begin) * (most - fewest) / most);
-        let by_chance = ((last - first) / apart).powi(self.lanes.len() as i32 - 1);
-        let paced = self.lanes.values().filter(|life| life.turns >= LEAST);
-        let [slowest, fastest] = ends(paced.map(|life| life.turns / (life.done - life.begin)));
+        let by_chance = ((last - first) / apart).powi(lanes.len() as i32 - 1);
+        let paced = lanes.iter().filter(|(_, life)| life.turns >= LEAST);
+        let [slowest, fastest] = ends(paced.map(|(_, life)| life.turns / (life.done - life.begin)));
         let found = if must { by_chance <= CHANCE && slowest >= AS_FAST * fastest } else { by_chance <= OPEN };
-        found.then(|| self.lanes.keys().copied().collect())
+        found.then(|| lanes.into_iter().map(|(lane, _)| lane).collect())
+    }
+
+    /// Those that did more than a few turns at the beginning, as who tries a connection and opens others.
+    fn taking_part(&self) -> Vec<(u32, Life)> {
+        let range = |what: fn(&Life) -> f64| ends(self.lanes.values().map(what));
+        let [[_, most], [begin, _], [_, last]] =
+            [range(|life| life.turns), range(|life| life.begin), range(|life| life.done)];
+        let few = |life: &Life| life.turns < FEW * most && 2.0 * life.done < begin + last;
+        self.lanes.iter().filter(|(_, life)| !few(life)).map(|(&lane, &life)| (lane, life)).collect()
     }
 }
 
