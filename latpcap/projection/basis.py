@@ -234,7 +234,10 @@ class Basis:
             [nearest_ns] = replay.run([0.0], network)
             without = min(without, kept + (nearest_ns - calibrated.as_it_was_ns) / NS)
         least = max(without - saved_s, self.bits * network.compressed / network.bandwidth, 0.0)
-        replayed: Floats = np.maximum(kept + (there - calibrated.as_it_was_ns) / NS, least)
+        longer_s = (there - calibrated.as_it_was_ns) / NS
+        if made.replay.queues:  # which a replay has over sooner; what was left at its end grows with all of it
+            longer_s = longer_s * kept / max(calibrated.as_it_was_ns / NS, 1e-9)
+        replayed: Floats = np.maximum(kept + longer_s, least)
         turns = max(figures.seconds_per_ms * 1000, 1.0)
         moving = [(1.0, self.baseline_ms, asked)] if scope is None else scope.rtts_of(asked)
         woken = [part * self._woken_s(case, figures, was, rtts, conditions.rtt_is) for part, was, rtts in moving]

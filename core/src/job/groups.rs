@@ -300,7 +300,7 @@ impl Groups {
         let start = starts[step as usize];
         let seen = span.begin - OPENS * fan.reaction;
         let opens = span.setup && start.starts() == Starts::AtFirst;
-        if !follows(&start) && !(opens && fan.newest(&self.leaves).iter().any(|&over| over >= seen)) {
+        if !(follows(&start) || opens && fan.newest(&self.leaves).iter().any(|&over| over >= seen)) {
             return;
         }
         if let Some(group) = self.followed(starts, span, fan) {

@@ -14,47 +14,48 @@ const LEAST: usize = 3;
 /// Each begins after between this part of the usual time and so many times as long.
 const STEADY: f64 = 2.0;
 
-/// A connection of a client: its first step, the last of its set-up, and the one after that; and when it was over.
-#[derive(Clone, Copy)]
+/// A connection of a client: its first step, the last of its set-up, and when it was over.
 struct Opening {
     first: usize,
     last: usize,
-    next: Option<usize>,
     over: f64,
 }
 
 /// Let connections open when the one before them is set up, where they do so again and again.
 pub fn find(starts: &mut [Start], spans: &[Span], connections: usize, waiting: Waiting) {
-    if waiting == Waiting::Independent {
+    if waiting == Waiting::Independent || connections <= LEAST {
         return;
     }
     let mut clients: BTreeMap<u32, Vec<Opening>> = BTreeMap::new();
     let mut of_connection: Vec<Option<usize>> = vec![None; connections];
     for (step, span) in spans.iter().enumerate() {
         let (opened, place) = (clients.entry(span.client).or_default(), &mut of_connection[span.connection as usize]);
-        if let Some(place) = *place {
-            opened[place].over = opened[place].over.max(span.end);
-        }
         match *place {
-            Some(place) if span.setup => (opened[place].last, opened[place].next) = (step, None),
-            Some(place) => opened[place].next = opened[place].next.or(Some(step)),
+            Some(place) => {
+                let of = &mut opened[place];
+                (of.last, of.over) = (if span.setup { step } else { of.last }, of.over.max(span.end));
+            }
             None => {
                 *place = Some(opened.len());
-                opened.push(Opening { first: step, last: step, next: None, over: span.end });
+                opened.push(Opening { first: step, last: step, over: span.end });
             }
         }
     }
     let mut free = starts.iter().map(|start| start.lane + 1).max().unwrap_or(0);
+    let mut places = BTreeMap::new();
     for opened in clients.into_values() {
         if !in_turn(&opened, starts, spans) {
             continue;
         }
         for two in opened.windows(2) {
-            set_up(starts, two[0], free);
             let (first, gap) = (two[1].first, spans[two[1].first].begin - spans[two[0].last].end);
             starts[first] = Start::new(starts[first].lane, free, Starts::AfterOther, gap);
+            places.insert(two[0].last, free);
             free += 1;
         }
+    }
+    if !places.is_empty() {
+        set_apart(starts, &places);
     }
 }
 
@@ -73,12 +74,19 @@ fn in_turn(opened: &[Opening], starts: &[Start], spans: &[Span]) -> bool {
     gaps[0] > 0.0 && gaps[0] >= usual / STEADY && gaps[gaps.len() - 1] <= usual * STEADY
 }
 
-/// The last step of a connection's set-up ends at a `place` of its own, which its next step follows.
-fn set_up(starts: &mut [Start], of: Opening, place: u32) {
-    let last = starts[of.last];
-    starts[of.last] = Start::new(place, last.after(), last.starts(), last.gap);
-    if let Some(next) = of.next.map(|next| &mut starts[next]).filter(|next| next.after() == last.lane) {
-        *next = Start::new(next.lane, place, Starts::AfterOther, next.gap);
+/// Steps that end at `places` of their own; what follows their lanes follows those, until the lanes go on.
+fn set_apart(starts: &mut [Start], places: &BTreeMap<usize, u32>) {
+    let mut at: BTreeMap<u32, u32> = BTreeMap::new();
+    for (step, start) in starts.iter_mut().enumerate() {
+        let place = at.get(&start.after()).filter(|_| matches!(start.starts(), Starts::After | Starts::AfterOther));
+        if let Some(&place) = place {
+            *start = Start::new(start.lane, place, Starts::AfterOther, start.gap);
+        }
+        at.remove(&start.lane);
+        if let Some(&place) = places.get(&step) {
+            at.insert(start.lane, place);
+            *start = Start::new(place, start.after(), start.starts(), start.gap);
+        }
     }
 }
 

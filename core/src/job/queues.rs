@@ -10,8 +10,8 @@ use super::abreast::Times;
 use super::lanes::Waiting;
 use super::step::{Span, Start, Starts};
 
-/// Lanes that each had their own work would be done so nearly together by chance, though some began later or had less to
-/// do: less likely than this is evidence, and less than that leaves it open.
+/// Lanes that each had their own work would be done so nearly together by chance, though with as many turns they would
+/// not be: less likely than this is evidence, and less than that leaves it open.
 const CHANCE: f64 = 0.01;
 const OPEN: f64 = 0.25;
 /// On each, turns follow each other at least so fast as on the fastest, as the tasks are the same; fewer turns show no pace.
@@ -30,6 +30,13 @@ struct Life {
     done: f64,
 }
 
+impl Life {
+    /// When it would be done with so many turns.
+    fn done_with(&self, turns: f64) -> f64 {
+        self.done + (turns - self.turns) * (self.done - self.begin) / self.turns
+    }
+}
+
 /// What one client did on each lane.
 #[derive(Default)]
 struct Client {
@@ -46,18 +53,17 @@ impl Client {
         (life.turns, life.done) = (life.turns + 1.0, life.done.max(span.end));
     }
 
-    /// Its lanes, where they share a queue: all were done together, though they began apart, or it did unequally much on
-    /// them and as fast on each. Where it need not be so, it may be by chance and not as fast.
+    /// Its lanes, where they share a queue: all were done together, as those that would have been later had less to do, and
+    /// as fast on each. Where it need not be so, it may be by chance and not as fast.
     fn queue(self, busy: usize, must: bool) -> Option<Vec<u32>> {
         let lanes = self.taking_part();
         if self.known || 2 * busy <= lanes.len() || !(2..=MANY).contains(&lanes.len()) {
             return None;
         }
-        let range = |what: fn(&Life) -> f64| ends(lanes.iter().map(|(_, life)| what(life)));
-        let [[fewest, most], [first, last], [begin, begun]] =
-            [range(|life| life.turns), range(|life| life.done), range(|life| life.begin)];
-        let apart = (begun - begin).max((last - begin) * (most - fewest) / most);
-        let by_chance = ((last - first) / apart).powi(lanes.len() as i32 - 1);
+        let mean = lanes.iter().map(|(_, life)| life.turns).sum::<f64>() / lanes.len() as f64;
+        let [first, last] = ends(lanes.iter().map(|(_, life)| life.done));
+        let [sooner, later] = ends(lanes.iter().map(|(_, life)| life.done_with(mean)));
+        let by_chance = ((last - first) / (later - sooner)).powi(lanes.len() as i32 - 1);
         let paced = lanes.iter().filter(|(_, life)| life.turns >= LEAST);
         let [slowest, fastest] = ends(paced.map(|(_, life)| life.turns / (life.done - life.begin)));
         let found = if must { by_chance <= CHANCE && slowest >= AS_FAST * fastest } else { by_chance <= OPEN };
