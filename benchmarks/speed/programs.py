@@ -13,7 +13,7 @@ from pathlib import Path
 from .cost import Command
 
 HERE = Path(__file__).parent
-EXAMPLES = HERE.parents[1] / "core" / "target" / "release" / "examples"
+EXAMPLES = HERE.parents[1] / "target" / "release" / "examples"
 INSTALLED = Path(os.environ.get("LATPCAP_PEERS", Path.home() / ".cache" / "latpcap" / "peers"))
 """Where install.sh puts what Debian does not have."""
 PYTHON = INSTALLED / "venv" / "bin" / "python"
