@@ -235,7 +235,7 @@ class Basis:
             without = min(without, kept + (nearest_ns - calibrated.as_it_was_ns) / NS)
         least = max(without - saved_s, self.bits * network.compressed / network.bandwidth, 0.0)
         longer_s = (there - calibrated.as_it_was_ns) / NS
-        if made.replay.queues:  # which a replay has over sooner; what was left at its end grows with all of it
+        if made.replay.queues:  # it ends with the mean of their lanes; how much later the last one was grows with all
             longer_s = longer_s * kept / max(calibrated.as_it_was_ns / NS, 1e-9)
         replayed: Floats = np.maximum(kept + longer_s, least)
         turns = max(figures.seconds_per_ms * 1000, 1.0)

@@ -186,12 +186,13 @@ class ClosedNetwork(Struct, frozen=True):
         hosts = self.server
         here, as_it_was_s = np.zeros(1), np.array([self.runtime_s])
         there_s, here_s = (
-            self._cycle_s(hosts, self._without_locks_s(runtime_s, here, -1), self.workers, side, part)[1]
-            for runtime_s, part in ((replayed_s, work), (as_it_was_s, 1.0))
+            self._cycle_s(hosts, self._without_locks_s(of_all_s, here, -1), self.workers, side, part)[1]
+            for of_all_s, part in ((replayed_s, work), (as_it_was_s, 1.0))
         )
-        queued_s = replayed_s + hosts.count / self.workers * (there_s - work * here_s)
-        least_s = np.minimum(queued_s, apart_s) if side < 0 else queued_s
-        return np.maximum(least_s, hosts.count * self._each_s(hosts, side) * work)
+        runtime_s = replayed_s + hosts.count / self.workers * (there_s - work * here_s)
+        if side < 0:
+            runtime_s = np.minimum(runtime_s, apart_s)
+        return np.maximum(runtime_s, hosts.count * self._each_s(hosts, side) * work)
 
     def _apart_s(self, longer_s: Floats, side: int) -> Floats:
         """What hosts need less where a longer RTT keeps turns apart: so much of their time was waiting for each other.
