@@ -80,10 +80,9 @@ pub fn attribute(
     shared: &SharedTime,
     mut each: impl FnMut(&Pieces<i64>, &Pieces<f64>),
 ) -> Parts {
-    let (mut parts, mut near) = (Parts::default(), 0);
+    let mut parts = Parts::default();
     for (kind, begin, pieces) in intervals {
-        let mut mark = shared.mark(begin, near);
-        near = mark.place;
+        let mut mark = shared.mark(begin);
         let worth = pieces.map(|length| if length == 0 { 0.0 } else { shared.next(&mut mark, length) });
         parts.add(kind, &worth);
         each(&pieces, &worth);

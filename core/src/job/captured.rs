@@ -256,13 +256,8 @@ impl Intervals {
 
     /// Connections share the instants in which they are busy; `rows` are those of the exchanges.
     fn shared(&self, rows: impl Iterator<Item = (i64, i64)>, until: Option<i64>) -> SharedTime {
-        let around = |all: &[Around]| all.iter().map(|each| (each.begin, each.end)).collect::<Vec<_>>();
-        let mut all = around(&self.handshakes);
-        all.reserve_exact(self.begin.len() + self.closes.len() + self.under_way.len());
-        all.extend(rows);
-        all.extend(around(&self.closes));
-        all.extend(self.under_way.iter().map(|&until| (0, until)));
-        SharedTime::of(all, until)
+        let around = self.handshakes.iter().chain(&self.closes).map(|each| (each.begin, each.end));
+        SharedTime::of(rows.chain(around).chain(self.under_way.iter().map(|&until| (0, until))), until)
     }
 
     /// From when to when each row goes on.
@@ -272,10 +267,10 @@ impl Intervals {
 
     /// Which connections work beside others.
     fn beside(&self, shared: &SharedTime) -> Vec<bool> {
-        let mut near = 0;
-        let overlaps = self.spans().zip(&self.connection).map(|((begin, end), &connection)| {
-            (connection as usize, end - begin, shared.worth(begin, end - begin, &mut near))
-        });
+        let overlaps = self
+            .spans()
+            .zip(&self.connection)
+            .map(|((begin, end), &connection)| (connection as usize, end - begin, shared.worth(begin, end - begin)));
         side_by_side(overlaps, self.handshakes.len())
     }
 
@@ -335,12 +330,11 @@ impl Intervals {
 
     /// What a round trip of each row counts: shared ÷ own wait, of the whole interval where no wait was seen.
     fn weights(&self, pace: &SharedTime) -> Vec<f64> {
-        let mut near = 0;
         let of_row = |(kind, begin, pieces): (Kind, i64, Pieces<i64>)| {
             let (waited, length) = (pieces.waited(), pieces.all());
             match waited > 0 && kind.is_whole() {
-                true => ratio(pace.worth(begin + pieces.asked(), waited, &mut near), waited),
-                false => ratio(pace.worth(begin, length, &mut near), length),
+                true => ratio(pace.worth(begin + pieces.asked(), waited), waited),
+                false => ratio(pace.worth(begin, length), length),
             }
         };
         self.rows().map(of_row).collect()
@@ -394,12 +388,12 @@ impl Waits {
         [shared, pace]: [&SharedTime; 2],
         mut each: impl FnMut(&Around, i64, f64),
     ) -> Waits {
-        let (mut waits, mut near) = (Waits::default(), [0; 2]);
+        let mut waits = Waits::default();
         for around in all {
             let &Around { connection, begin, end, trips, phase } = around;
             let length = end - begin;
-            let worth = shared.worth(begin, length, &mut near[0]);
-            let weight = ratio(pace.worth(begin, length, &mut near[1]), length);
+            let worth = shared.worth(begin, length);
+            let weight = ratio(pace.worth(begin, length), length);
             let network = (trips * phases.baseline_ns[phase as usize] * weight).min(worth);
             parts.set_up(worth, network);
             each(around, length, network);
@@ -478,7 +472,7 @@ pub fn account<E: Exchanges>(
         timed.hang_ups += u64::from(timed.add(phases, around.phase, around.trips, [0, length], network));
     });
     account.timed = timed;
-    intervals.under_way.iter().for_each(|&until| parts.unknown.add(shared.worth(0, until, &mut 0)));
+    intervals.under_way.iter().for_each(|&until| parts.unknown.add(shared.worth(0, until)));
     shared.idle(0, runtime_ns).for_each(|gap| parts.idle(gap as f64, think_ns));
     account.parts = parts;
     if let Some((pace, beside)) = paced {

@@ -113,17 +113,16 @@ impl AtWork {
 fn lanes(starts: &[Start], spans: &[Span]) -> Vec<Lane> {
     let count = starts.iter().map(|start| start.lane as usize + 1).max().unwrap_or(0);
     let mut lanes = vec![Lane::default(); count];
+    let never = AtWork { lane: u32::MAX, until: f64::NEG_INFINITY, others: f64::NEG_INFINITY };
     let mut clients: HashMap<u32, AtWork> = HashMap::default();
     for (step, (start, span)) in (0..).zip(starts.iter().zip(spans)) {
-        let lane = &mut lanes[start.lane as usize];
+        let (lane, client) = (&mut lanes[start.lane as usize], clients.entry(span.client).or_insert(never));
         lane.last = step;
         if follows(start) && span.waits && !span.setup && !span.stalled {
             lane.steps.push(step);
-            let others = clients.get(&span.client).map_or(f64::NEG_INFINITY, |client| client.but(start.lane));
-            lane.beside += usize::from(others > span.begin - start.gap);
+            lane.beside += usize::from(client.but(start.lane) > span.begin - start.gap);
         }
-        let first = AtWork { lane: start.lane, until: span.end, others: f64::NEG_INFINITY };
-        clients.entry(span.client).and_modify(|client| client.works(start.lane, span.end)).or_insert(first);
+        client.works(start.lane, span.end);
     }
     lanes
 }

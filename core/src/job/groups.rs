@@ -52,7 +52,7 @@ const fn strays(waiting: Waiting) -> f64 {
 pub fn find(starts: &mut [Start], spans: &[Span], connections: usize, waiting: Waiting) {
     let mut clients: BTreeMap<u32, Client> = BTreeMap::new();
     for (start, span) in starts.iter().zip(spans) {
-        clients.entry(span.client).or_default().begin(start, span);
+        clients.entry(span.client).or_default().begin(start, span, waiting == Waiting::Joined);
     }
     let reactions = clients.into_iter().filter_map(|(number, client)| Some((number, client.reaction(waiting)?)));
     let mut fans: BTreeMap<u32, Fan> = reactions.map(|(number, reaction)| (number, Fan::new(reaction))).collect();
@@ -137,7 +137,7 @@ impl Default for Client {
         Client {
             running: BinaryHeap::new(),
             newest,
-            latest: VecDeque::with_capacity(LATEST),
+            latest: VecDeque::new(),
             ranks: Ranks::default(),
             followed: never,
             listens: false,
@@ -147,16 +147,19 @@ impl Default for Client {
 }
 
 impl Client {
-    fn begin(&mut self, start: &Start, span: &Span) {
+    /// A step begins; `joined`: what its answers are followed by is ranked, too.
+    fn begin(&mut self, start: &Start, span: &Span, joined: bool) {
         while let Some(&Reverse((End(over), connection))) =
             self.running.peek().filter(|first| first.0.0.0 <= span.begin)
         {
             self.running.pop();
             self.newest = Answer { connection, over, asked: f64::INFINITY };
-            if self.latest.len() == LATEST {
-                self.latest.pop_front();
+            if joined {
+                if self.latest.len() == LATEST {
+                    self.latest.pop_front();
+                }
+                self.latest.push_back(over);
             }
-            self.latest.push_back(over);
         }
         self.listens |= span.listens;
         if follows(start) && span.waits && !span.setup {

@@ -157,13 +157,11 @@ fn hosts(turns: &[Turn], waits: &Waits) -> [Option<Center>; 3] {
         intervals.push([two[0].over, two[1].asked]);
         alike.push(two[1].statement);
     }
-    let kinds = [0..count, count..intervals.len()];
-    let place = |&server: &bool| {
-        let kinds = if server { &kinds[..1] } else { &kinds[..] };
-        let all = kinds.iter().map(ExactSizeIterator::len).sum();
-        Center::both(count, &intervals[..all], &alike[..all], kinds)
-    };
-    let places = shares::each(shares::processors(count), &[true, false], place);
+    let intervals = Intervals::of(&intervals, &alike);
+    let processors = shares::processors(count);
+    let kinds =
+        shares::each(processors, &[0..count, count..intervals.begin.len()], |kind| intervals.kind(kind.clone()));
+    let places = shares::each(processors, &[&kinds[..1], &kinds], |kinds| intervals.centers(count, kinds));
     let (both, centers) = (Center::lowest(&places[1]), places.concat());
     let Some(tells) = Center::lowest(&centers) else { return [None, None, both] };
     if !tells.shown {
@@ -174,37 +172,21 @@ fn hosts(turns: &[Turn], waits: &Waits) -> [Option<Center>; 3] {
     [Some(Center { most_s, ..tells }), server, both]
 }
 
-/// How many intervals of one kind there are, how long after each other they end, and the usual ones of them.
-type Kind = (usize, f64, Vec<usize>);
-
 impl Center {
-    /// A place by how many were there meanwhile, and by how many were found there; `kinds` of intervals are served in their
-    /// own way, and each of `count` requests has one of each; those `alike` ask the same.
-    fn both(count: usize, intervals: &[[f64; 2]], alike: &[u32], kinds: &[Range<usize>]) -> Vec<Center> {
-        let intervals = Intervals::of(intervals);
-        if intervals.busy_s <= 0.0 {
-            return Vec::new();
-        }
-        let processors = shares::processors(alike.len());
-        let of_kind = |kind: &Range<usize>| (kind.len(), intervals.apart_s(kind), intervals.usual(kind));
-        let kinds: Vec<Kind> = shares::each(processors, kinds, of_kind);
-        let there = [&intervals.met, &intervals.found];
-        shares::each(processors, &there, |there| Center::of(count, &intervals, there, alike, &kinds))
-    }
-
     /// The capture is cut into parts of equal length: in each, much the same is asked for.
-    fn of(count: usize, intervals: &Intervals, there: &[f64], alike: &[u32], kinds: &[Kind]) -> Center {
-        let [stay_s, full_s] = [intervals.stay_s.iter().sum(), intervals.busy_s].map(|all_s| all_s / count as f64);
+    fn of(count: usize, intervals: &Intervals, place: &Place, there: &[f64], kinds: &[Kind]) -> Center {
+        let [stay_s, full_s] = [place.stay_s, place.busy_s].map(|all_s| all_s / count as f64);
         let unknown =
             Center { count, stay_s, each_s: TENDS * full_s, least_s: 0.0, most_s: full_s, shown: false, may_s: full_s };
-        if kinds.iter().any(|&(all, ..)| all < FEWEST) {
+        if kinds.iter().any(|kind| kind.begins.len() < FEWEST) {
             return unknown;
         }
         let (mut slopes, mut one_s) = ([0.0; PARTS], 0.0);
-        for (all, apart_s, usual) in kinds {
-            let share = *all as f64 / count as f64;
-            one_s += share * apart_s;
-            slopes.iter_mut().zip(intervals.slopes(there, alike, usual)).for_each(|(sum, slope)| *sum += share * slope);
+        for kind in kinds {
+            let share = kind.begins.len() as f64 / count as f64;
+            one_s += share * kind.apart_s;
+            let of_kind = intervals.slopes(there, &kind.usual);
+            slopes.iter_mut().zip(of_kind).for_each(|(sum, slope)| *sum += share * slope);
         }
         let mut known: Vec<f64> = sorted(slopes.into_iter().filter(|slope| !slope.is_nan()));
         if known.len() < PARTS / 2 {
@@ -229,25 +211,94 @@ impl Center {
     }
 }
 
-/// What is under way at a place: when it begins (ns), how long it stays, how many were under way meanwhile, on average, and
-/// as it began, itself included; and how long any was.
+/// What is under way: when it begins and ends (ns), how long it stays, and a number for what it asks.
 struct Intervals {
     begin: Vec<f64>,
+    end: Vec<f64>,
     stay_s: Vec<f64>,
+    alike: Vec<u32>,
+    /// So many numbers there are.
+    asked: usize,
+}
+
+/// Those that are served in their own way.
+struct Kind {
+    /// When each begins, and when it ends; ascending.
+    begins: Vec<(f64, u32)>,
+    ends: Vec<(f64, u32)>,
+    /// How long after one that left others there the next one of these did, as a rule: what a host takes for one.
+    apart_s: f64,
+    /// Those that took time and are no freezes, in the order of their begin.
+    usual: Vec<u32>,
+}
+
+/// Where all of some kinds are: how many were under way meanwhile, on average, and as each began, itself included; how long
+/// all stayed, and how long any was.
+struct Place {
     met: Vec<f64>,
     found: Vec<f64>,
+    stay_s: f64,
     busy_s: f64,
 }
 
 impl Intervals {
     /// Of intervals in any order.
-    fn of(all: &[[f64; 2]]) -> Intervals {
-        let [begin, end] = [|[begin, _]: &[f64; 2]| *begin, |[begin, end]: &[f64; 2]| end.max(*begin)]
-            .map(|time| all.iter().map(time).collect::<Vec<f64>>());
-        let sorted =
-            shares::each(shares::processors(all.len()), &[&begin, &end], |times| in_order(0..all.len(), times));
-        let [begins, ends] = [&sorted[0], &sorted[1]];
-        let (mut met, mut found, mut ended) = (vec![0.0; all.len()], vec![0.0; all.len()], 0);
+    fn of(all: &[[f64; 2]], alike: &[u32]) -> Intervals {
+        let begin: Vec<f64> = all.iter().map(|[begin, _]| *begin).collect();
+        let end: Vec<f64> = all.iter().map(|[begin, end]| end.max(*begin)).collect();
+        let mut numbers: HashMap<u32, u32> = HashMap::default();
+        let mut number = |of: &u32| {
+            let next = numbers.len() as u32;
+            *numbers.entry(*of).or_insert(next)
+        };
+        let alike = alike.iter().map(&mut number).collect();
+        let stay_s = end.iter().zip(&begin).map(|(end, begin)| (end - begin) / NS).collect();
+        Intervals { begin, end, stay_s, alike, asked: numbers.len() }
+    }
+
+    fn kind(&self, kind: Range<usize>) -> Kind {
+        let in_order = |times: &[f64]| {
+            let mut order: Vec<(f64, u32)> = kind.clone().map(|place| (times[place], place as u32)).collect();
+            order.sort_by(|one, other| one.0.total_cmp(&other.0));
+            order
+        };
+        let (begins, ends) = (in_order(&self.begin), in_order(&self.end));
+        let longest_s = quantile(&mut self.stay_s[kind.clone()].to_vec(), LONGEST);
+        let is_usual = |place: &u32| self.stay_s[*place as usize] > 0.0 && self.stay_s[*place as usize] <= longest_s;
+        let usual = begins.iter().map(|&(_, place)| place).filter(is_usual).collect();
+        Kind { apart_s: self.apart_s(&begins, &ends), begins, ends, usual }
+    }
+
+    fn apart_s(&self, begins: &[(f64, u32)], ends: &[(f64, u32)]) -> f64 {
+        let end = |&(_, place): &(f64, u32)| self.begin[place as usize] + self.stay_s[place as usize] * NS;
+        let (ends, mut begun) = (sorted(ends.iter().map(end)), 0);
+        let mut apart = Vec::with_capacity(ends.len());
+        for (left, two) in (1..).zip(ends.windows(2)) {
+            begun += begins[begun..].iter().take_while(|begin| begin.0 <= two[0]).count();
+            if begun > left {
+                apart.push(two[1] - two[0]);
+            }
+        }
+        if apart.is_empty() { 0.0 } else { quantile(&mut apart, 0.5) / NS }
+    }
+
+    /// A place by how many were there meanwhile, and by how many were found there; each of `count` requests has one
+    /// interval of each kind.
+    fn centers(&self, count: usize, kinds: &[Kind]) -> Vec<Center> {
+        let place = self.place(kinds);
+        if place.busy_s <= 0.0 {
+            return Vec::new();
+        }
+        let there = [&place.met, &place.found];
+        shares::each(shares::processors(count), &there, |there| Center::of(count, self, &place, there, kinds))
+    }
+
+    fn place(&self, kinds: &[Kind]) -> Place {
+        let both =
+            |times: fn(&Kind) -> &[(f64, u32)]| kinds.iter().map(times).fold(Vec::new(), |all, of| merged(&all, of));
+        let (begins, ends) = (both(|kind| &kind.begins), both(|kind| &kind.ends));
+        let all = begins.len();
+        let (mut met, mut found, mut ended) = (vec![0.0; all], vec![0.0; all], 0);
         let (mut now, mut passed, mut busy) = (f64::NAN, 0.0, 0.0);
         let mut pass = |to: f64, under_way: f64| {
             let lasted = if now.is_nan() { 0.0 } else { to - now };
@@ -256,68 +307,62 @@ impl Intervals {
             now = to;
             passed
         };
-        for (begun, &next) in begins.iter().enumerate() {
-            while let Some(&first) = ends.get(ended).filter(|&&first| end[first] <= begin[next]) {
-                met[first] += pass(end[first], begun as f64 - ended as f64);
+        for (begun, &(begin, next)) in begins.iter().enumerate() {
+            while let Some(&(end, first)) = ends.get(ended).filter(|&&(end, _)| end <= begin) {
+                met[first as usize] += pass(end, begun as f64 - ended as f64);
                 ended += 1;
             }
-            met[next] -= pass(begin[next], begun as f64 - ended as f64);
-            found[next] = (begun as f64 + 1.0 - ended as f64).max(1.0);
+            met[next as usize] -= pass(begin, begun as f64 - ended as f64);
+            found[next as usize] = (begun as f64 + 1.0 - ended as f64).max(1.0);
         }
-        for (over, &first) in ends.iter().enumerate().skip(ended) {
-            met[first] += pass(end[first], (all.len() - over) as f64);
+        for (over, &(end, first)) in ends.iter().enumerate().skip(ended) {
+            met[first as usize] += pass(end, (all - over) as f64);
         }
-        let length = |place: usize| end[place] - begin[place];
+        let length = |place: usize| self.end[place] - self.begin[place];
         met.iter_mut().enumerate().for_each(|(place, met)| *met = (*met / length(place).max(1.0)).max(1.0));
-        let stay_s = (0..all.len()).map(|place| length(place) / NS).collect();
-        Intervals { begin, stay_s, met, found, busy_s: busy / NS }
-    }
-
-    /// How long after one of a kind that left others there the next one of these did, as a rule: what a host takes for one.
-    fn apart_s(&self, kind: &Range<usize>) -> f64 {
-        let begin = sorted(self.begin[kind.clone()].iter().copied());
-        let end = sorted(kind.clone().map(|place| self.begin[place] + self.stay_s[place] * NS));
-        let leaves = |at: usize| begin.partition_point(|&begun| begun <= end[at]) > at + 1;
-        let mut apart: Vec<f64> = (1..end.len()).filter(|&at| leaves(at - 1)).map(|at| end[at] - end[at - 1]).collect();
-        if apart.is_empty() { 0.0 } else { quantile(&mut apart, 0.5) / NS }
-    }
-
-    /// Those of a kind that took time and are no freezes, in the order of their begin.
-    fn usual(&self, kind: &Range<usize>) -> Vec<usize> {
-        let longest_s = quantile(&mut self.stay_s[kind.clone()].to_vec(), LONGEST);
-        in_order(kind.clone().filter(|&place| self.stay_s[place] > 0.0 && self.stay_s[place] <= longest_s), &self.begin)
+        Place { met, found, stay_s: self.stay_s[..all].iter().sum(), busy_s: busy / NS }
     }
 
     /// How much longer each other one that was there made the `usual` ones of a kind, in each part of the capture.
-    fn slopes(&self, there: &[f64], alike: &[u32], usual: &[usize]) -> [f64; PARTS] {
+    fn slopes(&self, there: &[f64], usual: &[u32]) -> [f64; PARTS] {
         let (each, more, mut left) = (usual.len() / PARTS, usual.len() % PARTS, usual);
+        let mut sums = vec![[0.0; 3]; self.asked];
         std::array::from_fn(|part| {
             let (own, later) = left.split_at(each + usize::from(part < more));
             left = later;
-            slope(own.iter().map(|&place| (alike[place], there[place], self.stay_s[place])))
+            self.slope(there, own, &mut sums)
         })
     }
-}
 
-/// Of the line of least squares through what is alike, for all kinds of that; NaN where nothing differs.
-fn slope(points: impl Iterator<Item = (u32, f64, f64)> + Clone) -> f64 {
-    let mut sums: HashMap<u32, [f64; 3]> = HashMap::default();
-    for (alike, x, y) in points.clone() {
-        let [count, all_x, all_y] = sums.entry(alike).or_default();
-        (*count, *all_x, *all_y) = (*count + 1.0, *all_x + x, *all_y + y);
+    /// Of the line of least squares through what is alike, for all kinds of that; NaN where nothing differs. `sums` are zero.
+    fn slope(&self, there: &[f64], of: &[u32], sums: &mut [[f64; 3]]) -> f64 {
+        let point = |place: usize| (self.alike[place] as usize, there[place], self.stay_s[place]);
+        for (alike, x, y) in of.iter().map(|&place| point(place as usize)) {
+            let [count, all_x, all_y] = &mut sums[alike];
+            (*count, *all_x, *all_y) = (*count + 1.0, *all_x + x, *all_y + y);
+        }
+        let (mut spread, mut along) = (0.0, 0.0);
+        for (alike, x, y) in of.iter().map(|&place| point(place as usize)) {
+            let [count, all_x, all_y] = sums[alike];
+            let (x, y) = (x - all_x / count, y - all_y / count);
+            (spread, along) = (spread + x * x, along + x * y);
+        }
+        of.iter().for_each(|&place| sums[self.alike[place as usize] as usize] = [0.0; 3]);
+        if spread > 0.0 { along / spread } else { f64::NAN }
     }
-    let apart = points.map(|(alike, x, y)| {
-        let [count, all_x, all_y] = sums[&alike];
-        (x - all_x / count, y - all_y / count)
-    });
-    let spread: f64 = apart.clone().map(|(x, _)| x * x).sum();
-    if spread > 0.0 { apart.map(|(x, y)| x * y).sum::<f64>() / spread } else { f64::NAN }
 }
 
-fn in_order(places: impl Iterator<Item = usize>, times: &[f64]) -> Vec<usize> {
-    let mut order: Vec<usize> = places.collect();
-    order.sort_by(|&one, &other| times[one].total_cmp(&times[other]));
-    order
+/// Two that are in order as one; what is equal comes from the first one first.
+fn merged(one: &[(f64, u32)], other: &[(f64, u32)]) -> Vec<(f64, u32)> {
+    let (mut all, mut rest) = (Vec::with_capacity(one.len() + other.len()), one);
+    for next in other {
+        let (before, after) = rest.split_at(rest.iter().take_while(|first| first.0.total_cmp(&next.0).is_le()).count());
+        all.extend_from_slice(before);
+        all.push(*next);
+        rest = after;
+    }
+    all.extend_from_slice(rest);
+    all
 }
 
 /// In a straight line between two of the values; NaN of none.

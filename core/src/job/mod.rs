@@ -41,6 +41,7 @@ mod run;
 mod scope;
 pub mod shared_time;
 pub mod shares;
+mod side_by_side;
 mod silences;
 mod stretches;
 mod interval;

@@ -56,6 +56,19 @@ impl<T: Copy + std::ops::Add<Output = T>> Pieces<T> {
 }
 
 impl Pieces<i64> {
+    /// Something was lost or stalled.
+    pub fn is_rare(&self) -> bool {
+        let rare = [
+            self.lost,
+            self.service_loss,
+            self.response_loss,
+            self.stalled,
+            self.request_stalled,
+            self.response_stalled,
+        ];
+        rare.iter().fold(0, |all, piece| all | piece) != 0
+    }
+
     /// Cut an interval that is so long: first the request, then the wait, of which `travelled` is the network's, and what is
     /// left is the response.
     pub fn cut(length: i64, request: i64, waited: i64, travelled: i64) -> Pieces<i64> {

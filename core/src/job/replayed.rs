@@ -1,29 +1,36 @@
 //! Where the time of a replay goes: by the same rule as that of what was captured.
 
-use super::abreast::ABREAST;
-use super::attribute::{Kind, Parts, attribute};
-use super::interval::{counts, interval, kind, ns};
-use super::pieces::Pieces;
+use super::abreast::{ABREAST, Times};
+use super::attribute::{Parts, attribute};
+use super::interval::ns;
 use super::run::{Kept, Run, Walk};
 use super::shared_time::SharedTime;
+use super::side_by_side::SideBySide;
 use super::{Network, Replay, shares};
 
-/// So many steps may be divided at a time, at all RTTs together: each takes 80 bytes meanwhile.
+/// So many steps may be divided at a time, at all RTTs together: each takes up to 48 bytes meanwhile, and 24 at each RTT.
 const MOST_STEPS: usize = 1 << 22;
 
 /// The parts of the time that `replay` takes at each RTT (NaN for those as they were); a longer pause of the client than
 /// `think_ns` is think time.
 ///
-/// As long as nothing runs beside anything else each step is added up when it is over; else all moments are kept first.
+/// As long as nothing runs beside anything else each step is added up when it is over; else all intervals are kept first.
 pub fn parts(replay: &Replay, rtts_ns: &[f64], network: &Network, think_ns: f64) -> Vec<Parts> {
     let walk = Walk::new(replay, network);
     let alone = replay.lanes == 1 && replay.steps.locks.is_empty();
     let found = if alone { one_by_one(&walk, rtts_ns, think_ns) } else { None };
     found.unwrap_or_else(|| {
         let steps = replay.steps.len();
-        let processors = shares::processors(steps).min(MOST_STEPS / steps.max(1));
-        shares::each(processors, rtts_ns, |&rtt_ns| shared(&walk, rtt_ns, think_ns))
+        let processors = shares::processors(steps).min(MOST_STEPS / steps.max(1)).max(1);
+        let pieces = evenly(rtts_ns, processors * rtts_ns.len().div_ceil(processors * ABREAST));
+        shares::each(processors, &pieces, |rtts_ns| shared(&walk, rtts_ns, think_ns)).concat()
     })
+}
+
+/// So many pieces of as many items each; the first ones may have one more.
+fn evenly<T>(items: &[T], pieces: usize) -> Vec<&[T]> {
+    let begin = |piece: usize| (piece * items.len()).div_ceil(pieces);
+    (0..pieces).map(|piece| &items[begin(piece)..begin(piece + 1)]).collect()
 }
 
 fn one_by_one(walk: &Walk, rtts_ns: &[f64], think_ns: f64) -> Option<Vec<Parts>> {
@@ -37,30 +44,52 @@ fn one_by_one(walk: &Walk, rtts_ns: &[f64], think_ns: f64) -> Option<Vec<Parts>>
     parts.collect::<Option<Vec<_>>>().map(|parts| parts.concat())
 }
 
-/// At one RTT.
-fn shared(walk: &Walk, rtt_ns: f64, think_ns: f64) -> Parts {
-    let room = Vec::with_capacity(walk.replay.steps.len());
-    let mut runs = [Run::keeping(walk, &[rtt_ns], Kept::Moments(room))];
+/// At as many RTTs as fit abreast.
+fn shared(walk: &Walk, rtts_ns: &[f64], think_ns: f64) -> Vec<Parts> {
+    let side_by_side = SideBySide::of(walk.replay, rtts_ns.len());
+    let kept = match walk.replay.waits_for_locks() {
+        true => Kept::Moments(Vec::with_capacity(walk.replay.steps.len())),
+        false => Kept::SideBySide(Box::new(side_by_side)),
+    };
+    let mut runs = [Run::keeping(walk, rtts_ns, kept)];
     walk.all(&mut runs);
-    let [run] = &runs;
-    let spans = intervals(walk, run).map(|(_, begin, pieces)| (begin, begin + pieces.all()));
-    let shared = SharedTime::of(spans.collect(), None);
-    let mut parts = attribute(intervals(walk, run), &shared, |_, _| ());
-    let (latest, ended) = (run.latest()[0], run.ended(&walk.replay.order)[0]);
-    shared.idle(0, ns(latest)).for_each(|gap| parts.idle(gap as f64, think_ns));
-    if ended < latest { parts.times(ended / latest) } else { parts }
+    let [run] = &mut runs;
+    let intervals = match std::mem::replace(&mut run.kept, Kept::Nothing) {
+        Kept::SideBySide(intervals) => *intervals,
+        Kept::Moments(moments) => of_moments(walk, run, rtts_ns.len(), moments),
+        Kept::Nothing | Kept::Alone(_) | Kept::Beside => unreachable!("the intervals are kept"),
+    };
+    let (latest, ended) = (run.latest(), run.ended(&walk.replay.order));
+    let parts = (0..rtts_ns.len()).map(|place| {
+        let spans = || intervals.at(place).map(|(_, begin, pieces)| (begin, begin + pieces.all()));
+        let shared = SharedTime::of(spans(), None);
+        let mut parts = attribute(intervals.at(place), &shared, |_, _| ());
+        shared.idle(0, ns(latest[place])).for_each(|gap| parts.idle(gap as f64, think_ns));
+        if ended[place] < latest[place] { parts.times(ended[place] / latest[place]) } else { parts }
+    });
+    parts.collect()
 }
 
-/// The intervals of all steps; each begins where the one before it on its connection ended.
-fn intervals(walk: &Walk, run: &Run) -> impl Iterator<Item = (Kind, i64, Pieces<i64>)> {
-    let replay = walk.replay;
-    let Kept::Moments(moments) = &run.kept else { unreachable!("the moments are kept") };
-    let mut before = vec![0; replay.connections.count()];
-    (0..).zip(moments).filter_map(move |(number, &moments)| {
-        let step = replay.step(number);
-        let before = &mut before[step.connection as usize];
-        let (begin, pieces) = interval(replay, walk.network, &step, moments.into(), run.rtt(step.phase), *before);
-        *before = begin + pieces.all();
-        counts(&step, &pieces).then(|| (kind(replay, &step), begin, pieces))
-    })
+/// Who waited for a lock was over only when others were, so intervals are known when all are.
+fn of_moments(walk: &Walk, run: &Run, rtts: usize, moments: Vec<[Times; 4]>) -> SideBySide {
+    let mut found = SideBySide::of(walk.replay, rtts);
+    for (number, moments) in (0..).zip(&moments) {
+        let step = walk.replay.step(number);
+        found.add(walk.replay, walk.network, &step, moments, run.rtt(step.phase));
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_are_as_long_as_each_other_and_nothing_is_left_out() {
+        let lengths =
+            |of: usize, pieces| evenly(&vec![(); of], pieces).iter().map(|piece| piece.len()).collect::<Vec<_>>();
+        assert_eq!(lengths(10, 4), [3, 2, 3, 2]);
+        assert!(lengths(0, 0).is_empty());
+        assert_eq!(lengths(1, 16).iter().sum::<usize>(), 1);
+    }
 }

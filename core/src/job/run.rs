@@ -10,6 +10,7 @@ use super::follow::Order;
 use super::interval::{counts, interval, kind, ns};
 use super::locks::Lock;
 use super::queues;
+use super::side_by_side::SideBySide;
 use super::silences::Silence;
 use super::step::{Starts, Step};
 use super::stretches::Stretch;
@@ -211,8 +212,10 @@ pub enum Kept {
     Nothing,
     /// All of it, as long as none runs beside another one.
     Alone(Box<Alone>),
-    /// When each asked, had sent, was answered and was over, at the first RTT.
-    Moments(Vec<[f64; 4]>),
+    /// The interval of each.
+    SideBySide(Box<SideBySide>),
+    /// When each asked, had sent, was answered and was over.
+    Moments(Vec<[Times; 4]>),
     /// They ran side by side.
     Beside,
 }
@@ -313,16 +316,19 @@ impl Run {
         Run { kept, ..Run::new(walk, &asked, None) }
     }
 
-    /// The first RTT of a phase.
-    pub fn rtt(&self, phase: u32) -> f64 {
-        self.rtts[phase as usize].0[0]
+    /// Those of a phase.
+    pub fn rtt(&self, phase: u32) -> Times {
+        self.rtts[phase as usize]
     }
 
     /// Keep what a step took, if that was asked for; `before` it its connection was over then.
     fn keep(&mut self, walk: &Walk, step: &Step, moments: [Times; 4], before: Times) {
         match &mut self.kept {
             Kept::Nothing | Kept::Beside => {}
-            Kept::Moments(kept) => kept.push(moments.map(|at| at.0[0])),
+            Kept::SideBySide(kept) => {
+                kept.add(walk.replay, walk.network, step, &moments, self.rtts[step.phase as usize]);
+            }
+            Kept::Moments(kept) => kept.push(moments),
             Kept::Alone(alone) => {
                 if !alone.add(walk, step, &moments, self.rtts[step.phase as usize], before) {
                     self.kept = Kept::Beside;
@@ -513,7 +519,7 @@ impl Run {
             if waiter < holder.number {
                 let of_waiter = replay.step(waiter);
                 if let Kept::Moments(moments) = &mut self.kept {
-                    let ([_, _, first, over], answered) = (&mut moments[waiter as usize], answered.0[0]);
+                    let [_, _, first, over] = &mut moments[waiter as usize];
                     (*first, *over) = (answered + lag, answered + lag + of_waiter.response);
                 }
                 self.over(&of_waiter, answered + lag + of_waiter.response);

@@ -4,12 +4,18 @@
 //! F(b) − F(a), and all together are worth exactly the time in which any went on. Eight workers side by side count once; a
 //! pool used one connection after the other adds up.
 
+/// Times that are nearly in order, as those of what began one after the other, need fewer moves each.
+const FEW_MOVES: usize = 8;
+
 /// What an instant counts for each of those that share it.
 pub struct SharedTime {
     /// When k changes, ascending; nothing where no two intervals ever share an instant.
     times: Vec<i64>,
     /// F at each of them.
     shared: Vec<f64>,
+    /// How many of them lie before each part of the time: parts of 2^`width` ns, of which there are about as many.
+    before: Vec<u32>,
+    width: u32,
     /// How long nothing went on, each time.
     gaps: Vec<i64>,
     /// From when to when anything went on at all.
@@ -21,29 +27,34 @@ pub struct SharedTime {
 /// A time, and F at it.
 pub struct Mark {
     time: i64,
-    pub place: usize,
     shared: f64,
 }
 
 impl SharedTime {
     /// Of intervals, each from when to when; those of one connection do not overlap.
-    pub fn of(mut intervals: Vec<(i64, i64)>, until: Option<i64>) -> SharedTime {
+    pub fn of(intervals: impl Iterator<Item = (i64, i64)>, until: Option<i64>) -> SharedTime {
         let until = until.unwrap_or(i64::MAX);
-        intervals.iter_mut().for_each(|(begin, end)| (*begin, *end) = ((*begin).min(until), (*end).min(until)));
-        if !intervals.is_sorted_by_key(|interval| interval.0) {
-            intervals.sort_by_key(|interval| interval.0);
+        let (mut begins, mut ends): (Vec<i64>, Vec<i64>) =
+            intervals.map(|(begin, end)| (begin.min(until), end.min(until))).unzip();
+        sort(&mut begins);
+        sort(&mut ends);
+        let mut found = SharedTime {
+            times: Vec::new(),
+            shared: Vec::new(),
+            before: Vec::new(),
+            width: 0,
+            gaps: Vec::new(),
+            reach: None,
+            until,
+        };
+        let (Some(&first), Some(&last)) = (begins.first(), ends.last()) else { return found };
+        found.reach = Some((first, last));
+        let apart = ends.iter().zip(&begins[1..]).map(|(end, next)| next - end);
+        if apart.clone().all(|gap| gap >= 0) {
+            found.gaps = apart.filter(|&gap| gap > 0).collect();
+        } else {
+            found.add_up(&begins, &ends);
         }
-        let mut found = SharedTime { times: Vec::new(), shared: Vec::new(), gaps: Vec::new(), reach: None, until };
-        let (Some(&(first, _)), Some(&(_, last))) = (intervals.first(), intervals.last()) else { return found };
-        if intervals.is_sorted_by(|before, after| before.1 <= after.0) {
-            found.gaps = intervals.windows(2).map(|two| two[1].0 - two[0].1).collect();
-            found.reach = Some((first, last));
-            return found;
-        }
-        let (begins, mut ends): (Vec<i64>, Vec<i64>) = intervals.into_iter().unzip();
-        ends.sort_unstable();
-        found.reach = ends.last().map(|&last| (first, last));
-        found.add_up(&begins, &ends);
         found
     }
 
@@ -61,18 +72,14 @@ impl SharedTime {
         self.gaps.iter().copied().chain(edges).filter(|&gap| gap > 0)
     }
 
-    /// What an interval is worth that begins then and is so long. `near` is the place of the one that was asked for last: the
-    /// intervals of a connection follow each other.
-    pub fn worth(&self, begin: i64, length: i64, near: &mut usize) -> f64 {
-        let mut mark = self.mark(begin, *near);
-        *near = mark.place;
-        self.next(&mut mark, length)
+    /// What an interval is worth that begins then and is so long.
+    pub fn worth(&self, begin: i64, length: i64) -> f64 {
+        self.next(&mut self.mark(begin), length)
     }
 
     /// A time from which intervals follow each other.
-    pub fn mark(&self, time: i64, near: usize) -> Mark {
-        let place = if self.alone() { 0 } else { self.place(time, near) };
-        Mark { time, place, shared: if self.alone() { 0.0 } else { self.at(time, place) } }
+    pub fn mark(&self, time: i64) -> Mark {
+        Mark { time, shared: if self.alone() { 0.0 } else { self.at(time) } }
     }
 
     /// What the next interval is worth, which is so long.
@@ -82,8 +89,7 @@ impl SharedTime {
         if self.alone() {
             return end.min(self.until).wrapping_sub(begin.min(self.until)) as f64;
         }
-        mark.place = self.place(end, mark.place);
-        let before = std::mem::replace(&mut mark.shared, self.at(end, mark.place));
+        let before = std::mem::replace(&mut mark.shared, self.at(end));
         (mark.shared - before).max(0.0)
     }
 
@@ -98,6 +104,24 @@ impl SharedTime {
             }
             total = self.change(end, begun.saturating_sub(ended), total);
         }
+        self.part();
+    }
+
+    /// Count the changes before each part of the time.
+    fn part(&mut self) {
+        let (Some(&first), Some(&last)) = (self.times.first(), self.times.last()) else { return };
+        let each = last.abs_diff(first) / self.times.len() as u64;
+        self.width = u64::BITS - each.leading_zeros();
+        let mut passed = 0;
+        self.before.reserve_exact(self.times.len() + 2);
+        for (place, &time) in self.times.iter().enumerate() {
+            let part = time.abs_diff(first) >> self.width;
+            while passed <= part {
+                self.before.push(place as u32);
+                passed += 1;
+            }
+        }
+        self.before.push(self.times.len() as u32);
     }
 
     /// F at the next time, up to which `busy` intervals went on.
@@ -113,24 +137,24 @@ impl SharedTime {
         total
     }
 
-    /// How many changes there were up to a time. Few are looked at where the time is not far from the one of `near`.
-    fn place(&self, time: i64, near: usize) -> usize {
-        let (mut low, mut high, mut step) = (near, near, 1);
-        while self.times.get(high).is_some_and(|&there| there <= time) {
-            low = high + 1;
-            high = (low + step).min(self.times.len());
-            step *= 2;
+    /// How many changes there were up to a time.
+    fn place(&self, time: i64) -> usize {
+        if time < self.times[0] {
+            return 0;
         }
-        while low > 0 && self.times[low - 1] > time {
-            high = low - 1;
-            low = high.saturating_sub(step);
-            step *= 2;
+        let part = (time.abs_diff(self.times[0]) >> self.width) as usize;
+        match self.before.get(part..part + 2) {
+            Some(&[low, high]) => {
+                let (low, high) = (low as usize, high as usize);
+                low + self.times[low..high].partition_point(|&there| there <= time)
+            }
+            _ => self.times.len(),
         }
-        low + self.times[low..high].partition_point(|&there| there <= time)
     }
 
-    /// F at a time, up to which there were so many changes: in a straight line between two of them.
-    fn at(&self, time: i64, place: usize) -> f64 {
+    /// F at a time: in a straight line between two changes.
+    fn at(&self, time: i64) -> f64 {
+        let place = self.place(time);
         let Some(before) = place.checked_sub(1) else { return 0.0 };
         let passed = time.wrapping_sub(self.times[before]);
         if place == self.times.len() || passed == 0 {
@@ -138,6 +162,22 @@ impl SharedTime {
         }
         let slope = (self.shared[place] - self.shared[before]) / (self.times[place] - self.times[before]) as f64;
         slope * passed as f64 + self.shared[before]
+    }
+}
+
+fn sort(times: &mut [i64]) {
+    let mut moves = FEW_MOVES * times.len();
+    for next in 1..times.len() {
+        let (time, mut place) = (times[next], next);
+        while place > 0 && times[place - 1] > time && moves > 0 {
+            times[place] = times[place - 1];
+            place -= 1;
+            moves -= 1;
+        }
+        times[place] = time;
+    }
+    if moves == 0 {
+        times.sort_unstable();
     }
 }
 
@@ -161,12 +201,12 @@ mod tests {
     use super::*;
 
     fn worths(shared: &SharedTime, intervals: &[(i64, i64)]) -> Vec<f64> {
-        intervals.iter().map(|&(begin, length)| shared.worth(begin, length, &mut 0)).collect()
+        intervals.iter().map(|&(begin, length)| shared.worth(begin, length)).collect()
     }
 
     #[test]
     fn two_side_by_side_share_each_instant() {
-        let shared = SharedTime::of(vec![(0, 10), (20, 30), (4, 10)], None);
+        let shared = SharedTime::of([(0, 10), (20, 30), (4, 10)].into_iter(), None);
         assert_eq!(worths(&shared, &[(0, 10), (4, 6), (20, 10), (6, 2)]), [7.0, 3.0, 10.0, 1.0]);
         assert_eq!(shared.idle(-2, 35).collect::<Vec<_>>(), [10, 2, 5]);
         assert_eq!(side_by_side([(0, 10, 7.0), (0, 10, 10.0), (1, 6, 3.0)].into_iter(), 3), [false, true, false]);
@@ -180,7 +220,7 @@ mod tests {
 
     #[test]
     fn one_after_the_other_each_is_worth_what_it_takes_until_all_is_over() {
-        let shared = SharedTime::of(vec![(0, 4), (6, 9)], Some(8));
+        let shared = SharedTime::of([(0, 4), (6, 9)].into_iter(), Some(8));
         assert!(shared.alone());
         assert_eq!(worths(&shared, &[(0, 4), (6, 3)]), [4.0, 2.0]);
         assert_eq!(shared.idle(0, 8).collect::<Vec<_>>(), [2]);
@@ -188,7 +228,7 @@ mod tests {
 
     #[test]
     fn without_intervals_all_is_idle() {
-        let shared = SharedTime::of(Vec::new(), None);
+        let shared = SharedTime::of([].into_iter(), None);
         assert_eq!(shared.idle(0, 5).collect::<Vec<_>>(), [5]);
     }
 
@@ -199,7 +239,7 @@ mod tests {
         ) {
             let whole = || intervals.iter().map(|(begin, length)| (*begin, begin + length));
             let busy = (0..2000).filter(|&at| whole().any(|(begin, end)| begin <= at && at < end)).count() as f64;
-            let shared = SharedTime::of(whole().collect(), None);
+            let shared = SharedTime::of(whole(), None);
             let worth: f64 = worths(&shared, &intervals).iter().sum();
             prop_assert!((worth - busy).abs() < 1e-6, "{worth} {busy}");
             let idle: i64 = shared.idle(0, 2000).sum();
