@@ -77,7 +77,8 @@ impl Steps {
         }
         pushes::listeners(&mut spans, connections);
         let usage = Usage::of(&spans, connections);
-        let (Clocks { ahead, may_tick }, queues) = assign(&mut starts, &spans, job.phases, connections, usage, waiting);
+        let lanes = place(&mut starts, &spans, job.phases, connections, usage.as_ref(), waiting);
+        let (Clocks { ahead, may_tick }, queues) = wind(&mut starts, &spans, lanes, usage.as_ref(), waiting);
         let locks = locks::locks(&bodies, &spans);
         for lock in &locks {
             bodies.set_service(lock.waiter, lock.lag);
@@ -90,7 +91,7 @@ impl Steps {
     pub fn otherwise<E: Exchanges, R: Send>(
         job: &Job<E>,
         starts: &[Start],
-        usage: Option<Usage>,
+        usage: Option<&Usage>,
         ways: &[Waiting],
         made: impl Fn(Order) -> R + Sync,
     ) -> Result<Vec<R>, E::Error> {
@@ -101,12 +102,24 @@ impl Steps {
         }
         let (phases, connections) = (job.phases, job.connections.count());
         pushes::listeners(&mut spans, connections);
-        let order = |&waiting: &Waiting| {
-            let mut starts = starts.to_vec();
-            let (Clocks { ahead, .. }, queues) = assign(&mut starts, &spans, phases, connections, usage, waiting);
-            made(Order { starts, ahead, queues })
+        let placed = |&placed: &Waiting| {
+            let mut placed_starts = starts.to_vec();
+            let lanes = place(&mut placed_starts, &spans, phases, connections, usage, placed);
+            let alike = ways.iter().enumerate().filter(|(_, way)| way.places_as() == placed);
+            let order = |(place, &way): (usize, &Waiting)| {
+                let mut starts = placed_starts.clone();
+                let (Clocks { ahead, .. }, queues) = wind(&mut starts, &spans, lanes, usage, way);
+                (place, made(Order { starts, ahead, queues }))
+            };
+            alike.map(order).collect::<Vec<_>>()
         };
-        Ok(shares::each(shares::processors(spans.len()), ways, order))
+        let mut placings: Vec<Waiting> = ways.iter().map(|way| way.places_as()).collect();
+        placings.sort_unstable_by_key(|way| *way as u8);
+        placings.dedup();
+        let found = shares::each(shares::processors(spans.len()), &placings, placed);
+        let mut found: Vec<(usize, R)> = found.into_iter().flatten().collect();
+        found.sort_unstable_by_key(|&(place, _)| place);
+        Ok(found.into_iter().map(|(_, made)| made).collect())
     }
 
     pub fn len(&self) -> usize {
@@ -149,15 +162,15 @@ fn order(spans: &[Span]) -> Option<Vec<u32>> {
     Some(order)
 }
 
-/// Give each step its lane; what goes with the request before it starts there.
-fn assign(
+/// Give each step its lane, and what it follows; what goes with the request before it starts there. So many lanes there are.
+fn place(
     starts: &mut [Start],
     spans: &[Span],
     phases: &Phases,
     connections: usize,
-    usage: Option<Usage>,
+    usage: Option<&Usage>,
     waiting: Waiting,
-) -> (Clocks, Vec<Vec<u32>>) {
+) -> u32 {
     for (start, found) in starts.iter_mut().zip(lanes::assign(spans, connections, usage, waiting)) {
         *start = match start.starts() {
             Starts::With => Start::new(found.lane, found.after(), Starts::With, start.gap),
@@ -170,6 +183,17 @@ fn assign(
     openings::find(starts, spans, connections, waiting);
     let lanes = starts.iter().map(|start| start.lane + 1).max().unwrap_or(0);
     groups::find(starts, spans, connections, waiting);
+    lanes
+}
+
+/// Let the steps of lanes that have a clock follow that; and the lanes that share each queue.
+fn wind(
+    starts: &mut [Start],
+    spans: &[Span],
+    lanes: u32,
+    usage: Option<&Usage>,
+    waiting: Waiting,
+) -> (Clocks, Vec<Vec<u32>>) {
     let queues = usage.map_or_else(Vec::new, |usage| queues::find(starts, spans, lanes, usage.busy, waiting));
     (clocks::find(starts, spans, waiting), queues)
 }

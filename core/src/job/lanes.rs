@@ -8,6 +8,7 @@
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeSet, BinaryHeap};
+use std::sync::Arc;
 
 use ahash::RandomState;
 
@@ -36,6 +37,16 @@ named! {
     }
 }
 
+impl Waiting {
+    /// The way in which steps have the same lanes and follow the same, but for queues and clocks.
+    pub fn places_as(self) -> Waiting {
+        match self {
+            Waiting::Queued | Waiting::Clocked | Waiting::Unclocked => Waiting::Evidence,
+            other => other,
+        }
+    }
+}
+
 /// Connections avoid each other when independent ones would have been seen so often where more of them are busy at once
 /// than these ever were; and when that is beyond doubt.
 const SUSPECT: f64 = 5.0;
@@ -57,10 +68,10 @@ const ENOUGH: usize = 1024;
 pub fn assign(
     spans: &[Span],
     connections: usize,
-    usage: Option<Usage>,
+    usage: Option<&Usage>,
     waiting: Waiting,
 ) -> impl Iterator<Item = Start> {
-    let plan = Plan::new(spans, connections, usage, waiting);
+    let plan = Plan::new(connections, usage, waiting);
     let abreast = usage.is_some_and(|usage| usage.busy > 1);
     let mut lanes = Lanes::new(spans, connections, plan, waiting, abreast);
     spans.iter().map(move |span| lanes.start(span))
@@ -94,7 +105,7 @@ enum Plan {
 }
 
 impl Plan {
-    fn new(spans: &[Span], connections: usize, usage: Option<Usage>, waiting: Waiting) -> Plan {
+    fn new(connections: usize, usage: Option<&Usage>, waiting: Waiting) -> Plan {
         let own = || Plan::Fixed((0..connections as u32).collect());
         let Some(usage) = usage else { return own() };
         let believed = match waiting {
@@ -105,20 +116,24 @@ impl Plan {
         if !believed {
             return own();
         }
-        let colours = colours(spans, connections);
-        let needed = colours.iter().max().map_or(0, |&most| most as usize + 1);
-        if (usage.busy as f64) <= SHARED * needed as f64 { Plan::Shared(usage.busy) } else { Plan::Fixed(colours) }
+        let needed = usage.colours.iter().max().map_or(0, |&most| most as usize + 1);
+        match (usage.busy as f64) <= SHARED * needed as f64 {
+            true => Plan::Shared(usage.busy),
+            false => Plan::Fixed(usage.colours.to_vec()),
+        }
     }
 }
 
 /// How the connections were used while they worked; set-up is left out, as pools are often filled side by side. It is
 /// the same whoever waits for whom.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Usage {
     /// Connections busy at once.
     pub busy: usize,
     /// How many steps would have found more connections busy if these were independent.
     missing: f64,
+    /// A lane for each connection, so that connections that meet have different ones.
+    colours: Arc<[u32]>,
 }
 
 fn working(spans: &[Span]) -> impl Iterator<Item = &Span> {
@@ -142,7 +157,8 @@ impl Usage {
             return None;
         }
         let duties = lives.iter().map(|life| life.busy / length);
-        Some(Usage { busy, missing: working(spans).count() as f64 * more_than(busy, duties) })
+        let missing = working(spans).count() as f64 * more_than(busy, duties);
+        Some(Usage { busy, missing, colours: colours(spans, connections).into() })
     }
 }
 
@@ -242,7 +258,7 @@ fn most_at_once(shares: &[f64]) -> usize {
     most.next().map_or(1, |(count, _)| count.max(1))
 }
 
-/// A lane for each connection, so that connections that meet have different ones.
+/// See `Usage`.
 fn colours(spans: &[Span], connections: usize) -> Vec<u32> {
     let met = meetings(spans, connections);
     let mut colours: Vec<Option<u32>> = vec![None; connections];
@@ -491,7 +507,7 @@ mod tests {
             [0, 1].map(|connection| step(connection, closes[connection as usize], closes[connection as usize])),
         );
         spans.sort_by(|a, b| a.begin.total_cmp(&b.begin));
-        let starts: Vec<Start> = assign(&spans, 2, Usage::of(&spans, 2), waiting).collect();
+        let starts: Vec<Start> = assign(&spans, 2, Usage::of(&spans, 2).as_ref(), waiting).collect();
         let closes = spans.iter().zip(&starts).filter(|(span, _)| !span.waits);
         closes.map(|(span, start)| start.after().abs_diff(starts[span.connection as usize].lane)).collect()
     }

@@ -167,7 +167,7 @@ impl Replay {
         network: &Network,
     ) -> Result<Vec<Option<Replay>>, E::Error> {
         let starting = |order| (*self.order != order).then(|| self.clone().starting(order, network));
-        Steps::otherwise(job, &self.order.starts, self.usage, ways, starting)
+        Steps::otherwise(job, &self.order.starts, self.usage.as_ref(), ways, starting)
     }
 
     /// The same where its steps start there.

@@ -22,6 +22,9 @@ const TOGETHER_BYTES: usize = 4 << 20;
 /// More share nothing that would take long.
 const MOST_TOGETHER: usize = 4;
 
+/// So many steps are walked for nothing.
+const NOW_AND_THEN: u32 = 1 << 10;
+
 /// A job, and all of a network but its RTT.
 pub struct Walk<'a> {
     pub replay: &'a Replay,
@@ -72,12 +75,15 @@ impl<'a> Walk<'a> {
         rtts.chunks(together * ABREAST).flat_map(through).collect()
     }
 
-    /// Take all of `runs` through the whole job.
+    /// Take all of `runs` through the whole job, or to where one of them is for nothing.
     pub fn all(&self, runs: &mut [Run]) {
         let (replay, mut next) = (self.replay, Next::default());
         let quiet = if self.network.is_unlimited() { &*replay.quiet } else { &Default::default() };
         let adds_up = runs.iter().all(Run::adds_up);
         for number in 0..replay.steps.len() as u32 {
+            if number.is_multiple_of(NOW_AND_THEN) && runs.iter().any(|run| matches!(run.kept, Kept::Beside)) {
+                return;
+            }
             let halvings = next.halvings(&replay.halvings, number);
             if adds_up && quiet.stretches.steps.contains(number) {
                 if halvings != [0; 2] {
@@ -216,7 +222,7 @@ pub enum Kept {
     SideBySide(Box<SideBySide>),
     /// When each asked, had sent, was answered and was over.
     Moments(Vec<[Times; 4]>),
-    /// They ran side by side.
+    /// They ran side by side: nothing is known of them.
     Beside,
 }
 
