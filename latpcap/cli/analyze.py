@@ -47,8 +47,8 @@ def analyze(request: Request, target: Target, cover: Cover, gating: Gating, as_j
     if click.get_current_context().info_name == REPORT:
         tell_formerly("latpcap report", "latpcap analyze")
     chosen = result_format(as_json, output, "result", "report")
-    reports_hashes = chosen != "terminal"
-    write_analysis(request.read(hashes=reports_hashes), gating, chosen, output, target, quiet=request.quiet, cover=cover)
+    capture = request.read(hashes=chosen != "terminal")  # which names no file by its hash, unless it has a cover
+    write_analysis(capture, gating, chosen, output, target, quiet=request.quiet, cover=cover)
 
 
 def write_analysis(

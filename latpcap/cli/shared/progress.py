@@ -19,9 +19,7 @@ CANCEL_S = 2.0
 """How long a cancelled reading may take to notice."""
 
 
-def watch(
-    work: Callable[[Progress], T], *, quiet: bool = False, may_stop: bool = False, hashes: bool = False
-) -> T:
+def watch(work: Callable[[Progress], T], *, quiet: bool = False, may_stop: bool = False, hashes: bool = False) -> T:
     """Run `work` in a thread and return its result.
 
     Ctrl-C cancels its `Progress` and is raised again. Where the work `may_stop`, that takes a second Ctrl-C: the first
