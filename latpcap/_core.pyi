@@ -31,9 +31,12 @@ class LiveSum:
     errors: int
 
 class Progress:
-    """How far a `read` has come, and if `live` what it has found so far; shared with the thread that reads."""
+    """How far a `read` has come, and if `live` what it has found so far; shared with the thread that reads.
 
-    def __init__(self, *, live: bool = False) -> None: ...
+    With `hashes` that also finds the recording's `contents`, as somebody will ask for them.
+    """
+
+    def __init__(self, *, live: bool = False, hashes: bool = False) -> None: ...
     @property
     def read_so_far(self) -> tuple[int, int, int]:
         """Packets, connections, and when the last request was sent (ns)."""
@@ -378,9 +381,6 @@ class Recording:
     def taps(self) -> _ArrowStream: ...
     def contents(self) -> list[tuple[int, str] | None]:
         """Length and SHA-256 of each source, files read once more; `None`: it has changed, or was not read whole."""
-
-    def hash_ahead(self) -> None:
-        """Have `contents` found beside all else that is done until somebody asks for them."""
 
 class SavedExchanges:
     """The exchanges of a recording that was saved, kept as those of a `Recording`."""

@@ -49,8 +49,14 @@ def test_what_passes_once_is_hashed_as_it_passes(process: Run, far: Path) -> Non
     assert json.loads(done.stdout)["captures"][0]["sha256"] == sha256(far)
 
 
-def test_a_file_that_has_changed_since_is_not_hashed(far: Path) -> None:
-    capture = latpcap.read(far)
+def test_a_file_may_be_hashed_while_it_is_read(far: Path) -> None:
+    [file] = latpcap.read(far, progress=latpcap.Progress(hashes=True)).files
+    assert (file.sha256, file.size_bytes) == (sha256(far), far.stat().st_size)
+
+
+@pytest.mark.parametrize("hashes", [False, True])
+def test_a_file_that_has_changed_since_is_not_hashed(far: Path, hashes: bool) -> None:
+    capture = latpcap.read(far, progress=latpcap.Progress(hashes=hashes))
     with far.open("ab") as file:
         file.write(b"more")
     [file] = capture.analyze().captures

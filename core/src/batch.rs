@@ -24,6 +24,8 @@ pub struct Batch {
     pub events: Vec<Event>,
     /// The payload of all chunks.
     pub bytes: Vec<u8>,
+    /// Secrets of TLS sessions that the capture holds.
+    pub secrets: Vec<Zeroizing<Vec<u8>>>,
     /// What came to its end with these packets.
     pub finished: Vec<Exchange>,
     /// Bytes of the files that had been read when it ended.
@@ -62,9 +64,12 @@ pub enum What {
     HungUp(Side, u64),
     /// What had kept back what one side sends next; a stall, what it sent last.
     Signal(Side, Signal),
-    /// Secrets of TLS sessions that stand at this place of the capture, of no connection in particular.
-    Secrets(Zeroizing<Vec<u8>>),
+    /// These secrets of the batch stand at this place of the capture, of no connection in particular.
+    Secrets(usize),
 }
+
+/// What has to be dropped is made elsewhere first, and then moved to where it stands: there are many events.
+const _: () = assert!(!std::mem::needs_drop::<Event>());
 
 impl Batch {
     /// All of what was kept.
@@ -76,6 +81,7 @@ impl Batch {
     pub fn begin(&mut self, most: Most) {
         self.most = most;
         self.events.clear();
+        self.secrets.clear();
         self.finished.clear();
         self.forget_bytes();
         self.events.shrink_to(USUAL_EVENTS);
@@ -116,7 +122,8 @@ impl Batch {
     /// Secrets that stand between the packets.
     pub fn add_secrets(&mut self, text: Zeroizing<Vec<u8>>) {
         self.next_turn();
-        self.events.push(Event { connection: NO_CONNECTION, turn: self.turn, what: What::Secrets(text) });
+        self.events.push(Event { connection: NO_CONNECTION, turn: self.turn, what: What::Secrets(self.secrets.len()) });
+        self.secrets.push(text);
     }
 
     #[inline]

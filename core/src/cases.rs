@@ -56,7 +56,9 @@ impl Losses {
     /// Takes in a database connection.
     pub fn add(&mut self, stream: u32, dialogue: &Dialogue) {
         let mut add = |code, count: u64, text: &str| {
-            self.join(Case { text: text.to_owned(), ..Case::new(code, count, u64::from(stream)) });
+            if count > 0 {
+                self.join(Case { text: text.to_owned(), ..Case::new(code, count, u64::from(stream)) });
+            }
         };
         add(NoteCode::ProxyHeader, u64::from(dialogue.proxied), "");
         add(NoteCode::EstimatedRows, u64::from(dialogue.session.estimated_rows), "");

@@ -51,7 +51,11 @@ impl Conversations<'_> {
         self.connections = batch.connections;
         self.common.inflated.read = batch.read;
         for events in batch.events.chunk_by(|one, next| one.turn == next.turn) {
-            self.turn(events, &batch.bytes, &mut batch.finished);
+            match events.first() {
+                Some(Event { what: What::Secrets(place), .. }) => self.common.keys.add(&batch.secrets[*place]),
+                Some(event) => self.turn(event.connection as usize, events, &batch.bytes, &mut batch.finished),
+                None => {}
+            }
         }
         batch.forget_bytes();
         self.kept.statements = self.common.statements.kept_bytes();
@@ -59,12 +63,7 @@ impl Conversations<'_> {
     }
 
     /// What one packet has brought one connection.
-    fn turn(&mut self, events: &[Event], bytes: &[u8], finished: &mut Vec<Exchange>) {
-        let number = match events.first() {
-            Some(Event { what: What::Secrets(text), .. }) => return self.common.keys.add(text),
-            Some(event) => event.connection as usize,
-            None => return,
-        };
+    fn turn(&mut self, number: usize, events: &[Event], bytes: &[u8], finished: &mut Vec<Exchange>) {
         for event in events {
             self.event(number, &event.what, bytes);
         }

@@ -17,7 +17,7 @@ pub struct Health {
 impl Health {
     /// Takes in a database connection.
     pub fn add(&mut self, stream: u32, connection: &Connection) {
-        self.anomalies.join(&connection.anomalies());
+        self.anomalies.join(connection.anomalies());
         if is_one_sided(connection) {
             if self.one_sided == 0 {
                 self.first_one_sided = stream;

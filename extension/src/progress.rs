@@ -17,6 +17,8 @@ pub struct Progress {
     pub(super) stop: Stop,
     pub(super) cancel: Arc<AtomicBool>,
     pub(super) live: Option<Arc<Live>>,
+    /// What the files hold, to the byte, is found meanwhile: somebody will ask for it.
+    pub(super) hashes: bool,
 }
 
 /// Sums of what was read so far: of all, or of one statement.
@@ -40,9 +42,9 @@ impl LiveSum {
 #[pymethods]
 impl Progress {
     #[new]
-    #[pyo3(signature = (*, live = false))]
-    fn new(live: bool) -> Progress {
-        Progress { live: live.then(Arc::default), ..Progress::default() }
+    #[pyo3(signature = (*, live = false, hashes = false))]
+    fn new(live: bool, hashes: bool) -> Progress {
+        Progress { live: live.then(Arc::default), hashes, ..Progress::default() }
     }
 
     /// Packets and connections read so far, and when the last request was sent; 0 where nobody keeps sums.

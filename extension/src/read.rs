@@ -13,6 +13,7 @@ use pyo3::types::PyBytes;
 use zeroize::Zeroizing;
 
 use super::CaptureError;
+use super::hashing::Hashing;
 use super::keys::KeyLog;
 use super::progress::Progress;
 use super::registry::protocols;
@@ -60,11 +61,15 @@ pub fn read(
     let keys = keylog.map_or_else(|| Arc::new(tls::KeyLog::within(limits.keys)), |log| Arc::clone(&log.get().0));
     let (packets, interruption) = opened(py, &sources, names, progress.as_ref())?;
     let cancel = Arc::clone(&interruption.cancel);
+    let hashing = match &progress {
+        Some(progress) if progress.get().hashes => Hashing::ahead(packets.origins(), &cancel),
+        _ => Hashing::when_asked(packets.origins()),
+    };
     let live = progress.as_ref().and_then(|progress| progress.get().live.clone());
     let options = Options { show_literals, decode_as, part, cancel, limits, keys, disk, threads, live };
     let recording = py.detach(|| {
         let mut tables = pipeline::read(packets, &options)?;
-        Ok(tables.refusal.take().map_or_else(|| Ok(Recording::new(tables, &options.limits)), Err))
+        Ok(tables.refusal.take().map_or_else(|| Ok(Recording::new(tables, &options.limits, hashing)), Err))
     });
     interruption.raise()?;
     let recording = recording.map_err(|error: io::Error| PyErr::from(error))?.map_err(PyValueError::new_err)?;

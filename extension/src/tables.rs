@@ -1,10 +1,8 @@
 //! The tables of a recording, as Python sees them: Arrow, of the exchanges the columns that are asked for.
 
 use std::ffi::CStr;
-use std::panic::resume_unwind;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::sync::Arc;
+use std::thread;
 
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
@@ -13,16 +11,10 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
-use latpcap_core::capture::Origin;
+use super::hashing::Hashing;
 use latpcap_core::layers::tls::Random;
 use latpcap_core::ledger::Limits;
 use latpcap_core::table::{ExchangeColumns, SampleBatches, SampleColumns, Tables};
-
-/// So often somebody who waits for what a thread does may interrupt it.
-const NOW_AND_THEN: Duration = Duration::from_millis(5);
-
-/// Of each source its length and its SHA-256.
-type Contents = Vec<Option<(u64, String)>>;
 
 /// A table that speaks the Arrow PyCapsule interface.
 #[pyclass(frozen)]
@@ -90,9 +82,7 @@ pub struct Recording {
     clock_readings: RecordBatch,
     segments: RecordBatch,
     taps: RecordBatch,
-    origins: Arc<Vec<Origin>>,
-    /// Their contents, as soon as they are found.
-    hashing: Mutex<Option<JoinHandle<Contents>>>,
+    hashing: Hashing,
     /// Of its TLS sessions.
     pub(super) client_randoms: Vec<Random>,
 }
@@ -163,44 +153,22 @@ impl Recording {
         ArrowTable(self.taps.clone())
     }
 
-    /// Have `contents` found beside all else that is done until somebody asks for them.
-    fn hash_ahead(&self) {
-        let origins = Arc::clone(&self.origins);
-        let hashing = thread::Builder::new().spawn(move || contents(&origins, || true));
-        *self.hashing.lock().unwrap_or_else(PoisonError::into_inner) = hashing.ok();
-    }
-
-    /// Length and SHA-256 of each source: files are read once more.
-    fn contents(&self, py: Python<'_>) -> PyResult<Contents> {
+    /// Length and SHA-256 of each source.
+    fn contents(&self, py: Python<'_>) -> PyResult<Vec<Option<(u64, String)>>> {
         let mut stopped = Ok(());
-        let hashing = self.hashing.lock().unwrap_or_else(PoisonError::into_inner).take();
         let contents = py.detach(|| {
-            let mut goes_on = || {
+            self.hashing.contents(|| {
                 stopped = Python::attach(|py| py.check_signals());
                 stopped.is_ok()
-            };
-            let Some(hashing) = hashing else { return contents(&self.origins, goes_on) };
-            while !hashing.is_finished() {
-                if !goes_on() {
-                    return Vec::new();
-                }
-                thread::sleep(NOW_AND_THEN);
-            }
-            hashing.join().unwrap_or_else(|panic| resume_unwind(panic))
+            })
         });
-        stopped.map(|()| contents)
+        stopped.map(|()| contents.into_iter().map(|each| each.map(|each| (each.bytes, each.sha256))).collect())
     }
-}
-
-/// What the sources hold, as far as it `goes_on`.
-fn contents(origins: &[Origin], mut goes_on: impl FnMut() -> bool) -> Contents {
-    let told = origins.iter().map(|origin| origin.contents(&mut goes_on));
-    told.map(|contents| contents.map(|each| (each.bytes, each.sha256))).collect()
 }
 
 impl Recording {
-    pub(super) fn new(tables: Tables, limits: &Limits) -> Result<Recording, ArrowError> {
-        Ok(Recording {
+    pub(super) fn new(tables: Tables, limits: &Limits, hashing: Hashing) -> Result<Recording, ArrowError> {
+        let recording = Recording {
             is_large: tables.exchanges.are_analysed_on_disk(limits),
             captures: tables.captures()?,
             notes: tables.notes()?,
@@ -214,9 +182,12 @@ impl Recording {
             client_randoms: tables.client_randoms(),
             exchanges: tables.exchanges,
             samples: Arc::new(tables.samples),
-            origins: Arc::new(tables.recording.into_origins()),
-            hashing: Mutex::default(),
-        })
+            hashing,
+        };
+        // Of many connections that takes a while, for which nobody waits.
+        let read = (tables.connections, tables.conversations);
+        let _ = thread::Builder::new().spawn(move || drop(read));
+        Ok(recording)
     }
 }
 

@@ -47,7 +47,8 @@ def analyze(request: Request, target: Target, cover: Cover, gating: Gating, as_j
     if click.get_current_context().info_name == REPORT:
         tell_formerly("latpcap report", "latpcap analyze")
     chosen = result_format(as_json, output, "result", "report")
-    write_analysis(request.read(), gating, chosen, output, target, quiet=request.quiet, cover=cover)
+    capture = request.read(hashes=chosen != "terminal")  # which names no file by its hash, unless it has a cover
+    write_analysis(capture, gating, chosen, output, target, quiet=request.quiet, cover=cover)
 
 
 def write_analysis(
@@ -62,7 +63,6 @@ def write_analysis(
 ) -> None:
     """Write all that is known of a capture in the chosen format, and end with status 1 where a gate fails."""
     from latpcap.report import FORMATS, formats_of
-    from latpcap.result.captures import hash_ahead
 
     asked, conditions = capture.moved(target.rtt_ms, dict(target.move))
     if chosen in formats_of("report"):
@@ -72,8 +72,6 @@ def write_analysis(
         write([text], output)
         gating.end(gates, capture)
         return
-    if chosen == "json":
-        hash_ahead(capture.measures.application.recording)
     result = capture.measures.analyze(asked, target.within_s, conditions, cover)
     gates = gating.judge(capture, result, conditions)
     write_result(result, chosen, output, gates)

@@ -47,7 +47,7 @@ def compare(
     if cover != Cover() and chosen not in BEFORE_AFTER:
         options = "--title, --customer, --note and --date"
         raise UsageError(f"{options} are of a report: name one with -o report.html or .md")
-    first, second = _both(request, before, after)
+    first, second = _both(request, before, after, hashes=chosen != "terminal")
     if chosen in BEFORE_AFTER:
         both = before_after(first.measures, second.measures, cover)
         gates = gating.judge(second, both.after, before=first)
@@ -94,7 +94,9 @@ def validate(
     write_result(check(first, second), chosen, output)
 
 
-def _both(request: Request, first: str, second: str, rtt: float | None = None) -> tuple[Capture, Capture]:
+def _both(
+    request: Request, first: str, second: str, rtt: float | None = None, *, hashes: bool = False
+) -> tuple[Capture, Capture]:
     """Read both captures; under `--pseudonymise` a host has the same name in both. A key log may be of either."""
     from latpcap.tables.privacy.pseudonyms import Pseudonyms
     from latpcap.tables.reading.keys import key_log
@@ -103,7 +105,9 @@ def _both(request: Request, first: str, second: str, rtt: float | None = None) -
     names = Pseudonyms() if reading.pseudonymise else False
     keys = key_log(reading.keylog, memory=reading.memory, show_names=not names)
     one, other = (
-        request.of((path,), rtt_baseline_ms=baseline, pseudonymise=names, keylog=keys).read(may_stop=False)
+        request.of((path,), rtt_baseline_ms=baseline, pseudonymise=names, keylog=keys).read(
+            may_stop=False, hashes=hashes
+        )
         for path, baseline in ((first, reading.rtt_baseline_ms), (second, rtt))
     )
     for capture, whose in ((one, "the first capture: "), (other, "the second capture: ")):

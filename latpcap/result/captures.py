@@ -8,7 +8,6 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from latpcap import _core
 from latpcap.tables.columnar import columns
 from latpcap.tables.columnar.times import iso
 from latpcap.tables.recording import Recording
@@ -68,12 +67,6 @@ class CaptureFile(Struct, frozen=True):
         """Of the file as it lies on the disk; `None` where it has changed since, or a pipe was not read to its end."""
         told = self.contents.each[self.place]
         return None if told is None else told[1]
-
-
-def hash_ahead(recording: Recording) -> None:
-    """Have the contents of its files found beside all else: they will be asked for."""
-    if isinstance(recording.core, _core.Recording):
-        recording.core.hash_ahead()
 
 
 def capture_files(recording: Recording) -> Iterator[CaptureFile]:

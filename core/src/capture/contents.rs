@@ -1,7 +1,8 @@
 //! What the sources of a recording hold, to the byte: their length and SHA-256, so that a report names what it is of.
 //!
-//! A file is read once more for that, when somebody asks: what nobody asks for costs nothing. What passes only once, as
-//! a pipe does, is hashed while it is read.
+//! A file is read once more for that, where somebody asks: what nobody asks for costs nothing. Who knows that before has
+//! it read beside the recording, so that it comes from the disk but once. What passes only once, as a pipe does, is hashed
+//! while it is read.
 
 use std::fmt::Write as _;
 use std::fs::{File, Metadata};
@@ -12,8 +13,8 @@ use std::time::SystemTime;
 
 use sha2::{Digest, Sha256};
 
-/// Bytes that are hashed at once.
-const PIECE: usize = 1 << 20;
+/// Bytes that are hashed at once: they stay in a processor's cache.
+const PIECE: usize = 128 << 10;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contents {
@@ -26,6 +27,7 @@ pub struct Contents {
 pub(super) type Passed = Arc<OnceLock<Contents>>;
 
 /// Where to learn what a source holds.
+#[derive(Clone)]
 pub enum Origin {
     File { path: PathBuf, length: u64, modified: Option<SystemTime> },
     Passed(Arc<OnceLock<Contents>>),
@@ -44,6 +46,14 @@ impl Origin {
                 let contents = hashed(&file, goes_on).ok()??;
                 self.is_same(&file).then_some(contents)
             }
+            Self::Passed(contents) => contents.get().cloned(),
+        }
+    }
+
+    /// What it holds, where these contents of a file were `found` while the recording was read, and it has not changed since.
+    pub fn still(&self, found: Option<Contents>) -> Option<Contents> {
+        match self {
+            Self::File { path, .. } => found.filter(|_| File::open(path).is_ok_and(|file| self.is_same(&file))),
             Self::Passed(contents) => contents.get().cloned(),
         }
     }
@@ -139,7 +149,9 @@ mod tests {
         let origin = Origin::file(file.path().to_owned(), &file.as_file().metadata().unwrap());
         assert_eq!(origin.contents(|| true).unwrap(), Contents { bytes: 3, sha256: ABC.to_owned() });
         assert_eq!(origin.contents(|| false), None);
+        let found = origin.contents(|| true);
+        assert_eq!(origin.still(found.clone()), found);
         file.write_all(b"d").unwrap();
-        assert_eq!(origin.contents(|| true), None);
+        assert_eq!((origin.contents(|| true), origin.still(found)), (None, None));
     }
 }

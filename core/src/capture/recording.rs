@@ -404,8 +404,8 @@ impl Recording {
     }
 
     /// Where to learn what each of them holds, to the byte.
-    pub fn into_origins(self) -> Vec<Origin> {
-        self.files.into_iter().map(|file| file.origin).collect()
+    pub fn origins(&self) -> Vec<Origin> {
+        self.files.iter().map(|file| file.origin.clone()).collect()
     }
 
     /// Everything that went wrong so far; each message begins with the file's name. What is alike in many files, as those

@@ -1,6 +1,7 @@
 //! One TCP connection: who talks, and what each of its segments brings.
 
 use std::net::{IpAddr, Ipv4Addr};
+use std::sync::LazyLock;
 
 use super::advertised::Advertised;
 use super::anomalies::Anomalies;
@@ -148,8 +149,9 @@ impl Connection {
             + readings
     }
 
-    pub fn anomalies(&self) -> Anomalies {
-        self.anomalies.as_deref().copied().unwrap_or_default()
+    pub fn anomalies(&self) -> &Anomalies {
+        static NONE: LazyLock<Anomalies> = LazyLock::new(Anomalies::default);
+        self.anomalies.as_deref().unwrap_or_else(|| &NONE)
     }
 
     #[cold]

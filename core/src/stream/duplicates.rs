@@ -45,22 +45,21 @@ impl Duplicates {
 
     #[inline]
     pub fn remember(&mut self, side: Side, segment: &Segment<'_>) {
-        let print = Print::of(side, segment);
         if self.recent.len() < REMEMBERED {
-            self.keep(print);
+            self.keep(side, segment);
         } else {
-            self.recent[self.oldest] = print;
+            self.recent[self.oldest] = Print::of(side, segment);
             self.oldest = (self.oldest + 1) % REMEMBERED;
         }
     }
 
     /// Many connections are short: no room is kept for more than a few further segments.
     #[cold]
-    fn keep(&mut self, print: Print) {
+    fn keep(&mut self, side: Side, segment: &Segment<'_>) {
         if self.recent.len() == self.recent.capacity() {
             self.recent.reserve_exact(GROWTH);
         }
-        self.recent.push(print);
+        self.recent.push(Print::of(side, segment));
     }
 
     /// What is remembered, in the order of the time, as segments without their bytes.

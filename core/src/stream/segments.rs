@@ -81,7 +81,7 @@ impl Segments {
         }
     }
 
-    pub fn slots(&self) -> impl Iterator<Item = Slot> {
+    pub fn slots(&self) -> impl ExactSizeIterator<Item = Slot> {
         self.slots.iter().copied()
     }
 

@@ -19,13 +19,13 @@ CANCEL_S = 2.0
 """How long a cancelled reading may take to notice."""
 
 
-def watch(work: Callable[[Progress], T], *, quiet: bool = False, may_stop: bool = False) -> T:
+def watch(work: Callable[[Progress], T], *, quiet: bool = False, may_stop: bool = False, hashes: bool = False) -> T:
     """Run `work` in a thread and return its result.
 
     Ctrl-C cancels its `Progress` and is raised again. Where the work `may_stop`, that takes a second Ctrl-C: the first
     one ends the reading, and what was read so far is the result.
     """
-    progress = Progress()
+    progress = Progress(hashes=hashes)
     results: list[T] = []
     errors: list[BaseException] = []
     done = threading.Event()  # Python 3.11 takes a thread for ended whose `join` was interrupted

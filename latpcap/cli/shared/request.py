@@ -54,10 +54,11 @@ class Request(Struct, frozen=True):
         """The same of other captures, which are read `otherwise`."""
         return replace(self, captures=tuple(captures), reading=replace(self.reading, **otherwise))
 
-    def read(self, *, may_stop: bool = True) -> Capture:
+    def read(self, *, may_stop: bool = True, hashes: bool = False) -> Capture:
         """Read the captures, watched.
 
-        Where a part of a capture is of use (`may_stop`), the first Ctrl-C ends the reading, the second one latpcap.
+        Where a part of a capture is of use (`may_stop`), the first Ctrl-C ends the reading, the second one latpcap. Who
+        will name the `hashes` of the files has them found meanwhile.
         """
         from latpcap.cli.shared.progress import watch
         from latpcap.reading import read
@@ -69,7 +70,7 @@ class Request(Struct, frozen=True):
             return read(paths, progress=progress, **self.reading.options).select(**self.selected)
 
         try:
-            return watch(work, quiet=self.quiet, may_stop=may_stop)
+            return watch(work, quiet=self.quiet, may_stop=may_stop, hashes=hashes)
         except KeyboardInterrupt:
             raise click.exceptions.Exit(INTERRUPTED) from None
 
