@@ -452,13 +452,27 @@ impl Lanes {
         lanes.filter(move |(_, lane)| lane.client == client && lane.free <= begin && lane.connection != u32::MAX)
     }
 
+    /// The one of them that is free since last, among those that `may` be it.
+    fn newest(&self, span: &Span, may: impl Fn(&Lane) -> bool) -> Option<u32> {
+        let newest = self.free(span).fold(None, |best: Option<(u32, f64)>, (number, lane)| match best {
+            Some((_, free)) if lane.free < free => best,
+            _ => {
+                if may(lane) {
+                    Some((number, lane.free))
+                } else {
+                    best
+                }
+            }
+        });
+        newest.map(|(number, _)| number)
+    }
+
     /// The lane that takes the next step of a shared pool; whoever `opens` a connection was busy until just before.
     fn free_lane(&self, span: &Span, opens: bool) -> Option<u32> {
-        let by_time = |a: &(u32, &Lane), b: &(u32, &Lane)| a.1.free.total_cmp(&b.1.free);
-        let free = self.free(span);
-        let newest = opens || self.waiting == Waiting::Chained;
-        let lane = if newest { free.max_by(by_time) } else { free.min_by(by_time) };
-        lane.map(|(number, _)| number)
+        if opens || self.waiting == Waiting::Chained {
+            return self.newest(span, |_| true);
+        }
+        self.free(span).min_by(|a, b| a.1.free.total_cmp(&b.1.free)).map(|(number, _)| number)
     }
 
     /// Work begins when the last connection of a pool is set up.
@@ -470,8 +484,7 @@ impl Lanes {
         if self.lanes[lane as usize].free >= opened || self.waiting == Waiting::Independent {
             return None;
         }
-        let just_over = self.free(span).filter(|(_, lane)| span.begin - lane.free <= SOON_NS);
-        just_over.max_by(|a, b| a.1.free.total_cmp(&b.1.free)).map(|(number, _)| number)
+        self.newest(span, |lane| span.begin - lane.free <= SOON_NS)
     }
 
     /// A pool is closed when the slowest of its work is over.
@@ -480,16 +493,15 @@ impl Lanes {
         if !done || span.waits || span.follows_own || span.listens || self.waiting == Waiting::Independent {
             return None;
         }
-        self.free(span).max_by(|a, b| a.1.free.total_cmp(&b.1.free)).map(|(number, _)| number)
+        self.newest(span, |_| true)
     }
 
     /// A connection opens after one that is closed, or right after any answer.
     fn opened_after(&self, span: &Span) -> Option<u32> {
-        let free = self.free(span).filter(|(_, lane)| {
+        self.newest(span, |lane| {
             let closed = self.last[lane.connection as usize] <= span.begin;
             closed || self.waiting != Waiting::Independent && span.begin - lane.free <= SOON_NS
-        });
-        free.max_by(|a, b| a.1.free.total_cmp(&b.1.free)).map(|(number, _)| number)
+        })
     }
 }
 

@@ -8,8 +8,10 @@ use super::shared_time::SharedTime;
 use super::side_by_side::SideBySide;
 use super::{Network, Replay, shares};
 
-/// So many steps may be divided at a time, at all RTTs together: each takes up to 48 bytes meanwhile, and 24 at each RTT.
+/// So many steps may be divided at a time, by all processors together: each takes up to 104 bytes meanwhile.
 const MOST_STEPS: usize = 1 << 22;
+/// RTTs that go through the steps together: more would be faster, but 24 bytes of each step are kept for each.
+const TOGETHER: usize = 2;
 
 /// The parts of the time that `replay` takes at each RTT (NaN for those as they were); a longer pause of the client than
 /// `think_ns` is think time.
@@ -22,7 +24,7 @@ pub fn parts(replay: &Replay, rtts_ns: &[f64], network: &Network, think_ns: f64)
     found.unwrap_or_else(|| {
         let steps = replay.steps.len();
         let processors = shares::processors(steps).min(MOST_STEPS / steps.max(1)).max(1);
-        let pieces = evenly(rtts_ns, processors * rtts_ns.len().div_ceil(processors * ABREAST));
+        let pieces = evenly(rtts_ns, processors * rtts_ns.len().div_ceil(processors * TOGETHER));
         shares::each(processors, &pieces, |rtts_ns| shared(&walk, rtts_ns, think_ns)).concat()
     })
 }
@@ -44,7 +46,7 @@ fn one_by_one(walk: &Walk, rtts_ns: &[f64], think_ns: f64) -> Option<Vec<Parts>>
     parts.collect::<Option<Vec<_>>>().map(|parts| parts.concat())
 }
 
-/// At as many RTTs as fit abreast.
+/// At a few RTTs.
 fn shared(walk: &Walk, rtts_ns: &[f64], think_ns: f64) -> Vec<Parts> {
     let side_by_side = SideBySide::of(walk.replay, rtts_ns.len());
     let kept = match walk.replay.waits_for_locks() {

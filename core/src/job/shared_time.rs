@@ -13,7 +13,7 @@ pub struct SharedTime {
     times: Vec<i64>,
     /// F at each of them.
     shared: Vec<f64>,
-    /// How many of them lie before each part of the time: parts of 2^`width` ns, of which there are about as many.
+    /// How many of them lie before each part of the time: parts of 2^`width` ns, of which there are half as many at most.
     before: Vec<u32>,
     width: u32,
     /// How long nothing went on, each time.
@@ -34,8 +34,12 @@ impl SharedTime {
     /// Of intervals, each from when to when; those of one connection do not overlap.
     pub fn of(intervals: impl Iterator<Item = (i64, i64)>, until: Option<i64>) -> SharedTime {
         let until = until.unwrap_or(i64::MAX);
-        let (mut begins, mut ends): (Vec<i64>, Vec<i64>) =
-            intervals.map(|(begin, end)| (begin.min(until), end.min(until))).unzip();
+        let most = intervals.size_hint().1.unwrap_or(0);
+        let (mut begins, mut ends) = (Vec::with_capacity(most), Vec::with_capacity(most));
+        for (begin, end) in intervals {
+            begins.push(begin.min(until));
+            ends.push(end.min(until));
+        }
         sort(&mut begins);
         sort(&mut ends);
         let mut found = SharedTime {
@@ -110,10 +114,10 @@ impl SharedTime {
     /// Count the changes before each part of the time.
     fn part(&mut self) {
         let (Some(&first), Some(&last)) = (self.times.first(), self.times.last()) else { return };
-        let each = last.abs_diff(first) / self.times.len() as u64;
+        let each = last.abs_diff(first) / (self.times.len() as u64 / 2).max(1);
         self.width = u64::BITS - each.leading_zeros();
         let mut passed = 0;
-        self.before.reserve_exact(self.times.len() + 2);
+        self.before.reserve_exact(self.times.len() / 2 + 3);
         for (place, &time) in self.times.iter().enumerate() {
             let part = time.abs_diff(first) >> self.width;
             while passed <= part {
