@@ -5,7 +5,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use latpcap_core::job::of_connections;
-use latpcap_core::passes::{self, Asked, Groups, Half, Halves, Samples};
+use latpcap_core::passes::{self, Asked, Half, Halves, Samples};
 
 use super::columns;
 
@@ -19,10 +19,7 @@ type NewBools<'py> = Bound<'py, PyArray1<bool>>;
 pub fn grouped<'py>(py: Python<'py>, keys: Vec<Ints<'py>>) -> PyResult<(NewInts<'py>, NewInts<'py>)> {
     let keys = keys.iter().map(|key| key.as_slice()).collect::<Result<Vec<_>, _>>()?;
     let rows = same_length(keys.iter().map(|key| key.len()))?;
-    let (order, starts) = py.detach(|| {
-        let groups = Groups::of(&keys, rows);
-        (wide(&groups.order), wide(&groups.starts))
-    });
+    let (order, starts) = py.detach(|| passes::groups(&keys, rows));
     Ok((order.into_pyarray(py), starts.into_pyarray(py)))
 }
 
@@ -31,7 +28,7 @@ pub fn grouped<'py>(py: Python<'py>, keys: Vec<Ints<'py>>) -> PyResult<(NewInts<
 pub fn ordered<'py>(py: Python<'py>, keys: Vec<Ints<'py>>) -> PyResult<NewInts<'py>> {
     let keys = keys.iter().map(|key| key.as_slice()).collect::<Result<Vec<_>, _>>()?;
     let rows = same_length(keys.iter().map(|key| key.len()))?;
-    Ok(py.detach(|| wide(&passes::order(&keys, rows))).into_pyarray(py))
+    Ok(py.detach(|| passes::order(&keys, rows)).into_pyarray(py))
 }
 
 /// The first row with the same value as each.
@@ -172,10 +169,6 @@ pub fn halves<'py>(
         let (rtt, time) = (rtt_ns.into_pyarray(py), time_ns.into_pyarray(py));
         (connection.into_pyarray(py), rtt, time, alone.into_pyarray(py), quiet.into_pyarray(py))
     }))
-}
-
-fn wide(numbers: &[u32]) -> Vec<i64> {
-    numbers.iter().copied().map(i64::from).collect()
 }
 
 /// The length that all columns have.

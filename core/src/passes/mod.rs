@@ -12,8 +12,8 @@ mod samples;
 mod sums;
 mod texts;
 
-pub use groups::{Groups, distinct, first_alike};
-pub use order::order;
+pub use groups::{distinct, first_alike};
+pub use order::{groups, order};
 pub use quantiles::{densest_half, quantile};
 pub use runs::{last_known, serving};
 pub use samples::{Asked, Half, Halves, Samples};
