@@ -43,7 +43,7 @@ mod _core {
     #[pymodule_export]
     use super::passes::{
         densest_half, distinct, first_alike, first_like, grouped, halves, holding, lanes, last_known, ordered,
-        quantile, serving, sums,
+        quantile, serving, sums, told_apart,
     };
     #[pymodule_export]
     use super::progress::{LiveSum, Progress};

@@ -5,7 +5,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use latpcap_core::job::of_connections;
-use latpcap_core::passes::{self, Asked, Half, Halves, Samples};
+use latpcap_core::passes::{self, Acks, Asked, Beside, Half, Halves, Samples};
 
 use super::columns;
 
@@ -171,6 +171,38 @@ pub fn halves<'py>(
     }))
 }
 
+/// Which acknowledgments of a half are clean (1), and which may have been delayed (2): see `latpcap_core::passes::Acks`.
+#[pyfunction]
+pub fn told_apart<'py>(
+    py: Python<'py>,
+    samples: (PyReadonlyArray1<'py, i32>, Ints<'py>, Bools<'py>, Bools<'py>),
+    of_connections: (Ints<'py>, Bools<'py>),
+    least: (Ints<'py>, Ints<'py>),
+    delayed_ns: i64,
+    several: u32,
+) -> PyResult<Bound<'py, PyArray1<u8>>> {
+    let (connection, rtt_ns, alone, quiet) = &samples;
+    let acks = Acks {
+        connection: connection.as_slice()?,
+        rtt_ns: rtt_ns.as_slice()?,
+        alone: alone.as_slice()?,
+        quiet: quiet.as_slice()?,
+    };
+    let beside = Beside {
+        path: of_connections.0.as_slice()?,
+        is_shown: of_connections.1.as_slice()?,
+        handshake_ns: least.0.as_slice()?,
+        response_ns: least.1.as_slice()?,
+        delayed_ns,
+        several,
+    };
+    same_length([acks.connection.len(), acks.rtt_ns.len(), acks.alone.len(), acks.quiet.len()])?;
+    places(beside.path, same_length([beside.handshake_ns.len(), beside.response_ns.len()])?)?;
+    let connections = same_length([beside.path.len(), beside.is_shown.len()])?;
+    places(acks.connection, connections)?;
+    Ok(py.detach(|| acks.told_apart(&beside)).into_pyarray(py))
+}
+
 /// The length that all columns have.
 fn same_length(lengths: impl IntoIterator<Item = usize>) -> PyResult<usize> {
     let mut lengths = lengths.into_iter();
@@ -191,8 +223,8 @@ fn edges(starts: &[i64], rows: usize) -> PyResult<()> {
 }
 
 /// All numbers are rows of a column.
-fn places(numbers: &[i64], rows: usize) -> PyResult<()> {
-    match numbers.iter().all(|&number| usize::try_from(number).is_ok_and(|number| number < rows)) {
+fn places<T: Copy + TryInto<usize>>(numbers: &[T], rows: usize) -> PyResult<()> {
+    match numbers.iter().all(|&number| number.try_into().is_ok_and(|number| number < rows)) {
         true => Ok(()),
         false => Err(PyValueError::new_err("a row is beyond the column")),
     }

@@ -16,6 +16,6 @@ pub use groups::{distinct, first_alike};
 pub use order::{groups, order};
 pub use quantiles::{densest_half, quantile};
 pub use runs::{last_known, serving};
-pub use samples::{Asked, Half, Halves, Samples};
+pub use samples::{Acks, Asked, Beside, Half, Halves, Samples};
 pub use sums::{Known, sums};
 pub use texts::{first_like, holding};

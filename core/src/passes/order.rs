@@ -4,6 +4,7 @@
 //! row behind it, a walk for each 11 bits; where it takes more (hashes, times), numbers are compared within the 2048
 //! buckets of their highest bits: that takes fewer walks.
 
+use std::cmp::Ordering;
 use std::ops::Range;
 
 /// Bits that are sorted by at a time: the places of 2048 buckets stay in the nearest cache.
@@ -35,50 +36,77 @@ impl<'a> Key<'a> {
     }
 }
 
+/// How rows are sorted.
+enum Sorted<'a> {
+    /// They were.
+    Already,
+    /// By numbers of the keys and, behind them, the row.
+    Numbers(Vec<u64>),
+    /// By keys that are wider.
+    Wide(Vec<Key<'a>>),
+}
+
+impl<'a> Sorted<'a> {
+    fn by(keys: &[&'a [i64]], rows: usize) -> Sorted<'a> {
+        if are_in_order(keys, rows) {
+            return Sorted::Already;
+        }
+        let keys: Vec<Key> = keys.iter().map(|key| Key::of(key)).collect();
+        let bits: u32 = keys.iter().map(|key| key.bits).sum();
+        if bits > u64::BITS - ROW {
+            return Sorted::Wide(keys);
+        }
+        let (mut numbers, mut begin): (Vec<u64>, _) = ((0..rows as u64).collect(), ROW);
+        for key in keys.iter().rev() {
+            key.join(&mut numbers, begin);
+            begin += key.bits;
+        }
+        Sorted::Numbers(by_radix(numbers, ROW..begin))
+    }
+
+    fn order(self, rows: usize) -> Vec<i64> {
+        match self {
+            Sorted::Already => (0..rows as i64).collect(),
+            Sorted::Numbers(numbers) => numbers.into_iter().map(|number| i64::from(number as u32)).collect(),
+            Sorted::Wide(keys) => by_value(keys, rows),
+        }
+    }
+}
+
 /// The rows in the order of their keys, the first key first; rows with equal keys stay in their order.
 pub fn order(keys: &[&[i64]], rows: usize) -> Vec<i64> {
-    let keys: Vec<Key> = keys.iter().map(|key| Key::of(key)).collect();
-    by_radix(&keys, rows).map_or_else(|| by_value(keys, rows), |sorted| sorted.into_iter().map(row).collect())
+    Sorted::by(keys, rows).order(rows)
 }
 
 /// The same, and where each run of equal keys begins; at last, where the last one ends.
 pub fn groups(keys: &[&[i64]], rows: usize) -> (Vec<i64>, Vec<i64>) {
-    let narrow: Vec<Key> = keys.iter().map(|key| Key::of(key)).collect();
-    if let Some(sorted) = by_radix(&narrow, rows) {
-        let starts = starts(&sorted, |one, other| one >> ROW != other >> ROW);
-        return (sorted.into_iter().map(row).collect(), starts);
+    let sorted = Sorted::by(keys, rows);
+    if let Sorted::Numbers(numbers) = &sorted {
+        let starts = starts(numbers, |one, other| one >> ROW != other >> ROW);
+        return (sorted.order(rows), starts);
     }
-    let order = by_value(narrow, rows);
+    let order = sorted.order(rows);
     let starts = starts(&order, |&one, &other| keys.iter().any(|key| key[one as usize] != key[other as usize]));
     (order, starts)
 }
 
+fn are_in_order(keys: &[&[i64]], rows: usize) -> bool {
+    let before = |row: usize| keys.iter().map(|key| key[row - 1].cmp(&key[row])).find(|order| order.is_ne());
+    (1..rows).all(|row| before(row) != Some(Ordering::Greater))
+}
+
+#[inline]
 fn starts<T>(sorted: &[T], apart: impl Fn(&T, &T) -> bool) -> Vec<i64> {
-    let edges = sorted.windows(2).zip(1..).filter(|(pair, _)| apart(&pair[0], &pair[1])).map(|(_, place)| place);
-    std::iter::once(0).chain(edges).chain((!sorted.is_empty()).then_some(sorted.len() as i64)).collect()
-}
-
-fn row(number: u64) -> i64 {
-    i64::from(number as u32)
-}
-
-/// Each row behind its keys, ascending; `None` where these are too wide.
-fn by_radix(keys: &[Key], rows: usize) -> Option<Vec<u64>> {
-    let end = ROW + keys.iter().map(|key| key.bits).sum::<u32>();
-    let mut numbers: Vec<u64> = (end <= u64::BITS).then(|| (0..rows as u64).collect())?;
-    let mut begin = ROW;
-    for key in keys.iter().rev() {
-        key.join(&mut numbers, begin);
-        begin += key.bits;
-    }
-    Some(sort(numbers, ROW..end))
+    let mut starts = vec![0];
+    (1..sorted.len())
+        .filter(|&place| apart(&sorted[place - 1], &sorted[place]))
+        .for_each(|place| starts.push(place as i64));
+    starts.extend((!sorted.is_empty()).then_some(sorted.len() as i64));
+    starts
 }
 
 /// Sort by these bits of each number, of which none are set above; those that are equal there stay in their order.
-fn sort(mut numbers: Vec<u64>, bits: Range<u32>) -> Vec<u64> {
-    if numbers.is_sorted_by_key(|number| number >> bits.start) {
-        return numbers;
-    }
+fn by_radix(mut numbers: Vec<u64>, bits: Range<u32>) -> Vec<u64> {
     let width = bits.len().div_ceil(bits.len().div_ceil(DIGIT as usize));
     let mut others = vec![0; numbers.len()];
     for shift in bits.step_by(width) {

@@ -135,6 +135,10 @@ class Entries(Struct, frozen=True):
         picked: Self = made(*(getattr(self, name)[rows] for name in self.__struct_fields__))
         return picked
 
+    def where(self, keep: Bools) -> Self:
+        """Those to keep: where these are all, nothing is copied."""
+        return self if keep.all() else self.picked(keep)
+
     @classmethod
     def joined(cls, parts: Iterable[Self]) -> Self:
         """Several of them, one after the other."""
