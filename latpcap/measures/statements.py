@@ -119,8 +119,7 @@ def _grouped(recording: Recording, timeline: BudgetTimeline, keys: Ints) -> Stat
     order = np.lexsort((begins, -(network + service)))  # of what costs the same, what came first
 
     def times(name: str, spans: Ints) -> dict[str, Floats]:
-        usable = timed & (spans >= 0)
-        grouped = GroupedValues.of(groups[usable], spans[usable], count)
+        grouped = GroupedValues.of(groups, spans, count, timed & (spans >= 0))
         return {which: values[order] / 1e6 for which, values in _told(grouped, TIMES[name])}
 
     first = begins[order]

@@ -8,6 +8,8 @@ All results are arrays with one value a group (a connection or a path), in ns.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,7 +18,7 @@ from latpcap.rtt.baselines import Method, Reason
 from latpcap.rtt.measured import COARSE, MIN_FOR_DENSITY, SEVERAL, Measurements, PathHalf, typical
 from latpcap.rtt.varying import Varying, varying
 from latpcap.tables.columnar.columns import Bools, Floats, Ints, first_that_holds
-from latpcap.tables.columnar.passes import grouped
+from latpcap.tables.columnar.passes import occurring
 from latpcap.tables.columnar.quantiles import GroupedValues
 
 AGREE = 0.10
@@ -114,10 +116,9 @@ class Chosen(Struct, frozen=True):
 
 def choose(half: PathHalf, group: Ints, count: int, step_ns: int, resent: Bools) -> Chosen:
     """Weigh the evidence of each of `count` groups; `resent`: groups with a SYN that was sent again."""
+    bound, several = map(partial(_of_several, half.bounding(group, count)), (1, SEVERAL))
     handshakes, acks = half.handshakes.grouped(group, count), half.acks.grouped(group, count)
-    bounds, every = half.bounds.grouped(group, count), half.bounding
-    bounding = bounds if every is half.bounds else every.grouped(group, count)
-    bound = _of_several(bounding)
+    bounds = half.bounds.grouped(group, count)
     floor, faster = bounds.quantile(FLOOR_QUANTILE), bounds.quantile(FASTER_QUANTILE)
     faster = np.where(bounds.counts >= MIN_BOUNDS, faster, np.nan)
     h, a = typical(handshakes, step_ns), typical(acks, step_ns)
@@ -128,7 +129,7 @@ def choose(half: PathHalf, group: Ints, count: int, step_ns: int, resent: Bools)
     alike &= (bounds.counts >= STEADY) | (kinds >= SEVERAL)
     steady = alike & (level - bound <= np.fmax(ALIKE * bound, HOST_NS))
     varies = varying(handshakes, acks, bounds, step_ns)
-    limit = np.where(_agree(h, a), _of_several(bounding, SEVERAL), bound)
+    limit = np.where(_agree(h, a), several, bound)
     limit = np.where(varies.is_so, np.inf, limit + np.where(step_ns > COARSE * bound, step_ns, 0))
     use_h, use_a, weight, rival, reason = _weighed(
         h, a, handshakes.counts, acks.counts, bounds.counts, limit, faster, steady, resent
@@ -156,7 +157,9 @@ def choose(half: PathHalf, group: Ints, count: int, step_ns: int, resent: Bools)
         pool.counts,
         handshakes.counts + acks.counts,
         pool.counts,
-        *map(pool.quantile, (0.1, 0.5, 0.75)),
+        pool.quantile(0.1),
+        pool.quantile(0.5),
+        pool.quantile(0.75),
         (acks.quantile(0), acks.quantile(0.5), acks.mean()),
         bounds.counts,
         bounds.quantile(0),
@@ -330,9 +333,8 @@ def _kinds(group: Ints, ns: Ints, statement: Ints, level: Floats, slack: Floats,
     keep = asked[group]
     if not keep.all():
         kind, ns = kind[keep], ns[keep]
-    order, starts = grouped(kind)
-    kinds = kind[order[starts[:-1]]]
-    floors = _of_several(GroupedValues.of(np.repeat(np.arange(len(kinds)), np.diff(starts)), ns[order], len(kinds)))
+    kinds = occurring(kind)
+    floors = _of_several(GroupedValues.of(np.searchsorted(kinds, kind), ns, len(kinds)))
     of_group, none = kinds // statements, kinds % statements == 0
     own, slack = level[of_group], slack[of_group]
     same = (floors >= own - slack) & (none | (floors <= own + slack))

@@ -92,14 +92,13 @@ class PathHalf(Struct, frozen=True):
     is_clean: Bools
     """Which of the half's samples `acks` are."""
 
-    @property
-    def bounding(self) -> Measurements:
+    def bounding(self, group: Ints, count: int) -> GroupedValues:
         """All that bounds it, each packet once: most answers are responses."""
-        last = max(int(values.connection.max(initial=-1)) for values in (self.bounds, self.answers))
-        least = np.full(last + 1, np.iinfo(np.int64).max)
+        least = np.full(len(group), np.iinfo(np.int64).max)
         np.minimum.at(least, self.bounds.connection, self.bounds.ns)
-        others = self.answers.where(self.answers.ns < least[self.answers.connection])
-        return self.bounds + others + self.late
+        every = self.bounds, self.answers.where(self.answers.ns < least[self.answers.connection]), self.late
+        groups, ns = zip(*((group[each.connection], each.ns) for each in every), strict=True)
+        return GroupedValues.of(np.concatenate(groups), np.concatenate(ns), count)
 
 
 def halves(recording: Recording, phases: Phases) -> tuple[PathHalf, PathHalf]:
@@ -125,9 +124,9 @@ def halves(recording: Recording, phases: Phases) -> tuple[PathHalf, PathHalf]:
     )
 
 
-Direct = Callable[[], Iterator[tuple[bool, Measurements]]]
-"""Handshakes and clean ACKs, and whether they are of the near half. Made where they are asked for: they are larger than
-the exchanges."""
+Direct = Callable[[bool, bool], Iterator[tuple[bool, Measurements]]]
+"""Handshakes and clean ACKs of the far half and of the near one, where these are asked for, and whether they are of the
+near one. Made anew each time: they are larger than the exchanges."""
 
 
 def direct(recording: Recording, phases: Phases, measured: tuple[PathHalf, PathHalf]) -> Direct:
@@ -135,9 +134,10 @@ def direct(recording: Recording, phases: Phases, measured: tuple[PathHalf, PathH
     far, near = measured
     handshakes, is_clean = (far.handshakes, near.handshakes), (far.is_clean, near.is_clean)
 
-    def again() -> Iterator[tuple[bool, Measurements]]:
-        yield from ((bool(near), values) for near, values in enumerate(handshakes))
-        for near, samples in enumerate(recording.samples(MAX_IN_FLIGHT, is_clean)):
+    def again(*asked: bool) -> Iterator[tuple[bool, Measurements]]:
+        yield from ((bool(near), values) for near, values in enumerate(handshakes) if asked[near])
+        wanted = [clean if wanted else clean[:0] for clean, wanted in zip(is_clean, asked, strict=True)]
+        for near, samples in enumerate(recording.samples(MAX_IN_FLIGHT, (wanted[0], wanted[1]))):
             yield bool(near), _taken(samples).cut(phases)
 
     return again
@@ -191,9 +191,9 @@ def _half(
     answers: Measurements,
 ) -> PathHalf:
     """One half: its acknowledgments are quiet (where the path has such) and not delayed, as far as can be told."""
-    covered = phases.covers(samples.connection, samples.time)
-    samples = samples.where(covered)
-    acks, path, count = _taken(samples).cut(phases), phases.period, int(phases.changes.first[-1])
+    acks, path, count = _taken(samples), phases.period, int(phases.changes.first[-1])
+    covered = phases.covers(acks.connection, acks.time)
+    acks, samples = acks.cut(phases), samples.where(covered)
     bounds, statement = bounded
     inside = phases.covers(bounds.connection, bounds.time)
     statement = statement if inside.all() else statement[inside]

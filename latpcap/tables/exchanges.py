@@ -183,7 +183,7 @@ class Exchanges:
         coded = self._recording.exchange_codes(name, self._rows)
         return Codes(laid(self._recording.scratch, coded.codes), coded.names)
 
-    @property
+    @cached_property
     def begin(self) -> Ints:
         """The first packet of each; `MISSING` where none was captured."""
         unknown = self.request == MISSING

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from latpcap.findings.drivers import Advice
-from latpcap.findings.evidence import Evidence
+from latpcap.findings.evidence import Evidence, bools
 from latpcap.findings.finding import Candidate, Pattern, RemovedAlong, effect_of
 from latpcap.findings.groups import Groups, most_frequent
 from latpcap.tables.columnar.columns import Bools, Ints
@@ -67,19 +67,19 @@ def _repeated(evidence: Evidence) -> tuple[Groups, Ints]:
 
 def _preparing(evidence: Evidence, prepares: Ints) -> Bools:
     """The prepares and describes of the executions that `prepares` serve."""
-    return evidence.serves(evidence.unit[prepares]) & evidence.is_prepare
+    return bools(evidence.serves(evidence.unit[prepares]) & evidence.is_prepare)
 
 
 def _closing(evidence: Evidence, prepares: Ints) -> Bools:
     """The closes that the server answers: of the executions that `prepares` serve."""
     closes = evidence.is_close & (evidence.exchanges.response != MISSING)
-    return evidence.serves(evidence.unit[prepares]) & closes
+    return bools(evidence.serves(evidence.unit[prepares]) & closes)
 
 
 def _closing_unseen(evidence: Evidence, prepares: Ints) -> Bools:
     """What has no answer of the executions that `prepares` serve: a statement that is kept is not closed."""
     closes = (evidence.exchanges.response == MISSING) & ~evidence.exchanges.is_execution
-    return evidence.serves(evidence.unit[prepares]) & closes
+    return bools(evidence.serves(evidence.unit[prepares]) & closes)
 
 
 def _executions(evidence: Evidence, rows: Ints) -> Ints:
