@@ -23,6 +23,23 @@ pub fn grouped<'py>(py: Python<'py>, keys: Vec<Ints<'py>>) -> PyResult<(NewInts<
     Ok((order.into_pyarray(py), starts.into_pyarray(py)))
 }
 
+/// A number for each distinct combination of keys, from 0 on in their order.
+#[pyfunction]
+pub fn numbered<'py>(py: Python<'py>, keys: Vec<Ints<'py>>) -> PyResult<NewInts<'py>> {
+    let keys = keys.iter().map(|key| key.as_slice()).collect::<Result<Vec<_>, _>>()?;
+    let rows = same_length(keys.iter().map(|key| key.len()))?;
+    Ok(py.detach(|| passes::numbered(&keys, rows)).into_pyarray(py))
+}
+
+/// The distinct values in their order, and how often each occurs.
+#[pyfunction]
+pub fn counted<'py>(py: Python<'py>, values: Ints<'py>) -> PyResult<(NewInts<'py>, NewInts<'py>)> {
+    let values = values.as_slice()?;
+    same_length([values.len()])?;
+    let (distinct, counts) = py.detach(|| passes::counted(values));
+    Ok((distinct.into_pyarray(py), counts.into_pyarray(py)))
+}
+
 /// The rows in the order of their keys, the first key first; equal ones stay in their order.
 #[pyfunction]
 pub fn ordered<'py>(py: Python<'py>, keys: Vec<Ints<'py>>) -> PyResult<NewInts<'py>> {

@@ -1,7 +1,35 @@
 //! What is alike, and what each group holds.
 
+use super::order::groups;
+
 /// Of an empty slot.
 const NONE: u32 = u32::MAX;
+
+/// From what part of its values' range on a column is counted without sorting it: a list of all of them is as short.
+const SPARSE: u64 = 4;
+
+/// A number for each distinct combination of keys, from 0 on in their order.
+pub fn numbered(keys: &[&[i64]], rows: usize) -> Vec<i64> {
+    let (order, starts) = groups(keys, rows);
+    let mut numbers = vec![0; rows];
+    for (number, edges) in (0..).zip(starts.windows(2)) {
+        order[edges[0] as usize..edges[1] as usize].iter().for_each(|&row| numbers[row as usize] = number);
+    }
+    numbers
+}
+
+/// The distinct values in their order, and how often each occurs.
+pub fn counted(values: &[i64]) -> (Vec<i64>, Vec<i64>) {
+    let (least, most) = (values.iter().min().copied().unwrap_or(0), values.iter().max().copied().unwrap_or(0));
+    let range = most.abs_diff(least);
+    if range <= SPARSE * values.len() as u64 {
+        let mut counts = vec![0; range as usize + 1];
+        values.iter().for_each(|&value| counts[value.abs_diff(least) as usize] += 1);
+        return (0..).zip(counts).filter(|&(_, count)| count > 0).map(|(above, count)| (least + above, count)).unzip();
+    }
+    let (order, starts) = groups(&[values], values.len());
+    starts.windows(2).map(|edges| (values[order[edges[0] as usize] as usize], edges[1] - edges[0])).unzip()
+}
 
 /// The first row with the same value as each.
 pub fn first_alike(values: &[i64]) -> Vec<i64> {
@@ -42,6 +70,20 @@ mod tests {
     fn a_row_is_known_by_the_first_one_like_it() {
         assert_eq!(first_alike(&[7, -9, 7, i64::MIN, -9]), [0, 1, 0, 3, 1]);
         assert!(first_alike(&[]).is_empty());
+    }
+
+    #[test]
+    fn rows_with_equal_keys_have_one_number() {
+        assert_eq!(numbered(&[&[7, 9, 7], &[1, 1, 1]], 3), [0, 1, 0]);
+        assert!(numbered(&[&[]], 0).is_empty());
+    }
+
+    #[test]
+    fn values_are_counted_in_their_order_however_far_apart() {
+        assert_eq!(counted(&[7, 3, 7]), (vec![3, 7], vec![1, 2]));
+        assert_eq!(counted(&[i64::MAX, -1, i64::MAX]), (vec![-1, i64::MAX], vec![1, 2]));
+        assert_eq!(counted(&[i64::MAX; 2]), (vec![i64::MAX], vec![2]));
+        assert_eq!(counted(&[]), (vec![], vec![]));
     }
 
     #[test]

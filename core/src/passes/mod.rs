@@ -12,7 +12,7 @@ mod samples;
 mod sums;
 mod texts;
 
-pub use groups::{distinct, first_alike};
+pub use groups::{counted, distinct, first_alike, numbered};
 pub use order::{groups, order};
 pub use quantiles::{densest_half, quantile};
 pub use runs::{last_known, serving};
