@@ -22,8 +22,10 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-MUCH_BYTES = 1 << 25
+MUCH_BYTES = 1 << 23
 """What is freed and given back to the system must be asked for again: that costs a tenth of the time of less."""
+LARGEST_BYTES = 1 << 25
+"""Columns up to that long stay with the C library while they come and go."""
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 """Of its C library: see `mallopt(3)`."""
 FEW_NAMES = 10_000
@@ -132,8 +134,13 @@ class Entries(Struct, frozen=True):
     def picked(self, rows: NDArray[Any] | slice) -> Self:
         """Some of them, in this order, or those that are true."""
         made: Any = type(self)
-        picked: Self = made(*(getattr(self, name)[rows] for name in self.__struct_fields__))
+        picked: Self = made(*(column[rows] for column in self.columns))
         return picked
+
+    @property
+    def columns(self) -> list[NDArray[Any]]:
+        """All of them."""
+        return [getattr(self, name) for name in self.__struct_fields__]
 
     def where(self, keep: Bools) -> Self:
         """Those to keep: where these are all, nothing is copied."""
@@ -143,8 +150,7 @@ class Entries(Struct, frozen=True):
     def joined(cls, parts: Iterable[Self]) -> Self:
         """Several of them, one after the other."""
         made: Any = cls
-        columns = zip(*([getattr(part, name) for name in cls.__struct_fields__] for part in parts), strict=True)
-        joined: Self = made(*map(np.concatenate, columns))
+        joined: Self = made(*map(np.concatenate, zip(*(part.columns for part in parts), strict=True)))
         return joined
 
 
@@ -166,18 +172,20 @@ def forget(of: object, *kinds: type, but: Collection[str] = ()) -> None:
     for name in [name for name in kept if isinstance(getattr(type(of), name, None), cached_property)]:
         if name not in but and isinstance(kept[name], (np.ndarray, Codes, *kinds)):
             freed += getattr(kept.pop(name), "nbytes", 0)
-    if freed > MUCH_BYTES:
-        give_back()
+    give_back(freed)
 
 
-def give_back() -> None:
-    """Let the system have what is free.
+def give_back(freed: int = MUCH_BYTES) -> None:
+    """Let the system have what is free, where that is much.
 
     The C library of Linux keeps columns of less than 32 MB for the next ones, and for the threads that have read a
     capture what its connections took while they were open. What is a column it learns when the largest is freed; until
     then it asks for pages again and again: so it is told.
     """
-    calls = (("mallopt", _MMAP_THRESHOLD, MUCH_BYTES), ("mallopt", _TRIM_THRESHOLD, 2 * MUCH_BYTES), ("malloc_trim", 0))
+    if freed < MUCH_BYTES:
+        return
+    thresholds = ("mallopt", _MMAP_THRESHOLD, LARGEST_BYTES), ("mallopt", _TRIM_THRESHOLD, 2 * LARGEST_BYTES)
+    calls = (*thresholds, ("malloc_trim", 0))
     for name, *asked in calls:
         if hasattr(ctypes.pythonapi, name):
             getattr(ctypes.pythonapi, name)(*asked)
