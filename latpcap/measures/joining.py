@@ -22,7 +22,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from latpcap.tables.columnar.columns import Bools, Entries, Ints
-from latpcap.tables.columnar.passes import grouped, numbered
+from latpcap.tables.columnar.passes import first_alike, grouped, numbered
 from latpcap.tables.columnar.quantiles import GroupedValues
 from latpcap.tables.connections import MISSING, Connections
 from latpcap.tables.exchanges import Exchanges
@@ -142,7 +142,7 @@ def _statements(recording: Recording) -> Bools:
 def _content(recording: Recording) -> Ints:
     """A number for each statement with its literals."""
     parameters = recording.exchange_column("parameters").values
-    return numbered(recording.exchanges.fingerprint, parameters)
+    return numbered(recording.exchanges.fingerprint, first_alike(parameters))
 
 
 # --- one session on both sides ---------------------------------------------------------------------------------------

@@ -89,7 +89,8 @@ def hidden_networks(recording: Recording, rtt: Estimate) -> tuple[ProxySuspect, 
     for first, last in pairwise(starts.tolist()):
         at = rows[order[first:last]]
         of_phase = rtt.of_exchanges[at]
-        usual, late = _median(nearest[of_phase]), waited[at] - high[of_phase]
+        phase, counts = passes.counted(of_phase)
+        usual, late = _median(nearest[phase], counts), waited[at] - high[of_phase]
         floor = _floor(late if is_ping[at].all() else late[~is_ping[at]], usual)
         if floor is None:
             continue
@@ -101,9 +102,9 @@ def hidden_networks(recording: Recording, rtt: Estimate) -> tuple[ProxySuspect, 
             continue
         number = int(rtt.paths.of_connection[exchanges.connection[at[0]]])
         sure = sure or bool((logins[0] == number).any() and _median(logins[1][logins[0] == number]) < QUICK_LOGIN_NS)
-        beyond = floor + _median(high[of_phase]) - usual
-        counted = (phases.baseline > nearest + LEAST_NS / 2)[of_phase].all()
-        held = _median(phases.baseline[of_phase]) / 1e6 if counted else None
+        beyond = floor + _median(high[phase], counts) - usual
+        counted = (phases.baseline > nearest + LEAST_NS / 2)[phase].all()
+        held = _median(phases.baseline[phase], counts) / 1e6 if counted else None
         server, trifles = rtt.paths.server[number], int(trifle.sum())
         found.append(ProxySuspect(number, server, usual / 1e6, beyond / 1e6, len(at), trifles, sure, held))
     return tuple(found)
@@ -143,7 +144,11 @@ def _is_sure(late: Floats, trifle: Bools, query: Ints, floor: float) -> bool | N
     return len(fastest) >= MIN_READS and max(fastest) <= ALIKE * min(fastest)
 
 
-def _median(values: Floats) -> float:
-    """The upper one of two in the middle; numpy's own loads its masked arrays, which takes long for a small capture."""
-    middle = len(values) // 2
-    return float(np.partition(values, middle)[middle])
+def _median(values: Floats, counts: Ints | None = None) -> float:
+    """The upper one of two in the middle, each counted once or so often.
+
+    Numpy's own loads its masked arrays, which takes long for a small capture.
+    """
+    order = np.argsort(values)
+    so_far = np.cumsum(np.ones(len(values), int) if counts is None else counts[order])
+    return float(values[order[np.searchsorted(so_far, so_far[-1] // 2, side="right")]])

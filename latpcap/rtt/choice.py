@@ -18,7 +18,7 @@ from latpcap.rtt.baselines import Method, Reason
 from latpcap.rtt.measured import COARSE, MIN_FOR_DENSITY, SEVERAL, Measurements, PathHalf, typical
 from latpcap.rtt.varying import Varying, varying
 from latpcap.tables.columnar.columns import Bools, Floats, Ints, first_that_holds
-from latpcap.tables.columnar.passes import occurring
+from latpcap.tables.columnar.passes import numbered, occurring
 from latpcap.tables.columnar.quantiles import GroupedValues
 
 AGREE = 0.10
@@ -174,7 +174,7 @@ def choose(half: PathHalf, group: Ints, count: int, step_ns: int, resent: Bools)
     )
     chosen = _split(_by_responses(chosen, bounds, step_ns), alike, level, kinds)
     chosen = _by_variation(chosen, h, a)
-    return replace(chosen, deficit=_deficit(chosen.value, half.bounds, group))
+    return replace(chosen, deficit=_deficit(chosen.value, half.bounds, group[half.bounds.connection], bounds.counts))
 
 
 def less_work(chosen: Chosen, other: Ints) -> Chosen:
@@ -196,13 +196,12 @@ def less_work(chosen: Chosen, other: Ints) -> Chosen:
     return replace(chosen, value=value, measured=measured, reason=reason, work=taken)
 
 
-def _deficit(value: Floats, bounds: Measurements, group: Ints) -> Floats:
+def _deficit(value: Floats, bounds: Measurements, groups: Ints, counts: Ints) -> Floats:
     """No service time is made 0 by decree: what is missing there is too much in the RTT, and lowers its low end."""
-    groups = group[bounds.connection]
     value = np.nan_to_num(value)
     shorter = np.flatnonzero(bounds.ns < value[groups])
     missing = np.bincount(groups[shorter], value[groups[shorter]] - bounds.ns[shorter], len(value))
-    return missing / np.maximum(np.bincount(groups, minlength=len(value)), 1)
+    return missing / np.maximum(counts, 1)
 
 
 # --- what counts ------------------------------------------------------------------------------------------------------
@@ -334,7 +333,7 @@ def _kinds(group: Ints, ns: Ints, statement: Ints, level: Floats, slack: Floats,
     if not keep.all():
         kind, ns = kind[keep], ns[keep]
     kinds = occurring(kind)
-    floors = _of_several(GroupedValues.of(np.searchsorted(kinds, kind), ns, len(kinds)))
+    floors = _of_several(GroupedValues.of(numbered(kind), ns, len(kinds)))
     of_group, none = kinds // statements, kinds % statements == 0
     own, slack = level[of_group], slack[of_group]
     same = (floors >= own - slack) & (none | (floors <= own + slack))

@@ -1,15 +1,22 @@
 //! What is alike, and what each group holds.
 
-use super::order::groups;
+use super::order::{groups, joined};
 
 /// Of an empty slot.
 const NONE: u32 = u32::MAX;
 
-/// From what part of its values' range on a column is counted without sorting it: a list of all of them is as short.
+/// Where no more than so many values a row are possible, a list of them takes the place of sorting.
 const SPARSE: u64 = 4;
 
 /// A number for each distinct combination of keys, from 0 on in their order.
 pub fn numbered(keys: &[&[i64]], rows: usize) -> Vec<i64> {
+    if let Some((joined, count)) = joined(keys, rows, SPARSE * rows as u64) {
+        let mut number_of = vec![0; count];
+        joined.iter().for_each(|&number| number_of[number as usize] = 1);
+        let mut next = 0;
+        number_of.iter_mut().for_each(|number| next += std::mem::replace(number, next));
+        return joined.into_iter().map(|number| number_of[number as usize]).collect();
+    }
     let (order, starts) = groups(keys, rows);
     let mut numbers = vec![0; rows];
     for (number, edges) in (0..).zip(starts.windows(2)) {
@@ -76,6 +83,15 @@ mod tests {
     fn rows_with_equal_keys_have_one_number() {
         assert_eq!(numbered(&[&[7, 9, 7], &[1, 1, 1]], 3), [0, 1, 0]);
         assert!(numbered(&[&[]], 0).is_empty());
+    }
+
+    #[test]
+    fn a_list_of_all_numbers_tells_the_same() {
+        let (narrow, wide): (Vec<i64>, Vec<i64>) = (0..100).map(|row| (row * 7 % 5 - 2, (row % 3) << 40)).unzip();
+        let of_wide = numbered(&[&wide, &narrow], 100);
+        let ranks: Vec<i64> = wide.iter().map(|value| value >> 40).collect();
+        assert_eq!(numbered(&[&ranks, &narrow], 100), of_wide);
+        assert_eq!((of_wide[0], of_wide.iter().max()), (0, Some(&14)));
     }
 
     #[test]

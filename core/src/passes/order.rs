@@ -90,6 +90,18 @@ pub fn groups(keys: &[&[i64]], rows: usize) -> (Vec<i64>, Vec<i64>) {
     (order, starts)
 }
 
+/// A number for each row that tells its keys apart, in their order, and of how many; `None` where that is above `most`.
+pub fn joined(keys: &[&[i64]], rows: usize, most: u64) -> Option<(Vec<u64>, usize)> {
+    let keys: Vec<Key> = keys.iter().map(|key| Key::of(key)).collect();
+    let count = 1_u64.checked_shl(keys.iter().map(|key| key.bits).sum()).filter(|&count| count <= most)?;
+    let (mut numbers, mut begin) = (vec![0; rows], 0);
+    for key in keys.iter().rev() {
+        key.join(&mut numbers, begin);
+        begin += key.bits;
+    }
+    Some((numbers, count as usize))
+}
+
 fn are_in_order(keys: &[&[i64]], rows: usize) -> bool {
     let before = |row: usize| keys.iter().map(|key| key[row - 1].cmp(&key[row])).find(|order| order.is_ne());
     (1..rows).all(|row| before(row) != Some(Ordering::Greater))
