@@ -54,7 +54,7 @@ class Evidence:
         """Let go of what can be made again, for something that needs the room: replays do."""
         if len(self.exchanges) > FEW:
             columns.forget(self, Groups)
-        self.exchanges.forget()
+        self.exchanges.forget(columns.MUCH_BYTES // 8)
 
     # --- what an exchange is for --------------------------------------------------------------------------------------
 

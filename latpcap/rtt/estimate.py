@@ -13,7 +13,7 @@ from latpcap.rtt.choice import AGREE, DRIFT, PLAIN_NS, STEADY, SURE, Chosen, cho
 from latpcap.rtt.measured import MIN_FOR_DENSITY, Direct, PathHalf, direct, halves, whole_handshakes
 from latpcap.rtt.paths import Paths, paths, position
 from latpcap.rtt.phases import PathChanges, Phases
-from latpcap.tables.columnar.columns import Bools, Floats, Ints, first_that_holds, give_back
+from latpcap.tables.columnar.columns import Bools, Floats, Ints, first_that_holds
 from latpcap.tables.columnar.quantiles import GroupedValues
 from latpcap.tables.connections import Connections
 from latpcap.tables.recording import Recording
@@ -92,11 +92,9 @@ def estimate_paths(recording: Recording, given_ms: float | None = None, groups: 
     one_host, unknown = of_paths.position == LOOPBACK, of_paths.position == AT_UNKNOWN
     relevant = (of_paths.near_share < 1) & ~one_host, ((of_paths.near_share > 0) | unknown) & ~one_host
     changes, doubted = find(recording.readings, path, count, measured, relevant)
-    freed = sum(half.nbytes for half in measured)
-    del measured  # as large as the recording
-    give_back(freed)
     if not len(changes):
         return _held(whole, doubted)
+    del measured  # as large as the recording
     phases = Phases.of(recording.connections, path, changes)
     return _held(_estimated(recording, found, phases, halves(recording, phases), of_paths.position), doubted)
 

@@ -92,12 +92,6 @@ class PathHalf(Struct, frozen=True):
     is_clean: Bools
     """Which of the half's samples `acks` are."""
 
-    @property
-    def nbytes(self) -> int:
-        """What it takes."""
-        columns = (*self.acks.columns, *self.bounds.columns, *self.late.columns, self.statement)
-        return sum(column.nbytes for column in columns)
-
     def bounding(self, group: Ints, count: int) -> GroupedValues:
         """All that bounds it, each packet once: most answers are responses."""
         least = np.full(len(group), np.iinfo(np.int64).max)

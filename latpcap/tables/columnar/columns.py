@@ -22,10 +22,8 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-MUCH_BYTES = 1 << 23
+MUCH_BYTES = 1 << 25
 """What is freed and given back to the system must be asked for again: that costs a tenth of the time of less."""
-LARGEST_BYTES = 1 << 25
-"""Columns up to that long stay with the C library while they come and go."""
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 """Of its C library: see `mallopt(3)`."""
 FEW_NAMES = 10_000
@@ -134,13 +132,8 @@ class Entries(Struct, frozen=True):
     def picked(self, rows: NDArray[Any] | slice) -> Self:
         """Some of them, in this order, or those that are true."""
         made: Any = type(self)
-        picked: Self = made(*(column[rows] for column in self.columns))
+        picked: Self = made(*(getattr(self, name)[rows] for name in self.__struct_fields__))
         return picked
-
-    @property
-    def columns(self) -> list[NDArray[Any]]:
-        """All of them."""
-        return [getattr(self, name) for name in self.__struct_fields__]
 
     def where(self, keep: Bools) -> Self:
         """Those to keep: where these are all, nothing is copied."""
@@ -150,7 +143,8 @@ class Entries(Struct, frozen=True):
     def joined(cls, parts: Iterable[Self]) -> Self:
         """Several of them, one after the other."""
         made: Any = cls
-        joined: Self = made(*map(np.concatenate, zip(*(part.columns for part in parts), strict=True)))
+        columns = zip(*([getattr(part, name) for name in cls.__struct_fields__] for part in parts), strict=True)
+        joined: Self = made(*map(np.concatenate, columns))
         return joined
 
 
@@ -166,26 +160,27 @@ def first_that_holds(rules: Sequence[Bools], values: Sequence[Any], otherwise: A
     return np.asarray(found)
 
 
-def forget(of: object, *kinds: type, but: Collection[str] = ()) -> None:
-    """Let go of the columns (and of what else is of `kinds`) that `of` keeps: they are made again when asked for."""
+def forget(of: object, *kinds: type, but: Collection[str] = (), much: int = MUCH_BYTES) -> None:
+    """Let go of the columns (and of what else is of `kinds`) that `of` keeps: they are made again when asked for.
+
+    Where that is `much`, the system gets it back.
+    """
     kept, freed = vars(of), 0
     for name in [name for name in kept if isinstance(getattr(type(of), name, None), cached_property)]:
         if name not in but and isinstance(kept[name], (np.ndarray, Codes, *kinds)):
             freed += getattr(kept.pop(name), "nbytes", 0)
-    give_back(freed)
+    if freed > much:
+        give_back()
 
 
-def give_back(freed: int = MUCH_BYTES) -> None:
-    """Let the system have what is free, where that is much.
+def give_back() -> None:
+    """Let the system have what is free.
 
     The C library of Linux keeps columns of less than 32 MB for the next ones, and for the threads that have read a
     capture what its connections took while they were open. What is a column it learns when the largest is freed; until
     then it asks for pages again and again: so it is told.
     """
-    if freed < MUCH_BYTES:
-        return
-    thresholds = ("mallopt", _MMAP_THRESHOLD, LARGEST_BYTES), ("mallopt", _TRIM_THRESHOLD, 2 * LARGEST_BYTES)
-    calls = (*thresholds, ("malloc_trim", 0))
+    calls = (("mallopt", _MMAP_THRESHOLD, MUCH_BYTES), ("mallopt", _TRIM_THRESHOLD, 2 * MUCH_BYTES), ("malloc_trim", 0))
     for name, *asked in calls:
         if hasattr(ctypes.pythonapi, name):
             getattr(ctypes.pythonapi, name)(*asked)
