@@ -69,6 +69,7 @@ fn add(column: &mut Column, array: &dyn Array) -> PyResult<()> {
         DataType::UInt64 => numbers::<UInt64Type>(to, array, |number| number as i64),
         DataType::Int64 => numbers::<Int64Type>(to, array, |number| number),
         DataType::Timestamp(TimeUnit::Nanosecond, _) => numbers::<TimestampNanosecondType>(to, array, |time| time),
+        DataType::Boolean if array.null_count() == 0 => to.extend(array.as_boolean().values().iter().map(i64::from)),
         DataType::Boolean => to.extend(array.as_boolean().iter().map(|flag| flag.map_or(UNSEEN, i64::from))),
         DataType::Dictionary(..) | DataType::Utf8 => words(column, array)?,
         other => return Err(PyTypeError::new_err(format!("a column of the exchanges is of another type: {other}"))),

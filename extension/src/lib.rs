@@ -43,8 +43,8 @@ mod _core {
     use super::network::{JobNetwork, enter_namespaces, keep_namespaces};
     #[pymodule_export]
     use super::passes::{
-        densest_half, distinct, first_alike, first_like, grouped, halves, holding, lanes, last_known, ordered,
-        quantile, serving, sums,
+        counted, densest_half, distinct, first_alike, first_like, grouped, halves, holding, lanes, last_known,
+        numbered, ordered, quantile, serving, sums, told_apart,
     };
     #[pymodule_export]
     use super::progress::{LiveSum, Progress};

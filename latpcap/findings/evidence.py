@@ -54,7 +54,7 @@ class Evidence:
         """Let go of what can be made again, for something that needs the room: replays do."""
         if len(self.exchanges) > FEW:
             columns.forget(self, Groups)
-        self.exchanges.forget()
+        self.exchanges.forget(columns.MUCH_BYTES // 8)
 
     # --- what an exchange is for --------------------------------------------------------------------------------------
 
@@ -94,7 +94,7 @@ class Evidence:
         different = groups.distinct(passes.first_alike(self.parameters[groups.rows]))
         return self.exchanges.fingerprint[groups.firsts[different > 2]]
 
-    @cached_property
+    @property
     def parameters(self) -> NDArray[np.uint64]:
         """A hash of literals and bind values; 0 for none, or none known."""
         return self.recording.exchange_column("parameters").values
@@ -319,7 +319,7 @@ class Evidence:
         rows = self.exchanges.rows
         return self._sum_by_unit(rows.ints(0), rows.valid)
 
-    @cached_property
+    @property
     def unit_trips(self) -> Ints:
         """Round trips of each execution with all that serves it."""
         return self._sum_by_unit(self.exchanges.round_trips)

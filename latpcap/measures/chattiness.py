@@ -103,8 +103,7 @@ def _works(exchanges: Exchanges) -> Bools:
 
 
 def _pace(exchanges: Exchanges, spans: Ints, groups: Ints, count: int) -> dict[str, Floats]:
-    usable = _has_pace(exchanges, spans)
-    grouped = GroupedValues.of(groups[usable], spans[usable], count)
+    grouped = GroupedValues.of(groups, spans, count, _has_pace(exchanges, spans))
     return {name: grouped.quantile(fraction) / 1e6 for name, fraction in PACE_QUANTILES.items()}
 
 

@@ -22,7 +22,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from latpcap.tables.columnar.columns import Bools, Entries, Ints
-from latpcap.tables.columnar.passes import numbered
+from latpcap.tables.columnar.passes import first_alike, grouped, numbered
 from latpcap.tables.columnar.quantiles import GroupedValues
 from latpcap.tables.connections import MISSING, Connections
 from latpcap.tables.exchanges import Exchanges
@@ -142,7 +142,7 @@ def _statements(recording: Recording) -> Bools:
 def _content(recording: Recording) -> Ints:
     """A number for each statement with its literals."""
     parameters = recording.exchange_column("parameters").values
-    return numbered(recording.exchanges.fingerprint, parameters)
+    return numbered(recording.exchanges.fingerprint, first_alike(parameters))
 
 
 # --- one session on both sides ---------------------------------------------------------------------------------------
@@ -181,10 +181,10 @@ def _passed_on(recording: Recording) -> Ints:
 def _legs(session: Ints, server: NDArray[np.integer[Any]]) -> tuple[Ints, Bools]:
     """The connections whose session others have, too; of each: each of these with another server."""
     known = np.flatnonzero(session >= 0)
-    asked = np.unique(np.stack((session[known], server[known].astype(np.int64))), axis=1)[0]
-    count = int(session.max(initial=-1)) + 1
-    legs, servers = np.bincount(session[known], minlength=count), np.bincount(asked, minlength=count)
-    shared: Ints = known[(legs > 1)[session[known]]]
+    mine, count = session[known], int(session.max(initial=-1)) + 1
+    order, starts = grouped(mine, server[known])
+    legs, servers = (np.bincount(of, minlength=count) for of in (mine, mine[order[starts[:-1]]]))
+    shared: Ints = known[(legs > 1)[mine]]
     return shared, np.asarray((legs == servers)[session[shared]])
 
 

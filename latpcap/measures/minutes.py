@@ -111,14 +111,11 @@ def minutes(recording: Recording, rtt: Estimate, every_s: float | None = None, *
         sums, _ = passes.sums(row, values[seen], count)
         return sums
 
-    def of_those(values: Ints, usable: Bools) -> GroupedValues:
-        return GroupedValues.of(row[usable], values[usable], count)
-
     response = response_ns(exchanges)[seen]
-    _, response_p50, response_p95 = _told(of_those(response, response >= 0), 0.5, 0.95)
+    _, response_p50, response_p95 = _told(GroupedValues.of(row, response, count, response >= 0), 0.5, 0.95)
     del response
     waited = _waits(recording, rtt)[seen]
-    _, fastest = _told(of_those(waited, (waited >= 0) & (trips == 1)), 0.0)
+    _, fastest = _told(GroupedValues.of(row, waited, count, (waited >= 0) & (trips == 1)), 0.0)
     del waited
     new = np.flatnonzero((np.diff(row, prepend=-1) != 0) | (np.diff(connection, prepend=-1) != 0))
     order, starts = passes.grouped(row[new], connection[new])
@@ -167,12 +164,12 @@ def _waits(recording: Recording, rtt: Estimate) -> Ints:
 
 def _samples(rtt: Estimate, at: Callable[[Ints], Ints], count: int) -> GroupedValues:
     """The RTTs measured directly in each interval: the measured half, and the other as the baseline has it."""
-    row, ns = [], []
-    for is_near, values in rtt.direct():
-        near_share, baseline = (each[values.connection] for each in (rtt.of_phases.near_share, rtt.of_phases.baseline))
-        share = near_share if is_near else 1 - near_share
-        counts = share > 0
-        other = np.rint(np.nan_to_num((1 - share) * baseline)).astype(np.int64)
-        row.append(at(values.time[counts]).astype(np.int32))
-        ns.append((values.ns + other)[counts])
+    near_share = rtt.of_phases.near_share
+    shares = 1 - near_share, near_share
+    others = [np.rint(np.nan_to_num((1 - share) * rtt.of_phases.baseline)).astype(np.int64) for share in shares]
+    row, ns = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    for is_near, values in rtt.direct(*(bool((share > 0).any()) for share in shares)):
+        used = values.where((shares[is_near] > 0)[values.connection])
+        row.append(at(used.time))
+        ns.append(used.ns + others[is_near][used.connection])
     return GroupedValues.of(np.concatenate(row), np.concatenate(ns), count)

@@ -8,11 +8,14 @@ fastest answers are all about as late, the time is rather a network's than the s
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from msgspec import Struct
 
 from latpcap.rtt import Estimate
 from latpcap.rtt.baselines import Reason
+from latpcap.tables.columnar import passes
 from latpcap.tables.columnar.columns import Bools, Floats, Ints
 from latpcap.tables.connections import Connections
 from latpcap.tables.exchanges import Exchanges
@@ -76,34 +79,34 @@ def hidden_networks(recording: Recording, rtt: Estimate) -> tuple[ProxySuspect, 
     rows = np.flatnonzero(alone)
     if len(rows) < MIN_ANSWERS:
         return ()
-    path = rtt.paths.of_connection[exchanges.connection[rows]]
-    phases, of_phase = rtt.of_phases, rtt.of_exchanges[rows]
+    order, starts = passes.grouped(rtt.paths.of_connection[exchanges.connection[rows]])
+    phases = rtt.of_phases
     either = phases.reason == Reason.SPLIT_SYN  # a host on the way answers, or the server is slow: asked here
-    nearest = np.where(either, np.fmin(phases.handshake, phases.in_stream_median), phases.baseline)
-    baseline, counted = nearest[of_phase], (phases.baseline > nearest + LEAST_NS / 2)[of_phase]
-    high: Floats = np.where(either[of_phase], baseline, phases.high[of_phase])
-    late: Floats = exchanges.waited[rows] - high
-    trifle = exchanges.kind.where(TRIFLES.__contains__)[rows] | exchanges.is_for(*TRIFLES)[rows]
-    is_ping = exchanges.is_for("ping")[rows]
-    logins = _logins(recording.connections, exchanges, rtt)
-    query = np.where(exchanges.kind.where("read".__eq__)[rows], exchanges.fingerprint[rows], -1)
-    order = np.argsort(path, kind="stable")
-    edges = np.flatnonzero(np.diff(path[order], prepend=-1, append=-1))
+    nearest: Floats = np.where(either, np.fmin(phases.handshake, phases.in_stream_median), phases.baseline)
+    high: Floats = np.where(either, nearest, phases.high)
+    waited, is_ping, logins = exchanges.waited, exchanges.is_for("ping"), _logins(recording.connections, exchanges, rtt)
     found = []
-    for first, last in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
-        at = order[first:last]
-        usual = _median(baseline[at])
-        number = int(path[at[0]])
-        floor, sure = _floor(late[at], trifle[at] & ~is_ping[at], is_ping[at], query[at], usual)
+    for first, last in pairwise(starts.tolist()):
+        at = rows[order[first:last]]
+        of_phase = rtt.of_exchanges[at]
+        phase, counts = passes.counted(of_phase)
+        usual, late = _median(nearest[phase], counts), waited[at] - high[of_phase]
+        floor = _floor(late if is_ping[at].all() else late[~is_ping[at]], usual)
         if floor is None:
             continue
+        kind, purpose = exchanges.kind.picked(at), exchanges.purpose.picked(at)
+        trifle = (kind.where(TRIFLES.__contains__) | purpose.where(TRIFLES.__contains__)) & ~is_ping[at]
+        query = np.where(kind.where("read".__eq__), exchanges.fingerprint[at], -1)
+        sure = _is_sure(late, trifle, query, floor)
+        if sure is None:
+            continue
+        number = int(rtt.paths.of_connection[exchanges.connection[at[0]]])
         sure = sure or bool((logins[0] == number).any() and _median(logins[1][logins[0] == number]) < QUICK_LOGIN_NS)
-        beyond = floor + _median(high[at]) - usual
-        trifles = int((trifle[at] & ~is_ping[at]).sum())
-        held = _median(phases.baseline[of_phase[at]]) / 1e6 if counted[at].all() else None
-        found.append(
-            ProxySuspect(number, rtt.paths.server[number], usual / 1e6, beyond / 1e6, len(at), trifles, sure, held)
-        )
+        beyond = floor + _median(high[phase], counts) - usual
+        counted = (phases.baseline > nearest + LEAST_NS / 2)[phase].all()
+        held = _median(phases.baseline[phase], counts) / 1e6 if counted else None
+        server, trifles = rtt.paths.server[number], int(trifle.sum())
+        found.append(ProxySuspect(number, server, usual / 1e6, beyond / 1e6, len(at), trifles, sure, held))
     return tuple(found)
 
 
@@ -115,32 +118,37 @@ def _logins(connections: Connections, exchanges: Exchanges, rtt: Estimate) -> tu
     return rtt.paths.of_connection[exchanges.connection[rows]], exchanges.waited[rows] - travelled
 
 
-def _floor(late: Floats, trifle: Bools, is_ping: Bools, query: Ints, rtt: float) -> tuple[float | None, bool]:
-    """How late even the fastest answers of a path are (ns), and whether that is so whatever was asked.
+def _floor(asked: Floats, rtt: float) -> float | None:
+    """How late even the fastest answers of a path are (ns); `None` where one of them was quick.
 
-    Pings do not count, which a proxy may answer itself. Where one of the others was quick, it is `None`.
+    Pings do not count, which a proxy may answer itself.
     """
-    asked = late[~is_ping] if (~is_ping).any() else late
     if len(asked) < MIN_ANSWERS or not rtt >= 0:
-        return None, False
+        return None
     floor = float(np.quantile(asked, QUICKEST, method="lower"))
-    if floor < max(LEAST_NS, LEAST_OF_RTT * rtt) or np.quantile(asked, 0.1, method="lower") > ALIKE * floor:
-        return None, False
+    few = floor < max(LEAST_NS, LEAST_OF_RTT * rtt) or np.quantile(asked, 0.1, method="lower") > ALIKE * floor
+    return None if few else floor
+
+
+def _is_sure(late: Floats, trifle: Bools, query: Ints, floor: float) -> bool | None:
+    """Answers are as late whatever was asked; `None` where one of the trifles was quick."""
     if trifle.any():
         trifles = late[trifle]
         quick = float(np.quantile(trifles, 0.25, method="lower"))
-        if trifles.min() < floor / ALIKE:
-            return None, False
-        return floor, quick <= ALIKE * floor
+        return None if trifles.min() < floor / ALIKE else quick <= ALIKE * floor
     fastest = [
         float(np.quantile(late[query == each], 0.1, method="lower"))
-        for each, count in zip(*np.unique(query, return_counts=True), strict=True)
+        for each, count in zip(*passes.counted(query), strict=True)
         if each >= 0 and count >= MIN_EACH
     ]
-    return floor, len(fastest) >= MIN_READS and max(fastest) <= ALIKE * min(fastest)
+    return len(fastest) >= MIN_READS and max(fastest) <= ALIKE * min(fastest)
 
 
-def _median(values: Floats) -> float:
-    """The upper one of two in the middle; numpy's own loads its masked arrays, which takes long for a small capture."""
-    middle = len(values) // 2
-    return float(np.partition(values, middle)[middle])
+def _median(values: Floats, counts: Ints | None = None) -> float:
+    """The upper one of two in the middle, each counted once or so often.
+
+    Numpy's own loads its masked arrays, which takes long for a small capture.
+    """
+    order = np.argsort(values)
+    so_far = np.cumsum(np.ones(len(values), int) if counts is None else counts[order])
+    return float(values[order[np.searchsorted(so_far, so_far[-1] // 2, side="right")]])

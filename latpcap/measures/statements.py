@@ -29,8 +29,6 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 QUANTILES = {"min": 0.0, "p50": 0.50, "p95": 0.95, "p99": 0.99, "max": 1.0}
-SPARSE = 16
-"""Numbers that few rows name are sorted: a list of all of them would be longer."""
 _PACE = ("p50", "p95", "max")
 TIMES = {
     "response_ms": ("min", "avg", "stddev", "p50", "p95", "p99", "max"),
@@ -119,8 +117,7 @@ def _grouped(recording: Recording, timeline: BudgetTimeline, keys: Ints) -> Stat
     order = np.lexsort((begins, -(network + service)))  # of what costs the same, what came first
 
     def times(name: str, spans: Ints) -> dict[str, Floats]:
-        usable = timed & (spans >= 0)
-        grouped = GroupedValues.of(groups[usable], spans[usable], count)
+        grouped = GroupedValues.of(groups, spans, count, timed & (spans >= 0))
         return {which: values[order] / 1e6 for which, values in _told(grouped, TIMES[name])}
 
     first = begins[order]
@@ -182,11 +179,7 @@ def _keys(exchanges: Exchanges, protocol: Ints, protocols: int) -> Ints:
 
 def _number(keys: Ints) -> tuple[Ints, Ints]:
     """The keys that occur, in ascending order, and the index of each row's key among them."""
-    if len(keys) and int(keys.max()) > SPARSE * len(keys):
-        present, groups = np.unique(keys, return_inverse=True)
-        return present, groups
-    occurs = np.bincount(keys) > 0
-    return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[keys] if len(keys) else keys
+    return passes.occurring(keys), passes.numbered(keys)
 
 
 def _first_rows(groups: Ints, count: int) -> Ints:

@@ -113,6 +113,8 @@ def find(
     doubted = np.zeros(count)
     clocks = Clocks(readings, path, count)
     for half, counts in zip(halves, relevant, strict=True):
+        if not counts.any():
+            continue
         direct = _Measured(half.handshakes + half.acks, path, count)
         bounds = _Measured(half.bounds, path, count, half.statement)
         split = np.zeros(count, bool)

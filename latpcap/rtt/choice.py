@@ -8,6 +8,8 @@ All results are arrays with one value a group (a connection or a path), in ns.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,7 +18,7 @@ from latpcap.rtt.baselines import Method, Reason
 from latpcap.rtt.measured import COARSE, MIN_FOR_DENSITY, SEVERAL, Measurements, PathHalf, typical
 from latpcap.rtt.varying import Varying, varying
 from latpcap.tables.columnar.columns import Bools, Floats, Ints, first_that_holds
-from latpcap.tables.columnar.passes import occurring
+from latpcap.tables.columnar.passes import numbered, occurring
 from latpcap.tables.columnar.quantiles import GroupedValues
 
 AGREE = 0.10
@@ -67,8 +69,18 @@ class Chosen(Struct, frozen=True):
     """Measurements that the value rests on."""
     direct: Ints
     """Handshakes and acknowledgments there were."""
-    pool: GroupedValues
-    """The measurements behind a direct value."""
+    pooled: Ints
+    """Measurements behind a direct value, and their spread: a tenth of them is no longer than the first of these."""
+    tenth: Floats
+    middle: Floats
+    upper: Floats
+    """Three quarters no longer than this."""
+    in_stream: tuple[Floats, Floats, Floats]
+    """The least, the middle and the mean acknowledgment."""
+    responses: Ints
+    """How many there were."""
+    quickest: Floats
+    """The fastest of them."""
     floor: Floats
     faster: Floats
     """The response floor and the faster quarter of the responses; NaN where there are few."""
@@ -104,9 +116,9 @@ class Chosen(Struct, frozen=True):
 
 def choose(half: PathHalf, group: Ints, count: int, step_ns: int, resent: Bools) -> Chosen:
     """Weigh the evidence of each of `count` groups; `resent`: groups with a SYN that was sent again."""
+    bound, several = map(partial(_of_several, half.bounding(group, count)), (1, SEVERAL))
     handshakes, acks = half.handshakes.grouped(group, count), half.acks.grouped(group, count)
-    bounds, bounding = half.bounds.grouped(group, count), half.bounding.grouped(group, count)
-    bound = _of_several(bounding)
+    bounds = half.bounds.grouped(group, count)
     floor, faster = bounds.quantile(FLOOR_QUANTILE), bounds.quantile(FASTER_QUANTILE)
     faster = np.where(bounds.counts >= MIN_BOUNDS, faster, np.nan)
     h, a = typical(handshakes, step_ns), typical(acks, step_ns)
@@ -117,7 +129,7 @@ def choose(half: PathHalf, group: Ints, count: int, step_ns: int, resent: Bools)
     alike &= (bounds.counts >= STEADY) | (kinds >= SEVERAL)
     steady = alike & (level - bound <= np.fmax(ALIKE * bound, HOST_NS))
     varies = varying(handshakes, acks, bounds, step_ns)
-    limit = np.where(_agree(h, a), _of_several(bounding, SEVERAL), bound)
+    limit = np.where(_agree(h, a), several, bound)
     limit = np.where(varies.is_so, np.inf, limit + np.where(step_ns > COARSE * bound, step_ns, 0))
     use_h, use_a, weight, rival, reason = _weighed(
         h, a, handshakes.counts, acks.counts, bounds.counts, limit, faster, steady, resent
@@ -144,7 +156,13 @@ def choose(half: PathHalf, group: Ints, count: int, step_ns: int, resent: Bools)
         weight,
         pool.counts,
         handshakes.counts + acks.counts,
-        pool,
+        pool.counts,
+        pool.quantile(0.1),
+        pool.quantile(0.5),
+        pool.quantile(0.75),
+        (acks.quantile(0), acks.quantile(0.5), acks.mean()),
+        bounds.counts,
+        bounds.quantile(0),
         floor,
         faster,
         bound,
@@ -154,9 +172,9 @@ def choose(half: PathHalf, group: Ints, count: int, step_ns: int, resent: Bools)
         varies,
         none,
     )
-    chosen = _split(_by_responses(chosen, bounds, step_ns), alike, level, kinds, bounds.counts)
+    chosen = _split(_by_responses(chosen, bounds, step_ns), alike, level, kinds)
     chosen = _by_variation(chosen, h, a)
-    return replace(chosen, deficit=_deficit(chosen.value, half.bounds, group))
+    return replace(chosen, deficit=_deficit(chosen.value, half.bounds, group[half.bounds.connection], bounds.counts))
 
 
 def less_work(chosen: Chosen, other: Ints) -> Chosen:
@@ -178,13 +196,12 @@ def less_work(chosen: Chosen, other: Ints) -> Chosen:
     return replace(chosen, value=value, measured=measured, reason=reason, work=taken)
 
 
-def _deficit(value: Floats, bounds: Measurements, group: Ints) -> Floats:
+def _deficit(value: Floats, bounds: Measurements, groups: Ints, counts: Ints) -> Floats:
     """No service time is made 0 by decree: what is missing there is too much in the RTT, and lowers its low end."""
-    groups = group[bounds.connection]
     value = np.nan_to_num(value)
     shorter = np.flatnonzero(bounds.ns < value[groups])
     missing = np.bincount(groups[shorter], value[groups[shorter]] - bounds.ns[shorter], len(value))
-    return missing / np.maximum(np.bincount(groups, minlength=len(value)), 1)
+    return missing / np.maximum(counts, 1)
 
 
 # --- what counts ------------------------------------------------------------------------------------------------------
@@ -316,7 +333,7 @@ def _kinds(group: Ints, ns: Ints, statement: Ints, level: Floats, slack: Floats,
     if not keep.all():
         kind, ns = kind[keep], ns[keep]
     kinds = occurring(kind)
-    floors = _of_several(GroupedValues.of(np.searchsorted(kinds, kind), ns, len(kinds)))
+    floors = _of_several(GroupedValues.of(numbered(kind), ns, len(kinds)))
     of_group, none = kinds // statements, kinds % statements == 0
     own, slack = level[of_group], slack[of_group]
     same = (floors >= own - slack) & (none | (floors <= own + slack))
@@ -333,14 +350,14 @@ def is_no_work(ns: Ints, statement: Ints, otherwise: float) -> bool:
     return bool(_kinds(group, ns, statement, level, slack, alike)[0] >= SEVERAL)
 
 
-def _split(chosen: Chosen, alike: Bools, level: Floats, kinds: Ints, responses: Ints) -> Chosen:
+def _split(chosen: Chosen, alike: Bools, level: Floats, kinds: Ints) -> Chosen:
     """Measurements beside responses that are `alike` and take plainly longer: nothing tells which is the path's.
 
     A host on the way answered (firewall, NAT, proxy), or the server takes its time for each. Where responses to several
     statements are alike, they count: no work is the same for each of them. Else acknowledgments bear a handshake out.
     """
     value, several = chosen.value, kinds >= SEVERAL
-    borne_out = (chosen.method != Method.HANDSHAKE) | (chosen.direct != chosen.pool.counts)
+    borne_out = (chosen.method != Method.HANDSHAKE) | (chosen.direct != chosen.pooled)
     apart = np.where(several, AGREE, 1 / PLAIN) * value + PLAIN_NS
     two = alike & (level - value > apart) & (several | ~borne_out) & (chosen.method != Method.FLOOR)
     through = two & several
@@ -350,7 +367,7 @@ def _split(chosen: Chosen, alike: Bools, level: Floats, kinds: Ints, responses: 
         measured=np.where(through, level, chosen.measured),
         rival=np.where(through, value, np.where(two, level, chosen.rival)),
         method=np.where(through, Method.FLOOR, chosen.method),
-        samples=np.where(through, responses, chosen.samples),
+        samples=np.where(through, chosen.responses, chosen.samples),
         reason=np.where(two, Reason.SPLIT_SYN, chosen.reason),
     )
 
@@ -385,16 +402,12 @@ def _agree(one: Floats, other: Floats) -> Bools:
 
 def limits(chosen: Chosen, step_ns: int) -> tuple[Floats, Floats]:
     """The low and the high end of each group's RTT."""
-    value, measured, pool = chosen.value, chosen.measured, chosen.pool
+    value, measured = chosen.value, chosen.measured
     alone, bound = chosen.method == Method.HANDSHAKE, chosen.method == Method.FLOOR
     roots = np.sqrt(np.maximum(chosen.samples, 1))
-    tick, below, above = (
-        step_ns / roots,
-        _beyond(measured - pool.quantile(0.1)),
-        _beyond(pool.quantile(0.75) - measured),
-    )
-    down = np.fmax(np.where(alone & (pool.counts < MIN_FOR_DENSITY), HANDSHAKE_NS, HOST_NS), 2 * below / roots) + tick
-    up = np.fmax(DRIFT * measured, np.fmax(pool.quantile(0.5) - measured, 2 * above / roots)) + HOST_NS / 4 + tick
+    tick, below, above = step_ns / roots, _beyond(measured - chosen.tenth), _beyond(chosen.upper - measured)
+    down = np.fmax(np.where(alone & (chosen.pooled < MIN_FOR_DENSITY), HANDSHAKE_NS, HOST_NS), 2 * below / roots) + tick
+    up = np.fmax(DRIFT * measured, np.fmax(chosen.middle - measured, 2 * above / roots)) + HOST_NS / 4 + tick
     up = np.where(alone, np.fmax(up, AGREE * measured), up)
     low = np.minimum(np.maximum(value - down, value * MIN_NETWORK), value - chosen.deficit)
     of_responses = np.where(chosen.steady | ~chosen.is_bound_only, STEADY_LOW * value - HOST_NS - tick, 0.0)

@@ -136,12 +136,12 @@ def _estimated(
     else:
         place = _place_of_periods(found, phases.changes, by_period, place, step_ns)
         by_period = [less_work(chosen, _neighbour(chosen, phases.changes)) for chosen in by_period]
-    of_periods = of_phases = _baselines(far, near, by_period, place, group, step_ns, handshake)
+    of_periods = of_phases = _baselines(by_period, place, group, step_ns, handshake)
     by_phase, own = by_period, np.arange(len(group))
     if count != len(group) or (group != own).any():  # else each connection is its path's only one
         by_phase = [choose(half, own, len(own), step_ns, resent_own) for half in (far, near)]
-        of_phases = _baselines(far, near, by_phase, place[group], own, step_ns, handshake)
-    of_periods = _suspect_proxy(of_periods, far, group)
+        of_phases = _baselines(by_phase, place[group], own, step_ns, handshake)
+    of_periods = _suspect_proxy(of_periods, by_period[0])
     measurements, weight = (_relevant(by_phase, place[group], name) for name in ("direct", "weight"))
     of_phases, of_periods = _from_siblings(of_phases, of_periods, group, measurements, weight)
     if step_ns >= TOO_COARSE_NS:
@@ -201,9 +201,7 @@ def busiest(weights: Floats | Ints, first: Ints) -> Ints:
     return found
 
 
-def _baselines(
-    far: PathHalf, near: PathHalf, chosen: list[Chosen], place: Ints, group: Ints, step_ns: int, handshake: Floats
-) -> Baselines:
+def _baselines(chosen: list[Chosen], place: Ints, group: Ints, step_ns: int, handshake: Floats) -> Baselines:
     """Add up the halves that matter at each place: a host's own turnaround is no network.
 
     Where neither tells the place, the range holds either, and both; where both were measured, the longer one counts.
@@ -224,8 +222,7 @@ def _baselines(
     )
     baseline = added(one.value, other.value)
     longer = np.where(has_far & has_near, np.nan_to_num(other.value) > np.nan_to_num(one.value), has_near)
-    far_acks, near_acks = (half.acks.grouped(group, count) for half in (far, near))
-    means = (_mean(half.acks.connection, half.acks.ns, group, count) for half in (far, near))
+    least, middle, mean = map(added, one.in_stream, other.in_stream)
     handshakes = np.where(np.isnan(handshake), -1, handshake).astype(np.int64)
     seen = np.flatnonzero(handshakes >= 0)
     return Baselines(
@@ -237,18 +234,12 @@ def _baselines(
         reason=np.where(longer, other.reason, one.reason),
         position=place,
         handshake=GroupedValues.of(group[seen], handshakes[seen], count).quantile(0.5),
-        in_stream_min=added(far_acks.quantile(0), near_acks.quantile(0)),
-        in_stream_median=added(far_acks.quantile(0.5), near_acks.quantile(0.5)),
-        in_stream_mean=added(*means),
+        in_stream_min=least,
+        in_stream_median=middle,
+        in_stream_mean=mean,
         floor=one.floor + np.where(has_near & ~either, np.nan_to_num(other.value), 0.0),
         samples=np.where(longer, other.samples, one.samples),
     )
-
-
-def _mean(connection: Ints, values: Ints, group: Ints, count: int) -> Floats:
-    groups = group[connection]
-    number = np.bincount(groups, minlength=count)
-    return np.where(number > 0, np.bincount(groups, values, count) / np.maximum(number, 1), np.nan)
 
 
 def _relevant(chosen: list[Chosen], place: Ints, name: str) -> Floats:
@@ -287,11 +278,10 @@ def _from_siblings(
     return replace(own, **taken), replace(paths, low=low, high=high)
 
 
-def _suspect_proxy(found: Baselines, far: PathHalf, path: Ints) -> Baselines:
+def _suspect_proxy(found: Baselines, far: Chosen) -> Baselines:
     """Say so where no response came near the RTT: something else may have answered for the server."""
-    bounds = far.bounds.grouped(path, len(found.baseline))
-    least = bounds.quantile(0) + found.near
-    direct = np.isin(found.method, DIRECT) & (bounds.counts >= STEADY) & (found.reason != Reason.SPLIT_SYN)
+    least = far.quickest + found.near
+    direct = np.isin(found.method, DIRECT) & (far.responses >= STEADY) & (found.reason != Reason.SPLIT_SYN)
     suspect = direct & (least > FAR * found.baseline) & (least > found.baseline + FAR_NS)
     return replace(found, reason=np.where(suspect, Reason.FAR_RESPONSES, found.reason))
 

@@ -66,9 +66,11 @@ def _part(known: Estimate, group: Group, connections: slice, paths: slice) -> Es
     )
 
 
-def _direct(known: Estimate, phases: slice, later: int) -> Iterator[tuple[bool, Measurements]]:
+def _direct(
+    known: Estimate, phases: slice, later: int, of_far: bool, of_near: bool
+) -> Iterator[tuple[bool, Measurements]]:
     """Handshakes and clean ACKs of these phases; all are looked through."""
-    for near, values in known.direct():
+    for near, values in known.direct(of_far, of_near):
         inside = (values.connection >= phases.start) & (values.connection < phases.stop)
         own = values.where(inside)
         yield near, Measurements(own.connection - phases.start, own.ns, own.time - later)

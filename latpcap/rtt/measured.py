@@ -24,6 +24,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from latpcap import _core
 from latpcap.rtt.phases import Phases
 from latpcap.tables.columnar.columns import Bools, Entries, Floats, Ints
 from latpcap.tables.columnar.quantiles import GroupedValues
@@ -41,6 +42,8 @@ SEVERAL = 3
 what is left of one: they only bound, as nothing tells which copy of the data they acknowledge."""
 LONGEST_NS = 2**62
 """More than a century; what is longer no integer holds."""
+CLEAN, LATE = 1, 2
+"""What the core tells of an ACK (`core/src/passes/samples.rs`): one alone may be late, and nothing in it says so."""
 MIN_FOR_DENSITY = 10
 """This many measurements show where they are dense, and their shape. Of fewer, the lower quarter has the least of the
 hosts' delays."""
@@ -58,10 +61,6 @@ class Measurements(Entries, frozen=True):
     def grouped(self, group: Ints, count: int) -> GroupedValues:
         """Sorted by group; `group` is the group of each connection."""
         return GroupedValues.of(group[self.connection] if count > 1 else self.connection, self.ns, count)
-
-    def where(self, keep: Bools) -> Measurements:
-        """Those to keep."""
-        return self if keep.all() else self.picked(keep)
 
     def __add__(self, other: Measurements) -> Measurements:
         return Measurements.joined((self, other)) if len(other) else self
@@ -93,31 +92,30 @@ class PathHalf(Struct, frozen=True):
     is_clean: Bools
     """Which of the half's samples `acks` are."""
 
-    @property
-    def bounding(self) -> Measurements:
+    def bounding(self, group: Ints, count: int) -> GroupedValues:
         """All that bounds it, each packet once: most answers are responses."""
-        last = max(int(values.connection.max(initial=-1)) for values in (self.bounds, self.answers))
-        least = np.full(last + 1, np.iinfo(np.int64).max)
+        least = np.full(len(group), np.iinfo(np.int64).max)
         np.minimum.at(least, self.bounds.connection, self.bounds.ns)
-        others = self.answers.where(self.answers.ns < least[self.answers.connection])
-        return self.bounds + others + self.late
+        every = self.bounds, self.answers.where(self.answers.ns < least[self.answers.connection]), self.late
+        groups, ns = zip(*((group[each.connection], each.ns) for each in every), strict=True)
+        return GroupedValues.of(np.concatenate(groups), np.concatenate(ns), count)
 
 
 def halves(recording: Recording, phases: Phases) -> tuple[PathHalf, PathHalf]:
     """The far and the near half of each phase."""
     connections, exchanges = recording.connections, recording.exchanges
     one = phases.opening == phases.closing  # which phase the fastest answer was in, is not known of the others
-    far, near = recording.samples(MAX_IN_FLIGHT)
+    samples = [*recording.samples(MAX_IN_FLIGHT)]  # each is let go of when it was looked through
     return (
         _half(
-            far,
+            samples.pop(0),
             phases,
             _known(connections.server_handshake, connections),
             _waits(exchanges),
             _known(np.where(one, connections.server_answer, MISSING), connections),
         ),
         _half(
-            near,
+            samples.pop(),
             phases,
             _known(connections.client_handshake, connections),
             _turns(exchanges),
@@ -126,9 +124,9 @@ def halves(recording: Recording, phases: Phases) -> tuple[PathHalf, PathHalf]:
     )
 
 
-Direct = Callable[[], Iterator[tuple[bool, Measurements]]]
-"""Handshakes and clean ACKs, and whether they are of the near half. Made where they are asked for: they are larger than
-the exchanges."""
+Direct = Callable[[bool, bool], Iterator[tuple[bool, Measurements]]]
+"""Handshakes and clean ACKs of the far half and of the near one, where these are asked for, and whether they are of the
+near one. Made anew each time: they are larger than the exchanges."""
 
 
 def direct(recording: Recording, phases: Phases, measured: tuple[PathHalf, PathHalf]) -> Direct:
@@ -136,9 +134,10 @@ def direct(recording: Recording, phases: Phases, measured: tuple[PathHalf, PathH
     far, near = measured
     handshakes, is_clean = (far.handshakes, near.handshakes), (far.is_clean, near.is_clean)
 
-    def again() -> Iterator[tuple[bool, Measurements]]:
-        yield from ((bool(near), values) for near, values in enumerate(handshakes))
-        for near, samples in enumerate(recording.samples(MAX_IN_FLIGHT, is_clean)):
+    def again(*asked: bool) -> Iterator[tuple[bool, Measurements]]:
+        yield from ((bool(near), values) for near, values in enumerate(handshakes) if asked[near])
+        wanted = [clean if wanted else clean[:0] for clean, wanted in zip(is_clean, asked, strict=True)]
+        for near, samples in enumerate(recording.samples(MAX_IN_FLIGHT, (wanted[0], wanted[1]))):
             yield bool(near), _taken(samples).cut(phases)
 
     return again
@@ -191,37 +190,21 @@ def _half(
     bounded: tuple[Measurements, Ints],
     answers: Measurements,
 ) -> PathHalf:
-    """One half: its acknowledgments are quiet (where the path has such) and not delayed.
-
-    One segment alone may be acknowledged late, and nothing in a late ACK says so: where neither a handshake nor an ACK
-    of several segments was about as late, it is a bound as any.
-    """
-    path, count = phases.period, int(phases.changes.first[-1])
-    acks = _taken(samples)
-    is_clean = phases.covers(acks.connection, acks.time)
-    acks, alone, quiet = acks.where(is_clean), samples.alone[is_clean], samples.quiet[is_clean]
+    """One half: its acknowledgments are quiet (where the path has such) and not delayed, as far as can be told."""
+    acks, path, count = _taken(samples), phases.period, int(phases.changes.first[-1])
+    covered = phases.covers(acks.connection, acks.time)
+    acks, samples = acks.cut(phases), samples.where(covered)
     bounds, statement = bounded
-    statement = statement[phases.covers(bounds.connection, bounds.time)]
-    acks, handshakes, bounds, answers = (values.cut(phases) for values in (acks, handshakes, bounds, answers))
-    has_quiet = np.bincount(path[acks.connection[quiet]], minlength=count) > 0
-    of_interest = quiet | ~has_quiet[path[acks.connection]]
-    is_clean[is_clean] = of_interest
-    acks, alone = acks.where(of_interest), alone[of_interest]
-    confirmed = _least(path, count, handshakes, acks.where(~alone))
-    least = np.minimum(confirmed, _least(path, count, acks, bounds, answers))
-    group = path[acks.connection]
-    prompt = acks.ns < least[group] + DELAYED_NS
-    count = len(phases)
-    opened, answered, acknowledged = (
-        np.bincount(values.connection, minlength=count) for values in (handshakes, bounds, acks)
-    )
-    left_over = ((opened + answered == 0) & (acknowledged < SEVERAL))[acks.connection]
-    unsure = prompt & alone & (acks.ns >= DELAYED_NS) & (confirmed[group] > acks.ns + DELAYED_NS)
-    unsure |= prompt & left_over
-    is_clean[is_clean] = prompt & ~unsure
-    return PathHalf(
-        handshakes, acks.where(prompt & ~unsure), bounds, statement, answers, acks.where(unsure | ~prompt), is_clean
-    )
+    inside = phases.covers(bounds.connection, bounds.time)
+    statement = statement if inside.all() else statement[inside]
+    handshakes, bounds, answers = (values.cut(phases) for values in (handshakes, bounds, answers))
+    is_shown = np.zeros(len(phases), bool)
+    is_shown[handshakes.connection] = is_shown[bounds.connection] = True
+    least = _least(path, count, handshakes), _least(path, count, bounds, answers)
+    columns = acks.connection.astype(np.int32, copy=False), acks.ns, samples.alone, samples.quiet
+    told = _core.told_apart(columns, (path, is_shown), least, DELAYED_NS, SEVERAL)
+    covered[covered] = is_clean = told == CLEAN
+    return PathHalf(handshakes, acks.where(is_clean), bounds, statement, answers, acks.where(told == LATE), covered)
 
 
 def _least(path: Ints, count: int, *several: Measurements) -> Ints:

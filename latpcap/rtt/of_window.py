@@ -55,13 +55,19 @@ def _within(known: Estimate, whole: Recording, window: Recording) -> Estimate:
 
 
 def _measured(
-    known: Estimate, phases: Phases, connection: Ints, window: Recording, later: int
+    known: Estimate,
+    phases: Phases,
+    connection: Ints,
+    window: Recording,
+    later: int,
+    of_far: bool,
+    of_near: bool,
 ) -> Iterator[tuple[bool, Measurements]]:
     """Those of the window, each with the phase that it has there; `connection` is each one's number in the whole."""
     number = np.full(len(known.phases.opening), MISSING)
     number[connection] = np.arange(len(connection))
     number = number[known.phases.connection]
-    for near, values in known.direct():
+    for near, values in known.direct(of_far, of_near):
         own, time = number[values.connection], values.time - later
         inside = (own != MISSING) & (time >= 0) & (time <= round(window.runtime_s * 1e9))
         yield near, Measurements(phases.at(own[inside], time[inside]), values.ns[inside], time[inside])

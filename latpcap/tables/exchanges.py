@@ -183,7 +183,7 @@ class Exchanges:
         coded = self._recording.exchange_codes(name, self._rows)
         return Codes(laid(self._recording.scratch, coded.codes), coded.names)
 
-    @property
+    @cached_property
     def begin(self) -> Ints:
         """The first packet of each; `MISSING` where none was captured."""
         unknown = self.request == MISSING
@@ -207,10 +207,10 @@ class Exchanges:
     def __len__(self) -> int:
         return len(self.connection)
 
-    def forget(self) -> None:
+    def forget(self, much: int = columns.MUCH_BYTES) -> None:
         """Let go of what can be made again, for something that needs the room; what all measures ask for is kept."""
         if len(self) > FEW:
-            columns.forget(self, but=("connection", "round_trips"))
+            columns.forget(self, but=("connection", "round_trips"), much=much)
 
     def is_for(self, *purposes: str) -> Bools:
         """Their purpose is one of these."""

@@ -1,33 +1,62 @@
-//! Rows with equal keys stand together.
+//! What is alike, and what each group holds.
 
-use std::collections::HashMap;
+use super::order::{groups, joined};
 
-use super::order::order;
+/// Of an empty slot.
+const NONE: u32 = u32::MAX;
 
-/// Rows in the order of their groups and, within one, as they came. Groups are numbered in the order of their keys.
-pub struct Groups {
-    /// The rows.
-    pub order: Vec<u32>,
-    /// Where each group begins in `order`; at last, where the last one ends.
-    pub starts: Vec<u32>,
+/// Where no more than so many values a row are possible, a list of them takes the place of sorting.
+const SPARSE: u64 = 4;
+
+/// A number for each distinct combination of keys, from 0 on in their order.
+pub fn numbered(keys: &[&[i64]], rows: usize) -> Vec<i64> {
+    if let Some((joined, count)) = joined(keys, rows, SPARSE * rows as u64) {
+        let mut number_of = vec![0; count];
+        joined.iter().for_each(|&number| number_of[number as usize] = 1);
+        let mut next = 0;
+        number_of.iter_mut().for_each(|number| next += std::mem::replace(number, next));
+        return joined.into_iter().map(|number| number_of[number as usize]).collect();
+    }
+    let (order, starts) = groups(keys, rows);
+    let mut numbers = vec![0; rows];
+    for (number, edges) in (0..).zip(starts.windows(2)) {
+        order[edges[0] as usize..edges[1] as usize].iter().for_each(|&row| numbers[row as usize] = number);
+    }
+    numbers
 }
 
-impl Groups {
-    /// Group rows by their keys.
-    pub fn of(keys: &[&[i64]], rows: usize) -> Groups {
-        let order = order(keys, rows);
-        let apart = |pair: &[u32]| keys.iter().any(|key| key[pair[0] as usize] != key[pair[1] as usize]);
-        let edges = order.windows(2).enumerate().filter(|(_, pair)| apart(pair)).map(|(place, _)| place as u32 + 1);
-        let ends = (!order.is_empty()).then_some(order.len() as u32);
-        let starts = std::iter::once(0).chain(edges).chain(ends).collect();
-        Groups { order, starts }
+/// The distinct values in their order, and how often each occurs.
+pub fn counted(values: &[i64]) -> (Vec<i64>, Vec<i64>) {
+    let (least, most) = (values.iter().min().copied().unwrap_or(0), values.iter().max().copied().unwrap_or(0));
+    let range = most.abs_diff(least);
+    if range <= SPARSE * values.len() as u64 {
+        let mut counts = vec![0; range as usize + 1];
+        values.iter().for_each(|&value| counts[value.abs_diff(least) as usize] += 1);
+        return (0..).zip(counts).filter(|&(_, count)| count > 0).map(|(above, count)| (least + above, count)).unzip();
     }
+    let (order, starts) = groups(&[values], values.len());
+    starts.windows(2).map(|edges| (values[order[edges[0] as usize] as usize], edges[1] - edges[0])).unzip()
 }
 
 /// The first row with the same value as each.
 pub fn first_alike(values: &[i64]) -> Vec<i64> {
-    let mut first = HashMap::with_hasher(ahash::RandomState::new());
-    values.iter().zip(0..).map(|(value, row)| *first.entry(value).or_insert(row)).collect()
+    let hashes = ahash::RandomState::new();
+    let mut firsts = vec![NONE; (2 * values.len()).next_power_of_two()];
+    let first_like = |(row, &value): (u32, &i64)| {
+        let mut slot = hashes.hash_one(value) as usize;
+        loop {
+            slot &= firsts.len() - 1;
+            let first = &mut firsts[slot];
+            if *first == NONE {
+                *first = row;
+            }
+            if values[*first as usize] == value {
+                return i64::from(*first);
+            }
+            slot += 1;
+        }
+    };
+    (0..).zip(values).map(first_like).collect()
 }
 
 /// How many different numbers below `count` stand in each group: `numbers[starts[g]..starts[g + 1]]` for group g.
@@ -45,19 +74,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_with_equal_keys_stand_together() {
-        let groups = Groups::of(&[&[7, 9, 7], &[1, 1, 1]], 3);
-        assert_eq!((groups.order, groups.starts), (vec![0, 2, 1], vec![0, 2, 3]));
-    }
-
-    #[test]
-    fn without_rows_there_is_no_group() {
-        assert_eq!(Groups::of(&[&[]], 0).starts, [0]);
-    }
-
-    #[test]
     fn a_row_is_known_by_the_first_one_like_it() {
         assert_eq!(first_alike(&[7, -9, 7, i64::MIN, -9]), [0, 1, 0, 3, 1]);
+        assert!(first_alike(&[]).is_empty());
+    }
+
+    #[test]
+    fn rows_with_equal_keys_have_one_number() {
+        assert_eq!(numbered(&[&[7, 9, 7], &[1, 1, 1]], 3), [0, 1, 0]);
+        assert!(numbered(&[&[]], 0).is_empty());
+    }
+
+    #[test]
+    fn a_list_of_all_numbers_tells_the_same() {
+        let (narrow, wide): (Vec<i64>, Vec<i64>) = (0..100).map(|row| (row * 7 % 5 - 2, (row % 3) << 40)).unzip();
+        let of_wide = numbered(&[&wide, &narrow], 100);
+        let ranks: Vec<i64> = wide.iter().map(|value| value >> 40).collect();
+        assert_eq!(numbered(&[&ranks, &narrow], 100), of_wide);
+        assert_eq!((of_wide[0], of_wide.iter().max()), (0, Some(&14)));
+    }
+
+    #[test]
+    fn values_are_counted_in_their_order_however_far_apart() {
+        assert_eq!(counted(&[7, 3, 7]), (vec![3, 7], vec![1, 2]));
+        assert_eq!(counted(&[i64::MAX, -1, i64::MAX]), (vec![-1, i64::MAX], vec![1, 2]));
+        assert_eq!(counted(&[i64::MAX; 2]), (vec![i64::MAX], vec![2]));
+        assert_eq!(counted(&[]), (vec![], vec![]));
     }
 
     #[test]

@@ -12,10 +12,10 @@ mod samples;
 mod sums;
 mod texts;
 
-pub use groups::{Groups, distinct, first_alike};
-pub use order::order;
+pub use groups::{counted, distinct, first_alike, numbered};
+pub use order::{groups, order};
 pub use quantiles::{densest_half, quantile};
 pub use runs::{last_known, serving};
-pub use samples::{Asked, Half, Halves, Samples};
+pub use samples::{Acks, Asked, Beside, Half, Halves, Samples};
 pub use sums::{Known, sums};
 pub use texts::{first_like, holding};

@@ -1,68 +1,175 @@
-//! The order of rows by several keys, stable: by radix, a walk for each 11 bits in which the values of a key differ.
-//! Values that differ in more than a few times as many (hashes) are compared instead, within the 2048 buckets of their
-//! highest bits: that takes fewer walks.
+//! The order of rows by several keys, stable.
+//!
+//! What the keys differ in is joined to one number a row. Where that takes up to 32 bits, it is sorted by radix with the
+//! row behind it, a walk for each 11 bits; where it takes more (hashes, times), numbers are compared within the 2048
+//! buckets of their highest bits: that takes fewer walks.
+
+use std::cmp::Ordering;
+use std::ops::Range;
 
 /// Bits that are sorted by at a time: the places of 2048 buckets stay in the nearest cache.
 const DIGIT: u32 = 11;
-/// Digits that take less time than comparing.
-const FEW_DIGITS: usize = 3;
+/// Bits of a row, and of what is sorted by radix with it.
+const ROW: u32 = u32::BITS;
+
+/// A column with the least of its values, and how many bits it takes to tell how far the others are above it.
+struct Key<'a> {
+    values: &'a [i64],
+    least: i64,
+    bits: u32,
+}
+
+impl<'a> Key<'a> {
+    fn of(values: &'a [i64]) -> Key<'a> {
+        let (least, most) =
+            values.iter().fold((i64::MAX, i64::MIN), |(least, most), &value| (least.min(value), most.max(value)));
+        let bits = if values.is_empty() { 0 } else { u64::BITS - most.abs_diff(least).leading_zeros() };
+        Key { values, least, bits }
+    }
+
+    /// Put it into `numbers`, from a bit on.
+    fn join(&self, numbers: &mut [u64], bit: u32) {
+        if self.bits > 0 {
+            let join = |(number, value): (&mut u64, &i64)| *number |= (value.wrapping_sub(self.least) as u64) << bit;
+            numbers.iter_mut().zip(self.values).for_each(join);
+        }
+    }
+}
+
+/// How rows are sorted.
+enum Sorted<'a> {
+    /// They were.
+    Already,
+    /// By numbers of the keys and, behind them, the row.
+    Numbers(Vec<u64>),
+    /// By keys that are wider.
+    Wide(Vec<Key<'a>>),
+}
+
+impl<'a> Sorted<'a> {
+    fn by(keys: &[&'a [i64]], rows: usize) -> Sorted<'a> {
+        if are_in_order(keys, rows) {
+            return Sorted::Already;
+        }
+        let keys: Vec<Key> = keys.iter().map(|key| Key::of(key)).collect();
+        let bits: u32 = keys.iter().map(|key| key.bits).sum();
+        if bits > u64::BITS - ROW {
+            return Sorted::Wide(keys);
+        }
+        let (mut numbers, mut begin): (Vec<u64>, _) = ((0..rows as u64).collect(), ROW);
+        for key in keys.iter().rev() {
+            key.join(&mut numbers, begin);
+            begin += key.bits;
+        }
+        Sorted::Numbers(by_radix(numbers, ROW..begin))
+    }
+
+    fn order(self, rows: usize) -> Vec<i64> {
+        match self {
+            Sorted::Already => (0..rows as i64).collect(),
+            Sorted::Numbers(numbers) => numbers.into_iter().map(|number| i64::from(number as u32)).collect(),
+            Sorted::Wide(keys) => by_value(keys, rows),
+        }
+    }
+}
 
 /// The rows in the order of their keys, the first key first; rows with equal keys stay in their order.
-pub fn order(keys: &[&[i64]], rows: usize) -> Vec<u32> {
-    let mut order: Vec<u32> = (0..u32::try_from(rows).unwrap_or(u32::MAX)).collect();
-    let mut spare = Vec::new();
+pub fn order(keys: &[&[i64]], rows: usize) -> Vec<i64> {
+    Sorted::by(keys, rows).order(rows)
+}
+
+/// The same, and where each run of equal keys begins; at last, where the last one ends.
+pub fn groups(keys: &[&[i64]], rows: usize) -> (Vec<i64>, Vec<i64>) {
+    let sorted = Sorted::by(keys, rows);
+    if let Sorted::Numbers(numbers) = &sorted {
+        let starts = starts(numbers, |one, other| one >> ROW != other >> ROW);
+        return (sorted.order(rows), starts);
+    }
+    let order = sorted.order(rows);
+    let starts = starts(&order, |&one, &other| keys.iter().any(|key| key[one as usize] != key[other as usize]));
+    (order, starts)
+}
+
+/// A number for each row that tells its keys apart, in their order, and of how many; `None` where that is above `most`.
+pub fn joined(keys: &[&[i64]], rows: usize, most: u64) -> Option<(Vec<u64>, usize)> {
+    let keys: Vec<Key> = keys.iter().map(|key| Key::of(key)).collect();
+    let count = 1_u64.checked_shl(keys.iter().map(|key| key.bits).sum()).filter(|&count| count <= most)?;
+    let (mut numbers, mut begin) = (vec![0; rows], 0);
     for key in keys.iter().rev() {
-        by_key(key, &mut order, &mut spare);
+        key.join(&mut numbers, begin);
+        begin += key.bits;
+    }
+    Some((numbers, count as usize))
+}
+
+fn are_in_order(keys: &[&[i64]], rows: usize) -> bool {
+    let before = |row: usize| keys.iter().map(|key| key[row - 1].cmp(&key[row])).find(|order| order.is_ne());
+    (1..rows).all(|row| before(row) != Some(Ordering::Greater))
+}
+
+#[inline]
+fn starts<T>(sorted: &[T], apart: impl Fn(&T, &T) -> bool) -> Vec<i64> {
+    let mut starts = vec![0];
+    (1..sorted.len())
+        .filter(|&place| apart(&sorted[place - 1], &sorted[place]))
+        .for_each(|place| starts.push(place as i64));
+    starts.extend((!sorted.is_empty()).then_some(sorted.len() as i64));
+    starts
+}
+
+/// Sort by these bits of each number, of which none are set above; those that are equal there stay in their order.
+fn by_radix(mut numbers: Vec<u64>, bits: Range<u32>) -> Vec<u64> {
+    let width = bits.len().div_ceil(bits.len().div_ceil(DIGIT as usize));
+    let mut others = vec![0; numbers.len()];
+    for shift in bits.step_by(width) {
+        let digit = |number: u64| (number >> shift) as usize & ((1 << width) - 1);
+        let mut next = [0; 1 << DIGIT];
+        numbers.iter().for_each(|&number| next[digit(number)] += 1);
+        begins(&mut next);
+        for &number in &numbers {
+            let next = &mut next[digit(number)];
+            others[*next as usize] = number;
+            *next += 1;
+        }
+        std::mem::swap(&mut numbers, &mut others);
+    }
+    numbers
+}
+
+/// The rows by keys that are wide: by as many of them at a time as fit in a number, the last ones first.
+fn by_value(mut keys: Vec<Key>, rows: usize) -> Vec<i64> {
+    let mut order: Vec<i64> = (0..rows as i64).collect();
+    while !keys.is_empty() {
+        let (mut numbers, mut bits) = (vec![0; rows], 0);
+        while let Some(key) = keys.pop_if(|key| bits + key.bits <= u64::BITS) {
+            key.join(&mut numbers, bits);
+            bits += key.bits;
+        }
+        if !order.iter().map(|&row| numbers[row as usize]).is_sorted() {
+            order = by_number(&numbers, bits, &order);
+        }
     }
     order
 }
 
-fn by_key(key: &[i64], order: &mut Vec<u32>, spare: &mut Vec<u32>) {
-    if order.iter().map(|&row| key[row as usize]).is_sorted() {
-        return;
-    }
-    let least = key.iter().copied().min().unwrap_or(0);
-    let widest = key.iter().map(|&value| value.abs_diff(least)).max().unwrap_or(0);
-    let bits = u64::BITS - widest.leading_zeros();
-    let shifts: Vec<u32> = (0..bits).step_by(DIGIT as usize).collect();
-    if shifts.len() > FEW_DIGITS {
-        return by_value(key, order, |value| digit(value.abs_diff(least), bits - DIGIT));
-    }
-    let mut buckets = vec![[0_u32; 1 << DIGIT]; shifts.len()];
-    for &value in key {
-        for (counts, shift) in buckets.iter_mut().zip(&shifts) {
-            counts[digit(value.abs_diff(least), *shift)] += 1;
-        }
-    }
-    for (counts, shift) in buckets.iter_mut().zip(shifts) {
-        spare.resize(order.len(), 0);
-        begins(counts);
-        for &row in order.iter() {
-            let next = &mut counts[digit(key[row as usize].abs_diff(least), shift)];
-            spare[*next as usize] = row;
-            *next += 1;
-        }
-        std::mem::swap(order, spare);
-    }
-}
-
-fn by_value(key: &[i64], order: &mut Vec<u32>, bucket: impl Fn(i64) -> usize) {
+fn by_number(numbers: &[u64], bits: u32, order: &[i64]) -> Vec<i64> {
+    let bucket = |number: u64| (number >> bits.saturating_sub(DIGIT)) as usize;
     let mut next = [0; 1 << DIGIT];
-    key.iter().for_each(|&value| next[bucket(value)] += 1);
+    numbers.iter().for_each(|&number| next[bucket(number)] += 1);
     begins(&mut next);
-    let mut rows = vec![(0, 0); order.len()];
-    for (place, &row) in (0_u32..).zip(&*order) {
-        let value = key[row as usize];
-        let next = &mut next[bucket(value)];
-        rows[*next as usize] = (value, place);
+    let mut sorted = vec![(0, 0); order.len()];
+    for (place, &row) in (0_u32..).zip(order) {
+        let number = numbers[row as usize];
+        let next = &mut next[bucket(number)];
+        sorted[*next as usize] = (number, place);
         *next += 1;
     }
     let mut begin = 0;
     for end in next {
-        rows[begin..end as usize].sort_unstable();
+        sorted[begin..end as usize].sort_unstable();
         begin = end as usize;
     }
-    *order = rows.into_iter().map(|(_, place)| order[place as usize]).collect();
+    sorted.into_iter().map(|(_, place)| order[place as usize]).collect()
 }
 
 /// From how many each bucket holds, where it begins.
@@ -71,10 +178,6 @@ fn begins(counts: &mut [u32]) {
     for count in counts {
         begin += std::mem::replace(count, begin);
     }
-}
-
-fn digit(value: u64, shift: u32) -> usize {
-    (value >> shift) as usize & ((1 << DIGIT) - 1)
 }
 
 #[cfg(test)]
@@ -93,18 +196,38 @@ mod tests {
         assert_eq!(order(&[], 3), [0, 1, 2]);
     }
 
+    #[test]
+    fn rows_with_equal_keys_stand_together() {
+        assert_eq!(groups(&[&[7, 9, 7], &[1, 1, 1]], 3), (vec![0, 2, 1], vec![0, 2, 3]));
+    }
+
+    #[test]
+    fn without_rows_there_is_no_group() {
+        assert_eq!(groups(&[&[]], 0).1, [0]);
+    }
+
     proptest! {
         #[test]
         fn it_is_the_order_of_a_stable_sort(rows in prop::collection::vec((any::<i64>(), -3..3_i64), 0..200)) {
             let (wide, narrow): (Vec<i64>, Vec<i64>) = rows.iter().copied().unzip();
-            let mut expected: Vec<u32> = (0..rows.len() as u32).collect();
-            expected.sort_by_key(|&row| (narrow[row as usize], wide[row as usize]));
-            prop_assert_eq!(order(&[&narrow, &wide], rows.len()), expected.clone());
-            expected.sort_by_key(|&row| (wide[row as usize] % 7, narrow[row as usize], row));
             let few: Vec<i64> = wide.iter().map(|value| value % 7).collect();
-            prop_assert_eq!(order(&[&few, &narrow], rows.len()), expected.clone());
-            expected.sort_by_key(|&row| (wide[row as usize], narrow[row as usize], row));
-            prop_assert_eq!(order(&[&wide, &narrow], rows.len()), expected);
+            let some: Vec<i64> = wide.iter().map(|value| value >> 24).collect();
+            for keys in [vec![&narrow, &wide], vec![&few, &narrow], vec![&wide, &narrow], vec![&some, &few, &wide]] {
+                let keys: Vec<&[i64]> = keys.into_iter().map(Vec::as_slice).collect();
+                let of_row = |&row: &i64| keys.iter().map(|key| key[row as usize]).collect::<Vec<_>>();
+                let mut expected: Vec<i64> = (0..rows.len() as i64).collect();
+                expected.sort_by_key(of_row);
+                let (grouped, starts) = groups(&keys, rows.len());
+                prop_assert_eq!(&grouped, &expected);
+                prop_assert_eq!(order(&keys, rows.len()), expected);
+                let edges = grouped.windows(2).filter(|pair| of_row(&pair[0]) != of_row(&pair[1])).count();
+                prop_assert_eq!(starts.len(), if rows.is_empty() { 1 } else { edges + 2 });
+                let alike = starts.windows(2).all(|edges| {
+                    let group = &grouped[edges[0] as usize..edges[1] as usize];
+                    group.iter().all(|row| of_row(row) == of_row(&group[0]))
+                });
+                prop_assert!(alike);
+            }
         }
     }
 }

@@ -125,6 +125,7 @@ impl Samples {
         Ok(true)
     }
 
+    #[inline]
     fn take(&self, rest: &mut &[u8], time_ns: &mut i64) -> Option<(Side, RttSample)> {
         let later = take_number(rest)?;
         *time_ns = time_ns.wrapping_add((later >> 1) as i64 ^ -((later & 1) as i64));
@@ -151,6 +152,7 @@ impl Samples {
     }
 }
 
+#[inline]
 fn take_number(rest: &mut &[u8]) -> Option<u64> {
     let mut number = 0;
     for place in (0..u64::BITS).step_by(7) {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::types::{ArrowPrimitiveType, Int64Type, TimestampNanosecondType, UInt16Type, UInt32Type, UInt64Type};
-use arrow_array::{ArrayRef, BooleanArray, DictionaryArray, PrimitiveArray, StringArray, UInt32Array};
+use arrow_array::{Array, ArrayRef, BooleanArray, DictionaryArray, PrimitiveArray, StringArray, UInt32Array};
 use arrow_buffer::{BooleanBufferBuilder, NullBuffer};
 
 use super::packed::NULL;
@@ -108,6 +108,9 @@ impl Kind {
             return self.array(rows, column, within, words);
         }
         let numbers = primitive::<UInt32Type, COLUMNS>(rows, column, within, |number| number as u32)?;
+        if numbers.null_count() == numbers.len() {
+            return Ok(Arc::new(DictionaryArray::new(numbers, Arc::new(StringArray::new_null(0)))));
+        }
         let mut codes = vec![None; words.len()];
         let mut read = Vec::new();
         let coded: UInt32Array = numbers

@@ -141,12 +141,17 @@ impl Chunk {
         is_whole.then_some(Chunk { least, codes, rows_aside, aside })
     }
 
-    fn decode<T: Copy + Into<u64>>(&self, codes: &[T], numbers: &mut [i64], with: impl Fn(i64, i64) -> i64) {
+    fn decode<T>(&self, codes: &[T], numbers: &mut [i64], with: impl Fn(i64, i64) -> i64)
+    where
+        T: Copy + From<u8> + Into<u64> + PartialEq,
+    {
         let before = self.least.wrapping_sub(1);
-        for (number, &code) in numbers.iter_mut().zip(codes) {
-            let code: u64 = code.into();
-            let unpacked = if code == 0 { NULL } else { before.wrapping_add_unsigned(code) };
-            *number = with(unpacked, *number);
+        let places = numbers.iter_mut().zip(codes);
+        if codes.contains(&T::from(0)) {
+            let known = |code: u64| if code == 0 { NULL } else { before.wrapping_add_unsigned(code) };
+            places.for_each(|(number, &code)| *number = with(known(code.into()), *number));
+        } else {
+            places.for_each(|(number, &code)| *number = with(before.wrapping_add_unsigned(code.into()), *number));
         }
     }
 }

@@ -223,17 +223,25 @@ impl<const COLUMNS: usize> Rows<COLUMNS> {
                 }
                 None => (self.open(column), true),
             };
-            let places = self.places.as_ref().map(|places| &places[rows.clone()]);
-            let place = |row: usize| places.map_or(rows.start + row, |places| places[row] as usize);
-            let mut put = |row: usize, number: i64| {
-                let place = place(row).wrapping_sub(within.start);
-                let Some(wanted) = values.get_mut(place) else { return };
+            let Some(places) = &self.places else {
+                let here = rows.start.max(within.start)..rows.end.min(within.end);
+                let numbers = &numbers[here.start - rows.start..here.end - rows.start];
+                let place = here.start - within.start;
+                let wanted = &mut values[place..place + here.len()];
+                wanted.iter_mut().zip(numbers).for_each(|(wanted, &number)| *wanted = value(number));
+                if has_null {
+                    (place..).zip(numbers).filter(|(_, number)| **number == NULL).for_each(|(place, _)| null(place));
+                }
+                continue;
+            };
+            for (&place, &number) in places[rows].iter().zip(numbers) {
+                let place = (place as usize).wrapping_sub(within.start);
+                let Some(wanted) = values.get_mut(place) else { continue };
                 *wanted = value(number);
                 if has_null && number == NULL {
                     null(place);
                 }
-            };
-            numbers.iter().enumerate().for_each(|(row, &number)| put(row, number));
+            }
         }
         Ok(values)
     }
@@ -247,7 +255,7 @@ impl<const COLUMNS: usize> Rows<COLUMNS> {
         }
     }
 
-    /// The numbers of a column, and the chunk that they were in.
+    /// The numbers of a column, and the chunk that they were in, which says whether some are null.
     fn unpack<'a>(
         &self,
         packed: &'a Packed<COLUMNS>,
@@ -258,8 +266,8 @@ impl<const COLUMNS: usize> Rows<COLUMNS> {
         match self.expected[column] {
             Expected::Unknown => chunk.unpack(numbers, |number, _| number),
             Expected::As(other) => {
-                self.unpack(packed, other, numbers)?;
-                chunk.unpack(numbers, sum);
+                let nulls = self.unpack(packed, other, numbers)?.has_null() || chunk.has_null();
+                if nulls { chunk.unpack(numbers, sum) } else { chunk.unpack(numbers, i64::wrapping_add) }
             }
             Expected::Between(from, to) => {
                 let mut begins = [0; CHUNK];

@@ -93,7 +93,7 @@ impl SampleBatches {
 
     /// Whole blocks of one connection after the other.
     fn columns(&mut self) -> io::Result<Columns> {
-        let mut columns = Columns::default();
+        let mut columns = Columns::of(ROWS + ROWS / 4);
         while columns.streams.len() < ROWS {
             let Some((stream, samples)) = self.samples.samples.get(self.connection) else { break };
             let take = |side, sample| columns.push(*stream, side, sample);
@@ -128,6 +128,19 @@ struct Columns {
 }
 
 impl Columns {
+    /// With room for so many.
+    fn of(count: usize) -> Columns {
+        Columns {
+            streams: Vec::with_capacity(count),
+            by_server: Vec::with_capacity(count),
+            times_ns: Vec::with_capacity(count),
+            rtts_ns: Vec::with_capacity(count),
+            segments: Vec::with_capacity(count),
+            in_flight: Vec::with_capacity(count),
+        }
+    }
+
+    #[inline]
     fn push(&mut self, stream: u32, side: Side, sample: RttSample) {
         self.streams.push(stream);
         self.by_server.push(side == Side::Client);

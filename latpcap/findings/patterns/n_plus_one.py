@@ -93,8 +93,7 @@ def find_loops(evidence: Evidence) -> Loops:
 
 def _on_one_connection(evidence: Evidence) -> Loops:
     asks = evidence.is_read & evidence.is_waited_for & ~evidence.is_opening
-    candidates = np.flatnonzero(asks & ~evidence.failed)
-    groups = Groups.of(candidates, evidence.interval[candidates], evidence.exchanges.fingerprint[candidates])
+    groups = _of_intervals(evidence, asks & ~evidence.failed)
     groups = groups.where(groups.sizes >= MIN_REPEATS)
     if not len(groups):
         return Loops(groups, groups.firsts)
@@ -109,6 +108,12 @@ def _on_one_connection(evidence: Evidence) -> Loops:
     )
     keep = fitting | late
     return Loops(groups.where(keep), np.where(fitting, source, -1)[keep])
+
+
+def _of_intervals(evidence: Evidence, chosen: Bools) -> Groups:
+    """The exchanges of each statement in each interval, of those that are `chosen`."""
+    rows = np.flatnonzero(chosen)
+    return Groups.of(rows, evidence.interval[rows], evidence.exchanges.fingerprint[rows])
 
 
 def _various(evidence: Evidence, groups: Groups, rounds: Ints | None = None) -> Bools:
@@ -156,13 +161,10 @@ def _last_before(evidence: Evidence, groups: Groups, counts: Bools | Literal[Tru
 
 def _fits(evidence: Evidence, groups: Groups, source: Ints) -> Bools:
     """The loop has not more repeats than its source brought rows (all executions of it in the interval together)."""
-    rows = np.flatnonzero(_brings_rows(evidence))
-    reads = Groups.of(rows, evidence.interval[rows], evidence.exchanges.fingerprint[rows])
+    reads = _of_intervals(evidence, _brings_rows(evidence))
     if len(reads) == 0:
         return np.zeros(len(groups), bool)
-    of_reads = zeros(rows, len(evidence.exchanges), np.int64)
-    of_reads[reads.rows] = reads.ids
-    of_sources = of_reads[source]
+    of_sources = _group_of(reads, source, len(evidence.exchanges))
     brought = reads.sum(np.maximum(evidence.unit_rows[reads.rows], 0))
     unknown = reads.sum(evidence.unit_rows[reads.rows] < 0) > 0
     enough = unknown[of_sources] | (groups.sizes <= brought[of_sources] * 1.05 + 1)
@@ -170,6 +172,14 @@ def _fits(evidence: Evidence, groups: Groups, source: Ints) -> Bools:
     various = _various(evidence, groups, _rounds(groups, reads, of_sources))
     various |= _one_for_each(evidence, groups, np.where(unknown, 0, brought)[of_sources])
     return (source >= 0) & enough & various & (fetched | ~_are_two_loops(groups, reads, of_sources))
+
+
+def _group_of(groups: Groups, rows: Ints, exchanges: int) -> Ints:
+    """The group that each of `rows` is in; 0 for one that is in none."""
+    of_all = zeros(rows, exchanges, np.int64)
+    of_all[groups.rows] = groups.ids
+    found: Ints = of_all[rows]
+    return found
 
 
 def _one_for_each(evidence: Evidence, groups: Groups, brought: Ints) -> Bools:

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from latpcap.findings.drivers import Advice
-from latpcap.findings.evidence import Evidence
+from latpcap.findings.evidence import Evidence, bools
 from latpcap.findings.finding import Candidate, Pattern, RemovedAlong, effect_of
 from latpcap.findings.groups import Groups, most_frequent
-from latpcap.tables.columnar.columns import Ints
+from latpcap.tables.columnar.columns import Bools, Ints
 from latpcap.tables.connections import MISSING
 
 MIN_PREPARES = 5
@@ -30,15 +30,15 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
         prepares = repeated.rows[mine]
         again = repeated.rows[mine & (repeated.places > 0)]
         before = repeated.rows[mine & (repeated.places < repeated.sizes[repeated.ids] - 1)]
-        gone = np.union1d(_preparing(evidence, again), _closing(evidence, before))
-        shown = np.union1d(_preparing(evidence, prepares), _closing(evidence, prepares))
+        of_gone = _preparing(evidence, again) | _closing(evidence, before)
+        of_all = _preparing(evidence, prepares) | _closing(evidence, prepares)
         yield Candidate(
-            shown=shown[evidence.waits[shown]],
+            shown=np.flatnonzero(of_all & evidence.waits),
             effect=effect_of(
                 evidence,
                 TAKES,
-                gone[evidence.waits[gone]],
-                along=np.union1d(gone[~evidence.waits[gone]], _closing_unseen(evidence, prepares)),
+                np.flatnonzero(of_gone & evidence.waits),
+                along=np.flatnonzero((of_gone | _closing_unseen(evidence, prepares)) & ~evidence.waits),
             ),
             fingerprint=evidence.statement_of(number),
             place=evidence.place_of(number),
@@ -65,22 +65,21 @@ def _repeated(evidence: Evidence) -> tuple[Groups, Ints]:
     return repeated.where(often), executions[often]
 
 
-def _preparing(evidence: Evidence, prepares: Ints) -> Ints:
+def _preparing(evidence: Evidence, prepares: Ints) -> Bools:
     """The prepares and describes of the executions that `prepares` serve."""
-    return np.flatnonzero(evidence.serves(evidence.unit[prepares]) & evidence.is_prepare)
+    return bools(evidence.serves(evidence.unit[prepares]) & evidence.is_prepare)
 
 
-def _closing(evidence: Evidence, prepares: Ints) -> Ints:
+def _closing(evidence: Evidence, prepares: Ints) -> Bools:
     """The closes that the server answers: of the executions that `prepares` serve."""
     closes = evidence.is_close & (evidence.exchanges.response != MISSING)
-    return np.flatnonzero(evidence.serves(evidence.unit[prepares]) & closes)
+    return bools(evidence.serves(evidence.unit[prepares]) & closes)
 
 
-def _closing_unseen(evidence: Evidence, prepares: Ints) -> Ints:
-    """The closes without an answer of the executions that `prepares` serve: a statement that is kept is not closed."""
-    rows = evidence.serving_unseen(evidence.unit[prepares])
-    closes: Ints = rows[(evidence.exchanges.response[rows] == MISSING) & ~evidence.exchanges.is_execution[rows]]
-    return closes
+def _closing_unseen(evidence: Evidence, prepares: Ints) -> Bools:
+    """What has no answer of the executions that `prepares` serve: a statement that is kept is not closed."""
+    closes = (evidence.exchanges.response == MISSING) & ~evidence.exchanges.is_execution
+    return bools(evidence.serves(evidence.unit[prepares]) & closes)
 
 
 def _executions(evidence: Evidence, rows: Ints) -> Ints:

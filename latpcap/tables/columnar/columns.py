@@ -135,6 +135,10 @@ class Entries(Struct, frozen=True):
         picked: Self = made(*(getattr(self, name)[rows] for name in self.__struct_fields__))
         return picked
 
+    def where(self, keep: Bools) -> Self:
+        """Those to keep: where these are all, nothing is copied."""
+        return self if keep.all() else self.picked(keep)
+
     @classmethod
     def joined(cls, parts: Iterable[Self]) -> Self:
         """Several of them, one after the other."""
@@ -156,13 +160,16 @@ def first_that_holds(rules: Sequence[Bools], values: Sequence[Any], otherwise: A
     return np.asarray(found)
 
 
-def forget(of: object, *kinds: type, but: Collection[str] = ()) -> None:
-    """Let go of the columns (and of what else is of `kinds`) that `of` keeps: they are made again when asked for."""
+def forget(of: object, *kinds: type, but: Collection[str] = (), much: int = MUCH_BYTES) -> None:
+    """Let go of the columns (and of what else is of `kinds`) that `of` keeps: they are made again when asked for.
+
+    Where that is `much`, the system gets it back.
+    """
     kept, freed = vars(of), 0
     for name in [name for name in kept if isinstance(getattr(type(of), name, None), cached_property)]:
         if name not in but and isinstance(kept[name], (np.ndarray, Codes, *kinds)):
             freed += getattr(kept.pop(name), "nbytes", 0)
-    if freed > MUCH_BYTES:
+    if freed > much:
         give_back()
 
 

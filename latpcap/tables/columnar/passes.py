@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from latpcap import _core
 from latpcap.tables.columnar.columns import Bools, Floats, Ints
-from latpcap.tables.columnar.scratch import laid, zeros
+from latpcap.tables.columnar.scratch import laid
 
 Integers = NDArray[Any]
 
@@ -52,10 +52,7 @@ def numbered(*keys: Integers) -> Ints:
     >>> numbered(np.array([7, 9, 7]), np.array([1, 1, 1])).tolist()
     [0, 1, 0]
     """
-    order, starts = grouped(*keys)
-    numbers = zeros(order, len(order), np.int64)
-    numbers[order] = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    return numbers
+    return laid(keys[0], _core.numbered([_ints(key) for key in keys]))
 
 
 def counted(values: Integers) -> tuple[Ints, Ints]:
@@ -64,8 +61,7 @@ def counted(values: Integers) -> tuple[Ints, Ints]:
     >>> [each.tolist() for each in counted(np.array([7, 3, 7]))]
     [[3, 7], [1, 2]]
     """
-    order, starts = grouped(values)
-    return _ints(values)[order[starts[:-1]]], np.diff(starts)
+    return _core.counted(_ints(values))
 
 
 def occurring(values: Integers) -> Ints:

@@ -11,7 +11,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from latpcap.tables.columnar import passes
-from latpcap.tables.columnar.columns import Floats, Ints
+from latpcap.tables.columnar.columns import Bools, Floats, Ints
 
 _BITS = 63
 
@@ -23,8 +23,12 @@ class GroupedValues(Struct, frozen=True):
     starts: Ints
 
     @classmethod
-    def of(cls, groups: NDArray[np.signedinteger[Any]], values: Ints, count: int) -> GroupedValues:
-        """Sort non-negative `values` within their groups, numbered from 0 to `count` - 1."""
+    def of(
+        cls, groups: NDArray[np.signedinteger[Any]], values: Ints, count: int, usable: Bools | None = None
+    ) -> GroupedValues:
+        """Sort non-negative `values`, or those `usable`, within their groups, numbered from 0 to `count` - 1."""
+        if usable is not None and not usable.all():
+            groups, values = groups[usable], values[usable]
         if count == 1:
             return cls(np.sort(values), np.array([0, len(values)]))
         starts = np.concatenate(([0], np.cumsum(np.bincount(groups, minlength=count))))
