@@ -2,7 +2,6 @@
 
 use std::ffi::CStr;
 use std::sync::Arc;
-use std::thread;
 
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
@@ -168,7 +167,7 @@ impl Recording {
 
 impl Recording {
     pub(super) fn new(tables: Tables, limits: &Limits, hashing: Hashing) -> Result<Recording, ArrowError> {
-        let recording = Recording {
+        Ok(Recording {
             is_large: tables.exchanges.are_analysed_on_disk(limits),
             captures: tables.captures()?,
             notes: tables.notes()?,
@@ -183,11 +182,7 @@ impl Recording {
             exchanges: tables.exchanges,
             samples: Arc::new(tables.samples),
             hashing,
-        };
-        // Of many connections that takes a while, for which nobody waits.
-        let read = (tables.connections, tables.conversations);
-        let _ = thread::Builder::new().spawn(move || drop(read));
-        Ok(recording)
+        })
     }
 }
 
