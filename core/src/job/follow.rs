@@ -102,23 +102,22 @@ impl Steps {
         }
         let (phases, connections) = (job.phases, job.connections.count());
         pushes::listeners(&mut spans, connections);
-        let placed = |&placed: &Waiting| {
-            let mut placed_starts = starts.to_vec();
-            let lanes = place(&mut placed_starts, &spans, phases, connections, usage, placed);
-            let alike = ways.iter().enumerate().filter(|(_, way)| way.places_as() == placed);
-            let order = |(place, &way): (usize, &Waiting)| {
-                let mut starts = placed_starts.clone();
-                let (Clocks { ahead, .. }, queues) = wind(&mut starts, &spans, lanes, usage, way);
-                (place, made(Order { starts, ahead, queues }))
+        let mut places: Vec<Waiting> = ways.iter().map(|way| way.places_as()).collect();
+        places.sort_unstable_by_key(|way| *way as u8);
+        places.dedup();
+        let alike = |&as_this: &Waiting| {
+            let mut placed = starts.to_vec();
+            let lanes = place(&mut placed, &spans, phases, connections, usage, as_this);
+            let order = |(number, &waiting): (usize, &Waiting)| {
+                let mut starts = placed.clone();
+                let (Clocks { ahead, .. }, queues) = wind(&mut starts, &spans, lanes, usage, waiting);
+                (number, made(Order { starts, ahead, queues }))
             };
-            alike.map(order).collect::<Vec<_>>()
+            ways.iter().enumerate().filter(|(_, way)| way.places_as() == as_this).map(order).collect::<Vec<_>>()
         };
-        let mut placings: Vec<Waiting> = ways.iter().map(|way| way.places_as()).collect();
-        placings.sort_unstable_by_key(|way| *way as u8);
-        placings.dedup();
-        let found = shares::each(shares::processors(spans.len()), &placings, placed);
+        let found = shares::each(shares::processors(spans.len()), &places, alike);
         let mut found: Vec<(usize, R)> = found.into_iter().flatten().collect();
-        found.sort_unstable_by_key(|&(place, _)| place);
+        found.sort_unstable_by_key(|&(number, _)| number);
         Ok(found.into_iter().map(|(_, made)| made).collect())
     }
 
