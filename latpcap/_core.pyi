@@ -477,9 +477,14 @@ class Replay:
         """Where that time goes at each RTT, in ns by part; a longer pause of the client is think time."""
 
 def run_each(
-    wanted: Sequence[tuple[Replay, object | None, Sequence[tuple[object, Sequence[tuple[float | None, float]]]]]],
+    wanted: Sequence[
+        tuple[Replay, object | None, object | None, Sequence[tuple[object, Sequence[tuple[float | None, float]]]]]
+    ],
 ) -> list[tuple[Replay, list[list[float]]]]:
-    """Return each replay, with senders like those of a network if one is named, and when it is over on the others."""
+    """Return each replay, and when it is over on the networks.
+
+    With senders like those of a network if one is named, and with fixes made if there are any.
+    """
 
 def ways_of_waiting() -> list[str]:
     """Who may wait for whom, in words: see `core/src/job/lanes.rs`."""

@@ -245,9 +245,14 @@ impl Job {
         otherwise_ns: f64,
         read: impl FnOnce(&Read<'_>) -> PyResult<T> + Send,
     ) -> PyResult<T> {
+        py.detach(|| self.reading(otherwise_ns, read))
+    }
+
+    /// The same by whoever does not hold Python.
+    pub fn reading<T>(&self, otherwise_ns: f64, read: impl FnOnce(&Read<'_>) -> PyResult<T>) -> PyResult<T> {
         let (of, connections) = (&self.recorded, &self.recorded.connections);
         let (phases, exchanges) = (of.phases.known(otherwise_ns), Reading { source: &self.table, of });
-        py.detach(|| read(&recorded::Job { phases: &phases, connections, exchanges }))
+        read(&recorded::Job { phases: &phases, connections, exchanges })
     }
 }
 

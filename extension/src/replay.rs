@@ -125,11 +125,8 @@ impl Replay {
     /// The job with fixes made: see `latpcap_core::job::Changes`.
     fn changed(&self, py: Python<'_>, changes: ChangeColumns<'_>) -> PyResult<Replay> {
         let changes = changes.changes();
-        let read = |job: &Read| match changes.fit(job.exchanges.count(), job.connections.count()) {
-            true => self.replay.changed(job, &changes),
-            false => Err(unfit()),
-        };
-        Ok(self.with(py, self.of.borrow(py).read(py, self.usual_ns, read)?))
+        let replay = self.of.borrow(py).read(py, self.usual_ns, |job| changed(&self.replay, job, &changes))?;
+        Ok(self.with(py, replay))
     }
 
     /// The job where only a part of it is different: see `latpcap_core::job::Scope`.
@@ -182,26 +179,43 @@ impl Replay {
     }
 }
 
-/// Each replay, where other senders are named as if those of the capture had been like these, and when it is over: on each
-/// network at each RTT and so much more, as `Replay.run` has them.
+/// A replay, other senders and fixes, if any are named; and where it is to be run.
+type Wanted<'py> = (Py<Replay>, Option<NetworkFields>, Option<ChangeColumns<'py>>, Vec<(NetworkFields, Vec<ToldRtt>)>);
+
+/// Each replay, where other senders are named as if those of the capture had been like these, with the fixes made; and when
+/// it is over: on each network at each RTT and so much more, as `Replay.run` has them.
 #[pyfunction]
-#[allow(clippy::type_complexity, reason = "as Python has them")]
-pub fn run_each(
-    py: Python<'_>,
-    wanted: Vec<(Py<Replay>, Option<NetworkFields>, Vec<(NetworkFields, Vec<ToldRtt>)>)>,
-) -> Vec<(Replay, Vec<Vec<f64>>)> {
-    let pieces: Vec<_> = wanted.iter().map(|(replay, senders, runs)| (&replay.get().replay, senders, runs)).collect();
-    let steps = pieces.iter().map(|(replay, ..)| replay.steps()).sum();
+pub fn run_each(py: Python<'_>, wanted: Vec<Wanted<'_>>) -> PyResult<Vec<(Replay, Vec<Vec<f64>>)>> {
+    let steps = wanted.iter().map(|(of, ..)| of.get().replay.steps()).sum();
+    let jobs: Vec<PyRef<'_, Job>> = wanted.iter().map(|(of, ..)| of.get().of.borrow(py)).collect();
+    let pieces = wanted.iter().zip(&jobs).map(|((of, senders, changes, runs), job)| {
+        let changes = changes.as_ref().map(ChangeColumns::changes);
+        (of.get(), &**job, senders.as_ref(), changes, runs)
+    });
+    let pieces: Vec<_> = pieces.collect();
     let run =
-        |(replay, senders, runs): &(&job::Replay, &Option<NetworkFields>, &Vec<(NetworkFields, Vec<ToldRtt>)>)| {
-            let replay =
-                senders.as_ref().map_or_else(|| (*replay).clone(), |senders| replay.calibrated(&senders.network()));
+        |(of, job, senders, changes, runs): &(&Replay, &Job, Option<&NetworkFields>, Option<Changes>, &Vec<_>)| {
+            let runs: &Vec<(NetworkFields, Vec<ToldRtt>)> = runs;
+            let replay = senders.map_or_else(|| of.replay.clone(), |senders| of.replay.calibrated(&senders.network()));
+            let replay = match changes {
+                None => replay,
+                Some(changes) => job.reading(of.usual_ns, |job| changed(&replay, job, changes))?,
+            };
             let over = runs.iter().map(|(network, rtts)| replay.run(&asked(rtts), &network.network())).collect();
-            (replay, over)
+            Ok((replay, over))
         };
-    let found: Vec<(job::Replay, Vec<Vec<f64>>)> = py.detach(|| shares::each(shares::processors(steps), &pieces, run));
+    let found = py.detach(|| shares::each(shares::processors(steps), &pieces, run));
+    let found: Vec<(job::Replay, Vec<Vec<f64>>)> = found.into_iter().collect::<PyResult<_>>()?;
     let told = wanted.iter().zip(found);
-    told.map(|((of, ..), (replay, over))| (of.get().with(py, replay), over)).collect()
+    Ok(told.map(|((of, ..), (replay, over))| (of.get().with(py, replay), over)).collect())
+}
+
+/// It with fixes made, if they fit the job.
+fn changed(replay: &job::Replay, job: &Read, changes: &Changes) -> PyResult<job::Replay> {
+    match changes.fit(job.exchanges.count(), job.connections.count()) {
+        true => replay.changed(job, changes),
+        false => Err(unfit()),
+    }
 }
 
 /// What fixes take out of a job: see `latpcap_core::job::Changes`.

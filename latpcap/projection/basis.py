@@ -167,7 +167,11 @@ class Basis:
         replays = self._run_together(found, rtts_ms, conditions)
         for waiting, case, _ in found:
             calibrated = replays[waiting, case.calibrated]
-            runtimes = [self._runtimes(case, calibrated, variant, rtt_ms, conditions) for variant, rtt_ms in asked]
+            made = self._made(calibrated, asked, case, conditions)
+            runtimes = [
+                self._runtimes(case, calibrated, job, variant, rtt_ms, conditions)
+                for job, (variant, rtt_ms) in zip(made, asked, strict=True)
+            ]
             yield self._nearer(asked, runtimes) if waiting == "unclocked" else runtimes
 
     def _run_together(
@@ -181,18 +185,45 @@ class Basis:
             replays.setdefault(of, job if case.calibrated == CENTRAL.calibrated else _CalibratedJob(job.replay))
             asked = networks.setdefault(of, {ReplayNetwork(): [(None, 0.0)]})
             if self.scopes.of(conditions) is None:
-                rtts_ns = case.mean_ms(conditions)(np.asarray(rtts_ms, float), np.array(self.baseline_ms)) * 1e6
-                asked.setdefault(self._network(case, conditions), []).extend((rtt, 0.0) for rtt in rtts_ns.tolist())
+                there = self._asked(case, conditions, rtts_ms)
+                asked.setdefault(self._network(case, conditions), []).extend(there)
         new = {
             of: [(there, replays[of].unknown(rtts, there)) for there, rtts in networks[of].items()] for of in replays
         }
         senders = [None if senders == CENTRAL.calibrated else senders for _, senders in replays]
-        wanted = [(replays[of].replay, each, new[of]) for of, each in zip(replays, senders, strict=True)]
+        wanted = [(replays[of].replay, each, None, new[of]) for of, each in zip(replays, senders, strict=True)]
         for of, (replay, over_ns) in zip(replays, run_each(wanted), strict=True):
             replays[of].replay = replay
             for (network, rtts), over in zip(new[of], over_ns, strict=True):
                 replays[of].learn(network, rtts, over)
         return replays
+
+    def _asked(self, case: Case, conditions: Conditions, rtts_ms: Sequence[float]) -> list[Asked]:
+        """What is asked for at these RTTs."""
+        rtts_ns = case.mean_ms(conditions)(np.asarray(rtts_ms, float), np.array(self.baseline_ms)) * 1e6
+        return [(rtt_ns, 0.0) for rtt_ns in rtts_ns.tolist()]
+
+    def _made(
+        self,
+        calibrated: _CalibratedJob,
+        asked: Sequence[tuple[Variant, Sequence[float]]],
+        case: Case,
+        conditions: Conditions,
+    ) -> list[_CalibratedJob]:
+        """Each variant: made and run in one call, as far as is known where."""
+        network, alike = self._network(case, conditions), self.scopes.of(conditions) is None
+        unknown = _CalibratedJob(calibrated.replay).unknown
+        rtts = {
+            variant: unknown(self._asked(case, conditions, rtts_ms), network) if alike else []
+            for variant, rtts_ms in asked
+            if variant.changes is not None
+        }
+        made: dict[Variant, _CalibratedJob] = {}
+        wanted = [(calibrated.replay, None, variant.changes, [(network, each)]) for variant, each in rtts.items()]
+        for (variant, new), (replay, [over_ns]) in zip(rtts.items(), run_each(wanted), strict=True):
+            made[variant] = _CalibratedJob(replay)
+            made[variant].learn(network, new, over_ns)
+        return [made.get(variant, calibrated) for variant, _ in asked]
 
     def _nearer(self, asked: Sequence[tuple[Variant, Sequence[float]]], runtimes: list[Floats]) -> list[Floats]:
         """NaN where the RTT is no shorter: by its clock a turn may have been due earlier, but no later."""
@@ -216,9 +247,15 @@ class Basis:
         return (*(("clocked",) if replay.may_tick else ()), *(("unclocked",) if replay.ticks else ()))
 
     def _runtimes(
-        self, case: Case, calibrated: _CalibratedJob, variant: Variant, rtt_ms: Sequence[float], conditions: Conditions
+        self,
+        case: Case,
+        calibrated: _CalibratedJob,
+        made: _CalibratedJob,
+        variant: Variant,
+        rtt_ms: Sequence[float],
+        conditions: Conditions,
     ) -> Floats:
-        network, made = self._network(case, conditions), calibrated.of(variant)
+        network = self._network(case, conditions)
         scope, mean = self.scopes.of(conditions), case.mean_ms(conditions)
         asked, saved_s = np.asarray(rtt_ms, float), 0.0
         mean_ms = mean(asked, np.array(self.baseline_ms))
