@@ -23,14 +23,12 @@ impl From<[f64; 4]> for Moments {
 }
 
 /// A whole number of ns.
-#[inline]
 pub fn ns(time: f64) -> i64 {
     (time + 0.5) as i64
 }
 
 /// The interval of a step at this RTT: when it begins, no earlier than what is `before` it on its connection is over, and
 /// its pieces.
-#[inline]
 pub fn interval(
     replay: &Replay,
     network: &Network,
@@ -64,7 +62,6 @@ pub fn interval(
 }
 
 /// The same without what stalls add to it; so much of its end was `lost`.
-#[inline]
 fn cut(step: &Step, moments: Moments, rtt: f64, before: i64, lost: i64) -> (i64, Pieces<i64>) {
     let over = ns(moments.over).max(before);
     let begin = ns(moments.asked).max(before).min(over);

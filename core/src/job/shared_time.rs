@@ -115,15 +115,11 @@ impl SharedTime {
     fn part(&mut self) {
         let (Some(&first), Some(&last)) = (self.times.first(), self.times.last()) else { return };
         let each = last.abs_diff(first) / (self.times.len() as u64 / 2).max(1);
-        self.width = u64::BITS - each.leading_zeros();
-        let mut passed = 0;
+        self.width = (u64::BITS - each.leading_zeros()).min(u64::BITS - 1);
         self.before.reserve_exact(self.times.len() / 2 + 3);
-        for (place, &time) in self.times.iter().enumerate() {
-            let part = time.abs_diff(first) >> self.width;
-            while passed <= part {
-                self.before.push(place as u32);
-                passed += 1;
-            }
+        for (place, &time) in (0..).zip(&self.times) {
+            let parts = (time.abs_diff(first) >> self.width) as usize + 1;
+            self.before.resize(parts.max(self.before.len()), place);
         }
         self.before.push(self.times.len() as u32);
     }
