@@ -24,7 +24,8 @@ pub fn parts(replay: &Replay, rtts_ns: &[f64], network: &Network, think_ns: f64)
     found.unwrap_or_else(|| {
         let steps = replay.steps.len();
         let processors = shares::processors(steps).min(MOST_STEPS / steps.max(1)).max(1);
-        let pieces = evenly(rtts_ns, processors * rtts_ns.len().div_ceil(processors * TOGETHER));
+        let pieces = processors * rtts_ns.len().div_ceil(processors * TOGETHER);
+        let pieces = evenly(rtts_ns, pieces.min(rtts_ns.len()));
         shares::each(processors, &pieces, |rtts_ns| shared(&walk, rtts_ns, think_ns)).concat()
     })
 }
@@ -48,10 +49,9 @@ fn one_by_one(walk: &Walk, rtts_ns: &[f64], think_ns: f64) -> Option<Vec<Parts>>
 
 /// At a few RTTs.
 fn shared(walk: &Walk, rtts_ns: &[f64], think_ns: f64) -> Vec<Parts> {
-    let side_by_side = SideBySide::of(walk.replay, rtts_ns.len());
     let kept = match walk.replay.waits_for_locks() {
         true => Kept::Moments(Vec::with_capacity(walk.replay.steps.len())),
-        false => Kept::SideBySide(Box::new(side_by_side)),
+        false => Kept::SideBySide(Box::new(SideBySide::of(walk.replay, rtts_ns.len()))),
     };
     let mut runs = [Run::keeping(walk, rtts_ns, kept)];
     walk.all(&mut runs);
@@ -92,6 +92,6 @@ mod tests {
             |of: usize, pieces| evenly(&vec![(); of], pieces).iter().map(|piece| piece.len()).collect::<Vec<_>>();
         assert_eq!(lengths(10, 4), [3, 2, 3, 2]);
         assert!(lengths(0, 0).is_empty());
-        assert_eq!(lengths(1, 16).iter().sum::<usize>(), 1);
+        assert_eq!(lengths(3, 3), [1, 1, 1]);
     }
 }
