@@ -456,13 +456,8 @@ impl Lanes {
     fn newest(&self, span: &Span, may: impl Fn(&Lane) -> bool) -> Option<u32> {
         let newest = self.free(span).fold(None, |best: Option<(u32, f64)>, (number, lane)| match best {
             Some((_, free)) if lane.free < free => best,
-            _ => {
-                if may(lane) {
-                    Some((number, lane.free))
-                } else {
-                    best
-                }
-            }
+            _ if may(lane) => Some((number, lane.free)),
+            _ => best,
         });
         newest.map(|(number, _)| number)
     }
