@@ -4,9 +4,6 @@
 //! F(b) − F(a), and all together are worth exactly the time in which any went on. Eight workers side by side count once; a
 //! pool used one connection after the other adds up.
 
-/// Times that are nearly in order, as those of what began one after the other, need fewer moves each.
-const FEW_MOVES: usize = 8;
-
 /// What an instant counts for each of those that share it.
 pub struct SharedTime {
     /// When k changes, ascending; nothing where no two intervals ever share an instant.
@@ -40,8 +37,8 @@ impl SharedTime {
             begins.push(begin.min(until));
             ends.push(end.min(until));
         }
-        sort(&mut begins);
-        sort(&mut ends);
+        begins.sort_unstable();
+        ends.sort_unstable();
         let mut found = SharedTime {
             times: Vec::new(),
             shared: Vec::new(),
@@ -162,22 +159,6 @@ impl SharedTime {
         }
         let slope = (self.shared[place] - self.shared[before]) / (self.times[place] - self.times[before]) as f64;
         slope * passed as f64 + self.shared[before]
-    }
-}
-
-fn sort(times: &mut [i64]) {
-    let mut moves = FEW_MOVES * times.len();
-    for next in 1..times.len() {
-        let (time, mut place) = (times[next], next);
-        while place > 0 && times[place - 1] > time && moves > 0 {
-            times[place] = times[place - 1];
-            place -= 1;
-            moves -= 1;
-        }
-        times[place] = time;
-    }
-    if moves == 0 {
-        times.sort_unstable();
     }
 }
 
