@@ -44,7 +44,7 @@ mod _core {
     #[pymodule_export]
     use super::passes::{
         counted, densest_half, distinct, first_alike, first_like, grouped, halves, holding, lanes, last_known,
-        numbered, ordered, quantile, serving, sums, told_apart,
+        numbered, ordered, quantile, serving, sums,
     };
     #[pymodule_export]
     use super::progress::{LiveSum, Progress};

@@ -5,7 +5,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use latpcap_core::job::of_connections;
-use latpcap_core::passes::{self, Acks, Asked, Beside, Half, Halves, Samples};
+use latpcap_core::passes::{self, Asked, Half, Halves, Samples};
 
 use super::columns;
 
@@ -17,8 +17,7 @@ type NewBools<'py> = Bound<'py, PyArray1<bool>>;
 /// Rows in the order of their groups, and where each group begins (at last, where the last one ends).
 #[pyfunction]
 pub fn grouped<'py>(py: Python<'py>, keys: Vec<Ints<'py>>) -> PyResult<(NewInts<'py>, NewInts<'py>)> {
-    let keys = keys.iter().map(|key| key.as_slice()).collect::<Result<Vec<_>, _>>()?;
-    let rows = same_length(keys.iter().map(|key| key.len()))?;
+    let (keys, rows) = slices(&keys)?;
     let (order, starts) = py.detach(|| passes::groups(&keys, rows));
     Ok((order.into_pyarray(py), starts.into_pyarray(py)))
 }
@@ -26,8 +25,7 @@ pub fn grouped<'py>(py: Python<'py>, keys: Vec<Ints<'py>>) -> PyResult<(NewInts<
 /// A number for each distinct combination of keys, from 0 on in their order.
 #[pyfunction]
 pub fn numbered<'py>(py: Python<'py>, keys: Vec<Ints<'py>>) -> PyResult<NewInts<'py>> {
-    let keys = keys.iter().map(|key| key.as_slice()).collect::<Result<Vec<_>, _>>()?;
-    let rows = same_length(keys.iter().map(|key| key.len()))?;
+    let (keys, rows) = slices(&keys)?;
     Ok(py.detach(|| passes::numbered(&keys, rows)).into_pyarray(py))
 }
 
@@ -43,8 +41,7 @@ pub fn counted<'py>(py: Python<'py>, values: Ints<'py>) -> PyResult<(NewInts<'py
 /// The rows in the order of their keys, the first key first; equal ones stay in their order.
 #[pyfunction]
 pub fn ordered<'py>(py: Python<'py>, keys: Vec<Ints<'py>>) -> PyResult<NewInts<'py>> {
-    let keys = keys.iter().map(|key| key.as_slice()).collect::<Result<Vec<_>, _>>()?;
-    let rows = same_length(keys.iter().map(|key| key.len()))?;
+    let (keys, rows) = slices(&keys)?;
     Ok(py.detach(|| passes::order(&keys, rows)).into_pyarray(py))
 }
 
@@ -188,36 +185,11 @@ pub fn halves<'py>(
     }))
 }
 
-/// Which acknowledgments of a half are clean (1), and which may have been delayed (2): see `latpcap_core::passes::Acks`.
-#[pyfunction]
-pub fn told_apart<'py>(
-    py: Python<'py>,
-    samples: (PyReadonlyArray1<'py, i32>, Ints<'py>, Bools<'py>, Bools<'py>),
-    of_connections: (Ints<'py>, Bools<'py>),
-    least: (Ints<'py>, Ints<'py>),
-    delayed_ns: i64,
-    several: u32,
-) -> PyResult<Bound<'py, PyArray1<u8>>> {
-    let (connection, rtt_ns, alone, quiet) = &samples;
-    let acks = Acks {
-        connection: connection.as_slice()?,
-        rtt_ns: rtt_ns.as_slice()?,
-        alone: alone.as_slice()?,
-        quiet: quiet.as_slice()?,
-    };
-    let beside = Beside {
-        path: of_connections.0.as_slice()?,
-        is_shown: of_connections.1.as_slice()?,
-        handshake_ns: least.0.as_slice()?,
-        response_ns: least.1.as_slice()?,
-        delayed_ns,
-        several,
-    };
-    same_length([acks.connection.len(), acks.rtt_ns.len(), acks.alone.len(), acks.quiet.len()])?;
-    places(beside.path, same_length([beside.handshake_ns.len(), beside.response_ns.len()])?)?;
-    let connections = same_length([beside.path.len(), beside.is_shown.len()])?;
-    places(acks.connection, connections)?;
-    Ok(py.detach(|| acks.told_apart(&beside)).into_pyarray(py))
+/// Columns, and the length that all of them have.
+fn slices<'a>(columns: &'a [Ints<'_>]) -> PyResult<(Vec<&'a [i64]>, usize)> {
+    let columns = columns.iter().map(|column| column.as_slice()).collect::<Result<Vec<_>, _>>()?;
+    let rows = same_length(columns.iter().map(|column| column.len()))?;
+    Ok((columns, rows))
 }
 
 /// The length that all columns have.
@@ -240,8 +212,8 @@ fn edges(starts: &[i64], rows: usize) -> PyResult<()> {
 }
 
 /// All numbers are rows of a column.
-fn places<T: Copy + TryInto<usize>>(numbers: &[T], rows: usize) -> PyResult<()> {
-    match numbers.iter().all(|&number| number.try_into().is_ok_and(|number| number < rows)) {
+fn places(numbers: &[i64], rows: usize) -> PyResult<()> {
+    match numbers.iter().all(|&number| usize::try_from(number).is_ok_and(|number| number < rows)) {
         true => Ok(()),
         false => Err(PyValueError::new_err("a row is beyond the column")),
     }

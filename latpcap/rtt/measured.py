@@ -24,7 +24,6 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from latpcap import _core
 from latpcap.rtt.phases import Phases
 from latpcap.tables.columnar.columns import Bools, Entries, Floats, Ints
 from latpcap.tables.columnar.quantiles import GroupedValues
@@ -42,8 +41,6 @@ SEVERAL = 3
 what is left of one: they only bound, as nothing tells which copy of the data they acknowledge."""
 LONGEST_NS = 2**62
 """More than a century; what is longer no integer holds."""
-CLEAN, LATE = 1, 2
-"""What the core tells of an ACK (`core/src/passes/samples.rs`): one alone may be late, and nothing in it says so."""
 MIN_FOR_DENSITY = 10
 """This many measurements show where they are dense, and their shape. Of fewer, the lower quarter has the least of the
 hosts' delays."""
@@ -190,21 +187,33 @@ def _half(
     bounded: tuple[Measurements, Ints],
     answers: Measurements,
 ) -> PathHalf:
-    """One half: its acknowledgments are quiet (where the path has such) and not delayed, as far as can be told."""
+    """One half: its acknowledgments are quiet (where the path has such) and not delayed.
+
+    One segment alone may be acknowledged late, and nothing in a late ACK says so: where neither a handshake nor an ACK
+    of several segments was about as late, it is a bound as any.
+    """
     acks, path, count = _taken(samples), phases.period, int(phases.changes.first[-1])
-    covered = phases.covers(acks.connection, acks.time)
-    acks, samples = acks.cut(phases), samples.where(covered)
+    is_clean = phases.covers(acks.connection, acks.time)
+    acks, samples = acks.cut(phases), samples.where(is_clean)
     bounds, statement = bounded
     inside = phases.covers(bounds.connection, bounds.time)
     statement = statement if inside.all() else statement[inside]
     handshakes, bounds, answers = (values.cut(phases) for values in (handshakes, bounds, answers))
-    is_shown = np.zeros(len(phases), bool)
-    is_shown[handshakes.connection] = is_shown[bounds.connection] = True
-    least = _least(path, count, handshakes), _least(path, count, bounds, answers)
-    columns = acks.connection.astype(np.int32, copy=False), acks.ns, samples.alone, samples.quiet
-    told = _core.told_apart(columns, (path, is_shown), least, DELAYED_NS, SEVERAL)
-    covered[covered] = is_clean = told == CLEAN
-    return PathHalf(handshakes, acks.where(is_clean), bounds, statement, answers, acks.where(told == LATE), covered)
+    alone, quiet = samples.alone, samples.quiet
+    has_quiet = np.bincount(path[acks.connection[quiet]], minlength=count) > 0
+    if not (of_interest := quiet | ~has_quiet[path[acks.connection]]).all():
+        is_clean[is_clean] = of_interest
+        acks, alone = acks.where(of_interest), alone[of_interest]
+    confirmed = _least(path, count, handshakes, acks.where(~alone))
+    least = np.minimum(confirmed, _least(path, count, acks, bounds, answers))
+    group = path[acks.connection]
+    is_prompt = acks.ns < least[group] + DELAYED_NS
+    left_over = np.bincount(acks.connection, minlength=len(phases)) < SEVERAL
+    left_over[handshakes.connection] = left_over[bounds.connection] = False
+    unsure = alone & (acks.ns >= DELAYED_NS) & (confirmed[group] > acks.ns + DELAYED_NS) | left_over[acks.connection]
+    clean = is_prompt & ~unsure
+    is_clean[is_clean] = clean
+    return PathHalf(handshakes, acks.where(clean), bounds, statement, answers, acks.where(~clean), is_clean)
 
 
 def _least(path: Ints, count: int, *several: Measurements) -> Ints:

@@ -16,6 +16,6 @@ pub use groups::{counted, distinct, first_alike, numbered};
 pub use order::{groups, order};
 pub use quantiles::{densest_half, quantile};
 pub use runs::{last_known, serving};
-pub use samples::{Acks, Asked, Beside, Half, Halves, Samples};
+pub use samples::{Asked, Half, Halves, Samples};
 pub use sums::{Known, sums};
 pub use texts::{first_like, holding};

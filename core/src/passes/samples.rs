@@ -64,92 +64,9 @@ impl Halves {
     }
 }
 
-/// The acknowledgments of one half, column by column.
-pub struct Acks<'a> {
-    pub connection: &'a [i32],
-    pub rtt_ns: &'a [i64],
-    pub alone: &'a [bool],
-    pub quiet: &'a [bool],
-}
-
-/// What else is known of where they come from.
-pub struct Beside<'a> {
-    /// The path of each connection, and whether its handshake or a response was measured.
-    pub path: &'a [i64],
-    pub is_shown: &'a [bool],
-    /// The least handshake of each path, and the least response.
-    pub handshake_ns: &'a [i64],
-    pub response_ns: &'a [i64],
-    /// What is so much later than the fastest of its path was delayed.
-    pub delayed_ns: i64,
-    /// Fewer of a connection that is not shown are what is left of one.
-    pub several: u32,
-}
-
-pub const CLEAN: u8 = 1;
-pub const LATE: u8 = 2;
-
-impl Acks<'_> {
-    /// Which are clean, and which may have been delayed; 0 for those behind many segments on a path that has quiet ones.
-    ///
-    /// One segment alone may be acknowledged late, and nothing in a late ACK says so: where neither a handshake nor an ACK
-    /// of several segments was about as late, it may have been.
-    pub fn told_apart(&self, beside: &Beside) -> Vec<u8> {
-        let rows = || self.connection.iter().enumerate().map(|(row, &connection)| (row, connection as usize));
-        let path = |connection: usize| beside.path[connection] as usize;
-        let mut has_quiet = vec![false; beside.response_ns.len()];
-        rows().for_each(|(row, connection)| has_quiet[path(connection)] |= self.quiet[row]);
-        let counts = |row: usize, path: usize| self.quiet[row] || !has_quiet[path];
-
-        let (mut least, mut confirmed) = (beside.response_ns.to_vec(), beside.handshake_ns.to_vec());
-        let mut of_connection = vec![0_u32; beside.path.len()];
-        for (row, connection) in rows().filter(|&(row, connection)| counts(row, path(connection))) {
-            let (path, rtt_ns) = (path(connection), self.rtt_ns[row]);
-            of_connection[connection] += 1;
-            let least = if self.alone[row] { &mut least[path] } else { &mut confirmed[path] };
-            *least = rtt_ns.min(*least);
-        }
-        let left_over = |connection: usize| !beside.is_shown[connection] && of_connection[connection] < beside.several;
-        let told = |(row, connection): (usize, usize)| {
-            let (path, rtt_ns) = (path(connection), self.rtt_ns[row]);
-            let is_prompt = rtt_ns < least[path].min(confirmed[path]).saturating_add(beside.delayed_ns);
-            let slow = self.alone[row] && rtt_ns >= beside.delayed_ns;
-            let unsure = slow && confirmed[path] > rtt_ns.saturating_add(beside.delayed_ns) || left_over(connection);
-            match counts(row, path) {
-                false => 0,
-                true if is_prompt && !unsure => CLEAN,
-                true => LATE,
-            }
-        };
-        rows().map(told).collect()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn late_acknowledgments_bound_and_those_behind_many_segments_do_not_count() {
-        let acks = Acks {
-            connection: &[0, 0, 0, 0, 1, 1, 2],
-            rtt_ns: &[5, 30, 5, 7, 5, 50, 5],
-            alone: &[true, true, false, true, true, true, true],
-            quiet: &[true, true, true, false, false, false, false],
-        };
-        let beside = Beside {
-            path: &[0, 1, 1],
-            is_shown: &[false, true, false],
-            handshake_ns: &[1_000, 1_000],
-            response_ns: &[1_000, 1_000],
-            delayed_ns: 20,
-            several: 3,
-        };
-        assert_eq!(acks.told_apart(&beside), [CLEAN, LATE, CLEAN, 0, CLEAN, LATE, LATE]);
-        let slow = Beside { delayed_ns: 4, handshake_ns: &[1_000, 8], ..beside };
-        assert_eq!(acks.told_apart(&slow)[4..], [CLEAN, LATE, LATE]);
-        assert_eq!(acks.told_apart(&Beside { handshake_ns: &[1_000, 1_000], ..slow })[4..], [LATE, LATE, LATE]);
-    }
 
     #[test]
     fn each_half_has_the_wanted_samples_of_connections_that_count() {

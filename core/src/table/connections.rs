@@ -127,8 +127,8 @@ impl Tables {
         let window = |side| optional::<UInt64Type>(move |row| row.connection.advertised.window_bytes(side));
         let limit = |side| optional::<UInt64Type>(move |row| row.connection.advertised.window_limit_bytes(side));
         let (mut streams, mut cancels, mut sessions) = (self.streams(), self.cancelled_connections(), self.sessions());
-        let mut exchanges = self.exchanges_per_connection()?.into_iter();
-        let mut round_trips = self.round_trips_per_connection()?.into_iter();
+        let (exchanges, round_trips) = self.counts_per_connection()?;
+        let (mut exchanges, mut round_trips) = (exchanges.into_iter(), round_trips.into_iter());
         Ok(vec![
             ("stream", optional::<UInt32Type>(move |_| streams.next())),
             ("client", text(|row| Some(address(row.connection.client)))),
@@ -230,19 +230,16 @@ impl Tables {
         self.connections.numbered().map(|(stream, _)| stream)
     }
 
-    fn exchanges_per_connection(&self) -> io::Result<Vec<u32>> {
-        let mut counts = vec![0; self.connections.len()];
-        self.exchanges.each([Column::stream], |[stream]| counts[self.connections.place(stream as u32)] += 1)?;
-        Ok(counts)
-    }
-
-    fn round_trips_per_connection(&self) -> io::Result<Vec<u64>> {
-        let mut counts = vec![0; self.connections.len()];
-        let columns = [Column::stream, Column::round_trips];
-        self.exchanges.each(columns, |[stream, round_trips]| {
-            counts[self.connections.place(stream as u32)] += round_trips as u64;
+    /// How many exchanges each connection has, and how often its client waited.
+    fn counts_per_connection(&self) -> io::Result<(Vec<u32>, Vec<u64>)> {
+        let connections = self.connections.len();
+        let (mut exchanges, mut waits) = (vec![0; connections], vec![0; connections]);
+        self.exchanges.each([Column::stream, Column::round_trips], |[stream, round_trips]| {
+            let place = self.connections.place(stream as u32);
+            exchanges[place] += 1;
+            waits[place] += round_trips as u64;
         })?;
-        Ok(counts)
+        Ok((exchanges, waits))
     }
 }
 

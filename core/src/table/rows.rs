@@ -226,12 +226,10 @@ impl<const COLUMNS: usize> Rows<COLUMNS> {
             let Some(places) = &self.places else {
                 let here = rows.start.max(within.start)..rows.end.min(within.end);
                 let numbers = &numbers[here.start - rows.start..here.end - rows.start];
-                let place = here.start - within.start;
-                let wanted = &mut values[place..place + here.len()];
-                wanted.iter_mut().zip(numbers).for_each(|(wanted, &number)| *wanted = value(number));
-                if has_null {
-                    (place..).zip(numbers).filter(|(_, number)| **number == NULL).for_each(|(place, _)| null(place));
-                }
+                let first = here.start - within.start;
+                values[first..].iter_mut().zip(numbers).for_each(|(wanted, &number)| *wanted = value(number));
+                let nulls = (first..).zip(numbers).filter(|(_, number)| has_null && **number == NULL);
+                nulls.for_each(|(place, _)| null(place));
                 continue;
             };
             for (&place, &number) in places[rows].iter().zip(numbers) {
