@@ -134,6 +134,30 @@ pub fn first_like<'py>(py: Python<'py>, starts: Ints<'py>, data: PyReadonlyArray
     Ok(py.detach(|| passes::first_like(starts, bytes)).into_pyarray(py))
 }
 
+/// The values of each of `count` groups in ascending order, and where each group begins (at last, where the last one
+/// ends). Rows that are not `known` are left out; without `groups`, the others are one.
+#[pyfunction]
+#[pyo3(signature = (groups, values, count, known=None))]
+pub fn ascending<'py>(
+    py: Python<'py>,
+    groups: Option<Ints<'py>>,
+    values: Ints<'py>,
+    count: usize,
+    known: Option<Bools<'py>>,
+) -> PyResult<(NewInts<'py>, NewInts<'py>)> {
+    let groups = groups.as_ref().map(|groups| groups.as_slice()).transpose()?;
+    let (values, known) = (values.as_slice()?, known.as_ref().map(|known| known.as_slice()).transpose()?);
+    let length = |length: Option<usize>| length.unwrap_or(values.len());
+    same_length([values.len(), length(groups.map(<[i64]>::len)), length(known.map(<[bool]>::len))])?;
+    let is_known = |&(row, _): &(usize, &i64)| known.is_none_or(|known| known[row]);
+    places(groups.unwrap_or_default().iter().enumerate().filter(is_known).map(|(_, group)| group), count)?;
+    if groups.is_none() && count == 0 {
+        return Err(PyValueError::new_err("values need a group"));
+    }
+    let (sorted, starts) = py.detach(|| passes::ascending(groups, values, known, count));
+    Ok((sorted.into_pyarray(py), starts.into_pyarray(py)))
+}
+
 /// The nearest-rank quantile of each group `values[starts[g]:starts[g + 1]]`, which ascends; NaN for an empty one.
 #[pyfunction]
 pub fn quantile<'py>(
@@ -212,8 +236,8 @@ fn edges(starts: &[i64], rows: usize) -> PyResult<()> {
 }
 
 /// All numbers are rows of a column.
-fn places(numbers: &[i64], rows: usize) -> PyResult<()> {
-    match numbers.iter().all(|&number| usize::try_from(number).is_ok_and(|number| number < rows)) {
+fn places<'a>(numbers: impl IntoIterator<Item = &'a i64>, rows: usize) -> PyResult<()> {
+    match numbers.into_iter().all(|&number| usize::try_from(number).is_ok_and(|number| number < rows)) {
         true => Ok(()),
         false => Err(PyValueError::new_err("a row is beyond the column")),
     }

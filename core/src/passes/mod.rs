@@ -14,7 +14,7 @@ mod texts;
 
 pub use groups::{counted, distinct, first_alike, numbered};
 pub use order::{groups, order};
-pub use quantiles::{densest_half, quantile};
+pub use quantiles::{ascending, densest_half, quantile};
 pub use runs::{last_known, serving};
 pub use samples::{Asked, Half, Halves, Samples};
 pub use sums::{Known, sums};

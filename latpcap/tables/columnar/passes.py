@@ -132,6 +132,18 @@ def sums(group: Integers, values: Integers, count: int, known: Bools | None = No
     return laid(group, total), laid(group, has_value)
 
 
+def ascending(groups: Integers, values: Integers, count: int, known: Bools | None = None) -> tuple[Ints, Ints]:
+    """The values of each of `count` groups in ascending order, and where each begins, and the last ends.
+
+    Rows that are not `known` are left out, and where there is one group, all others are of it.
+
+    >>> [each.tolist() for each in ascending(np.array([1, 0, 1]), np.array([9, 5, 7]), 2)]
+    [[5, 7, 9], [0, 1, 3]]
+    """
+    sorted_values, starts = _core.ascending(None if count == 1 else _ints(groups), _ints(values), count, known)
+    return laid(values, sorted_values), starts
+
+
 def holding(starts: Ints, data: NDArray[np.uint8], words: Sequence[str]) -> Bools:
     """Each text `data[starts[t] : starts[t + 1]]` holds one of `words`.
 

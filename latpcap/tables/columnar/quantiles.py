@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from latpcap.tables.columnar import passes
 from latpcap.tables.columnar.columns import Bools, Floats, Ints
 
-_BITS = 63
-
 
 class GroupedValues(Struct, frozen=True):
     """The values of each group in ascending order: group g is `values[starts[g] : starts[g + 1]]`."""
@@ -26,22 +24,8 @@ class GroupedValues(Struct, frozen=True):
     def of(
         cls, groups: NDArray[np.signedinteger[Any]], values: Ints, count: int, usable: Bools | None = None
     ) -> GroupedValues:
-        """Sort non-negative `values`, or those `usable`, within their groups, numbered from 0 to `count` - 1."""
-        if usable is not None and not usable.all():
-            groups, values = groups[usable], values[usable]
-        if count == 1:
-            return cls(np.sort(values), np.array([0, len(values)]))
-        starts = np.concatenate(([0], np.cumsum(np.bincount(groups, minlength=count))))
-        shift = _BITS - max(count - 1, 0).bit_length()
-        if len(values) == 0 or int(values.max()) >> shift == 0:
-            keys = np.left_shift(
-                groups, shift, dtype=np.int64
-            )  # one number to sort: several times faster than sorting by two
-            keys |= values
-            keys.sort()
-            keys &= (1 << shift) - 1
-            return cls(keys, starts)
-        return cls(values[np.lexsort((values, groups))], starts)
+        """Sort `values`, or those `usable`, within their groups, numbered from 0 to `count` - 1."""
+        return cls(*passes.ascending(groups, values, count, usable))
 
     @property
     def counts(self) -> Ints:
