@@ -4,6 +4,7 @@
 //! meanwhile, among those that ask the same (a pause is none, however many pause); where the limit is follows from how long they were busy for each (the utilisation law: Denning and Buzen
 //! 1978). What follows for more workers: `latpcap/projection/capacity.py`.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -100,16 +101,19 @@ type Waits = HashMap<u32, u32>;
 impl Replay {
     /// Who met whom in the `job` that is replayed.
     pub fn meetings<E: Exchanges>(&self, job: &Job<E>) -> Result<Meetings, E::Error> {
-        let (mut turns, mut trips) = (Vec::new(), 0);
+        let (mut turns, mut trips) = (Vec::with_capacity(self.connections.kinds.len()), 0);
         job.exchanges.each(&mut |exchange| {
             trips += u64::from(exchange.round_trips);
             turns.extend(Turn::of(exchange, job.phases, trips));
         })?;
         let (waiters, holders) = self.locks();
         let waits = waiters.into_iter().zip(holders).collect();
-        let [hosts, server, both] = hosts(&turns, &waits);
-        let outstanding_s = counted(&turns).map(|turn| turn.waited).sum::<f64>() / NS;
-        Ok(Meetings { outstanding_s, hosts, server, both, locks: Locks::of(&turns, &waits) })
+        let (outstanding_s, locks) =
+            (counted(&turns).map(|turn| turn.waited).sum::<f64>() / NS, Locks::of(&turns, &waits));
+        let (intervals, count) = intervals(&turns, &waits);
+        drop(turns); // which take as much as all that follows
+        let [hosts, server, both] = hosts(&intervals, count);
+        Ok(Meetings { outstanding_s, hosts, server, both, locks })
     }
 }
 
@@ -139,28 +143,31 @@ fn counted(turns: &[Turn]) -> impl DoubleEndedIterator<Item = &Turn> {
     turns.iter().filter(|turn| turn.counts)
 }
 
-/// How requests slow each other down at whichever of server and client has the lower limit, at a server with a limit, and
-/// at both; no lock's wait is work.
-fn hosts(turns: &[Turn], waits: &Waits) -> [Option<Center>; 3] {
+/// How long each request was at the server, as no lock's wait is work, and behind these, how long each client took for the
+/// next one; how many requests these are.
+fn intervals(turns: &[Turn], waits: &Waits) -> (Intervals, usize) {
     let holder = |turn: &Turn| {
         let place = turns.binary_search_by_key(waits.get(&turn.row)?, |turn| turn.row).ok()?;
         Some(turns[place].answered)
     };
     let begins = |turn: &Turn| holder(turn).map_or(turn.arrived, |answered| turn.arrived.max(answered));
-    let mut intervals: Vec<[f64; 2]> = counted(turns).map(|turn| [begins(turn), turn.answered]).collect();
-    let mut alike: Vec<u32> = counted(turns).map(|turn| turn.statement).collect();
-    let count = intervals.len();
     let follows = |one: &Turn, next: &Turn| {
         one.counts && next.counts && one.connection == next.connection && one.row + 1 == next.row
     };
-    for two in turns.windows(2).filter(|two| follows(&two[0], &two[1])) {
-        intervals.push([two[0].over, two[1].asked]);
-        alike.push(two[1].statement);
-    }
-    let intervals = Intervals::of(&intervals, &alike);
+    let following = || turns.windows(2).filter(|two| follows(&two[0], &two[1]));
+    let count = counted(turns).count();
+    let mut intervals = Intervals::with_room_for(count + following().count());
+    counted(turns).for_each(|turn| intervals.add(begins(turn), turn.answered, turn.statement));
+    following().for_each(|two| intervals.add(two[0].over, two[1].asked, two[1].statement));
+    (intervals, count)
+}
+
+/// How `count` requests slow each other down at whichever of server and client has the lower limit, at a server with a
+/// limit, and at both.
+fn hosts(intervals: &Intervals, count: usize) -> [Option<Center>; 3] {
     let processors = shares::processors(count);
-    let kinds =
-        shares::each(processors, &[0..count, count..intervals.begin.len()], |kind| intervals.kind(kind.clone()));
+    let kinds = [0..count, count..intervals.spans.len()];
+    let kinds = shares::each(processors, &kinds, |kind| intervals.kind(kind.clone()));
     let places = shares::each(processors, &[&kinds[..1], &kinds], |kinds| intervals.centers(count, kinds));
     let (both, centers) = (Center::lowest(&places[1]), places.concat());
     let Some(tells) = Center::lowest(&centers) else { return [None, None, both] };
@@ -211,21 +218,18 @@ impl Center {
     }
 }
 
-/// What is under way: when it begins and ends (ns), how long it stays, and a number for what it asks.
+/// What is under way: when it begins and ends (ns), and a number for what it asks.
 struct Intervals {
-    begin: Vec<f64>,
-    end: Vec<f64>,
-    stay_s: Vec<f64>,
+    spans: Vec<[f64; 2]>,
     alike: Vec<u32>,
-    /// So many numbers there are.
-    asked: usize,
+    numbers: HashMap<u32, u32>,
 }
 
-/// Those that are served in their own way.
+/// Those that are served in their own way, by their places.
 struct Kind {
-    /// When each begins, and when it ends; ascending.
-    begins: Vec<(f64, u32)>,
-    ends: Vec<(f64, u32)>,
+    /// In the order of their begin, and of their end.
+    begins: Vec<u32>,
+    ends: Vec<u32>,
     /// How long after one that left others there the next one of these did, as a rule: what a host takes for one.
     apart_s: f64,
     /// Those that took time and are no freezes, in the order of their begin.
@@ -242,39 +246,48 @@ struct Place {
 }
 
 impl Intervals {
-    /// Of intervals in any order.
-    fn of(all: &[[f64; 2]], alike: &[u32]) -> Intervals {
-        let begin: Vec<f64> = all.iter().map(|[begin, _]| *begin).collect();
-        let end: Vec<f64> = all.iter().map(|[begin, end]| end.max(*begin)).collect();
-        let mut numbers: HashMap<u32, u32> = HashMap::default();
-        let mut number = |of: &u32| {
-            let next = numbers.len() as u32;
-            *numbers.entry(*of).or_insert(next)
-        };
-        let alike = alike.iter().map(&mut number).collect();
-        let stay_s = end.iter().zip(&begin).map(|(end, begin)| (end - begin) / NS).collect();
-        Intervals { begin, end, stay_s, alike, asked: numbers.len() }
+    fn with_room_for(count: usize) -> Intervals {
+        Intervals { spans: Vec::with_capacity(count), alike: Vec::with_capacity(count), numbers: HashMap::default() }
+    }
+
+    fn add(&mut self, begin: f64, end: f64, asked: u32) {
+        self.spans.push([begin, end.max(begin)]);
+        let next = self.numbers.len() as u32;
+        self.alike.push(*self.numbers.entry(asked).or_insert(next));
+    }
+
+    fn begin(&self, place: u32) -> f64 {
+        self.spans[place as usize][0]
+    }
+
+    fn end(&self, place: u32) -> f64 {
+        self.spans[place as usize][1]
+    }
+
+    fn stay_s(&self, place: u32) -> f64 {
+        (self.end(place) - self.begin(place)) / NS
     }
 
     fn kind(&self, kind: Range<usize>) -> Kind {
-        let in_order = |times: &[f64]| {
-            let mut order: Vec<(f64, u32)> = kind.clone().map(|place| (times[place], place as u32)).collect();
-            order.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let places = || kind.start as u32..kind.end as u32;
+        let in_order = |time: fn(&Intervals, u32) -> f64| {
+            let mut order: Vec<u32> = places().collect();
+            order.sort_by(|&one, &other| time(self, one).total_cmp(&time(self, other)));
             order
         };
-        let (begins, ends) = (in_order(&self.begin), in_order(&self.end));
-        let longest_s = quantile(&mut self.stay_s[kind.clone()].to_vec(), LONGEST);
-        let is_usual = |place: &u32| self.stay_s[*place as usize] > 0.0 && self.stay_s[*place as usize] <= longest_s;
-        let usual = begins.iter().map(|&(_, place)| place).filter(is_usual).collect();
+        let (begins, ends) = (in_order(Intervals::begin), in_order(Intervals::end));
+        let longest_s = quantile(&mut places().map(|place| self.stay_s(place)).collect::<Vec<_>>(), LONGEST);
+        let is_usual = |&place: &u32| self.stay_s(place) > 0.0 && self.stay_s(place) <= longest_s;
+        let usual = begins.iter().copied().filter(is_usual).collect();
         Kind { apart_s: self.apart_s(&begins, &ends), begins, ends, usual }
     }
 
-    fn apart_s(&self, begins: &[(f64, u32)], ends: &[(f64, u32)]) -> f64 {
-        let end = |&(_, place): &(f64, u32)| self.begin[place as usize] + self.stay_s[place as usize] * NS;
+    fn apart_s(&self, begins: &[u32], ends: &[u32]) -> f64 {
+        let end = |&place: &u32| self.begin(place) + self.stay_s(place) * NS;
         let (ends, mut begun) = (sorted(ends.iter().map(end)), 0);
         let mut apart = Vec::with_capacity(ends.len());
         for (left, two) in (1..).zip(ends.windows(2)) {
-            begun += begins[begun..].iter().take_while(|begin| begin.0 <= two[0]).count();
+            begun += begins[begun..].iter().take_while(|&&place| self.begin(place) <= two[0]).count();
             if begun > left {
                 apart.push(two[1] - two[0]);
             }
@@ -294,9 +307,11 @@ impl Intervals {
     }
 
     fn place(&self, kinds: &[Kind]) -> Place {
-        let both =
-            |times: fn(&Kind) -> &[(f64, u32)]| kinds.iter().map(times).fold(Vec::new(), |all, of| merged(&all, of));
-        let (begins, ends) = (both(|kind| &kind.begins), both(|kind| &kind.ends));
+        let as_one = |of: fn(&Kind) -> &[u32], time| match kinds {
+            [one, other] => Cow::Owned(self.merged(of(one), of(other), time)),
+            kinds => Cow::Borrowed(of(&kinds[0])),
+        };
+        let (begins, ends) = (as_one(|kind| &kind.begins, Intervals::begin), as_one(|kind| &kind.ends, Intervals::end));
         let all = begins.len();
         let (mut met, mut found, mut ended) = (vec![0.0; all], vec![0.0; all], 0);
         let (mut now, mut passed, mut busy) = (f64::NAN, 0.0, 0.0);
@@ -307,26 +322,42 @@ impl Intervals {
             now = to;
             passed
         };
-        for (begun, &(begin, next)) in begins.iter().enumerate() {
-            while let Some(&(end, first)) = ends.get(ended).filter(|&&(end, _)| end <= begin) {
-                met[first as usize] += pass(end, begun as f64 - ended as f64);
+        for (begun, &next) in begins.iter().enumerate() {
+            let begin = self.begin(next);
+            while let Some(&first) = ends.get(ended).filter(|&&first| self.end(first) <= begin) {
+                met[first as usize] += pass(self.end(first), begun as f64 - ended as f64);
                 ended += 1;
             }
             met[next as usize] -= pass(begin, begun as f64 - ended as f64);
             found[next as usize] = (begun as f64 + 1.0 - ended as f64).max(1.0);
         }
-        for (over, &(end, first)) in ends.iter().enumerate().skip(ended) {
-            met[first as usize] += pass(end, (all - over) as f64);
+        for (over, &first) in ends.iter().enumerate().skip(ended) {
+            met[first as usize] += pass(self.end(first), (all - over) as f64);
         }
-        let length = |place: usize| self.end[place] - self.begin[place];
-        met.iter_mut().enumerate().for_each(|(place, met)| *met = (*met / length(place).max(1.0)).max(1.0));
-        Place { met, found, stay_s: self.stay_s[..all].iter().sum(), busy_s: busy / NS }
+        let length = |[begin, end]: &[f64; 2]| end - begin;
+        met.iter_mut().zip(&self.spans).for_each(|(met, span)| *met = (*met / length(span).max(1.0)).max(1.0));
+        let stay_s = (0..all as u32).map(|place| self.stay_s(place)).sum();
+        Place { met, found, stay_s, busy_s: busy / NS }
+    }
+
+    /// Two that are in the order of this time as one; what is equal comes from the first one first.
+    fn merged(&self, one: &[u32], other: &[u32], time: fn(&Intervals, u32) -> f64) -> Vec<u32> {
+        let (mut all, mut rest) = (Vec::with_capacity(one.len() + other.len()), one);
+        for &next in other {
+            let is_first = |first: &&u32| time(self, **first).total_cmp(&time(self, next)).is_le();
+            let (before, after) = rest.split_at(rest.iter().take_while(is_first).count());
+            all.extend_from_slice(before);
+            all.push(next);
+            rest = after;
+        }
+        all.extend_from_slice(rest);
+        all
     }
 
     /// How much longer each other one that was there made the `usual` ones of a kind, in each part of the capture.
     fn slopes(&self, there: &[f64], usual: &[u32]) -> [f64; PARTS] {
         let (each, more, mut left) = (usual.len() / PARTS, usual.len() % PARTS, usual);
-        let mut sums = vec![[0.0; 3]; self.asked];
+        let mut sums = vec![[0.0; 3]; self.numbers.len()];
         std::array::from_fn(|part| {
             let (own, later) = left.split_at(each + usize::from(part < more));
             left = later;
@@ -336,13 +367,13 @@ impl Intervals {
 
     /// Of the line of least squares through what is alike, for all kinds of that; NaN where nothing differs. `sums` are zero.
     fn slope(&self, there: &[f64], of: &[u32], sums: &mut [[f64; 3]]) -> f64 {
-        let point = |place: usize| (self.alike[place] as usize, there[place], self.stay_s[place]);
-        for (alike, x, y) in of.iter().map(|&place| point(place as usize)) {
+        let point = |&place: &u32| (self.alike[place as usize] as usize, there[place as usize], self.stay_s(place));
+        for (alike, x, y) in of.iter().map(point) {
             let [count, all_x, all_y] = &mut sums[alike];
             (*count, *all_x, *all_y) = (*count + 1.0, *all_x + x, *all_y + y);
         }
         let (mut spread, mut along) = (0.0, 0.0);
-        for (alike, x, y) in of.iter().map(|&place| point(place as usize)) {
+        for (alike, x, y) in of.iter().map(point) {
             let [count, all_x, all_y] = sums[alike];
             let (x, y) = (x - all_x / count, y - all_y / count);
             (spread, along) = (spread + x * x, along + x * y);
@@ -350,19 +381,6 @@ impl Intervals {
         of.iter().for_each(|&place| sums[self.alike[place as usize] as usize] = [0.0; 3]);
         if spread > 0.0 { along / spread } else { f64::NAN }
     }
-}
-
-/// Two that are in order as one; what is equal comes from the first one first.
-fn merged(one: &[(f64, u32)], other: &[(f64, u32)]) -> Vec<(f64, u32)> {
-    let (mut all, mut rest) = (Vec::with_capacity(one.len() + other.len()), one);
-    for next in other {
-        let (before, after) = rest.split_at(rest.iter().take_while(|first| first.0.total_cmp(&next.0).is_le()).count());
-        all.extend_from_slice(before);
-        all.push(*next);
-        rest = after;
-    }
-    all.extend_from_slice(rest);
-    all
 }
 
 /// In a straight line between two of the values; NaN of none.
