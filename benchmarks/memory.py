@@ -11,6 +11,9 @@ the processor. With --all the peaks of all floods go to standard error.
 from __future__ import annotations
 
 import argparse
+import heapq
+import random
+import struct
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -46,6 +49,19 @@ def pings(count: int) -> Records:
     yield from log_in(wire)
     for _ in range(count):
         yield from wire.ask(message(0, b"\x0e"), OK)
+
+
+def side_by_side(count: int) -> Records:
+    """Sixteen connections at once: each asks again after a pause of its own."""
+
+    def asking(wire: Wire, pauses: random.Random) -> Records:
+        yield from log_in(wire)
+        for _ in range(count // 16):
+            wire.now_ns += round(pauses.expovariate(1 / RTT_NS))
+            yield from wire.ask(message(0, b"\x0e"), OK)
+
+    each = (asking(wire, random.Random(number)) for number, wire in enumerate(wires(16)))
+    yield from heapq.merge(*each, key=lambda record: struct.unpack("<II", record[:8]))
 
 
 def connections(count: int) -> Records:
@@ -104,6 +120,7 @@ def forged(folder: Path, rows: int) -> str:
 FLOODS: dict[str, Callable[[float, Path], str]] = {
     "tiny requests": lambda scale, folder: one_file(tiny_requests(round(4_000_000 * scale)), folder),
     "pings": lambda scale, folder: one_file(pings(round(1_000_000 * scale)), folder),
+    "side by side": lambda scale, folder: one_file(side_by_side(round(1_000_000 * scale)), folder),
     "statements": lambda scale, folder: one_file(statements(round(400_000 * scale)), folder),
     "RTT samples": lambda scale, folder: one_file(samples(round(1_000_000 * scale)), folder),
     "compression": lambda scale, folder: one_file(compressed_packets(round(400 * scale)), folder),

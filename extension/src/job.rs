@@ -133,6 +133,8 @@ impl Source for Table {
 pub struct Job {
     recorded: Recorded,
     table: Table,
+    /// There is room for the exchanges.
+    pub holds: bool,
 }
 
 #[pymethods]
@@ -161,7 +163,7 @@ impl Job {
             recorded.read(&table, hold)?;
             let seen = recorded.facts.waits.iter().zip(&recorded.connections.syn_ns);
             recorded.connections.is_aside = seen.map(|(&waits, &syn)| !waits && syn == UNSEEN).collect();
-            Ok(Job { recorded, table })
+            Ok(Job { recorded, table, holds: hold })
         })
     }
 

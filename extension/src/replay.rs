@@ -168,7 +168,8 @@ impl Replay {
         think_ns: f64,
     ) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let rtts_ns: Vec<f64> = rtts_ns.into_iter().map(|rtt| rtt.unwrap_or(f64::NAN)).collect();
-        let found = py.detach(|| self.replay.parts(&rtts_ns, &network.network(), think_ns));
+        let scarce = !self.of.borrow(py).holds;
+        let found = py.detach(|| self.replay.parts(&rtts_ns, &network.network(), think_ns, scarce));
         found.iter().map(|each| parts(py, each)).collect()
     }
 }

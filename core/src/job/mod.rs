@@ -241,8 +241,8 @@ impl Replay {
     }
 
     /// Where the time goes at each RTT: see `run`. A longer pause of the client than `think_ns` is think time.
-    pub fn parts(&self, rtts_ns: &[f64], network: &Network, think_ns: f64) -> Vec<Parts> {
-        replayed::parts(self, rtts_ns, network, think_ns)
+    pub fn parts(&self, rtts_ns: &[f64], network: &Network, think_ns: f64, scarce: bool) -> Vec<Parts> {
+        replayed::parts(self, rtts_ns, network, think_ns, scarce)
     }
 
     /// A step, with the fixes made, on the hosts there.

@@ -305,7 +305,7 @@ mod tests {
             for network in [NETWORK, Network { loss: 0.01, ..NETWORK }, Network { bandwidth: 1e7, ..NETWORK }] {
                 for replay in [replay.clone(), replay.changed(&job.job(), &changes).unwrap()] {
                     let over = replay.run(&rtts.map(|rtt_ns| [rtt_ns, 0.0]), &network);
-                    let parts = |rtts: &[f64]| replay.parts(rtts, &network, 500.0 * MS);
+                    let parts = |rtts: &[f64]| replay.parts(rtts, &network, 500.0 * MS, rtts.len() == 1);
                     for ((all, over), rtt) in parts(&rtts).iter().zip(over).zip(rtts) {
                         let named = all.named().map(|(name, part)| (name != "setup_network", part.ns()));
                         let one = parts(&[rtt])[0].named().map(|(name, part)| (name != "setup_network", part.ns()));

@@ -8,23 +8,25 @@ use super::shared_time::SharedTime;
 use super::side_by_side::SideBySide;
 use super::{Network, Replay, shares};
 
-/// So many steps may be divided at a time, by all processors together: each takes up to 104 bytes meanwhile.
-const MOST_STEPS: usize = 1 << 22;
+/// So many steps may be divided at a time by all processors together, and of more steps two times all: each takes up to
+/// 104 bytes meanwhile.
+const MOST_STEPS: usize = 1 << 19;
 /// RTTs that go through the steps together: more would be faster, but 24 bytes of each step are kept for each.
 const TOGETHER: usize = 2;
 
 /// The parts of the time that `replay` takes at each RTT (NaN for those as they were); a longer pause of the client than
 /// `think_ns` is think time.
 ///
-/// As long as nothing runs beside anything else each step is added up when it is over; else all intervals are kept first.
-pub fn parts(replay: &Replay, rtts_ns: &[f64], network: &Network, think_ns: f64) -> Vec<Parts> {
+/// As long as nothing runs beside anything else each step is added up when it is over; else all intervals are kept first:
+/// of each RTT for itself where memory is scarce.
+pub fn parts(replay: &Replay, rtts_ns: &[f64], network: &Network, think_ns: f64, scarce: bool) -> Vec<Parts> {
     let walk = Walk::new(replay, network);
     let alone = replay.lanes == 1 && replay.steps.locks.is_empty();
     let found = if alone { one_by_one(&walk, rtts_ns, think_ns) } else { None };
     found.unwrap_or_else(|| {
         let steps = replay.steps.len();
-        let processors = shares::processors(steps).min(MOST_STEPS / steps.max(1)).max(1);
-        let pieces = processors * rtts_ns.len().div_ceil(processors * TOGETHER);
+        let processors = shares::processors(steps).min((MOST_STEPS / steps.max(1)).max(2));
+        let pieces = processors * rtts_ns.len().div_ceil(processors * if scarce { 1 } else { TOGETHER });
         let pieces = evenly(rtts_ns, pieces.min(rtts_ns.len()));
         shares::each(processors, &pieces, |rtts_ns| shared(&walk, rtts_ns, think_ns)).concat()
     })
