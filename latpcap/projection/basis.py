@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from weakref import WeakKeyDictionary
 
@@ -145,6 +146,7 @@ class Basis:
         self._counted_once = float(timeline.effective.sum())
         self._shares = shares(recording, timeline)
         self._known: WeakKeyDictionary[Variant, Figures] = WeakKeyDictionary()
+        self._kept: dict[tuple[Waiting, ReplayNetwork], _CalibratedJob | None] | None = None
 
     # --- runtimes -----------------------------------------------------------------------------------------------------
 
@@ -174,15 +176,26 @@ class Basis:
             ]
             yield self._nearer(asked, runtimes) if waiting == "unclocked" else runtimes
 
+    @contextmanager
+    def keeping(self) -> Iterator[None]:
+        """What is asked for again and again meanwhile has its replays made once; they take room until that is over."""
+        self._kept = {}
+        try:
+            yield
+        finally:
+            self._kept = None
+
     def _run_together(
         self, found: Sequence[tuple[Waiting, Case, _CalibratedJob]], rtts_ms: Sequence[float], conditions: Conditions
     ) -> dict[tuple[Waiting, ReplayNetwork], _CalibratedJob]:
         """The job in each way with the senders of each case: run in one call, as far as is known where."""
         replays: dict[tuple[Waiting, ReplayNetwork], _CalibratedJob] = {}
+        kept = self._kept or {}
         networks: dict[tuple[Waiting, ReplayNetwork], dict[ReplayNetwork, list[Asked]]] = {}
         for way, case, job in found:
             of = way, case.calibrated
-            replays.setdefault(of, job if case.calibrated == CENTRAL.calibrated else _CalibratedJob(job.replay))
+            usual = case.calibrated == CENTRAL.calibrated
+            replays.setdefault(of, job if usual else kept.get(of) or _CalibratedJob(job.replay))
             asked = networks.setdefault(of, {ReplayNetwork(): [(None, 0.0)]})
             if self.scopes.of(conditions) is None:
                 there = self._asked(case, conditions, rtts_ms)
@@ -190,12 +203,14 @@ class Basis:
         new = {
             of: [(there, replays[of].unknown(rtts, there)) for there, rtts in networks[of].items()] for of in replays
         }
-        senders = [None if senders == CENTRAL.calibrated else senders for _, senders in replays]
+        senders = [None if of in kept or of[1] == CENTRAL.calibrated else of[1] for of in replays]
         wanted = [(replays[of].replay, each, None, new[of]) for of, each in zip(replays, senders, strict=True)]
         for of, (replay, over_ns) in zip(replays, run_each(wanted), strict=True):
             replays[of].replay = replay
             for (network, rtts), over in zip(new[of], over_ns, strict=True):
                 replays[of].learn(network, rtts, over)
+        if self._kept is not None:
+            self._kept |= replays
         return replays
 
     def _asked(self, case: Case, conditions: Conditions, rtts_ms: Sequence[float]) -> list[Asked]:
@@ -485,15 +500,17 @@ class Basis:
 
     def _found(self, ways: Sequence[Waiting]) -> Iterator[tuple[Waiting, _CalibratedJob]]:
         """The job with who waits for whom: all but where turns start is the central one's, or even that."""
-        others = [waiting for waiting in ways if waiting != CENTRAL.waiting[0]]
-        found = self._central.replay.otherwise(CENTRAL.calibrated, others) if others else []
-        replays = dict(zip(others, found, strict=True))
-        del found
-        for waiting in ways:
-            if waiting not in replays:
-                yield waiting, self._central
-            elif replay := replays.pop(waiting):
-                yield waiting, _CalibratedJob(replay)
+        of = {way: (way, CENTRAL.calibrated) for way in ways if way != CENTRAL.waiting[0]}
+        jobs = {} if self._kept is None else self._kept
+        if others := [way for way in of if of[way] not in jobs]:
+            for way, replay in zip(others, self._central.replay.otherwise(CENTRAL.calibrated, others), strict=True):
+                jobs[of[way]] = _CalibratedJob(replay) if replay else None
+                del replay
+        for way in ways:
+            if way not in of:
+                yield way, self._central
+            elif job := jobs[of[way]] if self._kept is not None else jobs.pop(of[way]):
+                yield way, job
 
 
 def basis(recording: Recording, rtt: Estimate, timeline: BudgetTimeline, rtt_is: RttIs = "ping") -> Basis:

@@ -13,6 +13,7 @@ from latpcap.projection.basis import Basis, Variant
 from latpcap.projection.project import ranges
 
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 Asked = tuple[Variant, Sequence[float]]
 
 MAX_ERROR = 0.005
@@ -82,16 +83,18 @@ def _asked(variants: Sequence[Variant], places: Sequence[Floats]) -> list[Asked]
 
 
 def _between(rtt: Floats, columns: Floats) -> Floats:
-    """RTTs between neighbouring points where a straight line could be wrong, as the slope changes there.
+    """RTTs between neighbouring points where a straight line could be wrong."""
+    left = np.flatnonzero(bends(rtt, columns, columns))
+    return np.concatenate([rtt[left] ** (1 - part) * rtt[left + 1] ** part for part in (0.25, 0.5, 0.75)])
+
+
+def bends(rtt: Floats, columns: Floats, of: Floats) -> Bools:
+    """Between which neighbours a straight line could be wrong by `MAX_ERROR` of `of`, as the slope changes there.
 
     Between two lines whose slopes differ by d, a chord of length h is wrong by d × h ÷ 4 at most.
     """
-    bent = np.zeros(len(rtt) - 1, bool)
-    for seconds in columns:
-        slope = np.diff(seconds) / np.diff(rtt)
-        around = np.pad(slope, 1, "edge")
-        wrong = np.abs(around[2:] - around[:-2]) * np.diff(rtt) / 4
-        bent |= wrong > MAX_ERROR * np.maximum(seconds[:-1], MIN_S) / 2
-    bent &= rtt[1:] > rtt[:-1] * MIN_STEP
-    left = np.flatnonzero(bent)
-    return np.concatenate([rtt[left] ** (1 - part) * rtt[left + 1] ** part for part in (0.25, 0.5, 0.75)])
+    slope = np.diff(columns) / np.diff(rtt)
+    around = np.pad(slope, ((0, 0), (1, 1)), "edge")
+    wrong = np.abs(around[:, 2:] - around[:, :-2]) * np.diff(rtt) / 4
+    bent = (wrong > MAX_ERROR * np.maximum(of[..., :-1], MIN_S) / 2).any(axis=0)
+    return bent & (rtt[1:] > rtt[:-1] * MIN_STEP)

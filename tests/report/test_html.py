@@ -146,7 +146,8 @@ SHAPES = ("nplus1-10k", "pool-4", "churn-20", "cursor-fetch1", "wide-2000", "loc
 @pytest.mark.parametrize("name", [*(f"mysql/{shape}" for shape in SHAPES), "postgresql/pgbench-tpcb-c4"])
 def test_the_curve_gives_the_projection_at_any_rtt(name: str) -> None:
     capture = read_fixture(name)
-    curve = page_data(capture)["jobs"][0]["curve"]
+    job = page_data(capture)["jobs"][0]
+    curve = job["curve"]
     asked = np.geomspace(0.05, 300, 250).tolist()
     for point, rtt in zip(capture.project(asked).points, asked, strict=True):
         for column, expected in (
@@ -155,6 +156,9 @@ def test_the_curve_gives_the_projection_at_any_rtt(name: str) -> None:
             ("pessimistic_s", point.pessimistic_s),
         ):
             assert np.interp(rtt, curve["rtt_ms"], curve[column]) == pytest.approx(expected, rel=0.005)
+        for part, expected in point.budget.parts().items():
+            read = np.interp(rtt, curve["rtt_ms"], job["parts"][part])
+            assert read == pytest.approx(expected, abs=0.005 * point.runtime_s), part
 
 
 @pytest.mark.parametrize("rtt_ms", [0.0123, 15.0, 600.0])

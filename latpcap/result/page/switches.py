@@ -21,7 +21,7 @@ from latpcap.measures.statements import StatementGroups
 from latpcap.projection.assumptions import Conditions
 from latpcap.projection.basis import Basis, Variant
 from latpcap.projection.budget_elsewhere import BudgetElsewhere, budget_with, budgets_there
-from latpcap.projection.curve import Curve, curves
+from latpcap.projection.curve import FIRST_POINTS, MAX_ERROR, Curve, bends, curves
 from latpcap.tables.columnar.values import Fractions, Numbers, Rows, TableColumn
 
 Floats = NDArray[np.float64]
@@ -104,13 +104,15 @@ def switches(
     combined = _affordable(base, len(fixes))
     chosen = list(_combinations(len(fixes), combined))
     sets = [savings.fix_set([fixes[place] for place in places]) for places in chosen]
-    found = curves(base, [each.variant for each in sets], low_ms, high_ms, asked_ms, conditions)
+    with base.keeping():
+        found = curves(base, [each.variant for each in sets], low_ms, high_ms, asked_ms, conditions)
     removal = Removal(savings, statements)
     return Switches(
         switches=tuple(_switch(fix, one, listed, removal) for fix, one in zip(fixes, made, strict=True)),
         combined=combined,
         jobs=tuple(
-            _job(base, conditions, places, each, curve) for places, each, curve in zip(chosen, sets, found, strict=True)
+            _job(base, conditions, places, each, curve, asked_ms)
+            for places, each, curve in zip(chosen, sets, found, strict=True)
         ),
     )
 
@@ -144,25 +146,62 @@ def _switch(fix: str, made: FixSet, listed: Sequence[Saving], removal: Removal) 
     )
 
 
-def _job(base: Basis, conditions: Conditions, places: tuple[int, ...], made: FixSet, curve: Curve) -> FixedJob:
-    there = list(_there(base, conditions, made.variant, curve))
+def _job(
+    base: Basis,
+    conditions: Conditions,
+    places: tuple[int, ...],
+    made: FixSet,
+    curve: Curve,
+    asked_ms: Sequence[float],
+) -> FixedJob:
+    *parts, network_s = _divided(base, conditions, made.variant, curve, asked_ms)
     return FixedJob(
         fixes=places,
         curve=curve,
         statements=base.statements - made.variant.statements,
         seconds_per_ms=base.figures(made.variant).seconds_per_ms,
-        parts={name: tuple(getattr(at.budget, name) for at in there) for name in Budget.__struct_fields__},
-        network_s=tuple(at.network_s for at in there),
+        parts=dict(zip(Budget.__struct_fields__, map(tuple, parts), strict=True)),
+        network_s=tuple(network_s),
         taken_network_s=budget_with(base, made.variant).network_s,
     )
 
 
-def _there(base: Basis, conditions: Conditions, variant: Variant, curve: Curve) -> Iterator[BudgetElsewhere]:
-    """The budget at each RTT of the curve; where only some servers move, each is a condition of its own."""
+def _divided(
+    base: Basis, conditions: Conditions, variant: Variant, curve: Curve, asked_ms: Sequence[float]
+) -> list[list[float]]:
+    """The parts at each RTT of the curve, and what all round trips take there.
+
+    They are divided at the RTTs that were asked for and where they bend; between, straight lines sum to the runtime.
+    """
+    rtt, runtime = np.array(curve.rtt_ms), np.array(curve.runtime_s)
+    spread = np.searchsorted(rtt, np.geomspace(rtt[0], rtt[-1], FIRST_POINTS)[1:-1])
+    new = np.unique((0, len(rtt) - 1, *spread, *np.flatnonzero(np.isin(rtt, asked_ms))))
+    known: dict[int, tuple[float, ...]] = {}
+    while len(new):
+        there = _there(base, conditions, variant, rtt[new], runtime[new])
+        known.update((place, (*at.budget.parts().values(), at.network_s)) for place, at in zip(new, there, strict=True))
+        places = np.array(sorted(known))
+        columns = np.array([known[place] for place in places]).T
+        middle = (places[:-1] + places[1:]) // 2
+        between = middle[bends(rtt[places], columns, runtime[places] / 2) & (middle > places[:-1])]
+        off = np.abs(np.interp(rtt, rtt[places], runtime[places]) - runtime) > MAX_ERROR / 4 * runtime
+        new = np.union1d(between, np.flatnonzero(off))
+    found = np.array([np.interp(rtt, rtt[places], column) for column in columns])
+    between = np.setdiff1d(np.arange(len(rtt)), places)
+    total = found[:-1, between].sum(axis=0)
+    found[:, between] *= np.divide(runtime[between], total, out=np.ones_like(total), where=total > 0)
+    divided: list[list[float]] = found.tolist()
+    return divided
+
+
+def _there(
+    base: Basis, conditions: Conditions, variant: Variant, rtt_ms: Floats, runtime_s: Floats
+) -> Iterator[BudgetElsewhere]:
+    """The budget at each RTT; where only some servers move, each is a condition of its own."""
     if not conditions.others_stay:
-        yield from budgets_there(base, curve.rtt_ms, curve.runtime_s, conditions, variant)
+        yield from budgets_there(base, rtt_ms.tolist(), runtime_s.tolist(), conditions, variant)
         return
-    for rtt, runtime in zip(curve.rtt_ms, curve.runtime_s, strict=True):
+    for rtt, runtime in zip(rtt_ms.tolist(), runtime_s.tolist(), strict=True):
         yield from budgets_there(base, [rtt], [runtime], conditions.at(rtt), variant)
 
 
