@@ -373,7 +373,8 @@ class Evidence:
     @cached_property
     def insists(self) -> Bools:
         """Asks for the same of the session so often on one connection that no driver does it to open it."""
-        asks = self.texts.marked(*QUESTIONS, wanted=_is_question)[self.exchanges.fingerprint]
+        told = passes.occurring(self.exchanges.fingerprint[self.is_session])
+        asks = self.runs([statement for statement in told.tolist() if self.text(statement).startswith(QUESTIONS)])
         rows = np.flatnonzero(self.is_session & asks)
         alike = Groups.of(rows, self.exchanges.connection[rows], self.exchanges.fingerprint[rows])
         insists = np.zeros(len(self.exchanges), bool)
@@ -436,10 +437,6 @@ class Evidence:
 
 def _is_cut(text: str) -> bool:
     return text.endswith(CUT)
-
-
-def _is_question(text: str) -> bool:
-    return text.startswith(QUESTIONS)
 
 
 def bools(values: Any) -> Bools:
