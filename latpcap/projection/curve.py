@@ -21,7 +21,7 @@ MAX_ERROR = 0.005
 FIRST_POINTS = 12
 MIN_STEP = 1.01
 """Neighbouring RTTs are no closer than this ratio."""
-MAX_REFINEMENTS = 5
+MAX_REFINEMENTS = 8
 """How often points are added where a curve bends."""
 MIN_S = 1e-6
 """Differences below do not count."""
@@ -83,9 +83,9 @@ def _asked(variants: Sequence[Variant], places: Sequence[Floats]) -> list[Asked]
 
 
 def _between(rtt: Floats, columns: Floats) -> Floats:
-    """RTTs between neighbouring points where a straight line could be wrong."""
+    """An RTT between each two neighbours where a straight line could be wrong."""
     left = np.flatnonzero(bends(rtt, columns, columns))
-    return np.concatenate([rtt[left] ** (1 - part) * rtt[left + 1] ** part for part in (0.25, 0.5, 0.75)])
+    return np.sqrt(rtt[left] * rtt[left + 1])
 
 
 def bends(rtt: Floats, columns: Floats, of: Floats) -> Bools:
