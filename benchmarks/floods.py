@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 
-from speed.traffic.mysql import OK, greeting, log_in, message
+from speed.traffic.mysql import DONE, OK, greeting, log_in, message
 from speed.traffic.wire import ACK, PCAP_HEADER, PUSH_ACK, SYN, Wire, client
 from spending import Spent, spend
 
@@ -163,7 +163,7 @@ def statements(count: int) -> Records:
     yield from log_in(wire)
     for number in range(count):
         asked = message(0, f"\x03SELECT c{number:x} FROM t".encode())
-        yield from wire.ask(asked, OK)
+        yield from wire.ask(asked, DONE)
 
 
 def errors(count: int) -> Records:
@@ -179,7 +179,7 @@ def exchanges(count: int) -> Records:
     wire = Wire(RTT_NS)
     yield from log_in(wire)
     for _ in range(count // 1000):
-        yield from wire.ask(message(0, b"\x0e") * 1000, OK * 1000)
+        yield from wire.ask(message(0, b"\x0e") * 1000, DONE * 1000)
 
 
 def samples(count: int) -> Records:

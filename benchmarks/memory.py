@@ -23,7 +23,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from floods import RTT_NS, Records, compressed_packets, dull, in_gzip, samples, statements, wires
-from speed.traffic.mysql import OK, log_in, message
+from speed.traffic.mysql import DONE, log_in, message
 from speed.traffic.wire import PCAP_HEADER, Wire
 from spending import Spent, spend
 
@@ -40,7 +40,7 @@ def tiny_requests(count: int) -> Records:
     wire = Wire(RTT_NS)
     yield from log_in(wire)
     for _ in range(count // PINGS):
-        yield from wire.ask(message(0, b"\x0e") * PINGS, OK * PINGS)
+        yield from wire.ask(message(0, b"\x0e") * PINGS, DONE * PINGS)
 
 
 def pings(count: int) -> Records:
@@ -48,7 +48,7 @@ def pings(count: int) -> Records:
     wire = Wire(RTT_NS)
     yield from log_in(wire)
     for _ in range(count):
-        yield from wire.ask(message(0, b"\x0e"), OK)
+        yield from wire.ask(message(0, b"\x0e"), DONE)
 
 
 def side_by_side(count: int) -> Records:
@@ -58,7 +58,7 @@ def side_by_side(count: int) -> Records:
         yield from log_in(wire)
         for _ in range(count // 16):
             wire.now_ns += round(pauses.expovariate(1 / RTT_NS))
-            yield from wire.ask(message(0, b"\x0e"), OK)
+            yield from wire.ask(message(0, b"\x0e"), DONE)
 
     each = (asking(wire, random.Random(number)) for number, wire in enumerate(wires(16)))
     yield from heapq.merge(*each, key=lambda record: struct.unpack("<II", record[:8]))
@@ -68,7 +68,7 @@ def connections(count: int) -> Records:
     """Each asks once."""
     for number, wire in enumerate(wires(count)):
         yield from log_in(wire)
-        yield from wire.ask(message(0, b"\x03select a from t where b = %d" % number), OK)
+        yield from wire.ask(message(0, b"\x03select a from t where b = %d" % number), DONE)
 
 
 def long_statements(count: int) -> Records:
@@ -77,7 +77,7 @@ def long_statements(count: int) -> Records:
     yield from log_in(wire)
     names = dull(1_500).hex().encode()
     for number in range(count):
-        yield from wire.ask(message(0, b"\x03select %s from t%d_%s" % (names[:9], number, names)), OK)
+        yield from wire.ask(message(0, b"\x03select %s from t%d_%s" % (names[:9], number, names)), DONE)
 
 
 def one_file(records: Records, folder: Path) -> str:
@@ -101,7 +101,7 @@ def small_files(count: int) -> Iterator[list[bytes]]:
     for wire in wires(count):
         opened = [*log_in(wire)]
         wire.now_ns += 3_600 * 10**9
-        yield [*opened, *wire.ask(message(0, b"\x03select 1"), OK)]
+        yield [*opened, *wire.ask(message(0, b"\x03select 1"), DONE)]
 
 
 def forged(folder: Path, rows: int) -> str:

@@ -56,6 +56,9 @@ def login(user: str = "lab") -> bytes:
 
 
 OK = message(2, b"\0\0\0\x02\0\0\0")
+"""The answer to a login."""
+DONE = message(1, OK[4:])
+"""The answer to a command."""
 QUIT = message(0, b"\x01")
 
 

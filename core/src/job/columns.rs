@@ -72,9 +72,14 @@ pub const RARE_COLUMNS: usize = Of::Command as usize - RARE;
 pub const TIMES: [Of; 4] = [Of::Request, Of::RequestEnd, Of::Response, Of::ResponseEnd];
 
 /// Rows that are read at once, of a long recording one part in so many: rows that are not kept in their order are
-/// unpacked once for each.
-const PIECE: usize = 1 << 17;
-const PIECES: usize = 8;
+/// unpacked once for each. Tests have few.
+const PIECE: usize = if cfg!(test) { 16 } else { 1 << 17 };
+const PIECES: usize = 3;
+
+/// Of the rare columns those that there are, and all others, by their places.
+fn wanted(has: impl Fn(usize) -> bool) -> Vec<usize> {
+    (0..NAMES.len()).filter(|&place| place < RARE || has(place - RARE)).collect()
+}
 
 /// The table, and what its rows belong to.
 pub struct Table<'a, S> {
@@ -88,7 +93,7 @@ pub struct Table<'a, S> {
 impl<'a, S: Source> Table<'a, S> {
     /// All rows, piece by piece; of the rare columns those that there are, by their places.
     pub fn pieces(&self, has: impl Fn(usize) -> bool, mut take: impl FnMut(Piece<'a>)) -> Result<(), S::Error> {
-        let wanted: Vec<usize> = (0..NAMES.len()).filter(|&place| place < RARE || has(place - RARE)).collect();
+        let wanted = wanted(has);
         let (count, mut first) = (self.source.count(), 0);
         let mut most = PIECE.max(count.div_ceil(PIECES));
         while first < count {
@@ -101,6 +106,20 @@ impl<'a, S: Source> Table<'a, S> {
             piece.rows.end = first + stop;
             first = piece.rows.end;
             take(piece);
+        }
+        Ok(())
+    }
+
+    /// Some of the pieces again, by their rows.
+    pub fn those(
+        &self,
+        pieces: &[Range<usize>],
+        has: impl Fn(usize) -> bool,
+        mut take: impl FnMut(Piece<'a>),
+    ) -> Result<(), S::Error> {
+        let wanted = wanted(has);
+        for rows in pieces {
+            take(self.piece(&wanted, rows.clone())?);
         }
         Ok(())
     }

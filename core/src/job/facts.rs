@@ -1,9 +1,12 @@
 //! What all exchanges of a recording tell together: found before any of them is cut.
 
+use std::ops::Range;
+
 use super::UNSEEN;
 use super::columns::{Of, Piece, RARE_COLUMNS, Source, Table};
 use super::missing::may_be_missing;
 use super::pacing::{Pacing, Senders};
+use crate::passes::ascending;
 use crate::protocols::Purpose;
 
 #[derive(Debug)]
@@ -16,7 +19,11 @@ pub struct Facts {
     pub waits: Vec<bool>,
     /// What a round trip takes on it with what the server does, NaN where nothing tells; where packets are missing.
     pub usual_ns: Option<Vec<f64>>,
+    /// Some are.
+    pub misses: bool,
     pub pacing: Pacing,
+    /// Pieces of the table of whose exchanges something depends on what others tell.
+    pub depending: Vec<Range<usize>>,
     /// Bytes of all requests, and of all responses; and how long clients waited for acknowledgments, ns.
     pub bytes: [u64; 2],
     pub request_silent: i64,
@@ -33,7 +40,9 @@ impl Default for Facts {
             largest: [Vec::new(), Vec::new()],
             waits: Vec::new(),
             usual_ns: None,
+            misses: false,
             pacing: Pacing::default(),
+            depending: Vec::new(),
             bytes: [0; 2],
             request_silent: 0,
             loses: false,
@@ -48,11 +57,6 @@ impl Facts {
         self.rare.get(rare).copied().unwrap_or(self.loses)
     }
 
-    /// What is held of an exchange depends on what others tell.
-    pub fn fill_in(&self) -> bool {
-        self.usual_ns.is_some() || self.pacing.messages > 0
-    }
-
     /// What all exchanges tell; `take` gets them piece by piece.
     pub fn of<'a, S: Source>(table: &Table<'a, S>, mut take: impl FnMut(Piece<'a>)) -> Result<Facts, S::Error> {
         let connections = table.connections.count();
@@ -63,26 +67,28 @@ impl Facts {
             rare: [false; RARE_COLUMNS],
             ..Facts::default()
         };
-        let (mut senders, mut misses) = (Senders::default(), false);
+        let (mut senders, mut pieces) = (Senders::default(), Vec::new());
         table.pieces(
             |_| true,
             |piece| {
                 for (rare, column) in facts.rare.iter_mut().zip(piece.rare()) {
                     *rare |= column.iter().any(|&number| number != 0);
                 }
+                let mut misses = false;
                 for place in 0..piece.rows.len() {
                     facts.add(&piece, place);
                     misses |= may_be_missing(&piece, place);
                 }
+                pieces.push((piece.rows.clone(), misses));
                 senders.add(&piece);
                 take(piece);
             },
         )?;
         facts.loses = facts.has(Of::Retransmissions as usize - Of::Streamed as usize);
         facts.pacing = senders.pacing();
-        if misses {
-            facts.usual_ns = Some(usual(table, connections)?);
-        }
+        facts.misses = pieces.iter().any(|&(_, misses)| misses);
+        pieces.retain(|&(_, misses)| misses || facts.pacing.messages > 0);
+        facts.depending = pieces.into_iter().map(|(rows, _)| rows).collect();
         Ok(facts)
     }
 
@@ -100,28 +106,32 @@ impl Facts {
     }
 }
 
-/// What an exchange with one round trip waits at the median: of each connection, else of all.
-fn usual<S: Source>(table: &Table<'_, S>, connections: usize) -> Result<Vec<f64>, S::Error> {
-    let mut waits = Vec::new();
-    table.pieces(
-        |_| false,
-        |piece| {
-            for place in 0..piece.rows.len() {
-                let waited = piece.at(Of::Waited, place);
-                if piece.is_complete(place) && piece.at(Of::RoundTrips, place) == 1 && waited >= 0 {
-                    waits.push((piece.connection(place), waited));
-                }
-            }
-        },
-    )?;
-    let mut all: Vec<i64> = waits.iter().map(|&(_, waited)| waited).collect();
-    let mut usual = vec![median(&mut all); connections];
-    waits.sort_unstable();
-    for own in waits.chunk_by(|one, other| one.0 == other.0) {
-        let (connection, waited) = own[own.len().div_ceil(2) - 1];
-        usual[connection] = waited as f64;
+/// What exchanges with one round trip wait, and on which connections.
+#[derive(Default)]
+pub struct Waits {
+    connection: Vec<i64>,
+    waited: Vec<i64>,
+}
+
+impl Waits {
+    /// One was captured and waited so long.
+    pub fn add(&mut self, connection: usize, complete: bool, round_trips: u32, waited: i64) {
+        if complete && round_trips == 1 && waited >= 0 {
+            self.connection.push(connection as i64);
+            self.waited.push(waited);
+        }
     }
-    Ok(usual)
+
+    /// At the median: of each connection, else of all.
+    pub fn usual(mut self, connections: usize) -> Vec<f64> {
+        let (waited, starts) = ascending(Some(&self.connection), &self.waited, None, connections);
+        let of_all = median(&mut self.waited);
+        let usual = |edges: &[i64]| match &waited[edges[0] as usize..edges[1] as usize] {
+            [] => of_all,
+            own => own[own.len().div_ceil(2) - 1] as f64,
+        };
+        starts.windows(2).map(usual).collect()
+    }
 }
 
 /// NaN of none.

@@ -24,7 +24,7 @@ pub struct Held {
     /// Those that are not like most, by row.
     others: Vec<Exchange>,
     /// Too many are not.
-    given_up: bool,
+    pub given_up: bool,
 }
 
 /// When it began, how long after that its request was sent, after that it was answered, and that answer was over, ns.
@@ -88,6 +88,23 @@ impl Held {
                 return;
             }
         }
+    }
+
+    /// Rows that were added, as they are with what others tell.
+    pub fn replace(&mut self, read: &Read) {
+        let rows = read.piece.rows.clone();
+        let mut again = Held { commands: std::mem::take(&mut self.commands), ..Held::of(rows.len()) };
+        again.add(read);
+        if self.given_up || again.given_up {
+            *self = Held::nothing();
+            return;
+        }
+        self.rows[rows.clone()].copy_from_slice(&again.rows);
+        self.flags[rows.clone()].copy_from_slice(&again.flags);
+        self.others.retain(|other| !rows.contains(&(other.row as usize)));
+        let place = self.others.partition_point(|other| (other.row as usize) < rows.start);
+        self.others.splice(place..place, again.others);
+        self.commands = again.commands;
     }
 
     /// All, if they are worth it.

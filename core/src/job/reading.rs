@@ -1,8 +1,8 @@
 //! The exchanges of a recording as a job has them, read from their table.
 
-use super::columns::{Source, Table};
+use super::columns::{Of, Source, Table};
 use super::exchange::{Exchange, Exchanges};
-use super::facts::Facts;
+use super::facts::{Facts, Waits};
 use super::held::Held;
 use super::read::Read;
 use super::recorded::{Connections, Phases};
@@ -24,17 +24,39 @@ pub struct Recorded {
 impl Recorded {
     /// Read the table: what all exchanges tell together, and each of them, if they are to be held.
     pub fn read<S: Source>(&mut self, source: &S, hold: bool) -> Result<(), S::Error> {
-        let none = || if hold { Held::of(source.count()) } else { Held::nothing() };
-        let (mut held, of) = (none(), &*self);
+        let (mut held, of) = (if hold { Held::of(source.count()) } else { Held::nothing() }, &*self);
         self.facts = Facts::of(&of.table(source), |piece| held.add(&Read::new(piece, &of.ends, &of.facts)))?;
-        if hold && self.facts.fill_in() {
-            let of = &*self;
-            held = none();
-            of.table(source)
-                .pieces(|rare| of.facts.has(rare), |piece| held.add(&Read::new(piece, &of.ends, &of.facts)))?;
+        if self.facts.misses {
+            self.facts.usual_ns = Some(self.waits(source, &held)?.usual(self.connections.count()));
+        }
+        let (of, has) = (&*self, |rare| self.facts.has(rare));
+        if !held.given_up {
+            let again = |piece| held.replace(&Read::new(piece, &of.ends, &of.facts));
+            of.table(source).those(&of.facts.depending, has, again)?;
         }
         self.held = held.found();
         Ok(())
+    }
+
+    fn waits<S: Source>(&self, source: &S, held: &Held) -> Result<Waits, S::Error> {
+        let mut waits = Waits::default();
+        if held.given_up {
+            self.table(source).pieces(
+                |_| false,
+                |piece| {
+                    for place in 0..piece.rows.len() {
+                        let trips = piece.at(Of::RoundTrips, place) as u32;
+                        let (complete, waited) = (piece.is_complete(place), piece.at(Of::Waited, place));
+                        waits.add(piece.connection(place), complete, trips, waited);
+                    }
+                },
+            )?;
+        } else {
+            held.each(source, &self.connections, &mut |of| {
+                waits.add(of.connection as usize, of.complete, of.round_trips, of.waited);
+            });
+        }
+        Ok(waits)
     }
 
     fn table<'a, S: Source>(&'a self, source: &'a S) -> Table<'a, S> {
