@@ -131,10 +131,8 @@ impl Source for Table {
 /// A recording's job: its tables enter once, and all that is columns of its time comes from here.
 #[pyclass]
 pub struct Job {
-    recorded: Recorded,
+    pub recorded: Recorded,
     table: Table,
-    /// There is room for the exchanges.
-    pub holds: bool,
 }
 
 #[pymethods]
@@ -155,15 +153,16 @@ impl Job {
         hold: bool,
     ) -> PyResult<Job> {
         let (phases, connections): (Phases, Connections) = (phases.into(), connections.into());
-        let mut recorded = Recorded { phases, connections, ends: cells(&ends), start_ns, ..Recorded::default() };
+        let (ends, scarce) = (cells(&ends), !hold);
+        let mut recorded = Recorded { phases, connections, ends, start_ns, scarce, ..Recorded::default() };
         let places = numbers(&connection).into_iter().zip(numbers(&phase)).map(<[u32; 2]>::from).collect();
         let table = Table { exchanges, places };
         check(&recorded, &table.places, phase.as_array().len())?;
         py.detach(|| {
-            recorded.read(&table, hold)?;
+            recorded.read(&table)?;
             let seen = recorded.facts.waits.iter().zip(&recorded.connections.syn_ns);
             recorded.connections.is_aside = seen.map(|(&waits, &syn)| !waits && syn == UNSEEN).collect();
-            Ok(Job { recorded, table, holds: hold })
+            Ok(Job { recorded, table })
         })
     }
 

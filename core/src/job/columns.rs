@@ -71,10 +71,11 @@ pub const RARE_COLUMNS: usize = Of::Command as usize - RARE;
 
 pub const TIMES: [Of; 4] = [Of::Request, Of::RequestEnd, Of::Response, Of::ResponseEnd];
 
-/// Rows that are read at once, of a long recording one part in so many: rows that are not kept in their order are
-/// unpacked once for each. Tests have few.
+/// Rows that are read at once, of a long recording one part in so many, and in more where memory is scarce: rows that are
+/// not kept in their order are unpacked once for each. Tests have few.
 const PIECE: usize = if cfg!(test) { 16 } else { 1 << 17 };
 const PIECES: usize = 3;
+const PIECES_WHERE_SCARCE: usize = 8;
 
 /// Of the rare columns those that there are, and all others, by their places.
 fn wanted(has: impl Fn(usize) -> bool) -> Vec<usize> {
@@ -88,6 +89,8 @@ pub struct Table<'a, S> {
     pub phases: &'a Phases,
     /// ns since 1970.
     pub start_ns: i64,
+    /// There is no room for all rows.
+    pub scarce: bool,
 }
 
 impl<'a, S: Source> Table<'a, S> {
@@ -95,7 +98,7 @@ impl<'a, S: Source> Table<'a, S> {
     pub fn pieces(&self, has: impl Fn(usize) -> bool, mut take: impl FnMut(Piece<'a>)) -> Result<(), S::Error> {
         let wanted = wanted(has);
         let (count, mut first) = (self.source.count(), 0);
-        let mut most = PIECE.max(count.div_ceil(PIECES));
+        let mut most = PIECE.max(count.div_ceil(if self.scarce { PIECES_WHERE_SCARCE } else { PIECES }));
         while first < count {
             let mut piece = self.piece(&wanted, first..count.min(first + most))?;
             let stop = if piece.rows.end < count { piece.stop() } else { piece.rows.len() };

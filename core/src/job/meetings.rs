@@ -108,9 +108,8 @@ impl Replay {
         })?;
         let (waiters, holders) = self.locks();
         let waits = waiters.into_iter().zip(holders).collect();
-        let (outstanding_s, locks) =
-            (counted(&turns).map(|turn| turn.waited).sum::<f64>() / NS, Locks::of(&turns, &waits));
-        let (intervals, count) = intervals(&turns, &waits);
+        let outstanding_s = counted(&turns).map(|turn| turn.waited).sum::<f64>() / NS;
+        let (locks, (intervals, count)) = (Locks::of(&turns, &waits), intervals(&turns, &waits));
         drop(turns); // which take as much as all that follows
         let [hosts, server, both] = hosts(&intervals, count);
         Ok(Meetings { outstanding_s, hosts, server, both, locks })

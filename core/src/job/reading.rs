@@ -16,15 +16,17 @@ pub struct Recorded {
     pub ends: Vec<bool>,
     /// ns since 1970.
     pub start_ns: i64,
+    /// There is no room for all exchanges.
+    pub scarce: bool,
     pub facts: Facts,
     /// All exchanges, where there is room for them and most are alike.
     pub held: Option<Held>,
 }
 
 impl Recorded {
-    /// Read the table: what all exchanges tell together, and each of them, if they are to be held.
-    pub fn read<S: Source>(&mut self, source: &S, hold: bool) -> Result<(), S::Error> {
-        let (mut held, of) = (if hold { Held::of(source.count()) } else { Held::nothing() }, &*self);
+    /// Read the table: what all exchanges tell together, and each of them, if there is room.
+    pub fn read<S: Source>(&mut self, source: &S) -> Result<(), S::Error> {
+        let (mut held, of) = (if self.scarce { Held::nothing() } else { Held::of(source.count()) }, &*self);
         self.facts = Facts::of(&of.table(source), |piece| held.add(&Read::new(piece, &of.ends, &of.facts)))?;
         if self.facts.misses {
             self.facts.usual_ns = Some(self.waits(source, &held)?.usual(self.connections.count()));
@@ -60,8 +62,8 @@ impl Recorded {
     }
 
     fn table<'a, S: Source>(&'a self, source: &'a S) -> Table<'a, S> {
-        let Recorded { connections, phases, start_ns, .. } = self;
-        Table { source, connections, phases, start_ns: *start_ns }
+        let &Recorded { ref connections, ref phases, start_ns, scarce, .. } = self;
+        Table { source, connections, phases, start_ns, scarce }
     }
 }
 
@@ -225,7 +227,7 @@ mod tests {
             let source = Anything { rows, seed, one_in };
             let Made { phases, connections, .. } = Made::with(2, 10.0);
             let mut recorded = Recorded { phases, connections, ends: vec![false, true], ..Recorded::default() };
-            recorded.read(&source, true).unwrap();
+            recorded.read(&source).unwrap();
             let all = |recorded: &Recorded| {
                 let mut all = Vec::new();
                 Reading { source: &source, of: recorded }.each(&mut |exchange| all.push(*exchange)).unwrap();
@@ -246,7 +248,7 @@ mod tests {
         let source = Waits(vec![asks(0), asks(20), asks(40), request, asks(80), answer, asks(120)]);
         let Made { phases, connections, .. } = Made::with(1, 10.0);
         let mut recorded = Recorded { phases, connections, ..Recorded::default() };
-        recorded.read(&source, true).unwrap();
+        recorded.read(&source).unwrap();
         let mut kept = Vec::new();
         Reading { source: &source, of: &recorded }.each(&mut |exchange| kept.push(*exchange)).unwrap();
         let times: Vec<[i64; 4]> =

@@ -9,7 +9,7 @@ use super::side_by_side::SideBySide;
 use super::{Network, Replay, shares};
 
 /// So many steps may be divided at a time by all processors together, and of more steps two times all: each takes up to
-/// 104 bytes meanwhile.
+/// 104 bytes meanwhile, 176 where some wait for locks.
 const MOST_STEPS: usize = 1 << 19;
 /// RTTs that go through the steps together: more would be faster, but 24 bytes of each step are kept for each.
 const TOGETHER: usize = 2;
@@ -25,7 +25,8 @@ pub fn parts(replay: &Replay, rtts_ns: &[f64], network: &Network, think_ns: f64,
     let found = if alone { one_by_one(&walk, rtts_ns, think_ns) } else { None };
     found.unwrap_or_else(|| {
         let steps = replay.steps.len();
-        let processors = shares::processors(steps).min((MOST_STEPS / steps.max(1)).max(2));
+        let at_once = if scarce && replay.waits_for_locks() { 1 } else { 2 };
+        let processors = shares::processors(steps).min((MOST_STEPS / steps.max(1)).max(at_once));
         let pieces = processors * rtts_ns.len().div_ceil(processors * if scarce { 1 } else { TOGETHER });
         let pieces = evenly(rtts_ns, pieces.min(rtts_ns.len()));
         shares::each(processors, &pieces, |rtts_ns| shared(&walk, rtts_ns, think_ns)).concat()

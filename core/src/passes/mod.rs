@@ -7,6 +7,7 @@
 mod groups;
 mod order;
 mod quantiles;
+mod radix;
 mod runs;
 mod samples;
 mod sums;

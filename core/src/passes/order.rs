@@ -5,10 +5,9 @@
 //! buckets of their highest bits: that takes fewer walks.
 
 use std::cmp::Ordering;
-use std::ops::Range;
 
-/// Bits that are sorted by at a time: the places of 2048 buckets stay in the nearest cache.
-const DIGIT: u32 = 11;
+use super::radix::{DIGIT, begins, by_radix};
+
 /// Bits of a row, and of what is sorted by radix with it.
 const ROW: u32 = u32::BITS;
 
@@ -61,7 +60,8 @@ impl<'a> Sorted<'a> {
             key.join(&mut numbers, begin);
             begin += key.bits;
         }
-        Sorted::Numbers(by_radix(numbers, ROW..begin))
+        by_radix(&mut numbers, &mut Vec::new(), ROW..begin);
+        Sorted::Numbers(numbers)
     }
 
     fn order(self, rows: usize) -> Vec<i64> {
@@ -117,25 +117,6 @@ fn starts<T>(sorted: &[T], apart: impl Fn(&T, &T) -> bool) -> Vec<i64> {
     starts
 }
 
-/// Sort by these bits of each number, of which none are set above; those that are equal there stay in their order.
-fn by_radix(mut numbers: Vec<u64>, bits: Range<u32>) -> Vec<u64> {
-    let width = bits.len().div_ceil(bits.len().div_ceil(DIGIT as usize));
-    let mut others = vec![0; numbers.len()];
-    for shift in bits.step_by(width) {
-        let digit = |number: u64| (number >> shift) as usize & ((1 << width) - 1);
-        let mut next = [0; 1 << DIGIT];
-        numbers.iter().for_each(|&number| next[digit(number)] += 1);
-        begins(&mut next);
-        for &number in &numbers {
-            let next = &mut next[digit(number)];
-            others[*next as usize] = number;
-            *next += 1;
-        }
-        std::mem::swap(&mut numbers, &mut others);
-    }
-    numbers
-}
-
 /// The rows by keys that are wide: by as many of them at a time as fit in a number, the last ones first.
 fn by_value(mut keys: Vec<Key>, rows: usize) -> Vec<i64> {
     let mut order: Vec<i64> = (0..rows as i64).collect();
@@ -170,14 +151,6 @@ fn by_number(numbers: &[u64], bits: u32, order: &[i64]) -> Vec<i64> {
         begin = end as usize;
     }
     sorted.into_iter().map(|(_, place)| order[place as usize]).collect()
-}
-
-/// From how many each bucket holds, where it begins.
-fn begins(counts: &mut [u32]) {
-    let mut begin = 0;
-    for count in counts {
-        begin += std::mem::replace(count, begin);
-    }
 }
 
 #[cfg(test)]

@@ -1,9 +1,7 @@
 //! Order statistics of groups.
 
-use std::mem;
+use super::radix::by_radix;
 
-/// Bits that are sorted by at a time: the places of 2048 buckets stay in the nearest cache.
-const DIGIT: u32 = 11;
 /// Where a group has fewer values than this, comparing them is quicker than counting them.
 const FEW: usize = 512;
 
@@ -26,7 +24,7 @@ pub fn ascending(groups: Option<&[i64]>, values: &[i64], known: Option<&[bool]>,
     (sorted, starts)
 }
 
-/// Sorts values by how far they are above the least, where 32 bits hold that.
+/// Values by how far they are above the least, where 32 bits hold that; and room for as many.
 #[derive(Default)]
 struct Radix {
     above: Vec<u32>,
@@ -41,25 +39,8 @@ impl Radix {
         }
         self.above.clear();
         self.above.extend(values.iter().map(|value| value.wrapping_sub(least) as u32));
-        self.others.resize(values.len(), 0);
-        let bits = u64::BITS - most.abs_diff(least).leading_zeros();
-        let width = bits.div_ceil(bits.div_ceil(DIGIT));
-        (0..bits).step_by(width as usize).for_each(|shift| self.by_digit(shift, width));
+        by_radix(&mut self.above, &mut self.others, 0..u64::BITS - most.abs_diff(least).leading_zeros());
         values.iter_mut().zip(&self.above).for_each(|(value, &above)| *value = least + i64::from(above));
-    }
-
-    fn by_digit(&mut self, shift: u32, width: u32) {
-        let digit = |above: u32| (above >> shift) as usize & ((1 << width) - 1);
-        let mut next = [0_u32; 1 << DIGIT];
-        self.above.iter().for_each(|&above| next[digit(above)] += 1);
-        let mut begin = 0;
-        next.iter_mut().for_each(|next| begin += mem::replace(next, begin));
-        for &above in &self.above {
-            let next = &mut next[digit(above)];
-            self.others[*next as usize] = above;
-            *next += 1;
-        }
-        mem::swap(&mut self.above, &mut self.others);
     }
 }
 
