@@ -44,7 +44,7 @@ mod _core {
     #[pymodule_export]
     use super::passes::{
         ascending, counted, densest_half, distinct, first_alike, first_like, grouped, halves, holding, lanes,
-        last_known, numbered, ordered, quantile, serving, sums,
+        last_known, numbered, ordered, quantile, running_maximum, serving, sums,
     };
     #[pymodule_export]
     use super::progress::{LiveSum, Progress};

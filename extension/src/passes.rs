@@ -78,6 +78,14 @@ pub fn last_known<'py>(py: Python<'py>, values: Ints<'py>, key: Ints<'py>) -> Py
     Ok(py.detach(|| passes::last_known(values, key)).into_pyarray(py))
 }
 
+/// The largest value at or before each row of its run of equal `key`.
+#[pyfunction]
+pub fn running_maximum<'py>(py: Python<'py>, values: Ints<'py>, key: Ints<'py>) -> PyResult<NewInts<'py>> {
+    let (values, key) = (values.as_slice()?, key.as_slice()?);
+    same_length([values.len(), key.len()])?;
+    Ok(py.detach(|| passes::running_maximum(values, key)).into_pyarray(py))
+}
+
 /// The execution that each row serves; -1 for none. See `latpcap_core::passes::serving`.
 #[pyfunction]
 pub fn serving<'py>(

@@ -16,7 +16,6 @@ from msgspec import Struct
 from latpcap.findings.evidence import Evidence
 from latpcap.tables.columnar import passes
 from latpcap.tables.columnar.columns import Ints
-from latpcap.tables.columnar.quantiles import running_maximum
 
 MAX_STRETCHES = 2000
 """A filter of 2,000 intervals is some 25 kB long and works in Wireshark; further ones are left out, and counted."""
@@ -78,7 +77,7 @@ def frames_of_connections(evidence: Evidence, connections: Ints) -> FrameRanges:
 def _merged(stream: Ints, first: Ints, last: Ints) -> FrameRanges:
     """Ranges in order, those that touch joined (exchanges may share a packet)."""
     order = passes.ordered(stream, first)
-    stream, first, reached = stream[order], first[order], running_maximum(stream[order], last[order])
+    stream, first, reached = stream[order], first[order], passes.running_maximum(last[order], stream[order])
     apart = (stream[1:] != stream[:-1]) | (first[1:] > reached[:-1] + 1)
     begins = np.flatnonzero(np.concatenate(([True], apart)))
     return FrameRanges(stream[begins], first[begins], reached[np.append(begins[1:], len(order)) - 1])

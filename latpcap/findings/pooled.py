@@ -75,12 +75,7 @@ def _intervals(evidence: Evidence, program: Ints, rows: Ints) -> Ints:
     """Numbers the intervals of work of each program without think time on all of its connections."""
     begin, end = evidence.exchanges.begin[rows], evidence.exchanges.end[rows]
     new = np.diff(program, prepend=-1) != 0
-    by_end = passes.ordered(end)
-    rank = np.empty(len(rows), np.int64)
-    rank[by_end] = np.arange(len(rows))
-    before = np.cumsum(new) * len(rows)  # larger than all that programs before this one have
-    latest = end[by_end[np.maximum.accumulate(rank + before) - before]]
-    new[1:] |= begin[1:] - latest[:-1] > evidence.think_ns
+    new[1:] |= begin[1:] - passes.running_maximum(end, program)[:-1] > evidence.think_ns
     return np.cumsum(new)
 
 

@@ -10,7 +10,8 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from latpcap.display import Plotted
-from latpcap.tables.columnar.quantiles import quantiles, running_maximum
+from latpcap.tables.columnar.passes import running_maximum
+from latpcap.tables.columnar.quantiles import quantiles
 from latpcap.tables.connections import MISSING
 from latpcap.tables.recording import Recording
 
@@ -92,7 +93,7 @@ def timeline(recording: Recording) -> Timeline:
     connection, start, end = exchanges.connection[chosen], start[chosen], end[chosen]
     least_gap = recording.runtime_s * 1e9 / STRETCHES_A_LANE
     new = np.diff(connection, prepend=-1) != 0
-    new |= start - np.concatenate(([0], running_maximum(connection, end)[:-1])) > least_gap
+    new |= start - np.concatenate(([0], running_maximum(end, connection)[:-1])) > least_gap
     new |= len(chosen) <= ONE_BY_ONE
     first = np.flatnonzero(new)
     ends = np.maximum.reduceat(end, first)

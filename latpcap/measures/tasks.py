@@ -23,8 +23,7 @@ from latpcap.measures.routes import routes_of_exchanges
 from latpcap.measures.transactions import transactions
 from latpcap.rtt import Estimate
 from latpcap.tables.columnar.columns import Bools, Floats, Ints
-from latpcap.tables.columnar.passes import first_alike, grouped, lanes, numbered, occurring, ordered
-from latpcap.tables.columnar.quantiles import running_maximum
+from latpcap.tables.columnar.passes import first_alike, grouped, lanes, numbered, occurring, ordered, running_maximum
 from latpcap.tables.connections import MISSING
 from latpcap.tables.recording import Recording
 
@@ -155,7 +154,7 @@ def _may_rest(recording: Recording, idle_ns: int) -> bool:
         return True
     client = _clients(recording)[0][used]
     order = ordered(client, begin)
-    ended = running_maximum(client[order], end[order])
+    ended = running_maximum(end[order], client[order])
     gaps = begin[order][1:] - ended[:-1]
     return bool((gaps[np.diff(client[order]) == 0] > idle_ns).any())
 
@@ -220,7 +219,7 @@ def _shaken(recording: Recording) -> Ints:
 
 def _cut(waits: _Waits) -> _Waits:
     """Pipelined requests overlap: each interval begins where the one before it on the connection ended."""
-    latest = running_maximum(waits.connection, waits.end)
+    latest = running_maximum(waits.end, waits.connection)
     first = np.diff(waits.connection, prepend=-1) != 0
     begin = np.where(first, waits.begin, np.maximum(waits.begin, np.roll(latest, 1)))
     return replace(waits, begin=begin, end=np.maximum(waits.end, begin))
@@ -258,7 +257,7 @@ def _workers(waits: _Waits, clients: Ints, beside: Bools, idle_ns: int) -> Ints:
     own = numbered(clients, lane)
     worker = own[waits.connection]
     order = ordered(worker, begin)
-    ended = running_maximum(worker[order], end[order])
+    ended = running_maximum(end[order], worker[order])
     rest_begin, rest_end = ended[:-1], begin[order][1:]
     rests = (np.diff(worker[order]) == 0) & (rest_end - rest_begin > idle_ns)
     rest_begin, rest_end, of = rest_begin[rests], rest_end[rests], client[order][1:][rests]

@@ -16,6 +16,18 @@ pub fn last_known(values: &[i64], key: &[i64]) -> Vec<i64> {
     values.iter().zip(key).map(of_row).collect()
 }
 
+/// The largest value at or before each row of its run of equal `key`.
+pub fn running_maximum(values: &[i64], key: &[i64]) -> Vec<i64> {
+    let mut largest = i64::MIN;
+    let mut run = None;
+    let of_row = |(&value, &key): (&i64, &i64)| {
+        largest = if run == Some(key) { largest.max(value) } else { value };
+        run = Some(key);
+        largest
+    };
+    values.iter().zip(key).map(of_row).collect()
+}
+
 /// The execution that each row serves, within groups of rows in their order (`order`, cut at `starts`).
 ///
 /// That is the last one at or before it; what `prepares` serves the next one after it, if there is one. -1 for none.
@@ -46,6 +58,11 @@ mod tests {
     #[test]
     fn what_is_known_holds_until_the_run_ends() {
         assert_eq!(last_known(&[5, -1, 7, -1, -1], &[1, 1, 1, 1, 2]), [5, 5, 7, 7, -1]);
+    }
+
+    #[test]
+    fn a_running_maximum_begins_anew_with_each_run() {
+        assert_eq!(running_maximum(&[5, 3, 7, 4, -2], &[1, 1, 1, 2, 1]), [5, 5, 7, 4, -2]);
     }
 
     #[test]

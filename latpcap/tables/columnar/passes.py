@@ -113,6 +113,15 @@ def last_known(values: Integers, key: Integers) -> Ints:
     return laid(key, _core.last_known(_ints(values), _ints(key)))
 
 
+def running_maximum(values: Integers, key: Integers) -> Ints:
+    """The largest value at or before each place within its run of equal `key`.
+
+    >>> running_maximum(np.array([5, 3, 7, 4]), np.array([1, 1, 1, 2])).tolist()
+    [5, 5, 7, 4]
+    """
+    return laid(key, _core.running_maximum(_ints(values), _ints(key)))
+
+
 def serving(order: Ints, starts: Ints, executes: Bools, prepares: Bools) -> Ints:
     """The execution that each row of a group (`grouped`) serves; -1 for none.
 

@@ -1,4 +1,4 @@
-"""Order statistics and running maxima per group, for millions of rows at once."""
+"""Order statistics per group, for millions of rows at once."""
 
 from __future__ import annotations
 
@@ -70,21 +70,3 @@ def quantiles(values: Ints | Floats, fractions: Sequence[float]) -> list[float]:
     ranks = [max(ceil(len(values) * fraction) - 1, 0) for fraction in fractions]
     ordered = np.partition(values, ranks)
     return [float(ordered[rank]) for rank in ranks]
-
-
-def running_maximum(groups: Ints, values: Ints) -> Ints:
-    """The largest of `values` up to each row of its run of equal `groups`.
-
-    >>> running_maximum(np.array([1, 1, 1, 2]), np.array([5, 3, 7, 4])).tolist()
-    [5, 5, 7, 4]
-    """
-    first = np.flatnonzero(np.diff(groups, prepend=groups[:1] - 1) != 0)
-    if len(first) == 0:
-        return values
-    least = np.minimum.reduceat(values, first)
-    heights = np.maximum.reduceat(values, first) - least + 1  # runs laid on top of each other: one maximum serves all
-    shift = np.repeat(np.cumsum(heights) - heights - least, np.diff(first, append=len(groups)))
-    largest: Ints = values + shift
-    np.maximum.accumulate(largest, out=largest)
-    largest -= shift
-    return largest
