@@ -56,7 +56,6 @@ class Job:
 
     def replay(self, network: ReplayNetwork, waiting: Waiting) -> Replay:
         """To be run, with who waits for whom; the senders of the capture are taken to have been like `network`'s."""
-        self._recording.exchanges.forget()  # the replay needs the room
         return Replay(self._job.core, self._usual_ns, network, waiting)
 
     @property

@@ -197,7 +197,11 @@ def project(
     conditions: Conditions | None = None,
 ) -> Projection:
     """Project `base` onto each RTT of `rtt_ms` (default: a ladder), and find the RTT that meets `within_s`."""
-    [projection] = projections(base, [AS_IT_IS], rtt_ms, within_s, conditions)
+    return projections(base, [AS_IT_IS], rtt_ms, within_s, conditions)[0]
+
+
+def divided(base: Basis, projection: Projection) -> Projection:
+    """The same with where the time goes."""
     known = [(point, point.runtime_s) for point in projection.points if point.runtime_s is not None]
     if not known:
         return projection

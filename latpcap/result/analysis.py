@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from msgspec import Struct
@@ -30,7 +30,7 @@ from latpcap.measures.waits import Waits
 from latpcap.projection.assumptions import Conditions
 from latpcap.projection.basis import Basis, basis
 from latpcap.projection.by_connections import ProjectionGrid, by_connections
-from latpcap.projection.project import DEFAULT_LADDER_MS, FetchSaving, Projection, project, told_rtt_ms
+from latpcap.projection.project import DEFAULT_LADDER_MS, FetchSaving, Projection, divided, project, told_rtt_ms
 from latpcap.result.captures import CaptureFile, capture_files
 from latpcap.result.chattiness import Chattiness, chattiness
 from latpcap.result.connections import ConnectionResult, PathResult, connection_results, path_results
@@ -46,6 +46,7 @@ from latpcap.rtt import Baselines, Estimate, estimate_recording
 from latpcap.rtt.baselines import Reason
 from latpcap.rtt.grouped import estimate_groups
 from latpcap.tables.columnar import columns
+from latpcap.tables.columnar.ahead import Ahead
 from latpcap.tables.columnar.values import Rows
 from latpcap.tables.part.groups import arranged, some_groups
 from latpcap.tables.part.selection import Selected
@@ -277,13 +278,21 @@ class Measures:
         """Project the runtime onto each RTT of `rtt_ms`."""
         if self.application is not self:
             return self.application.project(rtt_ms, within_s, conditions)
+        ahead = self._projected(rtt_ms, within_s, conditions)
         fetches_little = any(finding.code == SMALL_FETCH for finding in self.savings.findings())
         self.evidence.forget()
-        projection = project(self.basis, rtt_ms, within_s, conditions)
+        projection = divided(self.basis, ahead.result())
         if not fetches_little:
             return projection
         findings = self.findings([point.rtt_ms for point in projection.points])
         return replace(projection, fetches=tuple(fetch_savings(findings)))
+
+    def _projected(
+        self, rtt_ms: Sequence[float] | None, within_s: float | None, conditions: Conditions | None
+    ) -> Ahead[Projection]:
+        """Replayed while the measures and findings are made: it needs none of their columns."""
+        asked = partial(project, self.basis, rtt_ms, within_s, conditions)
+        return Ahead(asked, apart=self.recording.is_worth_threads)
 
     def project_grid(
         self,
@@ -302,13 +311,14 @@ class Measures:
         conditions: Conditions | None = None,
         cover: Cover | None = None,
     ) -> Analysis:
-        """Build the result: what is replayed comes last, when what all else was made of needs no room any more.
+        """Build the result; what is divided comes last, when what all else was made of needs no room any more.
 
         `cover` is what a report is given to say of itself.
         """
         if self.application is not self:
             return self._with_connections_of_all(self.application.analyze(rtt_ms, within_s, conditions, cover))
         recording, rtt = self.recording, self.rtt
+        ahead = self._projected(rtt_ms, within_s, conditions)
         routes = tuple(route_results(recording, self.timeline))
         made_for = chattiness(
             overall(recording, self.chattiness),
@@ -324,7 +334,7 @@ class Measures:
         recording.exchanges.forget()
         self.savings.findings()
         self.evidence.forget()
-        projection = project(self.basis, rtt_ms, within_s, conditions)
+        projection = divided(self.basis, ahead.result())
         asked = [point.rtt_ms for point in projection.points]
         findings = self.findings(asked)
         projection = replace(projection, fetches=tuple(fetch_savings(findings)))

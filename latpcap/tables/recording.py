@@ -29,6 +29,8 @@ METHODS = (
     *("rtt_samples", "clock_readings", "segments"),
 )
 """What gives the tables of a `latpcap._core.Recording`."""
+WORTH_THREADS = 1 << 12
+"""Exchanges of which something is computed in less time than a thread takes to start."""
 ADJOIN_NS = 60_000_000_000
 """Files that follow each other sooner adjoin."""
 
@@ -82,6 +84,11 @@ class Recording:
         self.selected = selected
         self.period = period
         self.whole = whole
+
+    @cached_property
+    def is_worth_threads(self) -> bool:
+        """Computing with it takes longer than starting a thread, and there is room to compute two things at once."""
+        return self.scratch is None and len(self.exchanges) > WORTH_THREADS
 
     @property
     def tables(self) -> Any:
