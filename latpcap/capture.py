@@ -392,7 +392,7 @@ class Capture(Tidy):
         path ends otherwise.
         """
         from latpcap.report import report_to
-        from latpcap.result.signoff import Cover, date_of, with_picture
+        from latpcap.result.cover import Cover, date_of, with_picture
 
         notes = (note,) if isinstance(note, str) else tuple(note)
         authors, logo = with_picture((author,) if isinstance(author, str) else tuple(author))

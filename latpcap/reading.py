@@ -1,36 +1,35 @@
-"""`read()`: captures, or the datasets that were made of them, as one recording."""
+"""`read()`: captures, or the datasets that were made of them, as one recording.
+
+What only a recording that was read needs is imported then: a command does that while it is read
+(`cli/shared/request.py`).
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from msgspec.structs import replace
 
 from latpcap import _core
-from latpcap.capture import Capture, CaptureOptions
 from latpcap.errors import CaptureError, UsageError
 from latpcap.given import Duration, milliseconds, seconds, size
-from latpcap.tables.columnar import columns
-from latpcap.tables.columnar.scratch import scratch_within
 from latpcap.tables.dataset import manifest
 from latpcap.tables.dataset.layout import is_dataset
-from latpcap.tables.dataset.loading import SavedTables
 from latpcap.tables.dataset.manifest import ReadWith
-from latpcap.tables.privacy.pseudonyms import PseudonymousTables, Pseudonyms, without_paths
 from latpcap.tables.reading import sources
 from latpcap.tables.reading.keys import key_log, named
 from latpcap.tables.reading.packets import link_type_named
 from latpcap.tables.reading.remote import opened
-from latpcap.tables.recording import Recording
-from latpcap.units import (
-    DEFAULT_DISK,
-    DEFAULT_MEMORY,
-    RttIs,
-    check_rtt_is,
-)
+from latpcap.tables.reading.room import room_in
+from latpcap.units import DEFAULT_DISK, DEFAULT_MEMORY, RttIs, check_rtt_is
+
+if TYPE_CHECKING:
+    from latpcap.capture import Capture
+    from latpcap.tables.dataset.loading import SavedTables
+    from latpcap.tables.privacy.pseudonyms import Pseudonyms
 
 
 class ReadOptions(TypedDict, total=False):
@@ -100,13 +99,12 @@ def read(
     resolved = sources.resolve(source, link_type_named(link_type))
     if not resolved:
         raise UsageError("there is nothing to read: the list of captures is empty")
-    names = Pseudonyms() if pseudonymise is True else pseudonymise or None
+    names = _new_pseudonyms() if pseudonymise is True else pseudonymise or None
     memory, disk = size(memory), 0 if disk in (0, "0") else size(disk)
     if "-" in resolved and "-" in named(keylog):
         raise UsageError("standard input is either the capture or the key log: name a file for one of them")
     keys = key_log(keylog, memory=memory, show_names=names is None)
-    scratch = scratch_within(temp_folder, disk, memory)
-    room = (scratch.folder, scratch.most) if scratch else None
+    room = room_in(temp_folder, disk)
     core: Any
     read_with = ReadWith(show_literals, bool(names), decode_as or {})
     with _told_as_errors(resolved, names):
@@ -126,14 +124,30 @@ def read(
                 part=part,
                 progress=progress,
             )
-    columns.give_back()
-    tables = PseudonymousTables(core, names) if names else core
-    recording = Recording(tables, scratch=scratch if core.is_large else None)
     inputs = (
         *(("capture", path) for path in resolved if isinstance(path, str)),
         *(("key log", path) for path in named(keylog)),
     )
-    return Capture(recording, CaptureOptions(think_s, rtt_baseline_ms, rtt_is, memory, read_with, inputs))
+    return _capture(core, names, room, think_s, rtt_baseline_ms, rtt_is, memory, read_with, inputs)
+
+
+def _capture(core: Any, names: Pseudonyms | None, room: tuple[str, int] | None, *options: Any) -> Capture:
+    from latpcap.capture import Capture, CaptureOptions
+    from latpcap.tables.columnar import columns
+    from latpcap.tables.columnar.scratch import Scratch
+    from latpcap.tables.privacy.pseudonyms import PseudonymousTables
+    from latpcap.tables.recording import Recording
+
+    columns.give_back()
+    tables, asked = PseudonymousTables(core, names) if names else core, CaptureOptions(*options)
+    recording = Recording(tables, scratch=Scratch(*room, asked.memory) if room and core.is_large else None)
+    return Capture(recording, asked)
+
+
+def _new_pseudonyms() -> Pseudonyms:
+    from latpcap.tables.privacy.pseudonyms import Pseudonyms
+
+    return Pseudonyms()
 
 
 @contextmanager
@@ -142,6 +156,8 @@ def _told_as_errors(resolved: list[Any], names: Pseudonyms | None) -> Iterator[N
     try:
         yield
     except (_core.CaptureError, CaptureError) as error:
+        from latpcap.tables.privacy.pseudonyms import without_paths
+
         paths = [path for path in resolved if isinstance(path, str)]
         raise CaptureError(without_paths(str(error), paths, names) if names else str(error)) from None
     except ValueError as error:
@@ -168,6 +184,8 @@ def _saved(
     disk: tuple[str, int] | None,
 ) -> tuple[SavedTables, ReadWith]:
     """The tables of datasets, and how their captures were read: what is asked for beyond that cannot be had of them."""
+    from latpcap.tables.dataset.loading import SavedTables
+
     if len(sources) > len(folders):
         raise UsageError(f"{folders[0]}: is a dataset: read it without captures")
     told = {folder: manifest.of_folder(folder) for folder in folders}

@@ -20,6 +20,7 @@ from latpcap import _core
 from latpcap.report import FORMATS
 from latpcap.tables.columnar import scratch
 from latpcap.tables.columnar.scratch import OnDisk, Scratch, laid
+from latpcap.tables.reading.room import MARGIN, room_in
 
 READ = _core.read
 TABLES = ("exchanges", "rtt_samples", "connections", "statements")
@@ -188,13 +189,11 @@ def test_what_fits_in_memory_makes_no_file(tmp_path: Path) -> None:
 
 
 def test_never_all_that_is_free_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    usage = type("Usage", (), {"free": scratch.MARGIN + 5_000})
-    monkeypatch.setattr(scratch.shutil, "disk_usage", lambda folder: usage)
-    found = scratch.scratch_within(tmp_path, 10**12)
-    assert found is not None
-    assert found.most == 5_000
-    usage.free = scratch.MARGIN
-    assert scratch.scratch_within(tmp_path, 10**12) is None
+    usage = type("Usage", (), {"free": MARGIN + 5_000})
+    monkeypatch.setattr("shutil.disk_usage", lambda folder: usage)
+    assert room_in(tmp_path, 10**12) == (str(tmp_path), 5_000)
+    usage.free = MARGIN
+    assert room_in(tmp_path, 10**12) is None
 
 
 def test_a_folder_that_cannot_be_used_is_named(latpcap: Run, tmp_path: Path) -> None:

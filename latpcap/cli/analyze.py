@@ -21,7 +21,7 @@ from latpcap.cli.shared.verb import REPORT, command, tell_formerly
 if TYPE_CHECKING:
     from latpcap.capture import Capture
     from latpcap.cli.shared.request import Request
-    from latpcap.result.signoff import Cover
+    from latpcap.result.cover import Cover
 
 
 @command(short_help="What the network cost, why, and what it costs elsewhere.")

@@ -16,7 +16,7 @@ from latpcap.errors import UsageError
 if TYPE_CHECKING:
     from latpcap.capture import Capture
     from latpcap.cli.shared.request import Request
-    from latpcap.result.signoff import Cover
+    from latpcap.result.cover import Cover
 
 
 @command(short_help="Two captures of one job: what changed.")
@@ -39,9 +39,9 @@ def compare(
     latpcap compare release-1.pcapng release-2.pcapng --customer ACME -o report.html
     """
     from latpcap.report import BEFORE_AFTER
+    from latpcap.result.cover import Cover
     from latpcap.result.pairs.before_after import before_after
     from latpcap.result.pairs.comparison import compare as set_side_by_side
-    from latpcap.result.signoff import Cover
 
     chosen = result_format(as_json, output, "result", "comparison")
     if cover != Cover() and chosen not in BEFORE_AFTER:

@@ -34,11 +34,12 @@ from latpcap.projection.project import DEFAULT_LADDER_MS, FetchSaving, Projectio
 from latpcap.result.captures import CaptureFile, capture_files
 from latpcap.result.chattiness import Chattiness, chattiness
 from latpcap.result.connections import ConnectionResult, PathResult, connection_results, path_results
+from latpcap.result.cover import Cover
 from latpcap.result.errors import ErrorsResult, errors_result
 from latpcap.result.errors_at_tcp import with_connections
 from latpcap.result.minutes import MinutesResult, minutes_result
 from latpcap.result.settings import THINK_S, KeysUsed, Settings
-from latpcap.result.signoff import Cover, SignOff, sign_off
+from latpcap.result.signoff import SignOff, sign_off
 from latpcap.result.statements import StatementResult, statement_results
 from latpcap.result.taps import TapsResult, taps_results
 from latpcap.result.verdict import Facts, ShareUnknown, verdict

@@ -15,8 +15,8 @@ from latpcap import Capture
 from latpcap.report import markdown
 from latpcap.report.html import render_both
 from latpcap.result.checks.gates import check
+from latpcap.result.cover import Cover
 from latpcap.result.pairs.before_after import BeforeAfter, before_after
-from latpcap.result.signoff import Cover
 
 HOSTILE = "select '</script><img src=x onerror=hostile()>' from `a|b`"
 

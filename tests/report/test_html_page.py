@@ -23,9 +23,9 @@ from latpcap.findings.frames import Frames
 from latpcap.report.html import render, render_both
 from latpcap.report.text import number as number_of
 from latpcap.result.checks.gates import check
+from latpcap.result.cover import Cover, with_picture
 from latpcap.result.page.exploration import Exploration, explore
 from latpcap.result.pairs.before_after import BeforeAfter, before_after
-from latpcap.result.signoff import Cover, with_picture
 from latpcap.tables.recording import Recording
 from latpcap.units import format_s
 

@@ -82,7 +82,7 @@ def _fix(text: str) -> Any:
 
 
 def _date(text: str) -> str:
-    from latpcap.result.signoff import date_of
+    from latpcap.result.cover import date_of
 
     return date_of(text)
 
@@ -378,7 +378,7 @@ fix_option = click.option(
 
 
 def _cover(notes: tuple[str, ...], **given: Any) -> Any:
-    from latpcap.result.signoff import Cover, with_picture
+    from latpcap.result.cover import Cover, with_picture
 
     texts, logo = with_picture(notes)
     return Cover(**given, notes=texts, logo=logo)

@@ -19,8 +19,15 @@ CANCEL_S = 2.0
 """How long a cancelled reading may take to notice."""
 
 
-def watch(work: Callable[[Progress], T], *, quiet: bool = False, may_stop: bool = False, hashes: bool = False) -> T:
-    """Run `work` in a thread and return its result.
+def watch(
+    work: Callable[[Progress], T],
+    *,
+    meanwhile: Callable[[], object] | None = None,
+    quiet: bool = False,
+    may_stop: bool = False,
+    hashes: bool = False,
+) -> T:
+    """Run `work` in a thread and return its result; `meanwhile` is done in this one.
 
     Ctrl-C cancels its `Progress` and is raised again. Where the work `may_stop`, that takes a second Ctrl-C: the first
     one ends the reading, and what was read so far is the result.
@@ -42,6 +49,8 @@ def watch(work: Callable[[Progress], T], *, quiet: bool = False, may_stop: bool 
     try:
         try:
             reading.start()  # which waits: the work may be well under way when it returns
+            if meanwhile:
+                meanwhile()
             _wait(done, progress, quiet)
         except KeyboardInterrupt:
             if not may_stop or reading.ident is None:

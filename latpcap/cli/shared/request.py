@@ -70,9 +70,14 @@ class Request(Struct, frozen=True):
             return read(paths, progress=progress, **self.reading.options).select(**self.selected)
 
         try:
-            return watch(work, quiet=self.quiet, may_stop=may_stop, hashes=hashes)
+            return watch(work, meanwhile=_import, quiet=self.quiet, may_stop=may_stop, hashes=hashes)
         except KeyboardInterrupt:
             raise click.exceptions.Exit(INTERRUPTED) from None
+
+
+def _import() -> None:
+    """Import what is needed when the captures are read: they are read while Python does that."""
+    import latpcap.capture  # noqa: F401
 
 
 def request_of(

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 
 from latpcap.errors import unwritten
-from latpcap.tables.columnar.scratch import USUAL_FOLDER
+from latpcap.tables.reading.room import usual_folder
 
 IN_USE, KEPT = "latpcap-recording-", "latpcap-kept-"
 
@@ -26,8 +26,7 @@ class Folder:
 
     def __init__(self, within: str | os.PathLike[str] | None = None) -> None:
         """Raises `UsageError` where none can be made."""
-        usual = USUAL_FOLDER if os.path.isdir(USUAL_FOLDER) else tempfile.gettempdir()
-        place = Path(within or os.environ.get("TMPDIR") or usual)
+        place = Path(within or os.environ.get("TMPDIR") or usual_folder())
         try:
             _remove_left(place)
             self.path, self._lock = _made(place)

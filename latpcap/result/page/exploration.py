@@ -16,9 +16,9 @@ from latpcap.measures.statements import response_ns
 from latpcap.projection.assumptions import Conditions
 from latpcap.projection.project import DEFAULT_LADDER_MS, told_rtt_ms
 from latpcap.result.analysis import Analysis, Measures
+from latpcap.result.cover import Cover
 from latpcap.result.page.switches import Switches, switches
 from latpcap.result.page.timeline import timeline
-from latpcap.result.signoff import Cover
 from latpcap.tables.columnar.columns import take
 from latpcap.tables.exchanges import Exchanges
 from latpcap.tables.recording import Recording

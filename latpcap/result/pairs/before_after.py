@@ -16,9 +16,9 @@ from latpcap.findings.registry import HEALTHY
 from latpcap.projection.basis import AS_IT_IS
 from latpcap.projection.curve import Curve, curves
 from latpcap.result.analysis import Analysis, Measures
+from latpcap.result.cover import Cover
 from latpcap.result.page.exploration import MAX_RTT_MS, MIN_RTT_MS
 from latpcap.result.pairs.comparison import Comparison, compare
-from latpcap.result.signoff import Cover
 
 Change = Literal["new", "remaining", "gone"]
 

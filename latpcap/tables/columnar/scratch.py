@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import mmap
 import os
-import shutil
 import sys
 import tempfile
 import weakref
@@ -20,21 +19,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from latpcap.errors import DiskFull, UsageError
+from latpcap.errors import DiskFull
 from latpcap.units import DEFAULT_MEMORY
 
 LONG = 1 << 20
 """Bytes from which on an array is worth a file."""
 PIECE = 1 << 18
 """Rows that are made at once where all would be too many: a few MB."""
-MARGIN = 1_000_000_000
-"""What stays free of a disk, in bytes."""
 OF_THE_CORE = 8
 """One part in so many is for the core's rows and samples (`core/src/disk.rs`)."""
 IN_MEMORY = 16
 """One part in so many of the memory is for columns that were made last; what they were made of takes about as much."""
-USUAL_FOLDER = "/var/tmp"
-"""Where systems want large temporary files: `/tmp` may be a part of the memory."""
 
 Array = NDArray[Any]
 
@@ -157,19 +152,6 @@ class OnDisk(np.ndarray[Any, Any]):
         return filled(self, len(values), dtype, lambda rows: values[rows])
 
 
-def scratch_within(folder: str | os.PathLike[str] | None, most: int, memory: int = DEFAULT_MEMORY) -> Scratch | None:
-    """Room in `folder`, or in the usual one: `most` bytes, but never all that is free; `None` for no room at all."""
-    if most == 0:
-        return None
-    chosen = _usual_folder() if folder is None else os.fspath(folder)
-    if not (os.path.isdir(chosen) and os.access(chosen, os.W_OK | os.X_OK)):
-        if folder is None:
-            return None
-        raise UsageError(f"{chosen}: temporary files cannot be written there: name another --temp-folder")
-    room = min(most, shutil.disk_usage(chosen).free - MARGIN)
-    return Scratch(chosen, room, memory) if room > 0 else None
-
-
 def filled(where: Scratch | Array | None, length: int, dtype: Any, values: Callable[[slice], Any]) -> Array:
     """An array of the `values` of each slice of its rows: if it is long, on disk where `where` is.
 
@@ -221,10 +203,6 @@ def _plain(value: Any) -> Any:
 def _kind(value: Any) -> Any:
     """What numpy goes by when it chooses the type of a result: numbers of Python's have none of their own."""
     return type(value) if type(value) in (int, float) else np.asarray(value).dtype
-
-
-def _usual_folder() -> str:
-    return USUAL_FOLDER if "TMPDIR" not in os.environ and os.path.isdir(USUAL_FOLDER) else tempfile.gettempdir()
 
 
 def _take_room(file: int, size: int) -> None:

@@ -1,0 +1,32 @@
+"""Where temporary files go, and how much room they may take there."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+
+from latpcap.errors import UsageError
+
+MARGIN = 1_000_000_000
+"""What stays free of a disk, in bytes."""
+USUAL_FOLDER = "/var/tmp"
+"""Where systems want large temporary files: `/tmp` may be a part of the memory."""
+
+
+def room_in(folder: str | os.PathLike[str] | None, most: int) -> tuple[str, int] | None:
+    """A folder, by default the usual one, and bytes: `most`, but never all that is free there; `None` for no room."""
+    if most == 0:
+        return None
+    chosen = usual_folder() if folder is None else os.fspath(folder)
+    if not (os.path.isdir(chosen) and os.access(chosen, os.W_OK | os.X_OK)):
+        if folder is None:
+            return None
+        raise UsageError(f"{chosen}: temporary files cannot be written there: name another --temp-folder")
+    room = min(most, shutil.disk_usage(chosen).free - MARGIN)
+    return (chosen, room) if room > 0 else None
+
+
+def usual_folder() -> str:
+    """Where large temporary files go where nobody says anything else."""
+    return USUAL_FOLDER if "TMPDIR" not in os.environ and os.path.isdir(USUAL_FOLDER) else tempfile.gettempdir()
