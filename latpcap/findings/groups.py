@@ -6,6 +6,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from latpcap import _core
 from latpcap.tables.columnar import passes
 from latpcap.tables.columnar.columns import Bools, Ints
 from latpcap.tables.columnar.scratch import filled, laid
@@ -88,6 +89,20 @@ class Groups(Struct, frozen=True):
     def distinct(self, numbers: Ints) -> Ints:
         """How many different `numbers` (as `passes.first_alike` gives), one for each of `rows`, each group has."""
         return passes.distinct(numbers, self.starts)
+
+    def holding(self, rows: Ints, count: int) -> Ints:
+        """The group that each of some `rows` is in, of `count` in all; 0 for one that is in none."""
+        return _core.group_of(self.rows, self.starts, count, rows)
+
+    def before(self, of: Ints, asked: Groups) -> Ints:
+        """How many rows of the group in `of`, one for each group that is `asked`, come before each of its rows."""
+        return laid(asked.rows, _core.before(self.rows, self.starts, of, asked.rows, asked.starts))
+
+    @property
+    def ends(self) -> tuple[Groups, Groups]:
+        """The first rows, each as a group of its own, and the last ones."""
+        each = np.arange(len(self) + 1)
+        return Groups(self.firsts, each), Groups(self.lasts, each)
 
     def where(self, wanted: Bools) -> Groups:
         """The groups that are `wanted`, numbered anew."""

@@ -92,16 +92,17 @@ def _sources(evidence: Evidence, rows: Ints, interval: Ints, firsts: Ints) -> In
 
 def _fits(evidence: Evidence, rows: Ints, reads: Groups, loops: Groups, source: Ints) -> Bools:
     """Several connections, changing parameters, and one repeat for each row that the source brought."""
-    of_reads = np.zeros(len(rows), np.int64)
-    of_reads[reads.rows] = reads.ids
-    of_source = of_reads[source]
+    of_source = reads.holding(source, len(rows))
     brought = reads.sum(np.maximum(evidence.unit_rows[rows[reads.rows]], 0))[of_source]
     fits = (loops.sizes <= brought * 1.05 + 1) & (loops.sizes >= MIN_OF_ROWS * brought)
     repeats = rows[loops.rows]
     known = loops.sum(evidence.parameters_known[repeats]) == loops.sizes
     fits &= ~known | (loops.distinct(evidence.parameter_numbers[repeats]) >= MIN_REPEATS)
     fits &= loops.distinct(passes.first_alike(evidence.exchanges.connection[repeats])) > 1
-    size = len(rows) + 1
-    executions = reads.ids * size + reads.rows
-    first, last = (np.searchsorted(executions, of_source * size + place) for place in (loops.firsts, loops.lasts))
-    return bools(fits & ~((first - reads.starts[of_source] >= MIN_OWN_LOOP) & (last == first)))
+    return bools(fits & ~are_two_loops(loops, reads, of_source))
+
+
+def are_two_loops(loops: Groups, reads: Groups, of_source: Ints) -> Bools:
+    """The source itself ran several times before the loop and never during it: one loop follows another."""
+    first, last = (reads.before(of_source, end) for end in loops.ends)
+    return bools((first >= MIN_OWN_LOOP) & (last == first))

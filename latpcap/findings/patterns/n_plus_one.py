@@ -15,14 +15,13 @@ from latpcap.findings.pooled import (
     MAX_BETWEEN,
     MIN_DISTINCT,
     MIN_OF_ROWS,
-    MIN_OWN_LOOP,
     MIN_REPEATS,
     Loops,
+    are_two_loops,
     pooled_loops,
 )
 from latpcap.tables.columnar import passes
 from latpcap.tables.columnar.columns import Bools, Ints
-from latpcap.tables.columnar.scratch import zeros
 
 MIN_LATE_REPEATS = 20
 """Repeats of a loop that was under way when the capture began, so that its source was not captured."""
@@ -164,44 +163,21 @@ def _fits(evidence: Evidence, groups: Groups, source: Ints) -> Bools:
     reads = _of_intervals(evidence, _brings_rows(evidence))
     if len(reads) == 0:
         return np.zeros(len(groups), bool)
-    of_sources = _group_of(reads, source, len(evidence.exchanges))
+    of_sources = reads.holding(source, len(evidence.exchanges))
     brought = reads.sum(np.maximum(evidence.unit_rows[reads.rows], 0))
     unknown = reads.sum(evidence.unit_rows[reads.rows] < 0) > 0
     enough = unknown[of_sources] | (groups.sizes <= brought[of_sources] * 1.05 + 1)
     fetched = evidence.is_fetch[source]
-    various = _various(evidence, groups, _rounds(groups, reads, of_sources))
+    rounds = reads.before(of_sources, groups)  # after which execution of its source each repeat runs
+    various = _various(evidence, groups, rounds)
     various |= _one_for_each(evidence, groups, np.where(unknown, 0, brought)[of_sources])
-    return (source >= 0) & enough & various & (fetched | ~_are_two_loops(groups, reads, of_sources))
-
-
-def _group_of(groups: Groups, rows: Ints, exchanges: int) -> Ints:
-    """The group that each of `rows` is in; 0 for one that is in none."""
-    of_all = zeros(rows, exchanges, np.int64)
-    of_all[groups.rows] = groups.ids
-    found: Ints = of_all[rows]
-    return found
+    return (source >= 0) & enough & various & (fetched | ~are_two_loops(groups, reads, of_sources))
 
 
 def _one_for_each(evidence: Evidence, groups: Groups, brought: Ints) -> Bools:
     """As many repeats as rows: the same keys may stand in several of them."""
     distinct = groups.distinct(evidence.parameter_numbers[groups.rows])
     return bools((distinct >= MIN_REPEATS) & (brought > 0) & (groups.sizes >= MIN_OF_ROWS * brought))
-
-
-def _rounds(groups: Groups, reads: Groups, of_sources: Ints) -> Ints:
-    """After which execution of its source each repeat runs."""
-    size = int(max(reads.rows.max(initial=0), groups.rows.max(initial=0))) + 2
-    rounds: Ints = np.searchsorted(reads.ids * size + reads.rows, of_sources[groups.ids] * size + groups.rows)
-    return rounds
-
-
-def _are_two_loops(groups: Groups, reads: Groups, of_sources: Ints) -> Bools:
-    """The source itself ran several times before the loop and never during it: one loop follows another."""
-    size = int(reads.rows.max(initial=0)) + 2
-    executions = reads.ids * size + reads.rows
-    first, last = (np.searchsorted(executions, of_sources * size + row) for row in (groups.firsts, groups.lasts))
-    several: Bools = (first - reads.starts[of_sources] >= MIN_OWN_LOOP) & (last == first)
-    return several
 
 
 def _opens_interval(evidence: Evidence, groups: Groups) -> Bools:

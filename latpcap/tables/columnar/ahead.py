@@ -6,6 +6,8 @@ from collections.abc import Callable
 from threading import Thread
 from typing import Generic, TypeVar
 
+from latpcap.tables.columnar import columns
+
 T = TypeVar("T")
 
 
@@ -26,6 +28,7 @@ class Ahead(Generic[T]):
             self._found.append(self._work())
         except BaseException as error:
             self._error = error
+        columns.give_back()  # what it needed meanwhile, only its thread could use again
 
     def result(self) -> T:
         """Wait for it; raises what it raised."""
