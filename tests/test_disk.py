@@ -139,11 +139,11 @@ def test_in_place_is_in_place(room: Scratch) -> None:
 
 def test_room_that_is_given_back_can_be_used_again(room: Scratch) -> None:
     few = Scratch(room.folder, 8_000)
-    column = few.empty(800, np.int64)
+    column = few.array(800, np.int64)
     with pytest.raises(latpcap.LatpcapError, match="8,000 bytes are not enough"):
-        few.empty(800, np.int64)
+        few.array(800, np.int64)
     del column
-    assert len(few.empty(800, np.int64)) == 800
+    assert len(few.array(800, np.int64)) == 800
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")

@@ -2,8 +2,9 @@
 
 Such a column is a numpy array over a temporary file: the system writes it out when it needs the memory, and reads it
 again when somebody looks at it. What numpy computes from it, value by value, lies on the disk, too, so that measures
-need not know where columns are. The file has no name: nobody else opens it, and it is gone with the program, however
-that ends. Its room is taken before anything is written to it, so that a full disk is an error in one line.
+need not know where columns are. Values are written to the file piece by piece, which costs a third of setting them in
+its pages. It has no name: nobody else opens it, and it is gone with the program, however that ends. Its room is taken
+before anything is written to it, so that a full disk is an error in one line.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import os
 import sys
 import tempfile
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -46,8 +47,8 @@ class Scratch:
         self._made = 0
         self._columns = weakref.WeakSet[mmap.mmap]()
 
-    def empty(self, length: int, dtype: Any) -> OnDisk:
-        """An array of that many values, which are yet to be set; raises `DiskFull`."""
+    def array(self, length: int, dtype: Any, pieces: Iterable[Array] = ()) -> OnDisk:
+        """An array of that many values: those of these pieces, one after the other, then zeros; raises `DiskFull`."""
         size = max(length * np.dtype(dtype).itemsize, 1)
         if size > self._left:
             raise self._is_full(f"{self.most:,} bytes are not enough")
@@ -55,10 +56,13 @@ class Scratch:
             with tempfile.TemporaryFile(dir=self.folder) as file:
                 _take_room(file.fileno(), size)
                 pages = mmap.mmap(file.fileno(), size)
+                self._left -= size
+                weakref.finalize(pages, self._give_back, size)
+                for piece in pieces:
+                    file.write(np.ascontiguousarray(piece, dtype).data)
+                file.flush()
         except OSError as error:
             raise self._is_full(error.strerror or str(error)) from None
-        self._left -= size
-        weakref.finalize(pages, self._give_back, size)
         self._let_go(size)
         self._columns.add(pages)
         array = np.ndarray(length, dtype, pages).view(OnDisk)
@@ -108,11 +112,11 @@ class OnDisk(np.ndarray[Any, Any]):
             return _laid_if_column(self, getattr(ufunc, method)(*values, **given))
         shape = np.broadcast_shapes(*(np.shape(each) for each in values))
         kind = ufunc.resolve_dtypes((*(_kind(each) for each in values), None))[-1]
-        if len(shape) != 1 or shape[0] * kind.itemsize < LONG:
+        if len(shape) != 1:
             return ufunc(*values)
-        result = self.scratch.empty(shape[0], kind)
-        ufunc(*values, out=_plain(result))
-        return result
+        long = [np.ndim(each) == 1 and len(each) == shape[0] for each in values]
+        pairs = [*zip(values, long, strict=True)]
+        return filled(self, shape[0], kind, lambda rows: ufunc(*(v[rows] if is_long else v for v, is_long in pairs)))
 
     def __array_function__(self, function: Any, types: Any, inputs: Any, given: Any) -> Any:
         """Compute as numpy does; a long column that comes out of it goes to a file then, or (`np.where`) at once."""
@@ -137,12 +141,7 @@ class OnDisk(np.ndarray[Any, Any]):
         count = int(np.count_nonzero(index))
         if len(index) != len(values) or count * self.itemsize < LONG:
             return values[index]
-        picked, end = self.scratch.empty(count, self.dtype), 0
-        for begin in range(0, len(values), PIECE):
-            piece = values[begin : begin + PIECE][index[begin : begin + PIECE]]
-            _plain(picked)[end : end + len(piece)] = piece
-            end += len(piece)
-        return picked
+        return self.scratch.array(count, self.dtype, (values[rows][index[rows]] for rows in _pieces(len(values))))
 
     def astype(self, dtype: Any, *args: Any, **given: Any) -> Any:
         """The values as another type."""
@@ -161,11 +160,7 @@ def filled(where: Scratch | Array | None, length: int, dtype: Any, values: Calla
     if scratch is None:
         made: Array = np.asarray(values(slice(0, length))).astype(dtype, copy=False)
         return made
-    plain = _plain(array := scratch.empty(length, dtype))
-    for begin in range(0, length, PIECE):
-        rows = slice(begin, min(begin + PIECE, length))
-        plain[rows] = values(rows)
-    return array
+    return scratch.array(length, dtype, (values(rows) for rows in _pieces(length)))
 
 
 def laid(where: Scratch | Array | None, array: Array) -> Array:
@@ -176,7 +171,11 @@ def laid(where: Scratch | Array | None, array: Array) -> Array:
 def zeros(where: Scratch | Array | None, length: int, dtype: Any) -> Array:
     """As many zeros: on disk likewise."""
     scratch = _scratch_for(where, length, dtype)
-    return np.zeros(length, dtype) if scratch is None else scratch.empty(length, dtype)  # a file begins with zeros
+    return np.zeros(length, dtype) if scratch is None else scratch.array(length, dtype)
+
+
+def _pieces(length: int) -> Iterator[slice]:
+    return (slice(begin, min(begin + PIECE, length)) for begin in range(0, length, PIECE))
 
 
 def _scratch_for(where: Scratch | Array | None, length: int, dtype: Any) -> Scratch | None:
