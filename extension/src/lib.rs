@@ -43,8 +43,8 @@ mod _core {
     use super::network::{JobNetwork, enter_namespaces, keep_namespaces};
     #[pymodule_export]
     use super::passes::{
-        ascending, before, counted, densest_half, distinct, first_alike, first_like, group_of, grouped, halves,
-        holding, lanes, last_known, numbered, ordered, quantile, running_maximum, serving, sums,
+        ascending, counted, densest_half, distinct, first_alike, first_like, grouped, halves, holding, lanes,
+        last_known, numbered, ordered, quantile, running_maximum, serving, sums,
     };
     #[pymodule_export]
     use super::progress::{LiveSum, Progress};

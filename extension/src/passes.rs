@@ -53,40 +53,6 @@ pub fn first_alike<'py>(py: Python<'py>, values: Ints<'py>) -> PyResult<NewInts<
     Ok(py.detach(|| passes::first_alike(values)).into_pyarray(py))
 }
 
-/// How many rows of a group come before each of `asked`: see `latpcap_core::passes::before`.
-#[pyfunction]
-pub fn before<'py>(
-    py: Python<'py>,
-    rows: Ints<'py>,
-    starts: Ints<'py>,
-    of: Ints<'py>,
-    asked: Ints<'py>,
-    asked_starts: Ints<'py>,
-) -> PyResult<NewInts<'py>> {
-    let (rows, starts, of) = (rows.as_slice()?, starts.as_slice()?, of.as_slice()?);
-    let (asked, asked_starts) = (asked.as_slice()?, asked_starts.as_slice()?);
-    edges(starts, rows.len())?;
-    edges(asked_starts, asked.len())?;
-    same_length([of.len() + 1, asked_starts.len()])?;
-    places(of, starts.len().saturating_sub(1))?;
-    Ok(py.detach(|| passes::before(rows, starts, of, asked, asked_starts)).into_pyarray(py))
-}
-
-/// The group that each of `asked` is in, of rows below `count`; 0 for one that is in none.
-#[pyfunction]
-pub fn group_of<'py>(
-    py: Python<'py>,
-    rows: Ints<'py>,
-    starts: Ints<'py>,
-    count: usize,
-    asked: Ints<'py>,
-) -> PyResult<NewInts<'py>> {
-    let (rows, starts, asked) = (rows.as_slice()?, starts.as_slice()?, asked.as_slice()?);
-    edges(starts, rows.len())?;
-    places(rows, count)?;
-    Ok(py.detach(|| passes::group_of(rows, starts, count, asked)).into_pyarray(py))
-}
-
 /// How many different numbers below `count` each group has; group g is `numbers[starts[g]:starts[g + 1]]`.
 #[pyfunction]
 pub fn distinct<'py>(py: Python<'py>, numbers: Ints<'py>, count: usize, starts: Ints<'py>) -> PyResult<NewInts<'py>> {

@@ -6,10 +6,9 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from latpcap import _core
 from latpcap.tables.columnar import passes
 from latpcap.tables.columnar.columns import Bools, Ints
-from latpcap.tables.columnar.scratch import filled, laid
+from latpcap.tables.columnar.scratch import filled, laid, zeros
 
 MAX_STATEMENTS = 50
 """Statements that a pattern reports."""
@@ -92,17 +91,16 @@ class Groups(Struct, frozen=True):
 
     def holding(self, rows: Ints, count: int) -> Ints:
         """The group that each of some `rows` is in, of `count` in all; 0 for one that is in none."""
-        return _core.group_of(self.rows, self.starts, count, rows)
+        of_all = zeros(rows, count, np.int64)
+        of_all[self.rows] = self.ids
+        found: Ints = of_all[rows]
+        return found
 
-    def before(self, of: Ints, asked: Groups) -> Ints:
-        """How many rows of the group in `of`, one for each group that is `asked`, come before each of its rows."""
-        return laid(asked.rows, _core.before(self.rows, self.starts, of, asked.rows, asked.starts))
-
-    @property
-    def ends(self) -> tuple[Groups, Groups]:
-        """The first rows, each as a group of its own, and the last ones."""
-        each = np.arange(len(self) + 1)
-        return Groups(self.firsts, each), Groups(self.lasts, each)
+    def before(self, of: Ints, rows: Ints) -> Ints:
+        """How many rows of the group `of` each of some `rows` come before it."""
+        size = int(max(self.rows.max(initial=0), rows.max(initial=0))) + 2
+        found: Ints = np.searchsorted(self.ids * size + self.rows, of * size + rows) - self.starts[of]
+        return found
 
     def where(self, wanted: Bools) -> Groups:
         """The groups that are `wanted`, numbered anew."""

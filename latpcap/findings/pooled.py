@@ -104,5 +104,5 @@ def _fits(evidence: Evidence, rows: Ints, reads: Groups, loops: Groups, source: 
 
 def are_two_loops(loops: Groups, reads: Groups, of_source: Ints) -> Bools:
     """The source itself ran several times before the loop and never during it: one loop follows another."""
-    first, last = (reads.before(of_source, end) for end in loops.ends)
+    first, last = (reads.before(of_source, rows) for rows in (loops.firsts, loops.lasts))
     return bools((first >= MIN_OWN_LOOP) & (last == first))

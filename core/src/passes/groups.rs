@@ -69,33 +69,6 @@ pub fn distinct(numbers: &[i64], count: usize, starts: &[i64]) -> Vec<i64> {
     starts.windows(2).enumerate().map(of_group).collect()
 }
 
-/// How many rows of a group come before each of `asked`, which ascend within groups of their own (cut at `asked_starts`):
-/// `of` says of which group, for each of those.
-pub fn before(rows: &[i64], starts: &[i64], of: &[i64], asked: &[i64], asked_starts: &[i64]) -> Vec<i64> {
-    let mut found = Vec::with_capacity(asked.len());
-    for (&group, edges) in of.iter().zip(asked_starts.windows(2)) {
-        let group = group as usize;
-        let rows = &rows[starts[group] as usize..starts[group + 1] as usize];
-        let asked = &asked[edges[0] as usize..edges[1] as usize];
-        let mut count = asked.first().map_or(0, |&first| rows.partition_point(|&row| row < first));
-        for &row in asked {
-            count += rows[count..].iter().take_while(|&&earlier| earlier < row).count();
-            found.push(count as i64);
-        }
-    }
-    found
-}
-
-/// The group that each of `asked` is in, of rows below `count`; 0 for one that is in none.
-pub fn group_of(rows: &[i64], starts: &[i64], count: usize, asked: &[i64]) -> Vec<i64> {
-    let mut group_of_row = vec![0_u32; count];
-    for (group, edges) in (0..).zip(starts.windows(2)) {
-        rows[edges[0] as usize..edges[1] as usize].iter().for_each(|&row| group_of_row[row as usize] = group);
-    }
-    let group_of = |&row: &i64| usize::try_from(row).ok().and_then(|row| group_of_row.get(row));
-    asked.iter().map(|row| group_of(row).map_or(0, |&group| group.into())).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -132,12 +105,5 @@ mod tests {
     #[test]
     fn a_value_counts_once_in_each_group() {
         assert_eq!(distinct(&[5, 5, 6, 5], 7, &[0, 3, 4]), [2, 1]);
-    }
-
-    #[test]
-    fn rows_of_another_group_are_counted_up_to_each() {
-        let (rows, starts) = ([1, 4, 6, 2], [0, 3, 4]);
-        assert_eq!(before(&rows, &starts, &[0, 1], &[0, 4, 5, 9, 3], &[0, 4, 5]), [0, 1, 2, 3, 1]);
-        assert_eq!(group_of(&rows, &starts, 7, &[2, 6, 3, -1]), [1, 0, 0, 0]);
     }
 }

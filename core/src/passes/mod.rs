@@ -13,7 +13,7 @@ mod samples;
 mod sums;
 mod texts;
 
-pub use groups::{before, counted, distinct, first_alike, group_of, numbered};
+pub use groups::{counted, distinct, first_alike, numbered};
 pub use order::{groups, order};
 pub use quantiles::{ascending, densest_half, quantile};
 pub use runs::{last_known, running_maximum, serving};

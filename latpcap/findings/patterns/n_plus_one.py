@@ -168,7 +168,7 @@ def _fits(evidence: Evidence, groups: Groups, source: Ints) -> Bools:
     unknown = reads.sum(evidence.unit_rows[reads.rows] < 0) > 0
     enough = unknown[of_sources] | (groups.sizes <= brought[of_sources] * 1.05 + 1)
     fetched = evidence.is_fetch[source]
-    rounds = reads.before(of_sources, groups)  # after which execution of its source each repeat runs
+    rounds = reads.before(of_sources[groups.ids], groups.rows)  # after which execution of its source each repeat runs
     various = _various(evidence, groups, rounds)
     various |= _one_for_each(evidence, groups, np.where(unknown, 0, brought)[of_sources])
     return (source >= 0) & enough & various & (fetched | ~are_two_loops(groups, reads, of_sources))
