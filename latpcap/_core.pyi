@@ -175,7 +175,7 @@ class Job:
         connections: object,
         ends: _Bools,
         start_ns: int,
-        hold: bool,
+        scarce: bool,
     ) -> Job:
         """Take the connections and their phases, and read what all exchanges tell together.
 

@@ -150,10 +150,10 @@ impl Job {
         connections: ConnectionColumns<'_>,
         ends: Bools<'_>,
         start_ns: i64,
-        hold: bool,
+        scarce: bool,
     ) -> PyResult<Job> {
         let (phases, connections): (Phases, Connections) = (phases.into(), connections.into());
-        let (ends, scarce) = (cells(&ends), !hold);
+        let ends = cells(&ends);
         let mut recorded = Recorded { phases, connections, ends, start_ns, scarce, ..Recorded::default() };
         let places = numbers(&connection).into_iter().zip(numbers(&phase)).map(<[u32; 2]>::from).collect();
         let table = Table { exchanges, places };

@@ -59,7 +59,7 @@ def recorded_job(recording: Recording, rtt: Estimate) -> RecordedJob:
         ),
         recording.ending_statements,
         recording.start_ns,
-        recording.scratch is None,
+        recording.scratch is not None,
     )
     closed = awaited_fins(recording, np.rint(phases.near).astype(np.int64)[rtt.phases.opening], core.session_closed())
     windows = narrow_windows(connections, *core.largest())

@@ -75,7 +75,7 @@ pub const TIMES: [Of; 4] = [Of::Request, Of::RequestEnd, Of::Response, Of::Respo
 /// not kept in their order are unpacked once for each. Tests have few.
 const PIECE: usize = if cfg!(test) { 16 } else { 1 << 17 };
 const PIECES: usize = 3;
-const PIECES_WHERE_SCARCE: usize = 8;
+const PIECES_WHERE_SCARCE: usize = 5;
 
 /// Of the rare columns those that there are, and all others, by their places.
 fn wanted(has: impl Fn(usize) -> bool) -> Vec<usize> {
