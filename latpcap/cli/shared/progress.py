@@ -35,6 +35,7 @@ def watch(
     progress = Progress(hashes=hashes)
     results: list[T] = []
     errors: list[BaseException] = []
+    ready = meanwhile is None
     done = threading.Event()  # Python 3.11 takes a thread for ended whose `join` was interrupted
 
     def run() -> None:
@@ -51,9 +52,10 @@ def watch(
             reading.start()  # which waits: the work may be well under way when it returns
             if meanwhile:
                 meanwhile()
+                ready = True
             _wait(done, progress, quiet)
         except KeyboardInterrupt:
-            if not may_stop or reading.ident is None:
+            if not may_stop or reading.ident is None or not ready:  # an import that was interrupted cannot be repeated
                 raise
             progress.stop()
             if not quiet:

@@ -32,10 +32,9 @@ class Ahead(Generic[T]):
 
     def result(self) -> T:
         """Wait for it; raises what it raised."""
-        if self._thread:
-            self._thread.join()
-        elif not self._found:
+        if self._thread is None:
             return self._work()
+        self._thread.join()
         if self._error:
             raise self._error
         return self._found[0]
