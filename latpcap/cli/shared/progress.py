@@ -19,15 +19,8 @@ CANCEL_S = 2.0
 """How long a cancelled reading may take to notice."""
 
 
-def watch(
-    work: Callable[[Progress], T],
-    *,
-    meanwhile: Callable[[], object] | None = None,
-    quiet: bool = False,
-    may_stop: bool = False,
-    hashes: bool = False,
-) -> T:
-    """Run `work` in a thread and return its result; `meanwhile` is done in this one.
+def watch(work: Callable[[Progress], T], *, quiet: bool = False, may_stop: bool = False, hashes: bool = False) -> T:
+    """Run `work` in a thread and return its result.
 
     Ctrl-C cancels its `Progress` and is raised again. Where the work `may_stop`, that takes a second Ctrl-C: the first
     one ends the reading, and what was read so far is the result.
@@ -35,7 +28,6 @@ def watch(
     progress = Progress(hashes=hashes)
     results: list[T] = []
     errors: list[BaseException] = []
-    ready = meanwhile is None
     done = threading.Event()  # Python 3.11 takes a thread for ended whose `join` was interrupted
 
     def run() -> None:
@@ -50,12 +42,9 @@ def watch(
     try:
         try:
             reading.start()  # which waits: the work may be well under way when it returns
-            if meanwhile:
-                meanwhile()
-                ready = True
             _wait(done, progress, quiet)
         except KeyboardInterrupt:
-            if not may_stop or reading.ident is None or not ready:  # an import that was interrupted cannot be repeated
+            if not may_stop or reading.ident is None:
                 raise
             progress.stop()
             if not quiet:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib import import_module
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -55,7 +57,7 @@ class Request(Struct, frozen=True):
         return replace(self, captures=tuple(captures), reading=replace(self.reading, **otherwise))
 
     def read(self, *, may_stop: bool = True, hashes: bool = False) -> Capture:
-        """Read the captures, watched.
+        """Read the captures, watched, while what measures is imported.
 
         Where a part of a capture is of use (`may_stop`), the first Ctrl-C ends the reading, the second one latpcap. Who
         will name the `hashes` of the files has them found meanwhile.
@@ -69,15 +71,12 @@ class Request(Struct, frozen=True):
         def work(progress: Progress) -> Capture:
             return read(paths, progress=progress, **self.reading.options).select(**self.selected)
 
+        # A Ctrl-C goes to this thread, and would end an import halfway.
+        Thread(target=import_module, args=("latpcap.capture",)).start()
         try:
-            return watch(work, meanwhile=_import, quiet=self.quiet, may_stop=may_stop, hashes=hashes)
+            return watch(work, quiet=self.quiet, may_stop=may_stop, hashes=hashes)
         except KeyboardInterrupt:
             raise click.exceptions.Exit(INTERRUPTED) from None
-
-
-def _import() -> None:
-    """Import what is needed when the captures are read: they are read while Python does that."""
-    import latpcap.capture  # noqa: F401
 
 
 def request_of(
