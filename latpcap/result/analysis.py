@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 
 import numpy as np
@@ -47,7 +47,7 @@ from latpcap.rtt import Baselines, Estimate, estimate_recording
 from latpcap.rtt.baselines import Reason
 from latpcap.rtt.grouped import estimate_groups
 from latpcap.tables.columnar import columns
-from latpcap.tables.columnar.ahead import Ahead
+from latpcap.tables.columnar.ahead import ahead
 from latpcap.tables.columnar.values import Rows
 from latpcap.tables.part.groups import arranged, some_groups
 from latpcap.tables.part.selection import Selected
@@ -279,10 +279,10 @@ class Measures:
         """Project the runtime onto each RTT of `rtt_ms`."""
         if self.application is not self:
             return self.application.project(rtt_ms, within_s, conditions)
-        ahead = self._projected(rtt_ms, within_s, conditions)
+        projected = self._projected(rtt_ms, within_s, conditions)
         fetches_little = any(finding.code == SMALL_FETCH for finding in self.savings.findings())
         self.evidence.forget()
-        projection = divided(self.basis, ahead.result())
+        projection = divided(self.basis, projected())
         if not fetches_little:
             return projection
         findings = self.findings([point.rtt_ms for point in projection.points])
@@ -290,10 +290,10 @@ class Measures:
 
     def _projected(
         self, rtt_ms: Sequence[float] | None, within_s: float | None, conditions: Conditions | None
-    ) -> Ahead[Projection]:
+    ) -> Callable[[], Projection]:
         """Replayed while the measures and findings are made: it needs none of their columns."""
-        asked = partial(project, self.basis, rtt_ms, within_s, conditions)
-        return Ahead(asked, apart=self.recording.is_worth_threads)
+        work = partial(project, self.basis, rtt_ms, within_s, conditions)
+        return ahead(work, apart=self.recording.is_worth_threads)
 
     def project_grid(
         self,
@@ -319,7 +319,7 @@ class Measures:
         if self.application is not self:
             return self._with_connections_of_all(self.application.analyze(rtt_ms, within_s, conditions, cover))
         recording, rtt = self.recording, self.rtt
-        ahead = self._projected(rtt_ms, within_s, conditions)
+        projected = self._projected(rtt_ms, within_s, conditions)
         routes = tuple(route_results(recording, self.timeline))
         made_for = chattiness(
             overall(recording, self.chattiness),
@@ -335,7 +335,7 @@ class Measures:
         recording.exchanges.forget()
         self.savings.findings()
         self.evidence.forget()
-        projection = divided(self.basis, ahead.result())
+        projection = divided(self.basis, projected())
         asked = [point.rtt_ms for point in projection.points]
         findings = self.findings(asked)
         projection = replace(projection, fetches=tuple(fetch_savings(findings)))
