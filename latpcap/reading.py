@@ -132,6 +132,7 @@ def read(
 
 
 def _capture(core: Any, names: Pseudonyms | None, room: tuple[str, int] | None, *options: Any) -> Capture:
+    """Of what was read; what only that needs is imported now."""
     from latpcap.capture import Capture, CaptureOptions
     from latpcap.tables.columnar import columns
     from latpcap.tables.columnar.scratch import Scratch

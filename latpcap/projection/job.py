@@ -56,6 +56,8 @@ class Job:
 
     def replay(self, network: ReplayNetwork, waiting: Waiting) -> Replay:
         """To be run, with who waits for whom; the senders of the capture are taken to have been like `network`'s."""
+        if self._recording.scratch is not None:  # the replay needs the room, and nothing else goes on
+            self._recording.exchanges.forget()
         return Replay(self._job.core, self._usual_ns, network, waiting)
 
     @property

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latpcap import _core
+from latpcap.tables.columnar import scratch
 from latpcap.tables.columnar.columns import Bools, Floats, Ints
 from latpcap.tables.columnar.scratch import laid
 
@@ -24,7 +25,7 @@ def pieces(count: int) -> Iterator[slice]:
     >>> list(pieces(70_000))
     [slice(0, 65536, None), slice(65536, 70000, None)]
     """
-    return (slice(first, min(first + PIECE, count)) for first in range(0, count, PIECE))
+    return scratch.pieces(count, PIECE)
 
 
 def ordered(*keys: Integers) -> Ints:

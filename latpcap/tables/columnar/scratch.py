@@ -47,8 +47,8 @@ class Scratch:
         self._made = 0
         self._columns = weakref.WeakSet[mmap.mmap]()
 
-    def array(self, length: int, dtype: Any, pieces: Iterable[Array] = ()) -> OnDisk:
-        """An array of that many values: those of these pieces, one after the other, then zeros; raises `DiskFull`."""
+    def array(self, length: int, dtype: Any, parts: Iterable[Array] = ()) -> OnDisk:
+        """An array of that many values: those of these parts, one after the other, then zeros; raises `DiskFull`."""
         size = max(length * np.dtype(dtype).itemsize, 1)
         if size > self._left:
             raise self._is_full(f"{self.most:,} bytes are not enough")
@@ -58,8 +58,8 @@ class Scratch:
                 pages = mmap.mmap(file.fileno(), size)
                 self._left -= size
                 weakref.finalize(pages, self._give_back, size)
-                for piece in pieces:
-                    file.write(np.ascontiguousarray(piece, dtype).data)
+                for part in parts:
+                    file.write(np.ascontiguousarray(part, dtype).data)
                 file.flush()
         except OSError as error:
             raise self._is_full(error.strerror or str(error)) from None
@@ -141,7 +141,7 @@ class OnDisk(np.ndarray[Any, Any]):
         count = int(np.count_nonzero(index))
         if len(index) != len(values) or count * self.itemsize < LONG:
             return values[index]
-        return self.scratch.array(count, self.dtype, (values[rows][index[rows]] for rows in _pieces(len(values))))
+        return self.scratch.array(count, self.dtype, (values[rows][index[rows]] for rows in pieces(len(values), PIECE)))
 
     def astype(self, dtype: Any, *args: Any, **given: Any) -> Any:
         """The values as another type."""
@@ -160,7 +160,7 @@ def filled(where: Scratch | Array | None, length: int, dtype: Any, values: Calla
     if scratch is None:
         made: Array = np.asarray(values(slice(0, length))).astype(dtype, copy=False)
         return made
-    return scratch.array(length, dtype, (values(rows) for rows in _pieces(length)))
+    return scratch.array(length, dtype, (values(rows) for rows in pieces(length, PIECE)))
 
 
 def laid(where: Scratch | Array | None, array: Array) -> Array:
@@ -174,8 +174,9 @@ def zeros(where: Scratch | Array | None, length: int, dtype: Any) -> Array:
     return np.zeros(length, dtype) if scratch is None else scratch.array(length, dtype)
 
 
-def _pieces(length: int) -> Iterator[slice]:
-    return (slice(begin, min(begin + PIECE, length)) for begin in range(0, length, PIECE))
+def pieces(count: int, most: int) -> Iterator[slice]:
+    """`count` rows, `most` at a time."""
+    return (slice(first, min(first + most, count)) for first in range(0, count, most))
 
 
 def _scratch_for(where: Scratch | Array | None, length: int, dtype: Any) -> Scratch | None:
