@@ -37,8 +37,8 @@ impl SharedTime {
             begins.push(begin.min(until));
             ends.push(end.min(until));
         }
-        begins.sort_unstable();
-        ends.sort_unstable();
+        ascend(&mut begins);
+        ascend(&mut ends);
         let mut found = SharedTime {
             times: Vec::new(),
             shared: Vec::new(),
@@ -160,6 +160,15 @@ impl SharedTime {
         let slope = (self.shared[place] - self.shared[before]) / (self.times[place] - self.times[before]) as f64;
         slope * passed as f64 + self.shared[before]
     }
+}
+
+/// Of so many times, one may be earlier than the one before it where those of a connection follow each other.
+const ONE_IN: usize = 16;
+
+/// Sort: what consists of few ascending runs is merged.
+fn ascend(times: &mut [i64]) {
+    let runs = times.windows(2).filter(|two| two[1] < two[0]).count();
+    if runs < times.len() / ONE_IN { times.sort() } else { times.sort_unstable() }
 }
 
 /// An exchange runs beside others when it shares more than this of its time.
