@@ -8,7 +8,7 @@ use latpcap_core::conversation::{Common, Conversation, Forced, Hints};
 use latpcap_core::exchange::Exchange;
 use latpcap_core::protocols::REGISTRY;
 use latpcap_core::sql::Statements;
-use latpcap_fuzz::{Feed, Sizes, Turn, Wire, without_times};
+use latpcap_fuzz::{Feed, Sizes, Turn, Wire, without_packets};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {
@@ -57,6 +57,6 @@ fn told(hints: Hints, turns: &[Turn<'_>], cuts: Option<Sizes>, show_literals: bo
         && !gaps
         && dialogue.losses == 0
         && dialogue.session.encryption.is_none();
-    finished.iter_mut().for_each(without_times);
+    finished.iter_mut().for_each(without_packets);
     settled.then_some(finished)
 }

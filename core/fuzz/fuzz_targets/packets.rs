@@ -17,7 +17,16 @@ fuzz_target!(|input: &[u8]| {
         let length = usize::from(feed.u16());
         let bytes = feed.bytes(length);
         let original_length = bytes.len() as u32 + beyond;
-        let packet = Packet { frame, time_ns: frame as i64 * 1_000_000, tap: 0, place: 0, alone: true, link_type, bytes, original_length };
+        let packet = Packet {
+            frame,
+            time_ns: frame as i64 * 1_000_000,
+            tap: 0,
+            place: 0,
+            alone: true,
+            link_type,
+            bytes,
+            original_length,
+        };
         dissector.dissect(&packet, |dissected| {
             if let Dissected::Tcp(segment) = dissected {
                 assert!(segment.wire_length as usize >= segment.payload.len());

@@ -80,6 +80,8 @@ fuzz_target!(|input: &[u8]| {
             maximum_segment_size: None,
             window_scale: None,
             timestamp: None,
+            echo: None,
+            came_twice: false,
             payload,
             wire_length: length,
         };

@@ -9,7 +9,7 @@ use latpcap_core::exchange::Exchange;
 use latpcap_core::layers::tls::{KeyLog, Reading};
 use latpcap_core::protocols::REGISTRY;
 use latpcap_core::sql::Statements;
-use latpcap_fuzz::{Feed, Sizes, Turn, Wire, without_times};
+use latpcap_fuzz::{Feed, Sizes, Turn, Wire, without_packets};
 use libfuzzer_sys::fuzz_target;
 
 /// A record, what is made of it, messages of a handshake, and what the decoder inside keeps.
@@ -58,6 +58,6 @@ fn told(hints: Hints, keys: &KeyLog, turns: &[Turn<'_>], cuts: Option<Sizes>) ->
         && hints.by_port.is_some()
         && dialogue.losses == 0
         && !turns.iter().any(|turn| turn.lost || turn.cut);
-    finished.iter_mut().for_each(without_times);
+    finished.iter_mut().for_each(without_packets);
     is_settled.then_some(finished)
 }

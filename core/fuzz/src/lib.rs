@@ -104,11 +104,14 @@ impl Wire {
     }
 }
 
-/// What does not depend on how the bytes were cut.
-pub fn without_times(exchange: &mut Exchange) {
+/// What does not depend on how the bytes were cut. What TCP carried of a message that is wrapped (TLS, compression) is
+/// what came in its packets.
+pub fn without_packets(exchange: &mut Exchange) {
     exchange.request = None;
     exchange.response = None;
     exchange.waited_ns = None;
     exchange.delta_ns = None;
     exchange.client_ns = None;
+    exchange.told_ns = 0;
+    (exchange.request_wire_bytes, exchange.response_wire_bytes) = (0, 0);
 }
