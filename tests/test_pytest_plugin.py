@@ -74,9 +74,7 @@ def test_a_planted_n_plus_one_fails_its_test_by_name_count_and_limit(counted: Ru
     failure = done.stdout.str().partition("___ test_catalogue ___")[2]
     assert "23 round trips to the database, and at most 5 may be" in failure
     assert re.search(rf"  20 × {re.escape(BOOKS)}", failure)
-    recorded = latpcap.read(project / "tests.pcapng")
-    ran = recorded.exchanges[["request_time", "statement", "rows", "wait", "round_trips", "client_ms"]]
-    assert "N+1 in 1 test" in done.stdout.str(), "\n".join(map(str, ran))  # it failed once, and nobody knows why
+    assert "N+1 in 1 test" in done.stdout.str()
 
     cases = ElementTree.parse(project / "junit.xml").iter("testcase")
     told = {case.get("name"): {each.get("name"): each.get("value") for each in case.iter("property")} for case in cases}
@@ -84,7 +82,7 @@ def test_a_planted_n_plus_one_fails_its_test_by_name_count_and_limit(counted: Ru
     assert told["test_catalogue"]["latpcap_n_plus_one"] == "1"
     assert told["test_count"]["latpcap_round_trips"] == "2"
 
-    whole = sum(row["round_trips"] for row in recorded.connections)
+    whole = sum(row["round_trips"] for row in latpcap.read(project / "tests.pcapng").connections)
     parts = ("latpcap_round_trips", "latpcap_fixture_round_trips")
     assert sum(int(case[part] or "") for case in told.values() for part in parts) == whole
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 import subprocess
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,23 @@ def test_sections_of_whole_exchanges_hold_what_the_recording_holds(
     assert sum(each.round_trips for each in counts) == 303
     assert sum(ran.executions for each in counts for ran in each.statements if ran.text == SQL) == 300
     assert all(each.loops == (SQL,) for each in counts[2:-1])
+
+
+@pytest.mark.parametrize("repeats", [0, 3])
+def test_a_loop_goes_on_behind_a_pause_of_its_client(tmp_path: Path, repeats: int) -> None:
+    whole = tmp_path / "whole"
+    subprocess.run(["editcap", "-F", "nsecpcap", load_fixture("mysql/nplus1-300-client").path, whole], check=True)
+    data = bytearray(whole.read_bytes())
+    packets = list(pairwise(records(bytes(data))))
+    begin = [at for at, end in packets if b"from salaries" in data[at:end].lower()][repeats]
+    for at, _ in packets:
+        if at >= begin:
+            struct.pack_into("=I", data, at, struct.unpack_from("=I", data, at)[0] + 30)
+    data = data.replace(b"\1\1\x08\x0a", b"\1\1\xfd\x0a")  # TCP timestamps would tell that a clock was set
+    recorder = Growing(tmp_path / "growing")
+    recorder.path.write_bytes(data)
+    found = Sections(recorder).cut()
+    assert (found.round_trips, found.loops) == (303, (SQL,))
 
 
 def test_looking_at_a_section_does_not_end_it(tmp_path: Path) -> None:

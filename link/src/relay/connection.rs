@@ -292,6 +292,8 @@ impl Connection {
     fn hand_on_bytes(&mut self, side: Side, bytes: &[u8], received: u64, common: &mut Common) -> Option<usize> {
         let to = side.other();
         let time_ns = now_ns();
+        let watcher = common.recording.watcher();
+        let _unrecorded = watcher.hold();
         let done = match give(self.socket(to), bytes) {
             Ok(done) => done,
             Err(_) => {

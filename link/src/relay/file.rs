@@ -44,6 +44,8 @@ pub struct Recording {
 #[derive(Default)]
 struct Shared {
     state: Mutex<State>,
+    /// Held from before something is handed on until it is recorded.
+    handing: Mutex<()>,
     /// For the writer: there is something to write, or nothing more will come.
     news: Condvar,
     /// For whoever waits until all is written.
@@ -137,9 +139,17 @@ impl Sink for Recording {
 pub struct Watcher(Option<Arc<Shared>>);
 
 impl Watcher {
-    /// Returns when all that was recorded so far is in the file, or the file has ended.
+    /// While it is held, what is handed on may not be recorded yet: a flush waits.
+    #[must_use]
+    pub fn hold(&self) -> Option<MutexGuard<'_, ()>> {
+        self.0.as_ref().map(|shared| shared.handing.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Returns when all that was handed on so far is in the file, or the file has ended: its receiver may be quicker to
+    /// ask for it than the relay is to record it.
     pub fn flush(&self) {
         let Some(shared) = &self.0 else { return };
+        drop(self.hold());
         let mut state = shared.lock();
         while (state.writes || !state.blocks.is_empty()) && state.recorded.ended.is_none() {
             state.hurry = true;
@@ -257,6 +267,25 @@ mod tests {
         }
         let recorded = recording.end();
         assert_eq!((recorded.packets, recorded.dropped, recorded.ended), (3, 0, None));
+    }
+
+    #[test]
+    fn a_flush_waits_for_what_is_handed_on_and_not_recorded_yet() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("growing.pcapng");
+        let mut recording = Recording::begin(&path, 0).unwrap();
+        let (watcher, (flushed, is_flushed)) = (recording.watcher(), std::sync::mpsc::channel());
+        let handing = watcher.hold();
+        let flushing = watcher.clone();
+        let client = thread::spawn(move || {
+            flushing.flush();
+            flushed.send(std::fs::read(path).unwrap()).unwrap();
+        });
+        assert!(is_flushed.recv_timeout(FLUSHED_EVERY).is_err(), "the answer is handed on");
+        record(&mut recording, &[7; 40]);
+        drop(handing);
+        assert!(is_flushed.recv().unwrap().windows(40).any(|bytes| bytes == [7; 40]));
+        client.join().unwrap();
     }
 
     /// `/dev/full` has no room for anything.
