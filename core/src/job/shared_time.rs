@@ -162,7 +162,8 @@ impl SharedTime {
     }
 }
 
-/// Of so many times, one may be earlier than the one before it where those of a connection follow each other.
+/// Where no more than one time in so many is earlier than the one before it, merging is quicker than sorting: those of a
+/// connection follow each other.
 const ONE_IN: usize = 16;
 
 /// Sort: what consists of few ascending runs is merged.
