@@ -29,7 +29,7 @@ from latpcap.units import MAX_MS
 N_PLUS_ONE = "n+1"
 FEWEST_OF_A_LOOP = 6
 """Round trips below which no statement is run for each row of another one."""
-THINK_S = MAX_MS / 1000
+NO_THINKING_S = MAX_MS / 1000
 """Nobody thinks within a section: a loop goes on behind any pause of its client (a debugger, a busy machine)."""
 
 
@@ -106,7 +106,7 @@ class Sections:
     def _counted(self, content: bytes) -> SectionContents:
         if not content:
             return SectionContents()
-        capture = read(content, decode_as=self._known, think_s=THINK_S)
+        capture = read(content, decode_as=self._known, think_s=NO_THINKING_S)
         try:
             counted = _of(capture)
         except NoDatabaseTraffic:
@@ -120,7 +120,7 @@ class Sections:
     def _opened(self, section: Capture) -> SectionContents:
         """The same section with the keys."""
         begin = min(each.first_time for each in section.files if each.first_time)
-        return _of(read(self._recorder.path, keylog=self._keylog, think_s=THINK_S).select(start=begin))
+        return _of(read(self._recorder.path, keylog=self._keylog, think_s=NO_THINKING_S).select(start=begin))
 
     def _learn(self, capture: Capture) -> None:
         """The next section of a connection begins in mid-stream, where its protocol may not show."""

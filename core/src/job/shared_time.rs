@@ -37,8 +37,8 @@ impl SharedTime {
             begins.push(begin.min(until));
             ends.push(end.min(until));
         }
-        ascend(&mut begins);
-        ascend(&mut ends);
+        begins.sort_unstable();
+        ends.sort_unstable();
         let mut found = SharedTime {
             times: Vec::new(),
             shared: Vec::new(),
@@ -160,16 +160,6 @@ impl SharedTime {
         let slope = (self.shared[place] - self.shared[before]) / (self.times[place] - self.times[before]) as f64;
         slope * passed as f64 + self.shared[before]
     }
-}
-
-/// Where no more than one time in so many is earlier than the one before it, merging is quicker than sorting: those of a
-/// connection follow each other.
-const ONE_IN: usize = 16;
-
-/// Sort: what consists of few ascending runs is merged.
-fn ascend(times: &mut [i64]) {
-    let runs = times.windows(2).filter(|two| two[1] < two[0]).count();
-    if runs < times.len() / ONE_IN { times.sort() } else { times.sort_unstable() }
 }
 
 /// An exchange runs beside others when it shares more than this of its time.
