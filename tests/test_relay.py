@@ -86,6 +86,22 @@ def test_what_passed_is_in_the_file_while_the_relay_runs(tmp_path: Path) -> None
     assert path.stat().st_mode & 0o777 == 0o600
 
 
+def test_a_flush_right_behind_an_answer_finds_it_in_the_file(tmp_path: Path) -> None:
+    """A client may be quicker than the relay is to record what it has handed on: one in some hundred was."""
+    path = tmp_path / "relayed.pcapng"
+    with server() as port:
+        relay = Relay([Route.of(f"0:127.0.0.1:{port}")], path)
+        relay.start()
+        with socket.create_connection(relay.addresses[0]) as client, open(path, "rb") as file:
+            for number in range(5000):
+                question = b"question %d;" % number
+                client.sendall(question)
+                assert client.recv(100) == question
+                relay.flush()
+                assert file.read().count(question) == 2
+        relay.stop()
+
+
 def test_packets_are_cut_as_a_capturer_would(tmp_path: Path) -> None:
     path = tmp_path / "relayed.pcapng"
     with server() as port:
