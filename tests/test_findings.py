@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -466,6 +467,55 @@ def test_a_join_saves_its_round_trips_times_the_rtt() -> None:
     assert changed is not None
     saved = changed.all_fixes.saved_s
     assert saved["100"] - saved["1"] == pytest.approx(40 * 0.099)
+
+
+def unit(kind: str, number: int, work_ms: float, call_ms: float = 0.1) -> list[Ex]:
+    """One piece of work after `work_ms` of the application's own, whose calls each take the driver `call_ms`."""
+    read = Ex(sql="select a from t where id = ?", rows=1, parameters=300 + number)
+    calls = {
+        "ping": [Ex("ping"), read],
+        "cache": [Ex(sql="select b from u where id = ?", rows=1, parameters=7), read],
+        "session": [Ex(sql="begin"), read, Ex(sql="commit")],
+        "n+1": [child(number)],
+        "batch": [write(number)],
+        "commit": [write(number), Ex(sql="commit")],
+    }[kind]
+    first, *others = (replace(call, client_ms=call_ms) for call in calls)
+    return [replace(first, client_ms=call_ms + work_ms), *others]
+
+
+def units(kind: str, work_ms: float) -> Conn:
+    head = [replace(SOURCE, client_ms=0.1), Ex(sql="select 1 from x", rows=1, client_ms=0.1)]
+    return only(*head, *(each for number in range(30) for each in unit(kind, number, work_ms)))
+
+
+@pytest.mark.parametrize("work_ms", [0.0, 0.5, 20.0, 300.0, 900.0])
+@pytest.mark.parametrize("kind", ["ping", "cache", "session", "n+1", "batch", "commit"])
+def test_a_fix_saves_its_calls_and_no_work_of_the_application(kind: str, work_ms: float) -> None:
+    changed = Capture(build([units(kind, work_ms)])).what_if([kind], [15])
+    assert changed is not None
+    fixed = changed.all_fixes
+    calls_ms = fixed.round_trips_saved * (15 + 0.1)
+    assert fixed.round_trips_saved >= 29
+    assert fixed.saved_s["15"] == pytest.approx(calls_ms / 1000, rel=0.05)
+    assert fixed.saved_least_s["15"] <= fixed.saved_s["15"] <= fixed.saved_most_s["15"] <= 1.2 * fixed.saved_s["15"]
+
+
+def test_work_before_every_call_of_a_capture_is_not_taken_for_the_drivers() -> None:
+    runs = [Ex(sql="select b from u where id = ?", rows=1, parameters=7, client_ms=40.0) for _ in range(30)]
+    changed = Capture(build([only(*runs)])).what_if(["cache"], [15])
+    assert changed is not None
+    assert changed.all_fixes.saved_s["15"] == pytest.approx(29 * 0.015, rel=0.05)
+
+
+@pytest.mark.parametrize(("work", "pings"), [("0.05", 12), ("0.6", 12), ("1.2", 12)])
+def test_pings_save_as_much_whatever_the_application_does_before_them(
+    shared_capture: Callable[[str], Path], work: str, pings: int
+) -> None:
+    capture = latpcap.read(shared_capture(f"reports/ping_{work}.pcapng.zst"))
+    changed = capture.what_if(["ping"], [15])
+    assert changed is not None
+    assert changed.all_fixes.saved_s["15"] == pytest.approx(pings * 0.015, rel=0.05)
 
 
 def test_workers_side_by_side_save_what_one_of_them_saves() -> None:

@@ -15,6 +15,50 @@ class Program:
     fixed: dict[str, tuple[str, ...]]
     """The workload once fixed, and the fixes as `latpcap project --fix` takes them."""
 
+    @property
+    def kind(self) -> str:
+        """The kind of a program that works between its calls; empty for others."""
+        return self.wasteful.removeprefix("work:").partition("_")[0] if self.wasteful.startswith("work:") else ""
+
+
+WORK_FIXES = {
+    "ping": "ping",
+    "select1": "ping",
+    "setting": "session",
+    "nplus1": "n+1=join",
+    "nplus1pg": "n+1=join",
+    "repeated": "cache",
+    "transaction": "session",
+    "commit": "commit",
+    "commitpg": "commit",
+    "rows": "batch=100",
+    "connect": "pool",
+    "prepare": "prepare",
+}
+WORK_PIECES = {20: 60, 300: 20, 900: 12, 2000: 8}
+"""How many pieces of work a program does, by how long it works in each (ms)."""
+WORKING = (
+    *("ping_before_300", "ping_within_20", "ping_behind_900", "ping_before_2000"),
+    *("select1_before_20", "select1_behind_300"),
+    *("setting_before_300", "setting_within_20", "setting_behind_2000"),
+    *("nplus1_before_20", "nplus1_behind_300", "nplus1_before_900", "nplus1pg_behind_20", "nplus1pg_before_300"),
+    *("repeated_before_20", "repeated_behind_300", "repeated_before_900", "repeated_before_2000"),
+    *("transaction_before_20", "transaction_within_300", "transaction_behind_900", "transaction_before_2000"),
+    *("commit_before_300", "commit_behind_20"),
+    *("commitpg_before_20", "commitpg_within_20", "commitpg_behind_300", "commitpg_within_300"),
+    *("rows_before_20", "rows_behind_300", "rows_before_900"),
+    *("connect_before_20", "connect_within_300", "connect_behind_900", "connect_before_2000"),
+    *("prepare_before_20", "prepare_behind_300"),
+)
+"""Programs that work between their calls: what is wasteful, where they work, for how long (ms)."""
+
+
+def working(name: str) -> Program:
+    """A program that works between its calls."""
+    kind, place, ms = name.split("_")
+    title = f"{kind}, {float(ms) / 1000:g} s of work {place} each"
+    return Program(title, f"work:{name}", WORK_PIECES[int(ms)], {f"work:{name}_fixed": (WORK_FIXES[kind],)})
+
 
 PROGRAMS = (
     Program(
@@ -53,4 +97,5 @@ PROGRAMS = (
             "fixes:prepared_once": ("prepare", "ping"),
         },
     ),
+    *(working(each) for each in WORKING),
 )

@@ -19,6 +19,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from itertools import product
@@ -33,7 +34,9 @@ from recorder import lab
 
 FOLDER = lab.LAB / "fixes"
 FROM_MS, TO_MS = 1, (5, 15)
-RUNS = 7
+RUNS, RUNS_WORKING = 7, 4
+BESIDE = 3
+"""Programs that work between their calls run so many at a time: that they start disturbs the others."""
 WITHIN = 0.10
 """A prediction is right that misses the measured saving by no more."""
 HEAD = """\
@@ -90,19 +93,50 @@ def record(programs: list[Program]) -> None:
     for program in programs:
         if not capture(program, FROM_MS).exists():
             captured_rtt(program, FROM_MS)
-        for asked_ms in TO_MS:
-            if any((form, program.n, asked_ms) not in known for form in (program.wasteful, *program.fixed)):
-                keep(time_in_turn(program, asked_ms))
+    for asked_ms in TO_MS:
+        new = [
+            program
+            for program in programs
+            if any((form, program.n, asked_ms) not in known for form in (program.wasteful, *program.fixed))
+        ]
+        for program in new:
+            if not program.kind:
+                lab.set_link(asked_ms)
+                keep(time_in_turn(program, asked_ms, captured_rtt(program, asked_ms)))
+        time_working([program for program in new if program.kind], asked_ms)
     lab.set_link()
 
 
-def time_in_turn(program: Program, asked_ms: float) -> list[Timed]:
-    rtt_ms = captured_rtt(program, asked_ms)
+def time_working(programs: list[Program], asked_ms: float) -> None:
+    """Those that work most of the time run beside each other, but for those of one kind, which may share locks."""
+    if not programs:
+        return
+    rtt_ms = captured_rtt(PROGRAMS[0], asked_ms)
+    lab.set_link(asked_ms)
+    kinds = dict.fromkeys(program.kind for program in programs)
+    with ThreadPoolExecutor(BESIDE) as pool:
+
+        def time_kind(kind: str) -> None:
+            for program in programs:
+                if program.kind == kind:
+                    keep(time_in_turn(program, asked_ms, rtt_ms))
+
+        list(pool.map(time_kind, kinds))
+
+
+def time_in_turn(program: Program, asked_ms: float, rtt_ms: float) -> list[Timed]:
     seconds: dict[str, list[float]] = {form: [] for form in (program.wasteful, *program.fixed)}
-    for _ in range(RUNS):
+    for _ in range(RUNS_WORKING if program.kind else RUNS):
         for form, times in seconds.items():
-            times.append(run(form, program.n, asked_ms))
+            times.append(run_working(form, program.n) if program.kind else run(form, program.n, asked_ms))
     return [Timed(form, program.n, asked_ms, rtt_ms, tuple(times)) for form, times in seconds.items()]
+
+
+def run_working(workload: str, n: int) -> float:
+    """Seconds of all pieces of work, over the link as it is."""
+    with lab.workload(workload, n) as process:
+        seconds: float = lab.go(process)["seconds"]
+    return seconds
 
 
 def captured_rtt(program: Program, asked_ms: float) -> float:

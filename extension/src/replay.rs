@@ -224,7 +224,6 @@ fn changed(replay: &job::Replay, job: &Read, changes: &Changes) -> PyResult<job:
 pub struct ChangeColumns<'py> {
     effects: Vec<EffectColumns<'py>>,
     gone: Ints<'py>,
-    thinks: Ints<'py>,
 }
 
 #[derive(FromPyObject)]
@@ -234,12 +233,13 @@ pub struct EffectColumns<'py> {
     stall_ns: Floats<'py>,
     along: Ints<'py>,
     closed: Ints<'py>,
-    takes: Takes,
+    time: Time,
 }
 
 #[derive(FromPyObject)]
-struct Takes {
-    client: f64,
+struct Time {
+    call_ns: f64,
+    work_ns: f64,
     service: f64,
 }
 
@@ -251,8 +251,9 @@ impl EffectColumns<'_> {
             stall_ns: slice(&self.stall_ns),
             along: slice(&self.along),
             closed: slice(&self.closed),
-            client: self.takes.client,
-            service: self.takes.service,
+            call_ns: self.time.call_ns,
+            work_ns: self.time.work_ns,
+            service: self.time.service,
         }
     }
 }
@@ -260,7 +261,7 @@ impl EffectColumns<'_> {
 impl ChangeColumns<'_> {
     fn changes(&self) -> Changes<'_> {
         let effects = self.effects.iter().map(EffectColumns::effect).collect();
-        Changes { effects, gone: slice(&self.gone), thinks: slice(&self.thinks) }
+        Changes { effects, gone: slice(&self.gone) }
     }
 }
 

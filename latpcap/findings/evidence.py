@@ -6,7 +6,7 @@ blob reads and closes. An *interval* is work of one connection without think tim
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -22,6 +22,7 @@ from latpcap.measures.statement_text import CATALOG_WORDS, CUT, reads_catalog
 from latpcap.rtt import Estimate
 from latpcap.tables.columnar import columns, passes
 from latpcap.tables.columnar.columns import Codes
+from latpcap.tables.columnar.scratch import filled
 from latpcap.tables.columnar.texts import Texts
 from latpcap.tables.connections import MISSING
 from latpcap.tables.exchanges import FEW, Exchanges
@@ -397,19 +398,17 @@ class Evidence:
         of_catalog = self.texts.marked(*CATALOG_WORDS, wanted=reads_catalog)
         return bools(self.is_execution & of_catalog[self.exchanges.fingerprint])
 
-    def client_ns(self) -> Iterator[tuple[slice, Floats]]:
-        """Client time before each exchange, without the near half of the RTT and stalls that lie in it; in pieces."""
-        near, paused = self.rtt.of_phases.near, self.exchanges.client
-        for rows in passes.pieces(len(paused)):
-            gap = np.where(paused[rows] == MISSING, 0, paused[rows])
-            waited = near[self.rtt.of_exchanges[rows]] * self.exchanges.round_trips[rows]
-            yield rows, gap - waited - self.timeline.own_stalled_ns.before[rows]
-
     @cached_property
-    def thinks(self) -> Ints:
-        """The exchanges before which the client thought: that time stays whatever is fixed."""
-        found = (rows.start + np.flatnonzero(client > self.think_ns) for rows, client in self.client_ns())
-        return np.concatenate((np.empty(0, np.int64), *found))
+    def gap_ns(self) -> Floats:
+        """The client's time before each exchange, without the near half of the RTT and stalls; NaN where unknown."""
+        near, paused = self.rtt.of_phases.near, self.exchanges.client
+        stalled, trips, phase = self.timeline.own_stalled_ns.before, self.exchanges.round_trips, self.rtt.of_exchanges
+
+        def gaps(rows: slice) -> Floats:
+            gap = paused[rows] - near[phase[rows]] * trips[rows] - stalled[rows]
+            return np.where((paused[rows] != MISSING) & (gap > 0), gap, np.nan)
+
+        return filled(self.recording.scratch, len(paused), np.float64, gaps)
 
     @cached_property
     def is_late(self) -> Bools:

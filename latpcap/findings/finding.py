@@ -8,6 +8,7 @@ import numpy as np
 from msgspec import Struct, field
 from numpy.typing import NDArray
 
+from latpcap.findings.call_time import CallTime, call_time
 from latpcap.findings.evidence import Evidence
 from latpcap.tables.columnar import passes
 from latpcap.tables.columnar.columns import constant
@@ -16,24 +17,25 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-class RemovedAlong(Struct, frozen=True):
-    """What goes with a call that a fix removes.
+class SavedTime(Struct, frozen=True):
+    """The time around a call that goes with it when a fix removes the call.
 
-    A call that is not needed at all (a ping, a login, a cached answer) takes all of its time along. A call whose work
-    is done by another one (the child queries of a join, the rows of a batch) leaves a part of it there.
+    A call that is not needed at all (a ping, a login, a cached answer) takes all of the driver's time and of its service
+    along. A call whose work is done by another one (the child queries of a join, the rows of a batch) leaves a part of
+    its service there.
     """
 
     client: float = 0.0
-    """Which part of its client time."""
+    """Part of the driver's own time for the call: see `call_time.py`."""
     service: float = 0.0
-    """Which part of its service time."""
+    """Part of its service time."""
     call: bool = True
     """The call itself; otherwise only its wait."""
     prepares: bool = False
     """The finding is about prepares, which belong to the executions that they serve elsewhere."""
 
 
-NOTHING = RemovedAlong(call=False)
+NOTHING = SavedTime(call=False)
 
 
 class Effect(Struct, frozen=True):
@@ -43,7 +45,8 @@ class Effect(Struct, frozen=True):
     `saved_round_trips` spreads them over all rows.
     """
 
-    takes: RemovedAlong
+    takes: SavedTime
+    call: CallTime
     exchanges: int
     rows: Ints
     """The exchanges that lose round trips or time, ascending."""
@@ -148,9 +151,10 @@ class Finding(Struct, frozen=True):
 
 def effect_of(
     evidence: Evidence,
-    takes: RemovedAlong,
+    takes: SavedTime,
     rows: Ints,
     *,
+    call: CallTime | None = None,
     saved: Floats | None = None,
     stall_ns: Floats | None = None,
     closed: Ints | None = None,
@@ -169,6 +173,7 @@ def effect_of(
     trips[_leads_what_stays(evidence, np.concatenate((rows, along)), executions)[: len(rows)]] -= 1
     return Effect(
         takes=takes,
+        call=call_time(evidence, rows) if call is None else call,
         exchanges=len(evidence.exchanges),
         rows=rows[order],
         saved=(trips if saved is None else np.minimum(saved, trips))[order],

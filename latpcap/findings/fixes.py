@@ -1,23 +1,68 @@
-"""What fixes take out of a job, for the replay."""
+"""What fixes take out of a job, for the replay: what is likely, the least and the most that goes with the calls."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
+from msgspec import Struct
 
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Effect
 from latpcap.projection.basis import Variant
 from latpcap.projection.job import FixEffects
-from latpcap.tables.columnar.columns import Ints
+from latpcap.tables.columnar.columns import Floats, Ints
+
+
+class _Time(Struct, frozen=True):
+    """The time that goes with each removed call; see `Effect` in `core/src/job/changes.rs`."""
+
+    call_ns: float
+    work_ns: float
+    service: float
+
+
+class _Removal(Struct, frozen=True):
+    """One effect as the core reads it."""
+
+    rows: Ints
+    saved: Floats
+    stall_ns: Floats
+    along: Ints
+    closed: Ints
+    time: _Time
 
 
 def variant_of(effects: Sequence[Effect], evidence: Evidence) -> Variant:
     """The job with the fixes made."""
     gone = _gone(effects, evidence)
-    needless = np.count_nonzero(evidence.exchanges.is_execution[gone])
-    return Variant(FixEffects(effects, gone, evidence.thinks), statements=int(needless))
+    needless = int(np.count_nonzero(evidence.exchanges.is_execution[gone]))
+    likely, *ends = (
+        Variant(FixEffects([_removal(effect, time(effect)) for effect in effects], gone), statements=needless)
+        for time in (_likely, _most, _least)
+    )
+    return Variant(likely.changes, needless, (ends[0], ends[1]))
+
+
+def _likely(effect: Effect) -> _Time:
+    takes, call = effect.takes, effect.call
+    return _Time(takes.client * call.driver_ns, call.work_ns, takes.service)
+
+
+def _most(effect: Effect) -> _Time:
+    """All gaps that are no work of the application; what else does the work takes the server nothing."""
+    takes, call = effect.takes, effect.call
+    call_ns = call.work_ns if takes.client == 1 else call.driver_ns if takes.call else 0.0
+    return _Time(call_ns, call.work_ns, 1.0 if takes.service > 0 else 0.0)
+
+
+def _least(effect: Effect) -> _Time:
+    """Nothing of the client's time; what else does the work takes the server as long as these calls."""
+    return _Time(0.0, effect.call.work_ns, 1.0 if effect.takes.service == 1 else 0.0)
+
+
+def _removal(effect: Effect, time: _Time) -> _Removal:
+    return _Removal(effect.rows, effect.saved, effect.stall_ns, effect.along, effect.closed, time)
 
 
 def _gone(effects: Sequence[Effect], evidence: Evidence) -> Ints:

@@ -12,7 +12,8 @@ from latpcap.findings.registry import PATTERNS
 from latpcap.findings.savings import FixSet, Savings
 from latpcap.projection.assumptions import Conditions
 from latpcap.projection.basis import AS_IT_IS
-from latpcap.projection.project import Projection, projections
+from latpcap.projection.project import Projection, projections, saved_range
+from latpcap.tables.columnar.columns import Floats
 from latpcap.units import format_given_ms, format_ms, format_s, whole_number
 
 ALL = "all"
@@ -42,6 +43,9 @@ class FixResult(Brief, Struct, frozen=True):
     findings: int
     round_trips_saved: int
     saved_s: dict[str, float]
+    saved_least_s: dict[str, float]
+    """With the least that the fixes may take of the time of client and server, in the worst case of the projection."""
+    saved_most_s: dict[str, float]
     runtime_s: dict[str, float]
     optimistic_s: dict[str, float]
     pessimistic_s: dict[str, float]
@@ -120,11 +124,13 @@ def what_if(
     names = [[fix.name] for fix in fixes] + [[fix.name for fix in fixes]]
     sets = [savings.fix_set(each, values) for each in names]
     variants = [AS_IT_IS, *(each.variant for each in sets)]
-    as_is, *projected = projections(savings.base, variants, rtt_ms, conditions=conditions)
+    with savings.base.keeping():
+        as_is, *projected = projections(savings.base, variants, rtt_ms, conditions=conditions)
+        saved = [saved_range(savings.base, each.variant, rtt_ms, conditions) for each in sets]
     texts = [*(fix.text for fix in fixes), "all fixes"]
     *each, together = (
-        _result(text, made, made.needs(fixed), as_is, there)
-        for text, fixed, made, there in zip(texts, names, sets, projected, strict=True)
+        _result(text, made, made.needs(fixed), as_is, there, saved_s)
+        for text, fixed, made, there, saved_s in zip(texts, names, sets, projected, saved, strict=True)
     )
     shown = tuple(result for result in each if result.findings or len(fixes) < MIN_TO_SHORTEN)
     asked_all = {fix.name for fix in fixes} >= {fix.name for fix in parse_fix(ALL)}
@@ -156,13 +162,23 @@ def _each_once(fixes: Sequence[Fix]) -> list[Fix]:
     return list(chosen.values())
 
 
-def _result(name: str, made: FixSet, needs: tuple[str, ...], as_is: Projection, fixed: Projection) -> FixResult:
+def _result(
+    name: str,
+    made: FixSet,
+    needs: tuple[str, ...],
+    as_is: Projection,
+    fixed: Projection,
+    saved_s: tuple[Floats, Floats],
+) -> FixResult:
     now, then = _runtimes(as_is), _runtimes(fixed)
+    least_s, most_s = (dict(zip(now, each.tolist(), strict=True)) for each in saved_s)
     return FixResult(
         name=name,
         findings=len(made.made),
         round_trips_saved=made.round_trips_saved,
         saved_s=_by_rtt({rtt: max(now[rtt] - then[rtt], 0.0) for rtt in now}),
+        saved_least_s=_by_rtt(least_s),
+        saved_most_s=_by_rtt(most_s),
         runtime_s=_by_rtt(then),
         optimistic_s=_by_rtt({point.rtt_ms: point.optimistic_s or 0.0 for point in fixed.points}),
         pessimistic_s=_by_rtt({point.rtt_ms: point.pessimistic_s or 0.0 for point in fixed.points}),

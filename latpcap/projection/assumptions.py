@@ -313,6 +313,8 @@ class Case(Struct, frozen=True):
     """What compression costs ÷ what is usual."""
     crowd: int | None = 0
     """Which end of what the capture tells of the hosts' limit: -1 the least, 1 the most; `None`: it stays unused."""
+    fixes: int | None = None
+    """Which end of `Variant.ends` fixes take; `None`: what is likely."""
 
     def mean_ms(self, conditions: Conditions) -> Mean:
         """What an asked RTT means for the data."""
@@ -322,6 +324,10 @@ class Case(Struct, frozen=True):
             return mean_rtt_ms(rtts_ms, conditions.rtt_is, self.rtt, baseline_ms) + strayed
 
         return mean
+
+    def without_clocks(self) -> Case:
+        """The case without ways of waiting that rest on a timer of the client."""
+        return replace(self, waiting=tuple(way for way in self.waiting if way not in CLOCKS))
 
     def own_s(self, own_s: Floats, turns: float, baseline_ms: float, rtt_ms: Floats) -> Floats:
         """The own time at each RTT, where `turns` took `own_s` in the capture; work that is long is sure."""
@@ -341,6 +347,7 @@ OPTIMISTIC = Case(
     crowd=-1,
     loss_sigma=-LOSS_SIGMA,
     wake_up=WakeUp(lost=4.0, of_own=0.95, alone=True),
+    fixes=0,
 )
 PESSIMISTIC = Case(
     ANY,
@@ -353,6 +360,7 @@ PESSIMISTIC = Case(
     jitter=1.0,
     loss_sigma=LOSS_SIGMA,
     wake_up=WakeUp(gained=1.75),
+    fixes=1,
 )
 
 

@@ -55,6 +55,12 @@ class Variant(Struct, frozen=True, eq=False, weakref=True):
     changes: FixEffects | None = None
     statements: int = 0
     """Executions that are needed no longer."""
+    ends: tuple[Variant, Variant] | None = None
+    """With the most and the least that the fixes may take of the hosts' time; `None`: as it is."""
+
+    def at(self, case: Case) -> Variant:
+        """The variant as the case takes the fixes."""
+        return self if self.ends is None or case.fixes is None else self.ends[case.fixes]
 
 
 AS_IT_IS = Variant()
@@ -169,10 +175,11 @@ class Basis:
         replays = self._run_together(found, rtts_ms, conditions)
         for waiting, case, _ in found:
             calibrated = replays[waiting, case.calibrated]
-            made = self._made(calibrated, asked, case, conditions)
+            fixed = [(variant.at(case), rtt_ms) for variant, rtt_ms in asked]
+            made = self._made(calibrated, fixed, case, conditions)
             runtimes = [
                 self._runtimes(case, calibrated, job, variant, rtt_ms, conditions)
-                for job, (variant, rtt_ms) in zip(made, asked, strict=True)
+                for job, (variant, rtt_ms) in zip(made, fixed, strict=True)
             ]
             yield self._nearer(asked, runtimes) if waiting == "unclocked" else runtimes
 

@@ -76,11 +76,9 @@ class FixEffects(Struct, frozen=True):
     """What fixes take out of a job."""
 
     effects: Sequence[Any]
-    """Each as `latpcap.findings.finding` has it."""
+    """Each as `latpcap.findings.fixes` has it."""
     gone: Ints
     """The exchanges that are not made any more."""
-    thinks: Ints
-    """Those before which the client thinks: that time stays."""
 
 
 class ReplayNetwork(Struct, frozen=True):

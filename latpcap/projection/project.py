@@ -296,6 +296,21 @@ def ranges(
     return list(zip(central, low, high, strict=True))
 
 
+def saved_range(
+    base: Basis, variant: Variant, rtt_ms: Sequence[float], conditions: Conditions | None = None
+) -> tuple[Floats, Floats]:
+    """The least and the most that a variant saves of the job as it is at each RTT, in seconds, over all cases.
+
+    A client that may keep to a clock is taken to have none: with one, the job takes as long without the fix, too.
+    """
+    asked = [(each, rtt_ms) for each in (AS_IT_IS, variant, *(variant.ends or ()))]
+    likely = list(base.runtimes_of(asked, [CENTRAL], conditions))
+    cases = [case.without_clocks() for case in ends(base.work, relayed=base.relayed)]
+    saved = [as_is - each for as_is, *fixed in likely for each in fixed]
+    saved += [as_is - fixed for as_is, fixed in base.runtimes_of(asked[:2], cases, conditions)]
+    return np.maximum(np.fmin.reduce(saved), 0.0), np.maximum(np.fmax.reduce(saved), 0.0)
+
+
 def guess_text(points: Sequence[Point], baseline_rtt_ms: float) -> str:
     """A warning where a projection downwards says little, of the lowest RTT; empty where none does.
 

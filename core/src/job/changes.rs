@@ -12,9 +12,8 @@ use super::step::{Starts, Step};
 #[derive(Clone, Debug, Default)]
 pub struct Changes<'a> {
     pub effects: Vec<Effect<'a>>,
-    /// Exchanges that are not made any more, and those before which the client thinks: that time stays.
+    /// Exchanges that are not made any more.
     pub gone: Cow<'a, [i64]>,
-    pub thinks: Cow<'a, [i64]>,
 }
 
 /// What one of them takes out of these exchanges, each of which is there once.
@@ -28,8 +27,11 @@ pub struct Effect<'a> {
     pub along: Cow<'a, [i64]>,
     /// Connections that are not opened any more.
     pub closed: Cow<'a, [i64]>,
-    /// Which part of the client's time before an exchange, and of its service, goes with its round trips.
-    pub client: f64,
+    /// How much of the client's time before an exchange goes with its round trips, in ns, and how long a gap is that is
+    /// the application's work: nothing of it goes.
+    pub call_ns: f64,
+    pub work_ns: f64,
+    /// Which part of its service goes with them.
     pub service: f64,
 }
 
@@ -45,7 +47,7 @@ impl Changes<'_> {
                 && effect.stall_ns.len() == count
                 && below(&effect.closed, connections)
         };
-        below(&self.gone, rows) && below(&self.thinks, rows) && self.effects.iter().all(of_effect)
+        below(&self.gone, rows) && self.effects.iter().all(of_effect)
     }
 
     /// What each row loses.
@@ -61,29 +63,29 @@ impl Changes<'_> {
             effect.along.iter().for_each(|&row| lost[row as usize].add(1.0, effect));
         }
         self.gone.iter().for_each(|&row| lost[row as usize].gone = true);
-        self.thinks.iter().for_each(|&row| lost[row as usize].thinks = true);
         lost
     }
 }
 
-/// What an exchange loses: round trips, and as many as go with client and service time.
+/// What an exchange loses: round trips, as many as go with service time, and the client's time for the call.
 #[derive(Clone, Copy, Default)]
 struct Lost {
     trips: f64,
-    client: f64,
     service: f64,
+    call_ns: f64,
+    work_ns: f64,
     /// What travels together shares packets.
     shares: bool,
     undelayed: bool,
     gone: bool,
-    thinks: bool,
 }
 
 impl Lost {
     fn add(&mut self, trips: f64, effect: &Effect) {
         self.trips += trips;
-        self.client += trips * effect.client;
         self.service += trips * effect.service;
+        self.call_ns += trips * effect.call_ns;
+        self.work_ns = self.work_ns.max(effect.work_ns);
     }
 
     /// What is left of an exchange; `is_free`: nothing holds its request back any more.
@@ -91,8 +93,9 @@ impl Lost {
         let left = |lost: f64| (1.0 - lost / f64::from(exchange.round_trips.max(1))).max(0.0);
         Row {
             trips: left(self.trips),
-            gap: if self.thinks { 1.0 } else { left(self.client) },
             service: left(self.service),
+            call_ns: self.call_ns / f64::from(exchange.round_trips.max(1)),
+            work_ns: self.work_ns,
             stalls: [!(self.undelayed || is_free), !(self.undelayed || self.gone)],
         }
     }
@@ -129,8 +132,9 @@ pub struct Left {
 #[derive(Clone, Copy, Debug)]
 struct Row {
     trips: f64,
-    gap: f64,
     service: f64,
+    call_ns: f64,
+    work_ns: f64,
     /// Whether the stalls before it and within it are left.
     stalls: [bool; 2],
 }
@@ -144,7 +148,7 @@ impl Left {
         job.exchanges.each(&mut |exchange| {
             let lost = &lost[exchange.row as usize];
             let row = lost.left(exchange, unanswered.are_gone(exchange, lost.gone));
-            rows.push(row, ([row.trips, row.gap, row.service].map(f64::to_bits), row.stalls));
+            rows.push(row, ([row.trips, row.service, row.call_ns, row.work_ns].map(f64::to_bits), row.stalls));
             let filled = if lost.shares { exchange.alone } else { exchange.segments };
             segments.push(filled, filled.map(f64::to_bits));
         })?;
@@ -168,8 +172,8 @@ impl Left {
         step.unstall_within(within, rtt);
         step.service *= if step.service > 0.0 { left.service } else { 1.0 };
         let stall = step.unstall_before(before, rtt);
-        if !matches!(step.starts, Starts::With | Starts::Tick | Starts::AfterPush) && step.gap > 0.0 {
-            step.gap *= left.gap;
+        if !matches!(step.starts, Starts::With | Starts::Tick | Starts::AfterPush) && step.gap <= left.work_ns {
+            step.gap = step.gap.min((step.gap - left.call_ns).max(0.0));
         }
         step.gap += stall;
         step

@@ -244,20 +244,30 @@ fn a_pipeline_that_waited_for_its_window_waits_for_that_at_another_rtt() {
 }
 
 #[test]
-fn what_a_fix_removes_costs_no_round_trip_and_its_share_of_the_time() {
+fn what_a_fix_removes_costs_no_round_trip_and_no_call() {
     let job = job(&[(Some(0), 1.0), (Some(10), 1.0), (Some(20), 1.0)]);
     let replay = job.replay(Waiting::Evidence);
-    let changes = Changes { effects: vec![without(&[1], 0.5), without(&[2], 0.0)], ..Changes::default() };
+    let changes = Changes { effects: vec![without(&[1], 4.0), without(&[2], 0.0)], ..Changes::default() };
     let fixed = replay.changed(&job.job(), &changes).unwrap();
     let saved = |rtt: f64| (replay.at(rtt) - fixed.at(rtt)) / MS as f64;
     assert_eq!((saved(1.0), saved(101.0)), (2.0 + 4.0, 202.0 + 4.0));
     assert!(changes.fit(3, 1) && !changes.fit(2, 1));
 }
 
-/// A fix that removes the round trips of these exchanges and with them such a part of the client's time before.
-fn without(rows: &[i64], client: f64) -> Effect<'static> {
+#[test]
+fn the_applications_work_before_a_call_stays() {
+    let job = job(&[(Some(0), 1.0), (Some(10), 1.0), (Some(60), 1.0)]);
+    let replay = job.replay(Waiting::Evidence);
+    let effect = Effect { work_ns: 20e6, ..without(&[1, 2], 4.0) };
+    let fixed = replay.changed(&job.job(), &Changes { effects: vec![effect], ..Changes::default() }).unwrap();
+    assert_eq!((replay.at(1.0) - fixed.at(1.0)) / MS as f64, 2.0 + 4.0, "of the gap of 49 ms nothing goes");
+}
+
+/// A fix that removes the round trips of these exchanges and with each so many ms of the client's time before.
+fn without(rows: &[i64], call_ms: f64) -> Effect<'static> {
     let [saved, stall_ns] = [1.0, 0.0].map(|each| vec![each; rows.len()].into());
-    Effect { rows: rows.to_vec().into(), saved, stall_ns, client, ..Effect::default() }
+    let (call_ns, work_ns) = (call_ms * MS as f64, f64::INFINITY);
+    Effect { rows: rows.to_vec().into(), saved, stall_ns, call_ns, work_ns, ..Effect::default() }
 }
 
 /// Three requests, 10 ms apart; the second waited 4 ms for a delayed ACK and a round trip.
@@ -276,7 +286,7 @@ fn a_stall_stays_when_only_the_request_behind_it_goes() {
         [1.0, 101.0].map(|rtt| (replay.at(rtt) - fixed.at(rtt)) / MS as f64)
     };
     assert_eq!(saved(Vec::new()), [0.0, 0.0]);
-    let ping = without(&[1], 1.0);
+    let ping = without(&[1], 8.0);
     // Of its 8 ms of gap, 4 are the stall and 1 the round trip that was waited with it.
     assert_eq!(saved(vec![ping.clone()]), [1.0 + 3.0, 101.0 + 3.0]);
     assert_eq!(saved(vec![Effect { stall_ns: vec![4e6].into(), ..ping }]), [1.0 + 8.0, 101.0 + 108.0]);

@@ -8,14 +8,14 @@ import numpy as np
 
 from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence, bools
-from latpcap.findings.finding import Candidate, Pattern, RemovedAlong, effect_of
+from latpcap.findings.finding import Candidate, Pattern, SavedTime, effect_of
 from latpcap.findings.groups import most_frequent
 from latpcap.tables.columnar import passes
 from latpcap.tables.columnar.columns import Bools, Ints
 from latpcap.units import counted
 
 MIN_BLOBS = 5
-TAKES = RemovedAlong(client=0.0, service=0.5)
+SAVED_TIME = SavedTime(client=0.0, service=0.5)
 """The bytes still travel, with the rows."""
 CREATES = ("create_blob", "create_blob2", "lob_create_temporary")
 WRITES = (*CREATES, "put_segment", "batch_segments", "batch_blob_stream", "lob_write", "lob_trim")
@@ -40,7 +40,7 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
         advice, verb = (SENDING, "write") if number % 2 else (ADVICE, "open and read")
         yield Candidate(
             shown=mine,
-            effect=effect_of(evidence, TAKES, mine, along=along),
+            effect=effect_of(evidence, SAVED_TIME, mine, along=along),
             fingerprint=evidence.statement_of(question),
             place=evidence.place_of(question),
             facts={"round_trips": trips, "rows": rows, "what": f"{verb} {_blobs(rows, bool(number % 2))}"},

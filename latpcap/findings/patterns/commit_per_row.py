@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence, bools
-from latpcap.findings.finding import Candidate, Pattern, RemovedAlong, effect_of
+from latpcap.findings.finding import Candidate, Pattern, SavedTime, effect_of
 from latpcap.findings.groups import most_frequent
 from latpcap.findings.patterns.row_by_row import find_series
 from latpcap.tables.columnar import passes
@@ -18,7 +18,7 @@ MIN_COMMITS = 10
 MIN_SHARE = 0.8
 """Of the changes, those with a transaction of their own."""
 USUAL_SIZE = 100
-TAKES = RemovedAlong(client=1.0, service=1.0)
+SAVED_TIME = SavedTime(client=1.0, service=1.0)
 """Nothing of it is needed any more."""
 
 
@@ -41,7 +41,7 @@ def find(evidence: Evidence, size: int | None) -> Iterator[Candidate]:
         gone = rows[~_kept(place, len(transactions), size, evidence.is_end[rows])]
         yield Candidate(
             shown=rows,
-            effect=effect_of(evidence, TAKES, gone),
+            effect=effect_of(evidence, SAVED_TIME, gone),
             fingerprint=evidence.statement_of(number),
             place=evidence.place_of(number),
             facts={"commits": len(ends), "changes": len(changes), "changes_per_commit_after": size},

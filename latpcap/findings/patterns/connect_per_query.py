@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from latpcap.findings.call_time import login_time
 from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence
-from latpcap.findings.finding import Candidate, Pattern, RemovedAlong, effect_of
+from latpcap.findings.finding import Candidate, Pattern, SavedTime, effect_of
 from latpcap.findings.groups import Groups
 from latpcap.tables.columnar.columns import Bools, Ints
 from latpcap.tables.columnar.passes import lanes, ordered
@@ -22,8 +23,8 @@ WHOSE = ("application", "user", "database")
 """What connections say of whose they are, where it can be read."""
 MIN_SHARE = 0.2
 """Of the round trips, those that open and close connections: from there on more statements are too few as well."""
-TAKES = RemovedAlong(client=1.0, service=1.0)
-"""Nothing of it is needed any more."""
+SAVED_TIME = SavedTime(client=1.0, service=1.0)
+"""Nothing of it is needed any more; within a login the client does nothing else."""
 
 
 def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
@@ -48,9 +49,10 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
         if np.median(statements[mine]) > MAX_STATEMENTS and 2 * len(closed) <= len(mine):
             continue
         of_closed, of_mine = _exchanges_of(evidence, closed), _exchanges_of(evidence, mine)
+        logins = of_closed[waited_for[of_closed]]
         yield Candidate(
             shown=of_mine[around[of_mine]],
-            effect=effect_of(evidence, TAKES, of_closed[waited_for[of_closed]], closed=closed),
+            effect=effect_of(evidence, SAVED_TIME, logins, closed=closed, call=login_time(evidence, logins)),
             facts={
                 "connections": len(mine),
                 "statements_per_connection": (each := float(np.median(statements[mine]))),

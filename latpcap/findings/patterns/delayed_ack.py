@@ -8,10 +8,10 @@ import numpy as np
 
 from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence
-from latpcap.findings.finding import Candidate, Pattern, RemovedAlong, effect_of
+from latpcap.findings.finding import Candidate, Pattern, SavedTime, effect_of
 
 MIN_STALLS = 3
-TAKES = RemovedAlong(client=0.0, service=0.0, call=False)
+SAVED_TIME = SavedTime(client=0.0, service=0.0, call=False)
 """Only the wait for the acknowledgment goes."""
 
 
@@ -24,7 +24,7 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
         return
     yield Candidate(
         shown=rows,
-        effect=effect_of(evidence, TAKES, rows, saved=np.zeros(len(rows)), stall_ns=stall[rows]),
+        effect=effect_of(evidence, SAVED_TIME, rows, saved=np.zeros(len(rows)), stall_ns=stall[rows]),
         fingerprint=int(exchanges.fingerprint[rows[0]]),
         facts={"stalls": len(rows), "median_ms": round(float(np.median(stall[rows])) / 1e6, 1)},
         fix=ADVICE.sentence(evidence, exchanges.connection[rows]),

@@ -9,7 +9,7 @@ import numpy as np
 
 from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence, bools
-from latpcap.findings.finding import Candidate, Pattern, RemovedAlong, effect_of
+from latpcap.findings.finding import Candidate, Pattern, SavedTime, effect_of
 from latpcap.findings.groups import Groups, most_frequent
 from latpcap.findings.pooled import (
     MAX_BETWEEN,
@@ -25,7 +25,7 @@ from latpcap.tables.columnar.columns import Bools, Ints
 
 MIN_LATE_REPEATS = 20
 """Repeats of a loop that was under way when the capture began, so that its source was not captured."""
-TAKES = RemovedAlong(client=1.0, service=0.5)
+SAVED_TIME = SavedTime(client=1.0, service=0.5)
 """The parent's query does half of the work of the children's."""
 
 
@@ -43,7 +43,7 @@ def find(evidence: Evidence, keys: int | None) -> Iterator[Candidate]:
         last = int(sources.max())
         yield Candidate(
             shown=evidence.serving(mine.rows),
-            effect=effect_of(evidence, TAKES, evidence.serving(gone), executions=gone),
+            effect=effect_of(evidence, SAVED_TIME, evidence.serving(gone), executions=gone),
             fingerprint=evidence.statement_of(number),
             place=evidence.place_of(number),
             facts={

@@ -8,7 +8,7 @@ import numpy as np
 
 from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence, bools
-from latpcap.findings.finding import Candidate, Pattern, RemovedAlong, effect_of
+from latpcap.findings.finding import Candidate, Pattern, SavedTime, effect_of
 from latpcap.findings.groups import Groups, most_frequent
 from latpcap.tables.columnar.columns import Bools, Ints
 from latpcap.tables.connections import MISSING
@@ -16,7 +16,7 @@ from latpcap.tables.connections import MISSING
 MIN_PREPARES = 5
 MIN_SHARE = 0.9
 """Prepares to executions, from which on each execution has its own."""
-TAKES = RemovedAlong(client=1.0, service=1.0, prepares=True)
+SAVED_TIME = SavedTime(client=1.0, service=1.0, prepares=True)
 """Nothing of it is needed any more."""
 
 
@@ -36,7 +36,7 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
             shown=np.flatnonzero(of_all & evidence.waits),
             effect=effect_of(
                 evidence,
-                TAKES,
+                SAVED_TIME,
                 np.flatnonzero(of_gone & evidence.waits),
                 along=np.flatnonzero((of_gone | _closing_unseen(evidence, prepares)) & ~evidence.waits),
             ),

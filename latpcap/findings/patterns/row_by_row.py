@@ -8,7 +8,7 @@ import numpy as np
 
 from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence, bools
-from latpcap.findings.finding import Candidate, Pattern, RemovedAlong, effect_of
+from latpcap.findings.finding import Candidate, Pattern, SavedTime, effect_of
 from latpcap.findings.groups import Groups, most_frequent
 from latpcap.findings.mapper_reads import decides_nothing
 from latpcap.tables.columnar import passes
@@ -16,7 +16,7 @@ from latpcap.tables.columnar.columns import Bools
 
 MIN_REPEATS = 10
 USUAL_SIZE = 100
-TAKES = RemovedAlong(client=0.5, service=0.5)
+SAVED_TIME = SavedTime(client=0.5, service=0.5)
 """The rows are still written, by fewer calls."""
 
 
@@ -33,7 +33,7 @@ def find(evidence: Evidence, size: int | None) -> Iterator[Candidate]:
         gone = mine.rows[mine.places % size > 0]
         yield Candidate(
             shown=evidence.serving(mine.rows),
-            effect=effect_of(evidence, TAKES, evidence.serving(gone), executions=gone),
+            effect=effect_of(evidence, SAVED_TIME, evidence.serving(gone), executions=gone),
             fingerprint=evidence.statement_of(number),
             place=evidence.place_of(number),
             facts={"repeats": len(mine.rows), "series": len(mine), "rows_per_batch_after": size},

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence, bools
-from latpcap.findings.finding import Candidate, Pattern, RemovedAlong, effect_of
+from latpcap.findings.finding import Candidate, Pattern, SavedTime, effect_of
 from latpcap.findings.groups import Groups
 from latpcap.tables.columnar import passes
 from latpcap.tables.columnar.columns import known
@@ -19,7 +19,7 @@ MIN_READS = 10
 USUAL_DEPTH = 100
 PAUSE_NS = 20e6
 """A program that works this long between two reads uses the answer of the first."""
-TAKES = RemovedAlong(client=0.0, service=0.0, call=False)
+SAVED_TIME = SavedTime(client=0.0, service=0.0, call=False)
 """The reads are sent all the same, only earlier."""
 
 
@@ -41,7 +41,7 @@ def find(evidence: Evidence, depth: int | None) -> Iterator[Candidate]:
     statements = len(passes.counted(exchanges.fingerprint[runs.rows])[0])
     yield Candidate(
         shown=runs.rows,
-        effect=effect_of(evidence, TAKES, behind, saved=trips),
+        effect=effect_of(evidence, SAVED_TIME, behind, saved=trips),
         fingerprint=int(exchanges.fingerprint[runs.rows[0]]) if statements == 1 else -1,
         facts={"reads": len(runs.rows), "runs": len(runs), "statements": statements, "depth_after": depth},
         fix=ADVICE.sentence(evidence, exchanges.connection[runs.rows]),

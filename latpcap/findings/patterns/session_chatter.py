@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence, bools
-from latpcap.findings.finding import Candidate, Pattern, RemovedAlong, effect_of
+from latpcap.findings.finding import Candidate, Pattern, SavedTime, effect_of
 from latpcap.findings.groups import commonest
 
 MIN_COMMANDS = 5
 MIN_SHARE = 0.1
 """Of the round trips after the connections were set up."""
-TAKES = RemovedAlong(client=1.0, service=1.0)
+SAVED_TIME = SavedTime(client=1.0, service=1.0)
 """Nothing of it is needed any more."""
 
 
@@ -28,7 +28,7 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
     trips = exchanges.round_trips[rows].sum()
     if len(rows) < MIN_COMMANDS or trips < MIN_SHARE * exchanges.round_trips[~evidence.is_opening].sum():
         return
-    effect = effect_of(evidence, TAKES, rows)
+    effect = effect_of(evidence, SAVED_TIME, rows)
     advice = CANCELS if 2 * late_cancels[rows].sum() > len(rows) else ADVICE
     yield Candidate(
         shown=rows,

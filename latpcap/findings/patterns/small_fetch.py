@@ -8,7 +8,7 @@ import numpy as np
 
 from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence
-from latpcap.findings.finding import Candidate, Pattern, RemovedAlong, effect_of
+from latpcap.findings.finding import Candidate, Pattern, SavedTime, effect_of
 from latpcap.findings.groups import Groups, most_frequent
 from latpcap.measures.tcp import INITIAL_WINDOW, MSS_BYTES
 from latpcap.tables.columnar.columns import Bools, Ints
@@ -29,7 +29,7 @@ DEFAULTS = {
     ("sqlserver", 128): "the default of SQL Server JDBC with `selectMethod=cursor`",
 }
 """What a fetch size suggests."""
-TAKES = RemovedAlong(client=0.0, service=0.5)
+SAVED_TIME = SavedTime(client=0.0, service=0.5)
 """The rows are still read, by fewer calls."""
 
 
@@ -51,7 +51,7 @@ def find(evidence: Evidence, size: int | None) -> Iterator[Candidate]:
         protocol = evidence.recording.connections.protocol.name(exchanges.connection[mine.rows[0]])
         yield Candidate(
             shown=mine.rows,
-            effect=effect_of(evidence, TAKES, gone),
+            effect=effect_of(evidence, SAVED_TIME, gone),
             fingerprint=evidence.statement_of(number),
             place=evidence.place_of(number),
             facts={

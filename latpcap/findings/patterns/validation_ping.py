@@ -8,14 +8,14 @@ import numpy as np
 
 from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence
-from latpcap.findings.finding import Candidate, Pattern, RemovedAlong, effect_of
+from latpcap.findings.finding import Candidate, Pattern, SavedTime, effect_of
 from latpcap.tables.columnar import passes
 from latpcap.tables.columnar.columns import before
 
 MIN_PINGS = 5
 MIN_SHARE = 0.5
 """Of the pieces of work, those that follow a ping."""
-TAKES = RemovedAlong(client=1.0, service=1.0)
+SAVED_TIME = SavedTime(client=1.0, service=1.0)
 """Nothing of it is needed any more."""
 
 
@@ -41,7 +41,7 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
     statement = int(exchanges.fingerprint[first])
     yield Candidate(
         shown=tests,
-        effect=effect_of(evidence, TAKES, tests),
+        effect=effect_of(evidence, SAVED_TIME, tests),
         fingerprint=statement,
         facts={
             "pings": len(tests),

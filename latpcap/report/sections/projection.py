@@ -131,23 +131,27 @@ def _what_if(changed: WhatIf | None) -> Section:
     if changed is None:
         return Section("what-if", "", [])
     rtt = f"{changed.told_rtt_ms:g}"
-    as_is = ("as is", None, changed.as_is_s, changed.as_is_optimistic_s[rtt], changed.as_is_pessimistic_s[rtt])
-    fixed = (
-        (_with_needs(each), each.round_trips_saved, each.runtime_s, each.optimistic_s[rtt], each.pessimistic_s[rtt])
-        for each in (*changed.fixes, changed.all_fixes)
-    )
+    fixes = (*changed.fixes, changed.all_fixes)
     columns = (
         *(Column("fix"), Column("trips saved", "count")),
         *(Column(f"{rtt} ms, s", "figure") for rtt in changed.as_is_s),
         Column(f"range at {rtt} ms", "figures"),
+        *(Column(f"saves at {rtt} ms, s", "figure"), Column("range", "figures")),
     )
+    there = between(changed.as_is_optimistic_s[rtt], changed.as_is_pessimistic_s[rtt])
     rows = [
-        (name, trips, *runtimes.values(), between(least, most))
-        for name, trips, runtimes, least, most in (as_is, *fixed)
+        ("as is", None, *changed.as_is_s.values(), there, None, ""),
+        *((_with_needs(each), each.round_trips_saved, *each.runtime_s.values(), *_at(each, rtt)) for each in fixes),
     ]
     left = ", ".join(changed.left_out)
     said = [Sentence(f"`all` leaves out {left}, a suggestion: name it to try it.", "quiet")] if left else []
     return Section("what-if", "With fixes", [SectionTable(columns, rows), *said, Sentence(changed.answer, "strong")])
+
+
+def _at(fixed: FixResult, rtt: str) -> tuple[str, float, str]:
+    """The range of its runtime, and its saving with that one's range."""
+    runtime = between(fixed.optimistic_s[rtt], fixed.pessimistic_s[rtt])
+    return runtime, fixed.saved_s[rtt], between(fixed.saved_least_s[rtt], fixed.saved_most_s[rtt])
 
 
 def _with_needs(fixed: FixResult) -> str:
