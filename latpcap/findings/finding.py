@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 class SavedTime(Struct, frozen=True):
     """The time around a call that goes with it when a fix removes the call.
 
-    A call that is not needed at all (a ping, a login, a cached answer) takes all of the driver's time and of its service
+    A call that is not needed at all (a ping, a login, a cached answer) takes the driver's time and its service
     along. A call whose work is done by another one (the child queries of a join, the rows of a batch) leaves a part of
     its service there.
     """
