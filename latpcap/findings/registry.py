@@ -13,6 +13,7 @@ from latpcap.findings.patterns import (
     failing_statements,
     healthy,
     n_plus_one,
+    packet_loss,
     prepare_per_execute,
     repeated_query,
     row_by_row,
@@ -40,6 +41,7 @@ PATTERNS: tuple[Pattern, ...] = (
     slow_server.PATTERN,
     bandwidth_bound.PATTERN,
     window_bound.PATTERN,
+    packet_loss.PATTERN,
     failing_statements.PATTERN,
     failing_logins.PATTERN,
 )
