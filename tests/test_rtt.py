@@ -227,7 +227,8 @@ def test_where_it_was_captured_shows_in_the_middle_too(near_share: float, place:
 def test_an_upper_bound_is_no_longer_than_the_fastest_answer(others: int) -> None:
     waits_ms = [14.6, 0.103, *(16.0 + 2 * number for number in range(others))]
     found = estimate(build([Conn([Ex(waited_ms=wait_ms) for wait_ms in waits_ms], handshake=False)]))
-    assert (found.baseline[0] / 1e6, found.high[0] / 1e6) == (0.103, 0.103)
+    assert found.baseline[0] / 1e6 == 0.103
+    assert found.high[0] / 1e6 == pytest.approx(0.103, rel=0.01)  # and the resolution of the clock
 
 
 def test_what_is_left_of_an_older_connection_only_bounds() -> None:
