@@ -542,6 +542,34 @@ def test_of_very_many_patterns_the_most_frequent_are_told() -> None:
     assert min(each.facts["repeats"] for each in found) >= 6
 
 
+def unread(sizes: list[int], pause_ms: float = 0.1) -> Conn:
+    """Requests of these sizes on a connection that cannot be read."""
+    asked = [Ex("unreadable", request_bytes=size, client_ms=pause_ms) for size in sizes]
+    return only(Ex("tls"), *asked, encryption="tls", tls={"tls_reading": "no-keys"})
+
+
+def test_requests_of_one_size_that_cannot_be_read_are_probably_a_loop() -> None:
+    sizes = [80 + number % 4 for number in range(30)]
+    (finding,) = Capture(build([unread(sizes)])).analyze([15]).findings
+    assert finding.title == "30 requests of one size, one after another: probably a loop"
+    assert (finding.code, finding.severity, finding.saved_s["15"]) == ("request-loop", "info", 0)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        unread([80] * 19),
+        unread([80 + 17 * (number % 5) for number in range(60)]),
+        unread([80 + number for number in range(40)]),
+        unread([80] * 40, pause_ms=50),
+        only(*(Ex("ping", request_bytes=5) for _ in range(40))),
+    ],
+    ids=["few", "of many sizes", "ever larger", "with work between", "which can be read"],
+)
+def test_other_requests_are_told_as_no_loop(other: Conn) -> None:
+    assert "request-loop" not in codes(other)
+
+
 def losing(lost: int) -> Conn:
     """60 reads, of which some waited for a time-out."""
     waits = [Ex(sql="select a from t where id = ?", parameters=n, service_ms=1.0) for n in range(60)]
