@@ -53,7 +53,7 @@ KINDS = {
     **dict.fromkeys(("insert", "update", "delete"), "write"),
     **dict.fromkeys(("commit", "rollback"), "end"),
     "begin": "begin",
-    "set": "session",
+    **dict.fromkeys(("set", "discard"), "session"),
     "fetch": "fetch",
 }
 """What the core says of the statements in these tests, by their first word."""

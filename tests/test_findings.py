@@ -18,6 +18,8 @@ from latpcap.capture import Capture, CaptureOptions
 from latpcap.errors import UsageError
 from latpcap.findings.groups import MAX_STATEMENTS
 from latpcap.findings.what_if import parse_fix
+from latpcap.report.section import SectionTable
+from latpcap.report.sections.opening import summary
 from latpcap.result.analysis import Measures
 from latpcap.tables.recording import Recording
 
@@ -588,6 +590,56 @@ def test_of_very_many_patterns_the_most_frequent_are_told() -> None:
     found = [each for each in Capture(build([only(*loops)])).analyze([15]).findings if each.code == "n+1"]
     assert len(found) == MAX_STATEMENTS
     assert min(each.facts["repeats"] for each in found) >= 6
+
+
+def unread(sizes: list[int], pause_ms: float = 0.1) -> Conn:
+    """Requests of these sizes on a connection that cannot be read."""
+    asked = [Ex("unreadable", request_bytes=size, client_ms=pause_ms) for size in sizes]
+    return only(Ex("tls"), *asked, encryption="tls", tls={"tls_reading": "no-keys"})
+
+
+def test_requests_of_one_size_that_cannot_be_read_are_probably_a_loop() -> None:
+    sizes = [80 + number % 4 for number in range(30)]
+    (finding,) = Capture(build([unread(sizes)])).analyze([15]).findings
+    assert finding.title == "30 requests of one size, one after another: probably a loop"
+    assert (finding.code, finding.severity, finding.saved_s["15"]) == ("request-loop", "info", 0)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        unread([80] * 19),
+        unread([80 + 17 * (number % 5) for number in range(60)]),
+        unread([80 + number for number in range(40)]),
+        unread([80] * 40, pause_ms=50),
+        only(*(Ex("ping", request_bytes=5) for _ in range(40))),
+    ],
+    ids=["few", "of many sizes", "ever larger", "with work between", "which can be read"],
+)
+def test_other_requests_are_told_as_no_loop(other: Conn) -> None:
+    assert "request-loop" not in codes(other)
+
+
+def losing(lost: int) -> Conn:
+    """60 reads, of which some waited for a time-out."""
+    waits = [Ex(sql="select a from t where id = ?", parameters=n, service_ms=1.0) for n in range(60)]
+    for number in range(lost):
+        waits[5 * number] = replace(waits[5 * number], retransmissions=1, service_ms=205)
+    return only(*waits, retransmissions=lost)
+
+
+def test_what_loss_takes_is_told_first_of_what_there_is_to_do() -> None:
+    result = Capture(build([losing(12)])).analyze([15])
+    (loss,) = (each for each in result.findings if each.code == "packet-loss")
+    assert loss.title == "Lost packets took 2.45 s (95% of the time): 12 waits"
+    assert loss.severity == "info"
+    (to_do,) = (section for section in summary(result) if section.name == "to-do")
+    (table,) = (part for part in to_do.parts if isinstance(part, SectionTable))
+    assert table.rows[0][0] == loss.title
+
+
+def test_a_loss_or_two_are_an_accident() -> None:
+    assert "packet-loss" not in codes(losing(2))
 
 
 def downloaded(times_slower: int = 1, **options: object) -> Conn:

@@ -204,6 +204,38 @@ def test_one_side_alone_can_be_selected() -> None:
     assert "proxy-legs" not in capture.health.column("code")
 
 
+def reset_between(pause_ms: float) -> list[Conn]:
+    """A pooler and its server on one machine: a request every `pause_ms`, and behind each a reset of the session."""
+    sql = [f"select a from t{number % 3} where id = ?" for number in range(20)]
+    outer, inner = [], []
+    for number, each in enumerate(sql):
+        at, service_ms = 5 + pause_ms * number, 0.05 * (number % 5)
+        outer.append(Ex(sql=each, parameters=number, at_ms=at, service_ms=0.2 + service_ms))
+        inner.append(Ex(sql=each, parameters=number, at_ms=at + 0.1, service_ms=service_ms))
+        inner.append(Ex(sql="discard all", at_ms=at + 0.6, service_ms=0.02))
+    behind = {"client": "10.0.0.2:50000", "server": "10.0.0.2:5432", "handshake": False}
+    way = Conn(outer, rtt_ms=0.05, server="10.0.0.2:6432", handshake=False, far_ms=[0.05] * 12)
+    return [way, Conn(inner, rtt_ms=0.02, far_ms=[0.02] * 12, **behind)]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("pause_ms", "waits"), [(2, 39), (30, 20)])
+def test_a_server_moves_away_from_the_proxy_on_its_machine(pause_ms: float, waits: int) -> None:
+    capture = Capture(build(reset_between(pause_ms)))
+
+    def added(**asked: Any) -> float:
+        projection = capture.project(**asked)
+        return projection.points[0].runtime_s - projection.now.runtime_s  # type: ignore[operator, union-attr]
+
+    assert added(rtt_ms=15.0) == pytest.approx(20 * 0.015, rel=0.05)
+    assert added(move={"10.0.0.2:6432": 15.0}) == pytest.approx(20 * 0.015, rel=0.05)
+    assert added(move={"10.0.0.2:5432": 15.0}) == pytest.approx(waits * 0.015, rel=0.05)
+
+
+def test_what_a_proxy_asks_by_itself_is_named() -> None:
+    verdict = Capture(build(reset_between(2))).analyze(15).summary.verdict
+    assert "the proxy adds 20 round trips of its own (discard all)" in verdict
+
+
 # --- both sides on one machine, and one session on both --------------------------------------------------------------
 
 RELAY, BEHIND_IT = 34307, 34306

@@ -223,6 +223,14 @@ def test_where_it_was_captured_shows_in_the_middle_too(near_share: float, place:
     assert 0.8 * 20e6 < found.low[0] < 20e6 < found.high[0] < 1.15 * 20e6
 
 
+@pytest.mark.parametrize("others", [2, 6, 40])
+def test_an_upper_bound_is_no_longer_than_the_fastest_answer(others: int) -> None:
+    waits_ms = [14.6, 0.103, *(16.0 + 2 * number for number in range(others))]
+    found = estimate(build([Conn([Ex(waited_ms=wait_ms) for wait_ms in waits_ms], handshake=False)]))
+    assert found.baseline[0] / 1e6 == 0.103
+    assert found.high[0] / 1e6 == pytest.approx(0.103, rel=0.01)  # and the resolution of the clock
+
+
 def test_what_is_left_of_an_older_connection_only_bounds() -> None:
     queries = [Ex(service_ms=0.3)] * 5
     connections = [Conn(rtt_ms=50, exchanges=queries), Conn(handshake=False, exchanges=[], far_ms=[18.8])]

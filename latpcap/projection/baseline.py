@@ -16,8 +16,9 @@ Floats = NDArray[np.float64]
 
 def usual_ns(recording: Recording, rtt: Estimate, round_trips: Floats) -> float:
     """The median over connections, each counted as often as it waited; NaN where none is known."""
-    if rtt.beyond is not None:  # that network is the one that is asked for
-        return _weighted_median(rtt.beyond.baseline, rtt.beyond.round_trips)
+    if rtt.beyond is not None and rtt.beyond.any_far:  # that network is the one that is asked for
+        far = rtt.beyond.is_far
+        return _weighted_median(rtt.beyond.baseline[far], rtt.beyond.round_trips[far])
     return _weighted_median(_of_connections(recording, rtt, round_trips), round_trips)
 
 

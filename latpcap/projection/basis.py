@@ -433,7 +433,7 @@ class Basis:
     def next_ms_s(self, variant: Variant, conditions: Conditions) -> float:
         """What the next millisecond adds to what moves."""
         scope = self.scopes.of(conditions)
-        if scope is None or self.job is None or not (conditions.moved or self.job.beyond):
+        if scope is None or self.job is None or not (conditions.moved or (self.job.beyond and self.job.beyond.any_far)):
             return self.figures(variant).seconds_per_ms
         return scope.next_ms_s(self._central.of(variant).replay)
 

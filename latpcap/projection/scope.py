@@ -123,15 +123,17 @@ class Scope(Struct, frozen=True, eq=False):
 def scope_of(job: Job, conditions: Conditions, trips: Floats, think_s: float) -> Scope | None:
     """What of the job goes its own way, if anything does; `trips`: the round trips of each connection."""
     beyond = job.beyond
-    if not conditions.moved and (conditions.client_time, conditions.service_time) == (None, None) and beyond is None:
+    asks_far = beyond is not None and beyond.any_far
+    if not conditions.moved and (conditions.client_time, conditions.service_time) == (None, None) and not asks_far:
         return None
     near = _rules(job.server, conditions)[job.connection]
     far, baseline_ns, times = (np.zeros(len(near)) for _ in range(3))
     far[:] = STAYS
     if beyond is not None:
         rules = _rules(beyond.server, conditions)
+        rules[(rules == ASKED) & ~beyond.is_far & ~_moved(beyond.server, conditions)] = STAYS
         if not conditions.moved:
-            near[np.isin(job.connection, beyond.connection)] = STAYS
+            near[np.isin(job.connection, beyond.connection[beyond.is_far])] = STAYS
         far[-len(rules) :], baseline_ns[-len(rules) :], times[-len(rules) :] = rules, beyond.baseline, beyond.trips
     first_ns = job.baseline_ns - times * baseline_ns
     moving, had_ns = np.full(job.connections, STAYS), np.zeros(job.connections)
@@ -174,6 +176,11 @@ def _rules(server: Codes, conditions: Conditions) -> Floats:
     for move in conditions.moved:
         rules_ms[server.where(move.server.__eq__)] = ASKED if move.rtt_ms is None else move.rtt_ms
     return rules_ms
+
+
+def _moved(server: Codes, conditions: Conditions) -> Bools:
+    """The servers that are moved by name."""
+    return server.where({move.server for move in conditions.moved}.__contains__)
 
 
 def _groups(rtts_ms: Floats, had_ns: Floats, trips: Floats) -> Iterator[tuple[float, float, float]]:

@@ -461,7 +461,7 @@ class _OfApplication(Measures):
     @property
     def proxied(self) -> LegRoundTrips | None:
         """The proxy."""
-        return replace(self._legs.told, is_far=self.rtt.beyond is not None)
+        return replace(self._legs.told, is_far=self.rtt.beyond is not None and self.rtt.beyond.any_far)
 
     @property
     def legs(self) -> None:

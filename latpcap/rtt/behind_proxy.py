@@ -24,12 +24,19 @@ class BehindProxy(Struct, frozen=True, eq=False):
     """Behind the proxy."""
     trips: Floats
     """How many round trips of the proxy one of the application takes."""
+    is_far: NDArray[np.bool_]
+    """A network of its own leads there: not where proxy and server are on one machine."""
     baseline: Floats
-    """Of these, ns, with the ends of its range."""
+    """Of these, ns, with the ends of its range; 0 on one machine."""
     low: Floats
     high: Floats
     round_trips: Floats
     """Of the application."""
+
+    @property
+    def any_far(self) -> bool:
+        """Some are farther away than the machine of the proxy."""
+        return bool(self.is_far.any())
 
 
 def further(phases: Baselines, beyond: BehindProxy) -> Baselines:

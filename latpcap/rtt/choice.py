@@ -310,6 +310,7 @@ def _by_responses(chosen: Chosen, bounds: GroupedValues, step_ns: int) -> Chosen
     if coarse.any():
         value = np.where(coarse & (bounds.counts > 0), np.fmin(typical(bounds, step_ns), value + step_ns), value)
     reason = first_that_holds([chosen.steady, chosen.direct > 0], [Reason.STEADY, Reason.SLOW_DIRECT], Reason.FLOOR)
+    value = np.where(reason == Reason.FLOOR, np.fmin(value, np.fmin(chosen.quickest, chosen.fastest)), value)
     return replace(
         chosen,
         value=np.where(unknown, value, chosen.value),
@@ -415,6 +416,7 @@ def limits(chosen: Chosen, step_ns: int) -> tuple[Floats, Floats]:
     low = np.where(bound, np.maximum(of_responses, 0), low)
     most = np.where(np.isnan(chosen.faster), np.inf, np.fmax(chosen.faster, value) + tick)
     at_most = np.where(np.isnan(measured) | chosen.is_bound_only, np.fmax(value, chosen.faster), measured)
+    at_most = np.where(chosen.reason == Reason.FLOOR, value, at_most)  # no answer is faster than the RTT
     high = np.where(bound, np.fmin(np.fmax(value, at_most) + tick, most), np.fmin(measured + up, most))
     sure = np.fmax(chosen.work, HANDSHAKE_NS)
     taken_off = ~np.isnan(chosen.work)

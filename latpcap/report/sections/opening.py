@@ -105,7 +105,7 @@ def _to_do(result: Analysis) -> Iterator[SectionPart]:
     told = result.projection.told_rtt_ms
     at = "" if told is None else f"{told:g}"
     found = [each for each in result.findings if each.fix and each.code != HEALTHY.code]
-    found.sort(key=lambda each: -each.saved_s.get(at, 0.0))
+    found.sort(key=lambda each: -_seconds(each, at))
     if found:
         there = "" if told is None else f" at {format_given_ms(told)}"
         columns = (
@@ -120,6 +120,11 @@ def _to_do(result: Analysis) -> Iterator[SectionPart]:
     yield from together(result.fixes_together, told)
     if hidden := hidden_patterns(result.timing_only):
         yield Sentence(hidden, "missing")
+
+
+def _seconds(found: FindingResult, at: str) -> float:
+    """What a finding is about: what its fix saves there, or what it took of the capture where no fix can be replayed."""
+    return found.saved_s.get(at, 0.0) if found.fix_name else float(found.facts.get("seconds", 0.0))
 
 
 def _row(found: FindingResult, at: str) -> tuple[str, str, str, str]:

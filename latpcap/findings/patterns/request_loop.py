@@ -1,0 +1,68 @@
+"""Request loop: where statements cannot be read, requests of one size that follow each other are probably a loop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from latpcap.findings.evidence import Bools, Evidence, bools
+from latpcap.findings.finding import NOTHING, Candidate, Pattern, effect_of
+from latpcap.findings.groups import Groups
+from latpcap.findings.patterns.serial_reads import PAUSE_NS
+from latpcap.tables.columnar import columns
+from latpcap.tables.columnar.columns import known
+
+MIN_REQUESTS = 20
+"""A shorter run of requests of one size may be a coincidence."""
+MAX_SPREAD_BYTES = 4
+"""The parameters of one statement differ by so many digits."""
+FIX = (
+    "Look in the program for a loop that runs a statement for each row (a join, a list of keys, a batch or a larger fetch "
+    "waits once for many); with the client's keys (--keylog) latpcap names the statement."
+)
+
+
+def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
+    """One candidate a recording at most; what the requests are for is unknown, so no saving is claimed."""
+    exchanges = evidence.exchanges
+    rows = np.flatnonzero(evidence.is_unread)
+    if not len(rows):
+        return
+    runs = Groups.of(rows, np.cumsum(_breaks(evidence))[rows])
+    runs = runs.where(runs.sizes >= MIN_REQUESTS)
+    if len(runs):
+        sizes, starts = exchanges.request_bytes[runs.rows], runs.starts[:-1]
+        runs = runs.where(np.maximum.reduceat(sizes, starts) - np.minimum.reduceat(sizes, starts) <= MAX_SPREAD_BYTES)
+    if not len(runs):
+        return
+    requests = f"{len(runs.rows):,} requests"
+    many = f"{requests}, in {len(runs):,} runs of one size each: probably loops"
+    yield Candidate(
+        shown=runs.rows,
+        effect=effect_of(evidence, NOTHING, rows[:0]),
+        facts={
+            "requests": len(runs.rows),
+            "runs": len(runs),
+            "seconds": float(evidence.timeline.network_ns[runs.rows].sum()) / 1e9,
+            "said": many if len(runs) > 1 else f"{requests} of one size, one after another: probably a loop",
+        },
+        fix=FIX,
+    )
+
+
+def _breaks(evidence: Evidence) -> Bools:
+    """Before these a run ends: another size, anything that can be read, and time in which the program works."""
+    exchanges = evidence.exchanges
+    apart = np.abs(exchanges.request_bytes - columns.before(exchanges.request_bytes)) > MAX_SPREAD_BYTES
+    paused = exchanges.client > PAUSE_NS + known(evidence.rtt.each_baseline)
+    return bools(apart | paused | (evidence.waits & ~evidence.is_unread) | exchanges.is_first)
+
+
+PATTERN = Pattern(
+    code="request-loop",
+    fix="",
+    title="{said}",
+    why="Each of them waits for a round trip. What they ask for cannot be read.",
+    find=find,
+)
