@@ -29,6 +29,23 @@ CONDITIONS = st.builds(
 )
 
 
+def assert_observed_here(projection: Projection) -> None:
+    """Nobody is faster farther away or slower nearer, and the range at the capture's own RTT is its runtime.
+
+    Connections with other RTTs than most have that one at each point, too: the runtime itself may say so.
+    """
+    here_ms, here = projection.baseline_rtt_ms, projection.now
+    if here_ms is None or here is None:
+        return
+    for point in projection.points:
+        if point.rtt_ms >= here_ms:
+            assert point.optimistic_s >= min(here.runtime_s, point.runtime_s), point
+    [own] = (point for point in projection.points if point.rtt_ms == here_ms)
+    assert own.pessimistic_s == own.runtime_s
+    for point in projection.points[: projection.points.index(own)]:
+        assert point.pessimistic_s <= own.runtime_s, point
+
+
 def assert_possible(projection: Projection) -> None:
     """The points of a projection onto ascending RTTs."""
     if projection.baseline_rtt_ms is None:
@@ -43,14 +60,22 @@ def assert_possible(projection: Projection) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_no_fixture_takes_less_than_nothing_or_less_where_the_rtt_is_longer(name: str) -> None:
     try:
-        projection = read_fixture(name).project(LADDER_MS)
+        capture = read_fixture(name)
+        here_ms = capture.project([]).baseline_rtt_ms or 0.0
+        projection = capture.project(sorted({*LADDER_MS, here_ms}))
     except NoDatabaseTraffic:
         return
     assert_possible(projection)
+    assert_observed_here(projection)
 
 
 @given(RECORDINGS, st.lists(st.floats(min_value=0, max_value=60_000), min_size=2, max_size=8).map(sorted), CONDITIONS)
 def test_no_job_does_whatever_else_is_different_there(
     recording: Recording, ladder_ms: list[float], conditions: Conditions
 ) -> None:
-    assert_possible(Measures(recording).project(ladder_ms, None, conditions))
+    found = Measures(recording).project(ladder_ms, None, conditions)
+    assert_possible(found)
+    if conditions.only_slows and found.now is not None and found.now.runtime_s is not None:
+        farther = [point for point in found.points if point.rtt_ms >= found.now.rtt_ms]
+        assert all(point.optimistic_s >= min(found.now.runtime_s, point.runtime_s) for point in farther)
+

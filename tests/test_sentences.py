@@ -145,7 +145,7 @@ def _projection(result: Analysis, match: re.Match[str]) -> Checked:
     yield _is(match["rtt"], point.rtt_ms / 1000)
     for name in ("runtime", "optimistic", "pessimistic"):
         yield _is(match[name], getattr(point, f"{name}_s"))
-    yield _is(match["more"], result.projection.seconds_per_ms)
+    yield _is(match["more"], result.projection.seconds_per_ms_there)
     yield _holds((point.optimistic_s or 0) <= (point.runtime_s or 0) <= (point.pessimistic_s or 0))
 
 

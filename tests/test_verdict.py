@@ -2,6 +2,7 @@ from builder import Conn, Ex, build
 from conftest import analysed
 
 from latpcap.result.analysis import Measures
+from latpcap.units import format_s
 
 QUERIES = [Ex("query", sql="select ?", service_ms=0.15, client_ms=0.1)] * 10_000
 
@@ -15,13 +16,28 @@ def test_the_classic_is_told_in_three_lines() -> None:
     assert verdict(Conn(rtt_ms=0.389, greeting=True, exchanges=[*login, *QUERIES])) == [
         "61% of the 6.41 s is network (29 to 67%): (10,002 round trips + 1 TCP handshake + 1 greeting) × 0.389 ms = "
         "3.89 s.",
-        "At 15 ms: about 154 s (optimistic 147 s, pessimistic 164 s); each extra millisecond adds 10.0 s.",
+        "At 15 ms: about 154 s (optimistic 147 s, pessimistic 164 s); each extra millisecond adds 10.1 s.",
         "Most time goes to waiting for the network (61%), then the server (23%).",
     ]
 
 
 def test_the_largest_rtt_that_was_asked_for_is_told() -> None:
     assert verdict(Conn(exchanges=QUERIES[:5]), rtt_ms=[2, 80, 3])[1].startswith("At 80 ms")
+
+
+def test_at_the_rtt_of_the_capture_nothing_is_projected() -> None:
+    job = Conn(rtt_ms=15.018, exchanges=QUERIES[:100])
+    measured = "15 ms is the RTT of the capture: 1.54 s; each extra millisecond of RTT adds 0.101 s."
+    assert verdict(job, rtt_ms=[15])[1] == measured
+    assert verdict(job, rtt_ms=[16])[1].startswith("At 16 ms: about ")
+
+
+def test_the_slope_of_the_sentence_is_that_at_its_rtt() -> None:
+    """Eight share a pool that is filled while they work: near, the opening hides what a round trip costs."""
+    job = [Conn(rtt_ms=0.1, exchanges=[Ex(client_ms=20 * number), *QUERIES[:50]]) for number in range(8)]
+    near, there = Measures(build(job)).analyze([15]), Measures(build(job)).analyze([15, 16])
+    low, high = (point.runtime_s for point in there.projection.points)
+    assert f"each extra millisecond adds {format_s(high - low)}" in near.summary.verdict
 
 
 def test_far_away_a_farther_point_of_the_ladder_is_told() -> None:

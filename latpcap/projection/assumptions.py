@@ -251,6 +251,11 @@ class Conditions(Struct, frozen=True):
         return not replace(self, distance_km=None, rtt_is="ping").text
 
     @property
+    def only_slows(self) -> bool:
+        """Nothing is different that could make a job faster."""
+        return replace(self, bandwidth_bps=None, jitter_ms=0.0).is_rtt_alone
+
+    @property
     def following(self) -> tuple[ServerMove, ...]:
         """The servers that are moved, to whichever RTT is asked for."""
         return tuple(ServerMove(move.server, None) for move in self.moved)
@@ -258,6 +263,11 @@ class Conditions(Struct, frozen=True):
     def at(self, rtt_ms: float) -> Conditions:
         """The same with the servers that are moved at `rtt_ms`."""
         return replace(self, moved=tuple(ServerMove(move.server, rtt_ms) for move in self.moved))
+
+    def farther(self, by_ms: float) -> Conditions:
+        """Return the same with servers that are moved to RTTs of their own so much farther."""
+        moved = (replace(move, rtt_ms=None if move.rtt_ms is None else move.rtt_ms + by_ms) for move in self.moved)
+        return replace(self, moved=tuple(moved))
 
     def _different(self) -> Iterator[str]:
         if self.bandwidth_bps is not None:

@@ -192,6 +192,12 @@ class Basis:
         finally:
             self._kept = None
 
+    @cached_property
+    def here_s(self) -> float:
+        """The runtime where every connection has the baseline RTT: that of the capture, if they do."""
+        [[[runtime_s]]] = self.runtimes_of([(AS_IT_IS, [self.baseline_ms])], [CENTRAL])
+        return float(runtime_s)
+
     def _run_together(
         self, found: Sequence[tuple[Waiting, Case, _CalibratedJob]], rtts_ms: Sequence[float], conditions: Conditions
     ) -> dict[tuple[Waiting, ReplayNetwork], _CalibratedJob]:

@@ -42,9 +42,13 @@ TYPICAL_RTT_MS = 15.0
 """The RTT that sentences speak of where none was asked for: two sites of one country."""
 FARTHER = 1.35
 """So many times the capture's RTT is clearly farther."""
+MAX_SAME_RATIO = 1.05
+"""Two RTTs of which the longer is at most this multiple of the other are the same."""
 
 GUESS = 0.25
 """A range that reaches farther to either side, as a part of the runtime, is mostly guesswork."""
+
+OF_CAPTURE = "{} is the RTT of the capture"
 
 MAX_RTT_MS = 60_000.0
 """Where the search for a latency budget ends."""
@@ -158,6 +162,7 @@ class Projection(Plotted, Tabular, Struct, frozen=True):
     baseline_rtt_ms: float | None
     points: tuple[Point, ...]
     seconds_per_ms: float | None
+    """What the next millisecond of RTT adds where the job was captured."""
     within: LatencyBudget | None = None
     fetches: tuple[FetchSaving, ...] = ()
     """Statements that fetch few rows at a time, and what larger fetches would save."""
@@ -165,6 +170,8 @@ class Projection(Plotted, Tabular, Struct, frozen=True):
     conditions: Conditions = field(default_factory=Conditions)
     told_rtt_ms: float | None = None
     """The one of `points` that sentences speak of: the verdict, the findings, what all fixes save."""
+    seconds_per_ms_there: float | None = None
+    """What the next millisecond of RTT adds at `told_rtt_ms`; `None` with fixes."""
     now: Point | None = None
     """The capture itself, at its baseline RTT."""
     range_text: str = ""
@@ -261,6 +268,7 @@ def projections(
     told = told_rtt_ms(asked, base.baseline_ms)
     limit = base.limit(conditions, base.baseline_ms if told is None else told)
     chosen = [told] if tuple(asked) == DEFAULT_LADDER_MS else asked
+    there_s = None if told is None else _next_ms_s(base, asked, told, conditions)
     found = ranges(base, [(variant, asked) for variant in variants], conditions)
     made = []
     for variant, runtimes in zip(variants, found, strict=True):
@@ -270,6 +278,7 @@ def projections(
                 baseline_rtt_ms=base.baseline_ms,
                 points=points,
                 seconds_per_ms=base.next_ms_s(variant, conditions),
+                seconds_per_ms_there=None if variant.changes else there_s,
                 within=None if within_s is None else _latency_budget(base, variant, within_s, conditions),
                 conditions=conditions,
                 told_rtt_ms=told,
@@ -284,6 +293,15 @@ def projections(
     return made
 
 
+def _next_ms_s(base: Basis, asked: Sequence[float], told: float, conditions: Conditions) -> float:
+    """Return what the next millisecond adds at the RTT that sentences speak of; all that is `asked` is replayed with it."""
+    [[runtimes]] = base.runtimes_of([(AS_IT_IS, [*asked, base.baseline_ms, told + 1])], [CENTRAL], conditions)
+    farther_s = runtimes[-1]
+    if conditions.moved:
+        [[[farther_s]]] = base.runtimes_of([(AS_IT_IS, [told + 1])], [CENTRAL], conditions.farther(1.0))
+    return float(farther_s - runtimes[asked.index(told)])
+
+
 def ranges(
     base: Basis, asked: Sequence[tuple[Variant, Sequence[float]]], conditions: Conditions | None = None
 ) -> list[tuple[Floats, Floats, Floats]]:
@@ -293,7 +311,46 @@ def ranges(
     for way in base.runtimes_of(asked, ends(base.work, relayed=base.relayed), conditions):
         low = [np.fmin(least, runtimes) for least, runtimes in zip(low, way, strict=True)]
         high = [np.fmax(most, runtimes) for most, runtimes in zip(high, way, strict=True)]
-    return list(zip(central, low, high, strict=True))
+    conditions = conditions or base.as_usual
+    found = zip(asked, zip(central, low, high, strict=True), strict=True)
+    return [
+        runtimes if variant.changes else _observed_here(base, np.asarray(rtt_ms, float), runtimes, conditions)
+        for (variant, rtt_ms), runtimes in found
+    ]
+
+
+def _observed_here(
+    base: Basis, rtt_ms: Floats, runtimes: tuple[Floats, Floats, Floats], conditions: Conditions
+) -> tuple[Floats, Floats, Floats]:
+    """Bound the range of the job as it is by what was observed.
+
+    Nobody is faster where the RTT is longer. Where nothing but the RTT is different nobody is slower where it is shorter,
+    and what is assumed of another RTT counts the less, the nearer that is to the capture's own.
+    """
+    central, low, high = runtimes
+    longer = rtt_ms >= base.baseline_ms
+    if conditions.only_slows:
+        low = np.where(longer, np.clip(max(base.runtime_s, base.here_s), low, central), low)
+    if conditions.is_rtt_alone:
+        away = np.clip((_ratio(rtt_ms, base.baseline_ms) - MAX_SAME_RATIO) / (FARTHER - MAX_SAME_RATIO), 0, 1)
+        low = np.where(longer, low, central - away * (central - low))
+        high = np.where(longer, central + away * (high - central), np.clip(base.here_s, central, high))
+    return central, low, high
+
+
+def _ratio(rtt_ms: Floats, baseline_ms: float) -> Floats:
+    """The longer RTT ÷ the shorter one."""
+    ratio: Floats = np.maximum(rtt_ms, baseline_ms) / np.maximum(np.minimum(rtt_ms, baseline_ms), 1e-9)
+    return ratio
+
+
+def is_of_capture(rtt_ms: float, baseline_ms: float) -> bool:
+    """The RTT is the capture's own, as well as anybody measures it.
+
+    >>> is_of_capture(15.0, 15.018), is_of_capture(15.0, 14.2), is_of_capture(0.0, 0.0)
+    (True, False, True)
+    """
+    return rtt_ms == baseline_ms or float(_ratio(np.float64(rtt_ms), baseline_ms)) <= MAX_SAME_RATIO
 
 
 def saved_range(
@@ -393,8 +450,8 @@ def per_s(point: Point, runtime_s: float | None, unrecorded_s: float) -> float |
 
 
 def _coverage(base: Basis, rtt_ms: float) -> Coverage | None:
-    """At the baseline nothing is projected."""
-    if rtt_ms == base.baseline_ms:
+    """At the RTT of the capture nothing is projected."""
+    if is_of_capture(rtt_ms, base.baseline_ms):
         return None
     return coverage(base.work, "longer" if rtt_ms > base.baseline_ms else "shorter")
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from latpcap.findings.what_if import FixResult, WhatIf
 from latpcap.measures.budget import Budget
 from latpcap.projection.by_connections import GridCell, ProjectionGrid
-from latpcap.projection.project import Point, Projection
+from latpcap.projection.project import OF_CAPTURE, Point, Projection, is_of_capture
 from latpcap.report.section import Chart, ChartLine, Column, Drawn, Section, SectionTable, Sentence, sections_of
 from latpcap.report.sections.budget import PARTS
 from latpcap.report.sections.opening import asked_for
@@ -70,6 +70,10 @@ def projection(found: Projection) -> Section:
 
 def _said(found: Projection, baseline_ms: float) -> Iterator[Sentence]:
     yield Sentence(f"×: runtime there ÷ runtime now, at the baseline RTT of {format_ms(baseline_ms)}", "quiet")
+    if found.conditions.is_rtt_alone:
+        for point in found.points:
+            if is_of_capture(point.rtt_ms, baseline_ms):
+                yield Sentence(f"{OF_CAPTURE.format(format_given_ms(point.rtt_ms))}, so its runtime needs no range.")
     yield from _how(found)
     for each in (found.limit, found.hosts, found.within):
         if each is not None:

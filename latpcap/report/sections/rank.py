@@ -54,18 +54,13 @@ def _first(ranked: list[Row], asked: RankOrder, folder: str) -> str:
     worst = ranked[0]
     where = f" (below {folder})" if folder else ""
     of = f"{counted(len(ranked), asked.by or 'capture')}{where}"
-    per_ms, runtime = format_s(worst["seconds_per_ms"]), format_s(worst["runtime_s"])
     first = " ".join(filter(None, (asked.by, _whose(worst, asked, folder))))
-    adds = f"each further millisecond adds {per_ms} to its {runtime}"
-    if (worst["added_s"] or 0) > 0:
-        there = format_given_ms(asked.rtt_ms)
-        adds = (
-            f"an RTT of {there} adds {format_s(worst['added_s'])} to its {runtime}, each further millisecond {per_ms}"
-        )
-    return (
-        f"{of}. First comes {first}: {adds} ({rise(worst['share_per_ms'])}), "
-        f"{counted(worst['round_trips'], 'round trip')}."
-    )
+    longer, added_s = f"an RTT of {format_given_ms(asked.rtt_ms)}", worst["added_s"] or 0.0
+    if RANK_SORTS[asked.sort].endswith("per_ms") or added_s <= 0:
+        longer, added_s = "each further millisecond", worst["seconds_per_ms"]
+    share = f" ({rise(worst['share_per_ms'])})" if asked.sort == "share" else ""
+    adds = f"{longer} adds {format_s(added_s)} to its {format_s(worst['runtime_s'])}{share}"
+    return f"{of}. First comes {first}: {adds}, {counted(worst['round_trips'], 'round trip')}."
 
 
 def _columns(asked: RankOrder, file_cells: int, fails: bool) -> list[Column]:
@@ -74,13 +69,13 @@ def _columns(asked: RankOrder, file_cells: int, fails: bool) -> list[Column]:
     return [
         Column("", "id", least=2, name="rank"),
         Column(f"+s at {at}", "figure", name="added_s"),
-        Column("+1 ms", "rise", name="share_per_ms"),
+        Column("+s per ms", "figure", name="seconds_per_ms"),
         Column("culprit", optional=True, name="culprit"),
         Column("errors", "count", optional=not fails, name="errors"),
         Column("runtime s", "figure", optional=spare("runtime_s"), name="runtime_s"),
         Column("loss", "share", optional=spare("loss_share"), name="loss_share"),
         Column("round trips", "count", optional=spare("round_trips"), name="round_trips"),
-        Column("s per ms", "figure", optional=spare("seconds_per_ms"), name="seconds_per_ms"),
+        Column("+1 ms", "rise", optional=spare("share_per_ms"), name="share_per_ms"),
         *([Column(asked.by, name=asked.by)] if asked.by else []),
         Column("finding", optional=True, name="finding"),
         Column(f"× at {at}", "figure", optional=spare("factor"), name="factor"),
