@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latpcap.findings.groups import Groups
+from latpcap.findings.inference import InferredExchanges, infer, lost_requests
 from latpcap.measures.budget import BudgetTimeline
 from latpcap.measures.errors import Failures, failures
 from latpcap.measures.proxies import ProxySuspect, hidden_networks
@@ -48,7 +49,7 @@ class Evidence:
         self.rtt = rtt
         self.timeline = timeline
         self.think_ns = think_s * 1e9
-        self.exchanges: Exchanges = recording.exchanges
+        self.exchanges: Exchanges = infer(recording)
 
     def forget(self) -> None:
         """Let go of what can be made again, for something that needs the room: replays do."""
@@ -97,7 +98,8 @@ class Evidence:
     @property
     def parameters(self) -> NDArray[np.uint64]:
         """A hash of literals and bind values; 0 for none, or none known."""
-        return self.recording.exchange_column("parameters").values
+        parameters = self.recording.exchange_column("parameters").values
+        return self.exchanges.with_parameters(parameters) if isinstance(self.exchanges, InferredExchanges) else parameters
 
     @cached_property
     def parameter_numbers(self) -> Ints:
@@ -214,7 +216,12 @@ class Evidence:
     @cached_property
     def is_unread(self) -> Bools:
         """Asks something, and what cannot be read: the connection is encrypted."""
-        return bools(self.exchanges.is_for("unreadable") & self.waits)
+        return bools(self.exchanges.is_for("unreadable") & self.waits & ~self.is_lost)
+
+    @cached_property
+    def is_lost(self) -> Bools:
+        """Asks something that the capture lost, and nothing around it tells what."""
+        return lost_requests(self.exchanges)
 
     # --- whom it is about ---------------------------------------------------------------------------------------------
 
