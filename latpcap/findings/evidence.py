@@ -223,6 +223,19 @@ class Evidence:
         """Asks something that the capture lost, and nothing around it tells what."""
         return lost_requests(self.exchanges)
 
+    @cached_property
+    def is_inferred(self) -> Bools:
+        """Asks something that the capture lost, and what is around it tells what."""
+        inferred = np.zeros(len(self.exchanges), bool)
+        if isinstance(self.exchanges, InferredExchanges):
+            inferred[self.exchanges.inference.rows] = True
+        return inferred
+
+    @cached_property
+    def is_unit_in_part(self) -> Bools:
+        """An execution of which, or of what serves it, a part was lost: it may have brought more rows."""
+        return bools(self._sum_by_unit(~self.exchanges.complete) > 0)
+
     # --- whom it is about ---------------------------------------------------------------------------------------------
 
     @cached_property
