@@ -25,6 +25,8 @@ from latpcap.tables.columnar.columns import Bools, Ints
 
 MIN_UNFED_REPEATS = 20
 """A loop whose source was not captured, or not that it brought rows, has at least this many repeats."""
+MIN_UNCOUNTED_REPEATS = 10
+"""A loop behind a query whose answer was captured in part, and without two of its rows, has at least this many repeats."""
 MIN_ROW_BYTES = 5
 """A row takes at least this many bytes of an answer."""
 TAKES = RemovedAlong(client=1.0, service=0.5)
@@ -172,7 +174,7 @@ def _fits(evidence: Evidence, groups: Groups, source: Ints) -> Bools:
     unknown = in_part | (reads.sum(evidence.unit_rows[reads.rows] < 0) > 0)
     fed = brought + _lost_in_interval(evidence, reads) * np.maximum(brought // reads.sizes, 1)
     enough = unknown[of_sources] | (groups.sizes <= fed[of_sources] * 1.05 + 1)
-    enough &= (evidence.unit_rows[source] >= 2) | ~in_part[of_sources] | (groups.sizes >= MIN_UNFED_REPEATS)
+    enough &= (evidence.unit_rows[source] >= 2) | ~in_part[of_sources] | (groups.sizes >= MIN_UNCOUNTED_REPEATS)
     fetched = evidence.is_fetch[source]
     rounds = reads.before(of_sources[groups.ids], groups.rows)  # after which execution of its source each repeat runs
     various = _various(evidence, groups, rounds)
@@ -191,7 +193,9 @@ def _follows_lost(evidence: Evidence, groups: Groups) -> Bools:
     places = np.arange(len(evidence.exchanges))
     before = np.maximum(groups.firsts - 1, 0)
     lost = passes.last_known(np.where(evidence.is_lost, places, -1), evidence.interval)[before]
-    there = (lost >= 0) & (evidence.interval[before] == evidence.interval[groups.firsts])
+    opens = evidence.is_opening & ~evidence.is_lost & evidence.waits
+    opened = passes.last_known(np.where(opens, places, -1), evidence.exchanges.connection)[before]
+    there = (lost > opened) & (lost >= 0) & (evidence.interval[before] == evidence.interval[groups.firsts])
     executed = np.cumsum(evidence.is_execution)
     near = executed[before] - executed[lost] <= MAX_BETWEEN
     answer = evidence.exchanges.response_bytes[lost]
