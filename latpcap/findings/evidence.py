@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latpcap.findings.groups import Groups
+from latpcap.findings.inference import InferredExchanges, infer, lost_requests
 from latpcap.measures.budget import BudgetTimeline
 from latpcap.measures.errors import Failures, failures
 from latpcap.measures.proxies import ProxySuspect, hidden_networks
@@ -36,6 +37,10 @@ MIN_QUESTIONS = 5
 """So often a driver does not ask for the same to open one connection. (It may well set the same again.)"""
 QUESTIONS = ("select ", "show ")
 """How a statement begins that asks the session for something."""
+RUNS_PREPARED = "execute "
+"""How the text of a statement begins whose prepare was not captured; its name follows."""
+NAMING_PROTOCOLS = frozenset(("postgresql", "mysql"))
+"""Protocols in which EXECUTE runs a prepared statement, and nothing else."""
 MAX_LOOKUPS = 5
 """Catalog reads that belong to the opening of a connection; what reads more is the application itself."""
 
@@ -49,7 +54,7 @@ class Evidence:
         self.rtt = rtt
         self.timeline = timeline
         self.think_ns = think_s * 1e9
-        self.exchanges: Exchanges = recording.exchanges
+        self.exchanges: Exchanges = infer(recording)
 
     def forget(self) -> None:
         """Let go of what can be made again, for something that needs the room: replays do."""
@@ -71,10 +76,13 @@ class Evidence:
     @cached_property
     def kind(self) -> Codes:
         """What each exchange's statement does, whatever the command."""
-        if not len(self._questions_like_pings):
+        reads, writes = self._unseen_statements
+        reads = np.concatenate((self._questions_like_pings, reads))
+        if not len(reads) + len(writes):
             return self.exchanges.kind
-        kind, names = self.exchanges.kind.codes, [*self.exchanges.kind.names, "read"]
-        return Codes(np.where(self.runs(self._questions_like_pings), len(names) - 1, kind), names)
+        kind, names = self.exchanges.kind.codes, [*self.exchanges.kind.names, "read", "write"]
+        kind = np.where(self.runs(reads), len(names) - 2, np.where(self.runs(writes), len(names) - 1, kind))
+        return Codes(kind, names)
 
     def runs(self, statements: Sequence[int] | Ints) -> Bools:
         """The statement of each exchange, by its number, is one of `statements`."""
@@ -95,10 +103,23 @@ class Evidence:
         different = groups.distinct(passes.first_alike(self.parameters[groups.rows]))
         return self.exchanges.fingerprint[groups.firsts[different > 2]]
 
+    @cached_property
+    def _unseen_statements(self) -> tuple[Ints, Ints]:
+        """Statements whose prepare was not captured: by what their answers show, those that read and those that write."""
+        unseen = self.texts.marked(RUNS_PREPARED, wanted=_runs_prepared)
+        named = self.recording.connections.protocol.where(NAMING_PROTOCOLS.__contains__)
+        rows = np.flatnonzero(unseen[self.exchanges.fingerprint] & named[self.exchanges.connection])
+        statement, brought = self.exchanges.fingerprint[rows], self.exchanges.rows.is_valid()[rows]
+        answered = self.exchanges.complete[rows] & ~self.failed[rows]
+        reads = passes.occurring(statement[brought])
+        writes = passes.occurring(statement[answered & ~self.runs(reads)[rows]])
+        return reads, writes
+
     @property
     def parameters(self) -> NDArray[np.uint64]:
         """A hash of literals and bind values; 0 for none, or none known."""
-        return self.recording.exchange_column("parameters").values
+        parameters = self.recording.exchange_column("parameters").values
+        return self.exchanges.with_parameters(parameters) if isinstance(self.exchanges, InferredExchanges) else parameters
 
     @cached_property
     def parameter_numbers(self) -> Ints:
@@ -215,7 +236,25 @@ class Evidence:
     @cached_property
     def is_unread(self) -> Bools:
         """Asks something, and what cannot be read: the connection is encrypted."""
-        return bools(self.exchanges.is_for("unreadable") & self.waits)
+        return bools(self.exchanges.is_for("unreadable") & self.waits & ~self.is_lost)
+
+    @cached_property
+    def is_lost(self) -> Bools:
+        """Asks something that the capture lost, and nothing around it tells what."""
+        return lost_requests(self.exchanges)
+
+    @cached_property
+    def is_inferred(self) -> Bools:
+        """Asks something that the capture lost, and what is around it tells what."""
+        inferred = np.zeros(len(self.exchanges), bool)
+        if isinstance(self.exchanges, InferredExchanges):
+            inferred[self.exchanges.inference.rows] = True
+        return inferred
+
+    @cached_property
+    def is_unit_in_part(self) -> Bools:
+        """An execution of which, or of what serves it, a part was lost: it may have brought more rows."""
+        return bools(self._sum_by_unit(~self.exchanges.complete) > 0)
 
     # --- whom it is about ---------------------------------------------------------------------------------------------
 
@@ -432,6 +471,10 @@ class Evidence:
     def _edge_frame(self, names: tuple[str, ...]) -> Ints:
         frames = [self.recording.exchange_column(name).ints(-1) for name in names]
         return np.where(frames[0] >= 0, frames[0], frames[1])
+
+
+def _runs_prepared(text: str) -> bool:
+    return text.startswith(RUNS_PREPARED)
 
 
 def _is_cut(text: str) -> bool:

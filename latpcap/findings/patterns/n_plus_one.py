@@ -23,8 +23,12 @@ from latpcap.findings.pooled import (
 from latpcap.tables.columnar import passes
 from latpcap.tables.columnar.columns import Bools, Ints
 
-MIN_LATE_REPEATS = 20
-"""Repeats of a loop that was under way when the capture began, so that its source was not captured."""
+MIN_UNFED_REPEATS = 20
+"""A loop whose source was not captured, or not that it brought rows, has at least this many repeats."""
+MIN_UNCOUNTED_REPEATS = 10
+"""A loop behind a query whose answer was captured in part, and without two of its rows, has at least this many repeats."""
+MIN_ROW_BYTES = 5
+"""A row takes at least this many bytes of an answer."""
 SAVED_TIME = SavedTime(client=1.0, service=0.5)
 """The parent's query does half of the work of the children's."""
 
@@ -98,14 +102,9 @@ def _on_one_connection(evidence: Evidence) -> Loops:
         return Loops(groups, groups.firsts)
     source = _sources(evidence, groups)
     fitting = _fits(evidence, groups, source)
-    late = (
-        _various(evidence, groups)
-        & evidence.is_late[groups.firsts]
-        & (source < 0)
-        & (groups.sizes >= MIN_LATE_REPEATS)
-        & _opens_interval(evidence, groups)
-    )
-    keep = fitting | late
+    unfed = (groups.sizes >= MIN_UNFED_REPEATS) & _various(evidence, groups)
+    late = unfed & evidence.is_late[groups.firsts] & (source < 0) & _opens_interval(evidence, groups)
+    keep = fitting | late | (unfed & _follows_lost(evidence, groups))
     return Loops(groups.where(keep), np.where(fitting, source, -1)[keep])
 
 
@@ -123,7 +122,8 @@ def _various(evidence: Evidence, groups: Groups, rounds: Ints | None = None) -> 
     numbers = evidence.parameter_numbers[groups.rows]
     distinct = groups.distinct(numbers)
     apart = distinct if rounds is None else groups.distinct(passes.numbered(rounds, numbers))
-    known = groups.sum(evidence.parameters_known[groups.rows]) == groups.sizes
+    unknown = ~evidence.parameters_known & ~evidence.is_inferred  # those of lost requests count as one more value
+    known = groups.sum(unknown[groups.rows]) == 0
     return bools(~known | ((distinct >= MIN_REPEATS) & (apart >= MIN_DISTINCT * groups.sizes)))
 
 
@@ -147,7 +147,8 @@ def _brings_rows(evidence: Evidence) -> Bools:
 def _last_before(evidence: Evidence, groups: Groups, counts: Bools | Literal[True] = True) -> Ints:
     """The last query that brought several rows before each group, near it; only executions that `counts` are seen."""
     rows = evidence.unit_rows
-    several = _brings_rows(evidence) & ((rows >= 2) | (rows < 0)) & ~evidence.is_opening & counts
+    several = _brings_rows(evidence) & ((rows >= 2) | (rows < 0) | evidence.is_unit_in_part)
+    several &= ~evidence.is_opening & counts
     places = np.arange(len(several))
     last = passes.last_known(np.where(several, places, -1), evidence.interval)
     before = groups.firsts - 1
@@ -159,19 +160,46 @@ def _last_before(evidence: Evidence, groups: Groups, counts: Bools | Literal[Tru
 
 
 def _fits(evidence: Evidence, groups: Groups, source: Ints) -> Bools:
-    """The loop has not more repeats than its source brought rows (all executions of it in the interval together)."""
+    """The loop has not more repeats than its source brought rows (all executions of it in the interval together).
+
+    A lost request may have been one more execution. Where an answer is incomplete, the count is not known, and a short
+    loop is no evidence that there were several rows.
+    """
     reads = _of_intervals(evidence, _brings_rows(evidence))
     if len(reads) == 0:
         return np.zeros(len(groups), bool)
     of_sources = reads.holding(source, len(evidence.exchanges))
     brought = reads.sum(np.maximum(evidence.unit_rows[reads.rows], 0))
-    unknown = reads.sum(evidence.unit_rows[reads.rows] < 0) > 0
-    enough = unknown[of_sources] | (groups.sizes <= brought[of_sources] * 1.05 + 1)
+    in_part = reads.sum(evidence.is_unit_in_part[reads.rows]) > 0
+    unknown = in_part | (reads.sum(evidence.unit_rows[reads.rows] < 0) > 0)
+    fed = brought + _lost_in_interval(evidence, reads) * np.maximum(brought // reads.sizes, 1)
+    enough = unknown[of_sources] | (groups.sizes <= fed[of_sources] * 1.05 + 1)
+    enough &= (evidence.unit_rows[source] >= 2) | ~in_part[of_sources] | (groups.sizes >= MIN_UNCOUNTED_REPEATS)
     fetched = evidence.is_fetch[source]
     rounds = reads.before(of_sources[groups.ids], groups.rows)  # after which execution of its source each repeat runs
     various = _various(evidence, groups, rounds)
     various |= _one_for_each(evidence, groups, np.where(unknown, 0, brought)[of_sources])
     return (source >= 0) & enough & various & (fetched | ~are_two_loops(groups, reads, of_sources))
+
+
+def _lost_in_interval(evidence: Evidence, groups: Groups) -> Ints:
+    """Return how many requests were lost in the interval of each group, those included that were inferred."""
+    lost = evidence.interval[evidence.is_lost | evidence.is_inferred]
+    return np.bincount(lost, minlength=int(evidence.interval.max(initial=0)) + 1)[evidence.interval[groups.firsts]]
+
+
+def _follows_lost(evidence: Evidence, groups: Groups) -> Bools:
+    """Return which loops a lost request precedes that may have brought their rows: its answer is long enough."""
+    places = np.arange(len(evidence.exchanges))
+    before = np.maximum(groups.firsts - 1, 0)
+    lost = passes.last_known(np.where(evidence.is_lost, places, -1), evidence.interval)[before]
+    opens = evidence.is_opening & ~evidence.is_lost & evidence.waits
+    opened = passes.last_known(np.where(opens, places, -1), evidence.exchanges.connection)[before]
+    there = (lost > opened) & (lost >= 0) & (evidence.interval[before] == evidence.interval[groups.firsts])
+    executed = np.cumsum(evidence.is_execution)
+    near = executed[before] - executed[lost] <= MAX_BETWEEN
+    answer = evidence.exchanges.response_bytes[lost]
+    return bools(there & near & ((answer == 0) | (answer >= MIN_ROW_BYTES * groups.sizes)))
 
 
 def _one_for_each(evidence: Evidence, groups: Groups, brought: Ints) -> Bools:

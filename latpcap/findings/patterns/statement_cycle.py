@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from latpcap.findings.cycles import MIN_CYCLES, repeated_cycles, steps_of
 from latpcap.findings.evidence import Evidence
-from latpcap.findings.finding import Candidate, Pattern, RemovedAlong, effect_of
+from latpcap.findings.finding import Candidate, Pattern, SavedTime, effect_of
 from latpcap.findings.groups import Groups
 from latpcap.findings.mapper_reads import read_back, reads_key
 from latpcap.findings.patterns.n_plus_one import find_loops
@@ -27,7 +27,7 @@ COUNTS = ("select count(", "select exists")
 """How a read begins that brings a row whether the row exists or not."""
 MAX_BOUND = 24
 """Characters of a transaction command that are shown."""
-TAKES = RemovedAlong(client=1.0, service=1.0)
+SAVED_TIME = SavedTime(client=1.0, service=1.0)
 """Nothing of it is needed any more."""
 
 READ_AGAIN = "the same row is read twice: keep what the first read brought (TypeORM: `update()` instead of `save()`)"
@@ -249,7 +249,7 @@ def _candidate(evidence: Evidence, question: int, kinds: list[Needless]) -> Cand
     needless = int(evidence.exchanges.round_trips[evidence.serving(gone)].sum())
     return Candidate(
         shown=evidence.serving(whole),
-        effect=effect_of(evidence, TAKES, evidence.serving(gone), executions=gone),
+        effect=effect_of(evidence, SAVED_TIME, evidence.serving(gone), executions=gone),
         fingerprint=evidence.statement_of(question),
         place=evidence.place_of(question),
         facts={

@@ -1,0 +1,158 @@
+"""Infers what a request was that the capture lost, from those around it.
+
+A loop goes on in the packet that is missing: where the same two statements always have the same ones between them, a
+lost request between them was one of these. Nothing else is inferred, so a request at the end of a loop stays unknown.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latpcap.findings.groups import Groups
+from latpcap.tables.columnar import passes
+from latpcap.tables.columnar.columns import Bools, Codes, Ints
+from latpcap.tables.exchanges import Exchanges
+from latpcap.tables.recording import Recording
+
+MAX_LOST_REQUESTS = 2
+"""A longer series of lost requests stays unknown."""
+MIN_EXAMPLES = 3
+"""A lost request is inferred from at least this many places that have the same neighbours."""
+MIN_AGREEING_SHARE = 0.8
+"""A lost request is inferred where at least this share of the places with the same neighbours agree."""
+MAX_BYTES_RATIO = 2
+"""A lost request whose answer is longer by more than this factor than every example's is another request."""
+
+
+def lost_requests(exchanges: Exchanges) -> Bools:
+    """Return which exchanges were waited for and have no request that can be read, on a connection that is clear."""
+    unreadable = exchanges.is_for("unreadable") & exchanges.command.where("unknown".__eq__)
+    return np.asarray(unreadable & ~exchanges.complete & (exchanges.round_trips > 0), bool)
+
+
+class Inference(NamedTuple):
+    """Lost requests, and for each an exchange that was the same."""
+
+    rows: Ints
+    examples: Ints
+    same_parameters: Bools
+    """All examples of a request have the same parameters."""
+
+
+def infer(recording: Recording) -> Exchanges:
+    """Return the exchanges with what can be inferred of lost requests."""
+    exchanges = recording.exchanges
+    lost = lost_requests(exchanges)
+    if not lost.any():
+        return exchanges
+    inference = _inference(recording, lost)
+    return InferredExchanges(recording, inference) if len(inference.rows) else exchanges
+
+
+class InferredExchanges(Exchanges):
+    """The exchanges of a recording, with the statements of lost requests that their neighbours determine."""
+
+    def __init__(self, recording: Recording, inference: Inference) -> None:
+        """Take what is known of the examples for the lost requests."""
+        super().__init__(recording)
+        self._whole = recording.exchanges
+        self.inference = inference
+
+    @cached_property
+    def command(self) -> Codes:  # type: ignore[override]
+        """What the protocol calls each."""
+        return self._with_examples(self._whole.command)
+
+    @cached_property
+    def purpose(self) -> Codes:  # type: ignore[override]
+        """What each is for."""
+        return self._with_examples(self._whole.purpose)
+
+    @cached_property
+    def fingerprint(self) -> Ints:  # type: ignore[override]
+        """Index into the statements, -1 for none."""
+        return _replaced(self._whole.fingerprint, self.inference.rows, self.inference.examples)
+
+    def with_parameters(self, parameters: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """Return the parameters of all exchanges, with those on which all examples of a request agree."""
+        rows, examples, same = self.inference
+        return _replaced(parameters, rows[same], examples[same])
+
+    def _with_examples(self, column: Codes) -> Codes:
+        return Codes(_replaced(column.codes, self.inference.rows, self.inference.examples), column.names)
+
+
+def _replaced(column: NDArray[Any], rows: Ints, examples: Ints) -> NDArray[Any]:
+    """Return a copy of the column in which `rows` have the values of `examples`."""
+    copied = column.copy()
+    copied[rows] = column[examples]
+    return copied
+
+
+def _inference(recording: Recording, lost: Bools) -> Inference:
+    """Infer the lost requests of series of every length."""
+    series = _Series(recording, lost)
+    of_lengths = [series.inference(length) for length in range(1, MAX_LOST_REQUESTS + 1)]
+    joined = Inference(*(np.concatenate(column) for column in zip(*of_lengths, strict=True)))
+    order = passes.ordered(joined.rows)
+    return Inference(*(column[order] for column in joined))
+
+
+NOTHING = Inference(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, bool))
+
+
+class _Series:
+    """The exchanges that the client waits for, those of all connections one behind the other."""
+
+    def __init__(self, recording: Recording, lost: Bools) -> None:
+        exchanges = recording.exchanges
+        self.rows = rows = np.flatnonzero(exchanges.round_trips > 0)
+        kinds = exchanges.fingerprint, exchanges.command.codes, exchanges.purpose.codes
+        self.request = passes.numbered(*(column[rows] for column in kinds))
+        self.parameters = recording.exchange_column("parameters").values[rows]
+        self.lost, self.connection = lost[rows], exchanges.connection[rows]
+        self.response_bytes = exchanges.response_bytes[rows]
+        order, starts = passes.grouped(self.request)
+        self.longest = np.maximum.reduceat(self.response_bytes[order], starts[:-1])
+
+    def inference(self, length: int) -> Inference:
+        """Infer the requests of series of `length` lost ones."""
+        count = len(self.rows) - length - 1
+        if count <= 0:
+            return NOTHING
+        before, behind = slice(count), slice(length + 1, None)
+        so_far = np.cumsum(np.concatenate(([0], self.lost)))
+        lost_between = so_far[length + 1 : -1] - so_far[1 : count + 1]
+        framed = (self.connection[before] == self.connection[behind]) & ~self.lost[before] & ~self.lost[behind]
+        neighbours = self.request[before] * (int(self.request.max()) + 1) + self.request[behind]
+        gaps = np.flatnonzero(framed & (lost_between == length))
+        places = np.flatnonzero(framed & (lost_between == 0) & np.isin(neighbours, neighbours[gaps]))
+        return self._filled(gaps, places, neighbours, 1 + np.arange(length)) if len(places) else NOTHING
+
+    def _filled(self, gaps: Ints, places: Ints, neighbours: Ints, between: Ints) -> Inference:
+        """Fill the gaps with what most of the places with the same neighbours have between them."""
+        alike = Groups.of(places, neighbours[places], *(self.request[places + each] for each in between))
+        rivals = Groups.of(np.arange(len(alike)), neighbours[alike.firsts])
+        size = alike.sizes[rivals.rows]
+        most = rivals.rows[passes.ordered(rivals.ids, size)][rivals.starts[1:] - 1]
+        most = most[alike.sizes[most] >= np.maximum(MIN_AGREEING_SHARE * rivals.sum(size), MIN_EXAMPLES)]
+        if not len(most):
+            return NOTHING
+        known = neighbours[alike.firsts[most]]
+        at = np.minimum(np.searchsorted(known, neighbours[gaps]), len(known) - 1)
+        fits = known[at] == neighbours[gaps]
+        rows = gaps[fits][:, None] + between
+        examples = alike.firsts[most][at[fits]][:, None] + between
+        same = np.stack([self._agree(alike, each)[most][at[fits]] for each in between], axis=1)
+        short = self.response_bytes[rows] <= MAX_BYTES_RATIO * self.longest[self.request[examples]]
+        whole = short.all(axis=1)
+        return Inference(self.rows[rows[whole]].ravel(), self.rows[examples[whole]].ravel(), same[whole].ravel())
+
+    def _agree(self, alike: Groups, place: int) -> Bools:
+        """Return of which groups all have the same parameters at a place behind their first neighbour."""
+        parameters, starts = self.parameters[alike.rows + place], alike.starts[:-1]
+        return np.asarray(np.minimum.reduceat(parameters, starts) == np.maximum.reduceat(parameters, starts), bool)
