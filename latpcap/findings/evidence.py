@@ -119,7 +119,9 @@ class Evidence:
     def parameters(self) -> NDArray[np.uint64]:
         """A hash of literals and bind values; 0 for none, or none known."""
         parameters = self.recording.exchange_column("parameters").values
-        return self.exchanges.with_parameters(parameters) if isinstance(self.exchanges, InferredExchanges) else parameters
+        return (
+            self.exchanges.with_parameters(parameters) if isinstance(self.exchanges, InferredExchanges) else parameters
+        )
 
     @cached_property
     def parameter_numbers(self) -> Ints:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -12,6 +13,9 @@ from latpcap.findings.finding import Effect
 from latpcap.projection.basis import Variant
 from latpcap.projection.job import FixEffects
 from latpcap.tables.columnar.columns import Floats, Ints
+
+MAX_DRIVER_RATIO = 1.5
+"""A call takes its driver at most so many times as long as is likely."""
 
 
 class _Time(Struct, frozen=True):
@@ -50,10 +54,10 @@ def _likely(effect: Effect) -> _Time:
 
 
 def _most(effect: Effect) -> _Time:
-    """All gaps that are no work of the application; what else does the work takes the server nothing."""
+    """Twice the driver's time, also of gaps in which the application works; other calls do the work for nothing."""
     takes, call = effect.takes, effect.call
-    call_ns = call.work_ns if takes.client == 1 else call.driver_ns if takes.call else 0.0
-    return _Time(call_ns, call.work_ns, 1.0 if takes.service > 0 else 0.0)
+    times = MAX_DRIVER_RATIO if takes.client == 1 else 1.0 if takes.call else 0.0
+    return _Time(times * call.driver_ns, math.inf, 1.0 if takes.service > 0 else 0.0)
 
 
 def _least(effect: Effect) -> _Time:

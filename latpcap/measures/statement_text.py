@@ -29,7 +29,9 @@ _TABLE = re.compile(
     r"|delete from(?: only)?|merge into)\s+(?:[\w$\"`\[\]]+\.)*[\"`\[]?([\w$]+)"
 )
 
-_LOCK = re.compile(r"\bfor (?:no key )?update\b|\bfor (?:key )?share\b|\block in share mode\b|\bwith \(?(?:updlock|xlock)")
+_LOCK = re.compile(
+    r"\bfor (?:no key )?update\b|\bfor (?:key )?share\b|\block in share mode\b|\bwith \(?(?:updlock|xlock)"
+)
 _READ_TABLE = re.compile(r"^select .*?\bfrom (?:only )?(?:[\w$\"`\[\]]+\.)*[\"`\[]?([\w$]+)[\"`\]]?(?=[ )]|$)")
 _CONDITION = re.compile(r" where (.*?)(?: order by | limit | offset | fetch | returning | group by |$)")
 _EQUALS = re.compile(r"\(*(?:[\w$\"`\[\]]+\.)*[\"`\[]?([\w$]+)[\"`\]]? (?:= \(*\?(?:::[\w ]+)?|(is (?:not )?null))\)*")

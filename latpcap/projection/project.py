@@ -360,12 +360,17 @@ def saved_range(
 
     A client that may keep to a clock is taken to have none: with one, the job takes as long without the fix, too.
     """
-    asked = [(each, rtt_ms) for each in (AS_IT_IS, variant, *(variant.ends or ()))]
-    likely = list(base.runtimes_of(asked, [CENTRAL], conditions))
-    cases = [case.without_clocks() for case in ends(base.work, relayed=base.relayed)]
-    saved = [as_is - each for as_is, *fixed in likely for each in fixed]
-    saved += [as_is - fixed for as_is, fixed in base.runtimes_of(asked[:2], cases, conditions)]
-    return np.maximum(np.fmin.reduce(saved), 0.0), np.maximum(np.fmax.reduce(saved), 0.0)
+    [[as_is, likely]] = base.runtimes_of([(AS_IT_IS, rtt_ms), (variant, rtt_ms)], [CENTRAL], conditions)
+    low = high = as_is - likely
+    hosts_s = []
+    for end, case in zip(variant.ends or (), ends(base.work, relayed=base.relayed), strict=True):
+        [[fixed]] = base.runtimes_of([(end, rtt_ms)], [CENTRAL], conditions)
+        hosts_s.append(likely - fixed)  # what the hosts' time is there beyond what is likely
+        for there, made in base.runtimes_of([(AS_IT_IS, rtt_ms), (end, rtt_ms)], [case.without_clocks()], conditions):
+            saved = there - made - hosts_s[-1]
+            low, high = np.fmin(low, saved), np.fmax(high, saved)
+    most_s, least_s = hosts_s or (0.0, 0.0)
+    return np.maximum(low + np.minimum(least_s, 0), 0.0), np.maximum(high + np.maximum(most_s, 0), 0.0)
 
 
 def guess_text(points: Sequence[Point], baseline_rtt_ms: float) -> str:

@@ -31,7 +31,9 @@ SAVED_TIME = SavedTime(client=1.0, service=1.0)
 """Nothing of it is needed any more."""
 
 READ_AGAIN = "the same row is read twice: keep what the first read brought (TypeORM: `update()` instead of `save()`)"
-READ_TO_WRITE = "a row is read, then written by the same key: one `UPDATE … WHERE` does both unless the program needs what it read"
+READ_TO_WRITE = (
+    "a row is read, then written by the same key: one `UPDATE … WHERE` does both unless the program needs what it read"
+)
 LOOK_UP = "a look-up decides between insert and update: one upsert does it (`ON CONFLICT`, `ON DUPLICATE KEY UPDATE`, `MERGE`)"
 READ_BACK = "an inserted row is read back: `RETURNING` (`OUTPUT`) brings it with the insert"
 KEY = "a key is asked for apart from its insert: `RETURNING` or the insert's own answer brings it; sequences can be drawn in blocks"
