@@ -360,16 +360,18 @@ def saved_range(
 
     A client that may keep to a clock is taken to have none: with one, the job takes as long without the fix, too.
     """
+    if variant.ends is None:
+        return np.zeros(len(rtt_ms)), np.zeros(len(rtt_ms))
     [[as_is, likely]] = base.runtimes_of([(AS_IT_IS, rtt_ms), (variant, rtt_ms)], [CENTRAL], conditions)
     low = high = as_is - likely
     hosts_s = []
-    for end, case in zip(variant.ends or (), ends(base.work, relayed=base.relayed), strict=True):
+    for end, case in zip(variant.ends, ends(base.work, relayed=base.relayed), strict=True):
         [[fixed]] = base.runtimes_of([(end, rtt_ms)], [CENTRAL], conditions)
         hosts_s.append(likely - fixed)  # what the hosts' time is there beyond what is likely
         for there, made in base.runtimes_of([(AS_IT_IS, rtt_ms), (end, rtt_ms)], [case.without_clocks()], conditions):
             saved = there - made - hosts_s[-1]
             low, high = np.fmin(low, saved), np.fmax(high, saved)
-    most_s, least_s = hosts_s or (0.0, 0.0)
+    most_s, least_s = hosts_s
     return np.maximum(low + np.minimum(least_s, 0), 0.0), np.maximum(high + np.maximum(most_s, 0), 0.0)
 
 
