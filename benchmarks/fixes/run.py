@@ -24,6 +24,7 @@ from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from itertools import product
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from programs import PROGRAMS, Program
@@ -40,8 +41,8 @@ BESIDE = 3
 WITHIN = 0.10
 """A prediction is right that misses the measured saving by no more."""
 HEAD = """\
-| program | fix | RTT ms | round trips saved | wasteful s | fixed s | measured saving s | predicted s | error |
-|---|---|--:|--:|--:|--:|--:|--:|--:|
+| program | fix | RTT ms | round trips saved | wasteful s | fixed s | measured saving s | predicted s | range s | error |
+|---|---|--:|--:|--:|--:|--:|--:|---|--:|
 """
 
 
@@ -68,11 +69,22 @@ def main() -> None:
     folder = arguments.again or FOLDER
     truth = {timed.key: timed for timed in read_truth(folder)}
     rows = [row for program in programs for row in compare(program, folder, truth)]
-    right = sum(abs(error) <= WITHIN for _, error in rows)
-    table = HEAD + "".join(line for line, _ in rows) + f"\n{right} of {len(rows)} within {WITHIN:.0%}.\n"
+    table = HEAD + "".join(line for line, _ in rows) + f"\n{summary([each for _, each in rows])}\n"
     sys.stdout.write(table)
     if arguments.output:
         arguments.output.write_text(table)
+
+
+def summary(found: list[Compared]) -> str:
+    """How the predictions did."""
+    errors = [each.saved_s / each.measured_s - 1 for each in found]
+    widths = [(each.most_s - each.least_s) / 2 / each.saved_s for each in found if each.saved_s]
+    inside = sum(each.least_s <= each.measured_s <= each.most_s for each in found)
+    return (
+        f"{sum(abs(error) <= WITHIN for error in errors)} of {len(errors)} within {WITHIN:.0%}, "
+        f"median {median(map(abs, errors)):.1%}; {sum(error > WITHIN for error in errors)} promised more than {WITHIN:.0%} too "
+        f"much; {inside} inside the range, which is ± {median(widths):.0%} (median)."
+    )
 
 
 def parse() -> argparse.Namespace:
@@ -178,29 +190,41 @@ def read_truth(folder: Path) -> list[Timed]:
 # --- the prediction -------------------------------------------------------------------------------------------------
 
 
-def compare(program: Program, folder: Path, truth: dict[tuple[str, int, float], Timed]) -> Iterator[tuple[str, float]]:
-    """A row of the table for each fix at each RTT, and the prediction's error."""
+@dataclass(frozen=True)
+class Compared:
+    """What a fix really saved, and what was predicted."""
+
+    measured_s: float
+    round_trips: int
+    saved_s: float
+    least_s: float
+    most_s: float
+
+
+def compare(
+    program: Program, folder: Path, truth: dict[tuple[str, int, float], Timed]
+) -> Iterator[tuple[str, Compared]]:
+    """A row of the table for each fix at each RTT."""
     for (form, fixes), asked_ms in product(program.fixed.items(), TO_MS):
         before, after = (truth[workload, program.n, asked_ms] for workload in (program.wasteful, form))
         wasteful_s, fixed_s = min(before.seconds), min(after.seconds)
-        measured_s = wasteful_s - fixed_s
-        trips, saved_s = predicted(program, fixes, before.rtt_ms, folder)
-        error = saved_s / measured_s - 1
+        found = predicted(program, fixes, before.rtt_ms, folder, wasteful_s - fixed_s)
         names = " ".join(f"`{fix}`" for fix in fixes)
         yield (
-            f"| {program.title} | {names} | {before.rtt_ms:.2f} | {trips} | {wasteful_s:.3f} | {fixed_s:.3f} "
-            f"| {measured_s:.3f} | {saved_s:.3f} | {error:+.1%} |\n",
-            error,
+            f"| {program.title} | {names} | {before.rtt_ms:.2f} | {found.round_trips} | {wasteful_s:.3f} | {fixed_s:.3f} "
+            f"| {found.measured_s:.3f} | {found.saved_s:.3f} | {found.least_s:.3f} to {found.most_s:.3f} "
+            f"| {found.saved_s / found.measured_s - 1:+.1%} |\n",
+            found,
         )
 
 
-def predicted(program: Program, fixes: tuple[str, ...], rtt_ms: float, folder: Path) -> tuple[int, float]:
+def predicted(program: Program, fixes: tuple[str, ...], rtt_ms: float, folder: Path, measured_s: float) -> Compared:
     """Round trips and seconds that the fixes save together, from the capture at 1 ms alone."""
     options = [option for fix in fixes for option in ("--fix", fix)]
     path = capture(program, FROM_MS, folder)
     fixed = latpcap("project", str(path), "--rtt", f"{rtt_ms:.3f}ms", *options)["what_if"]["all_fixes"]
-    [saved_s] = fixed["saved_s"].values()
-    return fixed["round_trips_saved"], saved_s
+    saved_s, least_s, most_s = (next(iter(fixed[f"saved_{end}s"].values())) for end in ("", "least_", "most_"))
+    return Compared(measured_s, fixed["round_trips_saved"], saved_s, least_s, most_s)
 
 
 def latpcap(command: str, *arguments: str) -> Any:
