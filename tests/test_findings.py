@@ -510,6 +510,13 @@ def test_work_before_every_call_of_a_capture_is_not_taken_for_the_drivers() -> N
     assert changed.all_fixes.saved_s["15"] == pytest.approx(29 * 0.015, rel=0.05)
 
 
+def test_work_before_every_call_of_every_kind_is_not_taken_for_the_drivers() -> None:
+    pieces = [(Ex("ping", client_ms=30.0), replace(child(number), client_ms=50.0)) for number in range(30)]
+    changed = Capture(build([only(*(each for piece in pieces for each in piece))])).what_if(["ping"], [15])
+    assert changed is not None
+    assert changed.all_fixes.saved_s["15"] == pytest.approx(30 * 0.015, rel=0.05)
+
+
 @pytest.mark.parametrize(("work", "pings"), [("0.05", 12), ("0.6", 12), ("1.2", 12)])
 def test_pings_save_as_much_whatever_the_application_does_before_them(
     shared_capture: Callable[[str], Path], work: str, pings: int

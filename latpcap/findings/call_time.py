@@ -27,6 +27,8 @@ MIN_OTHERS = 3
 """Gaps before other calls that show what a call takes the driver."""
 MAX_ALONE_NS = 0.5e6
 """The driver's time for a call, where the capture shows no other calls."""
+MAX_DRIVER_NS = 2e6
+"""No driver or object mapper takes longer for a call, whatever all gaps of a capture show."""
 MIN_WORK_RATIO = 4.0
 """A gap of so many times the driver's time is the application's work."""
 MIN_WORK_NS = 1e6
@@ -50,7 +52,7 @@ def call_time(evidence: Evidence, rows: Ints) -> CallTime:
         return CallTime()
     others_ns = _gaps_of_others_ns(evidence, rows)
     most_ns = MAX_OTHERS_RATIO * np.quantile(others_ns, LOW_QUANTILE) if len(others_ns) >= MIN_OTHERS else MAX_ALONE_NS
-    return _call_time(min(float(np.quantile(own_ns, LOW_QUANTILE)), float(most_ns)))
+    return _call_time(min(float(np.quantile(own_ns, LOW_QUANTILE)), float(most_ns), MAX_DRIVER_NS))
 
 
 def login_time(evidence: Evidence, rows: Ints) -> CallTime:
