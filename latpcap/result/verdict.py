@@ -125,7 +125,8 @@ def _cost(facts: Facts) -> str:
     if facts.doubt is not None:
         return f"{trips} in {facts.runtime}; {facts.doubt.value}."
     if facts.waits.shared_s <= 0 or base.runtime_s <= 0:
-        return f"{trips} in {facts.runtime}: no time passes in this capture, so the network's share is unknown."
+        why = "the RTT is shorter than the capture's clock can show" if base.runtime_s > 0 else "no time passes in this capture"
+        return f"{trips} in {facts.runtime}: {why}, so the network's share is unknown."
     ends = (seconds / base.runtime_s for seconds in facts.waits.range_s)
     share, _, between = percent_range(facts.waits.shared_s / base.runtime_s, *ends).partition(", ")
     answer = f"{share} of the {facts.runtime} is network{f' ({between})' if between else ''}"
