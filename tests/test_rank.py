@@ -87,6 +87,12 @@ def test_a_row_says_who_holds_it_up_what_failed_and_what_was_lost() -> None:
     assert idle["culprit"] == "think"
 
 
+@pytest.mark.parametrize(("rtt_ms", "culprit"), [(0.1, "server"), (15.0, "network")])
+def test_who_holds_it_up_is_judged_where_it_is_projected_to(rtt_ms: float, culprit: str) -> None:
+    [row] = rows_of([Conn(rtt_ms=0.1, exchanges=[Ex(sql="select a from t", service_ms=2)] * 40)], rtt_ms=rtt_ms)
+    assert row["culprit"] == culprit
+
+
 def test_the_errors_of_tasks_are_those_of_their_file() -> None:
     path = FIXTURES / "mysql/sql-errors.pcapng"
     assert sum(row["errors"] for row in rank(path, by="task").to_dicts()) == 30

@@ -17,6 +17,7 @@ from latpcap.findings.groups import Groups
 from latpcap.findings.inference import InferredExchanges, infer, lost_requests
 from latpcap.measures.budget import BudgetTimeline
 from latpcap.measures.errors import Failures, failures
+from latpcap.measures.lock_waits import LockWaits, lock_waits
 from latpcap.measures.proxies import ProxySuspect, hidden_networks
 from latpcap.measures.routes import parse_tags, site_of
 from latpcap.measures.statement_text import CATALOG_WORDS, CUT, reads_catalog
@@ -150,6 +151,11 @@ class Evidence:
     def hidden_networks(self) -> tuple[ProxySuspect, ...]:
         """Servers that seem to be, or may be, behind a proxy."""
         return hidden_networks(self.recording, self.rtt)
+
+    @cached_property
+    def lock_waits(self) -> LockWaits:
+        """What waited for locks of other connections."""
+        return lock_waits(self.recording, self.timeline, self.failures)
 
     @cached_property
     def waits(self) -> Bools:

@@ -418,6 +418,7 @@ class Measures:
                     doubt=self.doubt,
                     timing_only=self.timing_only,
                     proxied=self.proxied,
+                    locks=self.evidence.lock_waits,
                     files=[path for path in columns.texts(self.recording.captures_table, "path") if path],
                 )
             ),

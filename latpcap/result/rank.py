@@ -19,6 +19,7 @@ from latpcap.measures.budget import Budget
 from latpcap.measures.failed_connections import failed_connections
 from latpcap.measures.health import loss_share
 from latpcap.measures.tasks import Tasks
+from latpcap.projection.budget_elsewhere import budgets_there
 from latpcap.projection.project import central_s
 from latpcap.result.analysis import Measures
 from latpcap.result.rank_order import RANK_SORTS, RankOrder
@@ -56,7 +57,7 @@ class RankRow(Struct, frozen=True):
     added_s: float | None = None
     """`projected_s - runtime_s`."""
     culprit: str | None = None
-    """Where most of the time went: one of `CULPRITS`; null of tasks, and where it is not known."""
+    """Where most of the time goes at `rtt_ms`: one of `CULPRITS`; null of tasks, and where it is not known."""
     errors: int | None = None
     """Statements, logins, others and (but of tasks) connections that failed; null where nothing could be read."""
     loss_share: float | None = None
@@ -137,6 +138,7 @@ def _row(measures: Measures, file: str, name: str | None, asked: RankOrder, fail
     results = finding_results(savings, [asked.rtt_ms]) if savings.claimed else ()
     found = (result.code for result, _ in results if result.severity != "info")
     unread = not failed_connections and bool(measures.recording.timing_only.all())
+    projected_s = central_s(basis, asked.rtt_ms)
     row = RankRow(
         file=file,
         name=name,
@@ -147,8 +149,8 @@ def _row(measures: Measures, file: str, name: str | None, asked: RankOrder, fail
         baseline_rtt_ms=basis.baseline_ms if known else None,
         network_share=measures.network_share,
         rtt_ms=asked.rtt_ms,
-        projected_s=central_s(basis, asked.rtt_ms),
-        culprit=_culprit(measures.budget),
+        projected_s=projected_s,
+        culprit=_culprit(_budget_at(measures, asked.rtt_ms, projected_s)),
         errors=None if unread else len(measures.evidence.failures.rows) + failed_connections,
         loss_share=loss_share(measures.recording),
         finding=next(found, None),
@@ -158,6 +160,14 @@ def _row(measures: Measures, file: str, name: str | None, asked: RankOrder, fail
         health=_codes(note.code for note in measures.health if note.severity != "info"),
     )
     return _compared(row, _unknown(measures))
+
+
+def _budget_at(measures: Measures, rtt_ms: float, projected_s: float | None) -> Budget:
+    """Where the time goes at an RTT; where nothing is projected, where it went."""
+    if projected_s is None or measures.doubt:
+        return measures.budget
+    [there] = budgets_there(measures.basis, [rtt_ms], [projected_s], measures.basis.as_usual)
+    return there.budget
 
 
 def _culprit(budget: Budget) -> str | None:

@@ -17,6 +17,7 @@ from msgspec import Struct
 from latpcap.measures.budget import Budget
 from latpcap.measures.health import HealthNote
 from latpcap.measures.legs import LegRoundTrips
+from latpcap.measures.lock_waits import LockWaits
 from latpcap.measures.purposes import PURPOSES, PurposeResult
 from latpcap.measures.timing_only import TimingOnly
 from latpcap.measures.waits import Waits
@@ -54,6 +55,8 @@ PART_NAMES = {
 }
 BEHIND_PROXY = "the server or the network behind a proxy"
 """Where a proxy is likely."""
+WAITS_FOR_LOCKS = "the server, mostly lock waits"
+"""Where most of its time is that."""
 REST_OF_SETUP = "connection set-up, apart from its round trips"
 """Where its network part is included in the network."""
 
@@ -81,6 +84,7 @@ class Facts(Struct, frozen=True):
     doubt: ShareUnknown | None
     timing_only: TimingOnly | None
     proxied: LegRoundTrips | None
+    locks: LockWaits | None
     files: Sequence[str]
     """The paths of the captures."""
 
@@ -121,7 +125,8 @@ def _cost(facts: Facts) -> str:
     if facts.doubt is not None:
         return f"{trips} in {facts.runtime}; {facts.doubt.value}."
     if facts.waits.shared_s <= 0 or base.runtime_s <= 0:
-        return f"{trips} in {facts.runtime}: no time passes in this capture, so the network's share is unknown."
+        why = "the RTT is shorter than the capture's clock can show" if base.runtime_s > 0 else "no time passes in this capture"
+        return f"{trips} in {facts.runtime}: {why}, so the network's share is unknown."
     ends = (seconds / base.runtime_s for seconds in facts.waits.range_s)
     share, _, between = percent_range(facts.waits.shared_s / base.runtime_s, *ends).partition(", ")
     answer = f"{share} of the {facts.runtime} is network{f' ({between})' if between else ''}"
@@ -256,6 +261,8 @@ def _largest(facts: Facts) -> str:
     names = PART_NAMES | ({"setup_s": REST_OF_SETUP} if waits_within_setup > 0 else {})
     if any(note.code == "proxy-likely" for note in facts.health):
         names |= {"service_s": BEHIND_PROXY}
+    elif facts.locks is not None and facts.locks.is_most_of(found["service_s"]):
+        names |= {"service_s": WAITS_FOR_LOCKS}
     shares = [f"{names[name]} ({percent(seconds / total)})" for seconds, name in parts[:2] if seconds >= 0.1 * total]
     return f"Most time goes to {', then '.join(shares)}." if shares else ""
 

@@ -12,6 +12,7 @@ from latpcap.findings.finding import NOTHING, Candidate, Pattern, effect_of
 from latpcap.findings.groups import commonest
 from latpcap.measures.error_classes import CLASSES
 from latpcap.measures.errors import STATEMENT, TRANSACTION
+from latpcap.measures.lock_waits import CONFLICT
 from latpcap.tables.columnar import passes
 from latpcap.units import counted
 
@@ -23,8 +24,6 @@ MIN_OF_FEW, MIN_SHARE = 2, 0.25
 """So many are enough where they are so large a part of all statements."""
 ABORTED = "aborted"
 """The category of what a server refuses because another statement of the transaction has failed."""
-
-CONFLICT = "conflict"
 
 FIXES = {
     "syntax": "Correct the statement, or create the missing object (a migration that did not run, another schema). It "

@@ -9,9 +9,15 @@ import numpy as np
 from latpcap.findings.dominant_part import dominated_by
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Pattern
+from latpcap.units import counted, format_s
 
 FIX = "Make the statements cheaper for the server (plans, indexes, locks, disks); a faster network does not help."
-
+LOCKED = (
+    "Let others wait less for locks: keep transactions short, without work of the program between their statements, "
+    "change rows that many need last, and take locks in a fixed order. A transaction that takes several round trips holds "
+    "its locks for longer at a longer RTT."
+)
+"""Where most of the time is a wait for locks."""
 
 MIN_SERVICE_S = 0.002
 """A server that answers faster than this on average is not slow, however near it is."""
@@ -33,13 +39,18 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
     hidden = evidence.hidden_networks
     not_its_s = sum(each.seconds for each in hidden if each.sure)
     said = FIX + (UNLESS if any(not each.sure for each in hidden) else "")
-    return dominated_by(evidence, "service_s", evidence.timeline.service_ns, said, not_its_s)
+    locks = evidence.lock_waits
+    if not locks.is_most_of(evidence.timeline.budget.service_s):
+        return dominated_by(evidence, "service_s", evidence.timeline.service_ns, said, not_its_s, waits="")
+    waits = f", {format_s(locks.seconds)} of that in {counted(len(locks.rows), 'wait')} for locks"
+    facts = {"waits": waits, "lock_waits": len(locks.rows), "locked_s": locks.seconds}
+    return dominated_by(evidence, "service_s", evidence.timeline.service_ns, LOCKED, not_its_s, **facts)
 
 
 PATTERN = Pattern(
     code="slow-server",
     fix="",
-    title="The server takes {share_of_runtime:.0%} of the time{without}",
+    title="The server takes {share_of_runtime:.0%} of the time{without}{waits}",
     why="The client waits for the server's work, which takes as long at any RTT.",
     find=find,
 )
