@@ -162,7 +162,7 @@ class Basis:
 
         Who waits for whom is found out once for each way, for all cases; a way that leads to the same is left out.
         """
-        conditions = conditions or self.as_usual
+        conditions = self.different(conditions)
         ways = dict.fromkeys(way for case in cases for way in self._ways(case))
         found = [(way, case, job) for way, job in self._found(list(ways)) for case in cases if way in self._ways(case)]
         rtts_ms = [rtt for variant, rtts in asked if variant.changes is None for rtt in rtts]
@@ -416,11 +416,18 @@ class Basis:
         rtt_s = self.baseline_ms / 1000
         return crowd(self._central.replay, self._at_once, self.runtime_s, rtt_s, unreadable=self.job.unreadable)
 
+    def different(self, conditions: Conditions | None) -> Conditions:
+        """Return what is different there: as many connections as there were are not."""
+        conditions = conditions or self.as_usual
+        same = conditions.connections is not None and conditions.connections == self.connections
+        return replace(conditions, connections=None) if same else conditions
+
     def limit(self, conditions: Conditions, rtt_ms: float) -> Limit | None:
         """The limit of what so many connections get done, where so many were asked for."""
         if conditions.connections is None or self.job is None:
             return None
-        return self.crowd.limit((rtt_ms - self.baseline_ms) / 1000, conditions.connections)
+        limit = self.crowd.limit((rtt_ms - self.baseline_ms) / 1000, conditions.connections)
+        return None if limit.kind == "none" and self.different(conditions).connections is None else limit
 
     def method(self, conditions: Conditions, rtt_ms: float, runtime_s: float) -> str:
         """How a runtime came about: replayed, or limited by what bounds it there."""

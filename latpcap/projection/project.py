@@ -272,7 +272,7 @@ def projections(
     found = ranges(base, [(variant, asked) for variant in variants], conditions)
     made = []
     for variant, runtimes in zip(variants, found, strict=True):
-        points = _points(asked, runtimes, base, variant, conditions)
+        points = _points(asked, runtimes, base, variant, base.different(conditions))
         made.append(
             Projection(
                 baseline_rtt_ms=base.baseline_ms,
@@ -311,7 +311,7 @@ def ranges(
     for way in base.runtimes_of(asked, ends(base.work, relayed=base.relayed), conditions):
         low = [np.fmin(least, runtimes) for least, runtimes in zip(low, way, strict=True)]
         high = [np.fmax(most, runtimes) for most, runtimes in zip(high, way, strict=True)]
-    conditions = conditions or base.as_usual
+    conditions = base.different(conditions)
     found = zip(asked, zip(central, low, high, strict=True), strict=True)
     return [
         runtimes if variant.changes else _observed_here(base, np.asarray(rtt_ms, float), runtimes, conditions)
