@@ -468,8 +468,16 @@ class Replay:
     def run(self, rtts_ns: Sequence[tuple[float | None, float]], network: object) -> list[float]:
         """When the job is over at each RTT and so much more, in ns since it began; `None`: the RTTs as they were."""
 
-    def parts(self, rtts_ns: list[float | None], network: object, think_ns: float) -> list[dict[str, float]]:
-        """Where that time goes at each RTT, in ns by part; a longer pause of the client is think time."""
+    def parts(
+        self, rtts_ns: list[float | None], network: object, think_ns: float
+    ) -> list[tuple[dict[str, float], dict[str, float]]]:
+        """Where that time goes at each RTT, in ns by part; a longer pause of the client is think time.
+
+        Beside it, what clients and servers took themselves, whoever else was busy meanwhile.
+        """
+
+    def weigh(self) -> None:
+        """Read how large the messages are, which networks with a bottleneck or compression ask for."""
 
 def run_each(
     wanted: Sequence[

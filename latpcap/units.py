@@ -46,6 +46,8 @@ MAX_MS = 1e12
 
 MAX_PART = 100.0
 """So many times as long a host may take: what is more is a typing error."""
+MIN_KNOWN = 1e-6
+"""Figures below this are sums of rounded nanoseconds, whatever their unit."""
 LEAST_WINDOW = 8192
 """Smaller receive windows, in bytes, hold back what the replay takes for one packet's worth."""
 
@@ -146,11 +148,13 @@ def _ladder(text: str) -> list[float]:
 def significant(value: float) -> str:
     """Return a figure with three significant digits, trailing zeros kept, thousands separated.
 
-    >>> [significant(value) for value in (0.5, 9.996, 15, 152.85, 7890.1, 0.000123, 0)]
-    ['0.500', '10.0', '15.0', '153', '7,890', '0.000123', '0']
+    >>> [significant(value) for value in (0.5, 9.996, 15, 152.85, 7890.1, 0.000123, 0, 3e-9)]
+    ['0.500', '10.0', '15.0', '153', '7,890', '0.000123', '0', '0']
     """
-    if value == 0 or not math.isfinite(value):
-        return "0" if value == 0 else str(value)
+    if abs(value) < MIN_KNOWN:
+        return "0"
+    if not math.isfinite(value):
+        return str(value)
     decimals = 2 - int(f"{value:.2e}".partition("e")[2])
     return f"{round(value, decimals):,.{max(decimals, 0)}f}"
 

@@ -28,6 +28,18 @@ def test_each_cell_is_what_the_projection_says_of_so_many_connections() -> None:
         assert [getattr(cell, name) for name in told] == [getattr(point, name) for name in told]
 
 
+@pytest.mark.parametrize("name", [POOL, "runs/pgbench-tpcb-c10"])
+def test_as_many_connections_as_there_were_are_what_is_projected_without_a_number(name: str) -> None:
+    capture = read_fixture(name)
+    count = capture.project_grid([1], [3]).connections_now
+    assert count is not None
+    plain = capture.project([3, 15, 20])
+    for asked in (plain, capture.project([3, 15, 20], connections=count)):
+        of_points = [(point.runtime_s, point.optimistic_s, point.pessimistic_s, point.method) for point in asked.points]
+        cells = [cell for cell in capture.project_grid([1, count], [3, 15, 20]).cells if cell.connections == count]
+        assert of_points == [(cell.runtime_s, cell.optimistic_s, cell.pessimistic_s, cell.method) for cell in cells]
+
+
 def test_the_throughput_has_the_range_of_the_runtime() -> None:
     for cell in read_fixture(POOL).project_grid([2, 8], [3, 20]).cells:
         ends = cell.pessimistic_per_s, cell.throughput_per_s, cell.optimistic_per_s

@@ -78,4 +78,3 @@ def test_no_job_does_whatever_else_is_different_there(
     if conditions.only_slows and found.now is not None and found.now.runtime_s is not None:
         farther = [point for point in found.points if point.rtt_ms >= found.now.rtt_ms]
         assert all(point.optimistic_s >= min(found.now.runtime_s, point.runtime_s) for point in farther)
-

@@ -98,6 +98,35 @@ def test_at_the_rtt_that_a_job_had_they_are_what_they_were(recording: Recording)
     assert budget_with(base, AS_IT_IS).budget.parts() == pytest.approx(budget, abs=1e-6)
 
 
+def pool(client_ms: float, lanes: int = 8) -> Recording:
+    """Workers that rest between their requests: near, mostly one of them is at work, or none; far, nearly all wait."""
+    of_one = [Ex(sql="select ?", client_ms=client_ms, service_ms=0.5)] * 100
+    return build([Conn(of_one, rtt_ms=0.1, at_ms=1.37 * lane) for lane in range(lanes)])
+
+
+@pytest.mark.parametrize("client_ms", [10.0, 40.0])
+def test_what_hides_behind_the_waits_of_others_is_still_there(client_ms: float) -> None:
+    found = Measures(pool(client_ms), rtt_is="in-stream").project([0.1, 15.0])
+    here, there = (point.budget for point in found.points)
+    assert here is not None
+    assert there is not None
+    assert min(here.client_s, here.service_s) > 0.02
+    for part in ("client_s", "service_s"):
+        assert getattr(there, part) == pytest.approx(getattr(here, part), rel=0.1), part
+    assert_whole(found)
+
+
+def test_a_pause_that_a_timer_ends_is_shorter_where_answers_take_longer() -> None:
+    """Four have a round every 30 ms: an answer that takes 15 ms leaves the client half of that."""
+    of_one = [Ex(sql="select ?", at_ms=30.0 * turn, waited_ms=1.0 + (turn * 7) % 5) for turn in range(200)]
+    measures = Measures(build([Conn(of_one, rtt_ms=0.1, at_ms=0.9 * lane) for lane in range(4)]), rtt_is="in-stream")
+    assert measures.basis._central.replay.ticks
+    here, there = (point.budget for point in measures.project([0.1, 15.0]).points)
+    assert here is not None
+    assert there is not None
+    assert there.client_s < 0.6 * here.client_s
+
+
 @given(SERIAL, LADDER)
 def test_of_one_connection_that_waits_for_each_answer_what_is_networks_grows_and_what_is_not_stays(
     recording: Recording, ladder_ms: list[float]

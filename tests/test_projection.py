@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from test_budget import RECORDINGS
 
 from latpcap.projection.assumptions import CENTRAL
-from latpcap.projection.project import DEFAULT_LADDER_MS, Point, Projection
+from latpcap.projection.project import DEFAULT_LADDER_MS, Point, Projection, guess_text
 from latpcap.result.analysis import Measures
 from latpcap.tables.recording import Recording
 from latpcap.units import RTT_IS, RttIs
@@ -110,6 +110,23 @@ def test_think_time_is_kept_as_it_is() -> None:
 def test_parallel_workers_add_one_workers_share() -> None:
     workers = [Conn(rtt_ms=1, exchanges=QUERIES)] * 8
     assert central(*workers, rtt_ms=11) == pytest.approx(central(workers[0], rtt_ms=11))
+
+
+def test_at_the_rtt_of_the_capture_the_range_is_the_runtime_and_grows_from_there() -> None:
+    slow_reader = Conn(
+        rtt_ms=15.018, window_limit_bytes=16_384, exchanges=[Ex(response_bytes=900_000, transfer_ms=1_000)]
+    )
+    found = project(slow_reader, rtt_ms=[10, 14.5, 15, 15.5, 16, 18, 21, 30])
+    assert found.now is not None
+    widths = [(point.pessimistic_s or 0) - (point.optimistic_s or 0) for point in found.points]
+    nearest = [point for point in found.points if point.rtt_ms in {14.5, 15, 15.5}]
+    for point in nearest:
+        ends = sorted([found.now.runtime_s or 0, point.runtime_s or 0])
+        assert [point.optimistic_s, point.pessimistic_s] == pytest.approx(ends)
+    assert widths[2] < 0.01 * (found.now.runtime_s or 0)
+    assert widths[4:] == sorted(widths[4:])
+    assert widths[-1] > 0.3 * (found.now.runtime_s or 0)
+    assert found.guess_text == guess_text([found.points[0]], 15.018), "no advice to capture where it was captured"
 
 
 def test_the_asked_points_come_back_in_their_order_with_duplicates() -> None:

@@ -1,8 +1,8 @@
+import pytest
 from builder import Conn, Ex, build
 from conftest import analysed
 
 from latpcap.result.analysis import Measures
-from latpcap.units import format_s
 
 QUERIES = [Ex("query", sql="select ?", service_ms=0.15, client_ms=0.1)] * 10_000
 
@@ -33,11 +33,11 @@ def test_at_the_rtt_of_the_capture_nothing_is_projected() -> None:
 
 
 def test_the_slope_of_the_sentence_is_that_at_its_rtt() -> None:
-    """Eight share a pool that is filled while they work: near, the opening hides what a round trip costs."""
-    job = [Conn(rtt_ms=0.1, exchanges=[Ex(client_ms=20 * number), *QUERIES[:50]]) for number in range(8)]
-    near, there = Measures(build(job)).analyze([15]), Measures(build(job)).analyze([15, 16])
-    low, high = (point.runtime_s for point in there.projection.points)
-    assert f"each extra millisecond adds {format_s(high - low)}" in near.summary.verdict
+    """A round every 30 ms: near, a timer hides what a round trip costs; at 50 ms each round waits for its answer."""
+    rounds = [Ex(sql="select ?", at_ms=30.0 * turn, waited_ms=1.0 + (turn * 7) % 5) for turn in range(200)]
+    near = Measures(build([Conn(rtt_ms=0.1, exchanges=rounds)])).analyze([50])
+    assert near.projection.seconds_per_ms == pytest.approx(0.003)
+    assert near.summary.verdict.split("\n")[1].endswith("; each extra millisecond adds 0.201 s.")
 
 
 def test_far_away_a_farther_point_of_the_ladder_is_told() -> None:

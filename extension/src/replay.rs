@@ -5,11 +5,11 @@ use std::borrow::Cow;
 use numpy::{Element, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{IntoPyDict, PyDict};
 
 use latpcap_core::job::exchange::Exchanges;
 use latpcap_core::job::meetings::{Center, Locks};
-use latpcap_core::job::{self, Asked, Changes, Effect, Network, Scope, Waiting, shares};
+use latpcap_core::job::{self, Asked, Changes, Divided, Effect, Network, Scope, Waiting, shares};
 
 use super::job::{Floats, Ints, Job, Read, cells, parts, unfit};
 
@@ -159,18 +159,24 @@ impl Replay {
         py.detach(|| self.replay.run(&asked(&rtts_ns), &network.network()))
     }
 
-    /// The parts in ns of what the job takes at each RTT: see `run`.
+    /// Read how large its messages are, which a bottleneck and compression ask for: see `latpcap_core::job::Replay::weigh`.
+    fn weigh(&self, py: Python<'_>) -> PyResult<()> {
+        self.of.borrow(py).read(py, self.usual_ns, |job| self.replay.weigh(job))
+    }
+
+    /// The parts in ns of what the job takes at each RTT, and what clients and servers took themselves, whoever else was
+    /// busy: see `run`.
     fn parts<'py>(
         &self,
         py: Python<'py>,
         rtts_ns: Vec<Option<f64>>,
         network: NetworkFields,
         think_ns: f64,
-    ) -> PyResult<Vec<Bound<'py, PyDict>>> {
+    ) -> PyResult<Vec<[Bound<'py, PyDict>; 2]>> {
         let rtts_ns: Vec<f64> = rtts_ns.into_iter().map(|rtt| rtt.unwrap_or(f64::NAN)).collect();
         let scarce = self.of.borrow(py).recorded.scarce;
         let found = py.detach(|| self.replay.parts(&rtts_ns, &network.network(), think_ns, scarce));
-        found.iter().map(|each| parts(py, each)).collect()
+        found.iter().map(|each| divided(py, each)).collect()
     }
 }
 
@@ -178,6 +184,10 @@ impl Replay {
     fn with(&self, py: Python<'_>, replay: job::Replay) -> Replay {
         Replay { replay, of: self.of.clone_ref(py), usual_ns: self.usual_ns }
     }
+}
+
+fn divided<'py>(py: Python<'py>, found: &Divided) -> PyResult<[Bound<'py, PyDict>; 2]> {
+    Ok([parts(py, &found.parts)?, found.own.named().into_py_dict(py)?])
 }
 
 /// A replay, other senders and fixes, if any are named; and where it is to be run.

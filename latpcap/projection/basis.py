@@ -10,7 +10,7 @@ A `Variant` is the job as it is, or with fixes made; its figures come from the s
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from weakref import WeakKeyDictionary
@@ -44,7 +44,7 @@ SPANS = (1.0, 2.0, 4.0, 8.0)
 FIGURES = ((None, 0.0), (None, 1e6))
 """What figures rest on: the RTTs as they were, and each a millisecond longer (ns)."""
 NEARLY = 1.2
-"""Up to so many times what the limit of hosts or locks leaves, a runtime is limited by that."""
+"""Up to so many times what the limit of hosts, locks or the bottleneck leaves, a runtime is limited by that."""
 WITH_HEADERS = 1500 / 1448
 """A full packet ÷ what it carries, on Ethernet."""
 
@@ -168,7 +168,7 @@ class Basis:
 
         Who waits for whom is found out once for each way, for all cases; a way that leads to the same is left out.
         """
-        conditions = conditions or self.as_usual
+        conditions = self.different(conditions)
         ways = dict.fromkeys(way for case in cases for way in self._ways(case))
         found = [(way, case, job) for way, job in self._found(list(ways)) for case in cases if way in self._ways(case)]
         rtts_ms = [rtt for variant, rtts in asked if variant.changes is None for rtt in rtts]
@@ -327,6 +327,8 @@ class Basis:
     def _network(self, case: Case, conditions: Conditions) -> ReplayNetwork:
         """The network there, but for its RTT."""
         network = case.network
+        if (conditions.bandwidth_bps, conditions.compression) != (None, None):
+            self._central.replay.weigh()
         if conditions.bandwidth_bps is not None:
             network = replace(network, bandwidth=conditions.bandwidth_bps)
         if conditions.window_bytes is not None:
@@ -343,7 +345,8 @@ class Basis:
     ) -> Iterator[dict[str, float]]:
         """The parts of the captured budget in seconds, each with what the replay adds to it (or takes off) at each RTT.
 
-        `None` stands for the RTTs as they were. `setup_network` is the network's part of `setup`.
+        `None` stands for the RTTs as they were. `setup_network` is the network's part of `setup`. What clients and
+        servers take themselves gets less only where they do less: what hides behind the waits of others is still there.
         """
         conditions = conditions or self.as_usual
         replay, scope, mean = self._central.of(variant).replay, self.scopes.of(conditions), CENTRAL.mean_ms(conditions)
@@ -362,15 +365,17 @@ class Basis:
             *found, self._parts_ns = replay.parts([*asked_ns, None], network, think_ns)  # the processors share them
         else:
             found = replay.parts(asked_ns, network, think_ns)
-        for part_ns in found:
-            yield {
-                name: max(seconds + (part_ns[name] - self._parts_ns[name]) / NS, 0.0)
-                for name, seconds in captured_s.items()
-            }
+        was_ns, own_was_ns = self._parts_ns
+        worth = {name: was_ns[name] / alone_ns if alone_ns > 0 else 0.0 for name, alone_ns in own_was_ns.items()}
+        for part_ns, own_ns in found:
+            there_s = {name: seconds + (part_ns[name] - was_ns[name]) / NS for name, seconds in captured_s.items()}
+            more_s = {name: worth[name] * (own_ns[name] - own_was_ns[name]) / NS for name in own_ns}
+            kept_s = {name: max(captured_s[name] + more_s[name], there_s[name], 0.0) for name in more_s}
+            yield _with_own(there_s, kept_s)
 
     @cached_property
-    def _parts_ns(self) -> dict[str, float]:
-        """The parts of the replay as it was."""
+    def _parts_ns(self) -> tuple[dict[str, float], dict[str, float]]:
+        """The parts of the replay as it was, and what clients and servers took themselves."""
         [part_ns] = self._central.replay.parts([None], ReplayNetwork(), self.timeline.think_above_s * NS)
         return part_ns
 
@@ -418,11 +423,18 @@ class Basis:
         rtt_s = self.baseline_ms / 1000
         return crowd(self._central.replay, self._at_once, self.runtime_s, rtt_s, unreadable=self.job.unreadable)
 
+    def different(self, conditions: Conditions | None) -> Conditions:
+        """Return what is different there: as many connections as there were are not."""
+        conditions = conditions or self.as_usual
+        same = conditions.connections is not None and conditions.connections == self.connections
+        return replace(conditions, connections=None) if same else conditions
+
     def limit(self, conditions: Conditions, rtt_ms: float) -> Limit | None:
         """The limit of what so many connections get done, where so many were asked for."""
         if conditions.connections is None or self.job is None:
             return None
-        return self.crowd.limit((rtt_ms - self.baseline_ms) / 1000, conditions.connections)
+        limit = self.crowd.limit((rtt_ms - self.baseline_ms) / 1000, conditions.connections)
+        return None if limit.kind == "none" and self.different(conditions).connections is None else limit
 
     def method(self, conditions: Conditions, rtt_ms: float, runtime_s: float) -> str:
         """How a runtime came about: replayed, or limited by what bounds it there."""
@@ -432,7 +444,7 @@ class Basis:
             limits_s["capacity"] = NEARLY * self.crowd.limited_s(farther_s, conditions.connections)
         if conditions.bandwidth_bps is not None:
             left = 1.0 if conditions.compression is None else conditions.compression
-            limits_s["bandwidth"] = self.bits * left / conditions.bandwidth_bps
+            limits_s["bandwidth"] = NEARLY * self.bits * left / conditions.bandwidth_bps
         name = max(limits_s, key=limits_s.__getitem__)
         return f"limited by {name}" if 0 < runtime_s <= limits_s[name] * (1 + 1e-9) else "replayed"
 
@@ -524,6 +536,20 @@ class Basis:
                 yield way, self._central
             elif job := jobs[of[way]] if self._kept is not None else jobs.pop(of[way]):
                 yield way, job
+
+
+def _with_own(part_s: Mapping[str, float], own_s: Mapping[str, float]) -> dict[str, float]:
+    """The same time where clients and servers take `own_s` of it, and all other parts what is left, in their ratio."""
+    others_s = {name: max(seconds, 0.0) for name, seconds in part_s.items() if name not in own_s}
+    total_s = max(sum(part_s.values()) - part_s["setup_network"], 0.0)
+    all_own_s, all_others_s = sum(own_s.values()), sum(others_s.values()) - others_s["setup_network"]
+    own = min(total_s / all_own_s, 1.0) if all_own_s > 0 else 1.0
+    left_s = total_s - own * all_own_s
+    if all_others_s <= 0:
+        others_s["network"], all_others_s = left_s, left_s
+    others = left_s / all_others_s if all_others_s > 0 else 1.0
+    scaled = {name: others * seconds for name, seconds in others_s.items()}
+    return scaled | {name: own * seconds for name, seconds in own_s.items()}
 
 
 def basis(recording: Recording, rtt: Estimate, timeline: BudgetTimeline, rtt_is: RttIs = "ping") -> Basis:

@@ -272,7 +272,7 @@ def projections(
     found = ranges(base, [(variant, asked) for variant in variants], conditions)
     made = []
     for variant, runtimes in zip(variants, found, strict=True):
-        points = _points(asked, runtimes, base, variant, conditions)
+        points = _points(asked, runtimes, base, variant, base.different(conditions))
         made.append(
             Projection(
                 baseline_rtt_ms=base.baseline_ms,
@@ -294,7 +294,7 @@ def projections(
 
 
 def _next_ms_s(base: Basis, asked: Sequence[float], told: float, conditions: Conditions) -> float:
-    """Return what the next millisecond adds at the RTT that sentences speak of; all that is `asked` is replayed with it."""
+    """Return what the next millisecond adds at the RTT that sentences speak of; what is `asked` is replayed with it."""
     [[runtimes]] = base.runtimes_of([(AS_IT_IS, [*asked, base.baseline_ms, told + 1])], [CENTRAL], conditions)
     farther_s = runtimes[-1]
     if conditions.moved:
@@ -311,7 +311,7 @@ def ranges(
     for way in base.runtimes_of(asked, ends(base.work, relayed=base.relayed), conditions):
         low = [np.fmin(least, runtimes) for least, runtimes in zip(low, way, strict=True)]
         high = [np.fmax(most, runtimes) for most, runtimes in zip(high, way, strict=True)]
-    conditions = conditions or base.as_usual
+    conditions = base.different(conditions)
     found = zip(asked, zip(central, low, high, strict=True), strict=True)
     return [
         runtimes if variant.changes else _observed_here(base, np.asarray(rtt_ms, float), runtimes, conditions)
@@ -324,8 +324,8 @@ def _observed_here(
 ) -> tuple[Floats, Floats, Floats]:
     """Bound the range of the job as it is by what was observed.
 
-    Nobody is faster where the RTT is longer. Where nothing but the RTT is different nobody is slower where it is shorter,
-    and what is assumed of another RTT counts the less, the nearer that is to the capture's own.
+    Nobody is faster where the RTT is longer. Where nothing but the RTT is different nobody is slower where it is
+    shorter, and what is assumed of another RTT counts the less, the nearer that is to the capture's own.
     """
     central, low, high = runtimes
     longer = rtt_ms >= base.baseline_ms
@@ -350,7 +350,7 @@ def is_of_capture(rtt_ms: float, baseline_ms: float) -> bool:
     >>> is_of_capture(15.0, 15.018), is_of_capture(15.0, 14.2), is_of_capture(0.0, 0.0)
     (True, False, True)
     """
-    return rtt_ms == baseline_ms or float(_ratio(np.float64(rtt_ms), baseline_ms)) <= MAX_SAME_RATIO
+    return rtt_ms == baseline_ms or float(_ratio(np.array(rtt_ms), baseline_ms)) <= MAX_SAME_RATIO
 
 
 def saved_range(

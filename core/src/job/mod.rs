@@ -3,7 +3,7 @@
 //! Each step keeps its own gap, service time and stalls. Its round trips, the rounds of its transfers and who waits for
 //! whom are replayed (docs/model.md C.4). What counts is the difference between two replays.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 mod abreast;
 pub mod attribute;
@@ -52,12 +52,12 @@ mod transfer;
 mod step;
 
 use abreast::ABREAST;
-use attribute::{Parts, Sum};
+use attribute::Sum;
 use body::{GOODBYE, HANDSHAKE};
 use bulk::Bulk;
 use changes::Left;
 pub use changes::{Changes, Effect};
-use distinct::Distinct;
+use distinct::{Distinct, Gathered};
 use exchange::Exchanges;
 use follow::{Order, Rows, Steps};
 use lanes::Usage;
@@ -65,6 +65,7 @@ pub use lanes::{Waiting, of_connections};
 pub use network::{Asked, Network};
 use quiet::Quiet;
 use recorded::{Job, Known};
+pub use replayed::Divided;
 use run::{Calibrated, Run, Walk};
 pub use scope::Scope;
 use silences::Silence;
@@ -82,6 +83,8 @@ pub struct Replay {
     connections: Arc<Known>,
     /// Of each row, how many its request and its response have.
     segments: Arc<Distinct<[f64; 2]>>,
+    /// The same of their bytes alone, once somebody asks for it.
+    filled: Arc<OnceLock<Distinct<[f64; 2]>>>,
     steps: Arc<Steps>,
     /// Of each step; all else of it is the same whoever waits for whom.
     order: Arc<Order>,
@@ -120,6 +123,7 @@ impl Replay {
         let mut replay = Replay {
             connections: Arc::new(Known::of(job, kinds)),
             segments: Arc::new(segments),
+            filled: Arc::default(),
             waiters: Arc::new(waiters),
             bulks: Arc::default(),
             halvings: Arc::default(),
@@ -137,6 +141,16 @@ impl Replay {
         };
         replay.bulks = Arc::new(bulk::bulks(&replay, &send_waits));
         Ok(replay.starting(order, network))
+    }
+
+    /// Read how large the messages are, for this replay and all that are made of it: most networks do not ask for that.
+    pub fn weigh<E: Exchanges>(&self, job: &Job<E>) -> Result<(), E::Error> {
+        if self.filled.get().is_none() {
+            let mut filled = Gathered::of(job.exchanges.count());
+            job.exchanges.each(&mut |exchange| filled.push(exchange.alone, exchange.alone.map(f64::to_bits)))?;
+            self.filled.get_or_init(|| filled.column());
+        }
+        Ok(())
     }
 
     /// How many steps it goes through.
@@ -241,7 +255,7 @@ impl Replay {
     }
 
     /// Where the time goes at each RTT: see `run`. A longer pause of the client than `think_ns` is think time.
-    pub fn parts(&self, rtts_ns: &[f64], network: &Network, think_ns: f64, scarce: bool) -> Vec<Parts> {
+    pub fn parts(&self, rtts_ns: &[f64], network: &Network, think_ns: f64, scarce: bool) -> Vec<Divided> {
         replayed::parts(self, rtts_ns, network, think_ns, scarce)
     }
 
@@ -287,6 +301,22 @@ impl Replay {
         let rows = 0..self.connections.kinds.len() as u32;
         rows.flat_map(|row| self.segments.get(row)).for_each(|segments| all.add(segments));
         all.ns()
+    }
+
+    /// How many segments the bytes of request and response fill; each packet is full where nobody asked for that.
+    fn filled(&self, row: u32) -> [f64; 2] {
+        match row {
+            HANDSHAKE | GOODBYE => [0.0, 0.0],
+            row => self.filled.get().unwrap_or(&self.segments).get(row),
+        }
+    }
+
+    /// How many packets the request and the response have.
+    fn packets(&self, row: u32) -> [f64; 2] {
+        match row {
+            HANDSHAKE | GOODBYE => [1.0, 1.0],
+            row => self.segments.get(row),
+        }
     }
 
     /// How many segments the request and the response have.

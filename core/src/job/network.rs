@@ -53,8 +53,22 @@ impl Network {
         Network { bandwidth: f64::INFINITY, loss: 0.0, ..self }
     }
 
+    /// A message that fits its window takes as long as it did.
     pub fn is_unlimited(&self) -> bool {
-        self.loss <= 0.0 && self.bandwidth.is_infinite()
+        self.loss <= 0.0 && !self.asks_for_bytes()
+    }
+
+    /// What a message takes depends on its bytes, however few they are.
+    pub fn asks_for_bytes(&self) -> bool {
+        self.bandwidth.is_finite() || self.compressing_ns > 0.0
+    }
+
+    /// The bottleneck's time for a message of so many packets, which fills so many segments of so many bytes.
+    pub fn message_ns(&self, packets: f64, filled: f64, bytes: f64) -> f64 {
+        if self.bandwidth.is_infinite() || packets <= 0.0 {
+            return 0.0;
+        }
+        (filled * self.compressed * bytes + self.left_of(packets) * HEADER_BYTES) * 8e9 / self.bandwidth
     }
 
     /// The bottleneck's time for a segment of so many bytes, ns.

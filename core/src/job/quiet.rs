@@ -307,8 +307,8 @@ mod tests {
                     let over = replay.run(&rtts.map(|rtt_ns| [rtt_ns, 0.0]), &network);
                     let parts = |rtts: &[f64]| replay.parts(rtts, &network, 500.0 * MS, rtts.len() == 1);
                     for ((all, over), rtt) in parts(&rtts).iter().zip(over).zip(rtts) {
-                        let named = all.named().map(|(name, part)| (name != "setup_network", part.ns()));
-                        let one = parts(&[rtt])[0].named().map(|(name, part)| (name != "setup_network", part.ns()));
+                        let named = all.parts.named().map(|(name, part)| (name != "setup_network", part.ns()));
+                        let one = parts(&[rtt])[0].parts.named().map(|(name, part)| (name != "setup_network", part.ns()));
                         prop_assert!(replay.lanes == 1 || one == named, "whichever RTTs it is asked for with");
                         prop_assert!(named.iter().all(|&(_, part)| part >= 0.0));
                         let sum: f64 = named.iter().filter(|(counts, _)| *counts).map(|(_, part)| part).sum();

@@ -1,9 +1,9 @@
 //! Where the time of a replay goes: by the same rule as that of what was captured.
 
 use super::abreast::{ABREAST, Times};
-use super::attribute::{Parts, attribute};
+use super::attribute::{Kind, Parts, attribute};
 use super::interval::ns;
-use super::run::{Kept, Run, Walk};
+use super::run::{Kept, Pauses, Run, Walk};
 use super::shared_time::SharedTime;
 use super::side_by_side::SideBySide;
 use super::{Network, Replay, shares};
@@ -14,12 +14,34 @@ const MOST_STEPS: usize = 1 << 19;
 /// RTTs that go through the steps together: more would be faster, but 24 bytes of each step are kept for each.
 const TOGETHER: usize = 2;
 
+/// Where the time of a replay goes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Divided {
+    pub parts: Parts,
+    pub own: Own,
+}
+
+/// What clients and servers took themselves, whoever else was busy meanwhile, ns.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Own {
+    pub client: f64,
+    pub think: f64,
+    pub service: f64,
+}
+
+impl Own {
+    /// The parts by their names.
+    pub fn named(&self) -> [(&'static str, f64); 3] {
+        [("client", self.client), ("think", self.think), ("service", self.service)]
+    }
+}
+
 /// The parts of the time that `replay` takes at each RTT (NaN for those as they were); a longer pause of the client than
 /// `think_ns` is think time.
 ///
 /// As long as nothing runs beside anything else each step is added up when it is over; else all intervals are kept first:
 /// of each RTT for itself where memory is scarce.
-pub fn parts(replay: &Replay, rtts_ns: &[f64], network: &Network, think_ns: f64, scarce: bool) -> Vec<Parts> {
+pub fn parts(replay: &Replay, rtts_ns: &[f64], network: &Network, think_ns: f64, scarce: bool) -> Vec<Divided> {
     let walk = Walk::new(replay, network);
     let alone = replay.lanes == 1 && replay.steps.locks.is_empty();
     let found = if alone { one_by_one(&walk, rtts_ns, think_ns) } else { None };
@@ -39,24 +61,31 @@ fn evenly<T>(items: &[T], pieces: usize) -> Vec<&[T]> {
     (0..pieces).map(|piece| &items[begin(piece)..begin(piece + 1)]).collect()
 }
 
-fn one_by_one(walk: &Walk, rtts_ns: &[f64], think_ns: f64) -> Option<Vec<Parts>> {
+/// Nobody else was busy.
+fn undivided(parts: Parts) -> Divided {
+    let Parts { client, think, service, .. } = parts;
+    Divided { parts, own: Own { client: client.ns(), think: think.ns(), service: service.ns() } }
+}
+
+fn one_by_one(walk: &Walk, rtts_ns: &[f64], think_ns: f64) -> Option<Vec<Divided>> {
     let keeping = |rtts_ns: &[f64]| Run::keeping(walk, rtts_ns, Kept::alone(rtts_ns.len(), think_ns));
     let mut runs: Vec<Run> = rtts_ns.chunks(ABREAST).map(keeping).collect();
     walk.all(&mut runs);
     let parts = runs.iter().zip(rtts_ns.chunks(ABREAST)).map(|(run, rtts_ns)| {
         let (Kept::Alone(alone), over) = (&run.kept, run.latest()) else { return None };
-        Some((0..rtts_ns.len()).map(|place| alone.parts(place, over[place])).collect::<Vec<_>>())
+        Some((0..rtts_ns.len()).map(|place| undivided(alone.parts(place, over[place]))).collect::<Vec<_>>())
     });
     parts.collect::<Option<Vec<_>>>().map(|parts| parts.concat())
 }
 
 /// At a few RTTs.
-fn shared(walk: &Walk, rtts_ns: &[f64], think_ns: f64) -> Vec<Parts> {
+fn shared(walk: &Walk, rtts_ns: &[f64], think_ns: f64) -> Vec<Divided> {
     let kept = match walk.replay.waits_for_locks() {
         true => Kept::Moments(Vec::with_capacity(walk.replay.steps.len())),
         false => Kept::SideBySide(Box::new(SideBySide::of(walk.replay, rtts_ns.len()))),
     };
     let mut runs = [Run::keeping(walk, rtts_ns, kept)];
+    runs[0].pauses = Some(Pauses::above(think_ns));
     walk.all(&mut runs);
     let [run] = &mut runs;
     let intervals = match std::mem::replace(&mut run.kept, Kept::Nothing) {
@@ -65,12 +94,17 @@ fn shared(walk: &Walk, rtts_ns: &[f64], think_ns: f64) -> Vec<Parts> {
         Kept::Nothing | Kept::Alone(_) | Kept::Beside => unreachable!("the intervals are kept"),
     };
     let (latest, ended) = (run.latest(), run.ended(&walk.replay.order));
+    let pauses = run.pauses.take().unwrap_or_default();
     let parts = (0..rtts_ns.len()).map(|place| {
         let spans = || intervals.at(place).map(|(_, begin, pieces)| (begin, begin + pieces.all()));
         let shared = SharedTime::of(spans(), None);
         let mut parts = attribute(intervals.at(place), &shared, |_, _| ());
         shared.idle(0, ns(latest[place])).for_each(|gap| parts.idle(gap as f64, think_ns));
-        if ended[place] < latest[place] { parts.times(ended[place] / latest[place]) } else { parts }
+        let parts = if ended[place] < latest[place] { parts.times(ended[place] / latest[place]) } else { parts };
+        let [client, think] = pauses.at(place);
+        let work = intervals.at(place).filter(|(kind, ..)| *kind == Kind::Work);
+        let service = work.map(|(.., pieces)| pieces.service as f64).sum();
+        Divided { parts, own: Own { client, think, service } }
     });
     parts.collect()
 }

@@ -36,6 +36,8 @@ struct Walked {
     number: u32,
     step: Step,
     segments: [f64; 2],
+    /// Where the network asks for it: how many packets, and how much their bytes fill.
+    bytes: Option<[[f64; 2]; 2]>,
     halvings: Halvings,
     /// Those of the replay that are the step's.
     bulks: Range<usize>,
@@ -60,6 +62,24 @@ impl<'a> Walk<'a> {
             growth: self.network.growth,
             segment_ns: self.network.segment_ns(bytes),
         }
+    }
+
+    /// The bottleneck's time for all that a side sends in a step.
+    fn message_ns(&self, walked: &Walked, side: Side) -> f64 {
+        let bytes = self.replay.connections.segment_bytes[walked.step.connection as usize];
+        let side = side as usize;
+        walked.bytes.map_or(0.0, |[packets, filled]| self.network.message_ns(packets[side], filled[side], bytes))
+    }
+
+    /// The same of its last packet, which goes behind the segments that a sender spaces.
+    fn last_packet_ns(&self, walked: &Walked, side: Side, segments: f64, path: &Path) -> f64 {
+        (self.message_ns(walked, side) - (segments - 1.0).max(0.0) * path.segment_ns).max(0.0)
+    }
+
+    /// What compression costs a message that no window holds back.
+    fn compressing_ns(&self, walked: &Walked, side: Side) -> f64 {
+        let bytes = self.replay.connections.segment_bytes[walked.step.connection as usize];
+        walked.bytes.map_or(0.0, |[_, filled]| filled[side as usize] * bytes * self.network.compressing_ns)
     }
 
     /// When the last step is over at each RTT; as many as their connections leave room for go through the steps together.
@@ -103,6 +123,7 @@ impl<'a> Walk<'a> {
             let walked = Walked {
                 number,
                 segments: replay.segments(step.row),
+                bytes: self.network.asks_for_bytes().then(|| [replay.packets(step.row), replay.filled(step.row)]),
                 halvings,
                 bulks: next.bulks(&replay.bulks, number),
                 locks: next.locks(&replay.steps.locks, number),
@@ -211,6 +232,33 @@ pub struct Run {
     /// When the lock that was waited for was free.
     free: Vec<Times>,
     pub kept: Kept,
+    /// What workers took between their requests, where that is asked for.
+    pub pauses: Option<Pauses>,
+}
+
+/// How long workers took to ask again, added up at each RTT: up to think time, and beyond.
+#[derive(Default)]
+pub struct Pauses {
+    think_ns: f64,
+    sums: [Times; 2],
+}
+
+impl Pauses {
+    /// None yet.
+    pub fn above(think_ns: f64) -> Pauses {
+        Pauses { think_ns, ..Pauses::default() }
+    }
+
+    fn add(&mut self, pause: Times) {
+        for (place, pause) in pause.0.into_iter().enumerate() {
+            self.sums[usize::from(pause > self.think_ns)].0[place] += pause.max(0.0);
+        }
+    }
+
+    /// Both at one of the RTTs.
+    pub fn at(&self, place: usize) -> [f64; 2] {
+        self.sums.map(|sum| sum.0[place])
+    }
 }
 
 /// What of the steps is kept to divide their time.
@@ -313,6 +361,7 @@ impl Run {
             connections: vec![Progress::default(); replay.connections.count()],
             free: vec![Times::all(f64::NEG_INFINITY); replay.steps.locks.len()],
             kept: Kept::Nothing,
+            pauses: None,
         }
     }
 
@@ -378,9 +427,23 @@ impl Run {
         }
     }
 
+    /// The worker of a step took so long to ask; one with a clock, until it `asked`.
+    fn pause(&mut self, step: &Step, asked: Option<Times>) {
+        let Some(pauses) = &mut self.pauses else { return };
+        match step.starts {
+            Starts::AtFirst | Starts::After | Starts::AfterOther | Starts::Clock => pauses.add(Times::all(step.gap)),
+            Starts::Tick => {
+                let free = self.lanes[step.after as usize];
+                pauses.add(asked.map_or_else(Times::default, |asked| asked - free));
+            }
+            Starts::With | Starts::AfterPush => {}
+        }
+    }
+
     /// A quiet step: the rule of `step`, but for what it does not need.
     fn wait(&mut self, walk: &Walk, number: u32, step: &Step, halvings: Halvings) {
         let rtt = self.rtts[step.phase as usize];
+        self.pause(step, None);
         let progress = &mut self.connections[step.connection as usize];
         let mut asked = self.lanes[step.after as usize] + step.gap;
         if step.starts == Starts::AfterOther {
@@ -441,6 +504,7 @@ impl Run {
                 clock.due.max(free)
             }
         };
+        self.pause(step, Some(asked));
         if step.starts == Starts::Clock {
             self.clocks[step.lane as usize].due = asked;
         }
@@ -557,7 +621,12 @@ impl Run {
         }
         let calibrated = self.calibrated.as_ref();
         let (path, production, paced) = match bulk {
-            None => (*path, observed.max(0.0), Times::default()),
+            None => {
+                if walk.network.sets_receivers() {
+                    senders.each(|sender| sender.narrow(path.largest));
+                }
+                (*path, observed.max(0.0) + walk.compressing_ns(walked, side), Times::default())
+            }
             Some(number) => {
                 let bulk = calibrated.map_or(&walk.replay.bulks[number], |calibrated| &calibrated.bulks[number]);
                 let [least, most] = bulk.windows(path, walk.network);
@@ -579,6 +648,8 @@ impl Run {
             calibrated.fills |= !senders.always_hold(now, segments, rtts);
         }
         let time = senders.send(now, segments, production, &path, rtts) + paced;
+        let beside = if interval == Interval::Whole { walk.message_ns(walked, side.other()) } else { 0.0 };
+        let time = time + (walk.last_packet_ns(walked, side, segments, &path) + beside);
         if self.calibrated.is_some() { Times::all(observed) } else { time + observed.min(0.0) }
     }
 }

@@ -2,8 +2,7 @@
 
 /** Three significant digits, trailing zeros kept, thousands separated. */
 export function significant(value, digits = 3) {
-  if (value === 0) return "0";
-  if (Math.abs(value) < 1e-6) return value.toExponential(digits - 1);
+  if (Math.abs(value) < 1e-6) return "0";
   return value.toLocaleString("en-US", { minimumSignificantDigits: digits, maximumSignificantDigits: digits });
 }
 

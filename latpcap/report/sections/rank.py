@@ -69,7 +69,7 @@ def _columns(asked: RankOrder, file_cells: int, fails: bool) -> list[Column]:
     return [
         Column("", "id", least=2, name="rank"),
         Column(f"+s at {at}", "figure", name="added_s"),
-        Column("+s per ms", "figure", name="seconds_per_ms"),
+        Column("+s/ms", "figure", name="seconds_per_ms"),
         Column("culprit", optional=True, name="culprit"),
         Column("errors", "count", optional=not fails, name="errors"),
         Column("runtime s", "figure", optional=spare("runtime_s"), name="runtime_s"),
