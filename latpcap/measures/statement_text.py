@@ -96,6 +96,15 @@ def named_row(fingerprint: str) -> tuple[str, frozenset[str]] | None:
     return (table, columns) if table and columns and all(parts) else None
 
 
+def always_brings_row(fingerprint: str) -> bool:
+    """It brings a row whether what it looks for exists or not.
+
+    >>> always_brings_row("select count(*) from t where a = ?"), always_brings_row("select a from t where a = ?")
+    (True, False)
+    """
+    return fingerprint.startswith(("select count(", "select exists"))
+
+
 def reads_catalog(fingerprint: str) -> bool:
     """It reads the database's own tables.
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from latpcap.findings import FindingResult
-from latpcap.findings.registry import HEALTHY
+from latpcap.findings.registry import NO_FINDINGS
 from latpcap.report.section import Column, Entry, Line, Section, SectionPart, SectionTable, Sentence
 from latpcap.report.sections.budget import bars
 from latpcap.report.sections.findings import hidden_patterns, together
@@ -104,8 +104,7 @@ def _now_and_there(result: Analysis) -> list[SectionPart]:
 def _to_do(result: Analysis) -> Iterator[SectionPart]:
     told = result.projection.told_rtt_ms
     at = "" if told is None else f"{told:g}"
-    found = [each for each in result.findings if each.fix and each.code != HEALTHY.code]
-    found.sort(key=lambda each: -_seconds(each, at))
+    found = [each for each in result.findings if each.fix and each.code not in NO_FINDINGS]
     if found:
         there = "" if told is None else f" at {format_given_ms(told)}"
         columns = (
@@ -120,11 +119,6 @@ def _to_do(result: Analysis) -> Iterator[SectionPart]:
     yield from together(result.fixes_together, told)
     if hidden := hidden_patterns(result.timing_only):
         yield Sentence(hidden, "missing")
-
-
-def _seconds(found: FindingResult, at: str) -> float:
-    """What a finding is about: what its fix saves there, or what it took of the capture where no fix can be replayed."""
-    return found.saved_s.get(at, 0.0) if found.fix_name else float(found.facts.get("seconds", 0.0))
 
 
 def _row(found: FindingResult, at: str) -> tuple[str, str, str, str]:
