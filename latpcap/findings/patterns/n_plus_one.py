@@ -178,7 +178,7 @@ def _fits(evidence: Evidence, groups: Groups, source: Ints) -> Bools:
     fetched = evidence.is_fetch[source]
     rounds = reads.before(of_sources[groups.ids], groups.rows)  # after which execution of its source each repeat runs
     various = _various(evidence, groups, rounds)
-    various |= _one_for_each(evidence, groups, np.where(unknown, 0, brought)[of_sources])
+    various |= _one_for_each(evidence, groups, np.where(unknown & ~in_part, 0, brought)[of_sources])
     return (source >= 0) & enough & various & (fetched | ~are_two_loops(groups, reads, of_sources))
 
 
@@ -193,7 +193,7 @@ def _follows_lost(evidence: Evidence, groups: Groups) -> Bools:
     places = np.arange(len(evidence.exchanges))
     before = np.maximum(groups.firsts - 1, 0)
     lost = passes.last_known(np.where(evidence.is_lost, places, -1), evidence.interval)[before]
-    opens = evidence.is_opening & ~evidence.is_lost & evidence.waits
+    opens = evidence.is_opening & evidence.waits & ~evidence.is_lost & ~evidence.reads_catalog
     opened = passes.last_known(np.where(opens, places, -1), evidence.exchanges.connection)[before]
     there = (lost > opened) & (lost >= 0) & (evidence.interval[before] == evidence.interval[groups.firsts])
     executed = np.cumsum(evidence.is_execution)
