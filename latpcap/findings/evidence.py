@@ -251,6 +251,24 @@ class Evidence:
         return inferred
 
     @cached_property
+    def is_unjudged(self) -> Bools:
+        """Asks something of which the statement, the parameters or the rows were lost: it may be part of a pattern.
+
+        The purpose of a request is unknown, too, where the end of it was cut.
+        """
+        statement, brought = self.exchanges.fingerprint, self.exchanges.rows.is_valid()
+        runs = self.exchanges.is_execution | self.exchanges.is_for("other")
+        cut = self.texts.marked(CUT, wanted=_is_cut)[statement]
+        uncounted = self.is_read & ~brought & ~self.failed & self.are_rows_cut
+        unnamed = self.exchanges.is_execution & (statement < 0)
+        return bools(self.is_lost | (runs & cut) | uncounted | unnamed)
+
+    @cached_property
+    def are_rows_cut(self) -> bool:
+        """The snap length cut packets of the recording."""
+        return any(code == "snap-length" for code, *_ in self.recording.notes)
+
+    @cached_property
     def is_unit_in_part(self) -> Bools:
         """An execution of which, or of what serves it, a part was lost: it may have brought more rows."""
         return bools(self._sum_by_unit(~self.exchanges.complete) > 0)

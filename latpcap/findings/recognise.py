@@ -10,6 +10,7 @@ from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Effect, Finding, Pattern
 from latpcap.findings.overlap import Claimed, weighted_round_trips
 from latpcap.findings.registry import HEALTHY, PATTERNS
+from latpcap.findings.unjudged import Unjudged, unjudged
 
 MAX_FINDINGS = 100
 """Those that cost most; a recording with more has other worries."""
@@ -31,7 +32,7 @@ def candidates(evidence: Evidence, values: Mapping[str, int] | None = None) -> l
 
 def find(evidence: Evidence, claimed: Sequence[Claimed]) -> list[Finding]:
     """The findings of what was `claimed`, roughly sorted by cost; where nothing was, that all is well."""
-    if not claimed and _is_legible(evidence):
+    if not claimed and _is_legible(evidence, unjudged(evidence, claimed)):
         claimed = [(HEALTHY, candidate) for candidate in HEALTHY.find(evidence, None)]
     total = float(evidence.timeline.effective.sum())
     return [_finding(evidence, pattern, candidate, total) for pattern, candidate in claimed[:MAX_FINDINGS]]
@@ -41,7 +42,9 @@ def _saves(effect: Effect) -> bool:
     return bool(effect.saved.sum() > 0 or effect.stall_ns.sum() > 0 or len(effect.closed))
 
 
-def _is_legible(evidence: Evidence) -> bool:
+def _is_legible(evidence: Evidence, unknown: Unjudged | None) -> bool:
+    if unknown and unknown.is_much:
+        return False
     trips = evidence.exchanges.round_trips
     unreadable = evidence.exchanges.command.where({"unreadable", "unknown"}.__contains__)
     unreadable |= evidence.exchanges.is_execution & (evidence.exchanges.fingerprint < 0)

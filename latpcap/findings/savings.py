@@ -17,6 +17,7 @@ from latpcap.findings.finding import Effect, Finding
 from latpcap.findings.fixes import variant_of
 from latpcap.findings.overlap import Claimed, saved_ns, share_out
 from latpcap.findings.recognise import candidates, find
+from latpcap.findings.unjudged import Unjudged, unjudged
 from latpcap.projection.assumptions import CENTRAL
 from latpcap.projection.basis import AS_IT_IS, Basis, Variant
 from latpcap.tables.columnar.columns import Floats
@@ -79,6 +80,27 @@ class Savings:
     def claimed(self) -> Sequence[Claimed]:
         """What was recognised, before it becomes findings: empty where there is nothing to fix."""
         return share_out(self.evidence, self.candidates())
+
+    @cached_property
+    def unjudged(self) -> Unjudged | None:
+        """What was captured in part, and may be needless all the same."""
+        return unjudged(self.evidence, self.claimed)
+
+    def lost_beside(self, made: FixSet) -> int:
+        """Return how many lost requests stay right before or behind what fixes remove, and may go with it."""
+        evidence = self.evidence
+        if not evidence.is_lost.any():
+            return 0
+        waits = np.flatnonzero(evidence.waits)
+        gone = np.zeros(len(evidence.exchanges), bool)
+        for effect in made.effects:
+            gone[effect.rows] = True
+        gone, lost, connection = (column[waits] for column in (gone, evidence.is_lost, evidence.exchanges.connection))
+        same = connection[1:] == connection[:-1]
+        beside = np.zeros(len(waits), bool)
+        beside[1:] |= gone[:-1] & same
+        beside[:-1] |= gone[1:] & same
+        return int(np.count_nonzero(lost & beside & ~gone))
 
     def candidates(self, values: Mapping[str, int] | None = None) -> list[Claimed]:
         """What every pattern sees by itself; `values`: those of fixes that are not the usual ones."""

@@ -94,10 +94,27 @@ def find_loops(evidence: Evidence) -> Loops:
     return Loops(groups, np.concatenate((single.source[alone], pooled.source)))
 
 
-def _on_one_connection(evidence: Evidence) -> Loops:
+def doubtful_repeats(evidence: Evidence) -> Ints:
+    """Return the repeats that may be those of a loop: what was captured in part before them may have fed it."""
+    in_part = evidence.is_lost | evidence.is_unit_in_part
+    if not in_part.any():
+        return np.empty(0, np.int64)
+    groups = _repeats(evidence)
+    last = passes.last_known(np.where(in_part, np.arange(len(in_part)), -1), evidence.interval)
+    before = np.maximum(groups.firsts - 1, 0)
+    follows = (last[before] >= 0) & (evidence.interval[before] == evidence.interval[groups.firsts])
+    return groups.where(follows).rows if len(groups) else groups.rows
+
+
+def _repeats(evidence: Evidence) -> Groups:
+    """The reads of each statement that an interval repeats."""
     asks = evidence.is_read & evidence.is_waited_for & ~evidence.is_opening
     groups = _of_intervals(evidence, asks & ~evidence.failed)
-    groups = groups.where(groups.sizes >= MIN_REPEATS)
+    return groups.where(groups.sizes >= MIN_REPEATS)
+
+
+def _on_one_connection(evidence: Evidence) -> Loops:
+    groups = _repeats(evidence)
     if not len(groups):
         return Loops(groups, groups.firsts)
     source = _sources(evidence, groups)
