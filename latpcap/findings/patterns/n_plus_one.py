@@ -97,13 +97,12 @@ def find_loops(evidence: Evidence) -> Loops:
 def doubtful_repeats(evidence: Evidence) -> Ints:
     """Return the repeats that may be those of a loop: what was captured in part before them may have fed it."""
     in_part = evidence.is_lost | evidence.is_unit_in_part
-    if not in_part.any():
-        return np.empty(0, np.int64)
-    groups = _repeats(evidence)
-    last = passes.last_known(np.where(in_part, np.arange(len(in_part)), -1), evidence.interval)
-    before = np.maximum(groups.firsts - 1, 0)
-    follows = (last[before] >= 0) & (evidence.interval[before] == evidence.interval[groups.firsts])
-    return groups.where(follows).rows if len(groups) else groups.rows
+    groups = _repeats(evidence) if in_part.any() else Groups(np.empty(0, np.int64), np.zeros(1, np.int64))
+    if not len(groups):
+        return groups.rows
+    unknown = groups.sum(~evidence.parameters_known[groups.rows]) > 0
+    differ = groups.distinct(evidence.parameter_numbers[groups.rows]) >= MIN_REPEATS
+    return groups.where((unknown | differ) & _follows(evidence, groups, in_part)).rows
 
 
 def _repeats(evidence: Evidence) -> Groups:
@@ -121,7 +120,7 @@ def _on_one_connection(evidence: Evidence) -> Loops:
     fitting = _fits(evidence, groups, source)
     unfed = (groups.sizes >= MIN_UNFED_REPEATS) & _various(evidence, groups)
     late = unfed & evidence.is_late[groups.firsts] & (source < 0) & _opens_interval(evidence, groups)
-    keep = fitting | late | (unfed & _follows_lost(evidence, groups))
+    keep = fitting | late | (unfed & _follows(evidence, groups, evidence.is_lost))
     return Loops(groups.where(keep), np.where(fitting, source, -1)[keep])
 
 
@@ -205,18 +204,22 @@ def _lost_in_interval(evidence: Evidence, groups: Groups) -> Ints:
     return np.bincount(lost, minlength=int(evidence.interval.max(initial=0)) + 1)[evidence.interval[groups.firsts]]
 
 
-def _follows_lost(evidence: Evidence, groups: Groups) -> Bools:
-    """Return which loops a lost request precedes that may have brought their rows: its answer is long enough."""
+def _follows(evidence: Evidence, groups: Groups, in_part: Bools) -> Bools:
+    """Return which loops follow an exchange that was captured `in_part` and may have brought their rows.
+
+    What sets the connection up brings none, and the answer to a lost request has to be long enough.
+    """
     places = np.arange(len(evidence.exchanges))
     before = np.maximum(groups.firsts - 1, 0)
-    lost = passes.last_known(np.where(evidence.is_lost, places, -1), evidence.interval)[before]
-    opens = evidence.is_opening & evidence.waits & ~evidence.is_lost & ~evidence.reads_catalog
+    last = passes.last_known(np.where(in_part, places, -1), evidence.interval)[before]
+    opens = evidence.is_opening & evidence.waits & ~in_part & ~evidence.reads_catalog
     opened = passes.last_known(np.where(opens, places, -1), evidence.exchanges.connection)[before]
-    there = (lost > opened) & (lost >= 0) & (evidence.interval[before] == evidence.interval[groups.firsts])
+    there = (last > opened) & (last >= 0) & (evidence.interval[before] == evidence.interval[groups.firsts])
     executed = np.cumsum(evidence.is_execution)
-    near = executed[before] - executed[lost] <= MAX_BETWEEN
-    answer = evidence.exchanges.response_bytes[lost]
-    return bools(there & near & ((answer == 0) | (answer >= MIN_ROW_BYTES * groups.sizes)))
+    near = executed[before] - executed[last] <= MAX_BETWEEN
+    answer = evidence.exchanges.response_bytes[last]
+    enough = ~evidence.is_lost[last] | (answer == 0) | (answer >= MIN_ROW_BYTES * groups.sizes)
+    return bools(there & near & enough)
 
 
 def _one_for_each(evidence: Evidence, groups: Groups, brought: Ints) -> Bools:
