@@ -11,6 +11,7 @@ from latpcap.findings.finding import Candidate, Effect, Finding, Pattern
 from latpcap.findings.overlap import Claimed, weighted_round_trips
 from latpcap.findings.registry import HEALTHY, PATTERNS
 from latpcap.findings.unjudged import Unjudged, unjudged
+from latpcap.units import counted
 
 MAX_FINDINGS = 100
 """Those that cost most; a recording with more has other worries."""
@@ -59,7 +60,7 @@ def _finding(evidence: Evidence, pattern: Pattern, candidate: Candidate, total: 
         code=pattern.code,
         fix_name=pattern.fix,
         title=_title(pattern, candidate),
-        why=pattern.why,
+        why=f"{pattern.why} {_in_part(evidence, candidate)}".rstrip(),
         fix=f"{candidate.fix} {_asked_by(sites)}".rstrip(),
         share=_share(evidence, candidate.effect, total) if candidate.share is None else candidate.share,
         suggestion=pattern.suggestion or (pattern.fix == "" and candidate.share is None),
@@ -72,6 +73,13 @@ def _finding(evidence: Evidence, pattern: Pattern, candidate: Candidate, total: 
         statement_id=candidate.fingerprint,
         place=candidate.place,
     )
+
+
+def _in_part(evidence: Evidence, candidate: Candidate) -> str:
+    """Say how much of a finding was captured in part."""
+    count = int(np.count_nonzero(~evidence.exchanges.complete[candidate.shown]))
+    was = "was" if count == 1 else "were"
+    return f"{count:,} of {counted(len(candidate.shown), 'exchange')} {was} captured in part." if count else ""
 
 
 def _sites(evidence: Evidence, candidate: Candidate) -> dict[str, int]:

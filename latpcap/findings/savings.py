@@ -86,11 +86,14 @@ class Savings:
         """What was captured in part, and may be needless all the same."""
         return unjudged(self.evidence, self.claimed)
 
-    def lost_beside(self, made: FixSet) -> int:
-        """Return how many lost requests stay right before or behind what fixes remove, and may go with it."""
+    def in_part(self, made: FixSet) -> tuple[int, int]:
+        """Return how many exchanges that were captured in part stay, and how many of these may go all the same.
+
+        A request that was lost right before or behind what the fixes remove may go with it.
+        """
         evidence = self.evidence
-        if not evidence.is_lost.any():
-            return 0
+        if self.unjudged is None:
+            return 0, 0
         waits = np.flatnonzero(evidence.waits)
         gone = np.zeros(len(evidence.exchanges), bool)
         for effect in made.effects:
@@ -100,7 +103,8 @@ class Savings:
         beside = np.zeros(len(waits), bool)
         beside[1:] |= gone[:-1] & same
         beside[:-1] |= gone[1:] & same
-        return int(np.count_nonzero(lost & beside & ~gone))
+        stays = ~gone & ~evidence.exchanges.complete[waits]
+        return int(np.count_nonzero(stays)) + self.unjudged.connections, int(np.count_nonzero(lost & beside & stays))
 
     def candidates(self, values: Mapping[str, int] | None = None) -> list[Claimed]:
         """What every pattern sees by itself; `values`: those of fixes that are not the usual ones."""

@@ -59,8 +59,9 @@ def unjudged(evidence: Evidence, claimed: Sequence[Claimed]) -> Unjudged | None:
     late = int(np.count_nonzero(opened & ~recording.timing_only))
     unknown = clear & evidence.is_unjudged
     unknown[doubtful_repeats(evidence)] = True
-    for _, candidate in claimed:
-        unknown[candidate.effect.rows] = False
+    for pattern, candidate in claimed:
+        if not pattern.suggestion:
+            unknown[candidate.effect.rows] = False
     trips = int(exchanges.round_trips.sum(where=unknown))
     if not in_part + late + trips:
         return None

@@ -126,7 +126,7 @@ def what_if(
     as_is, *projected = projections(savings.base, variants, rtt_ms, conditions=conditions)
     texts = [*(fix.text for fix in fixes), "all fixes"]
     *each, together = (
-        _result(text, made, made.needs(fixed), as_is, there, savings.lost_beside(made))
+        _result(text, made, made.needs(fixed), as_is, there, savings.in_part(made))
         for text, fixed, made, there in zip(texts, names, sets, projected, strict=True)
     )
     shown = tuple(result for result in each if result.findings or len(fixes) < MIN_TO_SHORTEN)
@@ -161,11 +161,13 @@ def _each_once(fixes: Sequence[Fix]) -> list[Fix]:
 
 
 def _result(
-    name: str, made: FixSet, needs: tuple[str, ...], as_is: Projection, fixed: Projection, lost: int
+    name: str, made: FixSet, needs: tuple[str, ...], as_is: Projection, fixed: Projection, in_part: tuple[int, int]
 ) -> FixResult:
-    """Put together what a fix changes; the `lost` requests beside it may go with it."""
+    """Put together what a fix changes: of the exchanges `in_part` each may take a round trip more, some may go with it."""
     now, then = _runtimes(as_is), _runtimes(fixed)
-    least = {point.rtt_ms: max((point.optimistic_s or 0.0) - lost * point.rtt_ms / 1e3, 0.0) for point in fixed.points}
+    stay, may_go = in_part
+    least = {each.rtt_ms: max((each.optimistic_s or 0.0) - may_go * each.rtt_ms / 1e3, 0.0) for each in fixed.points}
+    most = {each.rtt_ms: (each.pessimistic_s or 0.0) + stay * each.rtt_ms / 1e3 for each in fixed.points}
     return FixResult(
         name=name,
         findings=len(made.made),
@@ -173,11 +175,11 @@ def _result(
         saved_s=_by_rtt({rtt: max(now[rtt] - then[rtt], 0.0) for rtt in now}),
         runtime_s=_by_rtt(then),
         optimistic_s=_by_rtt(least),
-        pessimistic_s=_by_rtt({point.rtt_ms: point.pessimistic_s or 0.0 for point in fixed.points}),
+        pessimistic_s=_by_rtt(most),
         throughput_per_s=_by_rtt({point.rtt_ms: point.throughput_per_s or 0.0 for point in fixed.points}),
         seconds_per_ms=fixed.seconds_per_ms or 0.0,
         needs=needs,
-        lost_requests=lost,
+        lost_requests=may_go,
     )
 
 
@@ -210,7 +212,7 @@ class _Times(Struct, frozen=True):
         """Return whether what was captured in part may decide otherwise: it may be needless, or too much was removed."""
         in_part = unknown.exchanges + unknown.connections
         lost_here_s, lost_s = in_part * baseline_ms / 1e3, in_part * rtt_ms / 1e3
-        needless_s = lost_s + unknown.round_trips * rtt_ms / 1e3
+        needless_s = unknown.round_trips * (rtt_ms / 1e3 + self.here / max(unknown.of, 1))
         others = (
             _Times(self.here, self.there, max(self.fixed - needless_s, 0.0)),
             _Times(self.here, self.there, self.fixed + lost_s),
@@ -231,7 +233,7 @@ def _answer(
         decided += f" {counted(together.lost_requests, 'request')} that the capture lost may go with them."
     if unknown is None or rtt <= baseline_ms * MOVED_ENOUGH or not times.hangs_on(unknown, rtt, baseline_ms):
         return decided
-    if together.findings or times.decision != "move":
+    if together.findings or times.decision != "move" or not unknown.is_much:
         return f"{decided} This is not certain: {unknown.text}."
     there, here = (f"{format_s(s)} at {at}" for s, at in ((times.there, format_given_ms(rtt)), (times.here, format_ms(baseline_ms))))
     return f"It cannot be told whether a change of the code helps: {unknown.text}; the job takes {there}, and {here}."
