@@ -75,7 +75,7 @@ SHARES = (0.005, 0.01, 0.03)
 SNAPS = (68, 80, 96, 128, 160, 200, 256)
 RTT_MS = 15.0
 GATES = ("finding(any)", "finding(n+1)")
-WORDS = ("in part", "cannot be told")
+WORDS = ("in part", "cannot be told", "not certain")
 """How a sentence begins to speak of what was lost."""
 MAX_CHANGE = 0.1
 N_PLUS_ONE = "n+1"

@@ -179,13 +179,14 @@ def findings(capture: Capture, rtt: tuple[list[float], ...], filters: bool) -> F
     rtts = flat(rtt)
 
     def text(rows: RowOutput) -> list[str]:
-        from latpcap.report.sections.findings import listed_findings
+        from latpcap.report.sections.findings import listed_findings, missing_patterns
         from latpcap.report.terminal import listed
 
         result = capture.analyze(rtts)
         shown = rows.in_order_of(result.findings, lambda: capture.findings_at(rtts))
-        told, encrypted = result.projection.told_rtt_ms, result.timing_only
-        return [listed(listed_findings(shown, result.fixes_together, told, encrypted, whole_filters=filters))]
+        told, together = result.projection.told_rtt_ms, result.fixes_together
+        missing = missing_patterns(result.timing_only, result.unjudged)
+        return [listed(listed_findings(shown, together, told, missing, whole_filters=filters))]
 
     return Found(lambda: capture.findings_at(rtts), text=text)
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latpcap.findings.groups import Groups
-from latpcap.findings.inference import InferredExchanges, infer, lost_requests
+from latpcap.findings.inference import InferredExchanges, infer, lost_requests, unseen_statements
 from latpcap.measures.budget import BudgetTimeline
 from latpcap.measures.errors import Failures, failures
 from latpcap.measures.lock_waits import LockWaits, lock_waits
@@ -38,10 +38,6 @@ MIN_QUESTIONS = 5
 """So often a driver does not ask for the same to open one connection. (It may well set the same again.)"""
 QUESTIONS = ("select ", "show ")
 """How a statement begins that asks the session for something."""
-RUNS_PREPARED = "execute "
-"""How the text of a statement begins whose prepare was not captured; its name follows."""
-NAMING_PROTOCOLS = frozenset(("postgresql", "mysql"))
-"""Protocols in which EXECUTE runs a prepared statement, and nothing else."""
 MAX_LOOKUPS = 5
 """Catalog reads that belong to the opening of a connection; what reads more is the application itself."""
 
@@ -105,11 +101,14 @@ class Evidence:
         return self.exchanges.fingerprint[groups.firsts[different > 2]]
 
     @cached_property
+    def is_unseen(self) -> Bools:
+        """Is of a statement that has a name and no text: its prepare was not captured."""
+        return bools(unseen_statements(self.recording) & (self.exchanges.fingerprint == self.recording.exchanges.fingerprint))
+
+    @cached_property
     def _unseen_statements(self) -> tuple[Ints, Ints]:
         """Statements whose prepare was not captured: by what their answers show, those that read and those that write."""
-        unseen = self.texts.marked(RUNS_PREPARED, wanted=_runs_prepared)
-        named = self.recording.connections.protocol.where(NAMING_PROTOCOLS.__contains__)
-        rows = np.flatnonzero(unseen[self.exchanges.fingerprint] & named[self.exchanges.connection])
+        rows = np.flatnonzero(self.is_unseen)
         statement, brought = self.exchanges.fingerprint[rows], self.exchanges.rows.is_valid()[rows]
         answered = self.exchanges.complete[rows] & ~self.failed[rows]
         reads = passes.occurring(statement[brought])
@@ -258,6 +257,24 @@ class Evidence:
         if isinstance(self.exchanges, InferredExchanges):
             inferred[self.exchanges.inference.rows] = True
         return inferred
+
+    @cached_property
+    def is_unjudged(self) -> Bools:
+        """Asks something of which the statement, the parameters or the rows were lost: it may be part of a pattern.
+
+        The purpose of a request is unknown, too, where the end of it was cut.
+        """
+        statement, brought = self.exchanges.fingerprint, self.exchanges.rows.is_valid()
+        runs = self.exchanges.is_execution | self.exchanges.is_for("other")
+        cut = self.texts.marked(CUT, wanted=_is_cut)[statement]
+        uncounted = self.is_read & ~brought & ~self.failed & self.are_rows_cut
+        unnamed = self.exchanges.is_execution & ((statement < 0) | self.is_unseen)
+        return bools(self.is_lost | (runs & cut) | uncounted | unnamed)
+
+    @cached_property
+    def are_rows_cut(self) -> bool:
+        """The snap length cut packets of the recording."""
+        return any(code == "snap-length" for code, *_ in self.recording.notes)
 
     @cached_property
     def is_unit_in_part(self) -> Bools:
@@ -479,10 +496,6 @@ class Evidence:
     def _edge_frame(self, names: tuple[str, ...]) -> Ints:
         frames = [self.recording.exchange_column(name).ints(-1) for name in names]
         return np.where(frames[0] >= 0, frames[0], frames[1])
-
-
-def _runs_prepared(text: str) -> bool:
-    return text.startswith(RUNS_PREPARED)
 
 
 def _is_cut(text: str) -> bool:

@@ -1,7 +1,8 @@
 """Infers what a request was that the capture lost, from those around it.
 
-A loop goes on in the packet that is missing: where the same two statements always have the same ones between them, a
-lost request between them was one of these. Nothing else is inferred, so a request at the end of a loop stays unknown.
+A loop goes on in the packet that is missing. Where the same two statements always have the same ones between them, a
+lost request between them was one of these; where runs of a statement go on behind a lost request as runs of an unknown
+one, the request prepared it anew. Nothing else is inferred, so a request at the end of a loop stays unknown.
 """
 
 from __future__ import annotations
@@ -25,7 +26,13 @@ MIN_EXAMPLES = 3
 MIN_AGREEING_SHARE = 0.8
 """A lost request is inferred where at least this share of the places with the same neighbours agree."""
 MAX_BYTES_RATIO = 2
-"""A lost request whose answer is longer by more than this factor than every example's is another request."""
+"""A request whose answer is longer, or shorter, than every example's by more than this factor is another request."""
+RUNS_PREPARED = "execute "
+"""The text of a statement begins with this, and its name follows, where its prepare was not captured."""
+WORK = frozenset(("read", "write"))
+"""Kinds of statements that a prepared one may be."""
+NAMING_PROTOCOLS = frozenset(("postgresql", "mysql"))
+"""Protocols in which EXECUTE runs a prepared statement, and nothing else."""
 
 
 def lost_requests(exchanges: Exchanges) -> Bools:
@@ -49,18 +56,32 @@ def infer(recording: Recording) -> Exchanges:
     lost = lost_requests(exchanges)
     if not lost.any():
         return exchanges
-    inference = _inference(recording, lost)
-    return InferredExchanges(recording, inference) if len(inference.rows) else exchanges
+    statements = _statements(recording, lost)
+    inference = _inference(recording, lost, statements)
+    known = np.array_equal(statements, exchanges.fingerprint)
+    return exchanges if known and not len(inference.rows) else InferredExchanges(recording, inference, statements)
+
+
+def unseen_statements(recording: Recording) -> Bools:
+    """Return which exchanges are of a statement that has a name and no text, since its prepare was not captured."""
+    unseen = recording.statements.marked(RUNS_PREPARED, wanted=_runs_prepared)
+    naming = recording.connections.protocol.where(NAMING_PROTOCOLS.__contains__)
+    return np.asarray(unseen[recording.exchanges.fingerprint] & naming[recording.exchanges.connection], bool)
+
+
+def _runs_prepared(text: str) -> bool:
+    return text.startswith(RUNS_PREPARED)
 
 
 class InferredExchanges(Exchanges):
     """The exchanges of a recording, with the statements of lost requests that their neighbours determine."""
 
-    def __init__(self, recording: Recording, inference: Inference) -> None:
-        """Take what is known of the examples for the lost requests."""
+    def __init__(self, recording: Recording, inference: Inference, statements: Ints) -> None:
+        """Take what is known of the examples for the lost requests, and the `statements` of all others."""
         super().__init__(recording)
         self._whole = recording.exchanges
         self.inference = inference
+        self._statements = statements
 
     @cached_property
     def command(self) -> Codes:  # type: ignore[override]
@@ -75,7 +96,7 @@ class InferredExchanges(Exchanges):
     @cached_property
     def fingerprint(self) -> Ints:  # type: ignore[override]
         """Index into the statements, -1 for none."""
-        return _replaced(self._whole.fingerprint, self.inference.rows, self.inference.examples)
+        return _replaced(self._statements, self.inference.rows, self.inference.examples)
 
     def with_parameters(self, parameters: NDArray[np.uint64]) -> NDArray[np.uint64]:
         """Return the parameters of all exchanges, with those on which all examples of a request agree."""
@@ -93,9 +114,61 @@ def _replaced(column: NDArray[Any], rows: Ints, examples: Ints) -> NDArray[Any]:
     return copied
 
 
-def _inference(recording: Recording, lost: Bools) -> Inference:
+def _statements(recording: Recording, lost: Bools) -> Ints:
+    """Return the statement of each exchange, that of one whose prepare was lost included."""
+    exchanges = recording.exchanges
+    statement, connection = exchanges.fingerprint, exchanges.connection
+    unseen = unseen_statements(recording)
+    unknown = exchanges.is_execution & ((statement < 0) | unseen)
+    if not unknown.any():
+        return statement
+    rows = np.flatnonzero(exchanges.round_trips > 0)
+    count = len(recording.statement_texts) + 1
+    works = exchanges.is_execution & exchanges.kind.where(WORK.__contains__)
+    runs = np.flatnonzero(works & ~unseen & exchanges.complete)
+    shown = np.bincount(statement[runs], minlength=count)
+    longest, shortest = np.zeros(count, np.int64), np.full(count, np.iinfo(np.int64).max)
+    brings, answer = exchanges.rows.is_valid(), exchanges.response_bytes
+    np.maximum.at(longest, statement[runs], answer[runs])
+    np.minimum.at(shortest, statement[runs], answer[runs])
+    reads = np.bincount(statement[runs], brings[runs], count) > 0
+
+    first = np.flatnonzero(lost[rows[1:-1]] & unknown[rows[2:]] & (connection[rows[:-2]] == connection[rows[2:]])) + 2
+    before, run = statement[rows[first - 2]], rows[first]
+    like = (shown[before] >= MIN_EXAMPLES) & (reads[before] == brings[run]) & (before >= 0)
+    like &= (answer[run] <= MAX_BYTES_RATIO * longest[before]) & (MAX_BYTES_RATIO * answer[run] >= shortest[before])
+    first, before, run = first[like], before[like], run[like]
+    return _gone_on(recording, lost, rows, first, before) if len(run) else statement
+
+
+def _gone_on(recording: Recording, lost: Bools, rows: Ints, first: Ints, before: Ints) -> Ints:
+    """Return the statements, where those that waits `first` of `rows` begin are those that ran `before` them.
+
+    One that has a name is the same throughout its connection, one that has none until another statement runs.
+    """
+    exchanges = recording.exchanges
+    statement, connection = exchanges.fingerprint.copy(), exchanges.connection
+    unseen = unseen_statements(recording)
+    count = len(recording.statement_texts) + 1
+    named = unseen[rows[first]]
+    key = connection * count + statement
+    names, places = np.unique(key[rows[first[named]]], return_index=True)
+    if len(names):
+        at = np.minimum(np.searchsorted(names, key), len(names) - 1)
+        statement = np.where(unseen & (names[at] == key), before[named][places[at]], statement)
+    goes_on = (lost | (exchanges.is_execution & (statement < 0)))[rows]
+    begins = np.full(len(rows), -1)
+    begins[first[~named]] = before[~named]
+    other = ~goes_on | (np.diff(connection[rows], prepend=-1) != 0)
+    of_wait = np.where(goes_on, passes.last_known(begins, np.cumsum(other)), -1)
+    wait = np.cumsum(exchanges.round_trips > 0) - 1
+    inferred = np.where(wait >= 0, of_wait[wait], -1)
+    return np.where((statement < 0) & ~lost, inferred, statement)
+
+
+def _inference(recording: Recording, lost: Bools, statements: Ints) -> Inference:
     """Infer the lost requests of series of every length."""
-    series = _Series(recording, lost)
+    series = _Series(recording, lost, statements)
     of_lengths = [series.inference(length) for length in range(1, MAX_LOST_REQUESTS + 1)]
     joined = Inference(*(np.concatenate(column) for column in zip(*of_lengths, strict=True)))
     order = passes.ordered(joined.rows)
@@ -108,16 +181,18 @@ NOTHING = Inference(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, bo
 class _Series:
     """The exchanges that the client waits for, those of all connections one behind the other."""
 
-    def __init__(self, recording: Recording, lost: Bools) -> None:
+    def __init__(self, recording: Recording, lost: Bools, statements: Ints) -> None:
         exchanges = recording.exchanges
         self.rows = rows = np.flatnonzero(exchanges.round_trips > 0)
-        kinds = exchanges.fingerprint, exchanges.command.codes, exchanges.purpose.codes
+        kinds = statements, exchanges.command.codes, exchanges.purpose.codes
         self.request = passes.numbered(*(column[rows] for column in kinds))
         self.parameters = recording.exchange_column("parameters").values[rows]
         self.lost, self.connection = lost[rows], exchanges.connection[rows]
         self.response_bytes = exchanges.response_bytes[rows]
         order, starts = passes.grouped(self.request)
-        self.longest = np.maximum.reduceat(self.response_bytes[order], starts[:-1])
+        answers = self.response_bytes[order]
+        self.longest = np.maximum.reduceat(answers, starts[:-1])
+        self.shortest = np.minimum.reduceat(np.where(exchanges.complete[rows][order], answers, answers.max()), starts[:-1])
 
     def inference(self, length: int) -> Inference:
         """Infer the requests of series of `length` lost ones."""
@@ -148,9 +223,11 @@ class _Series:
         rows = gaps[fits][:, None] + between
         examples = alike.firsts[most][at[fits]][:, None] + between
         same = np.stack([self._agree(alike, each)[most][at[fits]] for each in between], axis=1)
-        short = self.response_bytes[rows] <= MAX_BYTES_RATIO * self.longest[self.request[examples]]
-        whole = short.all(axis=1)
-        return Inference(self.rows[rows[whole]].ravel(), self.rows[examples[whole]].ravel(), same[whole].ravel())
+        answer, example = self.response_bytes[rows], self.request[examples]
+        short = answer <= MAX_BYTES_RATIO * self.longest[example]
+        long = (answer == 0) | (MAX_BYTES_RATIO * answer >= self.shortest[example])
+        like = (short & long).all(axis=1)
+        return Inference(self.rows[rows[like]].ravel(), self.rows[examples[like]].ravel(), same[like].ravel())
 
     def _agree(self, alike: Groups, place: int) -> Bools:
         """Return of which groups all have the same parameters at a place behind their first neighbour."""

@@ -10,6 +10,8 @@ from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Effect, Finding, Pattern
 from latpcap.findings.overlap import Claimed, weighted_round_trips
 from latpcap.findings.registry import HEALTHY, PATTERNS
+from latpcap.findings.unjudged import Unjudged, unjudged
+from latpcap.units import counted
 
 MAX_FINDINGS = 100
 """Those that cost most; a recording with more has other worries."""
@@ -31,7 +33,7 @@ def candidates(evidence: Evidence, values: Mapping[str, int] | None = None) -> l
 
 def find(evidence: Evidence, claimed: Sequence[Claimed]) -> list[Finding]:
     """The findings of what was `claimed`, roughly sorted by cost; where nothing was, that all is well."""
-    if not claimed and _is_legible(evidence):
+    if not claimed and _is_legible(evidence, unjudged(evidence, claimed)):
         claimed = [(HEALTHY, candidate) for candidate in HEALTHY.find(evidence, None)]
     total = float(evidence.timeline.effective.sum())
     return [_finding(evidence, pattern, candidate, total) for pattern, candidate in claimed[:MAX_FINDINGS]]
@@ -41,7 +43,9 @@ def _saves(effect: Effect) -> bool:
     return bool(effect.saved.sum() > 0 or effect.stall_ns.sum() > 0 or len(effect.closed))
 
 
-def _is_legible(evidence: Evidence) -> bool:
+def _is_legible(evidence: Evidence, unknown: Unjudged | None) -> bool:
+    if unknown and unknown.is_much:
+        return False
     trips = evidence.exchanges.round_trips
     unreadable = evidence.exchanges.command.where({"unreadable", "unknown"}.__contains__)
     unreadable |= evidence.exchanges.is_execution & (evidence.exchanges.fingerprint < 0)
@@ -56,7 +60,7 @@ def _finding(evidence: Evidence, pattern: Pattern, candidate: Candidate, total: 
         code=pattern.code,
         fix_name=pattern.fix,
         title=_title(pattern, candidate),
-        why=pattern.why,
+        why=f"{pattern.why} {_in_part(evidence, candidate)}".rstrip(),
         fix=f"{candidate.fix} {_asked_by(sites)}".rstrip(),
         share=_share(evidence, candidate.effect, total) if candidate.share is None else candidate.share,
         suggestion=pattern.suggestion or (pattern.fix == "" and candidate.share is None),
@@ -69,6 +73,13 @@ def _finding(evidence: Evidence, pattern: Pattern, candidate: Candidate, total: 
         statement_id=candidate.fingerprint,
         place=candidate.place,
     )
+
+
+def _in_part(evidence: Evidence, candidate: Candidate) -> str:
+    """Say how much of a finding was captured in part."""
+    count = int(np.count_nonzero(~evidence.exchanges.complete[candidate.shown]))
+    was = "was" if count == 1 else "were"
+    return f"{count:,} of {counted(len(candidate.shown), 'exchange')} {was} captured in part." if count else ""
 
 
 def _sites(evidence: Evidence, candidate: Candidate) -> dict[str, int]:

@@ -17,6 +17,7 @@ from latpcap.findings.finding import Effect, Finding
 from latpcap.findings.fixes import variant_of
 from latpcap.findings.overlap import Claimed, saved_ns, share_out
 from latpcap.findings.recognise import candidates, find
+from latpcap.findings.unjudged import Unjudged, unjudged
 from latpcap.projection.assumptions import CENTRAL
 from latpcap.projection.basis import AS_IT_IS, Basis, Variant
 from latpcap.tables.columnar.columns import Floats
@@ -79,6 +80,31 @@ class Savings:
     def claimed(self) -> Sequence[Claimed]:
         """What was recognised, before it becomes findings: empty where there is nothing to fix."""
         return share_out(self.evidence, self.candidates())
+
+    @cached_property
+    def unjudged(self) -> Unjudged | None:
+        """What was captured in part, and may be needless all the same."""
+        return unjudged(self.evidence, self.claimed)
+
+    def in_part(self, made: FixSet) -> tuple[int, int]:
+        """Return how many exchanges that were captured in part stay, and how many of these may go all the same.
+
+        A request that was lost right before or behind what the fixes remove may go with it.
+        """
+        evidence = self.evidence
+        if self.unjudged is None:
+            return 0, 0
+        waits = np.flatnonzero(evidence.waits)
+        gone = np.zeros(len(evidence.exchanges), bool)
+        for effect in made.effects:
+            gone[effect.rows] = True
+        gone, lost, connection = (column[waits] for column in (gone, evidence.is_lost, evidence.exchanges.connection))
+        same = connection[1:] == connection[:-1]
+        beside = np.zeros(len(waits), bool)
+        beside[1:] |= gone[:-1] & same
+        beside[:-1] |= gone[1:] & same
+        stays = ~gone & ~evidence.exchanges.complete[waits]
+        return int(np.count_nonzero(stays)) + self.unjudged.connections, int(np.count_nonzero(lost & beside & stays))
 
     def candidates(self, values: Mapping[str, int] | None = None) -> list[Claimed]:
         """What every pattern sees by itself; `values`: those of fixes that are not the usual ones."""

@@ -10,11 +10,12 @@ from latpcap.display import Brief
 from latpcap.errors import UsageError
 from latpcap.findings.registry import PATTERNS
 from latpcap.findings.savings import FixSet, Savings
+from latpcap.findings.unjudged import Unjudged
 from latpcap.projection.assumptions import Conditions
 from latpcap.projection.basis import AS_IT_IS
 from latpcap.projection.project import Projection, projections, saved_range
 from latpcap.tables.columnar.columns import Floats
-from latpcap.units import format_given_ms, format_ms, format_s, whole_number
+from latpcap.units import counted, format_given_ms, format_ms, format_s, whole_number
 
 ALL = "all"
 SUGGESTIONS = frozenset(pattern.fix for pattern in PATTERNS if pattern.suggestion)
@@ -55,6 +56,8 @@ class FixResult(Brief, Struct, frozen=True):
     """What the next millisecond of RTT adds then."""
     needs: tuple[str, ...] = ()
     """Fixes that had to be made with it."""
+    lost_requests: int = 0
+    """Requests that the capture lost right beside what is removed: they may go, too, which the optimistic end allows for."""
 
 
 class WhatIf(Brief, Struct, frozen=True):
@@ -129,7 +132,7 @@ def what_if(
         saved = [saved_range(savings.base, each.variant, rtt_ms, conditions) for each in sets]
     texts = [*(fix.text for fix in fixes), "all fixes"]
     *each, together = (
-        _result(text, made, made.needs(fixed), as_is, there, saved_s)
+        _result(text, made, made.needs(fixed), as_is, there, saved_s, savings.in_part(made))
         for text, fixed, made, there, saved_s in zip(texts, names, sets, projected, saved, strict=True)
     )
     shown = tuple(result for result in each if result.findings or len(fixes) < MIN_TO_SHORTEN)
@@ -137,7 +140,8 @@ def what_if(
     suggested = savings.findings() if asked_all else []
     left_out = {finding.fix_name for finding in suggested} & SUGGESTIONS - {fix.name for fix in fixes}
     told = as_is.told_rtt_ms or savings.base.baseline_ms
-    answer = _answer(_runtimes(as_is), told, together, savings.base.baseline_ms, savings.base.runtime_s)
+    times = _Times(savings.base.runtime_s, _runtimes(as_is)[told], together.runtime_s[f"{told:g}"])
+    answer = _answer(times, told, together, savings.base.baseline_ms, savings.unjudged)
     return WhatIf(
         as_is_s=_by_rtt(_runtimes(as_is)),
         as_is_optimistic_s=_by_rtt({point.rtt_ms: point.optimistic_s or 0.0 for point in as_is.points}),
@@ -169,22 +173,28 @@ def _result(
     as_is: Projection,
     fixed: Projection,
     saved_s: tuple[Floats, Floats],
+    in_part: tuple[int, int],
 ) -> FixResult:
+    """Put together what a fix changes: of the exchanges `in_part` each may take a round trip more, some may go with it."""
     now, then = _runtimes(as_is), _runtimes(fixed)
-    least_s, most_s = (dict(zip(now, each.tolist(), strict=True)) for each in saved_s)
+    stay_s, may_go_s = ({rtt: count * rtt / 1e3 for rtt in now} for count in in_part)
+    saved_least_s, saved_most_s = (dict(zip(now, each.tolist(), strict=True)) for each in saved_s)
+    least = {each.rtt_ms: max((each.optimistic_s or 0.0) - may_go_s[each.rtt_ms], 0.0) for each in fixed.points}
+    most = {each.rtt_ms: (each.pessimistic_s or 0.0) + stay_s[each.rtt_ms] for each in fixed.points}
     return FixResult(
         name=name,
         findings=len(made.made),
         round_trips_saved=made.round_trips_saved,
         saved_s=_by_rtt({rtt: max(now[rtt] - then[rtt], 0.0) for rtt in now}),
-        saved_least_s=_by_rtt(least_s),
-        saved_most_s=_by_rtt(most_s),
+        saved_least_s=_by_rtt({rtt: max(seconds - stay_s[rtt], 0.0) for rtt, seconds in saved_least_s.items()}),
+        saved_most_s=_by_rtt({rtt: seconds + may_go_s[rtt] for rtt, seconds in saved_most_s.items()}),
         runtime_s=_by_rtt(then),
-        optimistic_s=_by_rtt({point.rtt_ms: point.optimistic_s or 0.0 for point in fixed.points}),
-        pessimistic_s=_by_rtt({point.rtt_ms: point.pessimistic_s or 0.0 for point in fixed.points}),
+        optimistic_s=_by_rtt(least),
+        pessimistic_s=_by_rtt(most),
         throughput_per_s=_by_rtt({point.rtt_ms: point.throughput_per_s or 0.0 for point in fixed.points}),
         seconds_per_ms=fixed.seconds_per_ms or 0.0,
         needs=needs,
+        lost_requests=may_go,
     )
 
 
@@ -196,23 +206,70 @@ def _by_rtt(values: dict[float, float]) -> dict[str, float]:
     return {f"{rtt:g}": value for rtt, value in values.items()}
 
 
-def _answer(as_is: dict[float, float], rtt: float, together: FixResult, baseline_ms: float, here_s: float) -> str:
-    """In words: whether changing the code makes up for the distance."""
-    there_s, fixed_s = as_is[rtt], together.runtime_s[f"{rtt:g}"]
-    here, there, fixed = (format_s(value) for value in (here_s, there_s, fixed_s))
+class _Times(Struct, frozen=True):
+    """Runtimes that decide, in seconds."""
+
+    here: float
+    there: float
+    fixed: float
+    """There, with the fixes."""
+
+    @property
+    def decision(self) -> str:
+        """The first word of what follows from them."""
+        if self.there <= self.here * MOVED_ENOUGH:
+            return "stay"
+        if self.fixed <= self.here * MOVED_ENOUGH:
+            return "change"
+        return "move" if self.there - self.fixed < LITTLE * self.there else "both"
+
+    def hangs_on(self, unknown: Unjudged, rtt_ms: float, baseline_ms: float) -> bool:
+        """Return whether what was captured in part may decide otherwise: it may be needless, or too much was removed."""
+        in_part = unknown.exchanges + unknown.connections
+        lost_here_s, lost_s = in_part * baseline_ms / 1e3, in_part * rtt_ms / 1e3
+        needless_s = unknown.round_trips * (rtt_ms / 1e3 + self.here / max(unknown.of, 1))
+        others = (
+            _Times(self.here, self.there, max(self.fixed - needless_s, 0.0)),
+            _Times(self.here, self.there, self.fixed + lost_s),
+            _Times(self.here + lost_here_s, self.there, self.fixed),
+            _Times(max(self.here - lost_here_s, 0.0), self.there, self.fixed),
+            _Times(self.here, self.there + lost_s, self.fixed),
+            _Times(self.here, max(self.there - lost_s, 0.0), self.fixed),
+        )
+        return any(other.decision != self.decision for other in others)
+
+
+def _answer(
+    times: _Times, rtt: float, together: FixResult, baseline_ms: float, unknown: Unjudged | None
+) -> str:
+    """In words: whether changing the code makes up for the distance, and whether that hangs on what was lost."""
+    decided = _decided(times, rtt, together, baseline_ms)
+    if together.lost_requests:
+        decided += f" {counted(together.lost_requests, 'request')} that the capture lost may go with them."
+    if unknown is None or rtt <= baseline_ms * MOVED_ENOUGH or not times.hangs_on(unknown, rtt, baseline_ms):
+        return decided
+    if together.findings or times.decision != "move" or not unknown.is_much:
+        return f"{decided} This is not certain: {unknown.text}."
+    there, here = (f"{format_s(s)} at {at}" for s, at in ((times.there, format_given_ms(rtt)), (times.here, format_ms(baseline_ms))))
+    return f"It cannot be told whether a change of the code helps: {unknown.text}; the job takes {there}, and {here}."
+
+
+def _decided(times: _Times, rtt: float, together: FixResult, baseline_ms: float) -> str:
+    """Return whether changing the code makes up for the distance, by the runtimes alone."""
+    here, there, fixed = (format_s(value) for value in (times.here, times.there, times.fixed))
     at, back = format_given_ms(rtt), format_ms(baseline_ms)
     if rtt <= baseline_ms * MOVED_ENOUGH:
         return f"With these fixes the job takes {fixed} instead of {there} at {at}."
-    if there_s <= here_s * MOVED_ENOUGH:
+    if times.decision == "stay":
         return f"No change is needed: at {at} the job takes {there}, hardly more than the {here} at {back}."
-    if fixed_s <= here_s * MOVED_ENOUGH:
-        met = "no more" if fixed_s <= here_s or fixed == here else "hardly more"
+    if times.decision == "change":
+        met = "no more" if times.fixed <= times.here or fixed == here else "hardly more"
         return (
             f"Change the code: with these fixes the job takes {fixed} at {at}, {met} than the {here} at {back} today; "
             "the database need not move back."
         )
-    if there_s - fixed_s < LITTLE * there_s:
-        saved = format_s(there_s - fixed_s)
+    if times.decision == "move":
+        saved = format_s(times.there - times.fixed)
         fixes = f"these fixes save only {saved} of {there} at {at}" if together.findings else "no such fix was found"
         return f"Move the database back: {fixes}; the job takes {there} at {at}, and {here} at {back}."
     return (

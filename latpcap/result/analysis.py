@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from latpcap.display import Brief, Displayed
 from latpcap.findings import Evidence, FindingResult, FixesTogether, Savings, finding_results, fixes_together
+from latpcap.findings.unjudged import Unjudged
 from latpcap.findings.what_if import Fix, WhatIf, what_if
 from latpcap.measures.budget import Budget, BudgetTimeline, timeline
 from latpcap.measures.chattiness import ChattinessGroups, by_connection, overall
@@ -120,6 +121,8 @@ class Analysis(Displayed, Struct, frozen=True):
     minutes: MinutesResult | None
     """Over time, in at most 60 intervals; null where the recording is too short to tell."""
     findings: tuple[FindingResult, ...]
+    unjudged: Unjudged | None
+    """What was captured in part, so that it may be needless though no finding says so; null where nothing was."""
     fixes_together: FixesTogether | None
     """Null where fewer than two fixes would save anything."""
     projection: Projection
@@ -362,6 +365,7 @@ class Measures:
             errors=errors,
             minutes=over_time,
             findings=findings,
+            unjudged=self.savings.unjudged,
             fixes_together=fixes_together(self.savings, asked),
             projection=projection,
         )

@@ -27,6 +27,7 @@ MIN_UNFED_REPEATS = 20
 """A loop whose source was not captured, or not that it brought rows, has at least this many repeats."""
 MIN_UNCOUNTED_REPEATS = 10
 """A loop behind a query whose answer was captured in part, and without two of its rows, has at least this many repeats."""
+FED_IN_PART = ", which was captured in part"
 MIN_ROW_BYTES = 5
 """A row takes at least this many bytes of an answer."""
 SAVED_TIME = SavedTime(client=1.0, service=0.5)
@@ -55,7 +56,9 @@ def find(evidence: Evidence, keys: int | None) -> Iterator[Candidate]:
                 "distinct_parameters": (different := _distinct(evidence, mine.rows)),
                 "how": "" if different in (None, len(mine.rows)) else f" ({different:,} different parameters)",
                 "connections": len(passes.occurring(exchanges.connection[mine.rows])),
-                "source": evidence.text(int(exchanges.fingerprint[last])) if last >= 0 else None,
+                "least": "at least " if _may_be_more(evidence, mine, sources) else "",
+                "source": (evidence.text(int(exchanges.fingerprint[last])) or None) if last >= 0 else None,
+                "fed": FED_IN_PART if _are_in_part(evidence, sources) else "",
                 "loops": len(mine),
             },
             fix=ADVICE.sentence(evidence, exchanges.connection[mine.rows]),
@@ -64,8 +67,22 @@ def find(evidence: Evidence, keys: int | None) -> Iterator[Candidate]:
 
 def _distinct(evidence: Evidence, repeats: Ints) -> int | None:
     """How many different parameters they have; `None` where not all are known."""
-    known = evidence.parameters_known[repeats].all()
-    return int(np.count_nonzero(np.bincount(evidence.parameter_numbers[repeats]))) if known else None
+    captured = repeats[~evidence.is_inferred[repeats]]
+    known = evidence.parameters_known[captured].all()
+    return int(np.count_nonzero(np.bincount(evidence.parameter_numbers[captured]))) if known else None
+
+
+def _may_be_more(evidence: Evidence, loops: Groups, sources: Ints) -> bool:
+    """Return whether a lost request beside those that feed the loops lies in one of their intervals."""
+    lost = evidence.is_lost.copy()
+    lost[sources[sources >= 0]] = False
+    return bool(np.isin(evidence.interval[loops.firsts], evidence.interval[lost]).any())
+
+
+def _are_in_part(evidence: Evidence, sources: Ints) -> bool:
+    """Return whether a query that feeds a loop was captured in part."""
+    known = sources[sources >= 0]
+    return bool((evidence.is_lost | evidence.is_unit_in_part)[known].any())
 
 
 def _removed(loops: Groups, source: Ints, keys: int | None) -> Ints:
@@ -94,18 +111,35 @@ def find_loops(evidence: Evidence) -> Loops:
     return Loops(groups, np.concatenate((single.source[alone], pooled.source)))
 
 
-def _on_one_connection(evidence: Evidence) -> Loops:
+def doubtful_repeats(evidence: Evidence) -> Ints:
+    """Return the repeats that may be those of a loop: what was captured in part before them may have fed it."""
+    in_part = evidence.is_lost | evidence.is_unit_in_part
+    groups = _repeats(evidence) if in_part.any() else Groups(np.empty(0, np.int64), np.zeros(1, np.int64))
+    if not len(groups):
+        return groups.rows
+    unknown = groups.sum(~evidence.parameters_known[groups.rows]) > 0
+    differ = groups.distinct(evidence.parameter_numbers[groups.rows]) >= MIN_REPEATS
+    return groups.where((unknown | differ) & (_in_part_before(evidence, groups, in_part) >= 0)).rows
+
+
+def _repeats(evidence: Evidence) -> Groups:
+    """The reads of each statement that an interval repeats."""
     asks = evidence.is_read & evidence.is_waited_for & ~evidence.is_opening
     groups = _of_intervals(evidence, asks & ~evidence.failed)
-    groups = groups.where(groups.sizes >= MIN_REPEATS)
+    return groups.where(groups.sizes >= MIN_REPEATS)
+
+
+def _on_one_connection(evidence: Evidence) -> Loops:
+    groups = _repeats(evidence)
     if not len(groups):
         return Loops(groups, groups.firsts)
     source = _sources(evidence, groups)
     fitting = _fits(evidence, groups, source)
     unfed = (groups.sizes >= MIN_UNFED_REPEATS) & _various(evidence, groups)
     late = unfed & evidence.is_late[groups.firsts] & (source < 0) & _opens_interval(evidence, groups)
-    keep = fitting | late | (unfed & _follows_lost(evidence, groups))
-    return Loops(groups.where(keep), np.where(fitting, source, -1)[keep])
+    lost = np.where(unfed & ~fitting, _in_part_before(evidence, groups, evidence.is_lost), -1)
+    keep = fitting | late | (lost >= 0)
+    return Loops(groups.where(keep), np.where(fitting, source, lost)[keep])
 
 
 def _of_intervals(evidence: Evidence, chosen: Bools) -> Groups:
@@ -130,12 +164,13 @@ def _various(evidence: Evidence, groups: Groups, rounds: Ints | None = None) -> 
 def _sources(evidence: Evidence, groups: Groups) -> Ints:
     """The last query before each loop, on its connection and without think time between, that brought several rows.
 
-    What a driver or an object mapper asks the catalog between them is not what the loop goes through.
+    What a driver or an object mapper asks the catalog between them is not what the loop goes through, and a statement
+    of unknown text is so only where no other is near.
     """
     of_any = _last_before(evidence, groups)
-    if not evidence.reads_catalog.any():
+    if not (evidence.reads_catalog.any() or evidence.is_unseen.any()):
         return of_any
-    of_application = _last_before(evidence, groups, ~evidence.reads_catalog)
+    of_application = _last_before(evidence, groups, ~evidence.reads_catalog & ~evidence.is_unseen)
     return np.where((of_application >= 0) & ~evidence.reads_catalog[groups.firsts], of_application, of_any)
 
 
@@ -178,7 +213,7 @@ def _fits(evidence: Evidence, groups: Groups, source: Ints) -> Bools:
     fetched = evidence.is_fetch[source]
     rounds = reads.before(of_sources[groups.ids], groups.rows)  # after which execution of its source each repeat runs
     various = _various(evidence, groups, rounds)
-    various |= _one_for_each(evidence, groups, np.where(unknown, 0, brought)[of_sources])
+    various |= _one_for_each(evidence, groups, np.where(unknown & ~in_part, 0, brought)[of_sources])
     return (source >= 0) & enough & various & (fetched | ~are_two_loops(groups, reads, of_sources))
 
 
@@ -188,18 +223,22 @@ def _lost_in_interval(evidence: Evidence, groups: Groups) -> Ints:
     return np.bincount(lost, minlength=int(evidence.interval.max(initial=0)) + 1)[evidence.interval[groups.firsts]]
 
 
-def _follows_lost(evidence: Evidence, groups: Groups) -> Bools:
-    """Return which loops a lost request precedes that may have brought their rows: its answer is long enough."""
+def _in_part_before(evidence: Evidence, groups: Groups, in_part: Bools) -> Ints:
+    """Return the last exchange before each loop that was captured `in_part` and may have brought its rows; -1 for none.
+
+    What sets the connection up brings none, and the answer to a lost request has to be long enough.
+    """
     places = np.arange(len(evidence.exchanges))
     before = np.maximum(groups.firsts - 1, 0)
-    lost = passes.last_known(np.where(evidence.is_lost, places, -1), evidence.interval)[before]
-    opens = evidence.is_opening & ~evidence.is_lost & evidence.waits
+    last = passes.last_known(np.where(in_part, places, -1), evidence.interval)[before]
+    opens = evidence.is_opening & evidence.waits & ~in_part & ~evidence.reads_catalog
     opened = passes.last_known(np.where(opens, places, -1), evidence.exchanges.connection)[before]
-    there = (lost > opened) & (lost >= 0) & (evidence.interval[before] == evidence.interval[groups.firsts])
+    there = (last > opened) & (last >= 0) & (evidence.interval[before] == evidence.interval[groups.firsts])
     executed = np.cumsum(evidence.is_execution)
-    near = executed[before] - executed[lost] <= MAX_BETWEEN
-    answer = evidence.exchanges.response_bytes[lost]
-    return bools(there & near & ((answer == 0) | (answer >= MIN_ROW_BYTES * groups.sizes)))
+    near = executed[before] - executed[last] <= MAX_BETWEEN
+    answer = evidence.exchanges.response_bytes[last]
+    enough = ~evidence.is_lost[last] | (answer == 0) | (answer >= MIN_ROW_BYTES * groups.sizes)
+    return np.where(there & near & enough, last, -1)
 
 
 def _one_for_each(evidence: Evidence, groups: Groups, brought: Ints) -> Bools:
@@ -223,7 +262,7 @@ ADVICE = Advice("Query once: join the two statements, or fetch all keys with `IN
 PATTERN = Pattern(
     code="n+1",
     fix="n+1",
-    title="N+1: one statement runs {repeats:,} times{how}, once for each row of another",
+    title="N+1: one statement runs {least}{repeats:,} times{how}, once for each row of another{fed}",
     why="Each repeat costs a full round trip for a few rows; the cost grows with the RTT and with the amount of data.",
     find=find,
     choices=("join", "in"),

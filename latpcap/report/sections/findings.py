@@ -8,11 +8,12 @@ from msgspec.structs import replace
 
 from latpcap.findings import FindingResult, FixesTogether
 from latpcap.findings.frames import short_filter
+from latpcap.findings.unjudged import Unjudged
 from latpcap.measures.timing_only import TimingOnly, part_of
 from latpcap.report.section import Column, Entry, Line, Section, Sentence
 from latpcap.report.text import top
 from latpcap.result.analysis import Analysis
-from latpcap.units import counted, format_given_ms, format_s, listed
+from latpcap.units import counted, format_given_ms, format_s, listed, percent
 
 FINDINGS = (
     Column("severity", "text", least=8, name="severity"),
@@ -28,7 +29,7 @@ def findings(result: Analysis, most: int) -> Section:
     """Those that cost most, what their fixes save at once, and which could not be looked for."""
     told_rtt_ms = result.projection.told_rtt_ms
     shown = [finding_entry(each, told_rtt_ms) for each in result.findings[:most]]
-    hidden = [Sentence(text, "missing")] if (text := hidden_patterns(result.timing_only)) else []
+    hidden = [Sentence(text, "missing")] if (text := missing_patterns(result.timing_only, result.unjudged)) else []
     parts = [*_order(result), *shown, *together(result.fixes_together, told_rtt_ms), *hidden]
     return Section("findings", top("Findings", len(result.findings), most), parts)
 
@@ -45,7 +46,7 @@ def listed_findings(
     found: Iterable[FindingResult],
     fixes: FixesTogether | None,
     told_rtt_ms: float | None,
-    hidden: TimingOnly | None,
+    missing: str,
     *,
     whole_filters: bool,
 ) -> Iterator[Section]:
@@ -58,7 +59,7 @@ def listed_findings(
         shown = tuple(line for line in entry.lines if not line.detail)
         yield Section("finding", "", [replace(entry, lines=(*shown, *lines))])
     yield Section("together", "", [*together(fixes, told_rtt_ms)])
-    yield Section("hidden", "", [Sentence(text)] if (text := hidden_patterns(hidden)) else [])
+    yield Section("hidden", "", [Sentence(missing)] if missing else [])
 
 
 def finding_entry(found: FindingResult, told_rtt_ms: float | None) -> Entry:
@@ -116,6 +117,11 @@ def _saved(found: FindingResult, told_rtt_ms: float | None) -> str:
     return ": ".join(filter(None, (trips, ", ".join(times) + besides + about)))
 
 
+def missing_patterns(hidden: TimingOnly | None, unknown: Unjudged | None) -> str:
+    """Say which patterns could not be looked for, or not everywhere."""
+    return hidden_patterns(hidden) or _in_part(unknown)
+
+
 def hidden_patterns(hidden: TimingOnly | None) -> str:
     """Which patterns could not be looked for."""
     if hidden is None:
@@ -125,3 +131,11 @@ def hidden_patterns(hidden: TimingOnly | None) -> str:
         "repeated queries, single-row inserts, small fetches, failing statements, …) were not looked for; only those "
         "in connections and times (a connection for each query, delayed acknowledgments, …) were."
     )
+
+
+def _in_part(unknown: Unjudged | None) -> str:
+    """Say of how much it is not known whether it is needless, and why."""
+    if unknown is None or not unknown.round_trips:
+        return ""
+    trips = f"{counted(unknown.round_trips, 'round trip')} ({percent(unknown.share)})"
+    return f"{trips} in no finding may be needless, which cannot be told: {unknown.text}."

@@ -10,7 +10,7 @@ from latpcap.findings import FindingResult
 from latpcap.findings.registry import NO_FINDINGS
 from latpcap.report.section import Column, Entry, Line, Section, SectionPart, SectionTable, Sentence
 from latpcap.report.sections.budget import bars
-from latpcap.report.sections.findings import hidden_patterns, together
+from latpcap.report.sections.findings import missing_patterns, together
 from latpcap.report.text import printable
 from latpcap.result.analysis import Analysis
 from latpcap.result.captures import CaptureFile
@@ -114,10 +114,10 @@ def _to_do(result: Analysis) -> Iterator[SectionPart]:
         )
         yield SectionTable(columns, [_row(each, at) for each in found[:MOST]], "What to do")
     else:
-        which = "Of what could be looked for, no" if result.timing_only else "No"
+        which = "Of what could be looked for, no" if missing_patterns(result.timing_only, result.unjudged) else "No"
         yield Sentence(f"{which} pattern was found that costs round trips without need.")
     yield from together(result.fixes_together, told)
-    if hidden := hidden_patterns(result.timing_only):
+    if hidden := missing_patterns(result.timing_only, result.unjudged):
         yield Sentence(hidden, "missing")
 
 

@@ -11,6 +11,7 @@ from msgspec import Struct, ValidationError, convert
 from latpcap.display import plain
 from latpcap.errors import UsageError
 from latpcap.findings.registry import NO_FINDINGS, PATTERNS
+from latpcap.findings.unjudged import Unjudged
 from latpcap.tables.columnar.values import Rows, column_of
 from latpcap.units import (
     format_ms,
@@ -145,6 +146,11 @@ class Measured(Struct, frozen=True):
             return [convert(each, FindingFigures, from_attributes=True) for each in _part(self.result, "findings")]
         except (KeyError, TypeError, AttributeError, ValidationError):
             raise UsageError(f"{self.name}: the baseline has no `findings`") from None
+
+    @property
+    def unjudged(self) -> Unjudged | None:
+        """What was captured in part; not known of a saved result."""
+        return None if isinstance(self.result, Mapping) else self.result.unjudged
 
     def error_codes(self, kind: str) -> str:
         """The codes of what failed."""

@@ -28,6 +28,8 @@ from msgspec import Struct
 
 from latpcap.display import Displayed
 from latpcap.errors import GateFailed, UsageError
+from latpcap.findings.registry import HEALTHY
+from latpcap.findings.unjudged import Unjudged
 from latpcap.result.checks.baseline import saved
 from latpcap.result.checks.figures import (
     CODES,
@@ -56,6 +58,10 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 }
 """Of two numbers, or of many at once."""
 ANY, NEW = "any", "new"
+OF_CONNECTIONS = frozenset(
+    ("connect-per-query", "delayed-ack", "failing-logins", "window-bound", "bandwidth-bound", "slow-server", HEALTHY.code)
+)
+"""Patterns that need no statement, parameters or rows."""
 DIGITS = 9
 """Decimals that are compared: as many as the JSON keeps, so that a capture is equal to its own baseline."""
 
@@ -265,7 +271,19 @@ def _judged(gate: Gate, measured: Measured, baseline: Measured | None) -> GateRe
     limit = gate.limit.at(before) if gate.limit else None
     holds = None if value is None or limit is None else OPERATORS[gate.sign or ">"](value, limit)
     text = gate.kind.unknown if value is None else _told(gate, value, measured) + _beside(gate, before, limit)
+    if value is not None and limit is not None and _hangs_on_lost(gate, value, limit, measured.unjudged):
+        text += f"; not certain: {measured.unjudged.text}" if measured.unjudged else ""
     return GateResult(gate.text, _name(gate), value, limit, before, gate.kind.unit, holds, text)
+
+
+def _hangs_on_lost(gate: Gate, value: float, limit: float, unknown: Unjudged | None) -> bool:
+    """Return whether exchanges that were captured in part may decide: each may cost a round trip more or less."""
+    if unknown is None:
+        return False
+    in_part = unknown.exchanges + unknown.connections
+    by = {"project": in_part * (gate.rtt_ms or 0.0) / 1e3, "round_trips": float(in_part)}.get(gate.figure, 0.0)
+    compare = OPERATORS[gate.sign or ">"]
+    return bool(compare(value - by, limit) != compare(value + by, limit))
 
 
 def _under_the_same_conditions(gate: Gate, measured: Measured, baseline: Measured) -> None:
@@ -316,7 +334,13 @@ def _finding(gate: Gate, measured: Measured, baseline: Measured | None) -> GateR
     if gate.argument == NEW and baseline is not None:
         before, known = before_of(gate, baseline), {each.key for each in _wanted(gate, baseline.findings)}
         found = [each for each in found if each.key not in known]
+    unknown = measured.unjudged
+    if not found and unknown and unknown.is_much and gate.argument not in OF_CONNECTIONS:
+        text = f"it cannot be told: {unknown.text}"
+        return GateResult(gate.text, _name(gate), None, 0.0, before, None, None, text)
     text = _findings_text(found)
+    if unknown and not found:
+        text += f", though {unknown.text}"
     return GateResult(gate.text, _name(gate), float(len(found)), 0.0, before, None, bool(found), text)
 
 
