@@ -175,7 +175,7 @@ def _result(
     saved_s: tuple[Floats, Floats],
     in_part: tuple[int, int],
 ) -> FixResult:
-    """Put together what a fix changes: of the exchanges `in_part` each may take a round trip more, some may go with it."""
+    """Put together what a fix changes: those `in_part` may take a round trip more each, and some may go with it."""
     now, then = _runtimes(as_is), _runtimes(fixed)
     stay_s, may_go_s = ({rtt: count * rtt / 1e3 for rtt in now} for count in in_part)
     saved_least_s, saved_most_s = (dict(zip(now, each.tolist(), strict=True)) for each in saved_s)
@@ -194,7 +194,7 @@ def _result(
         throughput_per_s=_by_rtt({point.rtt_ms: point.throughput_per_s or 0.0 for point in fixed.points}),
         seconds_per_ms=fixed.seconds_per_ms or 0.0,
         needs=needs,
-        lost_requests=may_go,
+        lost_requests=in_part[1],
     )
 
 
