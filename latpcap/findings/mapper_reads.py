@@ -11,13 +11,18 @@ from latpcap.tables.columnar.columns import Bools, Ints
 
 def decides_nothing(evidence: Evidence) -> Bools:
     """Asks the catalog, or a sequence for a key, or reads the row back that was inserted just before."""
-    of_keys = evidence.texts.marked(*KEY_WORDS, wanted=asks_for_key)[evidence.exchanges.fingerprint]
-    found = evidence.reads_catalog | (evidence.is_read & of_keys)
-    found[_read_back(evidence)] = True
+    found = evidence.reads_catalog | reads_key(evidence)
+    found[read_back(evidence)] = True
     return bools(found)
 
 
-def _read_back(evidence: Evidence) -> Ints:
+def reads_key(evidence: Evidence) -> Bools:
+    """Asks a sequence for a key, or the session for the last one."""
+    of_keys = evidence.texts.marked(*KEY_WORDS, wanted=asks_for_key)[evidence.exchanges.fingerprint]
+    return bools(evidence.is_read & of_keys)
+
+
+def read_back(evidence: Evidence) -> Ints:
     """The reads that follow an INSERT at once, and bring one row of its table for a parameter."""
     executions = np.flatnonzero(evidence.is_execution)
     before, after = executions[:-1], executions[1:]

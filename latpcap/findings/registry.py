@@ -20,6 +20,7 @@ from latpcap.findings.patterns import (
     session_chatter,
     slow_server,
     small_fetch,
+    statement_cycle,
     validation_ping,
     window_bound,
 )
@@ -30,6 +31,7 @@ PATTERNS: tuple[Pattern, ...] = (
     small_fetch.PATTERN,
     row_by_row.PATTERN,
     commit_per_row.PATTERN,
+    statement_cycle.PATTERN,
     prepare_per_execute.PATTERN,
     connect_per_query.PATTERN,
     validation_ping.PATTERN,

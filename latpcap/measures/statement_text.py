@@ -26,8 +26,14 @@ _KEY = re.compile(
 )
 _TABLE = re.compile(
     r"(?:insert (?:ignore |low_priority |delayed )*into|replace into|update(?: only| low_priority| ignore)*"
-    r"|delete from(?: only)?|merge into)\s+(?:[\w$\"`]+\.)?[\"`]?([\w$]+)"
+    r"|delete from(?: only)?|merge into)\s+(?:[\w$\"`\[\]]+\.)*[\"`\[]?([\w$]+)"
 )
+
+_LOCK = re.compile(r"\bfor (?:no key )?update\b|\bfor (?:key )?share\b|\block in share mode\b|\bwith \(?(?:updlock|xlock)")
+_READ_TABLE = re.compile(r"^select .*?\bfrom (?:only )?(?:[\w$\"`\[\]]+\.)*[\"`\[]?([\w$]+)[\"`\]]?(?=[ )]|$)")
+_CONDITION = re.compile(r" where (.*?)(?: order by | limit | offset | fetch | returning | group by |$)")
+_EQUALS = re.compile(r"\(*(?:[\w$\"`\[\]]+\.)*[\"`\[]?([\w$]+)[\"`\]]? (?:= \(*\?(?:::[\w ]+)?|(is (?:not )?null))\)*")
+_SUBSELECT = re.compile(r"^select exists ?\( ?(?=select )")
 
 
 def is_volatile(fingerprint: str) -> bool:
@@ -56,6 +62,36 @@ def written_table(fingerprint: str) -> str | None:
     """
     found = _TABLE.search(fingerprint)
     return found[1] if found else None
+
+
+def locks_rows(fingerprint: str) -> bool:
+    """It keeps others from changing the rows that it reads.
+
+    >>> locks_rows("select a from t where b = ? for update"), locks_rows("update t set a = ?")
+    (True, False)
+    """
+    return _LOCK.search(fingerprint) is not None
+
+
+def named_row(fingerprint: str) -> tuple[str, frozenset[str]] | None:
+    """The one table that it reads or changes, and the columns whose values name the row.
+
+    >>> named_row('select "U"."a" from "users" "U" where (("U"."id" = ?)) limit ?')
+    ('users', frozenset({'id'}))
+    >>> named_row("update users set a = ? where id = ? and gone is null")
+    ('users', frozenset({'id'}))
+    >>> named_row("select a from t where b > ?"), named_row("select a from t join u on t.a = u.a where b = ?")
+    (None, None)
+    """
+    text = _SUBSELECT.sub("", fingerprint)
+    condition = _CONDITION.search(text)
+    if condition is None or " join " in text or text.count("select ") > text.startswith("select "):
+        return None
+    parts = [_EQUALS.fullmatch(part) for part in condition[1].split(" and ")]
+    columns = frozenset(part[1] for part in parts if part and not part[2])
+    read = _READ_TABLE.match(text)
+    table = read[1] if read and "," not in text[read.end() : condition.start()] else written_table(text)
+    return (table, columns) if table and columns and all(parts) else None
 
 
 def reads_catalog(fingerprint: str) -> bool:

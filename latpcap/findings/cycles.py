@@ -1,0 +1,79 @@
+"""Cycles: the same few statements again and again, each time up to a write or the end of its transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from latpcap.findings.evidence import Evidence, bools
+from latpcap.findings.groups import MAX_STATEMENTS, Groups
+from latpcap.measures.transactions import transactions
+from latpcap.tables.columnar.columns import Bools, Ints
+
+MIN_CYCLES = 10
+MAX_STEPS = 8
+"""Statements and transaction commands of one cycle; longer ones are business of their own."""
+
+
+def repeated_cycles(evidence: Evidence) -> Iterator[Ints]:
+    """The exchanges of each kind of cycle, one row a cycle and one column a step; long kinds first."""
+    steps = steps_of(evidence)
+    starts = np.append(np.flatnonzero(_begins_cycle(evidence, steps)), len(steps))
+    ends, sizes = starts[1:], np.diff(starts)
+    if not len(sizes):
+        return
+    statement, writes = _numbers(evidence)[steps], np.add.reduceat(evidence.is_write[steps], starts[:-1])
+    cycles = np.flatnonzero((sizes > 1) & (sizes <= MAX_STEPS) & (writes > 0))
+    back = np.arange(1, MAX_STEPS + 1)
+    kinds = Groups.of(cycles, *(_before_end(statement, ends[cycles], sizes[cycles], step) for step in back))
+    kinds = kinds.where(kinds.sizes >= MIN_CYCLES)
+    single = np.flatnonzero(~np.isin(np.arange(len(sizes)), kinds.rows))
+    usable = ~(evidence.failed | _is_guarded(evidence))
+    often = np.argsort(-kinds.sizes, kind="stable")[:MAX_STATEMENTS]
+    for number in sorted(often.tolist(), key=lambda number: -sizes[kinds.rows[kinds.starts[number]]]):
+        mine = kinds.rows[kinds.starts[number] : kinds.starts[number + 1]]
+        size, last = int(sizes[mine[0]]), ends[mine[0]]
+        alike = [_before_end(statement, ends[single], sizes[single], n) == statement[last - n] for n in back[:size]]
+        is_longer = np.logical_and.reduce(alike)  # the first of a program: what it did before is no part of it
+        found = np.sort(np.concatenate((mine, single[is_longer])))
+        single = single[~is_longer]
+        rows = steps[ends[found][:, None] - back[:size][::-1]]
+        rows = rows[usable[rows].all(axis=1)]
+        if len(rows) >= MIN_CYCLES:
+            yield rows
+
+
+def steps_of(evidence: Evidence) -> Ints:
+    """The executions of the application, and the begins and ends of its transactions."""
+    bounds = evidence.is_begin | evidence.is_end
+    works = evidence.is_execution & ~evidence.reads_catalog
+    return np.flatnonzero((works | bounds) & ~evidence.is_opening)
+
+
+def _is_guarded(evidence: Evidence) -> Bools:
+    """Its connection asked for an isolation in which a transaction fails where another one changed what it read."""
+    asks = evidence.texts.marked("serializable", "repeatable read")[evidence.exchanges.fingerprint]
+    asks &= evidence.is_session | evidence.is_begin
+    connection = evidence.exchanges.connection
+    return bools((np.bincount(connection, asks) > 0)[connection])
+
+
+def _begins_cycle(evidence: Evidence, steps: Ints) -> Bools:
+    """Behind the end of a transaction, a write in none, and time in which the program thinks."""
+    alone = evidence.is_write & (transactions(evidence.recording).of_exchange < 0)
+    over = (evidence.is_end | alone)[steps]
+    new = np.diff(evidence.interval[steps], prepend=-1) != 0
+    new[1:] |= over[:-1]
+    return bools(new)
+
+
+def _numbers(evidence: Evidence) -> Ints:
+    """The statement of each exchange, or where it has none its command."""
+    commands = -2 - evidence.exchanges.command.codes.astype(np.int64)
+    return np.where(evidence.question >= 0, evidence.question, commands)
+
+
+def _before_end(statement: Ints, ends: Ints, sizes: Ints, steps: int) -> Ints:
+    """The statement so many steps before the end of each cycle; -1 before its begin."""
+    return np.where(steps <= sizes, statement[ends - np.minimum(steps, sizes)], -1)
