@@ -60,9 +60,14 @@ def _is_guarded(evidence: Evidence) -> Bools:
 
 
 def _begins_cycle(evidence: Evidence, steps: Ints) -> Bools:
-    """Behind the end of a transaction, a write in none, and time in which the program thinks."""
-    alone = evidence.is_write & (transactions(evidence.recording).of_exchange < 0)
-    over = (evidence.is_end | alone)[steps]
+    """Behind the end of a transaction, a write in none, and time in which the program thinks.
+
+    A change that finds no row goes on with the write behind it.
+    """
+    writes = evidence.is_write[steps]
+    misses = writes & (evidence.exchanges.affected_rows.ints(-1)[steps] == 0) & np.append(writes[1:], False)
+    alone = writes & (transactions(evidence.recording).of_exchange[steps] < 0) & ~misses
+    over = evidence.is_end[steps] | alone
     new = np.diff(evidence.interval[steps], prepend=-1) != 0
     new[1:] |= over[:-1]
     return bools(new)

@@ -46,3 +46,5 @@ PATTERNS: tuple[Pattern, ...] = (
     failing_logins.PATTERN,
 )
 HEALTHY = healthy.PATTERN
+NO_FINDINGS = (healthy.PATTERN.code, healthy.NETWORK_BOUND.code)
+"""The codes that tell that no other pattern was found."""

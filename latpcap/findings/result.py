@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from latpcap.display import Brief
 from latpcap.findings.evidence import Evidence
@@ -19,11 +20,21 @@ from latpcap.findings.frames import (
     frames_of_connections,
     frames_of_exchanges,
 )
+from latpcap.findings.patterns.healthy import judged
+from latpcap.findings.recognise import find
+from latpcap.findings.registry import NO_FINDINGS
 from latpcap.findings.savings import Saving, Savings
+from latpcap.projection.assumptions import CENTRAL
+from latpcap.projection.basis import AS_IT_IS
+from latpcap.projection.budget_elsewhere import budgets_there
+from latpcap.units import format_given_ms
 
 MIN_TOGETHER = 2
+MIN_SAVED_S = 1e-6
+"""Seconds; a fix that saves no more at any RTT is none."""
 HIGH, MEDIUM = 0.25, 0.05
-"""Shares that a fix saves."""
+"""Shares of the runtime that a fix saves."""
+SEVERITIES = ("high", "medium", "low", "info")
 
 
 class FindingResult(Brief, Struct, frozen=True):
@@ -34,8 +45,8 @@ class FindingResult(Brief, Struct, frozen=True):
     why: str
     fix: str
     severity: str
-    """`high`, `medium`, `low` by the larger share: of the effective round trips that the fix saves, or of the runtime
-    of the capture; `info` for suggestions and where nothing is to be saved."""
+    """`high`, `medium`, `low` by the share of the runtime that the fix saves at the RTT of the order; of failures, by
+    their share of all statements or logins. `info` for suggestions and where nothing is to be saved."""
     statement: str | None
     fingerprint: str | None
     exchanges: int
@@ -85,14 +96,11 @@ def fixes_together(savings: Savings, rtt_ms: Sequence[float]) -> FixesTogether |
     )
 
 
-def _severity(saving: Saving, runtime_s: float) -> str:
-    if saving.finding.suggestion:
+def _severity(finding: Finding, saved_share: float | None) -> str:
+    """By the part of the runtime that the fix saves; of failures, and where no RTT is known, by the finding's share."""
+    if finding.suggestion:
         return "info"
-    saved = float(saving.saved_s[-1]) / runtime_s if runtime_s > 0 else 0.0
-    saves = saving.finding.round_trips_saved > 0 and runtime_s > 0
-    if saves and len(saving.saved_s) and float(np.max(saving.saved_s)) < MEDIUM * runtime_s:
-        return "low"  # whatever part of the round trips: a poll waits for its time, at no RTT for the network
-    share = max(saving.finding.share, saved)
+    share = finding.share if saved_share is None or not finding.fix_name else saved_share
     return "high" if share >= HIGH else "medium" if share >= MEDIUM else "low"
 
 
@@ -108,39 +116,75 @@ def finding_results(
 ) -> Iterator[tuple[FindingResult, Saving]]:
     """The findings with seconds at each of `rtt_ms`; none where the baseline RTT is unknown.
 
-    `rank_ms` (one of `rtt_ms`; default: the largest) is where their order comes from.
+    They come by severity, then by what each saves at `rank_ms` (one of `rtt_ms`; default: the largest).
     """
     evidence, known = savings.evidence, savings.base.job is not None
-    asked = list(rtt_ms) if known else []
-    ranked = max(asked, default=None) if rank_ms is None or not known else rank_ms
-    for saving in savings.savings([*asked, savings.base.baseline_ms] if known else [], ranked):
-        finding = saving.finding
-        whole = len(finding.effect.closed) > 0
-        connection = np.flatnonzero(np.bincount(evidence.exchanges.connection[finding.shown]))
-        frames = shown_ranges(evidence, finding)
-        shown = frames.first_of(MAX_STRETCHES)
-        result = FindingResult(
-            code=finding.code,
-            title=finding.title,
-            why=finding.why,
-            fix=finding.fix,
-            severity=_severity(saving, savings.base.runtime_s if known else 0.0),
-            statement=finding.statement,
-            fingerprint=finding.fingerprint,
-            exchanges=len(finding.shown),
-            round_trips_saved=finding.round_trips_saved,
-            saved_s={f"{rtt:g}": float(seconds) for rtt, seconds in zip(asked, saving.saved_s, strict=False)},
-            saved_at_baseline_s=float(saving.saved_s[-1]) if known else None,
-            connections=tuple(map(int, evidence.recording.connections.stream[connection])),
-            first_frame=min((each.first for each in shown), default=None),
-            last_frame=max((each.last for each in shown), default=None),
-            frames=tuple(shown),
-            frames_left_out=len(frames) - len(shown),
-            display_filter=display_filter(shown, whole) if shown else "",
-            fix_name=finding.fix_name,
-            facts=dict(finding.facts),
-            needs=finding.needs,
-            round_trips_alone=saving.round_trips,
-            estimated=saving.estimated and known,
-        )
-        yield result, saving
+    asked = [*rtt_ms, savings.base.baseline_ms] if known else []
+    ranked = (max(rtt_ms, default=savings.base.baseline_ms) if rank_ms is None else rank_ms) if known else None
+    runtime_s = _runtime_s(savings, ranked)
+    found = [_result(evidence, saving, asked, ranked, runtime_s) for saving in _savings(savings, asked, ranked)]
+    yield from sorted(found, key=lambda pair: SEVERITIES.index(pair[0].severity))
+
+
+def _savings(savings: Savings, rtt_ms: Sequence[float], ranked: float | None) -> list[Saving]:
+    """The savings of findings that save anything at any RTT, or whose fixes promise nothing; of none, that all is well."""
+    found = savings.savings(rtt_ms, ranked)
+    kept = [each for each in found if not each.finding.fix_name or not len(rtt_ms) or each.saved_s.max() > MIN_SAVED_S]
+    nothing = np.zeros(len(rtt_ms))
+    if found and not kept:
+        kept = [Saving(finding, 0, nothing, 1.0, estimated=False) for finding in find(savings.evidence, ())]
+    return [_judged(savings, each, ranked) if each.finding.code in NO_FINDINGS else each for each in kept]
+
+
+def _judged(savings: Savings, saving: Saving, rtt_ms: float | None) -> Saving:
+    """That there is nothing to fix, as it stands at an RTT."""
+    runtime_s = _runtime_s(savings, rtt_ms)
+    if rtt_ms is None or not runtime_s:
+        return saving
+    [there] = budgets_there(savings.base, [rtt_ms], [runtime_s], savings.base.as_usual)
+    where = f"at {format_given_ms(rtt_ms)} " if rtt_ms != savings.base.baseline_ms else ""
+    return replace(saving, finding=judged(savings.evidence, saving.finding, there.network_s / runtime_s, where))
+
+
+def _runtime_s(savings: Savings, rtt_ms: float | None) -> float | None:
+    """The runtime at an RTT, as the job is."""
+    if rtt_ms is None or savings.base.job is None:
+        return None
+    [[runtime_s]] = savings.base.runtimes_of([(AS_IT_IS, [rtt_ms])], [CENTRAL])
+    return float(runtime_s[0])
+
+
+def _result(
+    evidence: Evidence, saving: Saving, asked: Sequence[float], ranked: float | None, runtime_s: float | None
+) -> tuple[FindingResult, Saving]:
+    """`asked`: the RTTs of what it saves, of which the last is the baseline."""
+    finding, saved_s = saving.finding, saving.saved_s.tolist()
+    whole = len(finding.effect.closed) > 0
+    connection = np.flatnonzero(np.bincount(evidence.exchanges.connection[finding.shown]))
+    frames = shown_ranges(evidence, finding)
+    shown = frames.first_of(MAX_STRETCHES)
+    result = FindingResult(
+        code=finding.code,
+        title=finding.title,
+        why=finding.why,
+        fix=finding.fix,
+        severity=_severity(finding, saved_s[asked.index(ranked)] / runtime_s if ranked is not None and runtime_s else None),
+        statement=finding.statement,
+        fingerprint=finding.fingerprint,
+        exchanges=len(finding.shown),
+        round_trips_saved=finding.round_trips_saved,
+        saved_s={f"{rtt:g}": seconds for rtt, seconds in zip(asked[:-1], saved_s, strict=False)},
+        saved_at_baseline_s=saved_s[-1] if asked else None,
+        connections=tuple(map(int, evidence.recording.connections.stream[connection])),
+        first_frame=min((each.first for each in shown), default=None),
+        last_frame=max((each.last for each in shown), default=None),
+        frames=tuple(shown),
+        frames_left_out=len(frames) - len(shown),
+        display_filter=display_filter(shown, whole) if shown else "",
+        fix_name=finding.fix_name,
+        facts=dict(finding.facts),
+        needs=finding.needs,
+        round_trips_alone=saving.round_trips,
+        estimated=saving.estimated and bool(asked),
+    )
+    return result, saving

@@ -1,36 +1,50 @@
-"""Healthy: no pattern wastes round trips. Where the network takes much of the time all the same, what would help."""
+"""Healthy: no pattern wastes round trips. Network-bound: none does, and the network takes much of the time all the same."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 import numpy as np
+from msgspec.structs import replace
 
 from latpcap.findings.evidence import Evidence
-from latpcap.findings.finding import NOTHING, Candidate, Pattern, effect_of
+from latpcap.findings.finding import NOTHING, Candidate, Finding, Pattern, effect_of
 from latpcap.measures.responses import FEWEST_RESPONSES, responses
 from latpcap.measures.transactions import transactions
 from latpcap.units import counted, percent, significant
 
-MUCH = 0.3
-"""The network's share of the runtime from which on `nothing to fix` would not be all."""
+MIN_NETWORK_SHARE = 0.3
+"""Of the runtime, from which on a recording is network-bound."""
+MIN_TOGETHER = 0.1
+"""Of the statements, those that are sent in a batch or a pipeline, from which on neither is advice."""
 PIPELINES = "postgresql"
 """The protocol whose drivers send several statements before they read the first answer."""
 
 
 def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
     """One candidate: asked for where nothing else was found."""
-    share = evidence.timeline.waits.shared_s / evidence.timeline.runtime_s if evidence.timeline.runtime_s > 0 else 0.0
-    much = share >= MUCH and responses(evidence.recording) >= FEWEST_RESPONSES
-    title = f"No pattern wastes round trips, and yet the network takes {percent(share)} of the time" if much else ""
-    if failed := _failed(evidence):
-        title = f"{title or 'No pattern wastes round trips'}; {failed}"
-    nothing = np.empty(0, np.int64)
+    nothing, failed = np.empty(0, np.int64), _failed(evidence)
     yield Candidate(
         shown=nothing,
         effect=effect_of(evidence, NOTHING, nothing),
-        facts={"network_share": share, "said": title or "Nothing to fix: no pattern wastes round trips"},
-        fix=" ".join(_helps(evidence)) if much else "",
+        facts={"said": f"{NO_WASTE}; {failed}" if failed else f"Nothing to fix: {NO_WASTE[0].lower()}{NO_WASTE[1:]}"},
+    )
+
+
+def judged(evidence: Evidence, finding: Finding, network_share: float, where: str) -> Finding:
+    """The finding at an RTT (`where`: in words), at which the network takes a share of the runtime."""
+    facts = {**finding.facts, "network_share": network_share}
+    if network_share < MIN_NETWORK_SHARE or responses(evidence.recording) < FEWEST_RESPONSES:
+        return replace(finding, facts=facts)
+    failed = _failed(evidence)
+    helps = list(_helps(evidence))
+    title = f"{NO_WASTE}, and yet {where}the network takes {percent(network_share)} of the time"
+    return replace(
+        finding,
+        code=NETWORK_BOUND.code,
+        title=f"{title}; {failed}" if failed else title,
+        fix=" ".join((*helps, f"{'Otherwise only' if helps else 'Only'} a shorter distance helps.")),
+        facts=facts,
     )
 
 
@@ -51,15 +65,27 @@ def _helps(evidence: Evidence) -> Iterator[str]:
     if 2 * opening >= waits.count:
         connections = counted(len(evidence.recording.connections), "connection")
         yield f"{opening:,} of {waits.count:,} waits open and close {connections}: keep connections open to save them."
-    told = transactions(evidence.recording)
-    inside = int(exchanges.round_trips.sum(where=told.of_exchange >= 0))
+    if not _sends_together(evidence):
+        yield from _fewer_waits(evidence, _fewer(evidence))
+
+
+def _fewer_waits(evidence: Evidence, means: str) -> Iterator[str]:
+    """What would make several statements wait once."""
+    exchanges, each = evidence.exchanges, transactions(evidence.recording)
+    inside = int(exchanges.round_trips.sum(where=each.of_exchange >= 0))
     statements = int(exchanges.round_trips.sum(where=exchanges.is_execution))
-    if len(told) and inside >= 2 * len(told):
-        each = f"A transaction waits {significant(inside / len(told))} times on average"
-        yield f"{each}: {_fewer(evidence)} would wait once for several statements."
+    if len(each) and inside >= 2 * len(each):
+        yield f"Each transaction makes {significant(inside / len(each))} round trips: {means} would make fewer."
     elif statements > 1:
-        yield f"{statements:,} statements wait one by one: {_fewer(evidence)} would wait once for several."
-    yield "Beyond that, only a shorter distance helps."
+        yield f"{statements:,} statements wait one by one: {means} would wait once for several."
+
+
+def _sends_together(evidence: Evidence) -> bool:
+    """The client sends statements without waiting for each, or many rows with one."""
+    runs = evidence.is_execution
+    bulk = evidence.exchanges.command.where(lambda command: "bulk" in command)
+    rows = evidence.texts.marked(MANY_ROWS)[evidence.exchanges.fingerprint]
+    return bool((runs & ((evidence.leader >= 0) | bulk | rows)).sum() >= max(MIN_TOGETHER * runs.sum(), 1))
 
 
 def _fewer(evidence: Evidence) -> str:
@@ -67,10 +93,16 @@ def _fewer(evidence: Evidence) -> str:
     return "a stored procedure, a pipeline or a batch" if pipelines else "a stored procedure or a batch"
 
 
+NO_WASTE = "No pattern wastes round trips"
+MANY_ROWS = ")+"
+"""How the fingerprint of an insert of several rows ends its list of values."""
+WHY = "Each wait for the network is for a response that the program needs."
+
 PATTERN = Pattern(
     code="healthy",
     fix="",
     title="{said}",
-    why="Each wait for the network is for a response that the program needs.",
+    why=WHY,
     find=find,
 )
+NETWORK_BOUND = replace(PATTERN, code="network-bound")

@@ -107,11 +107,16 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
 
 
 def _needless(steps: Steps, rows: Ints) -> dict[int, str]:
-    """Which places of a cycle can go, and why; none where it locks rows or calls what cannot be looked into."""
+    """Which places of a cycle can go, and why.
+
+    None where it locks rows, takes back what it wrote, or calls what cannot be looked into.
+    """
     evidence, first = steps.evidence, rows[0]
     runs = [place for place, row in enumerate(first) if evidence.is_execution[row]]
-    texts = {place: evidence.text(int(evidence.exchanges.fingerprint[first[place]])) for place in runs}
-    if any(map(locks_rows, texts.values())) or not (evidence.is_read | evidence.is_write)[first[runs]].all():
+    texts = [evidence.text(number) for number in evidence.exchanges.fingerprint[first].tolist()]
+    if any(locks_rows(text) or text.startswith("rollback") for text in texts):
+        return {}
+    if not (evidence.is_read | evidence.is_write)[first[runs]].all():
         return {}
     cycle = Cycle(steps, rows, runs, texts)
     reasons = {place: reason for place in runs if (reason := cycle.reason(place))}
@@ -126,7 +131,7 @@ class Cycle(Struct, frozen=True):
     """Its exchanges, one row a cycle and one column a step."""
     runs: list[int]
     """The places that run a statement."""
-    texts: Mapping[int, str]
+    texts: list[str]
     """By place."""
 
     def reason(self, place: int) -> str:
@@ -136,7 +141,7 @@ class Cycle(Struct, frozen=True):
             return LOOK_UP if self._misses(place) else ""
         if self._mostly(self.steps.reads_key[rows]):
             return KEY
-        if self._mostly(self.steps.reads_back[rows]):
+        if self.steps.reads_back[rows].all():  # all: what is read before the first insert is no row of one
             return READ_BACK
         writes_its_row = after is not None and after == self._only_write() and not self._works_before(after)
         if self._reads_again(place, writes_its_row):
@@ -155,8 +160,7 @@ class Cycle(Struct, frozen=True):
         runs = [place for place in inside if place in self.runs and place not in needless]
         if (transaction[:, write] < 0).any() or any(place != write and not self._is_of_loop(place) for place in runs):
             return []
-        bounds = [place for place in inside if place not in self.runs]
-        return [] if any(map(self._rolls_back, bounds)) else bounds
+        return [place for place in inside if place not in self.runs]
 
     def _reason_by_write(self, place: int, write: int) -> str:
         """Why a read is needless right before the write."""
@@ -209,10 +213,6 @@ class Cycle(Struct, frozen=True):
 
     def _is_of_loop(self, place: int) -> bool:
         return not self._writes(place) and self._mostly(self.steps.is_of_loop[self.rows[:, place]])
-
-    def _rolls_back(self, place: int) -> bool:
-        fingerprint = int(self.steps.evidence.exchanges.fingerprint[self.rows[0, place]])
-        return self.steps.evidence.text(fingerprint).startswith("rollback")
 
     def _neighbour(self, place: int, by: int) -> int | None:
         """The place of the statement before or after one."""

@@ -20,10 +20,14 @@ TAKES = RemovedAlong(client=1.0, service=1.0)
 
 
 def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
-    """One candidate a recording. A piece of work begins with its pings, after a transaction's end, or think time."""
+    """One candidate a recording.
+
+    A piece of work runs statements; it begins with its pings, after a transaction's end, or after think time. What only
+    sets the session (`SET autocommit` behind a COMMIT) is none.
+    """
     exchanges = evidence.exchanges
     pings = evidence.is_ping & evidence.waits
-    works = evidence.is_execution | evidence.is_fetch | evidence.is_session
+    works = evidence.is_execution | evidence.is_fetch
     new = np.diff(evidence.interval, prepend=-1) != 0
     again = pings & before(pings) & ~new
     edge = (pings & ~again) | evidence.is_end | new

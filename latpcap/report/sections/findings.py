@@ -37,8 +37,8 @@ def _order(result: Analysis) -> Iterator[Sentence]:
     """Of several, by what they come one after the other."""
     if len(result.findings) > 1:
         told = result.projection.told_rtt_ms
-        by = "cost" if told is None else f"the seconds that each fix saves at {format_given_ms(told)}"
-        yield Sentence(f"Ordered by {by}; suggestions last.", "quiet")
+        there = "" if told is None else f", then by the seconds that each fix saves at {format_given_ms(told)}"
+        yield Sentence(f"Ordered by severity{there}.", "quiet")
 
 
 def listed_findings(

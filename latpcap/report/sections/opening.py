@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from latpcap.findings import FindingResult
-from latpcap.findings.registry import HEALTHY
+from latpcap.findings.registry import NO_FINDINGS
 from latpcap.report.section import Column, Entry, Line, Section, SectionPart, SectionTable, Sentence
 from latpcap.report.sections.budget import bars
 from latpcap.report.sections.findings import hidden_patterns, together
@@ -104,8 +104,7 @@ def _now_and_there(result: Analysis) -> list[SectionPart]:
 def _to_do(result: Analysis) -> Iterator[SectionPart]:
     told = result.projection.told_rtt_ms
     at = "" if told is None else f"{told:g}"
-    found = [each for each in result.findings if each.fix and each.code != HEALTHY.code]
-    found.sort(key=lambda each: -each.saved_s.get(at, 0.0))
+    found = [each for each in result.findings if each.fix and each.code not in NO_FINDINGS]
     if found:
         there = "" if told is None else f" at {format_given_ms(told)}"
         columns = (

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from latpcap.findings import FindingResult
-from latpcap.findings.registry import HEALTHY
+from latpcap.findings.registry import NO_FINDINGS
 from latpcap.result.analysis import Analysis
 from latpcap.result.captures import CaptureFile
 from latpcap.result.checks.gates import Gates
@@ -30,7 +30,7 @@ class Checked(Struct, frozen=True):
 
 def checked(analysis: Analysis, gates: Gates, version: str) -> Checked:
     """Put together what became of `gates` and what was found."""
-    findings = tuple(each for each in analysis.findings if each.code != HEALTHY.code)
+    findings = tuple(each for each in analysis.findings if each.code not in NO_FINDINGS)
     return Checked(version, tuple(each.path for each in analysis.captures), gates, findings, analysis.captures)
 
 

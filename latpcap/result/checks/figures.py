@@ -10,7 +10,7 @@ from msgspec import Struct, ValidationError, convert
 
 from latpcap.display import plain
 from latpcap.errors import UsageError
-from latpcap.findings.registry import HEALTHY, PATTERNS
+from latpcap.findings.registry import NO_FINDINGS, PATTERNS
 from latpcap.tables.columnar.values import Rows, column_of
 from latpcap.units import (
     format_ms,
@@ -98,7 +98,7 @@ FIGURES = {
     "baseline_rtt": Figure("summary.baseline_rtt_ms", format_ms, parse_ms, "ms"),
 }
 PROJECTED = Figure("projection.points", format_s, _seconds, "s")
-CODES = (*(pattern.code for pattern in PATTERNS), HEALTHY.code)
+CODES = (*(pattern.code for pattern in PATTERNS), *NO_FINDINGS)
 
 
 class FindingFigures(Struct, frozen=True):

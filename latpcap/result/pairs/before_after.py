@@ -12,7 +12,7 @@ from typing import Literal, get_args
 from msgspec import Struct
 
 from latpcap.findings import FindingResult
-from latpcap.findings.registry import HEALTHY
+from latpcap.findings.registry import NO_FINDINGS
 from latpcap.projection.basis import AS_IT_IS
 from latpcap.projection.curve import Curve, curves
 from latpcap.result.analysis import Analysis, Measures
@@ -78,7 +78,7 @@ def _by_key(analysis: Analysis) -> dict[tuple[str, str | None], list[FindingResu
     """The findings of each pattern of each statement; that there is none is no finding here."""
     found: dict[tuple[str, str | None], list[FindingResult]] = {}
     for each in analysis.findings:
-        if each.code != HEALTHY.code:
+        if each.code not in NO_FINDINGS:
             found.setdefault((each.code, each.fingerprint), []).append(each)
     return found
 

@@ -1,0 +1,143 @@
+"""Cycles of statements around a write: which steps are needless, and which are needed whatever they look like."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from builder import Conn, Ex, build
+
+import latpcap
+from latpcap.capture import Capture
+from latpcap.findings import FindingResult
+
+RUNS = 12
+BEGIN, COMMIT = Ex(sql="begin"), Ex(sql="commit")
+START = Ex(sql="select 0", rows=1)
+LOG = "insert into log (job) values (?)"
+
+
+def read(number: int, sql: str = "select * from jobs where id = ?", rows: int = 1, **options: float) -> Ex:
+    return Ex(sql=sql, rows=rows, parameters=100 + number, **options)  # type: ignore[arg-type]
+
+
+def change(number: int, sql: str = "update jobs set state = ? where id = ?", affected_rows: int = 1, **options: float) -> Ex:
+    return Ex(sql=sql, affected_rows=affected_rows, parameters=500 + number, **options)  # type: ignore[arg-type]
+
+
+def insert(number: int, sql: str = "insert into jobs (slug) values (?)") -> Ex:
+    return change(number, sql)
+
+
+def cycles(*kinds: list[Ex], runs: int = RUNS) -> list[FindingResult]:
+    """What is found of `runs` cycles, each with numbers of its own."""
+    steps = [
+        replace(step, parameters=step.parameters + 1000 * run) if step.parameters else step
+        for run in range(runs)
+        for step in kinds[run % len(kinds)]
+    ]
+    found = Capture(build([Conn(exchanges=[START, *steps])])).analyze([15]).findings
+    return [each for each in found if each.code == "statement-cycle"]
+
+
+@pytest.mark.parametrize(
+    ("steps", "needless"),
+    [
+        ([read(1), change(1)], 1),
+        ([read(1), change(1), COMMIT], 2),
+        ([read(1), BEGIN, change(1), COMMIT], 3),
+        ([read(1), read(1, 'select "J"."id" from "jobs" "J" where (("J"."id" = ?)) limit ?'), BEGIN, change(1), COMMIT], 3),
+        ([read(1, "select name from people where id = ?"), read(1, "select name from people where id = ?"), insert(1)], 1),
+        ([read(1, "select * from jobs where slug = ?", rows=0), BEGIN, insert(1), COMMIT], 3),
+        ([read(1, "select exists (select ? from jobs where slug = ?)"), insert(1)], 1),
+        ([change(1, affected_rows=0), insert(1)], 1),
+        ([Ex(sql="select nextval(?)", rows=1, parameters=7), insert(1)], 1),
+        ([BEGIN, insert(1), read(1), COMMIT], 1),
+        ([read(1), change(1, "delete from jobs where id = ?")], 1),
+    ],
+    ids=["rmw", "in a transaction without a begin", "before a transaction", "read twice", "the same read twice",
+         "look-up", "look-up that counts", "update, else insert", "key", "read back", "read to delete"],
+)  # fmt: skip
+def test_what_a_write_does_not_need_is_found(steps: list[Ex], needless: int) -> None:
+    (found,) = cycles(steps)
+    assert found.facts["cycles"] == RUNS
+    assert (found.facts["needless"], found.round_trips_saved) == (needless * RUNS, needless * RUNS)
+
+
+LOCK = "select * from jobs where id = ? for update"
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [BEGIN, read(1, LOCK), change(1), COMMIT],
+        [BEGIN, read(1), change(1), change(2), COMMIT],
+        [BEGIN, change(1), insert(2, LOG), COMMIT],
+        [Ex(sql="begin isolation level serializable"), read(1), change(1), COMMIT],
+        [read(1), change(1, "update jobs set state = ? where id = ? and version = ?")],
+        [read(1), change(1, client_ms=50)],
+        [read(1, "select name from people where id = ?"), change(1)],
+        [read(1, "select name from people where id = ?", rows=0), insert(1)],
+        [read(1, "select a.name from jobs a join people b on b.id = a.owner where a.id = ?"), change(1)],
+        [read(1, "select * from jobs where state > ?", rows=9), change(1)],
+        [BEGIN, read(1, "select a from jobs where id = ?"), read(1, "select b from people where id = ?"), insert(1), COMMIT],
+        [read(1), change(1), Ex(sql="rollback")],
+        [read(1), Ex(sql="call work(?)", parameters=9), change(1), COMMIT],
+    ],
+    ids=["locked", "a transfer", "two tables", "serializable", "compare and set", "work between", "another table",
+         "a look-up elsewhere", "a join", "a list", "reads of two tables", "rolled back", "a procedure"],
+)  # fmt: skip
+def test_what_a_write_may_need_is_no_finding(steps: list[Ex]) -> None:
+    assert not cycles(steps)
+
+
+def test_few_cycles_are_none() -> None:
+    assert not cycles([read(1), change(1)], runs=9)
+
+
+def test_a_read_of_an_n_plus_one_belongs_to_it_and_the_transaction_is_needless_all_the_same() -> None:
+    source = Ex(sql="select id from jobs", rows=RUNS)
+    steps = [each for n in range(RUNS) for each in (read(n), BEGIN, change(n), COMMIT)]
+    found = Capture(build([Conn(exchanges=[source, *steps])])).analyze([15]).findings
+    assert {each.code: each.round_trips_saved for each in found} == {"n+1": RUNS, "statement-cycle": 2 * RUNS}
+
+
+def test_commits_of_a_series_are_commit_per_row_s() -> None:
+    steps = [each for n in range(RUNS) for each in (BEGIN, insert(n), COMMIT)]
+    found = Capture(build([Conn(exchanges=[START, *steps])])).analyze([15]).findings
+    assert sorted(each.code for each in found) == ["commit-per-row", "row-by-row-dml"]
+
+
+def test_what_runs_before_the_first_cycle_hides_none() -> None:
+    before = [Ex(sql=f"select a from t{n}", rows=1) for n in range(12)]
+    steps = [each for n in range(RUNS) for each in (read(n), change(n), COMMIT)]
+    found = Capture(build([Conn(exchanges=[*before, *steps])])).analyze([15]).findings
+    assert [each.round_trips_saved for each in found if each.code == "statement-cycle"] == [2 * RUNS]
+
+
+def test_one_lost_or_failed_cycle_hides_no_other() -> None:
+    steps = [each for n in range(RUNS) for each in (read(n), change(n), COMMIT)]
+    steps[7] = replace(steps[7], error="locked")
+    del steps[18]
+    found = Capture(build([Conn(exchanges=[START, *steps])])).analyze([15]).findings
+    assert [each.facts["cycles"] for each in found if each.code == "statement-cycle"] == [RUNS - 2]
+
+
+def test_each_kind_of_cycle_around_one_write_counts() -> None:
+    other = "select state from jobs where id = ?"
+    (found,) = cycles([read(1), change(1)], [read(1, other), change(1)], runs=24)
+    assert (found.facts["cycles"], found.round_trips_saved) == (24, 24)
+
+
+@pytest.mark.parametrize(
+    ("name", "needless", "of"), [("a7_typeorm", 90, 155), ("rmw", 120, 183), ("gap2_conn", 0, 0), ("ping_no0.6", 0, 0)]
+)
+def test_programs_after_public_reports(
+    shared_capture: Callable[[str], Path], name: str, needless: int, of: int
+) -> None:
+    result = latpcap.read(shared_capture(f"reports/{name}.pcapng.zst")).analyze([15])
+    found = [each.round_trips_saved for each in result.findings if each.code == "statement-cycle"]
+    assert found == ([needless] if needless else [])
+    assert not needless or result.summary.round_trips == of
