@@ -11,10 +11,12 @@ from conftest import FIXTURES, analysed
 
 pytest.importorskip("latpcap._core", reason="the core is not built")
 
-from latpcap.findings.registry import HEALTHY, PATTERNS
+from latpcap.findings.registry import HEALTHY, NO_FINDINGS, PATTERNS
 
 RATE = 0.95
 CODES = [*(pattern.code for pattern in PATTERNS), HEALTHY.code]
+ELSEWHERE = {"statement-cycle"}
+"""Codes of patterns that are younger than the corpus: the catalogues of programs show them."""
 
 
 @cache
@@ -30,8 +32,9 @@ def labelled() -> dict[str, frozenset[str]]:
 
 @cache
 def told(name: str) -> Counter[str]:
-    """The codes that latpcap tells of a fixture."""
-    return Counter(each.code for each in analysed(name).findings)
+    """The codes that latpcap tells of a fixture; that nothing is to be fixed is one, whatever the network takes."""
+    codes = (each.code for each in analysed(name).findings)
+    return Counter(HEALTHY.code if code in NO_FINDINGS else code for code in codes)
 
 
 def wrong() -> list[str]:
@@ -42,7 +45,7 @@ def wrong() -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("code", CODES)
+@pytest.mark.parametrize("code", [code for code in CODES if code not in ELSEWHERE])
 def test_each_finding_is_right_and_misses_nothing(code: str) -> None:
     names = labelled()
     wanted = {name for name, labels in names.items() if code in labels}

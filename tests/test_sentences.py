@@ -269,7 +269,11 @@ def _dominates(part: str) -> Callable[[Analysis, re.Match[str]], Checked]:
 
 
 def _yet_network(result: Analysis, match: re.Match[str]) -> Checked:
-    yield _is(match[1], result.summary.network_share)
+    assert result.projection.budget_at is not None
+    parts = result.projection.budget_at.parts()
+    said, off = amount(match[1])
+    network, setup = (parts[name] / sum(parts.values()) for name in ("network_s", "setup_s"))
+    yield _holds(network - off <= said <= network + setup + off)
 
 
 def _parts_of_wholes(text: str) -> Iterator[Claim]:
@@ -306,7 +310,7 @@ NOTES: dict[str, Callable[[Analysis, re.Match[str]], Checked]] = {
 TITLES: dict[str, Callable[[Analysis, re.Match[str]], Checked]] = {
     r"^The server takes ([0-9.]+%) of the time(?: \(([0-9.]+%) without think time\))?": _dominates("service_s"),
     r"^Moving data takes ([0-9.]+%) of the time(?: \(([0-9.]+%) without think time\))?": _dominates("transfer_s"),
-    r"^No pattern wastes round trips, and yet the network takes ([0-9.]+%) of the time": _yet_network,
+    r"^No pattern wastes round trips, and yet at [0-9.]+ ms the network takes ([0-9.]+%) of the time": _yet_network,
 }
 
 
@@ -411,10 +415,10 @@ def test_where_no_pattern_is_found_it_is_said_what_would_help() -> None:
     transaction = [Ex(sql="begin"), Ex(sql="insert into a values (?)"), Ex(sql="update b set c = ?"), Ex(sql="commit")]
     [found] = Measures(build([Conn(rtt_ms=9, exchanges=transaction * 3)])).analyze().findings
     assert (found.code, found.title.split(" takes ")[0]) == (
-        "healthy",
-        "No pattern wastes round trips, and yet the network",
+        "network-bound",
+        "No pattern wastes round trips, and yet at 15 ms the network",
     )
-    assert found.fix.startswith("A transaction waits 4.00 times on average: a stored procedure or a batch would")
+    assert found.fix.startswith("Each transaction makes 4.00 round trips: a stored procedure or a batch would make")
 
 
 def test_where_the_network_costs_little_there_is_nothing_to_fix() -> None:

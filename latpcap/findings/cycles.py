@@ -23,7 +23,7 @@ def repeated_cycles(evidence: Evidence) -> Iterator[Ints]:
     ends, sizes = starts[1:], np.diff(starts)
     if not len(sizes):
         return
-    statement, writes = _numbers(evidence)[steps], np.add.reduceat(evidence.is_write[steps], starts[:-1])
+    statement, writes = _numbers(evidence)[steps], np.add.reduceat(changes_rows(evidence)[steps], starts[:-1])
     cycles = np.flatnonzero((sizes > 1) & (sizes <= MAX_STEPS) & (writes > 0))
     back = np.arange(1, MAX_STEPS + 1)
     kinds = Groups.of(cycles, *(_before_end(statement, ends[cycles], sizes[cycles], step) for step in back))
@@ -51,6 +51,11 @@ def steps_of(evidence: Evidence) -> Ints:
     return np.flatnonzero((works | bounds) & ~evidence.is_opening)
 
 
+def changes_rows(evidence: Evidence) -> Bools:
+    """Runs a statement that does not only read: a write, or a call that may be one."""
+    return bools(evidence.is_execution & ~evidence.is_read)
+
+
 def _is_guarded(evidence: Evidence) -> Bools:
     """Its connection asked for an isolation in which a transaction fails where another one changed what it read."""
     asks = evidence.texts.marked("serializable", "repeatable read")[evidence.exchanges.fingerprint]
@@ -64,7 +69,7 @@ def _begins_cycle(evidence: Evidence, steps: Ints) -> Bools:
 
     A change that finds no row goes on with the write behind it.
     """
-    writes = evidence.is_write[steps]
+    writes = changes_rows(evidence)[steps]
     misses = writes & (evidence.exchanges.affected_rows.ints(-1)[steps] == 0) & np.append(writes[1:], False)
     alone = writes & (transactions(evidence.recording).of_exchange[steps] < 0) & ~misses
     over = evidence.is_end[steps] | alone

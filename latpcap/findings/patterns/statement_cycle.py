@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from msgspec import Struct
 
-from latpcap.findings.cycles import MIN_CYCLES, repeated_cycles, steps_of
+from latpcap.findings.cycles import MIN_CYCLES, changes_rows, repeated_cycles, steps_of
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Pattern, RemovedAlong, effect_of
 from latpcap.findings.groups import Groups
@@ -17,12 +17,15 @@ from latpcap.findings.mapper_reads import read_back, reads_key
 from latpcap.findings.patterns.n_plus_one import find_loops
 from latpcap.findings.patterns.row_by_row import find_series
 from latpcap.findings.patterns.serial_reads import PAUSE_NS
-from latpcap.measures.statement_text import is_volatile, locks_rows, named_row, written_table
+from latpcap.measures.statement_text import is_volatile, locks_rows, named_row, reads_any, written_table
 from latpcap.measures.transactions import transactions
+from latpcap.tables.columnar import passes
 from latpcap.tables.columnar.columns import Bools, Ints, known
 
 MIN_SHARE = 0.9
 """Of its cycles, those in which a step must look needless."""
+QUICK = 4
+"""One cycle in so many is a quick one: a busy machine delays the others."""
 COUNTS = ("select count(", "select exists")
 """How a read begins that brings a row whether the row exists or not."""
 MAX_BOUND = 24
@@ -97,12 +100,12 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
     for rows in repeated_cycles(evidence):
         why = _needless(steps, rows)
         if why:
-            write = next(row for row in rows[0] if evidence.is_write[row])
+            write = next(row for row in rows[0] if changes_rows(evidence)[row])
             found.setdefault(int(evidence.question[write]), []).append(Needless(rows, why))
     for question, kinds in found.items():
         yield _candidate(evidence, question, kinds)
     claimed = np.concatenate([each.gone for kinds in found.values() for each in kinds] or [np.empty(0, np.int64)])
-    for pairs in _read_twice(evidence, claimed):
+    for pairs in _read_twice(steps, claimed):
         yield _candidate(evidence, int(evidence.question[pairs[0, 0]]), [Needless(pairs, {1: READ_AGAIN})])
 
 
@@ -116,11 +119,10 @@ def _needless(steps: Steps, rows: Ints) -> dict[int, str]:
     texts = [evidence.text(number) for number in evidence.exchanges.fingerprint[first].tolist()]
     if any(locks_rows(text) or text.startswith("rollback") for text in texts):
         return {}
-    if not (evidence.is_read | evidence.is_write)[first[runs]].all():
-        return {}
     cycle = Cycle(steps, rows, runs, texts)
     reasons = {place: reason for place in runs if (reason := cycle.reason(place))}
-    return reasons | dict.fromkeys(cycle.bounds(reasons), TRANSACTION)
+    is_known = (evidence.is_read | evidence.is_write)[first[runs]].all() or LOOK_UP in reasons.values()
+    return reasons | dict.fromkeys(cycle.bounds(reasons), TRANSACTION) if is_known else {}
 
 
 class Cycle(Struct, frozen=True):
@@ -168,9 +170,11 @@ class Cycle(Struct, frozen=True):
         if read is None:
             return ""
         rows = self.steps.evidence.unit_rows[self.rows[:, place]]
-        if self.texts[write].startswith("insert"):
+        changes = written_table(self.texts[write])
+        if self.texts[write].startswith("insert") or not changes:  # a function that inserts, made on the fly
             finds_none = self._mostly(rows == 0) or self.texts[place].startswith(COUNTS)
-            return LOOK_UP if finds_none and written_table(self.texts[write]) == read[0] else ""
+            same = read[0] == changes if changes else reads_any(self.texts[write], frozenset({read[0]}))
+            return LOOK_UP if finds_none and same else ""
         same = self._mostly(rows == 1) and named_row(self.texts[write]) == read
         return READ_TO_WRITE if same and not self._is_of_loop(place) else ""
 
@@ -203,13 +207,14 @@ class Cycle(Struct, frozen=True):
         return writes[0] if len(writes) == 1 else None
 
     def _works_before(self, place: int) -> bool:
-        """The program works between a read and the write: it uses what it read."""
+        """The program works between a read and the write, in its quick cycles too: it uses what it read."""
         evidence, rows = self.steps.evidence, self.rows[:, (self._neighbour(place, -1) or 0) + 1]
         pauses = evidence.exchanges.client[rows] - known(evidence.rtt.each_baseline)[rows]
-        return bool(np.median(pauses) > PAUSE_NS)
+        return bool(np.sort(pauses)[len(pauses) // QUICK] > PAUSE_NS)
 
     def _writes(self, place: int) -> bool:
-        return bool(self.steps.evidence.is_write[self.rows[0, place]])
+        """It runs anything but a read."""
+        return not self.steps.evidence.is_read[self.rows[0, place]]
 
     def _is_of_loop(self, place: int) -> bool:
         return not self._writes(place) and self._mostly(self.steps.is_of_loop[self.rows[:, place]])
@@ -224,14 +229,17 @@ class Cycle(Struct, frozen=True):
         return float(np.mean(holds)) >= MIN_SHARE
 
 
-def _read_twice(evidence: Evidence, claimed: Ints) -> Iterator[Ints]:
+def _read_twice(each: Steps, claimed: Ints) -> Iterator[Ints]:
     """Pairs of reads, one right behind the other, that ask for the same; by statement."""
-    steps = steps_of(evidence)
+    evidence, steps = each.evidence, steps_of(each.evidence)
     statement, parameters = evidence.question[steps], evidence.parameter_numbers[steps]
     reads = (evidence.is_read & evidence.parameters_known & evidence.is_waited_for & ~evidence.failed)[steps]
     same = (np.diff(statement) == 0) & (np.diff(parameters) == 0) & (np.diff(evidence.interval[steps]) == 0)
     again = np.flatnonzero(same & reads[1:] & reads[:-1]) + 1
     again = again[~np.isin(steps[again], claimed)]
+    if len(again) < MIN_CYCLES:
+        return
+    again = again[~each.is_of_loop[steps[again]]]
     alike = Groups.of(again, statement[again])
     for number in np.flatnonzero(alike.sizes >= MIN_CYCLES).tolist():
         mine = alike.rows[alike.starts[number] : alike.starts[number + 1]]
@@ -258,10 +266,17 @@ def _candidate(evidence: Evidence, question: int, kinds: list[Needless]) -> Cand
             "round_trips": trips,
             "needless": needless,
             "reasons": reasons,
+            "distinct_parameters": _keys(evidence, kinds),
             "how": ", ".join(_step(evidence, row) for row in shown),
         },
         fix=" ".join(f"{reason[0].upper()}{reason[1:]}." for reason in reasons),
     )
+
+
+def _keys(evidence: Evidence, kinds: list[Needless]) -> int:
+    """How many different parameters the first read of the cycles has."""
+    of_reads = [each.rows[:, np.argmax(evidence.is_read[each.rows[0]])] for each in kinds]
+    return len(passes.occurring(evidence.parameter_numbers[np.concatenate(of_reads)]))
 
 
 def _step(evidence: Evidence, row: int) -> str:
