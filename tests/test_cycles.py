@@ -16,6 +16,7 @@ from latpcap.findings import FindingResult
 RUNS = 12
 BEGIN, COMMIT = Ex(sql="begin"), Ex(sql="commit")
 START = Ex(sql="select 0", rows=1)
+PERSON = "select name from people where id = ?"
 LOG = "insert into log (job) values (?)"
 
 
@@ -23,7 +24,9 @@ def read(number: int, sql: str = "select * from jobs where id = ?", rows: int = 
     return Ex(sql=sql, rows=rows, parameters=100 + number, **options)  # type: ignore[arg-type]
 
 
-def change(number: int, sql: str = "update jobs set state = ? where id = ?", affected_rows: int = 1, **options: float) -> Ex:
+def change(
+    number: int, sql: str = "update jobs set state = ? where id = ?", affected_rows: int = 1, **options: float
+) -> Ex:
     return Ex(sql=sql, affected_rows=affected_rows, parameters=500 + number, **options)  # type: ignore[arg-type]
 
 
@@ -48,8 +51,8 @@ def cycles(*kinds: list[Ex], runs: int = RUNS) -> list[FindingResult]:
         ([read(1), change(1)], 1),
         ([read(1), change(1), COMMIT], 2),
         ([read(1), BEGIN, change(1), COMMIT], 3),
-        ([read(1), read(1, 'select "J"."id" from "jobs" "J" where (("J"."id" = ?)) limit ?'), BEGIN, change(1), COMMIT], 3),
-        ([read(1, "select name from people where id = ?"), read(1, "select name from people where id = ?"), insert(1)], 1),
+        ([read(1), read(1, 'select "J"."id" from "jobs" "J" where (("J"."id" = ?))'), BEGIN, change(1), COMMIT], 3),
+        ([read(1, PERSON), read(1, PERSON), insert(1)], 1),
         ([read(1, "select * from jobs where slug = ?", rows=0), BEGIN, insert(1), COMMIT], 3),
         ([read(1, "select exists (select ? from jobs where slug = ?)"), insert(1)], 1),
         ([change(1, affected_rows=0), insert(1)], 1),
@@ -78,11 +81,11 @@ LOCK = "select * from jobs where id = ? for update"
         [Ex(sql="begin isolation level serializable"), read(1), change(1), COMMIT],
         [read(1), change(1, "update jobs set state = ? where id = ? and version = ?")],
         [read(1), change(1, client_ms=50)],
-        [read(1, "select name from people where id = ?"), change(1)],
-        [read(1, "select name from people where id = ?", rows=0), insert(1)],
+        [read(1, PERSON), change(1)],
+        [read(1, PERSON, rows=0), insert(1)],
         [read(1, "select a.name from jobs a join people b on b.id = a.owner where a.id = ?"), change(1)],
         [read(1, "select * from jobs where state > ?", rows=9), change(1)],
-        [BEGIN, read(1, "select a from jobs where id = ?"), read(1, "select b from people where id = ?"), insert(1), COMMIT],
+        [BEGIN, read(1), read(1, PERSON), insert(1), COMMIT],
         [read(1), change(1), Ex(sql="rollback")],
         [read(1), Ex(sql="call work(?)", parameters=9), change(1), COMMIT],
     ],

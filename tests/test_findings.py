@@ -168,8 +168,12 @@ def test_what_a_mapper_asks_for_itself_between_two_changes_decides_about_none(as
     assert "row-by-row-dml" in codes(only(*steps))
 
 
-def test_a_look_for_the_row_that_is_inserted_next_may_decide_about_it() -> None:
-    look = {"sql": "select ? from t where slug = ? limit ?", "rows": 0}
+@pytest.mark.parametrize(
+    ("sql", "rows"),
+    [("select ? from t where slug = ? limit ?", 0), ("select exists (select ? from t where slug = ?)", 1)],
+)
+def test_a_look_for_the_row_that_is_inserted_next_may_decide_about_it(sql: str, rows: int) -> None:
+    look = {"sql": sql, "rows": rows}
     steps = [each for n in range(20) for each in (Ex(parameters=500 + n, **look), write(n))]
     assert "row-by-row-dml" not in codes(only(*steps))
 

@@ -26,7 +26,9 @@ def found(rtt_ms: float, *connections: Conn) -> list[FindingResult]:
 def test_nothing_to_fix_is_judged_at_the_asked_rtt(rtt_ms: float, code: str) -> None:
     (only,) = found(rtt_ms, Conn(rtt_ms=0.1, exchanges=reads(9, client_ms=20)))
     assert only.code == code
-    assert only.title.startswith("Nothing to fix" if code == "healthy" else "No pattern wastes round trips, and yet at 15")
+    assert only.title.startswith(
+        "Nothing to fix" if code == "healthy" else "No pattern wastes round trips, and yet at 15"
+    )
 
 
 def test_a_slow_capture_is_healthy_where_it_is_asked_for_a_short_rtt() -> None:
@@ -81,8 +83,9 @@ def test_a_setting_behind_a_commit_is_no_unit_of_work() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "pings", "units"), [("a12_django_my", 29, 30), ("a12_django_pg", 29, 30), ("a21_sa", 29, 30), ("a4_rails_pg", 40, 40)]
-)  # fmt: skip
+    ("name", "pings", "units"),
+    [("a12_django_my", 29, 30), ("a12_django_pg", 29, 30), ("a21_sa", 29, 30), ("a4_rails_pg", 40, 40)],
+)
 def test_units_of_work_are_counted_once(
     shared_capture: Callable[[str], Path], name: str, pings: int, units: int
 ) -> None:

@@ -18,7 +18,7 @@ from latpcap.findings.registry import HEALTHY, NO_FINDINGS
 PRECISION, RECALL = 0.98, 0.95
 CATALOGUES = ("programs.toml", "programs_blind.toml", "programs_third.toml", "programs_cycles.toml")
 LEAST = 500
-SIZE = 1_500_000
+SIZE = 1_750_000
 Pairs = set[tuple[str, str]]
 
 

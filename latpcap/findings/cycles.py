@@ -25,23 +25,28 @@ def repeated_cycles(evidence: Evidence) -> Iterator[Ints]:
         return
     statement, writes = _numbers(evidence)[steps], np.add.reduceat(changes_rows(evidence)[steps], starts[:-1])
     cycles = np.flatnonzero((sizes > 1) & (sizes <= MAX_STEPS) & (writes > 0))
-    back = np.arange(1, MAX_STEPS + 1)
-    kinds = Groups.of(cycles, *(_before_end(statement, ends[cycles], sizes[cycles], step) for step in back))
+    columns = (_before_end(statement, ends[cycles], sizes[cycles], steps) for steps in range(1, MAX_STEPS + 1))
+    kinds = Groups.of(cycles, *columns)
     kinds = kinds.where(kinds.sizes >= MIN_CYCLES)
-    single = np.flatnonzero(~np.isin(np.arange(len(sizes)), kinds.rows))
+    rest = np.flatnonzero(~np.isin(np.arange(len(sizes)), kinds.rows))
     usable = ~(evidence.failed | _is_guarded(evidence))
-    often = np.argsort(-kinds.sizes, kind="stable")[:MAX_STATEMENTS]
-    for number in sorted(often.tolist(), key=lambda number: -sizes[kinds.rows[kinds.starts[number]]]):
+    frequent = np.argsort(-kinds.sizes, kind="stable")[:MAX_STATEMENTS]
+    for number in sorted(frequent.tolist(), key=lambda number: -sizes[kinds.rows[kinds.starts[number]]]):
         mine = kinds.rows[kinds.starts[number] : kinds.starts[number + 1]]
-        size, last = int(sizes[mine[0]]), ends[mine[0]]
-        alike = [_before_end(statement, ends[single], sizes[single], n) == statement[last - n] for n in back[:size]]
-        is_longer = np.logical_and.reduce(alike)  # the first of a program: what it did before is no part of it
-        found = np.sort(np.concatenate((mine, single[is_longer])))
-        single = single[~is_longer]
-        rows = steps[ends[found][:, None] - back[:size][::-1]]
+        size = int(sizes[mine[0]])
+        longer = _ending_like(statement, ends, sizes, rest, statement[ends[mine[0]] - size : ends[mine[0]]])
+        rest = rest[~np.isin(rest, longer)]
+        rows = steps[ends[np.sort(np.concatenate((mine, longer)))][:, None] - np.arange(size, 0, -1)]
         rows = rows[usable[rows].all(axis=1)]
         if len(rows) >= MIN_CYCLES:
             yield rows
+
+
+def _ending_like(statement: Ints, ends: Ints, sizes: Ints, cycles: Ints, last: Ints) -> Ints:
+    """The longer ones of `cycles` whose last statements are these: a program does other things before its first."""
+    for steps, number in enumerate(last[::-1].tolist(), start=1):
+        cycles = cycles[_before_end(statement, ends[cycles], sizes[cycles], steps) == number]
+    return cycles
 
 
 def steps_of(evidence: Evidence) -> Ints:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from latpcap.findings.evidence import Evidence, bools
-from latpcap.measures.statement_text import KEY_WORDS, asks_for_key, reads_any, written_table
+from latpcap.measures.statement_text import KEY_WORDS, always_brings_row, asks_for_key, reads_any, written_table
 from latpcap.tables.columnar.columns import Bools, Ints
 
 
@@ -46,4 +46,6 @@ def _is_of_same_table(change: str, read: str) -> bool:
     True
     """
     table = written_table(change)
-    return change.startswith("insert") and table is not None and reads_any(read, frozenset({table}))
+    if table is None or not change.startswith("insert") or always_brings_row(read):
+        return False
+    return reads_any(read, frozenset({table}))

@@ -20,7 +20,7 @@ from latpcap.findings.frames import (
     frames_of_connections,
     frames_of_exchanges,
 )
-from latpcap.findings.patterns.healthy import judged
+from latpcap.findings.patterns.healthy import network_bound
 from latpcap.findings.recognise import find
 from latpcap.findings.registry import NO_FINDINGS
 from latpcap.findings.savings import Saving, Savings
@@ -127,23 +127,23 @@ def finding_results(
 
 
 def _savings(savings: Savings, rtt_ms: Sequence[float], ranked: float | None) -> list[Saving]:
-    """The savings of findings that save anything at any RTT, or whose fixes promise nothing; of none, that all is well."""
+    """The savings of findings that save anything at any RTT, or promise nothing; where none does, that all is well."""
     found = savings.savings(rtt_ms, ranked)
     kept = [each for each in found if not each.finding.fix_name or not len(rtt_ms) or each.saved_s.max() > MIN_SAVED_S]
     nothing = np.zeros(len(rtt_ms))
     if found and not kept:
         kept = [Saving(finding, 0, nothing, 1.0, estimated=False) for finding in find(savings.evidence, ())]
-    return [_judged(savings, each, ranked) if each.finding.code in NO_FINDINGS else each for each in kept]
+    return [_at_rtt(savings, each, ranked) if each.finding.code in NO_FINDINGS else each for each in kept]
 
 
-def _judged(savings: Savings, saving: Saving, rtt_ms: float | None) -> Saving:
+def _at_rtt(savings: Savings, saving: Saving, rtt_ms: float | None) -> Saving:
     """That there is nothing to fix, as it stands at an RTT."""
     runtime_s = _runtime_s(savings, rtt_ms)
     if rtt_ms is None or not runtime_s:
         return saving
     [there] = budgets_there(savings.base, [rtt_ms], [runtime_s], savings.base.as_usual)
     where = f"at {format_given_ms(rtt_ms)} " if rtt_ms != savings.base.baseline_ms else ""
-    return replace(saving, finding=judged(savings.evidence, saving.finding, there.network_s / runtime_s, where))
+    return replace(saving, finding=network_bound(savings.evidence, saving.finding, there.network_s / runtime_s, where))
 
 
 def _runtime_s(savings: Savings, rtt_ms: float | None) -> float | None:
@@ -168,7 +168,9 @@ def _result(
         title=finding.title,
         why=finding.why,
         fix=finding.fix,
-        severity=_severity(finding, saved_s[asked.index(ranked)] / runtime_s if ranked is not None and runtime_s else None),
+        severity=_severity(
+            finding, saved_s[asked.index(ranked)] / runtime_s if ranked is not None and runtime_s else None
+        ),
         statement=finding.statement,
         fingerprint=finding.fingerprint,
         exchanges=len(finding.shown),

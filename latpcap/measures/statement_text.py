@@ -29,7 +29,9 @@ _TABLE = re.compile(
     r"|delete from(?: only)?|merge into)\s+(?:[\w$\"`\[\]]+\.)*[\"`\[]?([\w$]+)"
 )
 
-_LOCK = re.compile(r"\bfor (?:no key )?update\b|\bfor (?:key )?share\b|\block in share mode\b|\bwith \(?(?:updlock|xlock)")
+_LOCK = re.compile(
+    r"\bfor (?:no key )?update\b|\bfor (?:key )?share\b|\block in share mode\b|\bwith \(?(?:updlock|xlock)"
+)
 _READ_TABLE = re.compile(r"^select .*?\bfrom (?:only )?(?:[\w$\"`\[\]]+\.)*[\"`\[]?([\w$]+)[\"`\]]?(?=[ )]|$)")
 _CONDITION = re.compile(r" where (.*?)(?: order by | limit | offset | fetch | returning | group by |$)")
 _EQUALS = re.compile(r"\(*(?:[\w$\"`\[\]]+\.)*[\"`\[]?([\w$]+)[\"`\]]? (?:= \(*\?(?:::[\w ]+)?|(is (?:not )?null))\)*")
@@ -92,6 +94,15 @@ def named_row(fingerprint: str) -> tuple[str, frozenset[str]] | None:
     read = _READ_TABLE.match(text)
     table = read[1] if read and "," not in text[read.end() : condition.start()] else written_table(text)
     return (table, columns) if table and columns and all(parts) else None
+
+
+def always_brings_row(fingerprint: str) -> bool:
+    """It brings a row whether what it looks for exists or not.
+
+    >>> always_brings_row("select count(*) from t where a = ?"), always_brings_row("select a from t where a = ?")
+    (True, False)
+    """
+    return fingerprint.startswith(("select count(", "select exists"))
 
 
 def reads_catalog(fingerprint: str) -> bool:

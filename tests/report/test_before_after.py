@@ -12,6 +12,7 @@ from builder import Conn, Ex, build
 from conftest import load_fixture, read_fixture
 
 from latpcap import Capture
+from latpcap.findings.registry import NO_FINDINGS
 from latpcap.report import markdown
 from latpcap.report.html import render_both
 from latpcap.result.checks.gates import check
@@ -67,7 +68,7 @@ def test_every_finding_of_both_is_told_once(orm: BeforeAfter) -> None:
     for side, analysis in (("before", orm.before), ("after", orm.after)):
         told = [each for change in orm.findings if (each := getattr(change, side))]
         assert sorted(each.title for each in told) == sorted(
-            each.title for each in analysis.findings if each.code != "healthy"
+            each.title for each in analysis.findings if each.code not in NO_FINDINGS
         )
 
 

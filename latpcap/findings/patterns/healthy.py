@@ -1,4 +1,4 @@
-"""Healthy: no pattern wastes round trips. Network-bound: none does, and the network takes much of the time all the same."""
+"""Healthy: no pattern wastes round trips. Network-bound: none does, and the network takes much of the time."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
     )
 
 
-def judged(evidence: Evidence, finding: Finding, network_share: float, where: str) -> Finding:
-    """The finding at an RTT (`where`: in words), at which the network takes a share of the runtime."""
+def network_bound(evidence: Evidence, finding: Finding, network_share: float, where: str) -> Finding:
+    """The finding that nothing is to be fixed, at an RTT (`where`) at which the network has a share of the runtime."""
     facts = {**finding.facts, "network_share": network_share}
     if network_share < MIN_NETWORK_SHARE or responses(evidence.recording) < FEWEST_RESPONSES:
         return replace(finding, facts=facts)

@@ -1,8 +1,9 @@
-"""Statement cycle: reads, transactions and look-ups around a write that the write does not need."""
+"""Statement cycle: reads, look-ups and transaction commands around a write that the write does not need."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 
@@ -17,55 +18,65 @@ from latpcap.findings.mapper_reads import read_back, reads_key
 from latpcap.findings.patterns.n_plus_one import find_loops
 from latpcap.findings.patterns.row_by_row import find_series
 from latpcap.findings.patterns.serial_reads import PAUSE_NS
-from latpcap.measures.statement_text import is_volatile, locks_rows, named_row, reads_any, written_table
+from latpcap.measures.statement_text import (
+    always_brings_row,
+    is_volatile,
+    locks_rows,
+    named_row,
+    reads_any,
+    written_table,
+)
 from latpcap.measures.transactions import transactions
 from latpcap.tables.columnar import passes
 from latpcap.tables.columnar.columns import Bools, Ints, known
 
 MIN_SHARE = 0.9
-"""Of its cycles, those in which a step must look needless."""
-QUICK = 4
-"""One cycle in so many is a quick one: a busy machine delays the others."""
-COUNTS = ("select count(", "select exists")
-"""How a read begins that brings a row whether the row exists or not."""
-MAX_BOUND = 24
-"""Characters of a transaction command that are shown."""
+"""Share of its cycles in which a step must look needless."""
+QUICK_QUANTILE = 0.25
+"""Cycles up to this quantile are quick: a busy machine delays the others."""
+MAX_BOUND_LENGTH = 24
+"""Characters of a transaction command that a title shows."""
 TAKES = RemovedAlong(client=1.0, service=1.0)
 """Nothing of it is needed any more."""
 
-READ_AGAIN = "the same row is read twice: keep what the first read brought (TypeORM: `update()` instead of `save()`)"
-READ_TO_WRITE = "a row is read, then written by the same key: one `UPDATE … WHERE` does both unless the program needs what it read"
-LOOK_UP = "a look-up decides between insert and update: one upsert does it (`ON CONFLICT`, `ON DUPLICATE KEY UPDATE`, `MERGE`)"
-READ_BACK = "an inserted row is read back: `RETURNING` (`OUTPUT`) brings it with the insert"
-KEY = "a key is asked for apart from its insert: `RETURNING` or the insert's own answer brings it; sequences can be drawn in blocks"
-TRANSACTION = "a single write has a transaction of its own: autocommit does it (GORM: `SkipDefaultTransaction`)"
+READ_AGAIN, READ_TO_WRITE, LOOK_UP = "read-again", "read-to-write", "look-up"
+READ_BACK, KEY, TRANSACTION = "read-back", "key", "transaction"
+FIXES = {
+    READ_AGAIN: "Keep what the first of two equal reads brought (TypeORM: `update()` instead of `save()`).",
+    READ_TO_WRITE: "Change the row by one `UPDATE … WHERE`, which reads it too, unless the program needs the old row.",
+    LOOK_UP: "Use one upsert instead of a look-up and an insert (`ON CONFLICT`, `ON DUPLICATE KEY UPDATE`, `MERGE`).",
+    READ_BACK: "Let the insert bring its row (`RETURNING`, `OUTPUT`) instead of reading it back.",
+    KEY: "Let the insert bring its key (`RETURNING`, `LAST_INSERT_ID`), or take keys from the sequence in blocks.",
+    TRANSACTION: "Leave a single write to autocommit, without a transaction (GORM: `SkipDefaultTransaction`).",
+}
+"""By kind of what is needless."""
 
 
 class Needless(Struct, frozen=True):
-    """The steps of one kind of cycle that can go."""
+    """One kind of cycle, and the steps of it that can go."""
 
     rows: Ints
     """The exchanges of its cycles, one row a cycle and one column a step."""
-    why: Mapping[int, str]
-    """By place in the cycle."""
+    kinds: Mapping[int, str]
+    """Why a step is needless, by its place in the cycle."""
 
     @property
     def gone(self) -> Ints:
         """The exchanges that can go."""
-        return np.sort(self.rows[:, sorted(self.why)].reshape(-1))
+        return np.sort(self.rows[:, sorted(self.kinds)].reshape(-1))
 
 
 class Steps:
-    """Which exchanges look needless by themselves, and which belong to another pattern."""
+    """Exchanges that look needless by themselves, and those that another pattern is about."""
 
     def __init__(self, evidence: Evidence) -> None:
-        """Keep what is looked up on demand."""
+        """Look things up on demand."""
         self.evidence = evidence
 
     @cached_property
     def reads_back(self) -> Bools:
         """Reads the row that was inserted just before."""
-        return self._of(read_back(self.evidence))
+        return self._flags(read_back(self.evidence))
 
     @cached_property
     def reads_key(self) -> Bools:
@@ -80,37 +91,37 @@ class Steps:
     @cached_property
     def is_of_loop(self) -> Bools:
         """Belongs to an N+1, whose fix replaces it."""
-        return self._of(find_loops(self.evidence)[0].rows)
+        return self._flags(find_loops(self.evidence)[0].rows)
 
     @cached_property
     def is_of_series(self) -> Bools:
         """Belongs to a series of single-row changes, whose commits are another pattern's."""
-        return self._of(find_series(self.evidence).rows)
+        return self._flags(find_series(self.evidence).rows)
 
-    def _of(self, rows: Ints) -> Bools:
-        found = np.zeros(len(self.evidence.exchanges), bool)
-        found[rows] = True
-        return found
+    def _flags(self, rows: Ints) -> Bools:
+        flags = np.zeros(len(self.evidence.exchanges), bool)
+        flags[rows] = True
+        return flags
 
 
 def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
-    """One candidate a write: the steps around it that can go; and one for each statement that is read twice in a row."""
+    """One candidate a write, with the steps around it that can go; and one for each statement that runs twice."""
     steps = Steps(evidence)
-    found: dict[int, list[Needless]] = {}
+    by_write: dict[int, list[Needless]] = {}
     for rows in repeated_cycles(evidence):
-        why = _needless(steps, rows)
-        if why:
-            write = next(row for row in rows[0] if changes_rows(evidence)[row])
-            found.setdefault(int(evidence.question[write]), []).append(Needless(rows, why))
-    for question, kinds in found.items():
-        yield _candidate(evidence, question, kinds)
-    claimed = np.concatenate([each.gone for kinds in found.values() for each in kinds] or [np.empty(0, np.int64)])
-    for pairs in _read_twice(steps, claimed):
+        kinds = _needless(steps, rows)
+        if kinds:
+            write = rows[0][changes_rows(evidence)[rows[0]]][0]
+            by_write.setdefault(int(evidence.question[write]), []).append(Needless(rows, kinds))
+    for question, cycles in by_write.items():
+        yield _candidate(evidence, question, cycles)
+    claimed = [each.gone for cycles in by_write.values() for each in cycles]
+    for pairs in _read_twice(steps, np.concatenate([np.empty(0, np.int64), *claimed])):
         yield _candidate(evidence, int(evidence.question[pairs[0, 0]]), [Needless(pairs, {1: READ_AGAIN})])
 
 
 def _needless(steps: Steps, rows: Ints) -> dict[int, str]:
-    """Which places of a cycle can go, and why.
+    """The places of a cycle that can go, by kind.
 
     None where it locks rows, takes back what it wrote, or calls what cannot be looked into.
     """
@@ -120,9 +131,9 @@ def _needless(steps: Steps, rows: Ints) -> dict[int, str]:
     if any(locks_rows(text) or text.startswith("rollback") for text in texts):
         return {}
     cycle = Cycle(steps, rows, runs, texts)
-    reasons = {place: reason for place in runs if (reason := cycle.reason(place))}
-    is_known = (evidence.is_read | evidence.is_write)[first[runs]].all() or LOOK_UP in reasons.values()
-    return reasons | dict.fromkeys(cycle.bounds(reasons), TRANSACTION) if is_known else {}
+    kinds = {place: kind for place in runs if (kind := cycle.kind(place))}
+    is_readable = (evidence.is_read | evidence.is_write)[first[runs]].all() or LOOK_UP in kinds.values()
+    return kinds | dict.fromkeys(cycle.bounds(kinds), TRANSACTION) if is_readable else {}
 
 
 class Cycle(Struct, frozen=True):
@@ -136,50 +147,47 @@ class Cycle(Struct, frozen=True):
     texts: list[str]
     """By place."""
 
-    def reason(self, place: int) -> str:
+    def kind(self, place: int) -> str:
         """Why a statement of the cycle is needless; empty where it may be needed."""
         rows, after = self.rows[:, place], self._neighbour(place, 1)
         if self._writes(place):
             return LOOK_UP if self._misses(place) else ""
-        if self._mostly(self.steps.reads_key[rows]):
+        if _mostly(self.steps.reads_key[rows]):
             return KEY
         if self.steps.reads_back[rows].all():  # all: what is read before the first insert is no row of one
             return READ_BACK
-        writes_its_row = after is not None and after == self._only_write() and not self._works_before(after)
-        if self._reads_again(place, writes_its_row):
+        write = after if after == self._only_write() and not self._works_behind(place) else None
+        if self._reads_again(place, write):
             return READ_AGAIN
-        return self._reason_by_write(place, after) if writes_its_row and after is not None else ""
+        return "" if write is None else self._kind_before(place, write)
 
     def bounds(self, needless: Mapping[int, str]) -> list[int]:
         """The begin and the end of a transaction that needs to run one write only."""
         write = self._only_write()
-        if write is None or self._mostly(self.steps.is_of_series[self.rows[:, write]]):
+        if write is None or _mostly(self.steps.is_of_series[self.rows[:, write]]):
             return []
         transaction = self.steps.transaction[self.rows]
-        inside = [
-            place for place in range(self.rows.shape[1]) if (transaction[:, place] == transaction[:, write]).all()
-        ]
-        runs = [place for place in inside if place in self.runs and place not in needless]
-        if (transaction[:, write] < 0).any() or any(place != write and not self._is_of_loop(place) for place in runs):
+        if (transaction[:, write] < 0).any():
             return []
-        return [place for place in inside if place not in self.runs]
+        inside = np.flatnonzero((transaction == transaction[:, [write]]).all(axis=0)).tolist()
+        others = [place for place in inside if place in self.runs and place not in needless and place != write]
+        return [place for place in inside if place not in self.runs] if all(map(self._is_of_loop, others)) else []
 
-    def _reason_by_write(self, place: int, write: int) -> str:
+    def _kind_before(self, place: int, write: int) -> str:
         """Why a read is needless right before the write."""
-        read = named_row(self.texts[place])
+        read, changes = named_row(self.texts[place]), written_table(self.texts[write])
         if read is None:
             return ""
-        rows = self.steps.evidence.unit_rows[self.rows[:, place]]
-        changes = written_table(self.texts[write])
-        if self.texts[write].startswith("insert") or not changes:  # a function that inserts, made on the fly
-            finds_none = self._mostly(rows == 0) or self.texts[place].startswith(COUNTS)
+        brings = self.steps.evidence.unit_rows[self.rows[:, place]]
+        if self.texts[write].startswith("insert") or not changes:  # or a function that inserts, made on the fly
+            finds_none = _mostly(brings == 0) or always_brings_row(self.texts[place])
             same = read[0] == changes if changes else reads_any(self.texts[write], frozenset({read[0]}))
             return LOOK_UP if finds_none and same else ""
-        same = self._mostly(rows == 1) and named_row(self.texts[write]) == read
+        same = _mostly(brings == 1) and named_row(self.texts[write]) == read
         return READ_TO_WRITE if same and not self._is_of_loop(place) else ""
 
-    def _reads_again(self, place: int, writes_its_row: bool) -> bool:
-        """The read right before it brought the same: by the same statement, or the row that the write changes."""
+    def _reads_again(self, place: int, write: int | None) -> bool:
+        """The read right before brought the same: by the same statement, or both the row of the write."""
         evidence, before = self.steps.evidence, self._neighbour(place, -1)
         if before is None or before != place - 1 or self._writes(before):
             return False
@@ -187,11 +195,11 @@ class Cycle(Struct, frozen=True):
         if self.texts[before] == self.texts[place]:
             numbers = evidence.parameter_numbers[rows]
             same = (numbers[:, 0] == numbers[:, 1]) & evidence.parameters_known[rows].all(axis=1)
-            return self._mostly(same) and not is_volatile(self.texts[place])
-        key = named_row(self.texts[place])
-        is_of_write = writes_its_row and key == named_row(self.texts[self._neighbour(place, 1) or 0])
-        one = self._mostly((evidence.unit_rows[rows] == 1).all(axis=1))
-        return key is not None and is_of_write and one and key == named_row(self.texts[before])
+            return _mostly(same) and not is_volatile(self.texts[place])
+        row = named_row(self.texts[place])
+        if write is None or row is None or not _mostly((evidence.unit_rows[rows] == 1).all(axis=1)):
+            return False
+        return row == named_row(self.texts[before]) == named_row(self.texts[write])
 
     def _misses(self, place: int) -> bool:
         """A change that finds no row, before the insert into its table."""
@@ -199,93 +207,86 @@ class Cycle(Struct, frozen=True):
         if after is None or not self.texts[after].startswith("insert") or not self.texts[place].startswith("update"):
             return False
         affected = self.steps.evidence.exchanges.affected_rows.ints(-1)[self.rows[:, place]]
-        return self._mostly(affected == 0) and written_table(self.texts[place]) == written_table(self.texts[after])
+        return _mostly(affected == 0) and written_table(self.texts[place]) == written_table(self.texts[after])
 
     def _only_write(self) -> int | None:
         """The one statement that changes rows; `None` where there are several."""
         writes = [place for place in self.runs if self._writes(place) and not self._misses(place)]
         return writes[0] if len(writes) == 1 else None
 
-    def _works_before(self, place: int) -> bool:
-        """The program works between a read and the write, in its quick cycles too: it uses what it read."""
-        evidence, rows = self.steps.evidence, self.rows[:, (self._neighbour(place, -1) or 0) + 1]
-        pauses = evidence.exchanges.client[rows] - known(evidence.rtt.each_baseline)[rows]
-        return bool(np.sort(pauses)[len(pauses) // QUICK] > PAUSE_NS)
+    def _works_behind(self, place: int) -> bool:
+        """The program works behind a read, in its quick cycles too: it uses what it read."""
+        evidence, rows = self.steps.evidence, self.rows[:, place + 1]
+        pauses = np.sort(evidence.exchanges.client[rows] - known(evidence.rtt.each_baseline)[rows])
+        return bool(pauses[int(QUICK_QUANTILE * len(pauses))] > PAUSE_NS)
 
     def _writes(self, place: int) -> bool:
         """It runs anything but a read."""
         return not self.steps.evidence.is_read[self.rows[0, place]]
 
     def _is_of_loop(self, place: int) -> bool:
-        return not self._writes(place) and self._mostly(self.steps.is_of_loop[self.rows[:, place]])
+        return not self._writes(place) and _mostly(self.steps.is_of_loop[self.rows[:, place]])
 
     def _neighbour(self, place: int, by: int) -> int | None:
         """The place of the statement before or after one."""
         number = self.runs.index(place) + by
         return self.runs[number] if 0 <= number < len(self.runs) else None
 
-    @staticmethod
-    def _mostly(holds: Bools) -> bool:
-        return float(np.mean(holds)) >= MIN_SHARE
+
+def _mostly(holds: Bools) -> bool:
+    return float(np.mean(holds)) >= MIN_SHARE
 
 
-def _read_twice(each: Steps, claimed: Ints) -> Iterator[Ints]:
+def _read_twice(steps: Steps, claimed: Ints) -> Iterator[Ints]:
     """Pairs of reads, one right behind the other, that ask for the same; by statement."""
-    evidence, steps = each.evidence, steps_of(each.evidence)
-    statement, parameters = evidence.question[steps], evidence.parameter_numbers[steps]
-    reads = (evidence.is_read & evidence.parameters_known & evidence.is_waited_for & ~evidence.failed)[steps]
-    same = (np.diff(statement) == 0) & (np.diff(parameters) == 0) & (np.diff(evidence.interval[steps]) == 0)
+    evidence, rows = steps.evidence, steps_of(steps.evidence)
+    statement, parameters = evidence.question[rows], evidence.parameter_numbers[rows]
+    reads = (evidence.is_read & evidence.parameters_known & evidence.is_waited_for & ~evidence.failed)[rows]
+    same = (np.diff(statement) == 0) & (np.diff(parameters) == 0) & (np.diff(evidence.interval[rows]) == 0)
     again = np.flatnonzero(same & reads[1:] & reads[:-1]) + 1
-    again = again[~np.isin(steps[again], claimed)]
     if len(again) < MIN_CYCLES:
         return
-    again = again[~each.is_of_loop[steps[again]]]
+    again = again[~np.isin(rows[again], claimed) & ~steps.is_of_loop[rows[again]]]
     alike = Groups.of(again, statement[again])
     for number in np.flatnonzero(alike.sizes >= MIN_CYCLES).tolist():
         mine = alike.rows[alike.starts[number] : alike.starts[number + 1]]
         if not is_volatile(evidence.text(evidence.statement_of(int(statement[mine[0]])))):
-            yield np.stack((steps[mine - 1], steps[mine]), axis=1)
+            yield np.stack((rows[mine - 1], rows[mine]), axis=1)
 
 
-def _candidate(evidence: Evidence, question: int, kinds: list[Needless]) -> Candidate:
+def _candidate(evidence: Evidence, question: int, cycles: list[Needless]) -> Candidate:
     """The cycles around one write, shown by the most frequent kind of them."""
-    shown = max(kinds, key=lambda each: len(each.rows)).rows[0].tolist()
-    gone = np.sort(np.concatenate([each.gone for each in kinds]))
-    whole = np.unique(np.concatenate([each.rows.reshape(-1) for each in kinds]))
-    reasons = list(dict.fromkeys(reason for each in kinds for _, reason in sorted(each.why.items())))
-    trips = int(evidence.exchanges.round_trips[evidence.serving(whole)].sum())
-    needless = int(evidence.exchanges.round_trips[evidence.serving(gone)].sum())
+    gone = np.sort(np.concatenate([each.gone for each in cycles]))
+    whole = np.unique(np.concatenate([each.rows.reshape(-1) for each in cycles]))
+    trips = evidence.exchanges.round_trips
+    kinds = Counter(kind for each in cycles for _, kind in sorted(each.kinds.items()) for _ in each.rows)
+    shown = max(cycles, key=lambda each: len(each.rows)).rows[0].tolist()
+    first_reads = np.concatenate([each.rows[:, np.argmax(evidence.is_read[each.rows[0]])] for each in cycles])
     return Candidate(
         shown=evidence.serving(whole),
         effect=effect_of(evidence, TAKES, evidence.serving(gone), executions=gone),
         fingerprint=evidence.statement_of(question),
         place=evidence.place_of(question),
         facts={
-            "cycles": sum(len(each.rows) for each in kinds),
-            "steps": [_step(evidence, row) for row in shown],
-            "round_trips": trips,
-            "needless": needless,
-            "reasons": reasons,
-            "distinct_parameters": _keys(evidence, kinds),
-            "how": ", ".join(_step(evidence, row) for row in shown),
+            "cycles": sum(len(each.rows) for each in cycles),
+            "steps": (steps := [_step(evidence, row) for row in shown]),
+            "how": ", ".join(steps),
+            "distinct_parameters": len(passes.occurring(evidence.parameter_numbers[first_reads])),
+            "round_trips": int(trips[evidence.serving(whole)].sum()),
+            "needless": int(trips[evidence.serving(gone)].sum()),
+            "kinds": dict(kinds),
         },
-        fix=" ".join(f"{reason[0].upper()}{reason[1:]}." for reason in reasons),
+        fix=" ".join(FIXES[kind] for kind in kinds),
     )
-
-
-def _keys(evidence: Evidence, kinds: list[Needless]) -> int:
-    """How many different parameters the first read of the cycles has."""
-    of_reads = [each.rows[:, np.argmax(evidence.is_read[each.rows[0]])] for each in kinds]
-    return len(passes.occurring(evidence.parameter_numbers[np.concatenate(of_reads)]))
 
 
 def _step(evidence: Evidence, row: int) -> str:
     """A statement in two words, or its command."""
     text = evidence.text(int(evidence.exchanges.fingerprint[row]))
-    if (evidence.is_begin | evidence.is_end)[row] and text:
-        return text[:MAX_BOUND].upper()
     if not text:
         return evidence.exchanges.command.names[int(evidence.exchanges.command.codes[row])]
+    if (evidence.is_begin | evidence.is_end)[row]:
+        return text[:MAX_BOUND_LENGTH].upper()
     named = named_row(text)
     verb, *words = re.findall(r"[\w$]+", text)[:2] or [text]
     return " ".join((verb.upper(), named[0] if named else written_table(text) or " ".join(words))).rstrip()
