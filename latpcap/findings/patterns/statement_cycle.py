@@ -266,7 +266,10 @@ def _candidate(evidence: Evidence, question: int, cycles: list[Needless]) -> Can
     gone = np.sort(np.concatenate([each.gone for each in cycles]))
     whole = np.unique(np.concatenate([each.rows.reshape(-1) for each in cycles]))
     trips = evidence.exchanges.round_trips
-    kinds = Counter(kind for each in cycles for _, kind in sorted(each.kinds.items()) for _ in each.rows)
+    kinds: Counter[str] = Counter()
+    for each in cycles:
+        for _, kind in sorted(each.kinds.items()):
+            kinds[kind] += len(each.rows)
     shown = max(cycles, key=lambda each: len(each.rows)).rows[0].tolist()
     first_reads = np.concatenate([each.rows[:, np.argmax(evidence.is_read[each.rows[0]])] for each in cycles])
     return Candidate(
