@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 from msgspec import Struct
 
-from latpcap.findings.cycles import MIN_CYCLES, changes_rows, repeated_cycles, steps_of
+from latpcap.findings.cycles import MAX_STEPS, MIN_CYCLES, changes_rows, repeated_cycles, steps_of
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Pattern, SavedTime, effect_of
 from latpcap.findings.groups import Groups
@@ -154,7 +154,7 @@ class Cycle(Struct, frozen=True):
             return LOOK_UP if self._misses(place) else ""
         if _mostly(self.steps.reads_key[rows]):
             return KEY
-        if self.steps.reads_back[rows].all():  # all: what is read before the first insert is no row of one
+        if _mostly(self.steps.reads_back[rows]) and (self.steps.reads_back[rows[0]] or self._goes_on(place)):
             return READ_BACK
         write = after if after == self._only_write() and not self._works_behind(place) else None
         if self._reads_again(place, write):
@@ -167,9 +167,9 @@ class Cycle(Struct, frozen=True):
         if write is None or _mostly(self.steps.is_of_series[self.rows[:, write]]):
             return []
         transaction = self.steps.transaction[self.rows]
-        if (transaction[:, write] < 0).any():
+        if not _mostly(transaction[:, write] >= 0):
             return []
-        inside = np.flatnonzero((transaction == transaction[:, [write]]).all(axis=0)).tolist()
+        inside = [place for place, same in enumerate((transaction == transaction[:, [write]]).T) if _mostly(same)]
         others = [place for place in inside if place in self.runs and place not in needless and place != write]
         return [place for place in inside if place not in self.runs] if all(map(self._is_of_loop, others)) else []
 
@@ -200,6 +200,13 @@ class Cycle(Struct, frozen=True):
         if write is None or row is None or not _mostly((evidence.unit_rows[rows] == 1).all(axis=1)):
             return False
         return row == named_row(self.texts[before]) == named_row(self.texts[write])
+
+    def _goes_on(self, place: int) -> bool:
+        """The read of a place runs once more behind the last cycle: it belongs to the write before it."""
+        evidence, last = self.steps.evidence, int(self.rows[-1, -1])
+        behind = slice(last + 1, last + 1 + MAX_STEPS)
+        same = evidence.question[behind] == evidence.question[self.rows[-1, place]]
+        return bool((same & (evidence.interval[behind] == evidence.interval[last])).any())
 
     def _misses(self, place: int) -> bool:
         """A change that finds no row, before the insert into its table."""
@@ -259,7 +266,10 @@ def _candidate(evidence: Evidence, question: int, cycles: list[Needless]) -> Can
     gone = np.sort(np.concatenate([each.gone for each in cycles]))
     whole = np.unique(np.concatenate([each.rows.reshape(-1) for each in cycles]))
     trips = evidence.exchanges.round_trips
-    kinds = Counter(kind for each in cycles for _, kind in sorted(each.kinds.items()) for _ in each.rows)
+    kinds: Counter[str] = Counter()
+    for each in cycles:
+        for _, kind in sorted(each.kinds.items()):
+            kinds[kind] += len(each.rows)
     shown = max(cycles, key=lambda each: len(each.rows)).rows[0].tolist()
     first_reads = np.concatenate([each.rows[:, np.argmax(evidence.is_read[each.rows[0]])] for each in cycles])
     return Candidate(

@@ -23,7 +23,7 @@ class Checked(Struct, frozen=True):
     """The names of the files."""
     gates: Gates
     findings: tuple[FindingResult, ...]
-    """Sorted by cost; that there is none is no finding here."""
+    """Sorted by severity and cost; that there is none is no finding here."""
     files: tuple[CaptureFile, ...] = ()
     """The captures, where more is known of them than their names."""
 

@@ -141,7 +141,7 @@ class Measured(Struct, frozen=True):
 
     @property
     def findings(self) -> list[FindingFigures]:
-        """The findings, sorted by cost."""
+        """The findings, sorted by severity and cost."""
         try:
             return [convert(each, FindingFigures, from_attributes=True) for each in _part(self.result, "findings")]
         except (KeyError, TypeError, AttributeError, ValidationError):
