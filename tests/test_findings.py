@@ -646,7 +646,7 @@ def test_what_loss_takes_is_told_first_of_what_there_is_to_do() -> None:
     result = Capture(build([losing(12)])).analyze([15])
     (loss,) = (each for each in result.findings if each.code == "packet-loss")
     assert loss.title == "Lost packets took 2.45 s (95% of the time): 12 waits"
-    assert loss.severity == "info"
+    assert loss.severity == "high"
     (to_do,) = (section for section in summary(result) if section.name == "to-do")
     (table,) = (part for part in to_do.parts if isinstance(part, SectionTable))
     assert table.rows[0][0] == loss.title

@@ -103,7 +103,9 @@ class Evidence:
     @cached_property
     def is_unseen(self) -> Bools:
         """Is of a statement that has a name and no text: its prepare was not captured."""
-        return bools(unseen_statements(self.recording) & (self.exchanges.fingerprint == self.recording.exchanges.fingerprint))
+        return bools(
+            unseen_statements(self.recording) & (self.exchanges.fingerprint == self.recording.exchanges.fingerprint)
+        )
 
     @cached_property
     def _unseen_statements(self) -> tuple[Ints, Ints]:

@@ -192,7 +192,9 @@ class _Series:
         order, starts = passes.grouped(self.request)
         answers = self.response_bytes[order]
         self.longest = np.maximum.reduceat(answers, starts[:-1])
-        self.shortest = np.minimum.reduceat(np.where(exchanges.complete[rows][order], answers, answers.max()), starts[:-1])
+        self.shortest = np.minimum.reduceat(
+            np.where(exchanges.complete[rows][order], answers, answers.max()), starts[:-1]
+        )
 
     def inference(self, length: int) -> Inference:
         """Infer the requests of series of `length` lost ones."""

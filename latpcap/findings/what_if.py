@@ -239,9 +239,7 @@ class _Times(Struct, frozen=True):
         return any(other.decision != self.decision for other in others)
 
 
-def _answer(
-    times: _Times, rtt: float, together: FixResult, baseline_ms: float, unknown: Unjudged | None
-) -> str:
+def _answer(times: _Times, rtt: float, together: FixResult, baseline_ms: float, unknown: Unjudged | None) -> str:
     """In words: whether changing the code makes up for the distance, and whether that hangs on what was lost."""
     decided = _decided(times, rtt, together, baseline_ms)
     if together.lost_requests:
@@ -250,7 +248,10 @@ def _answer(
         return decided
     if together.findings or times.decision != "move" or not unknown.is_much:
         return f"{decided} This is not certain: {unknown.text}."
-    there, here = (f"{format_s(s)} at {at}" for s, at in ((times.there, format_given_ms(rtt)), (times.here, format_ms(baseline_ms))))
+    there, here = (
+        f"{format_s(s)} at {at}"
+        for s, at in ((times.there, format_given_ms(rtt)), (times.here, format_ms(baseline_ms)))
+    )
     return f"It cannot be told whether a change of the code helps: {unknown.text}; the job takes {there}, and {here}."
 
 

@@ -55,9 +55,7 @@ def _kept(place: NDArray[np.int64], count: int, size: int, is_end: NDArray[np.bo
     return bools(np.where(is_end, last, place % size == 0))
 
 
-ADVICE = Advice(
-    "Commit once for many rows, not after each; a single row needs no transaction (GORM: `SkipDefaultTransaction`)"
-)
+ADVICE = Advice("Commit once for many rows, not after each; a single row needs no transaction")
 
 PATTERN = Pattern(
     code="commit-per-row",

@@ -43,6 +43,7 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
             "cost": counted(len(rows), "wait") + (f", {counted(timeouts, 'time-out')}" if timeouts else ""),
         },
         fix=FIX,
+        share=seconds / sum(parts.values()),
     )
 
 

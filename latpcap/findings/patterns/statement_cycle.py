@@ -42,12 +42,12 @@ SAVED_TIME = SavedTime(client=1.0, service=1.0)
 READ_AGAIN, READ_TO_WRITE, LOOK_UP = "read-again", "read-to-write", "look-up"
 READ_BACK, KEY, TRANSACTION = "read-back", "key", "transaction"
 FIXES = {
-    READ_AGAIN: "Keep what the first of two equal reads brought (TypeORM: `update()` instead of `save()`).",
+    READ_AGAIN: "Keep what the first of two equal reads brought.",
     READ_TO_WRITE: "Change the row by one `UPDATE … WHERE`, which reads it too, unless the program needs the old row.",
     LOOK_UP: "Use one upsert instead of a look-up and an insert (`ON CONFLICT`, `ON DUPLICATE KEY UPDATE`, `MERGE`).",
     READ_BACK: "Let the insert bring its row (`RETURNING`, `OUTPUT`) instead of reading it back.",
     KEY: "Let the insert bring its key (`RETURNING`, `LAST_INSERT_ID`), or take keys from the sequence in blocks.",
-    TRANSACTION: "Leave a single write to autocommit, without a transaction (GORM: `SkipDefaultTransaction`).",
+    TRANSACTION: "Leave a single write to autocommit, without a transaction.",
 }
 """By kind of what is needless."""
 
