@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import damage
 import pytest
 from builder import Conn, Ex, build
-from conftest import analysed
+from conftest import FIXTURES, analysed
 
-from latpcap import Capture
+from latpcap import Capture, read
 from latpcap.measures.push_waits import PushWaits, push_waits
 from latpcap.result.analysis import Measures
+from latpcap.tables.recording import Recording
 
 SQL = "select a from jobs where id = ?"
 
@@ -44,6 +48,39 @@ def test_two_that_wait_at_once_and_one_that_works_meanwhile_share_the_time() -> 
     both = waits(listener(1), Conn(listener(1).exchanges, client="10.0.0.1:40002"))
     assert both.client_s == pytest.approx(waits(listener(1)).client_s)
     assert waits(listener(1), other).client_s < 0.2
+
+
+def acknowledged_before_each_push(packets: damage.Packets) -> damage.Packets:
+    """The listener's delayed acknowledgment of the answer before passes right before each notification."""
+    made = [*packets]
+    for place, push in enumerate(packets):
+        tcp = push.tcp
+        if tcp is None or tcp.source[1] != 5432 or push.data[tcp.payload_at :][:1] != b"A":
+            continue
+        of_client = (packet for packet in packets[place:] if packet.tcp and packet.tcp.destination == tcp.source)
+        late = next(packet for packet in of_client if packet.tcp and not packet.tcp.payload_length)
+        made.append(late.with_tcp(acknowledgment=tcp.sequence).at(push.time_ns - 100_000))
+    return sorted(made, key=lambda packet: packet.time_ns)
+
+
+def test_a_notification_behind_a_delayed_acknowledgment_was_not_held_back(tmp_path: Path) -> None:
+    packets = damage.read(FIXTURES / "runs" / "psycopg2-notified-15.pcapng.zst")
+    (tmp_path / "late.pcapng").write_bytes(damage.pcapng(acknowledged_before_each_push(packets)))
+    capture = read(tmp_path / "late.pcapng")
+    assert max(capture.connections.column("tcp_stalls")) > 20
+    assert max(capture.exchanges.column("stalled_ms")) == 0
+    assert "delayed-ack" not in capture.health.column("code")
+
+
+def stalled(count: int) -> Recording:
+    """Requests of 8 s, of which so many were held back for 40 ms."""
+    asked = [Ex(sql=SQL, client_ms=60, stalled_ms=40 * (number < count), service_ms=41) for number in range(80)]
+    return build([Conn(asked)], [("delayed-ack", "warning", "delayed acknowledgments held back packets", count)])
+
+
+@pytest.mark.parametrize(("count", "severity"), [(1, "info"), (2, "info"), (20, "warning")])
+def test_few_packets_that_were_held_back_are_no_warning(count: int, severity: str) -> None:
+    assert {note.code: note.severity for note in Measures(stalled(count)).health}["delayed-ack"] == severity
 
 
 def timed(begins_after_answer: bool) -> Conn:

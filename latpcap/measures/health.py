@@ -74,10 +74,15 @@ def core_notes(recording: Recording) -> list[HealthNote]:
 
 
 def weighed_notes(recording: Recording, timeline: BudgetTimeline) -> Iterator[HealthNote]:
-    """The core's notes; packets that were held back are no warning where they are few or took little."""
+    """The core's notes. Packets behind a delayed acknowledgment are no warning where they are few or took little, and
+    none at all where no exchange waited for them: a server that pushes has nobody waiting.
+    """
     few = timeline.stalls < MIN_STALLS or timeline.budget.stall_s < NOTABLE_SHARE * timeline.runtime_s
     for note in core_notes(recording):
-        yield replace(note, severity="info") if note.code == "delayed-ack" and few else note
+        if note.code != "delayed-ack":
+            yield note
+        elif recording.exchange_column("stalled_ns").ints(0).any():
+            yield replace(note, severity="info") if few else note
 
 
 def notes_in(table: Table) -> list[HealthNote]:
