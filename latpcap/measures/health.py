@@ -74,8 +74,10 @@ def core_notes(recording: Recording) -> list[HealthNote]:
 
 
 def weighed_notes(recording: Recording, timeline: BudgetTimeline) -> Iterator[HealthNote]:
-    """The core's notes. Packets behind a delayed acknowledgment are no warning where they are few or took little, and
-    none at all where no exchange waited for them: a server that pushes has nobody waiting.
+    """Yield the core's notes, those on held back packets with the weight that they have in the budget.
+
+    They are no warning where they are few or took little, and none at all where no exchange waited for them: nobody
+    waits for a server that pushes.
     """
     few = timeline.stalls < MIN_STALLS or timeline.budget.stall_s < NOTABLE_SHARE * timeline.runtime_s
     for note in core_notes(recording):

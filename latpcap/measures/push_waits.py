@@ -1,4 +1,4 @@
-"""Waits for what a server pushes (LISTEN/NOTIFY): the client neither works nor thinks, it waits for something to happen.
+"""Waits for what a server pushes (LISTEN/NOTIFY): the client neither works nor thinks, it waits for an event.
 
 Between its last answer and a request that follows a push, a client waited until the push came; what it did then is its
 own. Who waits for pushes: `core/src/job/pushes.rs`.

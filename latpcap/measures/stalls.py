@@ -13,7 +13,6 @@ from typing import Any
 from msgspec import Struct
 from numpy.typing import NDArray
 
-
 MIN_STALLS = 3
 """Fewer packets that were held back are a coincidence, and no reason to change a program."""
 

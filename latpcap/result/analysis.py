@@ -19,8 +19,8 @@ from latpcap.measures.health import HealthNote, by_severity, measured_notes, wei
 from latpcap.measures.legs import LegRoundTrips, Legs, application, joined_legs
 from latpcap.measures.minutes import Minutes, minutes
 from latpcap.measures.options import IDLE_S, TaskBy
-from latpcap.measures.push_waits import push_waits
 from latpcap.measures.purposes import PurposeResult, purpose_results
+from latpcap.measures.push_waits import push_waits
 from latpcap.measures.responses import FEWEST_RESPONSES, responses
 from latpcap.measures.routes import RouteResult, route_results
 from latpcap.measures.segments import Segments, segments

@@ -18,8 +18,8 @@ from latpcap.measures.budget import Budget
 from latpcap.measures.health import HealthNote
 from latpcap.measures.legs import LegRoundTrips
 from latpcap.measures.lock_waits import LockWaits
-from latpcap.measures.push_waits import PushWaits
 from latpcap.measures.purposes import PURPOSES, PurposeResult
+from latpcap.measures.push_waits import PushWaits
 from latpcap.measures.timing_only import TimingOnly
 from latpcap.measures.waits import Waits
 from latpcap.projection.basis import Basis
@@ -130,7 +130,9 @@ def _cost(facts: Facts) -> str:
     if facts.doubt is not None:
         return f"{trips} in {facts.runtime}; {facts.doubt.value}."
     if facts.waits.shared_s <= 0 or base.runtime_s <= 0:
-        why = "the RTT is shorter than the capture's clock can show" if base.runtime_s > 0 else "no time passes in this capture"
+        why = (
+            "the capture's clock is too coarse for the RTT" if base.runtime_s > 0 else "no time passes in this capture"
+        )
         return f"{trips} in {facts.runtime}: {why}, so the network's share is unknown."
     ends = (seconds / base.runtime_s for seconds in facts.waits.range_s)
     share, _, between = percent_range(facts.waits.shared_s / base.runtime_s, *ends).partition(", ")

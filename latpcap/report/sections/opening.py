@@ -123,7 +123,7 @@ def _to_do(result: Analysis) -> Iterator[SectionPart]:
 
 
 def _seconds(found: FindingResult, at: str) -> float:
-    """What a finding is about: what its fix saves there, or what it took of the capture where no fix can be replayed."""
+    """The seconds that a finding's fix saves there, or that it took of the capture where no fix can be replayed."""
     return found.saved_s.get(at, 0.0) if found.fix_name else float(found.facts.get("seconds", 0.0))
 
 
