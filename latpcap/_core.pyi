@@ -429,6 +429,10 @@ class Replay:
         """Some of its turns begin by a clock."""
 
     @property
+    def timer(self) -> tuple[int, float]:
+        """How many turns begin by a timer of their program, and how long after each other at the median (ns)."""
+
+    @property
     def queues(self) -> bool:
         """Some of its lanes share a queue."""
 

@@ -90,6 +90,12 @@ impl Replay {
         self.replay.ticks()
     }
 
+    /// How many steps begin by a timer of their program, and how long after each other, ns.
+    #[getter]
+    fn timer(&self) -> (usize, f64) {
+        self.replay.timer()
+    }
+
     /// Some of its lanes share a queue.
     #[getter]
     fn queues(&self) -> bool {

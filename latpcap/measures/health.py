@@ -8,7 +8,7 @@ from itertools import chain
 import numpy as np
 from arro3.core import Table
 from msgspec import Struct
-from msgspec.structs import force_setattr
+from msgspec.structs import force_setattr, replace
 
 from latpcap.measures import health_frames
 from latpcap.measures.budget import Budget, BudgetTimeline
@@ -16,6 +16,7 @@ from latpcap.measures.changed_paths import changed_paths
 from latpcap.measures.health_codes import ADVICE
 from latpcap.measures.legs import LegRoundTrips
 from latpcap.measures.proxies import hidden_networks
+from latpcap.measures.stalls import MIN_STALLS
 from latpcap.measures.timing_only import part_of, timing_only, tls_readings
 from latpcap.rtt import LOOPBACK, Baselines, Estimate, Method, Reason
 from latpcap.tables.columnar import columns
@@ -70,6 +71,20 @@ def by_severity(notes: Iterable[HealthNote]) -> tuple[HealthNote, ...]:
 def core_notes(recording: Recording) -> list[HealthNote]:
     """What the core noticed while it read."""
     return [HealthNote(*note) for note in recording.notes]
+
+
+def weighed_notes(recording: Recording, timeline: BudgetTimeline) -> Iterator[HealthNote]:
+    """Yield the core's notes, those on held back packets with the weight that they have in the budget.
+
+    They are no warning where they are few or took little, and none at all where no exchange waited for them: nobody
+    waits for a server that pushes.
+    """
+    few = timeline.stalls < MIN_STALLS or timeline.budget.stall_s < NOTABLE_SHARE * timeline.runtime_s
+    for note in core_notes(recording):
+        if note.code != "delayed-ack":
+            yield note
+        elif recording.exchange_column("stalled_ns").ints(0).any():
+            yield replace(note, severity="info") if few else note
 
 
 def notes_in(table: Table) -> list[HealthNote]:

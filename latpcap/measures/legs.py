@@ -145,8 +145,9 @@ def application(recording: Recording, rtt: Estimate, legs: Legs, given_ms: float
 
 
 def _passed_on(recording: Recording, rtt: Estimate, legs: Legs) -> tuple[Ints, Ints, Floats]:
-    """The exchanges of the application that wait for a server, an exchange of the proxy that each waits for, and how
-    many round trips behind the proxy one of its round trips takes.
+    """The exchanges of the application that wait for a server, and an exchange of the proxy that each waits for.
+
+    With how many round trips behind the proxy one of its round trips takes.
     """
     trips = recording.exchanges.round_trips
     outer = np.flatnonzero((legs.inner >= 0) & (trips > 0))
@@ -163,8 +164,7 @@ def _passed_on(recording: Recording, rtt: Estimate, legs: Legs) -> tuple[Ints, I
 
 
 def _held_up(recording: Recording, rtt: Estimate, legs: Legs) -> tuple[Ints, Ints]:
-    """The exchanges of the application that wait for what a proxy asks by itself (a login, a check, a reset of the
-    session), and that.
+    """The exchanges of the application that wait for what a proxy asks by itself (a login, a reset), and that.
 
     A server answers one request of a connection after the other, so the next one that is passed on waits; of logins,
     the one of the application, where that lasts as long.

@@ -1,7 +1,7 @@
 """Which exchanges waited for a lock that another connection held: the server's time, but no work of it.
 
-The capture shows no locks. It shows statements that failed for a conflict (a deadlock, a lock time-out), and others that
-were answered right when another connection's transaction was over or had failed so, more often than by chance.
+The capture shows no locks. It shows statements that failed for a conflict (a deadlock, a lock time-out), and others
+that were answered right when another connection's transaction was over or had failed so, more often than by chance.
 """
 
 from __future__ import annotations
@@ -57,11 +57,10 @@ def lock_waits(recording: Recording, timeline: BudgetTimeline, failures: Failure
     return LockWaits(waited, float(timeline.service_ns[waited].sum()) / 1e9, len(conflicts))
 
 
-def _answered_with(
-    recording: Recording, timeline: BudgetTimeline, waits: Ints, others: Ints
-) -> tuple[Ints, float]:
-    """Those of `waits` that were answered together with one of `others` on another connection to their server, and how
-    many would be by chance.
+def _answered_with(recording: Recording, timeline: BudgetTimeline, waits: Ints, others: Ints) -> tuple[Ints, float]:
+    """Those of `waits` that were answered together with one of `others` on another connection to their server.
+
+    And how many would be by chance.
     """
     exchanges, server = recording.exchanges, recording.connections.server.codes
     others = others[np.argsort(exchanges.response[others], kind="stable")]

@@ -13,6 +13,9 @@ from typing import Any
 from msgspec import Struct
 from numpy.typing import NDArray
 
+MIN_STALLS = 3
+"""Fewer packets that were held back are a coincidence, and no reason to change a program."""
+
 
 class Stalls(Struct, frozen=True):
     """How long (ns) each exchange was held up; 0 where it was not."""

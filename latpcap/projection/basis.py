@@ -274,6 +274,14 @@ class Basis:
         replay = self._central.replay
         return (*(("clocked",) if replay.may_tick else ()), *(("unclocked",) if replay.ticks else ()))
 
+    @property
+    def timer(self) -> tuple[int, float]:
+        """How many requests a timer of the program starts, and how many ms after each other."""
+        if self.job is None:
+            return 0, 0.0
+        requests, interval_ns = self._central.replay.timer
+        return requests, interval_ns * 1000 / NS
+
     def _runtimes(
         self,
         case: Case,

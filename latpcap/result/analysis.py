@@ -16,11 +16,12 @@ from latpcap.findings.what_if import Fix, WhatIf, what_if
 from latpcap.measures.budget import Budget, BudgetTimeline, timeline
 from latpcap.measures.chattiness import ChattinessGroups, by_connection, overall
 from latpcap.measures.connecting import Connecting, connecting
-from latpcap.measures.health import HealthNote, by_severity, core_notes, measured_notes
+from latpcap.measures.health import HealthNote, by_severity, measured_notes, weighed_notes
 from latpcap.measures.legs import LegRoundTrips, Legs, application, joined_legs
 from latpcap.measures.minutes import Minutes, minutes
 from latpcap.measures.options import IDLE_S, TaskBy
 from latpcap.measures.purposes import PurposeResult, purpose_results
+from latpcap.measures.push_waits import push_waits
 from latpcap.measures.responses import FEWEST_RESPONSES, responses
 from latpcap.measures.routes import RouteResult, route_results
 from latpcap.measures.segments import Segments, segments
@@ -230,7 +231,7 @@ class Measures:
         """What makes the result less reliable, by severity."""
         legs = self.legs.told if self.legs else None
         measured = measured_notes(self.recording, self.rtt, self.timeline, self.budget, legs)
-        return by_severity((*core_notes(self.recording), *measured))
+        return by_severity((*weighed_notes(self.recording, self.timeline), *measured))
 
     @cached_property
     def chattiness(self) -> ChattinessGroups:
@@ -423,6 +424,7 @@ class Measures:
                     timing_only=self.timing_only,
                     proxied=self.proxied,
                     locks=self.evidence.lock_waits,
+                    pushes=push_waits(self.recording, self.timeline),
                     files=[path for path in columns.texts(self.recording.captures_table, "path") if path],
                 )
             ),

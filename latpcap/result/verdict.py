@@ -19,6 +19,7 @@ from latpcap.measures.health import HealthNote
 from latpcap.measures.legs import LegRoundTrips
 from latpcap.measures.lock_waits import LockWaits
 from latpcap.measures.purposes import PURPOSES, PurposeResult
+from latpcap.measures.push_waits import PushWaits
 from latpcap.measures.timing_only import TimingOnly
 from latpcap.measures.waits import Waits
 from latpcap.projection.basis import Basis
@@ -41,6 +42,9 @@ MIN_HIDDEN = 0.1
 
 MIN_HELD = 0.05
 """Packets held back, as a share of the round trips, from which on the verdict mentions their waits."""
+
+MIN_TIMED = 0.5
+"""Requests that a timer starts, as a share of the round trips, from which on the verdict mentions it."""
 
 PART_NAMES = {
     "network_s": "waiting for the network",
@@ -84,7 +88,8 @@ class Facts(Struct, frozen=True):
     doubt: ShareUnknown | None
     timing_only: TimingOnly | None
     proxied: LegRoundTrips | None
-    locks: LockWaits | None
+    locks: LockWaits
+    pushes: PushWaits
     files: Sequence[str]
     """The paths of the captures."""
 
@@ -125,7 +130,9 @@ def _cost(facts: Facts) -> str:
     if facts.doubt is not None:
         return f"{trips} in {facts.runtime}; {facts.doubt.value}."
     if facts.waits.shared_s <= 0 or base.runtime_s <= 0:
-        why = "the RTT is shorter than the capture's clock can show" if base.runtime_s > 0 else "no time passes in this capture"
+        why = (
+            "the capture's clock is too coarse for the RTT" if base.runtime_s > 0 else "no time passes in this capture"
+        )
         return f"{trips} in {facts.runtime}: {why}, so the network's share is unknown."
     ends = (seconds / base.runtime_s for seconds in facts.waits.range_s)
     share, _, between = percent_range(facts.waits.shared_s / base.runtime_s, *ends).partition(", ")
@@ -259,12 +266,23 @@ def _largest(facts: Facts) -> str:
     parts = sorted(((seconds, name) for name, seconds in found.items() if seconds > 0), reverse=True)
     total = sum(seconds for seconds, _ in parts)
     names = PART_NAMES | ({"setup_s": REST_OF_SETUP} if waits_within_setup > 0 else {})
+    for part in ("client_s", "think_s"):
+        if getattr(facts.pushes, part) > found[part] / 2:
+            names |= {part: f"{names[part]}, mostly waits for notifications"}
     if any(note.code == "proxy-likely" for note in facts.health):
         names |= {"service_s": BEHIND_PROXY}
-    elif facts.locks is not None and facts.locks.is_most_of(found["service_s"]):
+    elif facts.locks.is_most_of(found["service_s"]):
         names |= {"service_s": WAITS_FOR_LOCKS}
     shares = [f"{names[name]} ({percent(seconds / total)})" for seconds, name in parts[:2] if seconds >= 0.1 * total]
     return f"Most time goes to {', then '.join(shares)}." if shares else ""
+
+
+def _timer(facts: Facts) -> str:
+    """Where most requests begin by a timer, neither the network nor the application takes the time between them."""
+    requests, interval_ms = facts.base.timer
+    if requests == 0 or requests < MIN_TIMED * facts.round_trips:
+        return ""
+    return f"A timer sets the pace: it starts a request every {format_ms(interval_ms)}."
 
 
 def _held_back(facts: Facts) -> str:
@@ -294,6 +312,7 @@ STANDS_OUT: tuple[Callable[[Facts], str], ...] = (
     _changed_path,
     _beside_statements,
     _largest,
+    _timer,
     _held_back,
     _chattiness,
 )

@@ -188,6 +188,7 @@ impl Pairing {
             Kind::Silent { answered } if answered && self.waits_for_data(side) => {}
             Kind::Silent { .. } => self.sending(side).into_iter().for_each(|held| held.silent_ns[side as usize] += ns),
             Kind::Paced => self.sending(side).into_iter().for_each(|held| held.paced_ns[side as usize] += ns),
+            Kind::Stalled if side == Side::Server && self.pushed_ns.is_some() => {} // nobody had waited for that
             Kind::Stalled => self.sent_last(side).into_iter().for_each(|open| open.exchange.stalled_ns += ns),
         }
     }

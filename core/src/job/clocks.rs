@@ -297,7 +297,8 @@ fn strays(values: &[f64]) -> f64 {
     median(values.iter().map(|value| (value - middle).abs()).collect())
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
+/// The upper one of two in the middle; 0 of none.
+pub fn median(mut values: Vec<f64>) -> f64 {
     values.sort_unstable_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(0.0)
 }

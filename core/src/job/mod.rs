@@ -69,7 +69,7 @@ pub use replayed::Divided;
 use run::{Calibrated, Run, Walk};
 pub use scope::Scope;
 use silences::Silence;
-use step::{Starts, Step};
+use step::{Start, Starts, Step};
 
 /// A time that the capture does not tell.
 pub const UNSEEN: i64 = i64::MIN;
@@ -161,6 +161,15 @@ impl Replay {
     /// Some of its steps begin by a clock.
     pub fn ticks(&self) -> bool {
         self.ticks
+    }
+
+    /// How many steps begin by a timer of their program, and how long after each other at the median, ns. A worker whom a
+    /// reader is ahead of is none.
+    pub fn timer(&self) -> (usize, f64) {
+        let reads_ahead = |lane: u32| self.order.ahead.get(lane as usize).is_some_and(|&ahead| ahead > 0);
+        let ticks = |start: &&Start| start.starts() == Starts::Tick && !reads_ahead(start.lane);
+        let intervals: Vec<f64> = self.order.starts.iter().filter(ticks).map(|start| start.gap).collect();
+        (intervals.len(), clocks::median(intervals))
     }
 
     /// Some of its lanes share a queue.

@@ -9,8 +9,8 @@ import numpy as np
 from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Pattern, SavedTime, effect_of
+from latpcap.measures.stalls import MIN_STALLS
 
-MIN_STALLS = 3
 SAVED_TIME = SavedTime(client=0.0, service=0.0, call=False)
 """Only the wait for the acknowledgment goes."""
 

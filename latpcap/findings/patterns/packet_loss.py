@@ -11,8 +11,8 @@ from latpcap.findings.finding import NOTHING, Candidate, Pattern, effect_of
 from latpcap.units import counted, format_s
 
 FIX = (
-    "Find where packets are lost: error and drop counters of interfaces and switches, full queues, a rate limit, Wi-Fi, "
-    "a VPN. A retransmission time-out lasts 0.2 s or longer at any RTT: a shorter distance does not remove it."
+    "Find where packets are lost: error and drop counters of interfaces and switches, full queues, a rate limit, "
+    "Wi-Fi, a VPN. A retransmission time-out lasts 0.2 s or longer at any RTT: a shorter distance does not remove it."
 )
 MIN_SHARE = 0.05
 """The share of the time, think time apart, from which on loss is worth a search."""

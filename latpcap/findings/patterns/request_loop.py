@@ -18,8 +18,8 @@ MIN_REQUESTS = 20
 MAX_SPREAD_BYTES = 4
 """The parameters of one statement differ by so many digits."""
 FIX = (
-    "Look in the program for a loop that runs a statement for each row (a join, a list of keys, a batch or a larger fetch "
-    "waits once for many); with the client's keys (--keylog) latpcap names the statement."
+    "Look in the program for a loop that runs a statement for each row (a join, a list of keys, a batch or a larger "
+    "fetch waits once for many); with the client's keys (--keylog) latpcap names the statement."
 )
 
 

@@ -14,8 +14,8 @@ from latpcap.units import counted, format_s
 FIX = "Make the statements cheaper for the server (plans, indexes, locks, disks); a faster network does not help."
 LOCKED = (
     "Let others wait less for locks: keep transactions short, without work of the program between their statements, "
-    "change rows that many need last, and take locks in a fixed order. A transaction that takes several round trips holds "
-    "its locks for longer at a longer RTT."
+    "change rows that many need last, and take locks in a fixed order. A transaction that takes several round trips "
+    "holds its locks for longer at a longer RTT."
 )
 """Where most of the time is a wait for locks."""
 
