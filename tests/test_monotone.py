@@ -32,15 +32,18 @@ CONDITIONS = st.builds(
 def assert_observed_here(projection: Projection) -> None:
     """Nobody is faster farther away or slower nearer, and the range at the capture's own RTT is its runtime.
 
-    Connections with other RTTs than most have that one at each point, too: the runtime itself may say so.
+    Connections with other RTTs than most have that one at each point, too: the runtime itself may say so. Where the RTT
+    was not measured nothing is known to be its own.
     """
     here_ms, here = projection.baseline_rtt_ms, projection.now
     if here_ms is None or here is None:
         return
+    [own] = (point for point in projection.points if point.rtt_ms == here_ms)
+    if own.method != "observed":
+        return
     for point in projection.points:
         if point.rtt_ms >= here_ms:
             assert point.optimistic_s >= min(here.runtime_s, point.runtime_s), point
-    [own] = (point for point in projection.points if point.rtt_ms == here_ms)
     assert own.pessimistic_s == own.runtime_s
     for point in projection.points[: projection.points.index(own)]:
         assert point.pessimistic_s <= own.runtime_s, point
@@ -73,8 +76,9 @@ def test_no_fixture_takes_less_than_nothing_or_less_where_the_rtt_is_longer(name
 def test_no_job_does_whatever_else_is_different_there(
     recording: Recording, ladder_ms: list[float], conditions: Conditions
 ) -> None:
-    found = Measures(recording).project(ladder_ms, None, conditions)
+    measures = Measures(recording)
+    found = measures.project(ladder_ms, None, conditions)
     assert_possible(found)
     if conditions.only_slows and found.now is not None and found.now.runtime_s is not None:
-        farther = [point for point in found.points if point.rtt_ms >= found.now.rtt_ms]
+        farther = [point for point in found.points if point.rtt_ms >= measures.basis.longest_ms]
         assert all(point.optimistic_s >= min(found.now.runtime_s, point.runtime_s) for point in farther)

@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import pytest
 from builder import Conn, Ex, build
+from conftest import read_fixture
 from hypothesis import given
 from hypothesis import strategies as st
 from test_budget import RECORDINGS
@@ -127,6 +128,17 @@ def test_at_the_rtt_of_the_capture_the_range_is_the_runtime_and_grows_from_there
     assert widths[4:] == sorted(widths[4:])
     assert widths[-1] > 0.3 * (found.now.runtime_s or 0)
     assert found.guess_text == guess_text([found.points[0]], 15.018), "no advice to capture where it was captured"
+
+
+def test_where_nothing_tells_what_the_rtt_is_none_is_known_to_be_the_captures_own() -> None:
+    """A relay answered SYNs in 0.01 ms and everything else in 5.8 ms: the network's way, or a server's."""
+    capture = read_fixture("proxies/haproxy-nplus1-application")
+    here_ms = capture.project([]).baseline_rtt_ms
+    assert here_ms is not None
+    found = capture.project([here_ms])
+    [own] = found.points
+    assert (own.method, own.of_capture) == ("replayed", "")
+    assert (own.pessimistic_s or 0) > 1.5 * (own.runtime_s or 0)
 
 
 def test_the_asked_points_come_back_in_their_order_with_duplicates() -> None:

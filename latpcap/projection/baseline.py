@@ -8,10 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latpcap.rtt import Estimate
+from latpcap.rtt.baselines import Reason
 from latpcap.tables.columnar.columns import known
 from latpcap.tables.recording import Recording
 
 Floats = NDArray[np.float64]
+
+UNSURE = (Reason.SPLIT, Reason.SPLIT_SYN, Reason.SPLIT_CHANGE, Reason.FLOOR, Reason.STEADY, Reason.SLOW_DIRECT)
+"""Responses that a server may have delayed say, or deny, what the RTT is."""
+MIN_UNSURE_NS = 1e6
+"""A range of less, from one end to the other, is that of hosts and clocks."""
 
 
 def usual_ns(recording: Recording, rtt: Estimate, round_trips: Floats) -> float:
@@ -20,6 +26,15 @@ def usual_ns(recording: Recording, rtt: Estimate, round_trips: Floats) -> float:
         far = rtt.beyond.is_far
         return _weighted_median(rtt.beyond.baseline[far], rtt.beyond.round_trips[far])
     return _weighted_median(_of_connections(recording, rtt, round_trips), round_trips)
+
+
+def longest_ns(rtt: Estimate, round_trips: Floats) -> float | None:
+    """The longest that the RTT of most round trips may have been, where it was not measured; `None` where it was."""
+    of = rtt.of_connections
+    unsure = np.isin(of.reason, UNSURE) & (of.high - of.low >= MIN_UNSURE_NS)
+    if rtt.beyond is not None or 2 * float(round_trips[unsure].sum()) <= float(round_trips.sum()):
+        return None
+    return _weighted_median(of.high[unsure], round_trips[unsure])
 
 
 def _of_connections(recording: Recording, rtt: Estimate, round_trips: Floats) -> Floats:

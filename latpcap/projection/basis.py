@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from latpcap._core import Replay, run_each
 from latpcap.measures.budget import BudgetTimeline
 from latpcap.projection.assumptions import CENTRAL, COMPRESSING_NS, Case, Conditions
-from latpcap.projection.baseline import usual_ns
+from latpcap.projection.baseline import longest_ns, usual_ns
 from latpcap.projection.capacity import ClosedNetwork, Limit, crowd
 from latpcap.projection.classes import Work, shares
 from latpcap.projection.job import FixEffects, Job, ReplayNetwork, Waiting
@@ -45,6 +45,9 @@ FIGURES = ((None, 0.0), (None, 1e6))
 """What figures rest on: the RTTs as they were, and each a millisecond longer (ns)."""
 NEARLY = 1.2
 """Up to so many times what the limit of hosts, locks or the bottleneck leaves, a runtime is limited by that."""
+MAX_SAME_RATIO = 1.05
+"""Two RTTs of which the longer is at most this multiple of the other are the same."""
+OBSERVED = "observed"
 WITH_HEADERS = 1500 / 1448
 """A full packet ÷ what it carries, on Ethernet."""
 
@@ -116,9 +119,18 @@ class Basis:
     """The observed job, ready to be replayed."""
 
     def __init__(
-        self, recording: Recording, timeline: BudgetTimeline, job: Job | None, usual: float, rtt_is: RttIs = "ping"
+        self,
+        recording: Recording,
+        timeline: BudgetTimeline,
+        job: Job | None,
+        usual: float,
+        rtt_is: RttIs = "ping",
+        longest: float | None = None,
     ) -> None:
-        """Take the observed figures; `job` is `None` and `usual` NaN where no baseline is known (ns)."""
+        """Take the observed figures; `job` is `None` and `usual` NaN where no baseline is known (ns).
+
+        `longest`: what it may have been, where it was not measured.
+        """
         self.as_usual = Conditions(rtt_is=rtt_is)
         """Where nothing but the RTT is different."""
         self.timeline = timeline
@@ -147,6 +159,9 @@ class Basis:
         self.baseline_ms = usual / 1e6
         """Median over connections, weighted by their round trips; NaN where unknown. On a path that changed it is the
         mean over all that waited on it."""
+        self.is_measured = longest is None
+        """The baseline is, and no guess from responses."""
+        self.longest_ms = self.baseline_ms if longest is None else max(longest / 1e6, self.baseline_ms)
         self.relayed = recording.is_relayed
         """How TCP carried what passed was not seen."""
         self._counted_once = float(timeline.effective.sum())
@@ -444,8 +459,14 @@ class Basis:
         limit = self.crowd.limit((rtt_ms - self.baseline_ms) / 1000, conditions.connections)
         return None if limit.kind == "none" and self.different(conditions).connections is None else limit
 
+    def is_observed(self, conditions: Conditions, rtt_ms: float) -> bool:
+        """The runtime there is the capture's own, as nothing is different."""
+        return self.is_measured and self.different(conditions).is_rtt_alone and is_same_rtt(rtt_ms, self.baseline_ms)
+
     def method(self, conditions: Conditions, rtt_ms: float, runtime_s: float) -> str:
-        """How a runtime came about: replayed, or limited by what bounds it there."""
+        """How a runtime came about: observed, replayed, or limited by what bounds it there."""
+        if self.is_observed(conditions, rtt_ms):
+            return OBSERVED
         limits_s = {"capacity": 0.0}
         if self.job is not None and not (self._alone and conditions.connections is None):
             farther_s = (rtt_ms - self.baseline_ms) / 1000
@@ -546,6 +567,21 @@ class Basis:
                 yield way, job
 
 
+def ratio(rtt_ms: Floats, baseline_ms: float) -> Floats:
+    """Return the longer RTT ÷ the shorter one."""
+    found: Floats = np.maximum(rtt_ms, baseline_ms) / np.maximum(np.minimum(rtt_ms, baseline_ms), 1e-9)
+    return found
+
+
+def is_same_rtt(rtt_ms: float, baseline_ms: float) -> bool:
+    """Two RTTs differ by no more than measurements of one do.
+
+    >>> is_same_rtt(15.0, 15.018), is_same_rtt(15.0, 14.2), is_same_rtt(0.0, 0.0)
+    (True, False, True)
+    """
+    return rtt_ms == baseline_ms or float(ratio(np.array(rtt_ms), baseline_ms)) <= MAX_SAME_RATIO
+
+
 def _with_own(part_s: Mapping[str, float], own_s: Mapping[str, float]) -> dict[str, float]:
     """The same time where clients and servers take `own_s` of it, and all other parts what is left, in their ratio."""
     others_s = {name: max(seconds, 0.0) for name, seconds in part_s.items() if name not in own_s}
@@ -564,4 +600,4 @@ def basis(recording: Recording, rtt: Estimate, timeline: BudgetTimeline, rtt_is:
     """Sum up what the projection needs. Connections without a baseline take the median of the others."""
     usual = usual_ns(recording, rtt, timeline.round_trips)
     job = None if math.isnan(usual) else Job(recording, rtt, timeline.job, usual)
-    return Basis(recording, timeline, job, usual, rtt_is)
+    return Basis(recording, timeline, job, usual, rtt_is, longest_ns(rtt, timeline.round_trips))

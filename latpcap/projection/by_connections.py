@@ -37,7 +37,7 @@ class GridCell(Struct, frozen=True):
     factor: float | None
     """Runtime there ÷ runtime of the capture."""
     method: str
-    """How it came about: `replayed`, or `limited by` what bounds the runtime there."""
+    """How it came about: `observed`, `replayed`, or `limited by` what bounds the runtime there."""
 
 
 class OfConnections(Struct, frozen=True):

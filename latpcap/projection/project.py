@@ -27,7 +27,7 @@ from latpcap.projection.assumptions import (
     assumptions,
     ends,
 )
-from latpcap.projection.basis import AS_IT_IS, Basis, Variant
+from latpcap.projection.basis import AS_IT_IS, MAX_SAME_RATIO, OBSERVED, Basis, Variant, ratio
 from latpcap.projection.budget_elsewhere import HostSaving, budgets_there, host_saving
 from latpcap.projection.capacity import Limit
 from latpcap.projection.classes import Coverage, Work, coverage, coverage_text
@@ -42,13 +42,9 @@ TYPICAL_RTT_MS = 15.0
 """The RTT that sentences speak of where none was asked for: two sites of one country."""
 FARTHER = 1.35
 """So many times the capture's RTT is clearly farther."""
-MAX_SAME_RATIO = 1.05
-"""Two RTTs of which the longer is at most this multiple of the other are the same."""
 
 GUESS = 0.25
 """A range that reaches farther to either side, as a part of the runtime, is mostly guesswork."""
-
-OF_CAPTURE = "{} is the RTT of the capture"
 
 MAX_RTT_MS = 60_000.0
 """Where the search for a latency budget ends."""
@@ -100,13 +96,18 @@ class Point(Struct, frozen=True):
     """Statements per second of runtime."""
     factor: float | None = None
     """Runtime there ÷ runtime of the capture."""
-    method: str = "observed"
-    """How it came about: `observed` (the capture itself), `replayed`, or `limited by` what bounds the runtime there."""
+    method: str = OBSERVED
+    """How it came about: `observed` (the capture itself, or its RTT), `replayed`, or `limited by` what bounds it."""
     work: Work | None = None
     """The kind of work that the job is."""
     coverage: Coverage | None = None
     """How often projections of such work in this direction held; `None` where that was not measured."""
     divided: BudgetsOnDemand | None = None
+
+    @property
+    def of_capture(self) -> str:
+        """The sentence where it is that of the capture; else empty."""
+        return f"{format_given_ms(self.rtt_ms)} is the RTT of the capture" if self.method == OBSERVED else ""
 
     @property
     def budget(self) -> Budget | None:
@@ -324,33 +325,20 @@ def _observed_here(
 ) -> tuple[Floats, Floats, Floats]:
     """Bound the range of the job as it is by what was observed.
 
-    Nobody is faster where the RTT is longer. Where nothing but the RTT is different nobody is slower where it is
-    shorter, and what is assumed of another RTT counts the less, the nearer that is to the capture's own.
+    Nobody is faster where the RTT is longer. Where nothing but the RTT is different, and that of the capture was
+    measured, nobody is slower where it is shorter, and what is assumed of another RTT counts the less, the nearer that
+    is to the capture's own.
     """
     central, low, high = runtimes
-    longer = rtt_ms >= base.baseline_ms
     if conditions.only_slows:
-        low = np.where(longer, np.clip(max(base.runtime_s, base.here_s), low, central), low)
-    if conditions.is_rtt_alone:
-        away = np.clip((_ratio(rtt_ms, base.baseline_ms) - MAX_SAME_RATIO) / (FARTHER - MAX_SAME_RATIO), 0, 1)
+        surely_longer = rtt_ms >= base.longest_ms
+        low = np.where(surely_longer, np.clip(max(base.runtime_s, base.here_s), low, central), low)
+    if conditions.is_rtt_alone and base.is_measured:
+        longer = rtt_ms >= base.baseline_ms
+        away = np.clip((ratio(rtt_ms, base.baseline_ms) - MAX_SAME_RATIO) / (FARTHER - MAX_SAME_RATIO), 0, 1)
         low = np.where(longer, low, central - away * (central - low))
         high = np.where(longer, central + away * (high - central), np.clip(base.here_s, central, high))
     return central, low, high
-
-
-def _ratio(rtt_ms: Floats, baseline_ms: float) -> Floats:
-    """The longer RTT ÷ the shorter one."""
-    ratio: Floats = np.maximum(rtt_ms, baseline_ms) / np.maximum(np.minimum(rtt_ms, baseline_ms), 1e-9)
-    return ratio
-
-
-def is_of_capture(rtt_ms: float, baseline_ms: float) -> bool:
-    """The RTT is the capture's own, as well as anybody measures it.
-
-    >>> is_of_capture(15.0, 15.018), is_of_capture(15.0, 14.2), is_of_capture(0.0, 0.0)
-    (True, False, True)
-    """
-    return rtt_ms == baseline_ms or float(_ratio(np.array(rtt_ms), baseline_ms)) <= MAX_SAME_RATIO
 
 
 def saved_range(
@@ -430,7 +418,7 @@ def _points(
         replace(
             _point(base, base.statements - variant.statements, *figures),
             method=base.method(conditions, figures[0], figures[1]),
-            coverage=_coverage(base, figures[0]) if measured else None,
+            coverage=None if not measured or base.is_observed(conditions, figures[0]) else _coverage(base, figures[0]),
         )
         for figures in there
     )
@@ -457,8 +445,8 @@ def per_s(point: Point, runtime_s: float | None, unrecorded_s: float) -> float |
 
 
 def _coverage(base: Basis, rtt_ms: float) -> Coverage | None:
-    """At the RTT of the capture nothing is projected."""
-    if is_of_capture(rtt_ms, base.baseline_ms):
+    """At the baseline nothing is projected."""
+    if rtt_ms == base.baseline_ms:
         return None
     return coverage(base.work, "longer" if rtt_ms > base.baseline_ms else "shorter")
 

@@ -23,7 +23,7 @@ from latpcap.measures.push_waits import PushWaits
 from latpcap.measures.timing_only import TimingOnly
 from latpcap.measures.waits import Waits
 from latpcap.projection.basis import Basis
-from latpcap.projection.project import OF_CAPTURE, Projection, is_of_capture
+from latpcap.projection.project import Projection
 from latpcap.result.chattiness import Chattiness, chattiness_in_words
 from latpcap.result.errors import ErrorsResult, said_of_errors
 from latpcap.units import counted, format_given_ms, format_ms, format_s, listed, percent, percent_range
@@ -190,9 +190,8 @@ def _elsewhere(facts: Facts) -> str:
         or point.pessimistic_s is None
     ):
         return f"{added}."
-    if is_of_capture(point.rtt_ms, projection.baseline_rtt_ms) and projection.conditions.is_rtt_alone:
-        own = f"{OF_CAPTURE.format(format_given_ms(point.rtt_ms))}: {format_s(point.runtime_s)}"
-        return f"{own}; {added[:1].lower()}{added[1:]}."
+    if point.of_capture:
+        return f"{point.of_capture}: {format_s(point.runtime_s)}; {added[:1].lower()}{added[1:]}."
     return (
         f"At {format_given_ms(point.rtt_ms)}: about {format_s(point.runtime_s)} "
         f"(optimistic {format_s(point.optimistic_s)}, pessimistic {format_s(point.pessimistic_s)}); "

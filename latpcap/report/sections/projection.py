@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from latpcap.findings.what_if import FixResult, WhatIf
 from latpcap.measures.budget import Budget
 from latpcap.projection.by_connections import GridCell, ProjectionGrid
-from latpcap.projection.project import OF_CAPTURE, Point, Projection, is_of_capture
+from latpcap.projection.project import Point, Projection
 from latpcap.report.section import Chart, ChartLine, Column, Drawn, Section, SectionTable, Sentence, sections_of
 from latpcap.report.sections.budget import PARTS
 from latpcap.report.sections.opening import asked_for
@@ -58,22 +58,19 @@ def projection(found: Projection) -> Section:
     """The runtimes, and how they came about."""
     if found.baseline_rtt_ms is None:
         return Section("elsewhere", "At another RTT", [Sentence(UNKNOWN)])
-    methods = {point.method for point in found.points}
-    how = {each: each if len(methods) > 1 else "" for each in methods}
+    methods = sorted({point.method for point in found.points if not point.of_capture})
     now = () if found.now is None else ((f"now {significant(found.now.rtt_ms)}", *_figures(found.now), ""),)
-    there = ((f"{point.rtt_ms:,g}", *_figures(point), how[point.method]) for point in found.points)
+    there = ((f"{point.rtt_ms:,g}", *_figures(point), point.method if methods[1:] else "") for point in found.points)
     table = SectionTable(COLUMNS, [*now, *there], "At other round-trip times")
-    alike = [Sentence(f"Each runtime is {each}.", "quiet", detail=True) for each in methods if len(methods) == 1]
+    alike = [Sentence(f"Each runtime is {each}.", "quiet", detail=True) for each in methods if not methods[1:]]
     said = (*alike, *_said(found, found.baseline_rtt_ms))
     return Section("elsewhere", "At another RTT", [Drawn("what-if"), table, *said])
 
 
 def _said(found: Projection, baseline_ms: float) -> Iterator[Sentence]:
     yield Sentence(f"×: runtime there ÷ runtime now, at the baseline RTT of {format_ms(baseline_ms)}", "quiet")
-    if found.conditions.is_rtt_alone:
-        for point in found.points:
-            if is_of_capture(point.rtt_ms, baseline_ms):
-                yield Sentence(f"{OF_CAPTURE.format(format_given_ms(point.rtt_ms))}, so its runtime needs no range.")
+    for own in filter(None, (point.of_capture for point in found.points)):
+        yield Sentence(f"{own}, so its runtime needs no range.")
     yield from _how(found)
     for each in (found.limit, found.hosts, found.within):
         if each is not None:
