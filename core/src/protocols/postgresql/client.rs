@@ -16,6 +16,10 @@ use crate::protocols::{Awaits, Context, Meaning, Message, Passed, Purpose, Reque
 use crate::side::Side;
 use crate::sql::{Sql, Statements};
 
+/// The bytes of a Bind without values and names, and those of an Execute of the unnamed portal with a Sync.
+const MIN_BIND: u64 = 13;
+const EXECUTE_AND_SYNC: u64 = 15;
+
 #[derive(Debug, Default)]
 pub struct Requests {
     names: Names,
@@ -183,6 +187,18 @@ impl Requests {
         self.unflushed = false;
         self.unsynced = true;
         self.names.forget_unnamed();
+    }
+
+    /// What the cut end of a packet holds behind a Parse or Bind: where there is room for it, the execution.
+    pub fn hidden(&self, bytes: u64) -> Option<Meaning> {
+        let named = self.group.statement.get().map_or(0, <[u8]>::len) as u64;
+        let needed = match self.group.kind? {
+            Kind::Prepare => MIN_BIND + named + EXECUTE_AND_SYNC,
+            Kind::Bind => EXECUTE_AND_SYNC,
+            _ => return None,
+        };
+        let (command, purpose) = Kind::Execute.command();
+        (bytes >= needed).then_some(Meaning::Becomes { command, purpose, sql: None })
     }
 
     /// Requests were not captured.
