@@ -258,7 +258,7 @@ class Evidence:
         statement, brought = self.exchanges.fingerprint, self.exchanges.rows.is_valid()
         runs = self.exchanges.is_execution | self.exchanges.is_for("other")
         cut = self.texts.marked(CUT, wanted=_is_cut)[statement]
-        uncounted = self.is_read & ~brought & ~self.failed & self.are_rows_cut
+        uncounted = (self.is_read | self.is_fetch) & ~brought & ~self.failed & self.are_rows_cut
         unnamed = self.exchanges.is_execution & ((statement < 0) | self.is_unseen)
         return bools(self.is_lost | (runs & cut) | uncounted | unnamed)
 
@@ -269,8 +269,9 @@ class Evidence:
 
     @cached_property
     def is_unit_in_part(self) -> Bools:
-        """An execution of which, or of what serves it, a part was lost: it may have brought more rows."""
-        return bools(self._sum_by_unit(~self.exchanges.complete) > 0)
+        """An execution of which, or of what serves it, a part was lost or cut: it may have brought more rows."""
+        uncounted = self.is_read & (self.unit_rows < 0) & self.are_rows_cut
+        return bools((self._sum_by_unit(~self.exchanges.complete) > 0) | uncounted)
 
     # --- whom it is about ---------------------------------------------------------------------------------------------
 

@@ -231,7 +231,9 @@ def _answer(
     decided = _decided(times, rtt, together, baseline_ms)
     if together.lost_requests:
         decided += f" {counted(together.lost_requests, 'request')} that the capture lost may go with them."
-    if unknown is None or rtt <= baseline_ms * MOVED_ENOUGH or not times.hangs_on(unknown, rtt, baseline_ms):
+    if unknown is None or rtt <= baseline_ms * MOVED_ENOUGH:
+        return decided
+    if not unknown.is_much and not times.hangs_on(unknown, rtt, baseline_ms):
         return decided
     if together.findings or times.decision != "move" or not unknown.is_much:
         return f"{decided} This is not certain: {unknown.text}."

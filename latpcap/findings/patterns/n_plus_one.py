@@ -209,7 +209,8 @@ def _fits(evidence: Evidence, groups: Groups, source: Ints) -> Bools:
     unknown = in_part | (reads.sum(evidence.unit_rows[reads.rows] < 0) > 0)
     fed = brought + _lost_in_interval(evidence, reads) * np.maximum(brought // reads.sizes, 1)
     enough = unknown[of_sources] | (groups.sizes <= fed[of_sources] * 1.05 + 1)
-    enough &= (evidence.unit_rows[source] >= 2) | ~in_part[of_sources] | (groups.sizes >= MIN_UNCOUNTED_REPEATS)
+    least = MIN_UNFED_REPEATS if evidence.are_rows_cut else MIN_UNCOUNTED_REPEATS
+    enough &= (evidence.unit_rows[source] >= 2) | ~in_part[of_sources] | (groups.sizes >= least)
     fetched = evidence.is_fetch[source]
     rounds = reads.before(of_sources[groups.ids], groups.rows)  # after which execution of its source each repeat runs
     various = _various(evidence, groups, rounds)

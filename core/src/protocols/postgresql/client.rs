@@ -96,6 +96,8 @@ struct Step<'a> {
     portal: Option<&'a [u8]>,
     /// What follows the names: a text, or values.
     rest: &'a [u8],
+    /// The snap length cut it.
+    is_cut: bool,
     /// The statement it is about, once it was followed.
     sql: Option<Sql>,
     /// It runs a statement that is empty (pgjdbc's `isValid`).
@@ -135,7 +137,7 @@ impl<'a> Step<'a> {
                 if is_portal { (kind, answer, None, Some(name)) } else { (kind, answer, Some(name), None) }
             }
         };
-        Step { kind, answer, statement, portal, rest: cursor.rest(), sql: None, is_ping: false }
+        Step { kind, answer, statement, portal, rest: cursor.rest(), is_cut: false, sql: None, is_ping: false }
     }
 }
 
@@ -236,7 +238,7 @@ impl Requests {
             b'p' => Err(Lost("a password that was not asked for".into())),
             b'd' | b'c' | b'f' => Ok(answers.copied()),
             _ => {
-                let mut step = Step::read(tag, body);
+                let mut step = Step { is_cut: message.cut, ..Step::read(tag, body) };
                 self.follow(&mut step, context.statements);
                 self.extended(&step, answers)
             }
@@ -351,7 +353,7 @@ impl Requests {
             }
             Answer::Bind => {
                 let sql = self.names.statement(statement, statements);
-                let sql = sql.map(|sql| Statements::with_parameters(sql, step.rest));
+                let sql = sql.map(|sql| if step.is_cut { sql } else { Statements::with_parameters(sql, step.rest) });
                 self.names.bind(portal, statement, sql);
                 sql
             }
