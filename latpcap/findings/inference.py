@@ -19,7 +19,7 @@ from latpcap.tables.columnar.columns import Bools, Codes, Ints
 from latpcap.tables.exchanges import Exchanges
 from latpcap.tables.recording import Recording
 
-MAX_LOST_REQUESTS = 2
+MAX_LOST_REQUESTS = 4
 """A longer series of lost requests stays unknown."""
 MIN_EXAMPLES = 3
 """A lost request is inferred from at least this many places that have the same neighbours."""
