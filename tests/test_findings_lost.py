@@ -172,7 +172,9 @@ def test_a_gate_that_finds_nothing_says_what_was_captured_in_part() -> None:
 
 
 def test_a_gate_that_a_lost_round_trip_may_decide_says_so() -> None:
-    (close, far) = of(*loop(4), Ex(sql="select z from t", complete=False)).check("round_trips > 5", "round_trips > 50").gates
+    (close, far) = (
+        of(*loop(4), Ex(sql="select z from t", complete=False)).check("round_trips > 5", "round_trips > 50").gates
+    )
     assert ("not certain" in close.text, "not certain" in far.text) == (True, False)
 
 

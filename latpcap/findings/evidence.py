@@ -101,7 +101,9 @@ class Evidence:
     @cached_property
     def is_unseen(self) -> Bools:
         """Is of a statement that has a name and no text: its prepare was not captured."""
-        return bools(unseen_statements(self.recording) & (self.exchanges.fingerprint == self.recording.exchanges.fingerprint))
+        return bools(
+            unseen_statements(self.recording) & (self.exchanges.fingerprint == self.recording.exchanges.fingerprint)
+        )
 
     @cached_property
     def _unseen_statements(self) -> tuple[Ints, Ints]:
@@ -117,7 +119,9 @@ class Evidence:
     def parameters(self) -> NDArray[np.uint64]:
         """A hash of literals and bind values; 0 for none, or none known."""
         parameters = self.recording.exchange_column("parameters").values
-        return self.exchanges.with_parameters(parameters) if isinstance(self.exchanges, InferredExchanges) else parameters
+        return (
+            self.exchanges.with_parameters(parameters) if isinstance(self.exchanges, InferredExchanges) else parameters
+        )
 
     @cached_property
     def parameter_numbers(self) -> Ints:
@@ -270,8 +274,16 @@ class Evidence:
     @cached_property
     def is_unit_in_part(self) -> Bools:
         """An execution of which, or of what serves it, a part was lost or cut: it may have brought more rows."""
-        uncounted = self.is_read & (self.unit_rows < 0) & self.are_rows_cut
-        return bools((self._sum_by_unit(~self.exchanges.complete) > 0) | uncounted)
+        if self.are_rows_cut:
+            return bools(self._is_unit_incomplete | (self.is_read & (self.unit_rows < 0)))
+        return self._is_unit_incomplete
+
+    @property
+    def _is_unit_incomplete(self) -> Bools:
+        incomplete = ~self.exchanges.complete
+        if not incomplete.any():
+            return incomplete
+        return bools(self._sum_by_unit(incomplete.astype(np.int64)) > 0)
 
     # --- whom it is about ---------------------------------------------------------------------------------------------
 

@@ -23,7 +23,6 @@ from latpcap.projection.basis import AS_IT_IS, Basis, Variant
 from latpcap.tables.columnar import passes
 from latpcap.tables.columnar.columns import Floats
 
-
 OPENING_ROUND_TRIPS = 2
 """A connection whose TCP handshake was lost waited for that and for the server's greeting."""
 
@@ -105,7 +104,9 @@ class Savings:
             gone[effect.rows] = True
         gone, lost, connection = (column[waits] for column in (gone, evidence.is_lost, evidence.exchanges.connection))
         goes = np.where(lost, -1, gone)
-        before, behind = (passes.last_known(goes[step], connection[step])[step] for step in (slice(None), slice(None, None, -1)))
+        before, behind = (
+            passes.last_known(goes[step], connection[step])[step] for step in (slice(None), slice(None, None, -1))
+        )
         stays = ~gone & ~evidence.exchanges.complete[waits]
         may_go = lost & ~gone & ((before == 1) | (behind == 1))
         opening = OPENING_ROUND_TRIPS * self.unjudged.connections

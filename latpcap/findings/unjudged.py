@@ -43,7 +43,9 @@ class Unjudged(Struct, frozen=True):
         """What was captured in part, in words."""
         if self.cut:
             return "rows were cut (snap length)"
-        parts = [f"{self.exchanges:,} of {counted(self.of, 'exchange')}"] if self.exchanges or not self.connections else []
+        parts = (
+            [f"{self.exchanges:,} of {counted(self.of, 'exchange')}"] if self.exchanges or not self.connections else []
+        )
         parts += [counted(self.connections, "TCP handshake")] if self.connections else []
         was = "was" if self.exchanges + self.connections == 1 else "were"
         return f"{listed(parts)} {was} captured in part"

@@ -53,7 +53,7 @@ class FixResult(Brief, Struct, frozen=True):
     needs: tuple[str, ...] = ()
     """Fixes that had to be made with it."""
     lost_requests: int = 0
-    """Requests that the capture lost right beside what is removed: they may go, too, which the optimistic end allows for."""
+    """Requests that the capture lost beside what is removed: they may go, too, which the optimistic end allows for."""
 
 
 class WhatIf(Brief, Struct, frozen=True):
@@ -164,7 +164,7 @@ def _each_once(fixes: Sequence[Fix]) -> list[Fix]:
 def _result(
     name: str, made: FixSet, needs: tuple[str, ...], as_is: Projection, fixed: Projection, in_part: tuple[int, int]
 ) -> FixResult:
-    """Put together what a fix changes: of the exchanges `in_part` each may take a round trip more, some may go with it."""
+    """Put together what a fix changes: the round trips `in_part` that stay may be more, and some of them may go."""
     now, then = _runtimes(as_is), _runtimes(fixed)
     stay, may_go = in_part
     least = {each.rtt_ms: max((each.optimistic_s or 0.0) - may_go * each.rtt_ms / 1e3, 0.0) for each in fixed.points}
@@ -241,7 +241,10 @@ def _answer(
         return decided
     if together.findings or times.decision != "move" or not unknown.is_much:
         return f"{decided} This is not certain: {unknown.text}."
-    there, here = (f"{format_s(s)} at {at}" for s, at in ((times.there, format_given_ms(rtt)), (times.here, format_ms(baseline_ms))))
+    there, here = (
+        f"{format_s(s)} at {at}"
+        for s, at in ((times.there, format_given_ms(rtt)), (times.here, format_ms(baseline_ms)))
+    )
     return f"It cannot be told whether a change of the code helps: {unknown.text}; the job takes {there}, and {here}."
 
 

@@ -26,8 +26,9 @@ from latpcap.tables.columnar.columns import Bools, Ints
 MIN_UNFED_REPEATS = 20
 """A loop whose source was not captured, or not that it brought rows, has at least this many repeats."""
 MIN_UNCOUNTED_REPEATS = 10
-"""A loop behind a query whose answer was captured in part, and without two of its rows, has at least this many repeats."""
+"""A loop behind a query of whose answer a part without two rows was captured has at least this many repeats."""
 FED_IN_PART = ", which was captured in part"
+"""The end of the title where the query that feeds a loop was captured in part."""
 MIN_ROW_BYTES = 5
 """A row takes at least this many bytes of an answer."""
 TAKES = RemovedAlong(client=1.0, service=0.5)
@@ -215,7 +216,7 @@ def _fits(evidence: Evidence, groups: Groups, source: Ints) -> Bools:
     rounds = reads.before(of_sources[groups.ids], groups.rows)  # after which execution of its source each repeat runs
     various = _various(evidence, groups, rounds)
     various |= _one_for_each(evidence, groups, np.where(unknown & ~in_part, 0, brought)[of_sources])
-    return (source >= 0) & enough & various & (fetched | ~are_two_loops(groups, reads, of_sources))
+    return bools((source >= 0) & enough & various & (fetched | ~are_two_loops(groups, reads, of_sources)))
 
 
 def _lost_in_interval(evidence: Evidence, groups: Groups) -> Ints:

@@ -59,7 +59,15 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 """Of two numbers, or of many at once."""
 ANY, NEW = "any", "new"
 OF_CONNECTIONS = frozenset(
-    ("connect-per-query", "delayed-ack", "failing-logins", "window-bound", "bandwidth-bound", "slow-server", HEALTHY.code)
+    (
+        "connect-per-query",
+        "delayed-ack",
+        "failing-logins",
+        "window-bound",
+        "bandwidth-bound",
+        "slow-server",
+        HEALTHY.code,
+    )
 )
 """Patterns that need no statement, parameters or rows."""
 DIGITS = 9
