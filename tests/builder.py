@@ -45,7 +45,7 @@ PURPOSES = {
     "ping": "ping",
     "attention": "cancel",
     "quit": "disconnect",
-    "unreadable": "unreadable",
+    **dict.fromkeys(("unreadable", "unknown"), "unreadable"),
 }
 """What the decoders say of the commands in these tests."""
 KINDS = {

@@ -269,7 +269,7 @@ class Evidence:
         statement, brought = self.exchanges.fingerprint, self.exchanges.rows.is_valid()
         runs = self.exchanges.is_execution | self.exchanges.is_for("other")
         cut = self.texts.marked(CUT, wanted=_is_cut)[statement]
-        uncounted = self.is_read & ~brought & ~self.failed & self.are_rows_cut
+        uncounted = (self.is_read | self.is_fetch) & ~brought & ~self.failed & self.are_rows_cut
         unnamed = self.exchanges.is_execution & ((statement < 0) | self.is_unseen)
         return bools(self.is_lost | (runs & cut) | uncounted | unnamed)
 
@@ -280,8 +280,17 @@ class Evidence:
 
     @cached_property
     def is_unit_in_part(self) -> Bools:
-        """An execution of which, or of what serves it, a part was lost: it may have brought more rows."""
-        return bools(self._sum_by_unit(~self.exchanges.complete) > 0)
+        """An execution of which, or of what serves it, a part was lost or cut: it may have brought more rows."""
+        if self.are_rows_cut:
+            return bools(self._is_unit_incomplete | (self.is_read & (self.unit_rows < 0)))
+        return self._is_unit_incomplete
+
+    @property
+    def _is_unit_incomplete(self) -> Bools:
+        incomplete = ~self.exchanges.complete
+        if not incomplete.any():
+            return incomplete
+        return bools(self._sum_by_unit(incomplete.astype(np.int64)) > 0)
 
     # --- whom it is about ---------------------------------------------------------------------------------------------
 

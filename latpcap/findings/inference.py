@@ -8,18 +8,18 @@ one, the request prepared it anew. Nothing else is inferred, so a request at the
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from latpcap.findings.groups import Groups
 from latpcap.tables.columnar import passes
-from latpcap.tables.columnar.columns import Bools, Codes, Ints
+from latpcap.tables.columnar.columns import Bools, Codes, Entries, Ints
 from latpcap.tables.exchanges import Exchanges
 from latpcap.tables.recording import Recording
 
-MAX_LOST_REQUESTS = 2
+MAX_LOST_REQUESTS = 4
 """A longer series of lost requests stays unknown."""
 MIN_EXAMPLES = 3
 """A lost request is inferred from at least this many places that have the same neighbours."""
@@ -41,7 +41,7 @@ def lost_requests(exchanges: Exchanges) -> Bools:
     return np.asarray(unreadable & ~exchanges.complete & (exchanges.round_trips > 0), bool)
 
 
-class Inference(NamedTuple):
+class Inference(Entries, frozen=True):
     """Lost requests, and for each an exchange that was the same."""
 
     rows: Ints
@@ -100,8 +100,8 @@ class InferredExchanges(Exchanges):
 
     def with_parameters(self, parameters: NDArray[np.uint64]) -> NDArray[np.uint64]:
         """Return the parameters of all exchanges, with those on which all examples of a request agree."""
-        rows, examples, same = self.inference
-        return _replaced(parameters, rows[same], examples[same])
+        agreed = self.inference.where(self.inference.same_parameters)
+        return _replaced(parameters, agreed.rows, agreed.examples)
 
     def _with_examples(self, column: Codes) -> Codes:
         return Codes(_replaced(column.codes, self.inference.rows, self.inference.examples), column.names)
@@ -168,17 +168,16 @@ def _gone_on(recording: Recording, lost: Bools, rows: Ints, first: Ints, before:
 
 def _inference(recording: Recording, lost: Bools, statements: Ints) -> Inference:
     """Infer the lost requests of series of every length."""
-    series = _Series(recording, lost, statements)
+    series = _WaitSeries(recording, lost, statements)
     of_lengths = [series.inference(length) for length in range(1, MAX_LOST_REQUESTS + 1)]
-    joined = Inference(*(np.concatenate(column) for column in zip(*of_lengths, strict=True)))
-    order = passes.ordered(joined.rows)
-    return Inference(*(column[order] for column in joined))
+    joined = Inference.joined(of_lengths)
+    return joined.picked(passes.ordered(joined.rows))
 
 
 NOTHING = Inference(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, bool))
 
 
-class _Series:
+class _WaitSeries:
     """The exchanges that the client waits for, those of all connections one behind the other."""
 
     def __init__(self, recording: Recording, lost: Bools, statements: Ints) -> None:

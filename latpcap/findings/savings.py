@@ -20,7 +20,11 @@ from latpcap.findings.recognise import candidates, find
 from latpcap.findings.unjudged import Unjudged, unjudged
 from latpcap.projection.assumptions import CENTRAL
 from latpcap.projection.basis import AS_IT_IS, Basis, Variant
+from latpcap.tables.columnar import passes
 from latpcap.tables.columnar.columns import Floats
+
+OPENING_ROUND_TRIPS = 2
+"""A connection whose TCP handshake was lost waited for that and for the server's greeting."""
 
 
 class FixSet(Struct, frozen=True):
@@ -87,7 +91,7 @@ class Savings:
         return unjudged(self.evidence, self.claimed)
 
     def in_part(self, made: FixSet) -> tuple[int, int]:
-        """Return how many exchanges that were captured in part stay, and how many of these may go all the same.
+        """Return how many round trips of what was captured in part stay, and how many of these may go all the same.
 
         A request that was lost right before or behind what the fixes remove may go with it.
         """
@@ -99,12 +103,14 @@ class Savings:
         for effect in made.effects:
             gone[effect.rows] = True
         gone, lost, connection = (column[waits] for column in (gone, evidence.is_lost, evidence.exchanges.connection))
-        same = connection[1:] == connection[:-1]
-        beside = np.zeros(len(waits), bool)
-        beside[1:] |= gone[:-1] & same
-        beside[:-1] |= gone[1:] & same
+        goes = np.where(lost, -1, gone)
+        before, behind = (
+            passes.last_known(goes[step], connection[step])[step] for step in (slice(None), slice(None, None, -1))
+        )
         stays = ~gone & ~evidence.exchanges.complete[waits]
-        return int(np.count_nonzero(stays)) + self.unjudged.connections, int(np.count_nonzero(lost & beside & stays))
+        may_go = lost & ~gone & ((before == 1) | (behind == 1))
+        opening = OPENING_ROUND_TRIPS * self.unjudged.connections
+        return int(np.count_nonzero(stays)) + opening, int(np.count_nonzero(may_go))
 
     def candidates(self, values: Mapping[str, int] | None = None) -> list[Claimed]:
         """What every pattern sees by itself; `values`: those of fixes that are not the usual ones."""

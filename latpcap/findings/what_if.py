@@ -57,7 +57,7 @@ class FixResult(Brief, Struct, frozen=True):
     needs: tuple[str, ...] = ()
     """Fixes that had to be made with it."""
     lost_requests: int = 0
-    """Requests that the capture lost right beside what is removed: they may go, too, which the optimistic end allows for."""
+    """Requests that the capture lost beside what is removed: they may go, too, which the optimistic end allows for."""
 
 
 class WhatIf(Brief, Struct, frozen=True):
@@ -141,7 +141,8 @@ def what_if(
     left_out = {finding.fix_name for finding in suggested} & SUGGESTIONS - {fix.name for fix in fixes}
     told = as_is.told_rtt_ms or savings.base.baseline_ms
     times = _Times(savings.base.runtime_s, _runtimes(as_is)[told], together.runtime_s[f"{told:g}"])
-    answer = _answer(times, told, together, savings.base.baseline_ms, savings.unjudged)
+    stay, _ = savings.in_part(sets[-1])
+    answer = _answer(times, told, together, savings.base.baseline_ms, savings.unjudged, stay)
     return WhatIf(
         as_is_s=_by_rtt(_runtimes(as_is)),
         as_is_optimistic_s=_by_rtt({point.rtt_ms: point.optimistic_s or 0.0 for point in as_is.points}),
@@ -175,7 +176,7 @@ def _result(
     saved_s: tuple[Floats, Floats],
     in_part: tuple[int, int],
 ) -> FixResult:
-    """Put together what a fix changes: those `in_part` may take a round trip more each, and some may go with it."""
+    """Put together what a fix changes: the round trips `in_part` that stay may be more, and some of them may go."""
     now, then = _runtimes(as_is), _runtimes(fixed)
     stay_s, may_go_s = ({rtt: count * rtt / 1e3 for rtt in now} for count in in_part)
     saved_least_s, saved_most_s = (dict(zip(now, each.tolist(), strict=True)) for each in saved_s)
@@ -223,14 +224,17 @@ class _Times(Struct, frozen=True):
             return "change"
         return "move" if self.there - self.fixed < LITTLE * self.there else "both"
 
-    def hangs_on(self, unknown: Unjudged, rtt_ms: float, baseline_ms: float) -> bool:
-        """Return whether what was captured in part may decide otherwise: it may be needless, or too much was removed."""
+    def hangs_on(self, unknown: Unjudged, stay: int, rtt_ms: float, baseline_ms: float) -> bool:
+        """Return whether what was captured in part may decide otherwise: it is needless, or took a round trip more.
+
+        With the fixes, `stay` of these round trips are left.
+        """
         in_part = unknown.exchanges + unknown.connections
         lost_here_s, lost_s = in_part * baseline_ms / 1e3, in_part * rtt_ms / 1e3
         needless_s = unknown.round_trips * (rtt_ms / 1e3 + self.here / max(unknown.of, 1))
         others = (
             _Times(self.here, self.there, max(self.fixed - needless_s, 0.0)),
-            _Times(self.here, self.there, self.fixed + lost_s),
+            _Times(self.here, self.there, self.fixed + stay * rtt_ms / 1e3),
             _Times(self.here + lost_here_s, self.there, self.fixed),
             _Times(max(self.here - lost_here_s, 0.0), self.there, self.fixed),
             _Times(self.here, self.there + lost_s, self.fixed),
@@ -239,12 +243,16 @@ class _Times(Struct, frozen=True):
         return any(other.decision != self.decision for other in others)
 
 
-def _answer(times: _Times, rtt: float, together: FixResult, baseline_ms: float, unknown: Unjudged | None) -> str:
+def _answer(
+    times: _Times, rtt: float, together: FixResult, baseline_ms: float, unknown: Unjudged | None, stay: int
+) -> str:
     """In words: whether changing the code makes up for the distance, and whether that hangs on what was lost."""
     decided = _decided(times, rtt, together, baseline_ms)
     if together.lost_requests:
         decided += f" {counted(together.lost_requests, 'request')} that the capture lost may go with them."
-    if unknown is None or rtt <= baseline_ms * MOVED_ENOUGH or not times.hangs_on(unknown, rtt, baseline_ms):
+    if unknown is None or rtt <= baseline_ms * MOVED_ENOUGH:
+        return decided
+    if not unknown.is_much and not times.hangs_on(unknown, stay, rtt, baseline_ms):
         return decided
     if together.findings or times.decision != "move" or not unknown.is_much:
         return f"{decided} This is not certain: {unknown.text}."

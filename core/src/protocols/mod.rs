@@ -115,6 +115,11 @@ pub trait Decoder: Send {
     /// else now.
     fn missed_requests(&mut self, _bytes: u64) {}
 
+    /// What goes on with the client's newest request in the `bytes` that the snap length cut behind its last message.
+    fn hidden(&self, _bytes: u64) -> Option<Meaning> {
+        None
+    }
+
     /// The bytes say nothing to it, but who sends them when.
     fn reads_nothing(&self) -> bool {
         false

@@ -285,6 +285,9 @@ impl<'a> Composer<'a> {
             }
         }
         self.comment(text, end..text.len());
+        if text.ends_with(CUT.as_bytes()) && !self.text.ends_with(CUT) {
+            self.put(Class::Word, CUT.as_bytes(), true); // the text was cut within its last literal
+        }
         self.values.names_secrets |= self.secrets.named;
         let doubtful_from = lexer.ambiguous.filter(|_| lexer.doubtful);
         // Of a secret there is no trace, so that nobody can tell equal ones: its parameters are not known.

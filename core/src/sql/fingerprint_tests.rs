@@ -237,6 +237,16 @@ fn what_nothing_closes_is_a_literal_to_the_end() {
 }
 
 #[test]
+fn a_text_that_was_cut_says_so_wherever_that_was() {
+    check(&[
+        ("select a from t where b = 'secret…", "select a from t where b = ? …"),
+        ("select a from t where `t`.`b…", "select a from t where `t`.? …"),
+        ("select a from t wher…", "select a from t wher…"),
+        ("select '…'", "select ?"),
+    ]);
+}
+
+#[test]
 fn what_is_too_long_for_a_name_is_a_literal() {
     let long = "x".repeat(300);
     assert_eq!(fingerprint(format!("select {long}, `{long}`, \"{long}\"")), "select ?, ?, ?");

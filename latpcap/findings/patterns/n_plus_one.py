@@ -26,8 +26,9 @@ from latpcap.tables.columnar.columns import Bools, Ints
 MIN_UNFED_REPEATS = 20
 """A loop whose source was not captured, or not that it brought rows, has at least this many repeats."""
 MIN_UNCOUNTED_REPEATS = 10
-"""A loop behind a query whose answer was captured in part, and without two of its rows, has at least this many repeats."""
+"""A loop behind a query of whose answer a part without two rows was captured has at least this many repeats."""
 FED_IN_PART = ", which was captured in part"
+"""The end of the title where the query that feeds a loop was captured in part."""
 MIN_ROW_BYTES = 5
 """A row takes at least this many bytes of an answer."""
 SAVED_TIME = SavedTime(client=1.0, service=0.5)
@@ -209,12 +210,13 @@ def _fits(evidence: Evidence, groups: Groups, source: Ints) -> Bools:
     unknown = in_part | (reads.sum(evidence.unit_rows[reads.rows] < 0) > 0)
     fed = brought + _lost_in_interval(evidence, reads) * np.maximum(brought // reads.sizes, 1)
     enough = unknown[of_sources] | (groups.sizes <= fed[of_sources] * 1.05 + 1)
-    enough &= (evidence.unit_rows[source] >= 2) | ~in_part[of_sources] | (groups.sizes >= MIN_UNCOUNTED_REPEATS)
+    least = MIN_UNFED_REPEATS if evidence.are_rows_cut else MIN_UNCOUNTED_REPEATS
+    enough &= (evidence.unit_rows[source] >= 2) | ~in_part[of_sources] | (groups.sizes >= least)
     fetched = evidence.is_fetch[source]
     rounds = reads.before(of_sources[groups.ids], groups.rows)  # after which execution of its source each repeat runs
     various = _various(evidence, groups, rounds)
     various |= _one_for_each(evidence, groups, np.where(unknown & ~in_part, 0, brought)[of_sources])
-    return (source >= 0) & enough & various & (fetched | ~are_two_loops(groups, reads, of_sources))
+    return bools((source >= 0) & enough & various & (fetched | ~are_two_loops(groups, reads, of_sources)))
 
 
 def _lost_in_interval(evidence: Evidence, groups: Groups) -> Ints:

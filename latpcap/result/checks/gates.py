@@ -59,7 +59,15 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 """Of two numbers, or of many at once."""
 ANY, NEW = "any", "new"
 OF_CONNECTIONS = frozenset(
-    ("connect-per-query", "delayed-ack", "failing-logins", "window-bound", "bandwidth-bound", "slow-server", HEALTHY.code)
+    (
+        "connect-per-query",
+        "delayed-ack",
+        "failing-logins",
+        "window-bound",
+        "bandwidth-bound",
+        "slow-server",
+        HEALTHY.code,
+    )
 )
 """Patterns that need no statement, parameters or rows."""
 DIGITS = 9
@@ -339,7 +347,7 @@ def _finding(gate: Gate, measured: Measured, baseline: Measured | None) -> GateR
         text = f"it cannot be told: {unknown.text}"
         return GateResult(gate.text, _name(gate), None, 0.0, before, None, None, text)
     text = _findings_text(found)
-    if unknown and not found:
+    if unknown and (not found or unknown.is_much):
         text += f", though {unknown.text}"
     return GateResult(gate.text, _name(gate), float(len(found)), 0.0, before, None, bool(found), text)
 

@@ -55,8 +55,24 @@ impl Dialogue {
         if self.inbox(side).absorbs(chunk.cut) {
             self.end_body(chunk);
         } else {
-            self.lose_the_end(chunk);
+            let begun = self.begin_cut_request(chunk);
+            self.lose_the_end(chunk, chunk.cut - begun);
         }
+    }
+
+    /// A request whose beginning was captured, and of whose packet the end was cut: how many of these bytes are its own.
+    fn begin_cut_request(&mut self, chunk: &Chunk<'_>) -> u64 {
+        if chunk.side != Side::Client {
+            return 0;
+        }
+        let inbox = self.inbox(Side::Client);
+        let begun = if inbox.layer.is_none() { inbox.pass(usize::try_from(chunk.cut).unwrap_or(usize::MAX)) } else { 0 };
+        self.end_body(chunk);
+        if let Some(meaning) = self.decoder.hidden(chunk.cut - begun as u64) {
+            let span = self.span(chunk, Origin::of(chunk), 0);
+            self.pairing.message(meaning, &span);
+        }
+        begun as u64
     }
 
     /// Where nothing can be read, nothing is missing in what the snap length cut.
@@ -69,12 +85,12 @@ impl Dialogue {
 
     /// Whole messages may hide in what the snap length cut. Packets and times are known all the same, so an exchange
     /// that is alone ends with the last packet before the client speaks again.
-    fn lose_the_end(&mut self, chunk: &Chunk<'_>) {
+    fn lose_the_end(&mut self, chunk: &Chunk<'_>, hidden: u64) {
         // A client that does not wait for anything yet asks with this packet.
         self.server_spoke = chunk.side == Side::Client && !self.pairing.is_awaited();
         self.follow_turns(&Chunk { bytes: &[], ..*chunk });
         self.server_spoke = chunk.side == Side::Server;
-        self.missed(chunk.side, chunk.cut);
+        self.missed(chunk.side, hidden);
         self.lost = true;
         if self.pairing.unanswered() > 1 {
             self.pairing.distrust_next(self.pairing.unanswered());

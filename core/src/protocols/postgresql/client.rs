@@ -16,6 +16,10 @@ use crate::protocols::{Awaits, Context, Meaning, Message, Passed, Purpose, Reque
 use crate::side::Side;
 use crate::sql::{Sql, Statements};
 
+/// The bytes of a Bind without values and names, and those of an Execute of the unnamed portal with a Sync.
+const MIN_BIND: u64 = 13;
+const EXECUTE_AND_SYNC: u64 = 15;
+
 #[derive(Debug, Default)]
 pub struct Requests {
     names: Names,
@@ -92,6 +96,8 @@ struct Step<'a> {
     portal: Option<&'a [u8]>,
     /// What follows the names: a text, or values.
     rest: &'a [u8],
+    /// The snap length cut it.
+    is_cut: bool,
     /// The statement it is about, once it was followed.
     sql: Option<Sql>,
     /// It runs a statement that is empty (pgjdbc's `isValid`).
@@ -131,7 +137,7 @@ impl<'a> Step<'a> {
                 if is_portal { (kind, answer, None, Some(name)) } else { (kind, answer, Some(name), None) }
             }
         };
-        Step { kind, answer, statement, portal, rest: cursor.rest(), sql: None, is_ping: false }
+        Step { kind, answer, statement, portal, rest: cursor.rest(), is_cut: false, sql: None, is_ping: false }
     }
 }
 
@@ -185,6 +191,18 @@ impl Requests {
         self.names.forget_unnamed();
     }
 
+    /// What the cut end of a packet holds behind a Parse or Bind: where there is room for it, the execution.
+    pub fn hidden(&self, bytes: u64) -> Option<Meaning> {
+        let named = self.group.statement.get().map_or(0, <[u8]>::len) as u64;
+        let needed = match self.group.kind? {
+            Kind::Prepare => MIN_BIND + named + EXECUTE_AND_SYNC,
+            Kind::Bind => EXECUTE_AND_SYNC,
+            _ => return None,
+        };
+        let (command, purpose) = Kind::Execute.command();
+        (bytes >= needed).then_some(Meaning::Becomes { command, purpose, sql: None })
+    }
+
     /// Requests were not captured.
     pub fn missed(&mut self) {
         self.names.missed_requests();
@@ -220,7 +238,7 @@ impl Requests {
             b'p' => Err(Lost("a password that was not asked for".into())),
             b'd' | b'c' | b'f' => Ok(answers.copied()),
             _ => {
-                let mut step = Step::read(tag, body);
+                let mut step = Step { is_cut: message.cut, ..Step::read(tag, body) };
                 self.follow(&mut step, context.statements);
                 self.extended(&step, answers)
             }
@@ -335,7 +353,7 @@ impl Requests {
             }
             Answer::Bind => {
                 let sql = self.names.statement(statement, statements);
-                let sql = sql.map(|sql| Statements::with_parameters(sql, step.rest));
+                let sql = sql.map(|sql| if step.is_cut { sql } else { Statements::with_parameters(sql, step.rest) });
                 self.names.bind(portal, statement, sql);
                 sql
             }

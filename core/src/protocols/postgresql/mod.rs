@@ -246,8 +246,14 @@ impl Decoder for Postgresql {
         }
     }
 
-    fn missed_requests(&mut self, _bytes: u64) {
-        self.requests.missed();
+    fn missed_requests(&mut self, bytes: u64) {
+        if bytes > framing::HEADER as u64 {
+            self.requests.missed(); // a Sync alone names nothing
+        }
+    }
+
+    fn hidden(&self, bytes: u64) -> Option<Meaning> {
+        self.requests.hidden(bytes)
     }
 
     fn resume(&mut self) {
