@@ -98,13 +98,16 @@ def test_at_the_rtt_that_a_job_had_they_are_what_they_were(recording: Recording)
     assert budget_with(base, AS_IT_IS).budget.parts() == pytest.approx(budget, abs=1e-6)
 
 
-def pool(client_ms: float, lanes: int = 8) -> Recording:
+def pool(client_ms: float) -> Recording:
     """Workers that rest between their requests: near, mostly one of them is at work, or none; far, nearly all wait."""
-    of_one = [Ex(sql="select ?", client_ms=client_ms, service_ms=0.5)] * 100
-    return build([Conn(of_one, rtt_ms=0.1, at_ms=1.37 * lane) for lane in range(lanes)])
+
+    def of_one(lane: int) -> list[Ex]:
+        return [Ex(sql="select ?", client_ms=client_ms + 0.7 * lane, service_ms=0.5)] * 100
+
+    return build([Conn(of_one(lane), rtt_ms=0.1, at_ms=1.37 * lane) for lane in range(8)])
 
 
-@pytest.mark.parametrize("client_ms", [10.0, 40.0])
+@pytest.mark.parametrize("client_ms", [3.0, 10.0, 40.0])
 def test_what_hides_behind_the_waits_of_others_is_still_there(client_ms: float) -> None:
     found = Measures(pool(client_ms), rtt_is="in-stream").project([0.1, 15.0])
     here, there = (point.budget for point in found.points)
