@@ -109,7 +109,7 @@ class Evidence:
 
     @cached_property
     def _unseen_statements(self) -> tuple[Ints, Ints]:
-        """Statements whose prepare was not captured: those that read, and those that write, as their answers show."""
+        """Statements whose prepare was not captured, by their answers: those that read, and those that write."""
         rows = np.flatnonzero(self.is_unseen)
         statement, brought = self.exchanges.fingerprint[rows], self.exchanges.rows.is_valid()[rows]
         answered = self.exchanges.complete[rows] & ~self.failed[rows]

@@ -79,7 +79,8 @@ ADVICE: dict[str, tuple[str, str]] = {
         "look for the cause in the other notes",
     ),
     "snap-length": (
-        "statements and rows in the missing part are unknown; times are correct where the packets show them",
+        "statements and rows in the missing part are unknown, so that findings may be missing; times are correct where "
+        "the packets show them",
         "capture whole packets: `-s 0`",
     ),
     # the network's share is less sure

@@ -66,7 +66,8 @@ impl Dialogue {
             return 0;
         }
         let inbox = self.inbox(Side::Client);
-        let begun = if inbox.layer.is_none() { inbox.pass(usize::try_from(chunk.cut).unwrap_or(usize::MAX)) } else { 0 };
+        let begun =
+            if inbox.layer.is_none() { inbox.pass(usize::try_from(chunk.cut).unwrap_or(usize::MAX)) } else { 0 };
         self.end_body(chunk);
         if let Some(meaning) = self.decoder.hidden(chunk.cut - begun as u64) {
             let span = self.span(chunk, Origin::of(chunk), 0);
