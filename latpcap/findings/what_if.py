@@ -247,7 +247,7 @@ def _answer(
     times: _Times, rtt: float, together: FixResult, baseline_ms: float, unknown: Unjudged | None, stay: int
 ) -> str:
     """In words: whether changing the code makes up for the distance, and whether that hangs on what was lost."""
-    decided = _decided(times, rtt, together, baseline_ms)
+    decided = _decided(times, rtt, together.findings, baseline_ms)
     if together.lost_requests:
         decided += f" {counted(together.lost_requests, 'request')} that the capture lost may go with them."
     if unknown is None or rtt <= baseline_ms * MOVED_ENOUGH:
@@ -263,7 +263,7 @@ def _answer(
     return f"It cannot be told whether a change of the code helps: {unknown.text}; the job takes {there}, and {here}."
 
 
-def _decided(times: _Times, rtt: float, together: FixResult, baseline_ms: float) -> str:
+def _decided(times: _Times, rtt: float, findings: int, baseline_ms: float) -> str:
     """Return whether changing the code makes up for the distance, by the runtimes alone."""
     here, there, fixed = (format_s(value) for value in (times.here, times.there, times.fixed))
     at, back = format_given_ms(rtt), format_ms(baseline_ms)
@@ -279,7 +279,7 @@ def _decided(times: _Times, rtt: float, together: FixResult, baseline_ms: float)
         )
     if times.decision == "move":
         saved = format_s(times.there - times.fixed)
-        fixes = f"these fixes save only {saved} of {there} at {at}" if together.findings else "no such fix was found"
+        fixes = f"these fixes save only {saved} of {there} at {at}" if findings else "no such fix was found"
         return f"Move the database back: {fixes}; the job takes {there} at {at}, and {here} at {back}."
     return (
         f"Change the code first: with these fixes the job takes {fixed} instead of {there} at {at}; "
