@@ -11,10 +11,9 @@ import pytest
 from builder import Conn, Ex, build
 from conftest import SHARED, load_fixture, read_fixture, read_once
 from golden import fixtures, path_of
-from msgspec import Struct
 
 import latpcap
-from latpcap.findings.what_if import _answer
+from latpcap.findings.what_if import _decided, _Times
 from latpcap.report import FORMATS, html
 from latpcap.result.analysis import Analysis, Measures
 from latpcap.result.page.exploration import explore
@@ -343,14 +342,11 @@ def test_what_fixes_are_said_to_change_agrees_with_their_numbers(path: Path) -> 
 
 
 def test_a_fix_that_is_not_quite_enough_is_not_said_to_be_enough() -> None:
-    there = Projected({"15": 0.259})
-    answer = _answer({15.0: 1.0}, 15.0, there, 1.0, 0.242)  # type: ignore[arg-type]
-    assert "0.259 s at 15 ms, hardly more than the 0.242 s" in answer
-    assert "no more than the 0.242 s" in _answer({15.0: 1.0}, 15.0, Projected({"15": 0.242}), 1.0, 0.242)  # type: ignore[arg-type]
+    def decided(fixed_s: float) -> str:
+        return _decided(_Times(here=0.242, there=1.0, fixed=fixed_s), 15.0, None, 1.0)  # type: ignore[arg-type]
 
-
-class Projected(Struct):
-    runtime_s: dict[str, float]
+    assert "0.259 s at 15 ms, hardly more than the 0.242 s" in decided(0.259)
+    assert "no more than the 0.242 s" in decided(0.242)
 
 
 def test_two_values_of_one_fix_cannot_both_be_made() -> None:
