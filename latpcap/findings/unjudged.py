@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.overlap import Claimed
+from latpcap.findings.patterns.connect_per_query import MIN_CONNECTIONS
 from latpcap.findings.patterns.n_plus_one import doubtful_repeats
 from latpcap.tables.connections import MISSING
 from latpcap.units import counted, listed
@@ -61,6 +62,8 @@ def unjudged(evidence: Evidence, claimed: Sequence[Claimed]) -> Unjudged | None:
     late = int(np.count_nonzero(opened & ~recording.timing_only))
     unknown = clear & evidence.is_unjudged
     unknown[doubtful_repeats(evidence)] = True
+    if len(opened) >= MIN_CONNECTIONS:  # one more of them may be opened without need
+        unknown |= clear & evidence.is_opening & opened[exchanges.connection]
     for pattern, candidate in claimed:
         if not pattern.suggestion:
             unknown[candidate.effect.rows] = False

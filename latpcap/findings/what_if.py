@@ -231,7 +231,8 @@ class _Times(Struct, frozen=True):
         """
         in_part = unknown.exchanges + unknown.connections
         lost_here_s, lost_s = in_part * baseline_ms / 1e3, in_part * rtt_ms / 1e3
-        needless_s = unknown.round_trips * (rtt_ms / 1e3 + self.here / max(unknown.of, 1))
+        around_s = 2 * self.here / max(unknown.of, 1)  # what the client does before a request, and behind it
+        needless_s = unknown.round_trips * (rtt_ms / 1e3 + around_s)
         others = (
             _Times(self.here, self.there, max(self.fixed - needless_s, 0.0)),
             _Times(self.here, self.there, self.fixed + stay * rtt_ms / 1e3),

@@ -168,11 +168,12 @@ def _sources(evidence: Evidence, groups: Groups) -> Ints:
     What a driver or an object mapper asks the catalog between them is not what the loop goes through, and a statement
     of unknown text is so only where no other is near.
     """
-    of_any = _last_before(evidence, groups)
-    if not (evidence.reads_catalog.any() or evidence.is_unseen.any()):
-        return of_any
-    of_application = _last_before(evidence, groups, ~evidence.reads_catalog & ~evidence.is_unseen)
-    return np.where((of_application >= 0) & ~evidence.reads_catalog[groups.firsts], of_application, of_any)
+    source = _last_before(evidence, groups)
+    for passed_over in (evidence.reads_catalog, evidence.reads_catalog | evidence.is_unseen):
+        if passed_over.any():
+            other = _last_before(evidence, groups, ~passed_over)
+            source = np.where((other >= 0) & ~evidence.reads_catalog[groups.firsts], other, source)
+    return source
 
 
 def _brings_rows(evidence: Evidence) -> Bools:
