@@ -137,7 +137,7 @@ def _what_if(changed: WhatIf | None) -> Section:
         *(Column("fix"), Column("trips saved", "count")),
         *(Column(f"{rtt} ms, s", "figure") for rtt in changed.as_is_s),
         Column(f"range at {rtt} ms", "figures"),
-        *(Column(f"saves at {rtt} ms, s", "figure"), Column("range", "figures")),
+        *(Column(f"saves at {rtt} ms, s", "figure"), Column("saves between", "figures")),
     )
     there = between(changed.as_is_optimistic_s[rtt], changed.as_is_pessimistic_s[rtt])
     rows = [

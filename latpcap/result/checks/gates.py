@@ -63,6 +63,7 @@ OF_CONNECTIONS = frozenset(
         "connect-per-query",
         "delayed-ack",
         "failing-logins",
+        "packet-loss",
         "window-bound",
         "bandwidth-bound",
         "slow-server",
