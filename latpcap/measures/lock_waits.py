@@ -17,6 +17,10 @@ from latpcap.tables.recording import Recording
 
 CONFLICT = "conflict"
 """The category of failures that are due to a lock of another transaction."""
+REFUSALS = frozenset(("40001", "3058", "3101", "3960", "3961", "41302", "41305", "41325"))
+"""Codes of conflicts that are found when a transaction is checked, not by waiting for a lock."""
+MAX_HOLDER_SHARE = 0.5
+"""An end that took a larger share of the waiter's time ended with it: a disk wrote the logs of both."""
 MIN_WAIT_NS = 10_000_000
 """A shorter answer may be the server's work."""
 MAX_LAG_NS = 1_000_000
@@ -41,20 +45,25 @@ class LockWaits(Struct, frozen=True):
 
 
 def lock_waits(recording: Recording, timeline: BudgetTimeline, failures: Failures) -> LockWaits:
-    """Find them."""
+    """Find the waits for locks: by conflicts that failed, and by answers right at another transaction's end."""
     exchanges = recording.exchanges
     answered = exchanges.response != MISSING
-    conflicts = failures.rows[failures.category.where(CONFLICT.__eq__)]
-    conflicts = conflicts[answered[conflicts]]
     long = answered & (timeline.own_service_ns >= MIN_WAIT_NS) & (exchanges.round_trips > 0) & ~exchanges.is_setup
+    conflicts = failures.rows[failures.category.where(CONFLICT.__eq__) & failures.code.where(_is_of_lock)]
+    conflicts = conflicts[long[conflicts]]
+    conflicts = conflicts if len(conflicts) >= MIN_WAITS else conflicts[:0]
     by_statement = exchanges.is_execution & exchanges.kind.where("end".__eq__)
     ends = np.flatnonzero(answered & ~exchanges.failed & (exchanges.is_for("end") | by_statement))
     waits = np.setdiff1d(np.flatnonzero(long), np.concatenate((ends, conflicts)))
     behind_conflict, _ = _answered_with(recording, timeline, waits, conflicts)
     behind_end, by_chance = _answered_with(recording, timeline, waits, ends)
     believed = len(behind_end) >= max(MIN_WAITS, MIN_TIMES_CHANCE * by_chance)
-    waited = np.unique(np.concatenate((conflicts, behind_conflict, behind_end if believed else behind_end[:0])))
-    return LockWaits(waited, float(timeline.service_ns[waited].sum()) / 1e9, len(conflicts))
+    rows = np.unique(np.concatenate((conflicts, behind_conflict, behind_end if believed else behind_end[:0])))
+    return LockWaits(rows, float(timeline.service_ns[rows].sum()) / 1e9, len(conflicts))
+
+
+def _is_of_lock(code: str) -> bool:
+    return code.partition(" ")[0] not in REFUSALS
 
 
 def _answered_with(recording: Recording, timeline: BudgetTimeline, waits: Ints, others: Ints) -> tuple[Ints, float]:
@@ -72,6 +81,9 @@ def _answered_with(recording: Recording, timeline: BudgetTimeline, waits: Ints, 
     here, there = exchanges.connection[waits], exchanges.connection[others[nearest]]
     together = (np.abs(at[nearest] - over) <= MAX_LAG_NS) & (here != there) & (server[here] == server[there])
     service_ns = timeline.own_service_ns[waits]
+    together &= exchanges.failed[others[nearest]] | (
+        timeline.own_service_ns[others[nearest]] <= MAX_HOLDER_SHARE * service_ns
+    )
     meanwhile = np.searchsorted(at, over) - np.searchsorted(at, over - service_ns)
     chance = np.minimum(meanwhile * 2 * MAX_LAG_NS / service_ns, 1.0)
     return waits[together], float(chance.sum())

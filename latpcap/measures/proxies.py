@@ -91,6 +91,8 @@ def hidden_networks(recording: Recording, rtt: Estimate) -> tuple[ProxySuspect, 
         of_phase = rtt.of_exchanges[at]
         phase, counts = passes.counted(of_phase)
         usual, late = _median(nearest[phase], counts), waited[at] - high[of_phase]
+        if (phases.reason[phase] == Reason.FLOOR).all():
+            continue  # no RTT was measured: an answer was as quick as the bound
         floor = _floor(late if is_ping[at].all() else late[~is_ping[at]], usual)
         if floor is None:
             continue

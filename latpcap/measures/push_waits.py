@@ -19,6 +19,9 @@ MIN_PUSHES = 3
 MIN_WAITED = 0.5
 """The share of the time since its last answers that such a connection had waited when the pushes came."""
 
+MAX_TRIPS_PER_PUSH = 3
+"""A connection with more round trips than so many for each push has work of its own."""
+
 
 class PushWaits(Struct, frozen=True):
     """How long nothing else went on but waits for pushes: in pauses of client time, and of think time."""
@@ -38,14 +41,18 @@ def push_waits(recording: Recording, timeline: BudgetTimeline) -> PushWaits:
     count = len(recording.connections)
     pushes, gap_ns, since_ns = (np.bincount(connection, of, count) for of in (None, gaps, since))
     listens = (pushes >= MIN_PUSHES) & (since_ns <= (1 - MIN_WAITED) * gap_ns)
-    rows = rows[listens[connection]]
+    rows, hears = rows[listens[connection]], listens
     if not len(rows):
         return PushWaits()
     asked = exchanges.request[rows]
     begins, ends = _joined(asked - exchanges.client[rows], asked - since_push[rows])
     under_way = np.flatnonzero((exchanges.request != MISSING) & (exchanges.round_trips > 0))
     over = np.maximum(exchanges.request_end[under_way], exchanges.response_end[under_way])
-    busy = _joined(exchanges.request[under_way], over)
+    trips = np.bincount(exchanges.connection[under_way], minlength=count)
+    works = ~hears & (trips > MAX_TRIPS_PER_PUSH * len(rows))  # beside what pushes, which rests in between
+    works = works[exchanges.connection[under_way]] & (exchanges.client[under_way] != MISSING)
+    before = np.where(works, np.maximum(exchanges.client[under_way], 0), 0)
+    busy = _joined(exchanges.request[under_way] - before, over)
     thinks = ends - begins > timeline.think_above_s * 1e9
     idle_ns = np.maximum(ends - begins - _covered(busy, ends) + _covered(busy, begins), 0)
     return PushWaits(float(idle_ns[~thinks].sum()) / 1e9, float(idle_ns[thinks].sum()) / 1e9)

@@ -18,6 +18,10 @@ UNSURE = (Reason.SPLIT, Reason.SPLIT_SYN, Reason.SPLIT_CHANGE, Reason.FLOOR, Rea
 """Responses that a server may have delayed say, or deny, what the RTT is."""
 MIN_UNSURE_NS = 1e6
 """A range of less, from one end to the other, is that of hosts and clocks."""
+MAX_OTHER_SHARE = 0.05
+"""A job has one RTT where no more of the round trips have one that differs by more than this part of it."""
+MIN_OTHER_NS = 1e5
+"""RTTs that differ by less are the same: hosts differ by as much."""
 
 
 def usual_ns(recording: Recording, rtt: Estimate, round_trips: Floats) -> float:
@@ -29,12 +33,18 @@ def usual_ns(recording: Recording, rtt: Estimate, round_trips: Floats) -> float:
 
 
 def longest_ns(rtt: Estimate, round_trips: Floats) -> float | None:
-    """The longest that the RTT of most round trips may have been, where it was not measured; `None` where it was."""
+    """The longest that the RTT of the job may have been; `None` where it was measured, and most waited for the same."""
     of = rtt.of_connections
-    unsure = np.isin(of.reason, UNSURE) & (of.high - of.low >= MIN_UNSURE_NS)
-    if rtt.beyond is not None or 2 * float(round_trips[unsure].sum()) <= float(round_trips.sum()):
+    if rtt.beyond is not None:
         return None
-    return _weighted_median(of.high[unsure], round_trips[unsure])
+    unsure = np.isin(of.reason, UNSURE) & (of.high - of.low >= MIN_UNSURE_NS)
+    if 2 * float(round_trips[unsure].sum()) > float(round_trips.sum()):
+        return _weighted_median(of.high[unsure], round_trips[unsure])
+    away = np.abs(of.baseline - _weighted_median(of.baseline, round_trips))
+    other = away > np.maximum(MAX_OTHER_SHARE * of.baseline, MIN_OTHER_NS)
+    if float(round_trips[other].sum()) <= MAX_OTHER_SHARE * float(round_trips.sum()):
+        return None
+    return float(of.baseline[(round_trips > 0) & ~np.isnan(of.baseline)].max())
 
 
 def _of_connections(recording: Recording, rtt: Estimate, round_trips: Floats) -> Floats:

@@ -352,15 +352,17 @@ def saved_range(
         return np.zeros(len(rtt_ms)), np.zeros(len(rtt_ms))
     [[as_is, likely]] = base.runtimes_of([(AS_IT_IS, rtt_ms), (variant, rtt_ms)], [CENTRAL], conditions)
     low = high = as_is - likely
-    hosts_s = []
+    hosts_s, different = [], base.different(conditions)
+    observed = np.array([base.is_observed(different, rtt) for rtt in rtt_ms])
     for end, case in zip(variant.ends, ends(base.work, relayed=base.relayed), strict=True):
         [[fixed]] = base.runtimes_of([(end, rtt_ms)], [CENTRAL], conditions)
         hosts_s.append(likely - fixed)  # what the hosts' time is there beyond what is likely
         for there, made in base.runtimes_of([(AS_IT_IS, rtt_ms), (end, rtt_ms)], [case.without_clocks()], conditions):
-            saved = there - made - hosts_s[-1]
+            saved = np.where(observed, as_is, there) - made - hosts_s[-1]
             low, high = np.fmin(low, saved), np.fmax(high, saved)
     most_s, least_s = hosts_s
-    return np.maximum(low + np.minimum(least_s, 0), 0.0), np.maximum(high + np.maximum(most_s, 0), 0.0)
+    low, high = low + np.minimum(least_s, 0), high + np.maximum(most_s, 0)
+    return np.clip(low, 0.0, as_is), np.clip(high, 0.0, as_is)
 
 
 def guess_text(points: Sequence[Point], baseline_rtt_ms: float) -> str:

@@ -44,7 +44,7 @@ MIN_HELD = 0.05
 """Packets held back, as a share of the round trips, from which on the verdict mentions their waits."""
 
 MIN_TIMED = 0.5
-"""Requests that a timer starts, as a share of the round trips, from which on the verdict mentions it."""
+"""A timer sets the pace of a job from this share of its round trips, and of its runtime, on."""
 
 PART_NAMES = {
     "network_s": "waiting for the network",
@@ -277,9 +277,12 @@ def _largest(facts: Facts) -> str:
 
 
 def _timer(facts: Facts) -> str:
-    """Where most requests begin by a timer, neither the network nor the application takes the time between them."""
+    """Say that a timer sets the pace, where it starts most requests and the job waits for it most of the time."""
     requests, interval_ms = facts.base.timer
-    if requests == 0 or requests < MIN_TIMED * facts.round_trips:
+    budget, timed_s = facts.budget, requests * interval_ms / 1000
+    waits = budget.client_s + budget.think_s >= MIN_TIMED * facts.base.runtime_s
+    sets_pace = MIN_TIMED * facts.base.runtime_s <= timed_s <= facts.base.runtime_s / MIN_TIMED
+    if requests < MIN_TIMED * facts.round_trips or not (waits and sets_pace):
         return ""
     return f"A timer sets the pace: it starts a request every {format_ms(interval_ms)}."
 
