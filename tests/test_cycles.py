@@ -7,11 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from builder import Conn, Ex, build
+from builder import PURPOSES, Conn, Ex, build
 
 import latpcap
 from latpcap.capture import Capture
 from latpcap.findings import FindingResult
+from latpcap.findings.groups import MAX_STATEMENTS
 
 RUNS = 12
 BEGIN, COMMIT = Ex(sql="begin"), Ex(sql="commit")
@@ -69,6 +70,7 @@ def test_what_a_write_does_not_need_is_found(steps: list[Ex], needless: int) -> 
     assert (found.facts["needless"], found.round_trips_saved) == (needless * RUNS, needless * RUNS)
 
 
+LOST = Ex("unknown", complete=False)
 LOCK = "select * from jobs where id = ? for update"
 
 
@@ -88,11 +90,26 @@ LOCK = "select * from jobs where id = ? for update"
         [BEGIN, read(1), read(1, PERSON), insert(1), COMMIT],
         [read(1), change(1), Ex(sql="rollback")],
         [read(1), Ex(sql="call work(?)", parameters=9), change(1), COMMIT],
+        [read(1), change(1), Ex("rollback")],
+        [BEGIN, read(1, "select * from jobs with (holdlock) where id = ?"), change(1), COMMIT],
+        [BEGIN, read(1, "select * from jobs with(updlock) where id = ?"), change(1), COMMIT],
+        [BEGIN, read(1, "select pg_advisory_xact_lock(?)"), read(1), change(1), COMMIT],
+        [read(1, "select get_lock(?,?)"), read(1), change(1), read(2, "select release_lock(?)")],
+        [read(1), change(1, "update jobs set state = ? from people where id = ?")],
+        [read(1, PERSON), BEGIN, change(1), LOST, COMMIT],
+        [BEGIN, LOST, read(1), change(1), COMMIT],
+        [read(1), LOST, change(1)],
+        [read(1, PERSON), BEGIN, change(1, "update jo…"), COMMIT],
+        [read(1), read(1, client_ms=300)],
     ],
     ids=["locked", "a transfer", "two tables", "serializable", "compare and set", "work between", "another table",
-         "a look-up elsewhere", "a join", "a list", "reads of two tables", "rolled back", "a procedure"],
+         "a look-up elsewhere", "a join", "a list", "reads of two tables", "rolled back", "a procedure",
+         "rolled back by a command", "locked by a hint", "a hint without a blank", "an advisory lock", "a named lock",
+         "an update from two tables", "something lost behind", "something lost before", "something lost between",
+         "a cut statement", "polled"],
 )  # fmt: skip
-def test_what_a_write_may_need_is_no_finding(steps: list[Ex]) -> None:
+def test_what_a_write_may_need_is_no_finding(steps: list[Ex], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(PURPOSES, "rollback", "end")
     assert not cycles(steps)
 
 
@@ -144,3 +161,10 @@ def test_programs_after_public_reports(
     found = [each.round_trips_saved for each in result.findings if each.code == "statement-cycle"]
     assert found == ([needless] if needless else [])
     assert not needless or result.summary.round_trips == of
+
+
+def test_of_very_many_reads_that_run_twice_the_most_frequent_are_told() -> None:
+    reads = [read(n, f"select a from t{table} where id = ?") for table in range(60) for n in range(10)]
+    twice = [each for each in reads for _ in range(2)]
+    found = Capture(build([Conn(exchanges=[START, *twice])])).analyze([15]).findings
+    assert len([each for each in found if each.code == "statement-cycle"]) == MAX_STATEMENTS

@@ -16,6 +16,8 @@ from speed.traffic import wire as tcp
 import latpcap
 from latpcap.capture import Capture, CaptureOptions
 from latpcap.errors import UsageError
+from latpcap.findings import recognise
+from latpcap.findings.call_time import _sampled
 from latpcap.findings.groups import MAX_STATEMENTS
 from latpcap.findings.registry import NO_FINDINGS
 from latpcap.findings.what_if import parse_fix
@@ -524,6 +526,22 @@ def test_work_before_every_call_of_every_kind_is_not_taken_for_the_drivers() -> 
     assert changed.all_fixes.saved_s["15"] == pytest.approx(30 * 0.015, rel=0.05)
 
 
+@pytest.mark.parametrize(("pause_ms", "login_ms"), [(300.0, 0.1), (0.05, 3.0)])
+def test_pauses_and_slow_logins_tell_nothing_of_the_drivers_time(pause_ms: float, login_ms: float) -> None:
+    loop = [replace(child(number), client_ms=1.5) for number in range(40)]
+    work = [each for _ in range(10) for each in (replace(SOURCE, client_ms=pause_ms), *loop)]
+    logins = [Ex("connect"), *(Ex("authenticate", client_ms=login_ms) for _ in range(4))]
+    changed = Capture(build([only(*logins, *work, rtt_ms=0.2)])).what_if(["n+1"], [0.2])
+    assert changed is not None
+    assert changed.all_fixes.saved_s["0.2"] == pytest.approx(400 * 0.0002, rel=0.8)
+
+
+def test_samples_fall_on_all_statements_of_a_loop_alike() -> None:
+    for period in (2, 3, 5):
+        sampled = _sampled(np.arange(period * 30_000)) % period
+        assert np.bincount(sampled) == pytest.approx(20_000 / period, rel=0.02)
+
+
 @pytest.mark.parametrize(("work", "pings"), [("0.05", 12), ("0.6", 12), ("1.2", 12)])
 def test_pings_save_as_much_whatever_the_application_does_before_them(
     shared_capture: Callable[[str], Path], work: str, pings: int
@@ -604,6 +622,43 @@ def test_of_very_many_patterns_the_most_frequent_are_told() -> None:
     found = [each for each in Capture(build([only(*loops)])).analyze([15]).findings if each.code == "n+1"]
     assert len(found) == MAX_STATEMENTS
     assert min(each.facts["repeats"] for each in found) >= 6
+
+
+def test_of_very_many_findings_those_without_a_fix_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recognise, "MAX_FINDINGS", 3)
+    loops = [
+        each
+        for table in range(5)
+        for each in (
+            Ex(sql=f"select id from p{table}", rows=9, parameters=1),
+            *(Ex(sql=f"select a from c{table} where p = ?", rows=1, parameters=n) for n in range(9)),
+        )
+    ]
+    failures = [Ex(sql="insert into t values (?)", error="1062", parameters=n) for n in range(9)]
+    assert sorted(codes(only(*loops, *failures))) == ["failing-statements", "n+1", "n+1"]
+
+
+@pytest.mark.parametrize("hidden", [Ex("unknown", complete=False), Ex(sql="select a from t where…", rows=1)])
+def test_transactions_around_what_is_unknown_are_no_chatter(hidden: Ex) -> None:
+    around = Ex(sql="begin"), hidden, Ex(sql="commit")
+    assert "session-chatter" in codes(only(child(0), *(around[0], child(1), around[2]) * 20))
+    assert "session-chatter" not in codes(only(child(0), *around * 20))
+
+
+def test_what_is_unknown_ends_a_series_of_changes() -> None:
+    lost = Ex("unknown", complete=False)
+    steps = [each for n in range(20) for each in (write(n), lost)]
+    assert not {"row-by-row-dml", "commit-per-row"} & set(codes(only(child(0), *steps)))
+
+
+@pytest.mark.parametrize(
+    ("text", "affected", "found"),
+    [("update acc set b…", 1, True), ("update acc set b…", None, False), ("update pgbe…", 1, False)],
+)
+def test_a_cut_change_makes_a_series_where_its_table_and_its_rows_are_known(
+    text: str, affected: int | None, found: bool
+) -> None:
+    assert ("row-by-row-dml" in codes(only(child(0), *[Ex(sql=text, affected_rows=affected)] * 20))) == found
 
 
 def unread(sizes: list[int], pause_ms: float = 0.1) -> Conn:

@@ -78,7 +78,21 @@ def test_what_has_two_kinds_of_neighbours_is_not_inferred() -> None:
 
 def test_an_unreadable_connection_has_no_lost_requests() -> None:
     hidden = Conn(exchanges=[Ex("unreadable", complete=False)] * 30, encryption="tls")
-    assert Capture(build([hidden])).analyze([15]).unjudged is None
+    unknown = Capture(build([hidden])).analyze([15]).unjudged
+    assert unknown is not None
+    assert (unknown.exchanges, unknown.is_only_hidden) == (0, True)
+
+
+def test_repeats_that_were_lost_are_not_taken_for_equal_ones() -> None:
+    found = of(SOURCE, *loop(10), LOST, *loop(10, 10)).analyze([15]).findings
+    assert [each.title for each in found] == ["N+1: one statement runs 21 times, once for each row of another"]
+
+
+def test_one_repeat_with_unknown_parameters_does_not_make_equal_ones_differ() -> None:
+    unknown = Ex(sql=child(0).sql, rows=3)
+    assert repeats(SOURCE, *[child(1)] * 12, unknown, *[child(1)] * 12) == [("repeated-query", 24)]
+    assert repeats(SOURCE, *[child(1)] * 12, *[unknown] * 13) == [("n+1", 25)]
+    assert repeats(SOURCE, *loop(12), unknown, *loop(12, 12)) == [("n+1", 25)]
 
 
 # --- the query that feeds a loop ------------------------------------------------------------------------------------
@@ -165,6 +179,28 @@ def test_a_lost_request_beside_a_loop_widens_the_range_and_is_counted() -> None:
     assert "1 request that the capture lost may go with them." in lost.answer
 
 
+def test_where_no_change_is_needed_nothing_goes_with_the_fixes() -> None:
+    slow = [child(number, client_ms=20) for number in range(20)]
+    (near, far) = (of(SOURCE, LOST, *slow).what_if(["n+1"], [rtt_ms]) for rtt_ms in (1.2, 30))
+    assert near is not None
+    assert far is not None
+    assert near.answer.startswith("No change is needed")
+    assert ("may go with them" in near.answer, "may go with them" in far.answer) == (False, True)
+
+
+def test_a_gate_for_what_needs_no_statement_can_be_told() -> None:
+    lost = Ex("unknown", complete=False, response_bytes=500)
+    gates = of(lost, *loop(15)).check("finding(request-loop)", "finding(healthy)", "finding(network-bound)").gates
+    assert [gate.holds for gate in gates] == [False, False, False]
+
+
+def test_a_login_that_was_lost_was_captured_in_part() -> None:
+    whole, lost = (Capture(build([only(*loop(9), lost_bytes=count)])).analyze([15]) for count in (0, 52))
+    assert whole.unjudged is None
+    assert lost.unjudged is not None
+    assert lost.unjudged.text == "1 connection opening was captured in part"
+
+
 def test_a_gate_that_finds_nothing_says_what_was_captured_in_part() -> None:
     reads = [Ex(sql=f"select {name} from t", rows=1) for name in "abcdefghijklmnop"]
     (gate,) = of(*reads, Ex(sql="select z from t", complete=False)).check("finding(any)").gates
@@ -242,6 +278,37 @@ def test_a_snap_length_is_no_all_clear(snap: int) -> None:
         packets, whole = dropped.base(name)
         told = dropped.told(damage.cut_packets(packets, random.Random(0), snap))
         assert not dropped.differences(whole, told) & {"verdict, silent", "gate, silent"}, name
+
+
+def test_a_statement_whose_text_and_answers_were_cut_is_no_change() -> None:
+    for name, snap in (("postgresql/asyncpg-nplus1-100", 160), ("mysql/mysql97-cli-execute", 96)):
+        packets, _ = dropped.base(name)
+        result = latpcap.read(damage.pcapng(damage.cut_packets(packets, random.Random(0), snap))).analyze([15])
+        assert "row-by-row-dml" not in [each.code for each in result.findings], name
+        assert result.unjudged is not None
+        assert result.unjudged.is_much, name
+
+
+@pytest.mark.parametrize(("name", "frames"), [("mysql/port-reuse", (6, 11)), ("postgresql/pg18-prefer-tls", (10, 12))])
+def test_a_lost_login_or_statement_hides_no_connect_per_query(name: str, frames: tuple[int, ...]) -> None:
+    packets, whole = dropped.base(name)
+    assert "connect-per-query" in whole.codes
+    for frame in frames:
+        assert dropped.told([*packets[: frame - 1], *packets[frame:]]).codes == whole.codes, frame
+
+
+def test_a_lost_login_belongs_to_no_program_where_there_are_two() -> None:
+    def connection(number: int, user: str | None, lost_bytes: int = 0) -> Conn:
+        whose = {"user": user, "database": user, "lost_bytes": lost_bytes, "client": f"10.0.0.1:{40000 + number}"}
+        return only(Ex("authenticate"), Ex(sql="select a from t", rows=1), at_ms=100 * number, **whose)
+
+    others = [connection(number, "ann") for number in range(4)]
+    lost = connection(4, None, 100)
+    one, two, whole = (
+        [each.facts["connections"] for each in Capture(build(found)).analyze([15]).findings if each.severity != "info"]
+        for found in ([*others, lost], [*others, lost, connection(5, "bob")], [*others, connection(4, None)])
+    )
+    assert (one, two, whole) == ([5], [], [])
 
 
 def test_a_loop_shows_though_its_values_are_cut_and_these_are_not_taken_for_equal_ones() -> None:

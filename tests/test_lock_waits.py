@@ -59,3 +59,17 @@ def test_who_is_answered_at_another_time_waited_for_the_server(connections: list
     found = slow_server(*connections)
     assert "locks" not in found.title
     assert found.fix.startswith("Make the statements cheaper")
+
+
+def test_commits_that_a_disk_ends_together_are_no_locks() -> None:
+    def flushed(lane: int) -> Conn:
+        text = "commit" if lane == 0 else "insert into t values (?)"
+        runs = [Ex(sql=text, at_ms=1 + 26.0 * number + 0.2 * lane, service_ms=24 - 0.2 * lane) for number in range(40)]
+        return Conn(runs, client=f"10.0.0.1:{40000 + lane}")
+
+    assert "locks" not in slow_server(*(flushed(lane) for lane in range(6))).title
+
+
+def test_a_transaction_that_is_refused_when_it_is_checked_waited_for_no_lock() -> None:
+    refused = [Ex(sql=UPDATE, service_ms=900, error="40001") for _ in range(6)]
+    assert "locks" not in slow_server(Conn(refused)).title

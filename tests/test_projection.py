@@ -309,3 +309,10 @@ def test_a_larger_rtt_is_never_faster_and_the_range_holds_the_middle(recording: 
         assert 0 <= point.optimistic_s <= point.runtime_s <= point.pessimistic_s
     runtimes = [point.runtime_s or 0 for point in points]
     assert all(before <= after + 1e-9 for before, after in pairwise(runtimes))
+
+
+def test_a_job_of_two_rtts_has_none_that_was_observed() -> None:
+    near, far = (Conn([Ex() for _ in range(40)], rtt_ms=rtt, client=f"10.0.0.{rtt}:1") for rtt in (1, 15))
+    projection = Measures(build([near, far])).project([1.0, 2.0])
+    assert [point.method for point in projection.points] == ["replayed"] * 2
+    assert all((point.optimistic_s or 0) < (point.pessimistic_s or 0) for point in projection.points)

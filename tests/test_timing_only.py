@@ -128,3 +128,37 @@ def test_names_in_a_handshake_become_pseudonyms() -> None:
     assert shown.connections.to_dicts()[0]["server_name"] == "host-1"
     assert shown.connections.to_dicts()[0]["certificate_subject"] == "certificate-1"
     assert "acme" not in str(shown.connections.to_dicts()).lower()
+
+
+def test_of_statements_that_are_encrypted_nothing_is_excluded() -> None:
+    sealed = capture(encrypted())
+    answer = sealed.what_if(["all"], [60])
+    assert answer is not None
+    assert answer.answer.startswith(
+        "It cannot be told whether a change of the code helps: the connection is encrypted; the job takes"
+    )
+    gates = sealed.check("finding(any)", "finding(n+1)", "finding(connect-per-query)").gates
+    assert [gate.holds for gate in gates] == [None, None, False]
+    assert gates[1].text == "it cannot be told: the connection is encrypted"
+    some = capture(encrypted(), encrypted(client="10.0.0.7:40000"), CLEAR).analyze().unjudged
+    assert some is not None
+    assert some.text == "2 of 3 connections are encrypted"
+
+
+def test_a_few_encrypted_statements_decide_nothing() -> None:
+    busy = Conn(exchanges=[Ex(sql=f"select {number} from t", rows=1) for number in range(500)], client="10.0.0.9:40000")
+    answer = capture(encrypted(), busy).what_if(["all"], [60])
+    assert answer is not None
+    assert answer.answer.startswith("Move the database back: no such fix was found")
+
+
+def test_a_run_of_encrypted_requests_of_another_size_is_another_loop() -> None:
+    def runs(*sizes: int) -> list[str]:
+        sent = [Ex("unreadable", request_bytes=size) for size in sizes]
+        sealed = Conn(exchanges=[Ex("connect", round_trips=0), Ex("tls"), *sent], encryption="tls", tls=TLS13)
+        return [each.title for each in capture(sealed).analyze().findings if each.code == "request-loop"]
+
+    assert runs(*[100] * 30, *[103] * 30, *[106] * 30) == [
+        "90 requests, in 2 runs of one size each: probably loops",
+    ]
+    assert runs(*[100, 103, 106, 109] * 20) == []

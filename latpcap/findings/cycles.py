@@ -8,6 +8,7 @@ import numpy as np
 
 from latpcap.findings.evidence import Evidence, bools
 from latpcap.findings.groups import MAX_STATEMENTS, Groups
+from latpcap.measures.statement_text import CUT, is_cut
 from latpcap.measures.transactions import transactions
 from latpcap.tables.columnar.columns import Bools, Ints
 
@@ -29,7 +30,9 @@ def repeated_cycles(evidence: Evidence) -> Iterator[Ints]:
     kinds = Groups.of(cycles, *columns)
     kinds = kinds.where(kinds.sizes >= MIN_CYCLES)
     rest = np.flatnonzero(~np.isin(np.arange(len(sizes)), kinds.rows))
-    usable = ~(evidence.failed | _is_guarded(evidence))
+    unknown = is_unknown(evidence)
+    so_far = np.cumsum(unknown)
+    usable = ~(evidence.failed | _is_guarded(evidence) | unknown | _in_transaction_of(evidence, unknown))
     frequent = np.argsort(-kinds.sizes, kind="stable")[:MAX_STATEMENTS]
     for number in sorted(frequent.tolist(), key=lambda number: -sizes[kinds.rows[kinds.starts[number]]]):
         mine = kinds.rows[kinds.starts[number] : kinds.starts[number + 1]]
@@ -37,7 +40,7 @@ def repeated_cycles(evidence: Evidence) -> Iterator[Ints]:
         longer = _ending_like(statement, ends, sizes, rest, statement[ends[mine[0]] - size : ends[mine[0]]])
         rest = rest[~np.isin(rest, longer)]
         rows = steps[ends[np.sort(np.concatenate((mine, longer)))][:, None] - np.arange(size, 0, -1)]
-        rows = rows[usable[rows].all(axis=1)]
+        rows = rows[usable[rows].all(axis=1) & (so_far[rows[:, -1]] == so_far[rows[:, 0]])]
         if len(rows) >= MIN_CYCLES:
             yield rows
 
@@ -54,6 +57,22 @@ def steps_of(evidence: Evidence) -> Ints:
     bounds = evidence.is_begin | evidence.is_end
     works = evidence.is_execution & ~evidence.reads_catalog
     return np.flatnonzero((works | bounds) & ~evidence.is_opening)
+
+
+def is_unknown(evidence: Evidence) -> Bools:
+    """Asks something of which the statement was lost or cut, or cannot be read: it may be anything."""
+    runs, statement = evidence.exchanges.is_execution, evidence.exchanges.fingerprint
+    cut = evidence.texts.marked(CUT, wanted=is_cut)[statement]
+    return bools(evidence.is_lost | evidence.is_unread | (runs & (cut | (statement < 0))))
+
+
+def _in_transaction_of(evidence: Evidence, some: Bools) -> Bools:
+    """Each exchange is in a transaction that holds one of `some`."""
+    transaction = transactions(evidence.recording).of_exchange
+    holds = np.zeros(transaction.max(initial=-1) + 2, bool)
+    holds[transaction[some]] = True
+    holds[-1] = False  # in none
+    return bools(holds[transaction])
 
 
 def changes_rows(evidence: Evidence) -> Bools:

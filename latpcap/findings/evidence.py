@@ -109,12 +109,15 @@ class Evidence:
 
     @cached_property
     def _unseen_statements(self) -> tuple[Ints, Ints]:
-        """Statements whose prepare was not captured, by their answers: those that read, and those that write."""
+        """Statements whose prepare was not captured, by their answers: those that read, and those that write.
+
+        One without a number of changed rows (it was cut, perhaps) tells of no change.
+        """
         rows = np.flatnonzero(self.is_unseen)
         statement, brought = self.exchanges.fingerprint[rows], self.exchanges.rows.is_valid()[rows]
-        answered = self.exchanges.complete[rows] & ~self.failed[rows]
+        changed = self.exchanges.affected_rows.is_valid()[rows] & ~self.failed[rows]
         reads = passes.occurring(statement[brought])
-        writes = passes.occurring(statement[answered & ~self.runs(reads)[rows]])
+        writes = passes.occurring(statement[changed & ~self.runs(reads)[rows]])
         return reads, writes
 
     @property

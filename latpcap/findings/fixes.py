@@ -14,9 +14,6 @@ from latpcap.projection.basis import Variant
 from latpcap.projection.job import FixEffects
 from latpcap.tables.columnar.columns import Floats, Ints
 
-MAX_DRIVER_RATIO = 1.5
-"""A call takes its driver at most so many times as long as is likely."""
-
 
 class _Time(Struct, frozen=True):
     """The time that goes with each removed call; see `Effect` in `core/src/job/changes.rs`."""
@@ -54,10 +51,10 @@ def _likely(effect: Effect) -> _Time:
 
 
 def _most(effect: Effect) -> _Time:
-    """Twice the driver's time, also of gaps in which the application works; other calls do the work for nothing."""
+    """More of the driver's time, also of gaps in which the application works; other calls do the work for nothing."""
     takes, call = effect.takes, effect.call
-    times = MAX_DRIVER_RATIO if takes.client == 1 else 1.0 if takes.call else 0.0
-    return _Time(times * call.driver_ns, math.inf, 1.0 if takes.service > 0 else 0.0)
+    call_ns = call.most_ns if takes.client == 1 else call.driver_ns if takes.call else 0.0
+    return _Time(call_ns, math.inf, 1.0 if takes.service > 0 else 0.0)
 
 
 def _least(effect: Effect) -> _Time:

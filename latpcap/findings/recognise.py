@@ -14,7 +14,7 @@ from latpcap.findings.unjudged import Unjudged, unjudged
 from latpcap.units import counted
 
 MAX_FINDINGS = 100
-"""Those that cost most; a recording with more has other worries."""
+"""Those that cost most; a recording with more has other worries. Those without a fix, which are few, all stay."""
 MAX_SITES = 5
 """Places in the code that a finding names."""
 LEGIBLE = 0.9
@@ -36,7 +36,15 @@ def find(evidence: Evidence, claimed: Sequence[Claimed]) -> list[Finding]:
     if not claimed and _is_legible(evidence, unjudged(evidence, claimed)):
         claimed = [(HEALTHY, candidate) for candidate in HEALTHY.find(evidence, None)]
     total = float(evidence.timeline.effective.sum())
-    return [_finding(evidence, pattern, candidate, total) for pattern, candidate in claimed[:MAX_FINDINGS]]
+    return [_finding(evidence, pattern, candidate, total) for pattern, candidate in _most(claimed)]
+
+
+def _most(claimed: Sequence[Claimed]) -> list[Claimed]:
+    """The first that are promised to save anything, and all others, in their order."""
+    fixes = [number for number, (pattern, _) in enumerate(claimed) if pattern.fix]
+    room = max(MAX_FINDINGS - (len(claimed) - len(fixes)), 0)
+    left_out = frozenset(fixes[room:])
+    return [each for number, each in enumerate(claimed) if number not in left_out]
 
 
 def _saves(effect: Effect) -> bool:

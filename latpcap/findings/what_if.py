@@ -247,13 +247,15 @@ class _Times(Struct, frozen=True):
 def _answer(
     times: _Times, rtt: float, together: FixResult, baseline_ms: float, unknown: Unjudged | None, stay: int
 ) -> str:
-    """In words: whether changing the code makes up for the distance, and whether that hangs on what was lost."""
+    """In words: whether changing the code makes up for the distance, and whether that hangs on what is unknown."""
     decided = _decided(times, rtt, together.findings, baseline_ms)
-    if together.lost_requests:
+    stays = times.decision == "stay" and rtt > baseline_ms * MOVED_ENOUGH
+    if together.lost_requests and together.findings and not stays:
         decided += f" {counted(together.lost_requests, 'request')} that the capture lost may go with them."
     if unknown is None or rtt <= baseline_ms * MOVED_ENOUGH:
         return decided
-    if not unknown.is_much and not times.hangs_on(unknown, stay, rtt, baseline_ms):
+    is_much = unknown.is_much and not unknown.is_only_hidden  # what is encrypted can be needless only
+    if not is_much and not times.hangs_on(unknown, stay, rtt, baseline_ms):
         return decided
     if together.findings or times.decision != "move" or not unknown.is_much:
         return f"{decided} This is not certain: {unknown.text}."

@@ -80,7 +80,9 @@ def joined_legs(recording: Recording) -> Legs | None:
         proxies=joined.proxies,
         servers=joined.servers,
         own_round_trips=int(exchanges.round_trips[own].sum()),
-        own_statements=tuple(recording.statements[each] for each in _most_frequent(exchanges.fingerprint[own])),
+        own_statements=tuple(
+            recording.statements[each] for each in _most_frequent(exchanges.fingerprint[own], exchanges.begin[own])
+        ),
     )
     return Legs(told, joined.is_inner, joined.inner)
 
@@ -102,9 +104,12 @@ def _own_statements(recording: Recording, is_inner: Bools, inner: Ints) -> Ints:
     return own[(statement >= 0) & exchanges.complete[own] & ~np.isin(statement, asked)]
 
 
-def _most_frequent(statements: Ints) -> list[int]:
-    distinct, counts = passes.counted(statements)
-    return [int(distinct[place]) for place in np.argsort(-counts, kind="stable")[:MAX_NAMED]]
+def _most_frequent(statements: Ints, begin: Ints) -> list[int]:
+    """The statements that run most often; of several that do so the one that ran first, whatever its number."""
+    order, starts = passes.grouped(statements)
+    counts, first = np.diff(starts), np.minimum.reduceat(begin[order], starts[:-1]) if len(order) else begin
+    places = np.lexsort((order[starts[:-1]], first, -counts))[:MAX_NAMED]
+    return [int(statements[order[starts[place]]]) for place in places]
 
 
 # --- the application's side -----------------------------------------------------------------------------------------

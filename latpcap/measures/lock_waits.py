@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from latpcap.measures.budget import BudgetTimeline
 from latpcap.measures.errors import Failures
+from latpcap.tables.columnar import passes
 from latpcap.tables.columnar.columns import Ints
 from latpcap.tables.connections import MISSING
 from latpcap.tables.recording import Recording
@@ -54,11 +55,12 @@ def lock_waits(recording: Recording, timeline: BudgetTimeline, failures: Failure
     conflicts = conflicts if len(conflicts) >= MIN_WAITS else conflicts[:0]
     by_statement = exchanges.is_execution & exchanges.kind.where("end".__eq__)
     ends = np.flatnonzero(answered & ~exchanges.failed & (exchanges.is_for("end") | by_statement))
-    waits = np.setdiff1d(np.flatnonzero(long), np.concatenate((ends, conflicts)))
+    long[np.concatenate((ends, conflicts))] = False
+    waits = np.flatnonzero(long)
     behind_conflict, _ = _answered_with(recording, timeline, waits, conflicts)
     behind_end, by_chance = _answered_with(recording, timeline, waits, ends)
     believed = len(behind_end) >= max(MIN_WAITS, MIN_TIMES_CHANCE * by_chance)
-    rows = np.unique(np.concatenate((conflicts, behind_conflict, behind_end if believed else behind_end[:0])))
+    rows = passes.occurring(np.concatenate((conflicts, behind_conflict, behind_end if believed else behind_end[:0])))
     return LockWaits(rows, float(timeline.service_ns[rows].sum()) / 1e9, len(conflicts))
 
 

@@ -30,11 +30,16 @@ _TABLE = re.compile(
 )
 
 _LOCK = re.compile(
-    r"\bfor (?:no key )?update\b|\bfor (?:key )?share\b|\block in share mode\b|\bwith \(?(?:updlock|xlock)"
+    r"\bfor (?:no key )?update\b|\bfor (?:key )?share\b|\block in share mode\b|\bwith lock\b|^lock tables?\b"
+    r"|\([^()]*\b(?:updlock|xlock|holdlock|serializable|repeatableread|tablockx)\b"
+    r"|\bpg_(?:try_)?advisory\w*|\b(?:get|release)_lock ?\(|\bdbms_lock\b|\bsp_(?:get|release)applock\b"
 )
 _READ_TABLE = re.compile(r"^select .*?\bfrom (?:only )?(?:[\w$\"`\[\]]+\.)*[\"`\[]?([\w$]+)[\"`\]]?(?=[ )]|$)")
 _CONDITION = re.compile(r" where (.*?)(?: order by | limit | offset | fetch | returning | group by |$)")
-_EQUALS = re.compile(r"\(*(?:[\w$\"`\[\]]+\.)*[\"`\[]?([\w$]+)[\"`\]]? (?:= \(*\?(?:::[\w ]+)?|(is (?:not )?null))\)*")
+_TYPE = r"\w+(?: varying| precision| with(?:out)? time zone)?"
+_EQUALS = re.compile(
+    rf"\(*(?:[\w$\"`\[\]]+\.)*[\"`\[]?([\w$]+)[\"`\]]? (?:= \(*\?(?:::{_TYPE})?|(is (?:not )?null))\)*"
+)
 _SUBSELECT = re.compile(r"^select exists ?\( ?(?=select )")
 
 
@@ -67,10 +72,12 @@ def written_table(fingerprint: str) -> str | None:
 
 
 def locks_rows(fingerprint: str) -> bool:
-    """It keeps others from changing the rows that it reads.
+    """It keeps others from changing the rows that it reads, or from what the program does meanwhile.
 
     >>> locks_rows("select a from t where b = ? for update"), locks_rows("update t set a = ?")
     (True, False)
+    >>> locks_rows("select a from t with(holdlock) where b = ?"), locks_rows("select pg_advisory_xact_lock(?)")
+    (True, True)
     """
     return _LOCK.search(fingerprint) is not None
 
@@ -84,6 +91,8 @@ def named_row(fingerprint: str) -> tuple[str, frozenset[str]] | None:
     ('users', frozenset({'id'}))
     >>> named_row("select a from t where b > ?"), named_row("select a from t join u on t.a = u.a where b = ?")
     (None, None)
+    >>> named_row("update t set a = ? from u where t.id = ?"), named_row("delete from t using u where id = ?")
+    (None, None)
     """
     text = _SUBSELECT.sub("", fingerprint)
     condition = _CONDITION.search(text)
@@ -91,9 +100,39 @@ def named_row(fingerprint: str) -> tuple[str, frozenset[str]] | None:
         return None
     parts = [_EQUALS.fullmatch(part) for part in condition[1].split(" and ")]
     columns = frozenset(part[1] for part in parts if part and not part[2])
-    read = _READ_TABLE.match(text)
-    table = read[1] if read and "," not in text[read.end() : condition.start()] else written_table(text)
+    table = _only_table(text[: condition.start()])
     return (table, columns) if table and columns and all(parts) else None
+
+
+def _only_table(text: str) -> str | None:
+    """The one table that a statement reads, updates or deletes from; `text`: all before its condition."""
+    read = _READ_TABLE.match(text)
+    if read:
+        return None if "," in text[read.end() :] else read[1]
+    if not text.startswith(("update ", "delete from ")):
+        return None
+    target, _, changes = text.removeprefix("delete from ").partition(" set ")
+    is_one = "," not in target and " using " not in target and " from " not in f"{target} {changes}"
+    return written_table(text) if is_one else None
+
+
+def is_cut(fingerprint: str) -> bool:
+    """It goes on behind what is known of it.
+
+    >>> is_cut("update pgbe…"), is_cut("commit")
+    (True, False)
+    """
+    return fingerprint.endswith(CUT)
+
+
+def is_cut_behind_table(fingerprint: str) -> bool:
+    """It was cut, and the whole name of the table that it changes is known.
+
+    >>> [is_cut_behind_table(text) for text in ("update acc set b…", "update acc …", "update pgbe…", "update acc")]
+    [True, True, False, False]
+    """
+    found = _TABLE.match(fingerprint)
+    return is_cut(fingerprint) and found is not None and fingerprint[found.end() : found.end() + 1] not in (CUT, ".")
 
 
 def always_brings_row(fingerprint: str) -> bool:

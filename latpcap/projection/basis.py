@@ -160,7 +160,7 @@ class Basis:
         """Median over connections, weighted by their round trips; NaN where unknown. On a path that changed it is the
         mean over all that waited on it."""
         self.is_measured = longest is None
-        """The baseline is, and no guess from responses."""
+        """The baseline is no guess from responses, and that of nearly all round trips."""
         self.longest_ms = self.baseline_ms if longest is None else max(longest / 1e6, self.baseline_ms)
         self.relayed = recording.is_relayed
         """How TCP carried what passed was not seen."""

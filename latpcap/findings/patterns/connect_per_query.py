@@ -12,7 +12,8 @@ from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Pattern, SavedTime, effect_of
 from latpcap.findings.groups import Groups
-from latpcap.tables.columnar.columns import Bools, Ints
+from latpcap.tables.columnar import passes
+from latpcap.tables.columnar.columns import Bools, Codes, Ints
 from latpcap.tables.columnar.passes import lanes, ordered
 from latpcap.units import counted
 
@@ -40,8 +41,7 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
     around = evidence.is_opening | evidence.is_goodbye
     waited_for = around & evidence.waits & ~evidence.is_ping
     whose = {name: evidence.recording.said(name) for name in WHOSE}
-    server = connections.server.renamed(str)
-    programs = Groups.of(used, *(each.codes[used] for each in (connections.host, server, *whose.values())))
+    programs = _programs(evidence, used)
     for number in np.flatnonzero(programs.sizes >= MIN_CONNECTIONS):
         mine = programs.rows[programs.starts[number] : programs.starts[number + 1]]
         closed = _reopened(evidence, mine)
@@ -59,12 +59,29 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
                 "about": f"about {counted(round(each), 'statement')}",
                 "client": (client := connections.host.name(mine[0])),
                 "server": (asked := connections.server.name(mine[0])),
-                "whose": _named(
-                    {name: said.picked(mine[:1]).texts()[0] for name, said in whose.items()}, client, asked
-                ),
+                "whose": _named({name: _first_said(said, mine) for name, said in whose.items()}, client, asked),
             },
             fix=ADVICE.sentence(evidence, mine),
         )
+
+
+def _programs(evidence: Evidence, used: Ints) -> Groups:
+    """The connections of each program, user and database at a server.
+
+    One whose login was lost in part belongs to the only program of its host at its server that it may be.
+    """
+    connections, recording = evidence.recording.connections, evidence.recording
+    where = passes.numbered(*(each.codes[used] for each in (connections.host, connections.server.renamed(str))))
+    said = np.stack([recording.said(name).codes[used] for name in WHOSE], axis=1)
+    lost = recording.connection_column("lost_bytes").ints(0)[used] > 0
+    in_part = lost & (said < 0).any(axis=1) & ~recording.timing_only[used]
+    known = np.unique(np.column_stack((where, said))[~in_part], axis=0)
+    for row in np.flatnonzero(in_part):
+        near = known[known[:, 0] == where[row], 1:]
+        alike = near[((near == said[row]) | (said[row] < 0)).all(axis=1)]
+        if len(alike) == 1:
+            said[row] = alike[0]
+    return Groups.of(used, where, *said.T)
 
 
 def _named(said: dict[str, str | None], client: str, server: str) -> str:
@@ -76,6 +93,13 @@ def _named(said: dict[str, str | None], client: str, server: str) -> str:
     application = f" of {said['application']}" if said["application"] else ""
     account = ", ".join(f"{name} {said[name]}" for name in ("user", "database") if said[name])
     return f"{application}{f' ({account})' if account else ''}, {client} → {server}"
+
+
+def _first_said(said: Codes, mine: Ints) -> str | None:
+    """What the first of the connections says that says it; `None` where none does."""
+    codes = said.codes[mine]
+    text: str | None = said.picked(mine[[int((codes >= 0).argmax())]]).texts()[0]
+    return text
 
 
 def _statements(evidence: Evidence) -> Ints:
@@ -101,12 +125,15 @@ def _costs(evidence: Evidence) -> ConnectionTrips:
 
 
 def _used(evidence: Evidence) -> Bools:
-    """The connections whose beginning was captured, that logged in, and that did something then."""
+    """The connections whose beginning was captured, that logged in, and that did something then.
+
+    What was lost may have been the login, unless that was captured.
+    """
     exchanges, recording = evidence.exchanges, evidence.recording
     count = len(recording.connections)
     refused = np.bincount(exchanges.connection[exchanges.is_setup & evidence.failed], minlength=count) > 0
     works = (evidence.is_execution | evidence.is_fetch | evidence.is_ping | evidence.insists) & evidence.waits
-    works |= evidence.is_unread
+    works |= evidence.is_unread | (evidence.is_lost & (recording.said("user").codes[exchanges.connection] >= 0))
     worked = np.bincount(exchanges.connection[works], minlength=count) > 0
     begun = np.ones(count, bool)
     begun[exchanges.connection[evidence.is_late]] = False

@@ -54,8 +54,8 @@ def find(evidence: Evidence, keys: int | None) -> Iterator[Candidate]:
             place=evidence.place_of(number),
             facts={
                 "repeats": len(mine.rows),
-                "distinct_parameters": (different := _distinct(evidence, mine.rows)),
-                "how": "" if different in (None, len(mine.rows)) else f" ({different:,} different parameters)",
+                "distinct_parameters": (different := _distinct(evidence, captured := _captured(evidence, mine.rows))),
+                "how": "" if different in (None, len(captured)) else f" ({different:,} different parameters)",
                 "connections": len(passes.occurring(exchanges.connection[mine.rows])),
                 "least": "at least " if _may_be_more(evidence, mine, sources) else "",
                 "source": (evidence.text(int(exchanges.fingerprint[last])) or None) if last >= 0 else None,
@@ -66,9 +66,14 @@ def find(evidence: Evidence, keys: int | None) -> Iterator[Candidate]:
         )
 
 
-def _distinct(evidence: Evidence, repeats: Ints) -> int | None:
+def _captured(evidence: Evidence, repeats: Ints) -> Ints:
+    """The repeats that were not lost."""
+    captured: Ints = repeats[~evidence.is_inferred[repeats]]
+    return captured
+
+
+def _distinct(evidence: Evidence, captured: Ints) -> int | None:
     """How many different parameters they have; `None` where not all are known."""
-    captured = repeats[~evidence.is_inferred[repeats]]
     known = evidence.parameters_known[captured].all()
     return int(np.count_nonzero(np.bincount(evidence.parameter_numbers[captured]))) if known else None
 
@@ -152,14 +157,15 @@ def _of_intervals(evidence: Evidence, chosen: Bools) -> Groups:
 def _various(evidence: Evidence, groups: Groups, rounds: Ints | None = None) -> Bools:
     """The parameters change from repeat to repeat, as far as they are known; in each of `rounds`, if there are any.
 
-    A loop that goes through the same rows once more asks for the same.
+    A loop that goes through the same rows once more asks for the same. Where most are unknown, they may well change.
     """
     numbers = evidence.parameter_numbers[groups.rows]
     distinct = groups.distinct(numbers)
     apart = distinct if rounds is None else groups.distinct(passes.numbered(rounds, numbers))
     unknown = ~evidence.parameters_known & ~evidence.is_inferred  # those of lost requests count as one more value
-    known = groups.sum(unknown[groups.rows]) == 0
-    return bools(~known | ((distinct >= MIN_REPEATS) & (apart >= MIN_DISTINCT * groups.sizes)))
+    hidden = groups.sum(unknown[groups.rows])
+    change = (distinct >= MIN_REPEATS) & (apart >= MIN_DISTINCT * (groups.sizes - hidden))
+    return bools((2 * hidden >= groups.sizes) | change)
 
 
 def _sources(evidence: Evidence, groups: Groups) -> Ints:

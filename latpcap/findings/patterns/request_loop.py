@@ -11,7 +11,7 @@ from latpcap.findings.finding import NOTHING, Candidate, Pattern, effect_of
 from latpcap.findings.groups import Groups
 from latpcap.findings.patterns.serial_reads import PAUSE_NS
 from latpcap.tables.columnar import columns
-from latpcap.tables.columnar.columns import known
+from latpcap.tables.columnar.columns import Ints, known
 
 MIN_REQUESTS = 20
 """A shorter run of requests of one size may be a coincidence."""
@@ -30,10 +30,8 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
     if not len(rows):
         return
     runs = Groups.of(rows, np.cumsum(_breaks(evidence))[rows])
+    runs = _split(runs.where(runs.sizes >= MIN_REQUESTS), exchanges.request_bytes)
     runs = runs.where(runs.sizes >= MIN_REQUESTS)
-    if len(runs):
-        sizes, starts = exchanges.request_bytes[runs.rows], runs.starts[:-1]
-        runs = runs.where(np.maximum.reduceat(sizes, starts) - np.minimum.reduceat(sizes, starts) <= MAX_SPREAD_BYTES)
     if not len(runs):
         return
     requests = f"{len(runs.rows):,} requests"
@@ -49,6 +47,24 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
         },
         fix=FIX,
     )
+
+
+def _split(runs: Groups, request_bytes: Ints) -> Groups:
+    """Split each run where its requests would differ by more than those of one statement do."""
+    if not len(runs):
+        return runs
+    sizes, starts = request_bytes[runs.rows], runs.starts[:-1]
+    spread = np.maximum.reduceat(sizes, starts) - np.minimum.reduceat(sizes, starts)
+    added = []
+    for number in np.flatnonzero(spread > MAX_SPREAD_BYTES):
+        begin, end = runs.starts[number : number + 2]
+        least = most = sizes[begin]
+        for place in range(begin, end):
+            least, most = min(least, sizes[place]), max(most, sizes[place])
+            if most - least > MAX_SPREAD_BYTES:
+                added.append(place)
+                least = most = sizes[place]
+    return Groups(runs.rows, np.sort(np.concatenate((runs.starts, np.array(added, np.int64)))))
 
 
 def _breaks(evidence: Evidence) -> Bools:

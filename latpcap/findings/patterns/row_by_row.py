@@ -6,11 +6,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from latpcap.findings.cycles import is_unknown
 from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence, bools
 from latpcap.findings.finding import Candidate, Pattern, SavedTime, effect_of
 from latpcap.findings.groups import Groups, most_frequent
 from latpcap.findings.mapper_reads import decides_nothing
+from latpcap.measures.statement_text import CUT, is_cut_behind_table
 from latpcap.tables.columnar import passes
 from latpcap.tables.columnar.columns import Bools
 
@@ -51,14 +53,22 @@ def _commits_between(evidence: Evidence, series: Groups) -> bool:
 def find_series(evidence: Evidence) -> Groups:
     """Runs of one waiting single-row change, with nothing but other changes and transaction commands between.
 
-    A read between two of them may decide about the second, so it ends the run; what a mapper asks for itself does not.
+    A read between two of them may decide about the second, so it ends the run, and so does what is unknown; what a
+    mapper asks for itself does not.
     """
     exchanges = evidence.exchanges
     single = (exchanges.affected_rows.ints(1) <= 1) & evidence.is_waited_for & ~evidence.failed
     rows = np.flatnonzero(evidence.is_write & single & ~_many_rows(evidence))
-    reads = np.cumsum(evidence.is_execution & ~evidence.is_write & ~decides_nothing(evidence))
+    may_decide = evidence.is_execution & ~evidence.is_write & ~decides_nothing(evidence)
+    reads = np.cumsum(may_decide | (is_unknown(evidence) & ~_is_known_enough(evidence)))
     groups = Groups.of(rows, evidence.interval[rows], reads[rows], exchanges.fingerprint[rows])
     return groups.where(groups.sizes >= MIN_REPEATS)
+
+
+def _is_known_enough(evidence: Evidence) -> Bools:
+    """A change that is cut behind the name of its table, and of which the server said how many rows it changed."""
+    named = evidence.texts.marked(CUT, wanted=is_cut_behind_table)[evidence.exchanges.fingerprint]
+    return bools(named & evidence.is_write & evidence.exchanges.affected_rows.is_valid())
 
 
 def _many_rows(evidence: Evidence) -> Bools:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from latpcap.findings.cycles import is_unknown
 from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence, bools
 from latpcap.findings.finding import Candidate, Pattern, SavedTime, effect_of
@@ -40,12 +41,13 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
 
 
 def _needless(evidence: Evidence) -> NDArray[np.bool_]:
-    """Begins and ends of transactions that changed nothing and ran at most one statement."""
+    """Begins and ends of transactions that changed nothing and ran at most one statement, all of it known."""
     count = int(evidence.transaction.max(initial=0)) + 1
     ran = np.bincount(evidence.transaction, evidence.is_execution | evidence.is_fetch, count)
     wrote = np.bincount(evidence.transaction, evidence.is_execution & ~evidence.is_read, count)
     ended = np.bincount(evidence.transaction, evidence.is_end, count)
-    needless = (ran <= 1) & (wrote == 0) & (ended > 0)
+    unknown = np.bincount(evidence.transaction, is_unknown(evidence), count)
+    needless = (ran <= 1) & (wrote == 0) & (unknown == 0) & (ended > 0)
     return bools((evidence.is_begin | evidence.is_end) & needless[evidence.transaction])
 
 

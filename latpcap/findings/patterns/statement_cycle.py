@@ -10,10 +10,10 @@ from functools import cached_property
 import numpy as np
 from msgspec import Struct
 
-from latpcap.findings.cycles import MAX_STEPS, MIN_CYCLES, changes_rows, repeated_cycles, steps_of
+from latpcap.findings.cycles import MAX_STEPS, MIN_CYCLES, changes_rows, is_unknown, repeated_cycles, steps_of
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Pattern, SavedTime, effect_of
-from latpcap.findings.groups import Groups
+from latpcap.findings.groups import most_frequent
 from latpcap.findings.mapper_reads import read_back, reads_key
 from latpcap.findings.patterns.n_plus_one import find_loops
 from latpcap.findings.patterns.row_by_row import find_series
@@ -28,7 +28,7 @@ from latpcap.measures.statement_text import (
 )
 from latpcap.measures.transactions import transactions
 from latpcap.tables.columnar import passes
-from latpcap.tables.columnar.columns import Bools, Ints, known
+from latpcap.tables.columnar.columns import Bools, Floats, Ints, known
 
 MIN_SHARE = 0.9
 """Share of its cycles in which a step must look needless."""
@@ -128,7 +128,7 @@ def _needless(steps: Steps, rows: Ints) -> dict[int, str]:
     evidence, first = steps.evidence, rows[0]
     runs = [place for place, row in enumerate(first) if evidence.is_execution[row]]
     texts = [evidence.text(number) for number in evidence.exchanges.fingerprint[first].tolist()]
-    if any(locks_rows(text) or text.startswith("rollback") for text in texts):
+    if any(map(locks_rows, texts)) or any(_takes_back(_said(evidence, row)) for row in first[evidence.is_end[first]]):
         return {}
     cycle = Cycle(steps, rows, runs, texts)
     kinds = {place: kind for place in runs if (kind := cycle.kind(place))}
@@ -223,8 +223,7 @@ class Cycle(Struct, frozen=True):
 
     def _works_behind(self, place: int) -> bool:
         """The program works behind a read, in its quick cycles too: it uses what it read."""
-        evidence, rows = self.steps.evidence, self.rows[:, place + 1]
-        pauses = np.sort(evidence.exchanges.client[rows] - known(evidence.rtt.each_baseline)[rows])
+        pauses = np.sort(_pause_ns(self.steps.evidence, self.rows[:, place + 1]))
         return bool(pauses[int(QUICK_QUANTILE * len(pauses))] > PAUSE_NS)
 
     def _writes(self, place: int) -> bool:
@@ -240,24 +239,35 @@ class Cycle(Struct, frozen=True):
         return self.runs[number] if 0 <= number < len(self.runs) else None
 
 
+def _takes_back(end: str) -> bool:
+    """The end of a transaction, by its text or command, undoes what ran in it."""
+    return "rollback" in end or end.startswith("abort")
+
+
+def _pause_ns(evidence: Evidence, rows: Ints) -> Floats:
+    """The time that the program takes before each of some `rows`."""
+    pauses: Floats = evidence.exchanges.client[rows] - known(evidence.rtt.each_baseline)[rows]
+    return pauses
+
+
 def _mostly(holds: Bools) -> bool:
     return float(np.mean(holds)) >= MIN_SHARE
 
 
 def _read_twice(steps: Steps, claimed: Ints) -> Iterator[Ints]:
-    """Pairs of reads, one right behind the other, that ask for the same; by statement."""
+    """Pairs of reads, one right behind the other without a pause, that ask for the same; by statement."""
     evidence, rows = steps.evidence, steps_of(steps.evidence)
     statement, parameters = evidence.question[rows], evidence.parameter_numbers[rows]
     reads = (evidence.is_read & evidence.parameters_known & evidence.is_waited_for & ~evidence.failed)[rows]
     same = (np.diff(statement) == 0) & (np.diff(parameters) == 0) & (np.diff(evidence.interval[rows]) == 0)
+    same &= (np.diff(np.cumsum(is_unknown(evidence))[rows]) == 0) & (_pause_ns(evidence, rows[1:]) <= PAUSE_NS)
     again = np.flatnonzero(same & reads[1:] & reads[:-1]) + 1
     if len(again) < MIN_CYCLES:
         return
     again = again[~np.isin(rows[again], claimed) & ~steps.is_of_loop[rows[again]]]
-    alike = Groups.of(again, statement[again])
-    for number in np.flatnonzero(alike.sizes >= MIN_CYCLES).tolist():
-        mine = alike.rows[alike.starts[number] : alike.starts[number + 1]]
-        if not is_volatile(evidence.text(evidence.statement_of(int(statement[mine[0]])))):
+    for question in most_frequent(statement[again]):
+        mine = again[statement[again] == question]
+        if len(mine) >= MIN_CYCLES and not is_volatile(evidence.text(evidence.statement_of(question))):
             yield np.stack((rows[mine - 1], rows[mine]), axis=1)
 
 
@@ -290,11 +300,17 @@ def _candidate(evidence: Evidence, question: int, cycles: list[Needless]) -> Can
     )
 
 
+def _said(evidence: Evidence, row: int) -> str:
+    """The text of a statement, or where it has none its command."""
+    command = evidence.exchanges.command
+    return evidence.text(int(evidence.exchanges.fingerprint[row])) or command.names[int(command.codes[row])]
+
+
 def _step(evidence: Evidence, row: int) -> str:
     """A statement in two words, or its command."""
     text = evidence.text(int(evidence.exchanges.fingerprint[row]))
     if not text:
-        return evidence.exchanges.command.names[int(evidence.exchanges.command.codes[row])]
+        return _said(evidence, row)
     if (evidence.is_begin | evidence.is_end)[row]:
         return text[:MAX_BOUND_LENGTH].upper()
     named = named_row(text)

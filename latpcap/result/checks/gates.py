@@ -28,7 +28,7 @@ from msgspec import Struct
 
 from latpcap.display import Displayed
 from latpcap.errors import GateFailed, UsageError
-from latpcap.findings.registry import HEALTHY
+from latpcap.findings.registry import NO_FINDINGS
 from latpcap.findings.unjudged import Unjudged
 from latpcap.result.checks.baseline import saved
 from latpcap.result.checks.figures import (
@@ -58,7 +58,7 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 }
 """Of two numbers, or of many at once."""
 ANY, NEW = "any", "new"
-OF_CONNECTIONS = frozenset(
+NEED_NO_STATEMENTS = frozenset(
     (
         "connect-per-query",
         "delayed-ack",
@@ -67,10 +67,11 @@ OF_CONNECTIONS = frozenset(
         "window-bound",
         "bandwidth-bound",
         "slow-server",
-        HEALTHY.code,
+        "request-loop",
+        *NO_FINDINGS,
     )
 )
-"""Patterns that need no statement, parameters or rows."""
+"""Patterns that are found without statements, parameters and rows, or only where all of these are known."""
 DIGITS = 9
 """Decimals that are compared: as many as the JSON keeps, so that a capture is equal to its own baseline."""
 
@@ -344,7 +345,7 @@ def _finding(gate: Gate, measured: Measured, baseline: Measured | None) -> GateR
         before, known = before_of(gate, baseline), {each.key for each in _wanted(gate, baseline.findings)}
         found = [each for each in found if each.key not in known]
     unknown = measured.unjudged
-    if not found and unknown and unknown.is_much and gate.argument not in OF_CONNECTIONS:
+    if not found and unknown and unknown.is_much and gate.argument not in NEED_NO_STATEMENTS:
         text = f"it cannot be told: {unknown.text}"
         return GateResult(gate.text, _name(gate), None, 0.0, before, None, None, text)
     text = _findings_text(found)
