@@ -32,8 +32,6 @@ WORK_FIXES = {
     "commit": "commit",
     "commitpg": "commit",
     "rows": "batch=100",
-    "cycle": "cycle",
-    "cyclepg": "cycle",
     "connect": "pool",
     "prepare": "prepare",
 }
@@ -49,7 +47,6 @@ WORKING = (
     *("commit_before_300", "commit_behind_20"),
     *("commitpg_before_20", "commitpg_within_20", "commitpg_behind_300", "commitpg_within_300"),
     *("rows_before_20", "rows_behind_300", "rows_before_900"),
-    *("cycle_before_20", "cycle_behind_300", "cyclepg_before_20", "cyclepg_behind_300"),
     *("connect_before_20", "connect_within_300", "connect_behind_900", "connect_before_2000"),
     *("prepare_before_20", "prepare_behind_300"),
 )

@@ -162,35 +162,6 @@ def rows(run: Run, n: int, work: Work, fixed: bool) -> None:
     database.close()
 
 
-def cycle(run: Run, n: int, work: Work, fixed: bool) -> None:
-    """Read a row, then change it by the same key."""
-    database = pymysql_connection()
-    with run.work():
-        for number in range(n):
-            work("before")
-            key = number % 1000 + 1
-            if not fixed:
-                run.query(database.cursor(), "SELECT bal FROM acc WHERE id = %s", (key,))
-            run.query(database.cursor(), UPDATE, (key,))
-            work("behind")
-    database.close()
-
-
-def cyclepg(run: Run, n: int, work: Work, fixed: bool) -> None:
-    """Look whether a row is there, then insert it."""
-    database = psycopg2_connection()
-    with run.work():
-        cursor = database.cursor()
-        cursor.execute("CREATE TEMPORARY TABLE fixed(id INT PRIMARY KEY, name VARCHAR(40))")
-        for number in range(n):
-            work("before")
-            if not fixed:
-                run.query(cursor, "SELECT name FROM fixed WHERE id = %s", (number,))
-            cursor.execute(f"{ROW} ON CONFLICT DO NOTHING" if fixed else ROW, (number, "x" * 20))
-            work("behind")
-    database.close()
-
-
 def connect(run: Run, n: int, work: Work, fixed: bool) -> None:
     pymysql_cursor()
     with run.work():
@@ -230,9 +201,9 @@ def prepare(run: Run, n: int, work: Work, fixed: bool) -> None:
 KINDS: dict[str, tuple[Kind, str]] = {
     kind.__name__: (kind, client)
     for client, kinds in {
-        "pymysql": (ping, setting, nplus1, repeated, commit, rows, cycle, connect),
+        "pymysql": (ping, setting, nplus1, repeated, commit, rows, connect),
         "psycopg": (select1, nplus1pg),
-        "psycopg2-binary": (transaction, commitpg, cyclepg),
+        "psycopg2-binary": (transaction, commitpg),
         "mysql-connector-python": (prepare,),
     }.items()
     for kind in kinds
