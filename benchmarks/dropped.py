@@ -83,7 +83,7 @@ N_PLUS_ONE = "n+1"
 
 @dataclass(frozen=True)
 class Told:
-    """What users act on."""
+    """The findings, gates and decision that users act on."""
 
     findings: tuple[tuple[str, str], ...]
     """Pattern and statement of those of medium and high severity."""
@@ -108,7 +108,7 @@ def told(packets: Packets) -> Told:
 
 
 def told_of(file: bytes) -> Told:
-    """What latpcap says of a capture."""
+    """Return the conclusions of latpcap about a capture."""
     capture = latpcap.read(file)
     try:
         result = capture.analyze([RTT_MS])
@@ -133,7 +133,7 @@ def speaks_of_loss(text: str) -> bool:
 
 
 def differences(whole: Told, other: Told) -> set[str]:
-    """What is said otherwise of a damaged capture."""
+    """Return which conclusions about a damaged capture differ."""
     found = set()
     if whole.findings != other.findings:
         found.add("finding")

@@ -76,7 +76,7 @@ def main() -> None:
 
 
 def summary(found: list[Compared]) -> str:
-    """How the predictions did."""
+    """Sum up the errors and ranges of the predictions."""
     errors = [each.saved_s / each.measured_s - 1 for each in found]
     widths = [(each.most_s - each.least_s) / 2 / each.saved_s for each in found if each.saved_s]
     inside = sum(each.least_s <= each.measured_s <= each.most_s for each in found)
@@ -120,7 +120,7 @@ def record(programs: list[Program]) -> None:
 
 
 def time_working(programs: list[Program], asked_ms: float) -> None:
-    """Those that work most of the time run beside each other, but for those of one kind, which may share locks."""
+    """Time the programs that mostly sleep beside each other; those of one kind may share locks, so one after the other."""
     if not programs:
         return
     rtt_ms = captured_rtt(PROGRAMS[0], asked_ms)
@@ -192,7 +192,7 @@ def read_truth(folder: Path) -> list[Timed]:
 
 @dataclass(frozen=True)
 class Compared:
-    """What a fix really saved, and what was predicted."""
+    """The measured saving of a fix beside the predicted one."""
 
     measured_s: float
     round_trips: int

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from latpcap.findings.evidence import Evidence
 
 OWN_QUANTILE = 0.5
-"""Of the gaps before calls of one kind, the one that is taken for the driver's."""
+"""The quantile of the gaps before calls of one kind that counts as the driver's time."""
 OTHERS_QUANTILE = 0.25
-"""Of the gaps before other calls, before some of which the application works."""
+"""The quantile of the gaps before other calls; the application works before some of them."""
 LOGIN_QUANTILE = 0.9
-"""Of the gaps within logins, those that are no pause of the host."""
+"""The quantile of the gaps within logins; longer ones are pauses of the host."""
 MAX_OTHERS_RATIO = 2.0
 """A call takes its driver at most so many times as long as other calls of the capture."""
 MIN_OTHERS = 3
@@ -49,7 +49,7 @@ class CallTime(Struct, frozen=True):
 
     driver_ns: float = 0.0
     most_ns: float = 0.0
-    """What it may be: all that calls of the kind take, where a driver or an object mapper may take as long."""
+    """Upper bound of it: the whole gap, if a driver or an object mapper can take that long."""
     work_ns: float = 0.0
     """A longer gap is the application's work."""
 
@@ -96,7 +96,7 @@ def _gaps_ns(evidence: Evidence, rows: Ints) -> Floats:
 
 
 def _sampled(rows: Ints) -> Ints:
-    """Some of many rows: no two that a loop leaves at equal distances are preferred."""
+    """Pick at most `MAX_SAMPLES` rows, from every statement of a loop equally often."""
     if len(rows) <= MAX_SAMPLES:
         return rows
     return rows[np.arange(MAX_SAMPLES) * SAMPLE_STRIDE % len(rows)]

@@ -20,7 +20,7 @@ from latpcap.measures.errors import Failures, failures
 from latpcap.measures.lock_waits import LockWaits, lock_waits
 from latpcap.measures.proxies import ProxySuspect, hidden_networks
 from latpcap.measures.routes import parse_tags, site_of
-from latpcap.measures.statement_text import CATALOG_WORDS, CUT, reads_catalog
+from latpcap.measures.statement_text import CATALOG_WORDS, CUT, is_cut, reads_catalog
 from latpcap.rtt import Estimate
 from latpcap.tables.columnar import columns, passes
 from latpcap.tables.columnar.columns import Codes
@@ -138,7 +138,7 @@ class Evidence:
         """Equal `parameters` mean equal values: some were seen, or the statement has none."""
         has_statement = self.exchanges.fingerprint >= 0
         holds_none = has_statement & ~self.texts.marked("?")[self.exchanges.fingerprint]
-        cut = self.texts.marked(CUT, wanted=_is_cut)[self.exchanges.fingerprint]
+        cut = self.texts.marked(CUT, wanted=is_cut)[self.exchanges.fingerprint]
         return bools(((self.parameters != 0) | holds_none) & ~cut)
 
     @cached_property
@@ -271,7 +271,7 @@ class Evidence:
         """
         statement, brought = self.exchanges.fingerprint, self.exchanges.rows.is_valid()
         runs = self.exchanges.is_execution | self.exchanges.is_for("other")
-        cut = self.texts.marked(CUT, wanted=_is_cut)[statement]
+        cut = self.texts.marked(CUT, wanted=is_cut)[statement]
         uncounted = (self.is_read | self.is_fetch) & ~brought & ~self.failed & self.are_rows_cut
         unnamed = self.exchanges.is_execution & ((statement < 0) | self.is_unseen)
         return bools(self.is_lost | (runs & cut) | uncounted | unnamed)
@@ -510,10 +510,6 @@ class Evidence:
     def _edge_frame(self, names: tuple[str, ...]) -> Ints:
         frames = [self.recording.exchange_column(name).ints(-1) for name in names]
         return np.where(frames[0] >= 0, frames[0], frames[1])
-
-
-def _is_cut(text: str) -> bool:
-    return text.endswith(CUT)
 
 
 def bools(values: Any) -> Bools:

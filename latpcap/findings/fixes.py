@@ -1,4 +1,4 @@
-"""What fixes take out of a job, for the replay: what is likely, the least and the most that goes with the calls."""
+"""Prepares fixes for the replay: the likely, least and most time that goes with the removed calls."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _most(effect: Effect) -> _Time:
 
 
 def _least(effect: Effect) -> _Time:
-    """Nothing of the client's time; what else does the work takes the server as long as these calls."""
+    """No time of the client; the calls that do the work instead take the server as long."""
     return _Time(0.0, effect.call.work_ns, 1.0 if effect.takes.service == 1 else 0.0)
 
 

@@ -87,7 +87,7 @@ class Savings:
 
     @cached_property
     def unjudged(self) -> Unjudged | None:
-        """What was captured in part, and may be needless all the same."""
+        """The requests captured in part, which may be needless all the same."""
         return unjudged(self.evidence, self.claimed)
 
     def in_part(self, made: FixSet) -> tuple[int, int]:

@@ -22,7 +22,7 @@ MAX_SHARE = 0.1
 
 
 class Unjudged(Struct, frozen=True):
-    """What was captured in part, and what cannot be told for that."""
+    """Counts of exchanges captured in part, and of round trips that cannot be judged because of it."""
 
     exchanges: int
     """Exchanges of which a packet is missing."""
@@ -33,7 +33,7 @@ class Unjudged(Struct, frozen=True):
     round_trips: int
     """Those in no finding whose statement, parameters or rows are not known, so that they may be needless."""
     share: float
-    """Of the round trips."""
+    """`round_trips` as a part of all round trips."""
     cut: bool
     """The snap length cut packets."""
     hidden: str = ""
@@ -51,7 +51,7 @@ class Unjudged(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """What was captured in part or is encrypted, in words."""
+        """A sentence part that names how much was lost, cut or is encrypted."""
         if self.is_only_hidden:
             return self.hidden
         lost = "rows were cut (snap length)" if self.cut else self._in_part

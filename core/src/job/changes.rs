@@ -67,7 +67,7 @@ impl Changes<'_> {
     }
 }
 
-/// What an exchange loses: round trips, as many as go with service time, and the client's time for the call.
+/// Losses of one exchange: round trips, those that take their service along, and the client's time for the call.
 #[derive(Clone, Copy, Default)]
 struct Lost {
     trips: f64,

@@ -83,7 +83,7 @@ pub struct Replay {
     connections: Arc<Known>,
     /// Of each row, how many its request and its response have.
     segments: Arc<Distinct<[f64; 2]>>,
-    /// The same of their bytes alone, once somebody asks for it.
+    /// How much of a segment the bytes of each message fill, computed on first use.
     filled: Arc<OnceLock<Distinct<[f64; 2]>>>,
     steps: Arc<Steps>,
     /// Of each step; all else of it is the same whoever waits for whom.

@@ -58,7 +58,7 @@ impl Network {
         self.loss <= 0.0 && !self.asks_for_bytes()
     }
 
-    /// What a message takes depends on its bytes, however few they are.
+    /// Every message takes time by its bytes, however few they are.
     pub fn asks_for_bytes(&self) -> bool {
         self.bandwidth.is_finite() || self.compressing_ns > 0.0
     }

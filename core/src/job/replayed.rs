@@ -14,14 +14,14 @@ const MOST_STEPS: usize = 1 << 19;
 /// RTTs that go through the steps together: more would be faster, but 24 bytes of each step are kept for each.
 const TOGETHER: usize = 2;
 
-/// Where the time of a replay goes.
+/// The parts of the time of a replay.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Divided {
     pub parts: Parts,
     pub own: Own,
 }
 
-/// What clients and servers took themselves, whoever else was busy meanwhile, ns.
+/// Own time of clients and servers in ns, whoever else was busy meanwhile.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Own {
     pub client: f64,

@@ -36,7 +36,7 @@ struct Walked {
     number: u32,
     step: Step,
     segments: [f64; 2],
-    /// Where the network asks for it: how many packets, and how much their bytes fill.
+    /// How many packets a message has and how much their bytes fill, if the network needs it.
     bytes: Option<[[f64; 2]; 2]>,
     halvings: Halvings,
     /// Those of the replay that are the step's.
@@ -71,7 +71,7 @@ impl<'a> Walk<'a> {
         walked.bytes.map_or(0.0, |[packets, filled]| self.network.message_ns(packets[side], filled[side], bytes))
     }
 
-    /// The same of its last packet, which goes behind the segments that a sender spaces.
+    /// Transmission time of its last packet, which follows the segments that a sender spaces.
     fn last_packet_ns(&self, walked: &Walked, side: Side, segments: f64, path: &Path) -> f64 {
         (self.message_ns(walked, side) - (segments - 1.0).max(0.0) * path.segment_ns).max(0.0)
     }

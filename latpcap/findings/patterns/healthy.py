@@ -14,7 +14,7 @@ from latpcap.measures.transactions import transactions
 from latpcap.units import counted, percent, significant
 
 MIN_NETWORK_SHARE = 0.3
-"""Of the runtime, from which on a recording is network-bound."""
+"""A recording is network-bound from this share of the runtime on."""
 MIN_TOGETHER = 0.1
 """Of the statements, those that are sent in a batch or a pipeline, from which on neither is advice."""
 PIPELINES = "postgresql"
@@ -70,7 +70,7 @@ def _helps(evidence: Evidence) -> Iterator[str]:
 
 
 def _fewer_waits(evidence: Evidence, means: str) -> Iterator[str]:
-    """What would make several statements wait once."""
+    """Yield advice that lets several statements share one wait."""
     exchanges, each = evidence.exchanges, transactions(evidence.recording)
     inside = int(exchanges.round_trips.sum(where=each.of_exchange >= 0))
     statements = int(exchanges.round_trips.sum(where=exchanges.is_execution))
