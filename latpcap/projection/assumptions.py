@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from latpcap._core import ways_of_waiting
 from latpcap.projection.classes import Work
 from latpcap.projection.job import ReplayNetwork, Waiting
-from latpcap.projection.wake_up import MEANINGS, WakeUp, mean_rtt_ms
+from latpcap.projection.asked_rtt import MEANINGS, mean_rtt_ms
 from latpcap.units import RttIs, counted, fibre_ms, format_bandwidth, format_given_ms, listed
 
 Floats = NDArray[np.float64]
@@ -316,7 +316,8 @@ class Case(Struct, frozen=True):
     """How much of the jitter is added to each RTT."""
     loss_sigma: float = 0.0
     """How many standard deviations more packets are lost than on average."""
-    wake_up: WakeUp = field(default_factory=WakeUp)
+    rests: int | None = 0
+    """Which end of what is known of hosts that rest: -1 the least, 1 the most; `None`: they answer as in the capture."""
     buffer: float = 1.0
     """What travels in a round trip to a receive buffer of a given size ÷ that size."""
     compressing: float = 1.0
@@ -346,7 +347,7 @@ class Case(Struct, frozen=True):
         return own_s + (self.own.part(baseline_ms, rtt_ms) - 1) * may_differ_s
 
 
-CENTRAL = Case(("evidence",), ReplayNetwork(), wake_up=WakeUp(gained=1.0, lost=1.0, of_own=0.7))
+CENTRAL = Case(("evidence",), ReplayNetwork())
 OPTIMISTIC = Case(
     ANY,
     ReplayNetwork(restarts=False, baseline=1, taken=1 + WINDOW_SPREAD),
@@ -356,7 +357,7 @@ OPTIMISTIC = Case(
     compressing=0.0,
     crowd=-1,
     loss_sigma=-LOSS_SIGMA,
-    wake_up=WakeUp(lost=4.0, of_own=0.95, alone=True),
+    rests=-1,
     fixes=0,
 )
 PESSIMISTIC = Case(
@@ -369,7 +370,7 @@ PESSIMISTIC = Case(
     crowd=1,
     jitter=1.0,
     loss_sigma=LOSS_SIGMA,
-    wake_up=WakeUp(gained=1.75),
+    rests=1,
     fixes=1,
 )
 

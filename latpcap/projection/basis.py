@@ -27,6 +27,7 @@ from latpcap.projection.baseline import longest_ns, usual_ns
 from latpcap.projection.capacity import ClosedNetwork, Limit, crowd
 from latpcap.projection.classes import Work, shares
 from latpcap.projection.job import FixEffects, Job, ReplayNetwork, Waiting
+from latpcap.projection.rests import ASSUMED
 from latpcap.projection.scope import Scopes
 from latpcap.rtt import Estimate
 from latpcap.tables.recording import Recording
@@ -166,6 +167,8 @@ class Basis:
         """How TCP carried what passed was not seen."""
         self._counted_once = float(timeline.effective.sum())
         self._shares = shares(recording, timeline)
+        self.hosts = (ASSUMED, ASSUMED)
+        """How client and server answer behind a rest."""
         self._known: WeakKeyDictionary[Variant, Figures] = WeakKeyDictionary()
         self._kept: dict[tuple[Waiting, ReplayNetwork], _CalibratedJob | None] | None = None
 
@@ -328,10 +331,10 @@ class Basis:
         replayed: Floats = np.maximum(kept + longer_s, least)
         turns = max(figures.seconds_per_ms * 1000, 1.0)
         moving = [(1.0, self.baseline_ms, asked)] if scope is None else scope.rtts_of(asked)
-        woken = [part * self._woken_s(case, figures, was, rtts, conditions.rtt_is) for part, was, rtts in moving]
-        woken_s: Floats = sum(woken, np.zeros(len(asked)))
-        own_s = case.own_s(figures.own_s + np.minimum(woken_s, 0), turns, self.baseline_ms, asked)
-        differs_s = own_s - figures.own_s + np.maximum(woken_s, 0)
+        rested = [part * self._rested_s(case, figures, was, rtts) for part, was, rtts in moving]
+        rested_s: Floats = sum(rested, np.zeros(len(asked)))
+        own_s = case.own_s(figures.own_s + np.minimum(rested_s, 0), turns, self.baseline_ms, asked)
+        differs_s = own_s - figures.own_s + np.maximum(rested_s, 0)
         left = np.clip((replayed - self.think_s) / max(figures.own_s, 1e-9), 0, 1)  # transfers in it become shorter
         runtime: Floats = replayed + differs_s * left
         if case.network.baseline > 0 and scope is None and not variant.changes and not made.replay.queues:
@@ -402,11 +405,26 @@ class Basis:
         [part_ns] = self._central.replay.parts([None], ReplayNetwork(), self.timeline.think_above_s * NS)
         return part_ns
 
-    def _woken_s(self, case: Case, figures: Figures, baseline_ms: float, rtt_ms: Floats, rtt_is: RttIs) -> Floats:
-        """What client and server spend more of their own time at each RTT, as they wait longer for each packet."""
-        turns = max(figures.seconds_per_ms * 1000, 1.0)
+    def _rested_s(self, case: Case, figures: Figures, baseline_ms: float, rtt_ms: Floats) -> Floats:
+        """What client and server spend more of their own time at each RTT, as they rest longer before each packet."""
+        if case.rests is None:
+            return np.zeros(len(rtt_ms))
+        turns, budget = max(figures.seconds_per_ms * 1000, 1.0), self.timeline.budget
+        own_s = budget.client_s + budget.service_s
         own_ms = 1000 * figures.own_s / turns
-        return turns * case.wake_up.change_ms(baseline_ms, rtt_ms, own_ms, self._at_once, rtt_is) / 1000
+        client_ms = own_ms * (budget.client_s / own_s if own_s > 0 else 0.5)
+        found: list[Floats] = []
+        for share in (self._at_once, 1.0):
+            changes = [
+                host.change_ms((baseline_ms + other) / share, (rtt_ms + other) / share, own)
+                for host, own, other in (
+                    (self.hosts[0], client_ms, own_ms - client_ms),
+                    (self.hosts[1], own_ms - client_ms, client_ms),
+                )
+            ]
+            found.append(np.add(*(change[1 + case.rests] for change in changes)))
+        change = found[0] if case.rests == 0 else np.minimum(*found) if case.rests < 0 else np.maximum(*found)
+        return turns * change / 1000
 
     def _lost(self, loss: float, sigma: float) -> float:
         """The part of the packets that is lost where it matters: to the unluckiest of those that work side by side."""

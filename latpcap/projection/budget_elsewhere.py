@@ -14,7 +14,6 @@ from msgspec.structs import replace
 from latpcap.measures.budget import Budget
 from latpcap.projection.assumptions import CENTRAL, Conditions
 from latpcap.projection.basis import AS_IT_IS, Basis, Variant
-from latpcap.projection.wake_up import WakeUp
 from latpcap.units import format_given_ms, format_s, percent
 
 
@@ -35,8 +34,8 @@ def budgets_there(
 ) -> Iterator[BudgetElsewhere]:
     """The budget of each runtime that is projected onto an RTT."""
     alone = replace(conditions, connections=None)
-    asleep = replace(CENTRAL, wake_up=WakeUp(), crowd=None)
-    [replayed_s], [without_s] = base.runtimes_of([(variant, rtt_ms)], [CENTRAL, asleep], alone)
+    rested = replace(CENTRAL, rests=None, crowd=None)
+    [replayed_s], [without_s] = base.runtimes_of([(variant, rtt_ms)], [CENTRAL, rested], alone)
     own_s = (replayed_s - without_s).tolist()
     for runtime, own, part_s in zip(runtime_s, own_s, base.parts_there(variant, rtt_ms, alone), strict=True):
         yield _summing_to(runtime, _woken(part_s, own))
