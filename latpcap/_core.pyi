@@ -133,6 +133,15 @@ def pcapng_of(packets: Iterable[tuple[int, int, bytes, int]]) -> bytes:
 def pcapng_statistics(time_ns: int, dropped: int) -> bytes:
     """Return what ends a pcapng file: how many packets the operating system has dropped."""
 
+def measure_rests() -> tuple[list[float], list[float]]:
+    """Measure how much later this host answers after a rest: rests, and what a round trip takes longer, in ms.
+
+    It takes 0.6 s, most of which is rest; raises `OSError` where this host has no loopback.
+    """
+
+def pcapng_host_curve(rests_ms: Sequence[float], extra_ms: Sequence[float], addresses: Sequence[str]) -> bytes:
+    """Return what ends a pcapng file: how much later the host with these addresses answers after a rest."""
+
 def whole_part(head: bytes, data: bytes) -> tuple[bytes, int]:
     """Return the head that later packets of a growing file need, and how much of `data` is whole.
 
@@ -383,6 +392,9 @@ class Recording:
     def clock_readings(self) -> _ArrowStream: ...
     def segments(self) -> _ArrowStream: ...
     def taps(self) -> _ArrowStream: ...
+    def host_curve(self) -> tuple[list[float], list[float], list[str]] | None:
+        """How much later the host that recorded answers after a rest: rests, extra times in ms, its addresses."""
+
     def contents(self) -> list[tuple[int, str] | None]:
         """Length and SHA-256 of each source, files read once more; `None`: it has changed, or was not read whole."""
 

@@ -37,7 +37,7 @@ mod _core {
     #[pymodule_export]
     use super::keys::KeyLog;
     #[pymodule_export]
-    use super::link::{Counts, Link};
+    use super::link::{Counts, Link, measure_rests};
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use super::network::{JobNetwork, enter_namespaces, keep_namespaces};
@@ -49,7 +49,7 @@ mod _core {
     #[pymodule_export]
     use super::progress::{LiveSum, Progress};
     #[pymodule_export]
-    use super::read::{annotate, client_groups, pcapng_of, pcapng_statistics, read, whole_part};
+    use super::read::{annotate, client_groups, pcapng_host_curve, pcapng_of, pcapng_statistics, read, whole_part};
     #[pymodule_export]
     use super::registry::{greeting_of, protocol_on, protocols};
     #[pymodule_export]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use latpcap_link::delay;
+use latpcap_link::{delay, rests};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 
@@ -37,6 +37,13 @@ impl From<delay::Counts> for Counts {
             most_in_flight: counts.most_in_flight,
         }
     }
+}
+
+/// Measure how much later this host answers after a rest: rests, and what a round trip takes longer, in ms.
+#[pyfunction]
+pub fn measure_rests(py: Python<'_>) -> PyResult<(Vec<f64>, Vec<f64>)> {
+    let curve = py.detach(rests::rest_curve)?;
+    Ok(curve.iter().map(|point| (point.rest_ms, point.extra_ms)).unzip())
 }
 
 /// A link between two TUN devices, each in a network namespace; it runs until `stop`.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
+use std::net::IpAddr;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,7 +20,7 @@ use super::progress::Progress;
 use super::registry::protocols;
 use super::tables::{ArrowTable, Recording, python_error};
 use latpcap_core::capture::writing::{self, Dropped, Head, Interfaces};
-use latpcap_core::capture::{self, AnnotateError, Keys, Recording as Packets, Remote, Source, Stop};
+use latpcap_core::capture::{self, AnnotateError, HostCurve, Keys, Recording as Packets, Remote, Source, Stop};
 use latpcap_core::client_groups::{Group, Part, groups};
 use latpcap_core::conversation::Forced;
 use latpcap_core::disk::Room;
@@ -237,6 +238,16 @@ pub fn pcapng_statistics(time_ns: u64, dropped: u64) -> Vec<u8> {
     let mut out = Vec::new();
     writing::statistics(&mut out, time_ns, Dropped::BySystem(dropped));
     out
+}
+
+/// The end of a pcapng file: how much later the host with these addresses answers after a rest.
+#[pyfunction]
+pub fn pcapng_host_curve(rests_ms: Vec<f64>, extra_ms: Vec<f64>, addresses: Vec<IpAddr>) -> PyResult<Vec<u8>> {
+    let curve = HostCurve::new(&rests_ms, &extra_ms, &addresses);
+    let curve = curve.ok_or_else(|| PyValueError::new_err("these are no points of a host's curve, or no address"))?;
+    let mut out = Vec::new();
+    writing::host_curve(&mut out, &curve);
+    Ok(out)
 }
 
 /// With the head of a file so far: that of what follows these bytes, and how many of them are whole packets.

@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
 use super::hashing::Hashing;
+use latpcap_core::capture::HostCurve;
 use latpcap_core::layers::tls::Random;
 use latpcap_core::ledger::Limits;
 use latpcap_core::table::{ExchangeColumns, SampleBatches, SampleColumns, Tables};
@@ -81,6 +82,7 @@ pub struct Recording {
     clock_readings: RecordBatch,
     segments: RecordBatch,
     taps: RecordBatch,
+    host_curve: Option<HostCurve>,
     hashing: Hashing,
     /// Of its TLS sessions.
     pub(super) client_randoms: Vec<Random>,
@@ -152,6 +154,12 @@ impl Recording {
         ArrowTable(self.taps.clone())
     }
 
+    /// How much later the host that recorded answers after a rest: rests and extra times in ms, and its addresses.
+    fn host_curve(&self) -> Option<(Vec<f64>, Vec<f64>, Vec<String>)> {
+        let HostCurve { rests_ms, extra_ms, addresses } = self.host_curve.clone()?;
+        Some((rests_ms, extra_ms, addresses.iter().map(ToString::to_string).collect()))
+    }
+
     /// Length and SHA-256 of each source.
     fn contents(&self, py: Python<'_>) -> PyResult<Vec<Option<(u64, String)>>> {
         let mut stopped = Ok(());
@@ -178,6 +186,7 @@ impl Recording {
             clock_readings: tables.clock_readings()?,
             segments: tables.segments()?,
             taps: tables.taps()?,
+            host_curve: tables.host_curve(),
             client_randoms: tables.client_randoms(),
             exchanges: tables.exchanges,
             samples: Arc::new(tables.samples),

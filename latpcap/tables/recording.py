@@ -20,13 +20,14 @@ from latpcap.tables.columnar.scratch import Scratch, filled, laid
 from latpcap.tables.columnar.texts import Texts
 from latpcap.tables.connections import CUT, MISSING, NUMBERS, TIMES, Connections
 from latpcap.tables.exchanges import Exchanges
+from latpcap.tables.host_curve import HostCurve
 from latpcap.tables.part.endpoints import host_of
 from latpcap.tables.part.selection import Selected
 from latpcap.tables.samples import Readings, Samples
 
 METHODS = (
     *("captures", "notes", "cases", "connections", "exchanges", "statements", "tags", "taps"),
-    *("rtt_samples", "clock_readings", "segments"),
+    *("rtt_samples", "clock_readings", "segments", "host_curve"),
 )
 """What gives the tables of a `latpcap._core.Recording`."""
 WORTH_THREADS = 1 << 14
@@ -119,6 +120,23 @@ class Recording:
     def notes(self) -> list[tuple[str, str, str, int, int | None]]:
         """The same: code, severity, message and count of each."""
         return columns.notes(self.notes_table)
+
+    @cached_property
+    def host_curve(self) -> HostCurve | None:
+        """How much later the host that recorded answers after a rest; `None` where the captures do not say so."""
+        read = getattr(self._tables, "host_curve", None)
+        return HostCurve.of(read()) if read else None
+
+    @cached_property
+    def curve_hosts(self) -> tuple[bool, bool]:
+        """Whether `host_curve` holds for every client, and whether for every server."""
+        if self.host_curve is None:
+            return False, False
+        holds_for = self.host_curve.holds_for
+        clients, servers = (
+            {host_of(text) for text in self.said(side).texts() if text} for side in ("client", "server")
+        )
+        return bool(clients) and all(map(holds_for, clients)), bool(servers) and all(map(holds_for, servers))
 
     @cached_property
     def is_relayed(self) -> bool:

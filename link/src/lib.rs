@@ -4,3 +4,4 @@ pub mod delay;
 #[cfg(target_os = "linux")]
 pub mod network;
 pub mod relay;
+pub mod rests;

@@ -141,7 +141,10 @@ fn merge(
         }
         let secrets = recording.secrets();
         let former: Option<Vec<Vec<u8>>> = more.then(|| recording.comments().map(<[u8]>::to_vec).collect());
-        let Some(packet) = recording.packet().filter(|_| more) else { return Ok(Annotated { packets, secrets }) };
+        let Some(packet) = recording.packet().filter(|_| more) else {
+            write_host_curve(&recording, output)?;
+            return Ok(Annotated { packets, secrets });
+        };
         blocks.clear();
         let interface = interfaces.number(&mut blocks, packet.link_type);
         let new = comments(packet.frame);
@@ -151,6 +154,13 @@ fn merge(
         writing::packet(&mut blocks, &head, &[packet.bytes], all);
         output.write_all(&blocks)?;
     }
+}
+
+/// The host's curve, where a file holds one.
+fn write_host_curve(recording: &Recording, output: &mut impl Write) -> io::Result<()> {
+    let mut block = Vec::new();
+    recording.host_curve().into_iter().for_each(|curve| writing::host_curve(&mut block, curve));
+    output.write_all(&block)
 }
 
 /// A key log as a block, or none where it holds nothing.

@@ -177,16 +177,26 @@ impl Pcapng {
             kind::OLD_PACKET => self.old_packet(bytes),
             kind::CUSTOM | kind::CUSTOM_NOT_COPIED | kind::JOURNAL => Ok(Record::remark()),
             kind::SECRETS => return take_secrets(body, block.order, at, notes, extras).map(|()| None),
-            _ => return self.describe(block, body, at, notes).map(|()| None),
+            _ => return self.describe(block, body, at, notes, extras).map(|()| None),
         };
         let record = record.map_err(|problem| problem.at(at))?;
         Ok(Some(in_block(record, block.total)))
     }
 
-    fn describe(&mut self, block: Block, body: Cursor<'_>, at: u64, notes: &mut Notes) -> Result<(), Damage> {
+    fn describe(
+        &mut self,
+        block: Block,
+        body: Cursor<'_>,
+        at: u64,
+        notes: &mut Notes,
+        extras: &mut Extras,
+    ) -> Result<(), Damage> {
         let order = block.order;
         let done = match block.kind {
-            kind::SECTION => return self.begin_section(block, body, at),
+            kind::SECTION => {
+                extras.keep_host_curve(body, order);
+                return self.begin_section(block, body, at);
+            }
             kind::INTERFACE if self.section.interfaces.len() < MAX_INTERFACES => blocks::interface(body, order)
                 .and_then(|(interface, options)| {
                     if interface.relayed {

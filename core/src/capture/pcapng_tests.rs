@@ -1,4 +1,5 @@
 use super::*;
+use crate::capture::host_curve::HostCurve;
 
 fn block(kind: u32, body: &[u8]) -> Vec<u8> {
     let length = (body.len() as u32).next_multiple_of(4) + 12;
@@ -33,6 +34,10 @@ struct Read {
 }
 
 fn read(parts: &[Vec<u8>]) -> Read {
+    read_with_extras(parts).0
+}
+
+fn read_with_extras(parts: &[Vec<u8>]) -> (Read, Extras) {
     let mut buffer = ReadBuffer::new(Box::new(std::io::Cursor::new(parts.concat())), 1 << 16);
     let Opened::Pcapng(mut pcapng) = Pcapng::open(&mut buffer) else {
         panic!("not a pcapng");
@@ -54,7 +59,7 @@ fn read(parts: &[Vec<u8>]) -> Read {
             Err(damage) => break Some(damage),
         }
     };
-    Read { packets, notes: notes.iter().map(|note| note.code).collect(), damage }
+    (Read { packets, notes: notes.iter().map(|note| note.code).collect(), damage }, extras)
 }
 
 #[test]
@@ -169,4 +174,18 @@ fn custom_blocks_are_remarks_that_count_as_frames() {
     let mut recording = crate::capture::Recording::open(vec![source]).unwrap();
     assert_eq!(recording.next_packet().map(|packet| packet.frame), Some(2));
     assert_eq!(recording.files().map(|file| file.packets).sum::<u64>(), 1);
+}
+
+#[test]
+fn the_first_curve_of_a_host_is_kept_and_its_section_passed_over() {
+    let curve = |text: &str| {
+        let mut block = Vec::new();
+        writing::host_curve(&mut block, &HostCurve::parse(text.as_bytes()).unwrap());
+        block
+    };
+    let [one, other] = ["1", "2"].map(|rest| format!("latpcap: rests {rest} ms: +0.1 ms; hosts ::1"));
+    let parts = [section(-1), interface(1, 0), packet(0, 7, 2), curve(&one), curve(&other)];
+    let (read, extras) = read_with_extras(&parts);
+    assert_eq!((read.packets.len(), read.notes, read.damage.is_none()), (1, vec![], true));
+    assert_eq!(extras.host_curve.map(|curve| curve.to_string()), Some(one));
 }

@@ -14,6 +14,7 @@ use zeroize::Zeroizing;
 
 use super::contents::Origin;
 use super::error::CaptureError;
+use super::host_curve::HostCurve;
 use super::pcapng::blocks::Extras;
 use super::read_buffer::USUAL_SIZE;
 use super::reader::Reader;
@@ -101,6 +102,7 @@ struct File {
     /// Where it was captured, and the tap of the last packet: of this interface.
     place: u16,
     tap: Option<(u32, u16)>,
+    host_curve: Option<HostCurve>,
 }
 
 enum State {
@@ -253,6 +255,11 @@ impl Recording {
     #[inline]
     pub fn take_key_log(&mut self) -> Option<Zeroizing<Vec<u8>>> {
         self.extras.take_key_log()
+    }
+
+    /// How much later a host answers after a rest: that of the first file that says so.
+    pub fn host_curve(&self) -> Option<&HostCurve> {
+        self.files.iter().find_map(|file| file.host_curve.as_ref())
     }
 
     /// How many blocks with decryption secrets have been passed.
@@ -504,6 +511,7 @@ impl File {
             next: None,
             place: 0,
             tap: None,
+            host_curve: None,
         }
     }
 
@@ -563,14 +571,15 @@ impl File {
         };
         let due = reader.advance(&mut self.notes, extras).map(|record| Due(record.time_ns));
         if due.is_none() {
-            self.close();
+            self.close(extras);
         }
         due
     }
 
     #[cold]
-    fn close(&mut self) {
+    fn close(&mut self, extras: &mut Extras) {
         self.state = State::Done;
+        self.host_curve = extras.host_curve.take();
     }
 
     fn is_over(&self) -> bool {

@@ -25,7 +25,7 @@ use arrow_array::{
 };
 use arrow_schema::ArrowError;
 
-use crate::capture::Recording;
+use crate::capture::{HostCurve, Recording};
 use crate::case::Case;
 use crate::cases::Cases;
 use crate::conversation::Conversation;
@@ -66,6 +66,11 @@ impl Tables {
             ("last_time", times(files.iter().map(|file| file.last_time_ns))),
             ("tick_ns", optional::<UInt64Type>(self.recording.ticks_ns().into_iter())),
         ])
+    }
+
+    /// How much later the host that recorded answers after a rest, where a capture says so.
+    pub fn host_curve(&self) -> Option<HostCurve> {
+        self.recording.host_curve().cloned()
     }
 
     /// What went wrong without stopping the reading.

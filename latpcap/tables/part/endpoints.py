@@ -78,6 +78,12 @@ def host_of(endpoint: str) -> str:
     return endpoint.rpartition(":")[0].strip("[]")
 
 
+def is_loopback(host: str) -> bool:
+    """Whether this is an address that no other machine reaches."""
+    address = _address(host)
+    return address is not None and address.is_loopback
+
+
 @lru_cache(maxsize=4096)
 def _address(host: str) -> IPv4Address | IPv6Address | None:
     """The address, an IPv4 one that IPv6 carries as what it is; `None` for a pseudonym."""

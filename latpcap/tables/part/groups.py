@@ -20,6 +20,7 @@ from latpcap.tables.columnar.columns import Bools, Codes, Ints, NullableArray
 from latpcap.tables.columnar.table import BLOCK, MOST_PASSES
 from latpcap.tables.connections import MISSING, TIMES, Connections
 from latpcap.tables.exchanges import Exchanges
+from latpcap.tables.host_curve import HostCurve
 from latpcap.tables.part.endpoints import host_of
 from latpcap.tables.part.selected import only
 from latpcap.tables.recording import Gap, Recording
@@ -68,7 +69,8 @@ def arranged(recording: Recording, names: Sequence[str | None]) -> Iterator[Grou
         cut = {
             name: table.slice(int(here[name][0]), int(here[name][-1] - here[name][0])) for name, table in tables.items()
         }
-        yield GroupedRecording(shared | cut, distinct[groups], {name: edges - edges[0] for name, edges in here.items()})
+        found = {name: edges - edges[0] for name, edges in here.items()}
+        yield GroupedRecording(shared | cut, distinct[groups], found, recording.host_curve)
 
 
 def some_groups(recording: Recording, names: Sequence[str | None]) -> Iterator[tuple[Recording, Sequence[str | None]]]:
@@ -107,9 +109,16 @@ def _some(begins: Ints) -> Iterator[slice]:
 class GroupedRecording(Recording):
     """Groups of a recording's database connections, one after the other."""
 
-    def __init__(self, tables: dict[str, Table], names: Sequence[str | None], bounds: Mapping[str, Ints]) -> None:
+    def __init__(
+        self,
+        tables: dict[str, Table],
+        names: Sequence[str | None],
+        bounds: Mapping[str, Ints],
+        host_curve: HostCurve | None,
+    ) -> None:
         """Take the tables, the name of each group, and where it begins in each table; at last where all end."""
         super().__init__(_GroupTables(tables))
+        self.host_curve = host_curve
         self.names = names
         self._bounds = bounds
         self.of_connection: Ints = np.repeat(np.arange(len(names)), np.diff(bounds["connections"]))
@@ -185,6 +194,7 @@ class Group(Recording):
         return self.arranged.names[self.number]
 
     captures_table = _of_all("captures_table")
+    host_curve = _of_all("host_curve")
     tick_ns = _of_all("tick_ns")
     notes_table = _of_all("notes_table")
     notes = _of_all("notes")

@@ -21,6 +21,7 @@ from arro3.core import Array, ChunkedArray, Table
 from numpy.typing import NDArray
 
 from latpcap.tables.columnar import columns
+from latpcap.tables.host_curve import HostCurve
 from latpcap.tables.part.endpoints import host_of
 from latpcap.tables.privacy import principals
 from latpcap.tables.reading.sources import shown
@@ -225,6 +226,15 @@ class PseudonymousTables(ChangedTables):
             client_tap=self._without_paths,
             server_tap=self._without_paths,
         )
+
+    def host_curve(self) -> tuple[Sequence[float], Sequence[float], Sequence[str]] | None:
+        """The curve of the hosts that the connections are of: no other address has a pseudonym."""
+        read = getattr(self._tables, "host_curve", lambda: None)()
+        if (curve := HostCurve.of(read)) is None:
+            return None
+        roles = ((role, columns.texts(self._connections, role)) for role in ("client", "server"))
+        here = {(role, text) for role, texts in roles for text in texts if text and curve.holds_for(host_of(text))}
+        return *read[:2], [*{host_of(self._names.address(text, role)) for role, text in here}]
 
     def _learn_connections(self) -> None:
         """Database connections first, so that no number is missing among those that are shown."""

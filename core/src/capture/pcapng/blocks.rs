@@ -6,7 +6,9 @@
 
 use zeroize::Zeroizing;
 
+use super::BODY;
 use crate::capture::clock::Clock;
+use crate::capture::host_curve::HostCurve;
 use crate::capture::order::Order;
 use crate::cursor::{Cursor, TooShort};
 
@@ -72,9 +74,17 @@ pub(in crate::capture) struct Extras {
     key_log: Zeroizing<Vec<u8>>,
     /// How many blocks with decryption secrets there were so far.
     pub secrets: u64,
+    /// The first one that was passed over since somebody took it.
+    pub host_curve: Option<HostCurve>,
 }
 
 impl Extras {
+    /// Keeps the curve that a section's header comments on, unless there is one.
+    pub fn keep_host_curve(&mut self, mut header: Cursor<'_>, order: Order) {
+        header.take_up_to(SECTION_LENGTH.end - BODY);
+        self.host_curve = self.host_curve.take().or_else(|| comments(header, order).find_map(HostCurve::parse));
+    }
+
     pub fn keeping_blocks(keeps_secrets: bool) -> Self {
         Self { blocks: Some(Vec::new()), keeps_secrets, ..Self::default() }
     }

@@ -5,6 +5,7 @@ use super::blocks::{
     kind,
 };
 use super::{BODY, BYTE_ORDER_MAGIC, FRAMING, PACKET_HEAD};
+use crate::capture::host_curve::HostCurve;
 use crate::capture::order::Order;
 
 const VERSION: [u8; 4] = [1, 0, 0, 0];
@@ -38,11 +39,20 @@ pub enum Dropped {
 
 /// Appends the header of a section: what begins every file, with the program that writes it, unless that is empty.
 pub fn section(out: &mut Vec<u8>, application: &str) {
+    header(out, (OPTION_APPLICATION, application));
+}
+
+/// Appends a section that holds no packet, but says how much later this host answers after a rest.
+pub fn host_curve(out: &mut Vec<u8>, curve: &HostCurve) {
+    header(out, (OPTION_COMMENT, &curve.to_string()));
+}
+
+fn header(out: &mut Vec<u8>, text: (u16, &str)) {
     block(out, Order::Little, kind::SECTION, |out| {
         out.extend(BYTE_ORDER_MAGIC.to_le_bytes());
         out.extend(VERSION);
         out.extend(UNKNOWN_LENGTH);
-        options(out, known(&[(OPTION_APPLICATION, application)]));
+        options(out, known(&[text]));
     });
 }
 

@@ -1,0 +1,34 @@
+"""How much later a host answers after a rest, as its recordings say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from latpcap.tables.part.endpoints import is_loopback
+
+
+class HostCurve(Struct, frozen=True):
+    """What a round trip takes longer after a rest of its hosts, on the host with these addresses."""
+
+    rests_ms: tuple[float, ...]
+    """Ascending."""
+    extra_ms: tuple[float, ...]
+    """By rest, beyond a round trip without one."""
+    addresses: frozenset[str]
+    """Those of the host, or their pseudonyms."""
+
+    @classmethod
+    def of(cls, read: tuple[Sequence[float], Sequence[float], Sequence[str]] | None) -> HostCurve | None:
+        """Take what the core has read."""
+        return None if read is None else cls(tuple(read[0]), tuple(read[1]), frozenset(read[2]))
+
+    def holds_for(self, address: str) -> bool:
+        """Whether a host's address is this host's: any of loopback is, where it was recorded.
+
+        >>> here = HostCurve((1.0, 5.0), (0.05, 0.47), frozenset({"10.0.0.5", "127.0.0.1"}))
+        >>> [here.holds_for(address) for address in ("10.0.0.5", "127.0.1.1", "::1", "10.0.0.6", "server-1")]
+        [True, True, True, False, False]
+        """
+        return address in self.addresses or (is_loopback(address) and any(map(is_loopback, self.addresses)))

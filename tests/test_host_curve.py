@@ -1,0 +1,124 @@
+"""How much later the host that recorded answers after a rest: written into captures, and read from them."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import load_fixture
+
+import latpcap
+from latpcap import _core
+from latpcap.tables.part.groups import arranged, names_of
+from latpcap.tables.recording import Recording
+from latpcap.wireshark.annotate import annotate
+
+CLIENT, SERVER = "10.77.0.1", "10.77.0.2"
+RESTS, EXTRA = (0.2, 1.0, 5.0), (0.04, 0.05, 0.47)
+
+Made = Callable[..., Path]
+
+
+@pytest.fixture
+def plain() -> Path:
+    return load_fixture("postgresql/psycopg2-nplus1-100").path
+
+
+@pytest.fixture
+def with_curve(plain: Path, tmp_path: Path) -> Made:
+    """A capture with the curve of the host that has these addresses."""
+
+    def made(*addresses: str, name: str = "curve.pcapng", extra: tuple[float, ...] = EXTRA) -> Path:
+        path = tmp_path / name
+        path.write_bytes(plain.read_bytes() + _core.pcapng_host_curve(RESTS, extra, addresses))
+        return path
+
+    return made
+
+
+def read(*paths: Path, **options: bool) -> Recording:
+    return latpcap.read([str(path) for path in paths], **options).measures.recording
+
+
+def test_a_capture_of_a_host_that_was_not_measured_has_no_curve(plain: Path) -> None:
+    assert (read(plain).host_curve, read(plain).curve_hosts) == (None, (False, False))
+
+
+@pytest.mark.parametrize(
+    ("addresses", "hosts"),
+    [
+        ((CLIENT, "127.0.0.1"), (True, False)),
+        ((SERVER, "::1"), (False, True)),
+        ((CLIENT, SERVER), (True, True)),
+        (("127.0.0.1",), (False, False)),
+    ],
+)
+def test_a_curve_holds_for_the_hosts_of_its_addresses(
+    with_curve: Made, addresses: tuple[str, ...], hosts: tuple[bool, bool]
+) -> None:
+    recording = read(with_curve(*addresses))
+    curve = recording.host_curve
+    assert curve is not None
+    assert (curve.rests_ms, curve.extra_ms, curve.addresses) == (RESTS, EXTRA, frozenset(addresses))
+    assert recording.curve_hosts == hosts
+
+
+def test_pseudonyms_stand_for_the_addresses_of_hosts_in_the_capture(with_curve: Made) -> None:
+    recording = read(with_curve(CLIENT, "10.99.0.9"), pseudonymise=True)
+    assert recording.host_curve is not None
+    assert recording.host_curve.addresses == {"client-1"}
+    assert recording.curve_hosts == (True, False)
+
+
+def test_of_several_captures_the_first_that_has_a_curve_counts(plain: Path, with_curve: Made) -> None:
+    first, second = with_curve(CLIENT), with_curve(SERVER, name="later.pcapng", extra=(0.1, 0.2, 0.3))
+    curve = read(plain, first, second).host_curve
+    assert curve is not None
+    assert curve.extra_ms == EXTRA
+
+
+def test_parts_and_groups_have_the_curve_of_the_whole(with_curve: Made) -> None:
+    path = with_curve(CLIENT)
+    selected = latpcap.read(path).select(server=SERVER).measures.recording
+    groups = [group for some in arranged(read(path), names_of(read(path), "server")) for group in some]
+    assert len(groups) == 1
+    for part in (selected, *groups):
+        assert (part.host_curve, part.curve_hosts) == (read(path).host_curve, (True, False))
+
+
+def test_a_copy_with_comments_keeps_the_curve(plain: Path, with_curve: Made, tmp_path: Path) -> None:
+    out = tmp_path / "out.pcapng"
+    for paths in ([with_curve(CLIENT)], [plain, with_curve(CLIENT)]):
+        capture = latpcap.read(paths)
+        annotate(paths, out, capture.analyze(), capture.exchanges, force=True)
+        assert read(out).host_curve == read(with_curve(CLIENT)).host_curve
+
+
+def test_wireshark_sees_the_same_packets_and_shows_the_curve_as_a_comment(plain: Path, with_curve: Made) -> None:
+    fields = ("frame.number", "frame.time_epoch", "frame.len", "frame.interface_name", "frame.md5_hash")
+    shown = [part for field in fields for part in ("-e", field)]
+
+    def said(*command: str) -> bytes:
+        return subprocess.run(command, capture_output=True, check=True).stdout
+
+    def frames(path: Path) -> bytes:
+        return said("tshark", "-n", "-r", str(path), "-o", "frame.generate_md5_hash:TRUE", "-T", "fields", *shown)
+
+    path = with_curve(CLIENT, "::1")
+    merged = path.with_name("merged.pcapng")
+    said("mergecap", "-w", str(merged), str(path))
+    assert frames(path) == frames(merged) == frames(plain)
+    assert b"latpcap: rests 0.2,1,5 ms: +0.04,0.05,0.47 ms; hosts 10.77.0.1,::1" in said("capinfos", str(path))
+
+
+@pytest.mark.parametrize(
+    ("rests", "extra", "addresses"),
+    [((1.0,), (-0.1,), (CLIENT,)), ((2.0, 1.0), (0.1, 0.1), (CLIENT,)), ((1.0,), (0.1,), ("db.example",))],
+)
+def test_what_is_no_curve_is_not_written(
+    rests: tuple[float, ...], extra: tuple[float, ...], addresses: tuple[str, ...]
+) -> None:
+    with pytest.raises(ValueError, match=r"address|curve"):
+        _core.pcapng_host_curve(rests, extra, addresses)
