@@ -9,7 +9,7 @@ from itertools import permutations
 from pathlib import Path
 from typing import Any
 
-FORMAT = "latency-projection 1"
+FORMAT = "latency-projection 2"
 LICENCE = "Apache-2.0"
 NAME = "manifest.json"
 SUBSET = Path(__file__).resolve().parent / "subset"
