@@ -10,8 +10,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "accuracy"))
 
-import echo
-from record import lab
+from record import echo, lab
 
 from latpcap import _core
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Record the jobs that a seed draws, check each run, and write the manifest: `run` calls this.
 
-    python benchmarks/open/record_jobs.py FOLDER [--quick] [--split held-out] [--seed 7] [--seconds 150]
+    python benchmarks/open/record_jobs.py FOLDER [--quick] [--split held-out] [--share 3] [--seed 7] [--seconds 150]
 
 Needs root, the lab, up, with its three kinds of server loaded, and latpcap. Without `--seed` the clients that are held out and all
 numbers are new. What `--seconds` or an interruption leaves out is recorded by the same command again, which keeps the seed.
@@ -19,6 +19,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -49,7 +50,11 @@ def main() -> None:
     end = time.monotonic() + arguments.seconds
     rtts_ms = QUICK_RTTS_MS if arguments.quick else RTTS_MS
     head = head_of(arguments.folder, arguments.seed, rtts_ms)
-    chosen = [each for each in drawn(head["seed"]) if arguments.split in ("", each[0])]
+    chosen = [
+        (split, driver, replace(job, n=math.ceil(job.n * arguments.share)))
+        for split, driver, job in drawn(head["seed"])
+        if arguments.split in ("", split)
+    ]
     for rtt_ms in rtts_ms:
         record_all([job for *_, job in chosen], (rtt_ms,), arguments.folder, end=end, client=client_at(rtt_ms))
     if time.monotonic() > end:
@@ -65,6 +70,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="the held-out split at 1 and 15 ms")
     parser.add_argument("--split", choices=(DEV, HELD_OUT), default="", help="only that")
     parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(4)) % SEEDS)
+    parser.add_argument("--share", type=float, default=1, help="how much of each job's work")
     parser.add_argument("--seconds", type=float, default=math.inf, help="begin no run after that time")
     arguments = parser.parse_args()
     arguments.split = arguments.split or (HELD_OUT if arguments.quick else "")
