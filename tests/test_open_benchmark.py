@@ -38,7 +38,7 @@ def bench():
 
 @pytest.fixture(scope="module")
 def asked(bench):
-    return list(bench.manifest.pairs(bench.manifest.SUBSET, bench.jobs.HELD_OUT))
+    return list(bench.manifest.pairs(bench.manifest.kept(bench.manifest.AWAKE), bench.jobs.HELD_OUT))
 
 
 @pytest.fixture(scope="module")

@@ -10,15 +10,13 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "accuracy"))
 
+from manifest import LOOPBACK_MS
 from record import echo, lab
 
 from latpcap import _core
 
 ECHOES = 20
 """Of each kind, at each RTT."""
-LOOPBACK_MS = 0.0
-"""The RTT by which a run without a link is named."""
-AS_THEY_ARE, AWAKE = "as they are", "awake"
 SYSTEM = Path("/sys/devices/system/cpu")
 
 
@@ -69,4 +67,4 @@ def link_echoes(rtts_ms: tuple[float, ...]) -> list[tuple[float, float, float]]:
 def rests() -> list[tuple[float, float]] | None:
     """The wake-up curve: how much later this machine answers after a rest, both in ms; `None` where latpcap cannot tell."""
     measure = getattr(_core, "measure_rests", None)
-    return [(rest_ms, round(extra_ms, 4)) for rest_ms, extra_ms in measure()] if measure else None
+    return [(rest_ms, round(extra_ms, 4)) for rest_ms, extra_ms in zip(*measure(), strict=True)] if measure else None

@@ -26,8 +26,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "accuracy"))
 
-from machine import AS_THEY_ARE, AWAKE, LOOPBACK_MS, client_at, described, link_echoes, rests
-from manifest import FORMAT, LICENCE, NAME
+from machine import client_at, described, link_echoes, rests
+from manifest import AS_THEY_ARE, AWAKE, FORMAT, LICENCE, LOOPBACK_MS, NAME
 from open_jobs import DEV, HELD_OUT, Job, drawn
 from record import STILL, lab, record_all
 
