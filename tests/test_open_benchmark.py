@@ -4,6 +4,7 @@ import csv
 import json
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -196,3 +197,13 @@ def test_the_machine_is_described(bench):
     assert about["count"] == os.cpu_count()
     assert about["virtual"] in (True, False, None)
     assert about["load"] >= 0
+
+
+def test_where_the_curve_is_known_latpcap_predicts_without_and_with_it(bench, asked):
+    pytest.importorskip("latpcap.tables.host_curve")
+    names = bench.predictors.LATPCAP, bench.predictors.CURVE
+    without, known = (
+        bench.predictors.predictions([replace(asked[0], rests=rests)]) for rests in (None, [[1, 0.05], [5, 0.4]])
+    )
+    assert [name in without for name in names] == [True, False]
+    assert [name in known for name in names] == [True, True]
