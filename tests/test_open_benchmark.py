@@ -1,7 +1,10 @@
 """The open benchmark (`benchmarks/open`): scorer, baselines, checks, and latpcap on the recording that is kept."""
 
 import csv
+import json
+import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -17,6 +20,7 @@ def bench():
     places = [str(ROOT / "benchmarks" / part) for part in ("open", "accuracy")]
     sys.path[:0] = places
     try:
+        import machine
         import manifest
         import open_jobs
         import predictors
@@ -24,6 +28,7 @@ def bench():
         import score
 
         names = {
+            "machine": machine,
             "manifest": manifest,
             "jobs": open_jobs,
             "predictors": predictors,
@@ -38,7 +43,7 @@ def bench():
 
 @pytest.fixture(scope="module")
 def asked(bench):
-    return list(bench.manifest.pairs(bench.manifest.SUBSET, bench.jobs.HELD_OUT))
+    return list(bench.manifest.pairs(bench.manifest.kept(bench.manifest.AWAKE), bench.jobs.HELD_OUT))
 
 
 @pytest.fixture(scope="module")
@@ -143,3 +148,62 @@ def test_another_seed_holds_out_other_drivers(bench):
 )
 def test_a_run_that_says_nothing_about_its_job_is_thrown_away(bench, change, reason):
     assert list(bench.record.faults(RUN | change, 1.1, (5, 9))) == reason
+
+
+@pytest.fixture
+def recording(bench, tmp_path):
+    """One job at three RTTs, the first on loopback, on a machine whose wake-up curve is known."""
+    runs = [
+        {"link_ms": link_ms, "ping_ms": link_ms + 0.1, "runtime_s": 1 + link_ms, "capture": "caps/none"}
+        for link_ms in (bench.manifest.LOOPBACK_MS, 1.0, 15.0)
+    ]
+    job = {"id": "job", "split": "dev", "kind": "bulk", "runs": runs}
+    (tmp_path / "manifest.json").write_text(json.dumps({"seed": 7, "rests": [[1, 0.05], [5, 0.4]], "jobs": [job]}))
+    return tmp_path
+
+
+def test_loopback_is_a_start_and_no_target(bench, recording):
+    asked = list(bench.manifest.pairs(recording))
+    assert [pair.id for pair in asked] == ["job:0:1", "job:0:15", "job:1:15", "job:15:1"]
+    assert asked[0].rests == [[1, 0.05], [5, 0.4]]
+
+
+def test_scores_are_told_by_both_rtts(bench, recording):
+    scored = bench.score.rows(bench.manifest.pairs(recording), [])
+    titles = [title for title, _ in bench.score.rtt_pairs(scored)]
+    assert titles == ["loopback → 1 ms", "loopback → 15 ms", "1 → 15 ms", "15 → 1 ms"]
+    assert [(title, len(group)) for title, group in bench.score.starts(scored)] == [
+        ("loopback → longer", 2),
+        ("1 → longer", 1),
+        ("15 → shorter", 1),
+    ]
+    assert len(dict(bench.score.classes(scored))["to a longer RTT"]) == 3
+
+
+def test_a_finished_recording_is_not_begun_again(bench, recording):
+    with pytest.raises(SystemExit, match="recorded already"):
+        bench.record.head_of(recording, 8, (1.0,))
+
+
+def test_a_recording_goes_on_with_its_seed(bench, recording):
+    begun = json.loads((recording / "manifest.json").read_text())
+    del begun["jobs"]
+    (recording / "manifest.json").write_text(json.dumps(begun))
+    assert bench.record.head_of(recording, 8, (1.0,))["seed"] == 7
+
+
+def test_the_machine_is_described(bench):
+    about = bench.machine.described()
+    assert about["count"] == os.cpu_count()
+    assert about["virtual"] in (True, False, None)
+    assert about["load"] >= 0
+
+
+def test_where_the_curve_is_known_latpcap_predicts_without_and_with_it(bench, asked):
+    pytest.importorskip("latpcap.tables.host_curve")
+    names = bench.predictors.LATPCAP, bench.predictors.CURVE
+    without, known = (
+        bench.predictors.predictions([replace(asked[0], rests=rests)]) for rests in (None, [[1, 0.05], [5, 0.4]])
+    )
+    assert [name in without for name in names] == [True, False]
+    assert [name in known for name in names] == [True, True]

@@ -50,20 +50,18 @@ def answering() -> Iterator[None]:
         process.wait()
 
 
-def measured(count: int = COUNT) -> Echo:
-    """Both medians over the link as it is set now; `answering` must be running."""
-    asked = subprocess.run(command(lab.CLIENT[0], "ask", str(count)), check=True, capture_output=True, text=True)
+def measured(count: int = COUNT, namespace: str = lab.CLIENT[0]) -> Echo:
+    """Both medians over the link as it is set now, or beside the server; `answering` must be running."""
+    asked = subprocess.run(command(namespace, "ask", str(count)), check=True, capture_output=True, text=True)
     answer: Echo = json.loads(asked.stdout)
     return answer
 
 
 @contextlib.contextmanager
-def beside() -> Iterator[Echo]:
+def beside(namespace: str = lab.CLIENT[0]) -> Iterator[Echo]:
     """The median of the pings of that time, and how many there were: known when it is over."""
     heard: Echo = {}
-    pinging = subprocess.Popen(
-        command(lab.CLIENT[0], "beside"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
+    pinging = subprocess.Popen(command(namespace, "beside"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert pinging.stdout
     pinging.stdout.readline()
     try:

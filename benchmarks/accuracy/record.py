@@ -58,13 +58,20 @@ def main() -> None:
     record_all(jobs, arguments.rtt, arguments.into, arguments.repeat, end)
 
 
-def record_all(jobs: list[Job], rtts_ms: Iterable[float], into: Path, repeat: int = 1, end: float = math.inf) -> None:
-    """What is not recorded yet."""
+def record_all(
+    jobs: list[Job],
+    rtts_ms: Iterable[float],
+    into: Path,
+    repeat: int = 1,
+    end: float = math.inf,
+    client: tuple[str, str] = lab.CLIENT,
+) -> None:
+    """Record what is not recorded yet."""
     done = recorded(into)
     with metronome() if lab.REALTIME else nullcontext() as ticking:
         for repetition, rtt_ms in itertools.product(range(repeat), rtts_ms):
             todo = [job for job in jobs if (job.name, rtt_ms, repetition) not in done]
-            setting = Setting(into, rtt_ms, repetition, ticking, end)
+            setting = Setting(into, rtt_ms, repetition, ticking, end, client=client)
             together = [job for job in todo if lab.REALTIME and rtt_ms >= LONG_MS and not job.alone]
             one_by_one([job for job in todo if job not in together], setting)
             side_by_side(together, replace(setting, link_is_set=True))
@@ -86,6 +93,8 @@ class Setting:
     """Several jobs share the link, so that none may touch it."""
     link: dict[str, float] = field(default_factory=dict)
     """What else the link is set to."""
+    client: tuple[str, str] = lab.CLIENT
+    """Namespace of the clients, and the device that is captured."""
 
 
 def parse() -> argparse.Namespace:
@@ -139,7 +148,7 @@ def record(job: Job, setting: Setting) -> None:
     name = f"{job.name}__n{job.n}__rtt{setting.rtt_ms:g}__r{setting.repetition}"
     quietest: dict[str, Any] = {}
     for _ in range(ATTEMPTS):
-        trial = {folder / f".{name}.pcapng": lab.CLIENT}
+        trial = {folder / f".{name}.pcapng": setting.client}
         trial |= {folder / f".{name}.server.pcapng": lab.SERVER} if job.both_ends else {}
         counted = attempt(job, setting, trial)
         if not quietest or counted["still_s"] < quietest["still_s"]:
@@ -156,10 +165,10 @@ def attempt(job: Job, setting: Setting, captured: dict[Path, tuple[str, str]]) -
     if not setting.link_is_set:
         lab.set_link()
     with ExitStack() as running:
-        processes = [started(job, running) for _ in range(job.clients)]
+        processes = [started(job, setting.client[0], running) for _ in range(job.clients)]
         if not setting.link_is_set:
             lab.set_link(setting.rtt_ms, **setting.link)
-        heard = running.enter_context(echo.beside())
+        heard = running.enter_context(echo.beside(setting.client[0]))
         for file, place in captured.items():
             running.enter_context(lab.capturing(place, file, packets))
         begin, others = time.time_ns(), Others()
@@ -170,9 +179,10 @@ def attempt(job: Job, setting: Setting, captured: dict[Path, tuple[str, str]]) -
     return counted | heard | {"still_s": still_s, "load": round(load, 4)}
 
 
-def started(job: Job, running: ExitStack) -> subprocess.Popen[str]:
+def started(job: Job, namespace: str, running: ExitStack) -> subprocess.Popen[str]:
     """A process that waits for its go, and is ended with the rest, or when it takes too long."""
-    process = running.enter_context(lab.workload(job.command, job.n, environment=variables(job)))
+    waiting = lab.workload(job.command, job.n, environment=variables(job), namespace=namespace)
+    process = running.enter_context(waiting)
     running.callback(process.kill)
     watchdog = threading.Timer(PATIENCE_S, process.kill)
     watchdog.start()

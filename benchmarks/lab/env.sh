@@ -8,7 +8,8 @@ PYTHON=${LATPCAP_PYTHON:-$here/../../.venv/bin/python}
 # The newest servers (unstable.sh) have an address of their own, so that they use the usual ports beside the others.
 # With an empty LATPCAP_SERVER_NS they run where their caller is.
 NEWEST_IP=${LATPCAP_NEWEST_IP:-10.77.0.3}
-# Before a command that must not wait for other programs of this machine; empty for hosts as they usually are: LATPCAP_REALTIME=.
+# The one switch: before a command that must not wait for other programs of this machine. Empty (LATPCAP_REALTIME=) for hosts as they are:
+# servers and clients at normal priority, and ready.sh lets processors and link sleep.
 REALTIME=${LATPCAP_REALTIME-chrt -r 10}
 
 runs() { # PIDFILE: the process that it names, unless that began later than the file: then it is another one with the same number

@@ -9,9 +9,13 @@ from itertools import permutations
 from pathlib import Path
 from typing import Any
 
-FORMAT = "latency-projection 1"
+FORMAT = "latency-projection 2"
 LICENCE = "Apache-2.0"
 NAME = "manifest.json"
+AS_THEY_ARE, AWAKE = "as they are", "awake"
+"""What is done to the machine's processors: nothing, or they are kept awake and the lab goes before other programs."""
+LOOPBACK_MS = 0.0
+"""The RTT by which a run without a link is named."""
 SUBSET = Path(__file__).resolve().parent / "subset"
 
 
@@ -28,13 +32,28 @@ class Pair:
     to_ping_ms: float
     measured_s: float
     """The truth, which no tool may use."""
+    rests: list[list[float]] | None
+    """The machine's wake-up curve, in ms: a rest, and how much later it answers behind that; `None` where it is unknown."""
+
+
+def kept(processors: str) -> Path:
+    """The recording of that kind which is kept."""
+    return SUBSET / processors.replace(" ", "-")
+
+
+def read(folder: Path) -> dict[str, Any]:
+    manifest: dict[str, Any] = json.loads((folder / NAME).read_text())
+    return manifest
 
 
 def pairs(folder: Path, split: str = "") -> Iterator[Pair]:
-    """Every run of a job, projected onto every other one of the job; of both splits, or of one."""
-    for job in json.loads((folder / NAME).read_text())["jobs"]:
+    """Every run of a job, projected onto every other one of the job that has a link; of both splits, or of one."""
+    manifest = read(folder)
+    for job in manifest["jobs"]:
         if split in ("", job["split"]):
             for base, target in permutations(job["runs"], 2):
+                if target["link_ms"] == LOOPBACK_MS:
+                    continue
                 yield Pair(
                     id=f"{job['id']}:{base['link_ms']:g}:{target['link_ms']:g}",
                     job=job,
@@ -43,4 +62,5 @@ def pairs(folder: Path, split: str = "") -> Iterator[Pair]:
                     to_ms=target["link_ms"],
                     to_ping_ms=target["ping_ms"],
                     measured_s=target["runtime_s"],
+                    rests=manifest.get("rests"),
                 )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import csv
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,10 +21,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "accuracy"))
 
 from facts import Facts, facts
-from manifest import SUBSET, Pair, pairs
+from manifest import AS_THEY_ARE, Pair, kept, pairs
 from score import COLUMNS, Prediction
 from table import projected
 
+import latpcap
 from latpcap.tables.recording import Recording
 
 WINDOW_BYTES = 65_535
@@ -124,26 +126,45 @@ BASELINES: dict[str, Callable[[Shown, float], float]] = {
     "bandwidth": by_bandwidth,
     "linear-programme": by_graph,
 }
-LATPCAP = "latpcap"
+LATPCAP, CURVE = "latpcap", "latpcap-curve"
+"""Without and with the wake-up curve that was measured on the machine."""
+HOSTS = frozenset({"10.77.0.1", "10.77.0.2"})
+"""Client and server of the lab, which are one machine."""
+
+
+def with_curve(capture: latpcap.Capture, rests: list[list[float]]) -> latpcap.Capture:
+    """The capture as it would be if it said how much later client and server answer after a rest."""
+    from latpcap.tables.host_curve import HostCurve
+
+    recording = Recording(capture.recording.tables)
+    rests_ms, extra_ms = map(tuple, zip(*rests, strict=True))
+    recording.host_curve = HostCurve(rests_ms, extra_ms, HOSTS)
+    return latpcap.Capture(recording)
+
+
+def ways(capture: latpcap.Capture, rests: list[list[float]] | None) -> dict[str, latpcap.Capture]:
+    """What latpcap is given, by the predictor's name."""
+    return {LATPCAP: capture} | ({CURVE: with_curve(capture, rests)} if rests else {})
 
 
 def predictions(asked: list[Pair]) -> dict[str, list[Prediction]]:
     """By each predictor; a capture is read once."""
-    found: dict[str, list[Prediction]] = {name: [] for name in (*BASELINES, LATPCAP)}
-    for path, of_one in groupby(asked, key=lambda pair: pair.capture):
-        read = facts(path)
-        shown = Shown.of(read)
+    found: dict[str, list[Prediction]] = defaultdict(list)
+    for path, group in groupby(asked, key=lambda pair: pair.capture):
+        of_one, read = list(group), facts(path)
+        shown, given = Shown.of(read), ways(read.capture, of_one[0].rests)
         for pair in of_one:
             for name, predicted in BASELINES.items():
                 found[name].append(Prediction(pair.id, predicted(shown, pair.to_ping_ms / 1e3)))
-            ours = projected(read.capture, pair.to_ping_ms, "ping", pair.measured_s)
-            found[LATPCAP].append(Prediction(pair.id, ours.predicted_s, ours.optimistic_s, ours.pessimistic_s))
+            for name, capture in given.items():
+                ours = projected(capture, pair.to_ping_ms, "ping", pair.measured_s)
+                found[name].append(Prediction(pair.id, ours.predicted_s, ours.optimistic_s, ours.pessimistic_s))
     return found
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("folder", type=Path, nargs="?", default=SUBSET)
+    parser.add_argument("folder", type=Path, nargs="?", default=kept(AS_THEY_ARE))
     parser.add_argument("out", type=Path)
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The first table of docs/accuracy.md, and benchmarks/results/open.md, from the recording that is kept: `python benchmarks/open/results.py`.
+"""The tables of docs/accuracy.md, and benchmarks/results/open.md, from the recordings that are kept: `python benchmarks/open/results.py`.
 
 Another recording's: `results.py FOLDER`, which prints them.
 """
@@ -7,19 +7,20 @@ Another recording's: `results.py FOLDER`, which prints them.
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import sys
+from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "accuracy"))
 
-from manifest import NAME, SUBSET, Pair, pairs
+from manifest import AS_THEY_ARE, AWAKE, Pair, kept, pairs, read
 from open_jobs import DEV, HELD_OUT
-from predictors import LATPCAP, predictions
-from score import classes, rows, table
-from scores import DOWN, UP, Row, figures, way
+from predictors import CURVE, LATPCAP, predictions
+from score import classes, is_longer, rows, rtt_pairs, starts, table
+from scores import Row, figures
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "benchmarks" / "results" / "open.md"
@@ -28,35 +29,38 @@ PART = re.compile(r"(<!-- measured: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 """Of docs/accuracy.md: tables are generated between the markers, the text around them is written by hand."""
 NAMES = {
     LATPCAP: "latpcap",
+    CURVE: "latpcap, curve measured",
     "linear-programme": "linear programme of who waits for whom",
     "round-trips": "round trips × ΔRTT",
     "bandwidth": "the same, and bytes ÷ bandwidth",
 }
-INTRO = """\
+INTRO = f"""\
 # The open benchmark: latpcap and what it has to beat
 
-Made by `benchmarks/open/results.py` from the recording in `benchmarks/open/subset` ({recorded}, seed {seed}, {machine}).
-[benchmarks/open](../open/README.md) says what was run, how a run is checked and what the figures are. *{held}*: drivers and
-numbers that were drawn for this recording; *{dev}*: the other drivers, by which the graph of the linear programme was chosen.
-Nothing of latpcap was fitted on either.
+Made by `benchmarks/open/results.py` from the recordings in `benchmarks/open/subset`, first that of a machine {AS_THEY_ARE}, then one kept
+{AWAKE}. [benchmarks/open](../open/README.md) says what was run, how a run is checked and what the figures are. *{HELD_OUT}*:
+drivers and numbers that were drawn for the recording; *{DEV}*: the other drivers. Nothing of latpcap was fitted on the held-out ones.
 """
+
+Tools = dict[str, list[Row]]
+"""The projections of one split by predictor."""
+Scored = dict[str, Tools]
+"""By split."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folder", type=Path, nargs="?")
     folder = parser.parse_args().folder
-    found = scored(folder or SUBSET)
     if folder:
-        print(page(folder, found))
-    else:
-        RESULTS.write_text(page(SUBSET, found))
-        tables = {"open": summary(found), "baselines": beaten(found)}
-        PAGE.write_text(PART.sub(lambda part: f"{part[1]}{tables[part[2]]}\n{part[3]}", PAGE.read_text()))
-
-
-Scored = dict[str, dict[str, list[Row]]]
-"""By split, then by predictor."""
+        print("\n".join(part(folder, scored(folder))))
+        return
+    found = {processors: scored(kept(processors)) for processors in (AS_THEY_ARE, AWAKE)}
+    parts = [line for processors, each in found.items() for line in part(kept(processors), each)]
+    RESULTS.write_text("\n".join([INTRO, *parts]))
+    held_out = {processors: each[HELD_OUT] for processors, each in found.items()}
+    tables = {"starts": by_start(held_out[AS_THEY_ARE]), "kinds": by_kind(held_out)}
+    PAGE.write_text(PART.sub(lambda place: f"{place[1]}{tables[place[2]]}\n{place[3]}", PAGE.read_text()))
 
 
 def scored(folder: Path) -> Scored:
@@ -68,47 +72,96 @@ def scored(folder: Path) -> Scored:
     return found
 
 
-def summary(found: Scored) -> str:
-    """What a reader of docs/accuracy.md gets first."""
-    lines = ["| projection | pairs | median error | p90 | inside | half-width |", "|---" + "|--:" * 5 + "|"]
-    for title, group in classes(found[HELD_OUT][LATPCAP]):
-        of = figures(group)
-        cells = f"{of['median error']:.1f} % | {of['p90']:.1f} % | {of['inside']:.0f} % | {of['half-width']:.1f} %"
-        lines.append(f"| {title} | {len(group)} | {cells} |")
+def by_start(tools: Tools) -> str:
+    """By the RTT of the capture, to a longer one, without and with the measured curve."""
+    groups = [dict(starts([row for row in tools.get(name, []) if is_longer(row)])) for name in (LATPCAP, CURVE)]
+    return side_by_side("captured at", ("", "curve measured"), groups)
+
+
+def by_kind(recordings: dict[str, Tools]) -> str:
+    """By kind of work, on machines as they are and on one kept awake."""
+    groups = [dict(classes(tools[LATPCAP])) for tools in recordings.values()]
+    return side_by_side("projection", tuple(recordings), groups)
+
+
+def side_by_side(first: str, titles: tuple[str, ...], columns: list[dict[str, list[Row]]]) -> str:
+    """A table of both columns' figures; a dash where nothing was projected."""
+    heads = [f"{title}: median error".removeprefix(": ") + " | p90 | inside" for title in titles]
+    lines = [f"| {first} | {' | '.join(heads)} |", "|---" + "|--:" * 3 * len(titles) + "|"]
+    for name in columns[0]:
+        lines.append(f"| {name} | {' | '.join(brief(column.get(name, [])) for column in columns)} |")
     return "\n".join(lines)
 
 
-def beaten(found: Scored, split: str = HELD_OUT) -> str:
+def brief(group: list[Row]) -> str:
+    if not group:
+        return "– | – | –"
+    of = figures(group)
+    return f"{of['median error']:.1f} % | {of['p90']:.1f} % | {of['inside']:.0f} %"
+
+
+def beaten(tools: Tools) -> Iterator[str]:
     """Each predictor, to a longer and to a shorter RTT."""
-    lines = ["| predictor | longer RTT: median error | p90 | shorter: median error | p90 |", "|---|--:|--:|--:|--:|"]
-    for name, title in NAMES.items():
-        both = (figures(each for each in found[split][name] if way(each) == wanted) for wanted in (UP, DOWN))
+    yield "| predictor | longer RTT: median error | p90 | shorter: median error | p90 |"
+    yield "|---|--:|--:|--:|--:|"
+    for name in (name for name in NAMES if name in tools):
+        both = (figures(each for each in tools[name] if is_longer(each) == longer) for longer in (True, False))
         cells = " | ".join(f"{of['median error']:.1f} % | {of['p90']:.1f} %" for of in both)
-        lines.append(f"| {title} | {cells} |")
-    return "\n".join(lines)
+        yield f"| {NAMES[name]} | {cells} |"
 
 
-def page(folder: Path, found: Scored) -> str:
-    manifest = json.loads((folder / NAME).read_text())
-    about = {name: manifest[name] for name in ("recorded", "seed", "machine")}
-    parts = [INTRO.format(held=HELD_OUT, dev=DEV, **about)]
+def part(folder: Path, found: Scored) -> Iterator[str]:
+    """Everything of one recording."""
+    manifest = read(folder)
+    processors = manifest["processors"].capitalize()
+    yield f"## {processors}\n\n{manifest['recorded']}, seed {manifest['seed']}: {', '.join(machine(manifest))}.\n"
+    yield from (*curve(manifest), *echoes(manifest))
     for split, tools in found.items():
-        parts += [f"## {split.capitalize()}\n", beaten(found, split), ""]
-        for name, title in NAMES.items():
-            parts += [f"### {title[:1].upper() + title[1:]}, {split}\n", *table(tools[name]), ""]
-    parts += ["## What was run\n", *ran(manifest), ""]
-    parts += ["## Thrown away\n", *(f"- {line}" for line in manifest["thrown_away"] or ["nothing"]), ""]
-    return "\n".join(parts)
+        yield from (f"### {processors}, {split}\n", *beaten(tools), "")
+        for name in (name for name in NAMES if name in tools):
+            yield f"#### {NAMES[name][:1].upper() + NAMES[name][1:]}: {processors.lower()}, {split}\n"
+            for groups in (classes, starts, rtt_pairs) if name in (LATPCAP, CURVE) else (classes,):
+                yield from (*table(groups(tools[name])), "")
+    yield from (f"### What was run: {processors.lower()}\n", *ran(manifest), "")
+    thrown = [f"- {line}" for line in manifest["thrown_away"]] or ["- nothing"]
+    yield from (f"### Thrown away: {processors.lower()}\n", *thrown, "")
 
 
-def ran(manifest: dict) -> list[str]:
-    lines = ["| split | server | kind of work | driver | client | statements | RTTs |", "|---|---|---|---|---|--:|--:|"]
+def machine(manifest: dict[str, Any]) -> Iterator[str]:
+    about = manifest["machine"]
+    yield f"{about['count']} processors" + (f" ({about['processor']})" if about.get("processor") else "")
+    if about.get("virtual") is not None:
+        yield "virtual" if about["virtual"] else "not virtual"
+    yield about["system"]
+    for name in ("cpuidle_driver", "cpuidle_governor", "cpufreq_governor", "load"):
+        if about.get(name) is not None:
+            yield f"{name.replace('_', ' ')} {about[name]}"
+
+
+def curve(manifest: dict[str, Any]) -> Iterator[str]:
+    """The machine's wake-up curve, where it was measured."""
+    if manifest.get("rests"):
+        rests, extras = zip(*manifest["rests"], strict=True)
+        yield f"| rest, ms | {' | '.join(f'{rest:g}' for rest in rests)} |\n|---{'|--:' * len(rests)}|"
+        yield f"| answers later by, ms | {' | '.join(f'{extra:.2f}' for extra in extras)} |\n"
+
+
+def echoes(manifest: dict[str, Any]) -> Iterator[str]:
+    """What the link takes while nothing else runs, where it was measured."""
+    if manifest.get("link_echo_ms"):
+        yield "| link, ms | ping, ms | echo over TCP, ms |\n|--:|--:|--:|"
+        yield from (f"| {link:g} | {ping:.2f} | {tcp:.2f} |" for link, ping, tcp in manifest["link_echo_ms"])
+        yield ""
+
+
+def ran(manifest: dict[str, Any]) -> Iterator[str]:
+    yield "| split | server | kind of work | driver | client | statements | RTTs |"
+    yield "|---|---|---|---|---|--:|--:|"
     for split, jobs in groupby(sorted(manifest["jobs"], key=lambda job: job["split"]), key=lambda job: job["split"]):
         for job in jobs:
             times = f" × {job['clients']}" if job["clients"] > 1 else ""
             cells = (split, job["server"], job["kind"] + times, job["driver"], job["client"], job["statements"])
-            lines.append(f"| {' | '.join(map(str, cells))} | {len(job['runs'])} |")
-    return lines
+            yield f"| {' | '.join(map(str, cells))} | {len(job['runs'])} |"
 
 
 if __name__ == "__main__":

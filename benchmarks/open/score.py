@@ -10,15 +10,16 @@ from __future__ import annotations
 import argparse
 import csv
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "accuracy"))
 
-from manifest import Pair, pairs
+from manifest import LOOPBACK_MS, Pair, pairs
 from open_jobs import HELD_OUT, KINDS
-from scores import UP, Row, figures, how_far, score_pct, way, width_pct
+from scores import Row, figures, how_far, score_pct, width_pct
 
 COLUMNS = ("pair", "predicted_s", "low_s", "high_s")
 
@@ -53,7 +54,9 @@ def main() -> None:
         with tool.open(newline="") as file:
             found = [Prediction.read(line) for line in csv.DictReader(file)]
         print(f"{tool.stem}: {missing(asked, found)} of {len(asked)} pairs are missing\n")
-        print("\n".join(table(rows(asked, found))), end="\n\n")
+        scored = rows(asked, found)
+        for grouped in (classes, rtt_pairs):
+            print("\n".join(table(grouped(scored))), end="\n\n")
 
 
 def missing(asked: Iterable[Pair], found: Iterable[Prediction]) -> int:
@@ -85,9 +88,18 @@ def row(pair: Pair, said: Prediction) -> Row:
     }
 
 
+Groups = Iterable[tuple[str, list[Row]]]
+"""Projections by the title of their row in a table."""
+
+
+def is_longer(row: Row) -> bool:
+    """Whether the RTT is longer than in the capture."""
+    return bool(row["to_ms"] > row["from_ms"])
+
+
 def classes(found: list[Row]) -> Iterator[tuple[str, list[Row]]]:
     """To a longer RTT by kind of work, then to a shorter one by how far."""
-    up = [each for each in found if way(each) == UP]
+    up = [each for each in found if is_longer(each)]
     yield "to a longer RTT", up
     for kind in KINDS:
         yield f"– {kind}", [each for each in up if each["kind"] == kind]
@@ -99,13 +111,41 @@ def classes(found: list[Row]) -> Iterator[tuple[str, list[Row]]]:
         yield words, [each for each in found if how_far(each) == far]
 
 
-def table(found: list[Row]) -> list[str]:
-    """Every figure of every class."""
+def rtt_pairs(found: list[Row]) -> Groups:
+    """By both RTTs, those to a longer one first."""
+    return by(
+        found,
+        lambda row: (not is_longer(row), row["from_ms"], row["to_ms"]),
+        lambda row: f"{start(row)} → {row['to_ms']:g} ms",
+    )
+
+
+def starts(found: list[Row]) -> Groups:
+    """By the RTT of the capture and the direction."""
+    return by(
+        found,
+        lambda row: (not is_longer(row), row["from_ms"]),
+        lambda row: f"{start(row)} → {'longer' if is_longer(row) else 'shorter'}",
+    )
+
+
+def by(found: list[Row], key: Callable[[Row], tuple[float, ...]], title: Callable[[Row], str]) -> Groups:
+    for _, group in groupby(sorted(found, key=key), key=key):
+        same = list(group)
+        yield title(same[0]), same
+
+
+def start(row: Row) -> str:
+    return "loopback" if row["from_ms"] == LOOPBACK_MS else f"{row['from_ms']:g}"
+
+
+def table(groups: Groups) -> list[str]:
+    """Every figure of every group."""
     lines = [
         "| what | pairs | median error | p90 | worst | inside | half-width | interval score |",
         "|---" + "|--:" * 7 + "|",
     ]
-    for title, group in classes(found):
+    for title, group in groups:
         if group:
             lines.append(f"| {title} | {len(group)} | {told(group)} |")
     return lines
