@@ -17,6 +17,8 @@ from arro3.core import Array, DataType, Table
 
 from latpcap import _core
 from latpcap.tables.dataset.checks import NO_PACKET
+from latpcap.tables.host_curve import HostCurve
+from latpcap.tables.part.endpoints import host_of
 from latpcap.tables.recording import Recording
 
 EPOCH_NS = 1_600_000_000_000_000_000
@@ -150,6 +152,14 @@ class Conn:
 def build(connections: list[Conn], notes: list[tuple[str, str, str, int]] | None = None) -> Recording:
     """The recording that the core would give for `connections`."""
     return Recording(Tables(connections, notes or []))
+
+
+def build_awake(connections: list[Conn]) -> Recording:
+    """The same on hosts that were measured to answer as fast behind a rest."""
+    recording = build(connections)
+    hosts = {host_of(end) for each in connections for end in (each.client, each.server)}
+    recording.host_curve = HostCurve((1.0,), (0.0,), frozenset(hosts))
+    return recording
 
 
 def _kind(sql: str) -> str:

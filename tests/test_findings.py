@@ -10,7 +10,7 @@ from typing import Any
 import mysql_wire
 import numpy as np
 import pytest
-from builder import Conn, Ex, build
+from builder import Conn, Ex, build, build_awake
 from speed.traffic import wire as tcp
 
 import latpcap
@@ -474,7 +474,7 @@ def test_findings_are_ranked_by_what_they_save() -> None:
 
 
 def test_a_join_saves_its_round_trips_times_the_rtt() -> None:
-    changed = Capture(build([nplus1()]), CaptureOptions(rtt_is="in-stream")).what_if(["n+1=join"], [1, 100])
+    changed = Capture(build_awake([nplus1()]), CaptureOptions(rtt_is="in-stream")).what_if(["n+1=join"], [1, 100])
     assert changed is not None
     saved = changed.all_fixes.saved_s
     assert saved["100"] - saved["1"] == pytest.approx(40 * 0.099)

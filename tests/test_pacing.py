@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from builder import Conn, Ex, build
+from builder import Conn, Ex, build_awake
 
 from latpcap.result.analysis import Measures
 
@@ -17,7 +17,7 @@ def answers(paced_ms: float, *, plain: int = 0, rtt_ms: float = 15.0) -> Measure
         Ex(service_ms=0.2, client_ms=0.1, transfer_ms=each + 0.5, response_bytes=60_000, response_paced_ms=each)
         for each in spread
     ]
-    return Measures(build([Conn(rtt_ms=rtt_ms, exchanges=SMALL + large)]), rtt_is="in-stream")
+    return Measures(build_awake([Conn(rtt_ms=rtt_ms, exchanges=SMALL + large)]), rtt_is="in-stream")
 
 
 def paced(measures: Measures) -> int:

@@ -7,7 +7,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from builder import Conn, Ex, build
+from builder import Conn, Ex, build, build_awake
 from conftest import load_fixture, read_fixture
 
 from latpcap import Capture
@@ -36,12 +36,13 @@ def test_stalls_are_projected_as_they_are_measured_at_the_other_rtt(near_share: 
         close, before = Ex("stmt_close", round_trips=0, answered=False), 43 + rtt_ms
         within = Ex(sql="select b", request_ms=40 + rtt_ms, stalled_ms=40)
         held = [close, Ex(sql="select a", client_ms=before, stalled_ms=40), within]
-        return Capture(build([Conn(rtt_ms=rtt_ms, near_share=near_share, exchanges=[Ex(sql="select c"), *held * 50])]))
+        exchanges = [Ex(sql="select c"), *held * 50]
+        return Capture(build_awake([Conn(rtt_ms=rtt_ms, near_share=near_share, exchanges=exchanges)]))
 
     result = validate(job(1), job(15))
     assert result.error == pytest.approx(0, abs=2e-3)
     for term in result.terms:
-        assert term.predicted_s == pytest.approx(term.measured_s, abs=0.025), term.name  # hosts may wake up later there
+        assert term.predicted_s == pytest.approx(term.measured_s, abs=1e-3), term.name
 
 
 def test_another_job_is_refused() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from builder import Conn, Ex, build
+from builder import Conn, Ex, build, build_awake
 from conftest import FIXTURES, read_once
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -41,7 +41,7 @@ EXCHANGE = st.builds(
 )
 SERIAL = st.builds(
     Conn, st.lists(EXCHANGE, min_size=1, max_size=6), rtt_ms=st.floats(0.1, 200).map(lambda value: round(value, 3))
-).map(lambda alone: build([alone]))
+).map(lambda alone: build_awake([alone]))
 
 
 def assert_whole(projection: Projection) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
-from builder import Conn, Ex, build
+from builder import Conn, Ex, build, build_awake
 
 from latpcap import Capture
 from latpcap.capture import CaptureOptions
@@ -30,7 +30,7 @@ from latpcap.tables.recording import Recording
 
 def job(rtt_ms: float, service_ms: float = 1, round_trips: int = 100) -> Recording:
     statements = [Ex(sql="select ?", service_ms=service_ms) for _ in range(round_trips)]
-    return build([Conn(rtt_ms=rtt_ms, exchanges=statements)])
+    return build_awake([Conn(rtt_ms=rtt_ms, exchanges=statements)])
 
 
 class Wire:

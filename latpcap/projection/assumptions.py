@@ -14,9 +14,9 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from latpcap._core import ways_of_waiting
+from latpcap.projection.asked_rtt import MEANINGS, mean_rtt_ms
 from latpcap.projection.classes import Work
 from latpcap.projection.job import ReplayNetwork, Waiting
-from latpcap.projection.asked_rtt import MEANINGS, mean_rtt_ms
 from latpcap.units import RttIs, counted, fibre_ms, format_bandwidth, format_given_ms, listed
 
 Floats = NDArray[np.float64]
@@ -128,7 +128,7 @@ def _assumptions(may: Uncertainty) -> Iterator[Assumption]:
         f"for a handshake RTT up to {MEANINGS['handshake'].above:.0%} above it",
     )
     yield Assumption("own time", "both", _own_time(may))
-    yield Assumption("wake-up delay", "both", "hosts wake up sooner if they wait less for each packet, or take as long")
+    yield Assumption("rests", "both", "hosts that rest longer for each packet answer as fast, or as late as slow ones do")
     yield Assumption(
         "loss", "both", f"the number of lost packets deviates by {LOSS_SIGMA:g} standard deviations (`--loss`)"
     )
@@ -317,7 +317,7 @@ class Case(Struct, frozen=True):
     loss_sigma: float = 0.0
     """How many standard deviations more packets are lost than on average."""
     rests: int | None = 0
-    """Which end of what is known of hosts that rest: -1 the least, 1 the most; `None`: they answer as in the capture."""
+    """Which end of how hosts go on behind a rest: -1 the least, 1 the most; `None`: they take what they took."""
     buffer: float = 1.0
     """What travels in a round trip to a receive buffer of a given size ÷ that size."""
     compressing: float = 1.0

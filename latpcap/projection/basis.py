@@ -27,7 +27,7 @@ from latpcap.projection.baseline import longest_ns, usual_ns
 from latpcap.projection.capacity import ClosedNetwork, Limit, crowd
 from latpcap.projection.classes import Work, shares
 from latpcap.projection.job import FixEffects, Job, ReplayNetwork, Waiting
-from latpcap.projection.rests import ASSUMED
+from latpcap.projection.rests import ASSUMED, Host, RestCurve, measured_host
 from latpcap.projection.scope import Scopes
 from latpcap.rtt import Estimate
 from latpcap.tables.recording import Recording
@@ -167,8 +167,8 @@ class Basis:
         """How TCP carried what passed was not seen."""
         self._counted_once = float(timeline.effective.sum())
         self._shares = shares(recording, timeline)
-        self.hosts = (ASSUMED, ASSUMED)
-        """How client and server answer behind a rest."""
+        self.hosts = hosts(recording)
+        """How those of client and server go on behind a rest."""
         self._known: WeakKeyDictionary[Variant, Figures] = WeakKeyDictionary()
         self._kept: dict[tuple[Waiting, ReplayNetwork], _CalibratedJob | None] | None = None
 
@@ -406,25 +406,30 @@ class Basis:
         return part_ns
 
     def _rested_s(self, case: Case, figures: Figures, baseline_ms: float, rtt_ms: Floats) -> Floats:
-        """What client and server spend more of their own time at each RTT, as they rest longer before each packet."""
+        """What client and server spend more of their own time at each RTT, as they rest longer for each packet."""
         if case.rests is None:
             return np.zeros(len(rtt_ms))
         turns, budget = max(figures.seconds_per_ms * 1000, 1.0), self.timeline.budget
-        own_s = budget.client_s + budget.service_s
-        own_ms = 1000 * figures.own_s / turns
-        client_ms = own_ms * (budget.client_s / own_s if own_s > 0 else 0.5)
-        found: list[Floats] = []
-        for share in (self._at_once, 1.0):
-            changes = [
-                host.change_ms((baseline_ms + other) / share, (rtt_ms + other) / share, own)
-                for host, own, other in (
-                    (self.hosts[0], client_ms, own_ms - client_ms),
-                    (self.hosts[1], own_ms - client_ms, client_ms),
-                )
-            ]
-            found.append(np.add(*(change[1 + case.rests] for change in changes)))
-        change = found[0] if case.rests == 0 else np.minimum(*found) if case.rests < 0 else np.maximum(*found)
-        return turns * change / 1000
+        hosts_s, own_ms = budget.client_s + budget.service_s, 1000 * figures.own_s / turns
+        client_ms = own_ms * (budget.client_s / hosts_s if hosts_s > 0 else 0.5)
+        alone, together = (
+            self._longer_ms(case.rests, baseline_ms, rtt_ms, (client_ms, own_ms - client_ms), at_once)
+            for at_once in (1.0, self._at_once)
+        )
+        longer_ms = (np.minimum(alone, together), together, np.maximum(alone, together))[case.rests + 1]
+        return turns * longer_ms / 1000
+
+    def _longer_ms(
+        self, end: int, baseline_ms: float, rtt_ms: Floats, own_ms: tuple[float, float], at_once: float
+    ) -> Floats:
+        """How much longer a request takes where each host rests for the RTT and while the other works.
+
+        Where several work `at_once`, the packets of one shorten the rest of the others.
+        """
+        (client, server), (client_ms, service_ms) = self.hosts, own_ms
+        of_client = client.longer_ms((baseline_ms + service_ms) / at_once, (rtt_ms + service_ms) / at_once, client_ms)
+        of_server = server.longer_ms((baseline_ms + client_ms) / at_once, (rtt_ms + client_ms) / at_once, service_ms)
+        return of_client[end + 1] + of_server[end + 1]
 
     def _lost(self, loss: float, sigma: float) -> float:
         """The part of the packets that is lost where it matters: to the unluckiest of those that work side by side."""
@@ -583,6 +588,15 @@ class Basis:
                 yield way, self._central
             elif job := jobs[of[way]] if self._kept is not None else jobs.pop(of[way]):
                 yield way, job
+
+
+def hosts(recording: Recording) -> tuple[Host, Host]:
+    """Return how the client's and the server's host go on behind a rest: as measured, where they were."""
+    if recording.host_curve is None:
+        return ASSUMED, ASSUMED
+    known = measured_host(RestCurve(recording.host_curve.rests_ms, recording.host_curve.extra_ms))
+    client, server = (known if is_known else ASSUMED for is_known in recording.curve_hosts)
+    return client, server
 
 
 def ratio(rtt_ms: Floats, baseline_ms: float) -> Floats:

@@ -1,13 +1,11 @@
 """How much longer client and server take behind a rest: others have used their caches meanwhile, processors slept.
 
-A curve holds what a round trip between two processes of one host takes longer, each of which reads `RING_BYTES` in
-random order (`link/src/rests.rs`): that is measured on a host, read from a capture, or assumed. Of it, and of what
-client and server take themselves, follows how much longer a request takes (docs/model.md C.6).
+A curve says how much longer a round trip takes that does little (`link/src/rests.rs`), by rest. It was measured on the
+host that recorded, or is assumed. How much longer a request takes follows from it, and from what client and server take
+themselves; what the capture shows of that beats both (docs/model.md C.6).
 """
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import numpy as np
 from msgspec import Struct
@@ -15,69 +13,78 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-EXTRA_PER_CURVE = 0.7
-"""A round trip takes so many times the curve longer, however little client and server do, half of it each, and …"""
-EXTRA_PER_OWN_MS = 1.0
-"""… for each millisecond that one of them takes itself."""
-MAX_COOLED_MS = 1.0
+EXTRA_PER_CURVE = 0.8
+"""A request takes at least so many times the curve longer: half of it the client, half of it the server."""
+EXTRA_PER_OWN_MS = 1.5
+"""Each takes so many times the curve longer for every millisecond that it takes itself."""
+MAX_COOLED_MS = 0.5
 """Work beyond this has its caches warm again."""
-ROUNDING_MS = 0.1
-"""Rests that are far shorter are none."""
+MIN_MEASURED_SHARE, MAX_MEASURED_SHARE = 0.4, 1.8
+"""Jobs differ in how much of the caches they use: between these parts of what follows from a measured curve."""
+SHORT_REST_MS = 0.1
+"""Far shorter rests are none."""
 
 
 class RestCurve(Struct, frozen=True):
-    """What the round trip of the measurement takes longer, at ascending rests; no rest costs nothing."""
+    """How much longer something takes behind a rest, at ascending rests; without a rest it takes no longer."""
 
     rests_ms: tuple[float, ...]
     extra_ms: tuple[float, ...]
 
-    def at(self, rest_ms: Floats) -> Floats:
-        """Return it for each rest, in straight lines over the logarithm.
+    def at(self, rest_ms: Floats | float) -> Floats:
+        """Return the extra time behind each rest, on straight lines over its logarithm.
 
         >>> RestCurve((1.0, 5.0), (0.0, 0.4)).at(np.array([0.0, 1.0, 5.0, 50.0])).tolist()
         [0.0, 0.0, 0.4, 0.4]
         """
-        rests = np.log1p(np.array((0.0, *self.rests_ms)) / ROUNDING_MS)
-        found: Floats = np.interp(np.log1p(np.maximum(rest_ms, 0) / ROUNDING_MS), rests, (0.0, *self.extra_ms))
-        return found
+        known = np.log1p(np.array((0.0, *self.rests_ms)) / SHORT_REST_MS)
+        asked = np.log1p(np.maximum(rest_ms, 0.0) / SHORT_REST_MS)
+        extra: Floats = np.interp(asked, known, (0.0, *self.extra_ms))
+        return extra
+
+    def times(self, factor: float) -> RestCurve:
+        """Return the curve of a host that is so many times as slow to go on."""
+        return RestCurve(self.rests_ms, tuple(factor * each for each in self.extra_ms))
 
 
 class Host(Struct, frozen=True):
-    """The curve of the client's or the server's host: least, likely, most."""
+    """How the host of the client or the server goes on behind a rest."""
 
-    curves: tuple[RestCurve, RestCurve, RestCurve]
+    least: RestCurve
+    likely: RestCurve
+    most: RestCurve
+    per_curve: float = EXTRA_PER_CURVE / 2
+    """Its part of a request takes so many times the curve longer, …"""
+    per_own_ms: float = EXTRA_PER_OWN_MS
+    """… and so many times for every millisecond that it takes itself."""
 
-    def change_ms(self, here_ms: float, there_ms: Floats, own_ms: float) -> tuple[Floats, Floats, Floats]:
-        """How much longer it takes for a request behind rests of `there_ms` than behind `here_ms`: least, likely, most.
+    def longer_ms(self, rest_ms: float, rests_there_ms: Floats, own_ms: float) -> tuple[Floats, Floats, Floats]:
+        """Return how much longer than `own_ms` it takes behind other rests than those of the capture.
 
-        `own_ms` is what it takes here.
+        The least, the likely and the greatest change of each request; a shorter rest has negative ones.
         """
-        changes = [_change_ms(curve, here_ms, there_ms, own_ms) for curve in self.curves]
-        return np.minimum.reduce(changes), changes[1], np.maximum.reduce(changes)
+        least, likely, most = (
+            self._longer_ms(curve, rest_ms, rests_there_ms, own_ms) for curve in (self.least, self.likely, self.most)
+        )
+        return np.minimum(least, most), likely, np.maximum(least, most)
 
-
-def _change_ms(curve: RestCurve, here_ms: float, there_ms: Floats, own_ms: float) -> Floats:
-    here, least = float(curve.at(np.array(here_ms))), EXTRA_PER_CURVE / 2
-    warm_ms = max((own_ms - least * here) / (1 + EXTRA_PER_OWN_MS * here), 0.0)
-    cools = least + EXTRA_PER_OWN_MS * min(warm_ms, MAX_COOLED_MS)
-    change: Floats = np.maximum((curve.at(there_ms) - here) * cools, -own_ms)
-    return change
+    def _longer_ms(self, curve: RestCurve, rest_ms: float, rests_there_ms: Floats, own_ms: float) -> Floats:
+        here = float(curve.at(rest_ms))
+        warm_ms = max((own_ms - self.per_curve * here) / (1 + self.per_own_ms * here), 0.0)
+        cools = self.per_curve + self.per_own_ms * min(warm_ms, MAX_COOLED_MS)
+        longer: Floats = np.maximum(cools * (curve.at(rests_there_ms) - here), -own_ms)
+        return longer
 
 
 RESTS_MS = (0.5, 1.0, 2.0, 5.0, 15.0, 50.0)
 ASSUMED = Host(
-    (
-        RestCurve(RESTS_MS, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)),
-        RestCurve(RESTS_MS, (0.0, 0.0, 0.05, 0.2, 0.35, 0.5)),
-        RestCurve(RESTS_MS, (0.1, 0.15, 0.4, 0.8, 1.0, 1.1)),
-    )
+    RestCurve(RESTS_MS, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)),
+    RestCurve(RESTS_MS, (0.0, 0.0, 0.04, 0.15, 0.25, 0.35)),
+    RestCurve(RESTS_MS, (0.1, 0.15, 0.3, 0.6, 0.8, 0.9)),
 )
-"""Of hosts that nobody has measured."""
+"""A host that nobody has measured: anything between one that is kept awake and the slowest that was seen."""
 
 
-def measured(curve: RestCurve) -> Host:
-    """The host that has this curve; jobs differ in how much of the caches they use."""
-    scaled = [RestCurve(curve.rests_ms, tuple(each * times for each in curve.extra_ms)) for times in (0.4, 1.0, 1.8)]
-    return Host((scaled[0], scaled[1], scaled[2]))
-
-
+def measured_host(curve: RestCurve) -> Host:
+    """Return the host that was measured to have this curve."""
+    return Host(curve.times(MIN_MEASURED_SHARE), curve, curve.times(MAX_MEASURED_SHARE))
