@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from conftest import load_fixture
 
 import latpcap
 from latpcap import _core
+from latpcap.errors import CaptureError
 from latpcap.live.host_curve import CurveRecorder, measure_host, own_addresses
 from latpcap.live.recorder import Recorded
 from latpcap.live.server import Address
@@ -92,6 +94,25 @@ def test_parts_and_groups_have_the_curve_of_the_whole(with_curve: Made) -> None:
     assert len(groups) == 1
     for part in (selected, *groups):
         assert (part.host_curve, part.curve_hosts) == (read(path).host_curve, (True, False))
+
+
+def test_a_dataset_keeps_the_curve(with_curve: Made, tmp_path: Path) -> None:
+    path, folder = with_curve(CLIENT), tmp_path / "saved"
+    latpcap.read(path).save(folder)
+    assert (read(folder).host_curve, read(folder).curve_hosts) == (read(path).host_curve, (True, False))
+    assert read(folder, pseudonymise=True).curve_hosts == (True, False)
+
+
+def test_a_dataset_whose_curve_is_none_is_damaged(with_curve: Made, tmp_path: Path) -> None:
+    folder = tmp_path / "saved"
+    latpcap.read(with_curve(CLIENT)).save(folder)
+    manifest = folder / "dataset.json"
+    text = manifest.read_text()
+    for odd in (text.replace("0.47", "-0.47"), text.replace("0.47", "0.47, 1"), re.sub(r"\b5\.0\b", "0.5", text)):
+        assert odd != text
+        manifest.write_text(odd)
+        with pytest.raises(CaptureError, match="is damaged"):
+            read(folder)
 
 
 def test_a_copy_with_comments_keeps_the_curve(plain: Path, with_curve: Made, tmp_path: Path) -> None:
