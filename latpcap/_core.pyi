@@ -136,7 +136,7 @@ def pcapng_statistics(time_ns: int, dropped: int) -> bytes:
 def measure_rests() -> tuple[list[float], list[float]]:
     """Measure how much later this host answers after a rest: rests, and what a round trip takes longer, in ms.
 
-    It takes 0.6 s, most of which is rest; raises `OSError` where this host has no loopback.
+    It takes 0.7 s, most of which is rest; raises `OSError` where this host has no loopback.
     """
 
 def pcapng_host_curve(rests_ms: Sequence[float], extra_ms: Sequence[float], addresses: Sequence[str]) -> bytes:

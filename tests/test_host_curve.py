@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import socket
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +14,11 @@ from conftest import load_fixture
 
 import latpcap
 from latpcap import _core
+from latpcap.errors import CaptureError
+from latpcap.live.host_curve import CurveRecorder, measure_host, own_addresses
+from latpcap.live.recorder import Recorded
+from latpcap.live.server import Address
+from latpcap.tables.host_curve import HostCurve
 from latpcap.tables.part.groups import arranged, names_of
 from latpcap.tables.recording import Recording
 from latpcap.wireshark.annotate import annotate
@@ -88,6 +96,25 @@ def test_parts_and_groups_have_the_curve_of_the_whole(with_curve: Made) -> None:
         assert (part.host_curve, part.curve_hosts) == (read(path).host_curve, (True, False))
 
 
+def test_a_dataset_keeps_the_curve(with_curve: Made, tmp_path: Path) -> None:
+    path, folder = with_curve(CLIENT), tmp_path / "saved"
+    latpcap.read(path).save(folder)
+    assert (read(folder).host_curve, read(folder).curve_hosts) == (read(path).host_curve, (True, False))
+    assert read(folder, pseudonymise=True).curve_hosts == (True, False)
+
+
+def test_a_dataset_whose_curve_is_none_is_damaged(with_curve: Made, tmp_path: Path) -> None:
+    folder = tmp_path / "saved"
+    latpcap.read(with_curve(CLIENT)).save(folder)
+    manifest = folder / "dataset.json"
+    text = manifest.read_text()
+    for odd in (text.replace("0.47", "-0.47"), text.replace("0.47", "0.47, 1"), re.sub(r"\b5\.0\b", "0.5", text)):
+        assert odd != text
+        manifest.write_text(odd)
+        with pytest.raises(CaptureError, match="is damaged"):
+            read(folder)
+
+
 def test_a_copy_with_comments_keeps_the_curve(plain: Path, with_curve: Made, tmp_path: Path) -> None:
     out = tmp_path / "out.pcapng"
     for paths in ([with_curve(CLIENT)], [plain, with_curve(CLIENT)]):
@@ -122,3 +149,53 @@ def test_what_is_no_curve_is_not_written(
 ) -> None:
     with pytest.raises(ValueError, match=r"address|curve"):
         _core.pcapng_host_curve(rests, extra, addresses)
+
+
+class Copied:
+    """A recorder that copies a capture, and says what went wrong."""
+
+    where = "a copy"
+
+    def __init__(self, capture: Path, path: Path, trouble: str | None = None) -> None:
+        self.path = path
+        self._capture, self._trouble = capture, trouble
+
+    def start(self) -> None:
+        self.path.write_bytes(self._capture.read_bytes())
+
+    def flush(self) -> None:
+        pass
+
+    def stop(self, *, at_once: bool = False) -> Recorded:
+        return Recorded((self.path,), self.where, trouble=self._trouble)
+
+
+def test_a_recording_ends_with_the_curve_of_this_host_once(plain: Path, tmp_path: Path) -> None:
+    recorder = CurveRecorder(Copied(plain, tmp_path / "out.pcapng"), lambda: measure_host(CLIENT))
+    recorder.start()
+    assert (recorder.stop(), recorder.stop(at_once=True).problems) == (recorder.stop(), ())
+    curve = read(recorder.path).host_curve
+    assert curve is not None
+    assert {CLIENT, "127.0.0.1", "::1"} <= curve.addresses
+    assert sorted(curve.rests_ms) == [0.2, 0.5, 1, 2, 3, 5, 10, 20, 50]
+    assert sorted(curve.extra_ms) == [*curve.extra_ms]
+    assert curve.extra_ms[0] >= 0
+    assert recorder.path.read_bytes().count(b"latpcap: rests ") == 1
+
+
+@pytest.mark.parametrize("trouble", ["it ended too soon", None])
+def test_a_recording_that_broke_off_or_that_nobody_measured_stays_as_it_is(
+    plain: Path, tmp_path: Path, trouble: str | None
+) -> None:
+    curve = None if trouble is None else HostCurve(RESTS, EXTRA, frozenset({CLIENT}))
+    recorder = CurveRecorder(Copied(plain, tmp_path / "out.pcapng", trouble), lambda: curve)
+    recorder.start()
+    recorder.stop()
+    assert recorder.path.read_bytes() == plain.read_bytes()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere not all are known")
+def test_every_address_of_this_host_is_one_that_a_socket_can_have() -> None:
+    families = {True: socket.AF_INET6, False: socket.AF_INET}
+    found = [Address(families[":" in each], (each, 0)) for each in own_addresses()]
+    assert all(address.is_here for address in found if not address.ip.is_link_local)

@@ -246,7 +246,7 @@ def seeds(way: NetworkPath, runs: Sequence[float | None]) -> None:
 
 def test_each_run_over_the_link_has_random_numbers_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(network, "Network", Unlinked)
-    monkeypatch.setattr(network_paths, "recorded", lambda recorder, command: CommandRun(0))
+    monkeypatch.setattr(network_paths, "recorded", lambda *_: CommandRun(0))
     monkeypatch.setattr(Unlinked, "asked", [])
     link = network_paths.Link(lambda into: None, Conditions(loss=0.01), "cubic", seed=7)  # type: ignore[arg-type,return-value]
     seeds(link, [None, 5, 15, 15, 5, None])
@@ -259,7 +259,7 @@ def test_each_run_through_a_delaying_relay_has_a_jitter_of_its_own(monkeypatch: 
     monkeypatch.setattr(
         network_paths, "Relay", lambda routes, into, **told: asked.append((told["rtt_ms"], told["seed"]))
     )
-    monkeypatch.setattr(network_paths, "recorded", lambda recorder, command: CommandRun(0))
+    monkeypatch.setattr(network_paths, "recorded", lambda *_: CommandRun(0))
     relayed = network_paths.Relayed([], Conditions(jitter_ms=1), seed=7)
     seeds(relayed, [None, 5, 15])
     assert (relayed.seed, asked) == (7, [(None, 0), (5, 7), (15, 8)])

@@ -100,7 +100,7 @@ def record(
     say = teller(request.quiet)
     with Folder(request.reading.temp_folder) as folder:
         keys = folder.path / "keys" if logs_keys else None
-        recorder, ports = new_recorder(recording, folder, privacy=privacy, ring=ring)
+        recorder, ports = new_recorder(recording, folder, privacy=privacy, ring=ring, measures_host=ring is None)
         if privacy:
             request = request.of((), decode_as=by_turns(ports) | dict(request.reading.decode_as))
         status, recorded = _recorded(recorder, command, keys, recording, say)

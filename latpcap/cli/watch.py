@@ -79,7 +79,7 @@ def _recorder(recording: RecordingRequest, request: Request) -> Iterator[Recorde
 
     recording.check()
     with Folder(request.reading.temp_folder) as folder:
-        yield new_recorder(recording, folder)[0]
+        yield new_recorder(recording, folder, measures_host=recording.output is not None)[0]
 
 
 def _watched_capture(files: list[str], request: Request, duration_s: float | None) -> Capture:

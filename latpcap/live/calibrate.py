@@ -24,10 +24,11 @@ from msgspec import Struct
 
 from latpcap._core import greeting_of, protocol_on
 from latpcap.errors import ServerUnreachable, UsageError
+from latpcap.live.host_curve import measure_host
 from latpcap.live.server import Address, Server, addresses
 from latpcap.live.tcp_info import TcpInfo, latest_rtt_us, tcp_info
 from latpcap.protocols import NAMES, Protocol, protocol_called
-from latpcap.result.calibration import Calibration, Series
+from latpcap.result.calibration import Calibration, HostRest, Series
 from latpcap.result.signoff import PROGRAM
 from latpcap.rtt.baselines import METHOD_NAMES, REASON_TEXTS, Method, Reason
 from latpcap.rtt.choice import choose, limits
@@ -294,6 +295,7 @@ def _result(
         series=tuple(_series(name, values) for name, values in kinds.items() if values),
         wake_up_ms=_wake_up(probes),
         pause_ms=PAUSE_S * 1000,
+        rests=tuple(_rests()),
         path_mtu=info.path_mtu if info else None,
         mss=info.mss if info else None,
         notes=tuple(_notes(at, known, spoken, probes, wanted)),
@@ -360,6 +362,11 @@ def _wake_up(probes: Sequence[Probe]) -> float | None:
     if min(len(paused), len(at_once)) < FEWEST_TO_COMPARE:
         return None
     return median(paused) - median(at_once)
+
+
+def _rests() -> Iterator[HostRest]:
+    if curve := measure_host():
+        yield from map(HostRest, curve.rests_ms, curve.extra_ms)
 
 
 def _series(name: str, values: Sequence[float]) -> Series:

@@ -13,6 +13,8 @@ from latpcap.given import Duration, Rtts, bits_per_s, milliseconds, rtts_ms, sev
 from latpcap.live import job
 from latpcap.live.capturing.capturer import Capturer
 from latpcap.live.capturing.folder import Folder
+from latpcap.live.host_curve import measure_host
+from latpcap.live.link import network
 from latpcap.live.link.network_paths import Link, NetworkPath, Relayed
 from latpcap.live.rehearsing import Plan, run_rehearsal
 from latpcap.live.relay import Route
@@ -82,8 +84,11 @@ def rehearse(
     servers = [at for each in several(server) for at in _addresses(each)] or [str(route.server) for route in routes]
     ports = [tcp_port(each) for each in several(port)]
     begins = secrets.randbelow(MOST_SEED + 1) if seed is None else seed
+    curve = measure_host(*network.ADDRESSES)
     way: NetworkPath = (
-        Relayed(routes, conditions, seed=begins) if routes else Link(_today(servers, ports), conditions, seed=begins)
+        Relayed(routes, conditions, seed=begins, curve=curve)
+        if routes
+        else Link(_today(servers, ports), conditions, seed=begins, curve=curve)
     )
     if recording is not None and not servers:
         servers = list(dict.fromkeys(path.server for path in reading(recording).analyze().paths))

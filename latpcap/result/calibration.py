@@ -23,14 +23,22 @@ class Series(Struct, frozen=True):
     """The standard deviation."""
 
 
+class HostRest(Struct, frozen=True):
+    """How much later this host answers after a rest."""
+
+    rest_ms: float
+    extra_ms: float
+    """What a round trip within it takes longer than one without a rest."""
+
+
 class Calibration(Displayed, Struct, frozen=True):
     """The RTT to a server, where it comes from, and the options that say so to a projection."""
 
     schema = "latpcap.calibration/1"
     json_fields: ClassVar = (
         *("server", "address", "addresses", "protocol", "connections", "rtt_ms", "low_ms", "high_ms", "rtt_is"),
-        *("jitter_ms", "options", "method", "reason", "series", "wake_up_ms", "pause_ms", "path_mtu", "mss", "notes"),
-        "program",
+        *("jitter_ms", "options", "method", "reason", "series", "wake_up_ms", "pause_ms", "rests"),
+        *("path_mtu", "mss", "notes", "program"),
     )
 
     server: str
@@ -58,6 +66,8 @@ class Calibration(Displayed, Struct, frozen=True):
     wake_up_ms: float | None
     """By how much a handshake after a pause was longer than one at once; null where too few were measured."""
     pause_ms: float
+    rests: tuple[HostRest, ...]
+    """How much later this host answers after rests of 0.2 to 50 ms; empty where it has no loopback."""
     path_mtu: int | None
     """As far as the system knows: nothing large was sent."""
     mss: int | None

@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from latpcap.tables.part.endpoints import is_loopback
+
+MAX_POINTS = 16
+Ms = Annotated[float, Meta(ge=0, le=10_000)]
 
 
 class HostCurve(Struct, frozen=True):
     """What a round trip takes longer after a rest of its hosts, on the host with these addresses."""
 
-    rests_ms: tuple[float, ...]
+    rests_ms: Annotated[tuple[Ms, ...], Meta(min_length=1, max_length=MAX_POINTS)]
     """Ascending."""
-    extra_ms: tuple[float, ...]
+    extra_ms: Annotated[tuple[Ms, ...], Meta(min_length=1, max_length=MAX_POINTS)]
     """By rest, beyond a round trip without one."""
     addresses: frozenset[str]
     """Those of the host, or their pseudonyms."""
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether each rest is longer than the one before it and has its extra time."""
+        ascends = all(shorter < longer for shorter, longer in pairwise(self.rests_ms))
+        return ascends and len(self.rests_ms) == len(self.extra_ms)
 
     @classmethod
     def of(cls, read: tuple[Sequence[float], Sequence[float], Sequence[str]] | None) -> HostCurve | None:

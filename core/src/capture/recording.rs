@@ -539,10 +539,10 @@ impl File {
         let mut reader = Reader::open(&self.source.place(), stream, at_once, stop)?;
         self.summary.format = reader.format();
         let first = reader.advance(&mut self.notes, extras).map(|record| Due(record.time_ns));
-        self.state = match first {
-            Some(_) => State::Open(Box::new(reader)),
-            None => State::Done,
-        };
+        match first {
+            Some(_) => self.state = State::Open(Box::new(reader)),
+            None => self.close(extras),
+        }
         Ok(first)
     }
 

@@ -109,12 +109,21 @@ def recording_options(
 
 
 def new_recorder(
-    recording: RecordingRequest, folder: Folder, *, privacy: bool = False, ring: Ring | None = None
+    recording: RecordingRequest,
+    folder: Folder,
+    *,
+    privacy: bool = False,
+    ring: Ring | None = None,
+    measures_host: bool = False,
 ) -> tuple[Recorder, tuple[int, ...]]:
-    """Who records what was asked for, into `folder` unless it is kept, and the ports of its servers."""
+    """Who records what was asked for, into `folder` unless it is kept, and the ports of its servers.
+
+    `measures_host`: before it starts, how much later this host answers after a rest.
+    """
+    from latpcap.live.host_curve import CurveRecorder, measure_host
     from latpcap.live.record import recorder_of
 
-    return recorder_of(
+    recorder, ports = recorder_of(
         Path(recording.output) if recording.output else folder.path / "recording.pcapng",
         recording.ports,
         recording.servers,
@@ -124,6 +133,7 @@ def new_recorder(
         privacy=privacy,
         ring=ring,
     )
+    return CurveRecorder(recorder, measure_host) if measures_host else recorder, ports
 
 
 def tell_problems(recorded: Recorded) -> None:

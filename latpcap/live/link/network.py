@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 INTERFACE = "delayed"
 """The job's network interface on which its packets from and to the servers pass, and no others."""
+ADDRESSES = ("198.18.0.1", "198.18.0.2", "2001:2::1", "2001:2::2")
+"""A rehearsed job's own, by the slow way and by all others (`link/src/network/routes.rs`)."""
 INSTEAD = "; or use the relay"
 """What needs no network of its own; most of what the system lacks is told with it."""
 CONGESTION_CONTROL = Path("/proc/sys/net/ipv4/tcp_congestion_control")

@@ -13,11 +13,13 @@ from msgspec.structs import replace
 from latpcap.errors import RecordingError, UsageError
 from latpcap.live import job
 from latpcap.live.capturing.capturer import Capturer
+from latpcap.live.host_curve import CurveRecorder
 from latpcap.live.link import network
 from latpcap.live.recorder import Recorder
 from latpcap.live.relay import Relay, Route
 from latpcap.projection.assumptions import Conditions
 from latpcap.result.pairs.rehearsal import CongestionControls
+from latpcap.tables.host_curve import HostCurve
 
 ANYWHERE = "127.0.0.1:1"
 
@@ -61,8 +63,11 @@ class Link:
         congestion_control: str = "",
         *,
         seed: int = 0,
+        curve: HostCurve | None = None,
     ) -> None:
         """`today` makes the recorder of a run as things are; both ends use this machine's own congestion control.
+
+        Each recording says how much later this host answers after a rest: its `curve`.
 
         Raises `RecordingError` where no such network can be made, so that no command is run in vain.
         """
@@ -71,18 +76,19 @@ class Link:
         self.seed = seed if conditions.loss or conditions.jitter_ms else None
         self._seeds = count(seed)
         self._congestion_control = congestion_control
+        self._curve = curve
         with network.Network([ANYWHERE], self._asked(0, seed), congestion_control):
             pass
 
     def run(self, command: Sequence[str], into: Path, servers: Sequence[str], link_ms: float | None) -> CommandRun:
         """Run the command, with `servers` that much farther away (`None`: as things are)."""
         if link_ms is None:
-            return recorded(self._today(into), command)
+            return recorded(self._today(into), command, self._curve)
         with network.Network(servers, self._asked(link_ms, next(self._seeds)), self._congestion_control) as far:
             where = f"the job's packets to {', '.join(servers)}"
             inside = far.prefix(may_capture=True)
             capturer = Capturer(into, capture_filter="tcp", where=where, interfaces=[network.INTERFACE], prefix=inside)
-            ran = recorded(capturer, [*far.prefix(), *command])
+            ran = recorded(capturer, [*far.prefix(), *command], self._curve)
             if failure := far.failure():
                 raise RecordingError(f"the link has failed: {failure}")
             there, back = far.counts()
@@ -100,11 +106,12 @@ class Link:
         )
 
 
-def recorded(recorder: Recorder, command: Sequence[str]) -> CommandRun:
-    """Run the command under a recording that lost nothing.
+def recorded(recorder: Recorder, command: Sequence[str], curve: HostCurve | None = None) -> CommandRun:
+    """Run the command under a recording that lost nothing, at whose end the host's `curve` stands.
 
     Whoever ends it wants no further run: `KeyboardInterrupt` where the command took that for no failure.
     """
+    recorder = CurveRecorder(recorder, lambda: curve)
     recorder.start()
     try:
         ended = job.run(command)
@@ -127,12 +134,15 @@ class Relayed:
     kind = "relay"
     goes_on = False
 
-    def __init__(self, routes: Sequence[Route], conditions: Conditions, *, seed: int = 0) -> None:
+    def __init__(
+        self, routes: Sequence[Route], conditions: Conditions, *, seed: int = 0, curve: HostCurve | None = None
+    ) -> None:
         """Each route is from where the command connects to a server; a relay loses nothing."""
         if conditions.loss:
             raise UsageError("a relay cannot lose packets: --loss needs a link, which needs root or user namespaces")
         self._routes = routes
         self._conditions = conditions
+        self._curve = curve
         self.seed = seed if conditions.jitter_ms else None
         self._seeds = count(seed)
 
@@ -147,4 +157,4 @@ class Relayed:
             bits_per_second=round(asked.bandwidth_bps or 0),
             seed=0 if link_ms is None else next(self._seeds),
         )
-        return recorded(relay, command)
+        return recorded(relay, command, self._curve)

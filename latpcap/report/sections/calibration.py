@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from latpcap.report.section import Column, Row, Section, SectionTable, Sentence, sections_of
 from latpcap.report.text import between
 from latpcap.result.calibration import Calibration, Series
-from latpcap.units import counted, format_given_ms, format_ms
+from latpcap.units import counted, format_given_ms, format_ms, listed
 
+TOLD_RESTS_MS = (1, 5, 50)
 COLUMNS = (
     *(Column("measured"), Column("count", "count")),
     *(Column(title, "ms") for title in ("least ms", "median ms", "most ms", "deviation ms")),
@@ -41,8 +42,16 @@ def facts(result: Calibration) -> Iterator[str]:
     else:
         yield f"The RTT deviates by {format_ms(result.jitter_ms)}, which is within the noise of the hosts."
         yield from _waking(result)
+    yield from _resting(result)
     if result.path_mtu is not None:
         yield f"Path MTU {result.path_mtu:,} bytes, as known to this system; MSS {result.mss:,}."
+
+
+def _resting(result: Calibration) -> Iterator[str]:
+    """What this host takes longer after short and long rests."""
+    if told := [each for each in result.rests if each.rest_ms in TOLD_RESTS_MS]:
+        rests, extra = listed(f"{each.rest_ms:g}" for each in told), listed(format_ms(each.extra_ms) for each in told)
+        yield f"After a rest of {rests} ms this host answers {extra} later."
 
 
 def _waking(result: Calibration) -> Iterator[str]:

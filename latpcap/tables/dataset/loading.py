@@ -6,7 +6,7 @@ A file is read when somebody asks for what is in it, and its SHA-256 is checked 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property
 from typing import Any
@@ -81,6 +81,11 @@ class SavedTables:
     def is_large(self) -> bool:
         """What is computed from it does not fit in the memory that reading may take."""
         return self._disk is not None and _core.SavedExchanges.are_too_many(self.exchange_count, self._memory)
+
+    def host_curve(self) -> tuple[Sequence[float], Sequence[float], Sequence[str]] | None:
+        """The curve of the host that recorded, as the first part that has one says."""
+        curve = next((part.host_curve for _, part in self._parts if part.host_curve is not None), None)
+        return None if curve is None else (curve.rests_ms, curve.extra_ms, sorted(curve.addresses))
 
     def captures(self) -> Table:
         """One row a file."""

@@ -15,6 +15,7 @@ from msgspec import Meta, Struct
 from latpcap._core import __version__
 from latpcap.errors import CaptureError
 from latpcap.tables.dataset.layout import MANIFEST, SEVERAL, TABLES, server_of
+from latpcap.tables.host_curve import HostCurve
 from latpcap.units import counted
 
 SCHEMA = "latpcap.dataset/2"
@@ -76,12 +77,14 @@ class SavedFile(Struct, frozen=True):
         return server_of(self.file.path)
 
 
-class SavedPart(Struct, frozen=True):
+class SavedPart(Struct, frozen=True, omit_defaults=True):
     """What was saved together: a recording, or the client groups of one that a worker has read."""
 
     files: tuple[DataFile, ...]
     words: dict[str, list[str]]
     """The words of the exchanges' columns, in the order in which they were first met: what is equal stays in it."""
+    host_curve: HostCurve | None = None
+    """That of the recording."""
 
     def rows(self, table: str) -> int:
         """How many it has of a table."""
@@ -144,6 +147,8 @@ def _wrong(manifest: Manifest) -> Iterator[str]:
     """What cannot be true of what it says."""
     known: set[str] = set()
     for number, part in enumerate(manifest.parts):
+        if part.host_curve is not None and not part.host_curve.is_valid:
+            yield "has a host's curve that is none"
         for path in (each.path for each in part.files):
             if path.split("/", 1)[0] not in TABLES or ".." in path.split("/") or not path.isprintable():
                 yield f"names `{path[:80]}` as a file"

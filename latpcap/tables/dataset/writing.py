@@ -187,7 +187,8 @@ def write_part(
 
     With a `secret`, equal parameters are equal in all parts that were written with it. The captures are told by part 0.
     """
-    return SavedPart(tuple(_files(_Writer(recording, folder, number, of), secret)), _words(recording))
+    files = tuple(_files(_Writer(recording, folder, number, of), secret))
+    return SavedPart(files, _words(recording), recording.host_curve)
 
 
 class _Writer:

@@ -229,12 +229,12 @@ class PseudonymousTables(ChangedTables):
 
     def host_curve(self) -> tuple[Sequence[float], Sequence[float], Sequence[str]] | None:
         """The curve of the hosts that the connections are of: no other address has a pseudonym."""
-        read = getattr(self._tables, "host_curve", lambda: None)()
-        if (curve := HostCurve.of(read)) is None:
+        curve = HostCurve.of(getattr(self._tables, "host_curve", lambda: None)())
+        if curve is None:
             return None
         roles = ((role, columns.texts(self._connections, role)) for role in ("client", "server"))
         here = {(role, text) for role, texts in roles for text in texts if text and curve.holds_for(host_of(text))}
-        return *read[:2], [*{host_of(self._names.address(text, role)) for role, text in here}]
+        return curve.rests_ms, curve.extra_ms, [*{host_of(self._names.address(text, role)) for role, text in here}]
 
     def _learn_connections(self) -> None:
         """Database connections first, so that no number is missing among those that are shown."""
