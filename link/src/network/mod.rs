@@ -25,7 +25,6 @@ mod leftover;
 mod machine;
 mod outlets;
 mod packets;
-mod raw;
 mod routes;
 mod spaces;
 mod direct;
@@ -86,6 +85,7 @@ impl Network {
         let link = Link::between(
             [delayed.device.clone(), far_delayed.device.clone()],
             [Box::new(gate(&far_delayed, Path::Delayed)), Box::new(delayed)],
+            None,
             Settings::default(),
         )
         .map_err(io::Error::other)?;
@@ -152,6 +152,7 @@ impl Spaces {
         let mut space = || -> io::Result<(File, Door, Door)> {
             let (namespace, delayed, direct) = (next()?, Tun::try_from(next()?)?, Tun::try_from(next()?)?);
             let loopback = Arc::new(next()?);
+            let delayed = delayed.with_copies(next()?);
             let door = |device| Door { device: Arc::new(device), loopback: loopback.clone() };
             Ok((namespace.into(), door(delayed), door(direct)))
         };
