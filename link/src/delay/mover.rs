@@ -116,10 +116,10 @@ impl Mover {
                 Err(gone) => return Err(gone.into()),
             };
             let now = load.started.elapsed();
-            let age = self.from.age(packet).unwrap_or_default().min(now.saturating_sub(load.last_empty));
-            let entered = now.saturating_sub(age).saturating_sub(waited);
+            let settings = self.settings();
+            let entered = self.entered(packet, now, load.last_empty, &settings).saturating_sub(waited);
             self.counters.received();
-            match self.schedule.fate(entered, packet.len(), &self.settings()) {
+            match self.schedule.fate(entered, packet.len(), &settings) {
                 Fate::Due(due) => {
                     self.to.expect(packet);
                     load.flight.add(due, packet);
@@ -133,6 +133,12 @@ impl Mover {
             }
         }
         Ok(())
+    }
+
+    /// When the kernel had a packet that is read now: after the device was empty. Without a delay nobody has to know.
+    fn entered(&self, packet: &[u8], now: Duration, last_empty: Duration, settings: &Settings) -> Duration {
+        let age = if settings.rtt.is_zero() { None } else { self.from.age(packet) };
+        now.saturating_sub(age.unwrap_or_default()).max(last_empty.min(now))
     }
 
     fn send_due(&self, flight: &mut Flight, started: Instant) {
