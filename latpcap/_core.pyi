@@ -263,14 +263,13 @@ class Link:
         bits_per_second: int = 0,
         queue_bytes: int | None = None,
         seed: int = 0,
-        compensation_ms: float = 0.0,
-        spin_ms: float = 0.06,
+        spin_ms: float = 0.25,
     ) -> None:
         """What the link does with packets from now on; those under way keep their time.
 
         RTT and jitter are those of both ways together; loss (0 to 1), bottleneck (0 for none) and its queue those of
-        each. The random numbers of loss and jitter begin anew where the `seed` changes. `compensation_ms` is what a
-        packet takes one way without any delay, `spin_ms` how long before it is due the clock is watched.
+        each. The random numbers of loss and jitter begin anew where the `seed` changes. `spin_ms` is how long before
+        a packet is due the clock may be watched, where a sleeping thread wakes up late.
         """
 
     def counts(self) -> tuple[Counts, Counts]:

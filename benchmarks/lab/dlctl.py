@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Set the delay link: `dlctl.py rtt=5000 loss=2`, or show it: `dlctl.py`.
 
-Keys: rtt, jitter, comp, spin (µs) · rate (bit/s) · loss (%) · queue (bytes) · reset (clears the counters).
+Keys: rtt, jitter, spin (µs) · rate (bit/s) · loss (%) · queue (bytes) · reset (clears the counters).
 """
 
 import json

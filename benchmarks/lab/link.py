@@ -18,7 +18,7 @@ from pathlib import Path
 
 from latpcap._core import Counts, Link
 
-KEYS = ("rtt", "rate", "loss", "jitter", "queue", "comp", "spin")
+KEYS = ("rtt", "rate", "loss", "jitter", "queue", "spin")
 
 
 def options() -> argparse.Namespace:
@@ -30,8 +30,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("-l", "--loss", type=float, default=0, metavar="%%")
     parser.add_argument("-j", "--jitter", type=float, default=0, metavar="µs", help="of each way")
     parser.add_argument("-q", "--queue", type=float, default=0, metavar="bytes")
-    parser.add_argument("-c", "--comp", type=float, default=0, metavar="µs", help="what a packet takes without delay")
-    parser.add_argument("-s", "--spin", type=float, default=60, metavar="µs", help="how long the clock is watched")
+    parser.add_argument("-s", "--spin", type=float, default=250, metavar="µs", help="how long the clock may be watched")
     parser.add_argument("-u", "--socket", type=Path, required=True, help="where dlctl.py finds it")
     parser.add_argument("-H", "--keep-awake", action="store_true", help="let no processor sleep")
     return parser.parse_args()
@@ -44,7 +43,6 @@ def apply(link: Link, asked: dict[str, float]) -> None:
         loss=asked["loss"] / 100,
         bits_per_second=int(asked["rate"]),
         queue_bytes=int(asked["queue"]) or None,
-        compensation_ms=asked["comp"] / 1e3,
         spin_ms=asked["spin"] / 1e3,
     )
 
@@ -69,7 +67,6 @@ def state(link: Link, asked: dict[str, float]) -> dict[str, object]:
         "rate": int(asked["rate"]),
         "loss_pct": asked["loss"],
         "jitter_us": asked["jitter"],
-        "comp_us": asked["comp"],
     }
     return settings | {"failure": link.failure, "dirs": [direction(counts) for counts in link.counts()]}
 

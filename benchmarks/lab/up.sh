@@ -10,8 +10,8 @@ trap 'exit 130' INT TERM HUP
 for n in $CLIENT_NS $SERVER_NS; do ip netns list | grep -qw $n || ip netns add $n; ip -n $n link set lo up; done
 
 rm -f "$LAB/logs/link.log" # or the last link's "ready" is taken for this one's
-# 42 µs is what a packet costs without any delay asked for; HOT=-H keeps the CPUs awake for a steadier link.
-setsid sh -c 'echo $$ >"$0"; exec "$@"' "$LAB/run/dl.pid" "$PYTHON" "$here/link.py" $CLIENT_NS $CLIENT_DEV $SERVER_NS $SERVER_DEV -d "${RTT_US:-0}" -c "${COMP_US:-42}" -s "${SPIN_US:-40}" \
+# HOT=-H keeps the CPUs awake for a steadier link.
+setsid sh -c 'echo $$ >"$0"; exec "$@"' "$LAB/run/dl.pid" "$PYTHON" "$here/link.py" $CLIENT_NS $CLIENT_DEV $SERVER_NS $SERVER_DEV -d "${RTT_US:-0}" -s "${SPIN_US:-250}" \
   -u "$LAB/run/dl.sock" ${HOT-} >"$LAB/logs/link.log" 2>&1 </dev/null &
 for _ in $(seq 100); do grep -qs ready "$LAB/logs/link.log" && break; sleep .05; done
 grep -qs ready "$LAB/logs/link.log" || { cat "$LAB/logs/link.log" >&2; echo "no link: is latpcap installed for $PYTHON?" >&2; exit 1; }

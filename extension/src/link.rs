@@ -70,7 +70,7 @@ impl Link {
 
     #[pyo3(signature = (
         *, rtt_ms = 0.0, jitter_ms = 0.0, loss = 0.0, bits_per_second = 0, queue_bytes = None, seed = 0,
-        compensation_ms = 0.0, spin_ms = 0.06
+        spin_ms = 0.25
     ))]
     #[allow(clippy::too_many_arguments)]
     fn set(
@@ -81,11 +81,9 @@ impl Link {
         bits_per_second: u64,
         queue_bytes: Option<u64>,
         seed: u64,
-        compensation_ms: f64,
         spin_ms: f64,
     ) -> PyResult<()> {
         let settings = delay::Settings {
-            compensation: duration("compensation", compensation_ms)?,
             spin: duration("spin", spin_ms)?,
             ..conditions(rtt_ms, jitter_ms, loss, bits_per_second, queue_bytes, seed)?
         };

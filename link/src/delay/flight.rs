@@ -42,7 +42,7 @@ impl Flight {
         self.packets.push_back(Packet { due, bytes: buffer });
     }
 
-    /// Hand the first packet to `send` if it is due by now.
+    /// Hand the first packet to `send` if it is due by now, and how late that is.
     pub fn send_due(&mut self, now: Duration, send: impl FnOnce(Duration, &[u8])) -> bool {
         if self.next_due().is_none_or(|due| due > now) {
             return false;
@@ -50,7 +50,7 @@ impl Flight {
         let Some(mut packet) = self.packets.pop_front() else {
             return false;
         };
-        send(packet.due, &packet.bytes);
+        send(now - packet.due, &packet.bytes);
         self.held -= packet.bytes.len().max(LEAST_BYTES);
         if self.spare.len() < SPARE {
             packet.bytes.clear();
@@ -72,9 +72,9 @@ mod tests {
         flight.add(second * 2, b"second");
         let mut out = Vec::new();
         for now in [0, 1, 1, 2, 2] {
-            flight.send_due(second * now, |due, bytes| out.push((due, bytes.to_vec())));
+            flight.send_due(second * now + second / 2, |late, bytes| out.push((late, bytes.to_vec())));
         }
-        assert_eq!(out, [(second, b"first".to_vec()), (second * 2, b"second".to_vec())]);
+        assert_eq!(out, [(second / 2, b"first".to_vec()), (second / 2, b"second".to_vec())]);
         assert_eq!((flight.packets(), flight.held), (0, 0));
     }
 

@@ -11,7 +11,7 @@ use super::schedule::Schedule;
 use super::settings::Settings;
 use super::stop::{EndsAll, Stop};
 use super::tun::Tun;
-use super::{LinkError, Outlet};
+use super::{LinkError, Outlet, Source};
 
 /// It runs until it is dropped.
 pub struct Link {
@@ -27,13 +27,15 @@ impl Link {
     /// Move packets between two devices from now on.
     pub fn start(first: Tun, second: Tun, settings: Settings) -> Result<Self, LinkError> {
         let (first, second) = (Arc::new(first), Arc::new(second));
-        Self::between([first.clone(), second.clone()], [Box::new(second), Box::new(first)], settings)
+        Self::between([first.clone(), second.clone()], [Box::new(second), Box::new(first)], None, settings)
     }
 
-    /// The same where packets from the first device leave by the first outlet, those from the second by the second.
+    /// Move packets from the first device to the first outlet, those from the second, where `source` writes, too, to
+    /// the second.
     pub fn between(
         devices: [Arc<Tun>; 2],
         outlets: [Box<dyn Outlet>; 2],
+        source: Option<Box<dyn Source>>,
         settings: Settings,
     ) -> Result<Self, LinkError> {
         let failed = |why| LinkError::System { what: "threads of the link".into(), why };
@@ -44,8 +46,8 @@ impl Link {
             failure: Arc::default(),
             threads: Vec::new(),
         };
-        for (direction, (from, to)) in devices.into_iter().zip(outlets).enumerate() {
-            link.add_mover(direction, from, to).map_err(failed)?;
+        for (direction, ((from, to), source)) in devices.into_iter().zip(outlets).zip([None, source]).enumerate() {
+            link.add_mover(direction, from, to, source).map_err(failed)?;
         }
         Ok(link)
     }
@@ -83,10 +85,17 @@ impl Link {
         failure.or_else(|| has_ended.then(|| "a thread of the link has ended by a fault of latpcap's own".into()))
     }
 
-    fn add_mover(&mut self, direction: usize, from: Arc<Tun>, to: Box<dyn Outlet>) -> std::io::Result<()> {
+    fn add_mover(
+        &mut self,
+        direction: usize,
+        from: Arc<Tun>,
+        to: Box<dyn Outlet>,
+        source: Option<Box<dyn Source>>,
+    ) -> std::io::Result<()> {
         let mover = Mover {
             from,
             to,
+            source,
             settings: self.settings.clone(),
             counters: self.counters[direction].clone(),
             stop: self.stop.clone(),
@@ -121,6 +130,7 @@ mod tests {
     use std::os::unix::net::{UnixDatagram, UnixStream};
     use std::time::{Duration, Instant};
 
+    use super::super::packet_socket::set_option;
     use super::*;
 
     fn device() -> (UnixDatagram, Tun) {
@@ -199,6 +209,22 @@ mod tests {
         wait_until(|| link.counts()[0].most_in_flight == 1);
         let dropping = std::thread::spawn(move || drop(link));
         wait_until(|| dropping.is_finished());
+    }
+
+    #[test]
+    fn a_packet_counts_from_when_the_kernel_had_it() {
+        let (client, first) = device();
+        let (server, second) = device();
+        let (kernel, copies) = UnixDatagram::pair().expect("a pair of sockets");
+        set_option(&copies, libc::SO_TIMESTAMPNS, &1).expect("times");
+        let settings = Settings { rtt: Duration::from_secs(2), ..Settings::default() };
+        let _link = Link::start(first.with_copies(copies.into()), second, settings).expect("a link");
+        kernel.send(b"packet").expect("sent");
+        let entered = Instant::now();
+        std::thread::sleep(Duration::from_millis(500));
+        client.send(b"packet").expect("sent");
+        assert_eq!(receive(&server), b"packet");
+        assert!((900..1400).contains(&entered.elapsed().as_millis()));
     }
 
     #[test]

@@ -30,9 +30,15 @@ mod link;
 #[cfg(target_os = "linux")]
 mod mover;
 #[cfg(target_os = "linux")]
+pub(crate) mod packet_socket;
+#[cfg(target_os = "linux")]
+pub(crate) mod stamps;
+#[cfg(target_os = "linux")]
 mod stop;
 #[cfg(target_os = "linux")]
 mod tun;
+#[cfg(target_os = "linux")]
+mod wake_ups;
 
 #[cfg(target_os = "linux")]
 pub use {link::Link, tun::Tun};
@@ -44,8 +50,24 @@ pub use elsewhere::{Link, Tun};
 
 /// Where packets leave a link: a device, or what stands before it.
 pub trait Outlet: Send {
+    /// Prepare for a packet that has entered the link: it is sent later.
+    fn expect(&self, _packet: &[u8]) {}
+
     /// Hand over one packet.
     fn send(&self, packet: &[u8]) -> std::io::Result<()>;
+
+    /// Finish what was sent: for now no more is due.
+    fn flush(&self) {}
+}
+
+/// Writes into the device that a link's thread reads, whenever that thread lets it.
+#[cfg(target_os = "linux")]
+pub trait Source: Send {
+    /// What is readable when there is something to write.
+    fn awaited(&self) -> std::os::fd::BorrowedFd<'_>;
+
+    /// Write some of it, and return how long that has waited for this thread; `None` if there is nothing.
+    fn write(&mut self) -> Option<std::time::Duration>;
 }
 
 /// Why there is no link.

@@ -1,10 +1,11 @@
 //! The thread of one direction: takes packets in, and sends each when it is due.
 //!
 //! It sleeps until shortly before the first packet is due and then watches the clock, at a real-time priority where
-//! that is permitted.
+//! that is permitted. How long before depends on how late it woke up recently: a processor that sleeps takes its time.
 
 use std::io;
 use std::num::NonZeroU64;
+use std::os::fd::AsFd;
 use std::sync::{Arc, RwLock};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -16,109 +17,174 @@ use thread_priority::{
     thread_native_id,
 };
 
-use super::Outlet;
 use super::counters::Counters;
 use super::flight::Flight;
 use super::schedule::{Fate, Schedule};
 use super::settings::Settings;
 use super::stop::Stop;
 use super::tun::Tun;
+use super::wake_ups::WakeUps;
+use super::{Outlet, Source};
 
 /// No IP packet is larger.
 const LARGEST_PACKET: usize = 65_536;
 /// With more packets in flight it is a bulk transfer: they are moved in batches, which leaves the processors to the job.
 const BULK: usize = 48;
 const BATCH_LEAST: Duration = Duration::from_micros(50);
-/// A packet's delay counts from when it is read, so the device is looked at often, whenever the first packet is due.
+/// The device is looked at often, whenever the first packet is due.
 const BATCH_MOST: Duration = Duration::from_micros(200);
 /// What is longer is slept in pieces.
 const SLEEP_MOST: Duration = Duration::from_secs(60);
 /// Of 1 to 99: above what runs at usual priority, below the kernel's own threads.
 const PRIORITY: u8 = 50;
 
+/// One direction of a link.
 pub struct Mover {
     pub from: Arc<Tun>,
     pub to: Box<dyn Outlet>,
+    /// What writes into the device when this thread lets it.
+    pub source: Option<Box<dyn Source>>,
     pub settings: Arc<RwLock<Settings>>,
     pub counters: Arc<Counters>,
     pub stop: Arc<Stop>,
     pub schedule: Schedule,
 }
 
+/// What a mover has in its hands.
+struct Load {
+    started: Instant,
+    flight: Flight,
+    buffer: Vec<u8>,
+    /// When the device was last known to have no packet.
+    last_empty: Duration,
+    wake_ups: WakeUps,
+}
+
+impl Load {
+    fn now(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    fn must_send(&self) -> bool {
+        self.flight.next_due().is_some_and(|due| due <= self.now())
+    }
+}
+
 impl Mover {
     /// Move packets until the link is stopped, or a device is gone.
     pub fn run(mut self) -> io::Result<()> {
         wake_up_promptly();
-        let started = Instant::now();
-        let mut flight = Flight::default();
-        let mut buffer = vec![0; LARGEST_PACKET];
+        let mut load = Load {
+            started: Instant::now(),
+            flight: Flight::default(),
+            buffer: vec![0; LARGEST_PACKET],
+            last_empty: Duration::ZERO,
+            wake_ups: WakeUps::default(),
+        };
         while !self.stop.asked() {
-            self.take_in(&mut flight, &mut buffer, started)?;
-            self.send_due(&mut flight, started);
-            self.wait(&flight, started)?;
+            self.take_in(&mut load, Duration::ZERO)?;
+            self.let_in(&mut load)?;
+            self.send_due(&mut load.flight, load.started);
+            self.wait(&mut load)?;
         }
         Ok(())
     }
 
-    /// Read what the device has, until a packet must be sent.
-    fn take_in(&mut self, flight: &mut Flight, buffer: &mut [u8], started: Instant) -> io::Result<()> {
-        while flight.has_room() {
-            let packet = match read(&*self.from, &mut *buffer) {
+    /// Let the source write, until a packet must be sent; its packets count from when it had what is in them.
+    fn let_in(&mut self, load: &mut Load) -> io::Result<()> {
+        while load.flight.has_room() && !load.must_send() {
+            match self.source.as_mut().and_then(|source| source.write()) {
+                Some(waited) => self.take_in(load, waited)?,
+                None => break,
+            }
+        }
+        Ok(())
+    }
+
+    /// Read what the device has, until a packet must be sent. The packets had to wait so long before they came here.
+    fn take_in(&mut self, load: &mut Load, waited: Duration) -> io::Result<()> {
+        while load.flight.has_room() {
+            let looked = load.now();
+            let packet = match read(&*self.from, &mut *load.buffer) {
                 Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-                Ok(length) => &buffer[..length],
-                Err(Errno::AGAIN | Errno::INTR) => return Ok(()),
+                Ok(length) => &load.buffer[..length],
+                Err(Errno::AGAIN) => {
+                    load.last_empty = looked;
+                    return Ok(());
+                }
+                Err(Errno::INTR) => return Ok(()),
                 Err(gone) => return Err(gone.into()),
             };
-            let now = started.elapsed();
+            let now = load.started.elapsed();
+            let settings = self.settings();
+            let entered = self.entered(packet, now, load.last_empty, &settings).saturating_sub(waited);
             self.counters.received();
-            match self.schedule.fate(now, packet.len(), &self.settings()) {
-                Fate::Due(due) => flight.add(due, packet),
+            match self.schedule.fate(entered, packet.len(), &settings) {
+                Fate::Due(due) => {
+                    self.to.expect(packet);
+                    load.flight.add(due, packet);
+                }
                 Fate::Lost => self.counters.lost(),
                 Fate::QueueFull => self.counters.queue_full(),
             }
-            self.counters.in_flight(flight.packets());
-            if flight.next_due().is_some_and(|due| due <= now) {
+            self.counters.in_flight(load.flight.packets());
+            if load.must_send() {
                 return Ok(());
             }
         }
         Ok(())
     }
 
+    /// When the kernel had a packet that is read now: after the device was empty. Without a delay nobody has to know.
+    fn entered(&self, packet: &[u8], now: Duration, last_empty: Duration, settings: &Settings) -> Duration {
+        let age = if settings.rtt.is_zero() { None } else { self.from.age(packet) };
+        now.saturating_sub(age.unwrap_or_default()).max(last_empty.min(now))
+    }
+
     fn send_due(&self, flight: &mut Flight, started: Instant) {
-        let mut sent = true;
-        while sent {
-            let now = started.elapsed();
-            sent = flight.send_due(now, |due, packet| {
-                self.counters.late(now - due);
-                match self.to.send(packet) {
-                    Ok(()) => self.counters.sent(packet.len()),
-                    Err(_) => self.counters.refused(),
-                }
-            });
+        let mut sent = 0;
+        while flight.send_due(started.elapsed(), |late, packet| self.send(late, packet)) {
+            sent += 1;
+        }
+        if sent > 0 {
+            self.to.flush();
         }
     }
 
-    fn wait(&self, flight: &Flight, started: Instant) -> io::Result<()> {
-        let Some(due) = flight.next_due() else {
-            return self.sleep(SLEEP_MOST);
+    fn send(&self, late: Duration, packet: &[u8]) {
+        self.counters.late(late);
+        match self.to.send(packet) {
+            Ok(()) => self.counters.sent(packet.len()),
+            Err(_) => self.counters.refused(),
+        }
+    }
+
+    fn wait(&self, load: &mut Load) -> io::Result<()> {
+        let Some(due) = load.flight.next_due() else {
+            return self.sleep(SLEEP_MOST).map(drop);
         };
-        let left = due.saturating_sub(started.elapsed());
-        if flight.packets() > BULK {
+        let left = due.saturating_sub(load.now());
+        if load.flight.packets() > BULK {
             thread::sleep(left.clamp(BATCH_LEAST, BATCH_MOST));
             return Ok(());
         }
-        match left.saturating_sub(self.settings().spin) {
-            Duration::ZERO => Ok(()),
-            long => self.sleep(long.min(SLEEP_MOST)),
+        let long = left.saturating_sub(load.wake_ups.lateness().min(self.settings().spin)).min(SLEEP_MOST);
+        let asleep = Instant::now();
+        if !long.is_zero() && !self.sleep(long)? {
+            load.wake_ups.observe(asleep.elapsed().saturating_sub(long));
         }
+        Ok(())
     }
 
-    /// Until a packet comes in, the link is stopped, or this time has passed.
-    fn sleep(&self, time: Duration) -> io::Result<()> {
-        let mut awaited = [PollFd::new(&*self.from, PollFlags::IN), PollFd::new(&*self.stop, PollFlags::IN)];
+    /// Sleep until there is a packet, the link is stopped (`true`), or this time has passed.
+    fn sleep(&self, time: Duration) -> io::Result<bool> {
+        let source = self.source.as_ref().map(|source| source.awaited());
+        let awaited = [Some(self.from.as_fd()), Some(self.stop.as_fd()), source];
+        let mut awaited: Vec<_> = awaited.iter().flatten().map(|file| PollFd::new(file, PollFlags::IN)).collect();
         let time = Timespec { tv_sec: time.as_secs() as i64, tv_nsec: time.subsec_nanos().into() };
         match poll(&mut awaited, Some(&time)) {
-            Ok(_) | Err(Errno::INTR) => Ok(()),
+            Ok(ready) => Ok(ready > 0),
+            Err(Errno::INTR) => Ok(true),
             Err(failed) => Err(failed.into()),
         }
     }

@@ -76,7 +76,7 @@ impl Schedule {
     }
 
     fn delay(&mut self, settings: &Settings) -> Duration {
-        let steady = (settings.rtt / 2).saturating_sub(settings.compensation);
+        let steady = settings.rtt / 2;
         if settings.jitter.is_zero() {
             return steady;
         }
@@ -116,17 +116,18 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_takes_half_the_rtt_less_what_it_takes_anyway() {
+    fn a_packet_takes_half_the_rtt() {
         let mut schedule = Schedule::new(1);
-        let settings = Settings { rtt: ms(15), compensation: Duration::from_micros(42), ..Settings::default() };
-        assert_eq!(schedule.fate(NOW, 60, &settings), Fate::Due(NOW + Duration::from_micros(7_458)));
+        let settings = Settings { rtt: ms(15), ..Settings::default() };
+        assert_eq!(schedule.fate(NOW, 60, &settings), Fate::Due(NOW + Duration::from_micros(7_500)));
     }
 
     #[test]
-    fn less_than_nothing_is_nothing() {
-        let settings =
-            Settings { rtt: Duration::from_micros(20), compensation: Duration::from_micros(42), ..Settings::default() };
-        assert_eq!(Schedule::new(1).fate(NOW, 60, &settings), Fate::Due(NOW));
+    fn a_packet_that_entered_before_the_last_one_does_not_overtake_it() {
+        let mut schedule = Schedule::new(1);
+        let settings = Settings { rtt: ms(10), ..Settings::default() };
+        assert_eq!(schedule.fate(NOW, 60, &settings), Fate::Due(NOW + ms(5)));
+        assert_eq!(schedule.fate(NOW - ms(1), 60, &settings), Fate::Due(NOW + ms(5)));
     }
 
     #[test]

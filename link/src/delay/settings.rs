@@ -18,10 +18,8 @@ pub struct Settings {
     /// Where the random numbers of losses and jitter begin: the same packets in the same order fare the same with the
     /// same seed. They begin again when it changes.
     pub seed: u64,
-    /// What a packet takes on its way though no delay is asked for: two devices and two threads that wake up. A delay
-    /// is shorter by this, never below nothing.
-    pub compensation: Duration,
-    /// How long before a packet is due its thread stops sleeping and watches the clock: a sleeping thread wakes up late.
+    /// How long before a packet is due its thread may stop sleeping and watch the clock: it does so as much earlier as
+    /// it has woken up late recently.
     pub spin: Duration,
 }
 
@@ -34,8 +32,7 @@ impl Default for Settings {
             bits_per_second: None,
             queue_bytes: None,
             seed: 0,
-            compensation: Duration::ZERO,
-            spin: Duration::from_micros(60),
+            spin: Duration::from_micros(250),
         }
     }
 }

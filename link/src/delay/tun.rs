@@ -11,12 +11,14 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
 use std::thread;
+use std::time::Duration;
 
 use rustix::fs::{Mode, OFlags, fcntl_getfl, fcntl_setfl, open};
 use rustix::ioctl::{Updater, ioctl, opcode};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
-use super::{LinkError, Outlet};
+use super::stamps::Stamps;
+use super::{LinkError, Outlet, packet_socket};
 
 const TUN: i16 = 0x0001;
 const NO_PACKET_INFORMATION: i16 = 0x1000;
@@ -30,7 +32,10 @@ struct InterfaceRequest {
     rest: [u8; 22],
 }
 
-pub struct Tun(OwnedFd);
+pub struct Tun {
+    file: OwnedFd,
+    stamps: Option<Stamps>,
+}
 
 impl Tun {
     /// Make the device `name` in the network namespace of the calling thread. It has no address yet, and is down.
@@ -41,10 +46,10 @@ impl Tun {
             .map_err(|why| LinkError::System { what: "/dev/net/tun".into(), why: why.into() })?;
         let name = interface_name(name).map_err(failed)?;
         attach(file.as_fd(), name).map_err(|why| failed(why.into()))?;
-        Ok(Self(file))
+        Ok(Self { file, stamps: None })
     }
 
-    /// The same in the network namespace of that path: `/run/netns/NAME`, `/proc/PID/ns/net`.
+    /// Open the device in the network namespace of that path: `/run/netns/NAME`, `/proc/PID/ns/net`.
     pub fn open_in(namespace: &Path, name: &str) -> Result<Self, LinkError> {
         let failed = |why: rustix::io::Errno| LinkError::System {
             what: format!("network namespace {}", namespace.display()),
@@ -55,10 +60,27 @@ impl Tun {
         thread::scope(|scope| {
             let opened = scope.spawn(|| {
                 move_into_link_name_space(there.as_fd(), Some(LinkNameSpaceType::Network)).map_err(failed)?;
-                Self::open(name)
+                let device = Self::open(name)?;
+                // Without the right to, packets count from when they are read.
+                Ok(match packet_socket::copies(name) {
+                    Ok(copies) => device.with_copies(copies),
+                    Err(_) => device,
+                })
             });
             opened.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         })
+    }
+}
+
+impl Tun {
+    /// Count packets from when the kernel had them, by this socket of [`packet_socket::copies`].
+    pub fn with_copies(self, copies: OwnedFd) -> Self {
+        Self { stamps: Some(Stamps::new(copies)), ..self }
+    }
+
+    /// How long before now the kernel had this packet, which was just read.
+    pub fn age(&self, packet: &[u8]) -> Option<Duration> {
+        self.stamps.as_ref()?.age(packet)
     }
 }
 
@@ -68,7 +90,7 @@ impl TryFrom<OwnedFd> for Tun {
     /// A device that somebody else has opened; each read gives, and each write takes, one packet.
     fn try_from(device: OwnedFd) -> io::Result<Self> {
         fcntl_setfl(&device, fcntl_getfl(&device)? | OFlags::NONBLOCK)?;
-        Ok(Self(device))
+        Ok(Self { file: device, stamps: None })
     }
 }
 
@@ -81,7 +103,7 @@ impl Outlet for Arc<Tun> {
 
 impl AsFd for Tun {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
+        self.file.as_fd()
     }
 }
 

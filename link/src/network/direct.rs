@@ -28,6 +28,7 @@ pub async fn pump(from: Arc<Tun>, to: impl Outlet) -> io::Result<()> {
         for _ in 0..BATCH {
             match read(ready.get_inner(), &mut buffer) {
                 Ok(length) => {
+                    to.expect(&buffer[..length]);
                     let _ = to.send(&buffer[..length]);
                 }
                 Err(Errno::AGAIN) => {
@@ -38,6 +39,7 @@ pub async fn pump(from: Arc<Tun>, to: impl Outlet) -> io::Result<()> {
                 Err(gone) => return Err(gone.into()),
             }
         }
+        to.flush();
         tokio::task::yield_now().await;
     }
 }
@@ -49,6 +51,14 @@ pub struct Outside {
 }
 
 impl Outlet for Outside {
+    fn expect(&self, packet: &[u8]) {
+        self.gate.expect(packet);
+    }
+
+    fn flush(&self) {
+        self.gate.flush();
+    }
+
     fn send(&self, packet: &[u8]) -> io::Result<()> {
         if let Seen::Datagram(flow, payload) = look(packet) {
             self.datagrams.take(flow, payload, packet);

@@ -1,145 +1,312 @@
 //! Connections that end in the far namespace go on from this machine's own to the servers they are for.
+//!
+//! The thread that delivers the job's packets copies what they carry, the thread that takes up the far namespace's
+//! packets copies what servers send ([`Backward`]): either is awake at that time.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, VecDeque};
 use std::io;
-use std::net::SocketAddr;
-use std::os::fd::OwnedFd;
-use std::sync::Arc;
-use std::time::Duration;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
 
+use rustix::buffer::spare_capacity;
+use rustix::event::{Timespec, epoll};
 use rustix::io::write;
-use tokio::io::copy_bidirectional_with_sizes;
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Mutex;
-use tokio::sync::mpsc::UnboundedReceiver;
+use socket2::SockRef;
+use tokio::runtime::Handle;
 use tokio::time::sleep;
 
-use super::gate::{Flows, Opening, Path};
+use super::connection::{self, Connection, PIECE_BYTES, Passed};
+use super::flows::{Decision, Flows, Stage, Syn, Verdict};
 use super::handover::Keeper;
 use super::outlets::Door;
 use super::packets::{Flow, refusal};
-use crate::delay::Outlet;
+use crate::delay::{Outlet, Source};
+use crate::relay::kernel::path_info;
 
-/// Of each direction of a connection.
-const BUFFER: usize = 128 << 10;
-/// The job's handshake takes its round trip; after a lost packet TCP tries for two minutes.
-const HANDSHAKE: Duration = Duration::from_secs(150);
+/// A server that is nearer is of this machine: nothing is added for the way to it.
+const MIN_DISTANCE: Duration = Duration::from_micros(100);
+/// Before a time the clock is watched so long, as a sleeping thread wakes up late.
+const WATCHED: Duration = Duration::from_micros(200);
+const LOOK_FOR_HANDSHAKES_EVERY: Duration = Duration::from_secs(30);
+/// Too many files are open, for instance: some of them will end.
+const ACCEPT_AGAIN: Duration = Duration::from_millis(10);
+const EVENTS: usize = 64;
+/// Above the ports.
+const FIRST_CONNECTION: u64 = 1 << 16;
 
 /// The far namespace as connections meet it.
 pub struct Far {
-    pub flows: Arc<Flows>,
-    pub keeper: Arc<Keeper>,
+    pub flows: Flows,
+    keeper: Keeper,
     /// Into the namespace, by either way.
-    pub delayed: Door,
-    pub direct: Door,
+    doors: [Door; 2],
     /// Towards the job: what is written here leaves the namespace, by the delayed way or by the direct.
-    pub answers: [Arc<OwnedFd>; 2],
-    listening: Mutex<HashSet<u16>>,
+    answers: [Arc<OwnedFd>; 2],
+    runtime: Handle,
+    listeners: Mutex<HashMap<u16, Arc<TcpListener>>>,
+    connections: Mutex<HashMap<u64, Arc<Connection>>>,
+    next_connection: AtomicU64,
+    /// Of what [`Backward`] waits for: by port or connection.
+    events: OwnedFd,
 }
 
 impl Far {
-    pub fn new(
-        flows: Arc<Flows>,
-        keeper: Arc<Keeper>,
-        [delayed, direct]: [Door; 2],
-        answers: [Arc<OwnedFd>; 2],
-    ) -> Arc<Self> {
-        Arc::new(Self { flows, keeper, delayed, direct, answers, listening: Mutex::default() })
+    pub fn new(keeper: Keeper, doors: [Door; 2], answers: [Arc<OwnedFd>; 2], runtime: Handle) -> io::Result<Self> {
+        Ok(Self {
+            flows: Flows::default(),
+            keeper,
+            doors,
+            answers,
+            runtime,
+            listeners: Mutex::default(),
+            connections: Mutex::default(),
+            next_connection: AtomicU64::new(FIRST_CONNECTION),
+            events: epoll::create(epoll::CreateFlags::CLOEXEC)?,
+        })
     }
 
-    /// Serve all openings that the gates hold.
-    pub async fn serve(self: Arc<Self>, mut openings: UnboundedReceiver<Opening>) {
-        while let Some(opening) = openings.recv().await {
-            tokio::spawn(self.clone().open(opening));
-        }
-    }
-
-    async fn open(self: Arc<Self>, opening: Opening) {
-        let flow = opening.flow;
-        match self.reach(flow).await {
-            Ok(server) => {
-                let since = self.flows.connected(flow, server);
-                let _ = self.door(opening.path).send(&opening.packet);
-                sleep(HANDSHAKE).await;
-                self.flows.give_up(flow, since);
+    /// Begin the connection to the server, as a SYN for it is on its way.
+    pub fn begin(self: &Arc<Self>, flow: Flow) {
+        match connection::begin(flow.server) {
+            Ok(socket) if connection::is_decided(&socket) && self.is_listening(flow.server.port()) => {
+                self.decide(flow, connection::decided(socket), Duration::ZERO);
             }
-            Err(why) => {
-                self.flows.forget(flow);
-                if let Some(answer) = refusal(&opening.packet, &why) {
-                    let _ = write(&*self.answers[opening.path as usize], &answer);
-                }
+            Ok(socket) => drop(self.runtime.spawn(self.clone().reach(flow, socket))),
+            Err(why) => self.decide(flow, Err(why), Duration::ZERO),
+        }
+    }
+
+    async fn reach(self: Arc<Self>, flow: Flow, socket: TcpStream) {
+        let begun = Instant::now();
+        let server = accepted(socket).await;
+        let took = begun.elapsed();
+        let server = match server {
+            Ok(server) => self.clone().listen(flow.server.port()).await.map(|()| server),
+            refused => refused,
+        };
+        self.decide(flow, server, took);
+    }
+
+    fn decide(self: &Arc<Self>, flow: Flow, server: io::Result<TcpStream>, took: Duration) {
+        let distance = match &server {
+            Ok(server) => path_info(&SockRef::from(server)).rtt.unwrap_or(took),
+            Err(_) => took,
+        };
+        if let Some((syn, verdict)) = self.flows.decide(flow, Decision { server, distance }) {
+            self.follow(syn, verdict);
+        }
+    }
+
+    /// Do with a SYN what the verdict says, when it says.
+    pub fn follow(self: &Arc<Self>, syn: Syn, verdict: Verdict) {
+        let (Verdict::Pass(distance) | Verdict::Refuse(_, distance)) = &verdict else {
+            return;
+        };
+        let due = syn.arrived + *distance;
+        if *distance < MIN_DISTANCE || due <= Instant::now() {
+            return self.finish(&syn, &verdict);
+        }
+        let far = self.clone();
+        self.runtime.spawn_blocking(move || {
+            thread::sleep(due.saturating_duration_since(Instant::now()).saturating_sub(WATCHED));
+            while Instant::now() < due {
+                std::hint::spin_loop();
             }
-        }
+            far.finish(&syn, &verdict);
+        });
     }
 
-    async fn reach(self: &Arc<Self>, flow: Flow) -> io::Result<TcpStream> {
-        let server = TcpStream::connect(flow.server).await?;
-        server.set_nodelay(true)?;
-        self.listen(flow.server.port()).await?;
-        Ok(server)
+    fn finish(&self, syn: &Syn, verdict: &Verdict) {
+        let path = syn.path as usize;
+        if let Verdict::Refuse(why, _) = verdict {
+            if let Some(answer) = refusal(&syn.packet, why) {
+                let _ = write(&*self.answers[path], &answer);
+            }
+            return;
+        }
+        let _ = self.doors[path].send(&syn.packet);
     }
 
-    fn door(&self, path: Path) -> &Door {
-        match path {
-            Path::Delayed => &self.delayed,
-            Path::Direct => &self.direct,
-        }
+    fn is_listening(&self, port: u16) -> bool {
+        locked(&self.listeners).contains_key(&port)
     }
 
     /// One socket for each port, at whatever address.
-    async fn listen(self: &Arc<Self>, port: u16) -> io::Result<()> {
-        let mut listening = self.listening.lock().await;
-        if listening.contains(&port) {
-            return Ok(());
+    async fn listen(self: Arc<Self>, port: u16) -> io::Result<()> {
+        let far = self.clone();
+        let listen = move || {
+            // Held meanwhile, so that nobody else opens it, too.
+            let mut listeners = locked(&far.listeners);
+            if !listeners.contains_key(&port) {
+                let listener = Arc::new(far.keeper.listen(port)?);
+                far.wait_for(&*listener, port.into(), epoll::EventFlags::IN)?;
+                listeners.insert(port, listener);
+            }
+            Ok(())
+        };
+        if self.is_listening(port) {
+            Ok(())
+        } else {
+            self.runtime.spawn_blocking(listen).await.map_err(io::Error::other)?
         }
-        let keeper = self.keeper.clone();
-        let socket = tokio::task::spawn_blocking(move || keeper.listen(port)).await.map_err(io::Error::other)??;
-        tokio::spawn(self.clone().accept(TcpListener::from_std(socket)?));
-        listening.insert(port);
-        Ok(())
     }
 
-    async fn accept(self: Arc<Self>, listener: TcpListener) {
+    fn wait_for(&self, file: impl AsFd, id: u64, what: epoll::EventFlags) -> io::Result<()> {
+        Ok(epoll::add(&self.events, file, epoll::EventData::new_u64(id), what | epoll::EventFlags::ET)?)
+    }
+
+    /// Accept all connections of the job to this port whose handshake is over.
+    fn accept(self: &Arc<Self>, port: u16) {
+        let Some(listener) = locked(&self.listeners).get(&port).cloned() else {
+            return;
+        };
         loop {
-            match listener.accept().await {
-                Ok((job, client)) => {
-                    let _ = self.join(job, client);
+            match listener.accept() {
+                Ok((job, client)) => drop(self.join(job, client)),
+                Err(why) if why.kind() == io::ErrorKind::WouldBlock => return,
+                Err(_) => {
+                    let far = self.clone();
+                    self.runtime.spawn(async move {
+                        sleep(ACCEPT_AGAIN).await;
+                        far.accept(port);
+                    });
+                    return;
                 }
-                // Too many files are open, for instance: the others go on, and some of them will end.
-                Err(_) => sleep(Duration::from_millis(10)).await,
             }
         }
     }
 
-    fn join(self: &Arc<Self>, job: TcpStream, client: SocketAddr) -> io::Result<()> {
+    fn join(&self, job: TcpStream, client: SocketAddr) -> io::Result<()> {
         let flow = Flow { client: plain(client), server: plain(job.local_addr()?) };
-        job.set_nodelay(true)?;
-        match self.flows.open(flow) {
-            Some(server) => {
-                let flows = self.flows.clone();
-                tokio::spawn(async move {
-                    copy(job, server).await;
-                    flows.forget(flow);
-                });
-            }
-            None => {
-                self.flows.forget(flow);
-                job.set_zero_linger()?;
-            }
+        let Some(server) = self.flows.take_server(flow) else {
+            return SockRef::from(&job).set_linger(Some(Duration::ZERO));
+        };
+        let id = self.next_connection.fetch_add(1, Ordering::Relaxed);
+        let connection = Arc::new(Connection::new(id, flow, job, server)?);
+        locked(&self.connections).insert(id, connection.clone());
+        self.flows.open(connection.clone());
+        let both = epoll::EventFlags::IN | epoll::EventFlags::OUT;
+        // What the job sends is passed on when it is delivered; but the loopback device delivers later.
+        let job = if is_ipv6_loopback(flow) { both } else { epoll::EventFlags::OUT };
+        self.wait_for(&connection.job, id, job)?;
+        self.wait_for(&connection.server, id, both)
+    }
+
+    /// Pass on what the job has sent to this server, and accept its connection where that is not done yet.
+    pub fn pass_there(self: &Arc<Self>, flow: Flow, buffer: &mut [u8]) {
+        if matches!(self.flows.stage(flow), Stage::Handshake) {
+            self.accept(flow.server.port());
         }
-        Ok(())
+        if let Stage::Open(connection) = self.flows.stage(flow) {
+            self.go_on(&connection, connection.pass_there(buffer));
+        }
+    }
+
+    /// Forget a connection that is over or broken.
+    fn go_on<T>(&self, connection: &Arc<Connection>, passed: io::Result<T>) -> Option<T> {
+        if passed.is_err() {
+            connection.reset();
+        }
+        if (passed.is_err() || connection.is_over()) && locked(&self.connections).remove(&connection.id).is_some() {
+            self.flows.forget(connection.flow);
+        }
+        passed.ok()
+    }
+
+    /// Give up handshakes that do not end, as long as the network is there.
+    pub async fn give_up(self: Arc<Self>) {
+        loop {
+            sleep(LOOK_FOR_HANDSHAKES_EVERY).await;
+            self.flows.give_up(Instant::now());
+        }
     }
 }
 
-/// Bytes at once, ends as ends, resets as resets.
-async fn copy(mut job: TcpStream, mut server: TcpStream) {
-    if copy_bidirectional_with_sizes(&mut job, &mut server, BUFFER, BUFFER).await.is_err() {
-        let _ = job.set_zero_linger();
-        let _ = server.set_zero_linger();
+/// What servers send, on its way back to the job.
+pub struct Backward {
+    far: Arc<Far>,
+    /// Of these there may be more.
+    ready: VecDeque<Arc<Connection>>,
+    buffer: Vec<u8>,
+    /// When there was nothing.
+    last_idle: Instant,
+}
+
+impl Backward {
+    pub fn new(far: Arc<Far>) -> Self {
+        Self { far, ready: VecDeque::new(), buffer: vec![0; PIECE_BYTES], last_idle: Instant::now() }
     }
+
+    /// Learn which connections have something to pass on.
+    fn look(&mut self) {
+        let looked = Instant::now();
+        let mut events = Vec::with_capacity(EVENTS);
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let _ = epoll::wait(&self.far.events, spare_capacity(&mut events), Some(&at_once));
+        for id in events.iter().map(|event| event.data.u64()) {
+            match u16::try_from(id) {
+                Ok(port) => self.far.accept(port),
+                Err(_) => self.ready.extend(locked(&self.far.connections).get(&id).cloned()),
+            }
+        }
+        if events.is_empty() {
+            self.last_idle = looked;
+        }
+    }
+
+    fn pass(&mut self, connection: &Arc<Connection>) -> Option<Duration> {
+        let there = if is_ipv6_loopback(connection.flow) {
+            connection.pass_there(&mut self.buffer)
+        } else {
+            connection.pass_waiting_there(&mut self.buffer)
+        };
+        let passed = there.and_then(|()| connection.pass_back(&mut self.buffer));
+        match self.far.go_on(connection, passed) {
+            Some(Passed::Piece(waited)) => Some(waited.min(self.last_idle.elapsed())),
+            _ => None,
+        }
+    }
+}
+
+impl Source for Backward {
+    fn awaited(&self) -> BorrowedFd<'_> {
+        self.far.events.as_fd()
+    }
+
+    fn write(&mut self) -> Option<Duration> {
+        if self.ready.is_empty() {
+            self.look();
+        }
+        while let Some(connection) = self.ready.pop_front() {
+            if let Some(waited) = self.pass(&connection) {
+                self.ready.push_back(connection);
+                return Some(waited);
+            }
+        }
+        None
+    }
+}
+
+/// The socket, once the server has accepted.
+async fn accepted(socket: TcpStream) -> io::Result<TcpStream> {
+    let socket = tokio::net::TcpStream::from_std(socket)?;
+    socket.writable().await?;
+    connection::decided(socket.into_std()?)
 }
 
 /// An IPv4 address as such, where a socket of both families calls it `::ffff:…`.
 fn plain(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
+}
+
+fn is_ipv6_loopback(flow: Flow) -> bool {
+    flow.server.is_ipv6() && flow.server.ip().is_loopback()
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

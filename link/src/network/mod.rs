@@ -10,13 +10,16 @@
 //!
 //! The job's TCP is real from its own end to the far one, across the link. From there to the server a connection of
 //! this machine's own goes on, so that the server sees the client it knows, and a server of 127.0.0.1 is reached like
-//! any other. A server that is d away adds d to the link's round trip, in the handshake, too: the gate holds the job's
-//! SYN until the server has accepted.
+//! any other. The link's threads copy what they have just delivered, and what servers send, so that nobody else has to
+//! wake up. A server that is d away adds d to the link's round trip, in the handshake, too: the gate holds the job's SYN
+//! until the server has accepted, and for d.
 //!
 //! Nothing of this machine's own network is changed, and nothing has a name or a file: kept by a process of its own
 //! ([`keep`]) and by this one, the namespaces go when both end.
 
+mod connection;
 mod datagrams;
+mod flows;
 mod forward;
 mod gate;
 mod handover;
@@ -25,7 +28,6 @@ mod leftover;
 mod machine;
 mod outlets;
 mod packets;
-mod raw;
 mod routes;
 mod spaces;
 mod direct;
@@ -37,7 +39,6 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use tokio::runtime;
-use tokio::sync::mpsc::unbounded_channel;
 use tokio::sync::oneshot;
 
 pub use inside::enter;
@@ -46,8 +47,9 @@ pub use spaces::keep;
 
 use self::datagrams::Datagrams;
 use self::direct::{Outside, pump};
-use self::forward::Far;
-use self::gate::{Flows, Gate, Path};
+use self::flows::Path;
+use self::forward::{Backward, Far};
+use self::gate::Gate;
 use self::handover::Keeper;
 use self::leftover::end_processes_in;
 use self::outlets::Door;
@@ -74,18 +76,18 @@ struct Spaces {
 impl Network {
     /// `keeper`: the other end of the socket that the process has that keeps the namespaces.
     pub fn start(keeper: OwnedFd) -> io::Result<Self> {
-        let keeper = Arc::new(Keeper::new(keeper));
+        let keeper = Keeper::new(keeper);
         let spaces = Spaces::of(keeper.files()?)?;
         let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
-        let (openings, waiting) = unbounded_channel();
-        let flows = Arc::new(Flows::default());
-        let gate =
-            |door: &Door, path| Gate { flows: flows.clone(), openings: openings.clone(), door: door.clone(), path };
         let (namespace, delayed, direct) = spaces.job;
         let (far_delayed, far_direct) = spaces.far;
+        let doors = [far_delayed.clone(), far_direct.clone()];
+        let far = Arc::new(Far::new(keeper, doors, spaces.answers, runtime.handle().clone())?);
+        let gate = |door: &Door, path| Gate::new(far.clone(), door.clone(), path);
         let link = Link::between(
             [delayed.device.clone(), far_delayed.device.clone()],
             [Box::new(gate(&far_delayed, Path::Delayed)), Box::new(delayed)],
+            Some(Box::new(Backward::new(far.clone()))),
             Settings::default(),
         )
         .map_err(io::Error::other)?;
@@ -94,12 +96,11 @@ impl Network {
             gate: gate(&far_direct, Path::Direct),
         };
         let (there, back) = (pump(direct.device.clone(), outside), pump(far_direct.device.clone(), direct));
-        let far = Far::new(flows, keeper, [far_delayed, far_direct], spaces.answers);
         let (stop, stopped) = oneshot::channel::<()>();
         let thread = std::thread::Builder::new().name("job-network".into()).spawn(move || {
             runtime.spawn(there);
             runtime.spawn(back);
-            runtime.spawn(far.serve(waiting));
+            runtime.spawn(far.give_up());
             let _ = runtime.block_on(stopped);
             runtime.shutdown_background();
         })?;
@@ -152,6 +153,7 @@ impl Spaces {
         let mut space = || -> io::Result<(File, Door, Door)> {
             let (namespace, delayed, direct) = (next()?, Tun::try_from(next()?)?, Tun::try_from(next()?)?);
             let loopback = Arc::new(next()?);
+            let delayed = delayed.with_copies(next()?);
             let door = |device| Door { device: Arc::new(device), loopback: loopback.clone() };
             Ok((namespace.into(), door(delayed), door(direct)))
         };

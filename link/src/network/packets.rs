@@ -27,6 +27,8 @@ pub struct Flow {
 pub enum Seen<'a> {
     /// A TCP connection is asked for, with this first sequence number.
     Opening(Flow, u32),
+    /// Another TCP segment, and whether it carries bytes or an end.
+    Segment(Flow, bool),
     /// A UDP datagram.
     Datagram(Flow, &'a [u8]),
     Other,
@@ -45,6 +47,10 @@ pub fn look(packet: &[u8]) -> Seen<'_> {
     match &sliced.transport {
         Some(TransportSlice::Tcp(tcp)) if tcp.syn() && !tcp.ack() => {
             Seen::Opening(flow(tcp.source_port(), tcp.destination_port()), tcp.sequence_number())
+        }
+        Some(TransportSlice::Tcp(tcp)) => {
+            let carries = !tcp.payload().is_empty() || tcp.fin() || tcp.rst();
+            Seen::Segment(flow(tcp.source_port(), tcp.destination_port()), carries)
         }
         Some(TransportSlice::Udp(udp)) => {
             Seen::Datagram(flow(udp.source_port(), udp.destination_port()), udp.payload())
@@ -148,6 +154,25 @@ mod tests {
     fn an_opening_is_a_syn_without_acknowledgment() {
         for flow in flows() {
             assert_eq!(look(&opening(flow)), Seen::Opening(flow, u32::MAX));
+        }
+    }
+
+    #[test]
+    fn a_segment_carries_bytes_or_an_end_or_acknowledges_only() {
+        for flow in flows() {
+            let (client, server) = (flow.client, flow.server);
+            let segment =
+                || ip(client.ip(), server.ip()).expect("one family").tcp(client.port(), server.port(), 1, 100);
+            for (segment, payload, carries) in [
+                (segment().ack(1), &b""[..], false),
+                (segment().syn().ack(1), b"", false),
+                (segment().ack(1), b"question", true),
+                (segment().ack(1).fin(), b"", true),
+                (segment().rst(), b"", true),
+            ] {
+                let packet = written(|bytes| segment.write(bytes, payload).is_ok()).expect("a packet");
+                assert_eq!(look(&packet), Seen::Segment(flow, carries));
+            }
         }
     }
 

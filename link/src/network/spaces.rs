@@ -19,9 +19,8 @@ use rustix::thread::{
 use super::handover::{FAILED, LISTEN, READY, hear, tell};
 use super::leftover::end_processes_in;
 use super::machine::{Machine, without_ip};
-use super::raw::device_socket;
 use super::routes::{self, DELAYED, DIRECT, Family};
-use crate::delay::{LinkError, Tun};
+use crate::delay::{LinkError, Tun, packet_socket};
 
 /// What the network needs beside its devices. It is the kernel's own in a namespace until it is set.
 const BOTH: [(&str, &str); 4] = [
@@ -40,6 +39,8 @@ struct Space {
     delayed: Tun,
     direct: Tun,
     loopback: OwnedFd,
+    /// Copies of what enters the link.
+    copies: OwnedFd,
 }
 
 /// Make the namespaces, hand them over through `socket`, and serve until nobody is at its other end.
@@ -49,10 +50,16 @@ pub fn keep(socket: &OwnedFd, servers: &[SocketAddr], congestion_control: &str) 
         Ok((user, spaces)) => (user, spaces),
         Err(why) => return tell(socket, &format!("{FAILED}{why}"), &[]),
     };
-    let answers = [device_socket(DELAYED)?, device_socket(DIRECT)?];
+    let answers = [packet_socket::sender(DELAYED)?, packet_socket::sender(DIRECT)?];
     let mut files = Vec::new();
     for space in [job, far] {
-        files.extend([space.namespace.as_fd(), space.delayed.as_fd(), space.direct.as_fd(), space.loopback.as_fd()]);
+        files.extend([
+            space.namespace.as_fd(),
+            space.delayed.as_fd(),
+            space.direct.as_fd(),
+            space.loopback.as_fd(),
+            space.copies.as_fd(),
+        ]);
     }
     files.extend(answers.iter().map(AsFd::as_fd));
     files.extend(user.as_ref().map(AsFd::as_fd));
@@ -161,7 +168,8 @@ fn space(machine: &Machine, routes: impl Fn(Family) -> String) -> io::Result<Spa
         set("ipv6/conf/all/disable_ipv6", "0")?;
         ip(Family::V6, &routes(Family::V6))?;
     }
-    Ok(Space { namespace, delayed, direct, loopback: device_socket("lo")? })
+    let (loopback, copies) = (packet_socket::sender("lo")?, packet_socket::copies(DELAYED)?);
+    Ok(Space { namespace, delayed, direct, loopback, copies })
 }
 
 /// TCP as on this machine, but without a memory of earlier runs.

@@ -10,7 +10,7 @@
 mod connection;
 mod file;
 mod forwarding;
-mod kernel;
+pub(crate) mod kernel;
 mod link;
 mod opening;
 mod packets;

@@ -1,0 +1,249 @@
+//! How far the job's connections are, by their addresses.
+//!
+//! ```text
+//! SYN enters the link ──► connecting ──► decided ──► open
+//! ```
+
+use std::collections::HashMap;
+use std::io;
+use std::mem;
+use std::net::TcpStream;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::connection::Connection;
+use super::packets::Flow;
+
+/// The job's handshake takes its round trip; after a lost packet TCP tries for two minutes.
+const MAX_HANDSHAKE: Duration = Duration::from_secs(150);
+
+/// By which of the two ways a packet came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Path {
+    Delayed,
+    Direct,
+}
+
+/// A SYN that has crossed the link.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Syn {
+    pub packet: Vec<u8>,
+    pub path: Path,
+    pub arrived: Instant,
+}
+
+/// What the server said, and how long a packet takes there and back.
+pub struct Decision {
+    pub server: io::Result<TcpStream>,
+    pub distance: Duration,
+}
+
+enum State {
+    /// To the server. Here the SYN waits for its decision.
+    Connecting(Option<Syn>),
+    /// The job's own handshake is under way. The SYN has been let through, or is still on the link.
+    Accepted {
+        server: TcpStream,
+        distance: Duration,
+        passed: bool,
+        since: Instant,
+    },
+    Refused {
+        why: io::Error,
+        distance: Duration,
+        since: Instant,
+    },
+    Open(Arc<Connection>),
+}
+
+/// What to do with a SYN that has crossed the link.
+#[derive(Debug)]
+pub enum Verdict {
+    /// A connection to the server must be begun.
+    Begin,
+    /// It waits, or is a copy of one that waits.
+    Wait,
+    /// Let it through this long after it has arrived.
+    Pass(Duration),
+    /// Answer it so long after it has arrived.
+    Refuse(io::Error, Duration),
+}
+
+/// What the job's segments are for.
+pub enum Stage {
+    Handshake,
+    Open(Arc<Connection>),
+    Unknown,
+}
+
+#[derive(Default)]
+pub struct Flows(Mutex<HashMap<Flow, State>>);
+
+impl Flows {
+    fn states(&self) -> MutexGuard<'_, HashMap<Flow, State>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A SYN has entered the link: whether a connection to the server must be begun.
+    pub fn enter(&self, flow: Flow) -> bool {
+        let mut states = self.states();
+        let is_new = !states.contains_key(&flow);
+        if is_new {
+            states.insert(flow, State::Connecting(None));
+        }
+        is_new
+    }
+
+    /// A SYN has crossed the link. Its copies, which TCP sends when nothing comes back, wait with it.
+    pub fn arrive(&self, flow: Flow, syn: Syn) -> Verdict {
+        let mut states = self.states();
+        match states.get_mut(&flow) {
+            None => {
+                states.insert(flow, State::Connecting(Some(syn)));
+                Verdict::Begin
+            }
+            Some(State::Connecting(waiting)) => {
+                waiting.get_or_insert(syn);
+                Verdict::Wait
+            }
+            Some(State::Accepted { passed, distance, .. }) => {
+                Verdict::Pass(if mem::replace(passed, true) { Duration::ZERO } else { *distance })
+            }
+            Some(State::Refused { .. }) => match states.remove(&flow) {
+                Some(State::Refused { why, distance, .. }) => Verdict::Refuse(why, distance),
+                _ => Verdict::Wait,
+            },
+            Some(State::Open(_)) => Verdict::Pass(Duration::ZERO),
+        }
+    }
+
+    /// The server has decided. The SYN that waits for that, with what to do with it.
+    pub fn decide(&self, flow: Flow, decision: Decision) -> Option<(Syn, Verdict)> {
+        let (mut states, since, distance) = (self.states(), Instant::now(), decision.distance);
+        let waiting = match states.remove(&flow) {
+            Some(State::Connecting(waiting)) => waiting,
+            _ => None,
+        };
+        match (decision.server, waiting) {
+            (Ok(server), waiting) => {
+                states.insert(flow, State::Accepted { server, distance, passed: waiting.is_some(), since });
+                Some((waiting?, Verdict::Pass(distance)))
+            }
+            (Err(why), Some(syn)) => Some((syn, Verdict::Refuse(why, distance))),
+            (Err(why), None) => {
+                states.insert(flow, State::Refused { why, distance, since });
+                None
+            }
+        }
+    }
+
+    pub fn is_handshake(&self, flow: Flow) -> bool {
+        matches!(self.states().get(&flow), Some(State::Accepted { .. }))
+    }
+
+    pub fn stage(&self, flow: Flow) -> Stage {
+        match self.states().get(&flow) {
+            Some(State::Accepted { .. }) => Stage::Handshake,
+            Some(State::Open(connection)) => Stage::Open(connection.clone()),
+            _ => Stage::Unknown,
+        }
+    }
+
+    /// The job's handshake is over: hand out the connection to its server.
+    pub fn take_server(&self, flow: Flow) -> Option<TcpStream> {
+        match self.states().remove(&flow) {
+            Some(State::Accepted { server, .. }) => Some(server),
+            _ => None,
+        }
+    }
+
+    pub fn open(&self, connection: Arc<Connection>) {
+        self.states().insert(connection.flow, State::Open(connection));
+    }
+
+    pub fn forget(&self, flow: Flow) {
+        self.states().remove(&flow);
+    }
+
+    /// Forget handshakes that have not ended.
+    pub fn give_up(&self, now: Instant) {
+        self.states().retain(|_, state| match state {
+            State::Accepted { since, .. } | State::Refused { since, .. } => now - *since < MAX_HANDSHAKE,
+            State::Connecting(_) | State::Open(_) => true,
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    const FAR: Duration = Duration::from_millis(5);
+
+    fn flow() -> Flow {
+        let address = "10.0.0.1:1".parse().expect("an address");
+        Flow { client: address, server: address }
+    }
+
+    fn syn() -> Syn {
+        Syn { packet: b"SYN".into(), path: Path::Delayed, arrived: Instant::now() }
+    }
+
+    fn accepted() -> Decision {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a listener");
+        let server = TcpStream::connect(listener.local_addr().expect("its address"));
+        Decision { server, distance: FAR }
+    }
+
+    fn refused() -> Decision {
+        Decision { server: Err(io::ErrorKind::ConnectionRefused.into()), distance: FAR }
+    }
+
+    #[test]
+    fn a_syn_waits_for_the_server_and_its_copies_with_it() {
+        let flows = Flows::default();
+        assert!(flows.enter(flow()) && !flows.enter(flow()));
+        assert!(matches!(flows.arrive(flow(), syn()), Verdict::Wait));
+        assert!(matches!(flows.arrive(flow(), syn()), Verdict::Wait));
+        let (waiting, verdict) = flows.decide(flow(), accepted()).expect("a SYN");
+        assert_eq!(waiting.packet, b"SYN");
+        assert!(matches!(verdict, Verdict::Pass(FAR)));
+        assert!(matches!(flows.arrive(flow(), syn()), Verdict::Pass(Duration::ZERO)), "a copy");
+    }
+
+    #[test]
+    fn a_server_that_accepts_meanwhile_adds_its_distance_once() {
+        let flows = Flows::default();
+        flows.enter(flow());
+        assert!(flows.decide(flow(), accepted()).is_none(), "the SYN is still on the link");
+        assert!(matches!(flows.arrive(flow(), syn()), Verdict::Pass(FAR)));
+        assert!(matches!(flows.arrive(flow(), syn()), Verdict::Pass(Duration::ZERO)), "a copy");
+        assert!(flows.take_server(flow()).is_some() && flows.take_server(flow()).is_none());
+    }
+
+    #[test]
+    fn a_refusal_waits_for_the_syn() {
+        let flows = Flows::default();
+        flows.enter(flow());
+        assert!(flows.decide(flow(), refused()).is_none());
+        assert!(
+            matches!(flows.arrive(flow(), syn()), Verdict::Refuse(why, FAR) if why.kind() == io::ErrorKind::ConnectionRefused)
+        );
+        assert!(matches!(flows.arrive(flow(), syn()), Verdict::Begin), "the next one asks again");
+        assert!(matches!(flows.decide(flow(), refused()), Some((_, Verdict::Refuse(_, FAR)))));
+        assert!(flows.enter(flow()));
+    }
+
+    #[test]
+    fn a_handshake_that_does_not_end_is_given_up() {
+        let flows = Flows::default();
+        flows.enter(flow());
+        flows.decide(flow(), accepted());
+        flows.give_up(Instant::now());
+        assert!(matches!(flows.stage(flow()), Stage::Handshake));
+        flows.give_up(Instant::now() + MAX_HANDSHAKE);
+        assert!(matches!(flows.stage(flow()), Stage::Unknown));
+    }
+}
