@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from latpcap.capture import Capture
 from latpcap.errors import CommandFailed, NoDatabaseTraffic, UsageError
@@ -88,7 +89,7 @@ def run_rehearsal(
 
     def project(recording: str, rtt_ms: Sequence[float]) -> Analysis:
         capture = read(plan.recording) if plan.recording is not None else _of_the_command(read(folder / recording))
-        return capture.measures.analyze(rtt_ms, None, plan.conditions)
+        return capture.measures.analyze(rtt_ms, None, replace(plan.conditions, rtt_is="in-stream"))
 
     return rehearsal(
         [run for run in runs if run.asked_ms is None],

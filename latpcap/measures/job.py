@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from latpcap import _core
 from latpcap.measures.awaited_fins import awaited_fins
-from latpcap.measures.tcp import MSS_BYTES, TIMESTAMPS_BYTES
+from latpcap.measures.tcp import MAX_FRAME_BYTES, MSS_BYTES, TIMESTAMPS_BYTES
 from latpcap.measures.windows import NarrowWindows, narrow_windows
 from latpcap.rtt import Estimate
 from latpcap.tables.columnar.columns import Bools, Floats, Ints
@@ -68,10 +68,13 @@ def recorded_job(recording: Recording, rtt: Estimate) -> RecordedJob:
 
 
 def _segment_bytes(connections: Connections) -> Floats:
-    """The payload of a full segment of each connection: the smaller of both sides' MSS less the usual options."""
+    """The payload of a full segment of each connection: the smaller of both sides' MSS less the usual options.
+
+    Those of a loopback device are Ethernet's elsewhere.
+    """
     announced = [np.where(mss == MISSING, MSS_BYTES, mss) for mss in (connections.client_mss, connections.server_mss)]
     payload: Floats = np.maximum(np.minimum(*announced) - TIMESTAMPS_BYTES, 1).astype(float)
-    return payload
+    return np.where(payload > MAX_FRAME_BYTES, MSS_BYTES - TIMESTAMPS_BYTES, payload)
 
 
 def _lost_nothing(recording: Recording) -> Bools:

@@ -13,6 +13,8 @@ from latpcap.tables.recording import Recording
 
 MSS_BYTES = 1460
 """What a segment holds on Ethernet, where no SYN announced it."""
+MAX_FRAME_BYTES = 9_000
+"""Larger segments are those of a loopback device; no network carries them."""
 TIMESTAMPS_BYTES = 12
 """What the timestamp option, which nearly every host sends, takes of it (RFC 7323)."""
 INITIAL_WINDOW = 10
