@@ -289,6 +289,10 @@ impl Source for Backward {
         }
         None
     }
+
+    fn has_more(&self) -> bool {
+        !self.ready.is_empty()
+    }
 }
 
 /// The socket, once the server has accepted.
