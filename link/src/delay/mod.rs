@@ -63,11 +63,14 @@ pub trait Outlet: Send {
 /// Writes into the device that a link's thread reads, whenever that thread lets it.
 #[cfg(target_os = "linux")]
 pub trait Source: Send {
-    /// What is readable when there is something to write.
+    /// What becomes readable when there is something to write.
     fn awaited(&self) -> std::os::fd::BorrowedFd<'_>;
 
     /// Write some of it, and return how long that has waited for this thread; `None` if there is nothing.
     fn write(&mut self) -> Option<std::time::Duration>;
+
+    /// There may be more to write, of which `awaited` says nothing.
+    fn has_more(&self) -> bool;
 }
 
 /// Why there is no link.

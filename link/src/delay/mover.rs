@@ -160,6 +160,10 @@ impl Mover {
     }
 
     fn wait(&self, load: &mut Load) -> io::Result<()> {
+        let has_more = self.source.as_ref().is_some_and(|source| source.has_more());
+        if has_more && load.flight.packets() <= BULK {
+            return Ok(());
+        }
         let Some(due) = load.flight.next_due() else {
             return self.sleep(SLEEP_MOST).map(drop);
         };

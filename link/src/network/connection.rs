@@ -2,6 +2,7 @@
 
 use std::io::{self, ErrorKind, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -15,6 +16,10 @@ use crate::delay::stamps::{age, receive};
 /// What is passed on at once.
 pub const PIECE_BYTES: usize = 128 << 10;
 
+/// More without a rest is a bulk transfer: the link's threads do not pass it on themselves, as they have packets to move.
+const MAX_BURST_BYTES: usize = 256 << 10;
+const MIN_REST: Duration = Duration::from_millis(1);
+
 /// What came of passing bytes on.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Passed {
@@ -24,47 +29,76 @@ pub enum Passed {
     Piece(Duration),
 }
 
+/// Which way bytes go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    There,
+    Back,
+}
+
 pub struct Connection {
     pub id: u64,
     pub flow: Flow,
     pub job: TcpStream,
     pub server: TcpStream,
     opened: Instant,
-    there: Mutex<Half>,
-    back: Mutex<Half>,
+    /// There and back.
+    directions: [Direction; 2],
 }
 
 impl Connection {
     pub fn new(id: u64, flow: Flow, job: TcpStream, server: TcpStream) -> io::Result<Self> {
         job.set_nonblocking(true)?;
         job.set_nodelay(true)?;
-        Ok(Self { id, flow, job, server, opened: Instant::now(), there: Mutex::default(), back: Mutex::default() })
+        Ok(Self { id, flow, job, server, opened: Instant::now(), directions: Default::default() })
     }
 
-    /// Pass on all that the job has sent.
-    pub fn pass_there(&self, buffer: &mut [u8]) -> io::Result<()> {
-        let mut half = locked(&self.there);
-        while half.pass(&self.job, &self.server, buffer)? != Passed::Nothing {}
-        Ok(())
-    }
-
-    /// Pass on what could not be written to the server before.
-    pub fn pass_waiting_there(&self, buffer: &mut [u8]) -> io::Result<()> {
-        let waits = !locked(&self.there).unsent.is_empty();
-        if waits { self.pass_there(buffer) } else { Ok(()) }
-    }
-
-    /// Pass on a piece of what the server has sent. What it sent before this connection was open did not wait for latpcap.
-    pub fn pass_back(&self, buffer: &mut [u8]) -> io::Result<Passed> {
-        Ok(match locked(&self.back).pass(&self.server, &self.job, buffer)? {
+    /// Pass on a piece. What a server sent before this connection was open did not wait for latpcap.
+    pub fn pass(&self, way: Way, buffer: &mut [u8]) -> io::Result<Passed> {
+        let mut half = locked(&self.directions[way as usize].half);
+        let passed = match way {
+            Way::There => half.pass(&self.job, &self.server, buffer)?,
+            Way::Back => half.pass(&self.server, &self.job, buffer)?,
+        };
+        Ok(match passed {
             Passed::Piece(waited) => Passed::Piece(waited.min(self.opened.elapsed())),
             Passed::Nothing => Passed::Nothing,
         })
     }
 
+    /// Whether a helper passes on what has just come.
+    pub fn is_helped(&self, way: Way) -> bool {
+        let direction = &self.directions[way as usize];
+        direction.has_come.store(true, Ordering::SeqCst);
+        direction.is_helped.load(Ordering::SeqCst)
+    }
+
+    /// Whether it has become a bulk transfer that has no helper yet: the caller becomes or finds one.
+    pub fn wants_help(&self, way: Way) -> bool {
+        let direction = &self.directions[way as usize];
+        locked(&direction.half).burst > MAX_BURST_BYTES && !direction.is_helped.swap(true, Ordering::SeqCst)
+    }
+
+    /// A helper begins to pass on all there is.
+    pub fn begin_help(&self, way: Way) {
+        self.directions[way as usize].has_come.store(false, Ordering::SeqCst);
+    }
+
+    /// A helper has found nothing more: whether it must begin again, as something has come meanwhile.
+    pub fn end_help(&self, way: Way) -> bool {
+        let direction = &self.directions[way as usize];
+        direction.is_helped.store(false, Ordering::SeqCst);
+        direction.has_come.load(Ordering::SeqCst) && !direction.is_helped.swap(true, Ordering::SeqCst)
+    }
+
+    /// Bytes could not be written before.
+    pub fn is_blocked(&self, way: Way) -> bool {
+        !locked(&self.directions[way as usize].half).unsent.is_empty()
+    }
+
     /// Both sides have sent all.
     pub fn is_over(&self) -> bool {
-        [&self.there, &self.back].into_iter().all(|half| locked(half).over)
+        self.directions.iter().all(|direction| locked(&direction.half).over)
     }
 
     /// Reset both sides as soon as nobody has this connection any more.
@@ -75,11 +109,20 @@ impl Connection {
     }
 }
 
-/// One direction.
+#[derive(Default)]
+struct Direction {
+    half: Mutex<Half>,
+    is_helped: AtomicBool,
+    has_come: AtomicBool,
+}
+
 #[derive(Default)]
 struct Half {
     unsent: Vec<u8>,
     over: bool,
+    /// Bytes that came without a rest between them.
+    burst: usize,
+    last: Option<Instant>,
 }
 
 impl Half {
@@ -101,6 +144,7 @@ impl Half {
             }
             Ok((length, received)) => {
                 let waited = received.and_then(age).unwrap_or_default();
+                self.count(length);
                 let sent = write(to, &buffer[..length])?;
                 self.unsent.extend_from_slice(&buffer[sent..length]);
                 Ok(Passed::Piece(waited))
@@ -108,6 +152,12 @@ impl Half {
             Err(why) if is_for_now(&why) => Ok(Passed::Nothing),
             Err(why) => Err(why),
         }
+    }
+
+    fn count(&mut self, bytes: usize) {
+        let now = Instant::now();
+        let rested = self.last.replace(now).is_none_or(|last| now - last > MIN_REST);
+        self.burst = if rested { bytes } else { self.burst.saturating_add(bytes) };
     }
 }
 
@@ -148,5 +198,77 @@ pub fn decided(socket: TcpStream) -> io::Result<TcpStream> {
     match socket.take_error()? {
         None => Ok(socket),
         Some(why) => Err(why),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::net::TcpListener;
+
+    use super::*;
+
+    fn pair() -> (TcpStream, TcpStream) {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a listener");
+        let ours = begin(listener.local_addr().expect("its address")).expect("a connection");
+        (decided(ours).expect("accepted"), listener.accept().expect("a connection").0)
+    }
+
+    fn connection() -> (TcpStream, Connection, TcpStream) {
+        let ((far, job), (ours, server)) = (pair(), pair());
+        let flow = Flow { client: job.peer_addr().expect("an address"), server: ours.peer_addr().expect("an address") };
+        job.set_nonblocking(false).expect("set");
+        far.set_nonblocking(false).expect("set");
+        (far, Connection::new(1, flow, job, ours).expect("a connection"), server)
+    }
+
+    #[test]
+    fn bytes_and_ends_are_passed_on() {
+        let (mut job, connection, mut server) = connection();
+        let mut buffer = vec![0; PIECE_BYTES];
+        job.write_all(b"question").expect("sent");
+        job.shutdown(Shutdown::Write).expect("shut down");
+        while connection.pass(Way::There, &mut buffer).expect("passed") != Passed::Nothing {}
+        let mut read = String::new();
+        server.read_to_string(&mut read).expect("read");
+        assert_eq!(read, "question");
+        assert!(!connection.is_over());
+        drop(server);
+        while connection.pass(Way::Back, &mut buffer).expect("passed") != Passed::Nothing {}
+        assert!(connection.is_over());
+        assert_eq!(job.read(&mut buffer).expect("read"), 0);
+    }
+
+    #[test]
+    fn an_answer_has_waited_since_the_kernel_had_it() {
+        let (_job, connection, mut server) = connection();
+        let mut buffer = vec![0; PIECE_BYTES];
+        server.write_all(b"answer").expect("sent");
+        std::thread::sleep(Duration::from_millis(20));
+        let Passed::Piece(waited) = connection.pass(Way::Back, &mut buffer).expect("passed") else { panic!("nothing") };
+        assert!(waited >= Duration::from_millis(20) && waited <= connection.opened.elapsed());
+    }
+
+    #[test]
+    fn what_cannot_be_written_waits() {
+        let (mut job, connection, mut server) = connection();
+        let mut buffer = vec![0; PIECE_BYTES];
+        server.set_nonblocking(true).expect("set");
+        let mut sent = 0;
+        while let Ok(bytes) = server.write(&buffer) {
+            sent += bytes;
+            while connection.pass(Way::Back, &mut buffer).expect("passed") != Passed::Nothing {}
+        }
+        assert!(
+            connection.is_blocked(Way::Back) && connection.wants_help(Way::Back) && connection.is_helped(Way::Back)
+        );
+        drop(server);
+        let reader = std::thread::spawn(move || job.read_to_end(&mut Vec::new()).expect("read"));
+        let mut all = vec![0; PIECE_BYTES];
+        while !reader.is_finished() {
+            connection.pass(Way::Back, &mut all).expect("passed");
+        }
+        assert_eq!(reader.join().expect("read"), sent);
+        assert!(connection.end_help(Way::Back), "something has come meanwhile");
     }
 }

@@ -17,9 +17,10 @@ use rustix::event::{Timespec, epoll};
 use rustix::io::write;
 use socket2::SockRef;
 use tokio::runtime::Handle;
+use tokio::task::yield_now;
 use tokio::time::sleep;
 
-use super::connection::{self, Connection, PIECE_BYTES, Passed};
+use super::connection::{self, Connection, PIECE_BYTES, Passed, Way};
 use super::flows::{Decision, Flows, Stage, Syn, Verdict};
 use super::handover::Keeper;
 use super::outlets::Door;
@@ -202,7 +203,35 @@ impl Far {
             self.accept(flow.server.port());
         }
         if let Stage::Open(connection) = self.flows.stage(flow) {
-            self.go_on(&connection, connection.pass_there(buffer));
+            self.pass_all_there(&connection, buffer);
+        }
+    }
+
+    fn pass_all_there(self: &Arc<Self>, connection: &Arc<Connection>, buffer: &mut [u8]) {
+        while !connection.is_helped(Way::There)
+            && let Some(Passed::Piece(_)) = self.pass(connection, Way::There, buffer)
+        {}
+    }
+
+    /// Pass on a piece, and what follows by a helper if it is a bulk transfer.
+    fn pass(self: &Arc<Self>, connection: &Arc<Connection>, way: Way, buffer: &mut [u8]) -> Option<Passed> {
+        let passed = self.go_on(connection, connection.pass(way, buffer));
+        if connection.wants_help(way) {
+            self.runtime.spawn(self.clone().help(connection.clone(), way));
+        }
+        passed
+    }
+
+    async fn help(self: Arc<Self>, connection: Arc<Connection>, way: Way) {
+        let mut buffer = vec![0; PIECE_BYTES];
+        loop {
+            connection.begin_help(way);
+            while let Some(Passed::Piece(_)) = self.go_on(&connection, connection.pass(way, &mut buffer)) {
+                yield_now().await;
+            }
+            if !connection.end_help(way) {
+                return;
+            }
         }
     }
 
@@ -259,13 +288,13 @@ impl Backward {
     }
 
     fn pass(&mut self, connection: &Arc<Connection>) -> Option<Duration> {
-        let there = if is_ipv6_loopback(connection.flow) {
-            connection.pass_there(&mut self.buffer)
-        } else {
-            connection.pass_waiting_there(&mut self.buffer)
-        };
-        let passed = there.and_then(|()| connection.pass_back(&mut self.buffer));
-        match self.far.go_on(connection, passed) {
+        if is_ipv6_loopback(connection.flow) || connection.is_blocked(Way::There) {
+            self.far.pass_all_there(connection, &mut self.buffer);
+        }
+        if connection.is_helped(Way::Back) {
+            return None;
+        }
+        match self.far.pass(connection, Way::Back, &mut self.buffer) {
             Some(Passed::Piece(waited)) => Some(waited.min(self.last_idle.elapsed())),
             _ => None,
         }
@@ -288,6 +317,10 @@ impl Source for Backward {
             }
         }
         None
+    }
+
+    fn has_more(&self) -> bool {
+        !self.ready.is_empty()
     }
 }
 
