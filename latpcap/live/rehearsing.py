@@ -87,8 +87,10 @@ def run_rehearsal(
         runs.append(RecordedRun(into.name, _found(into, behind_ms, read, ran.problems), asked_ms, link_ms))
         now, ends = now or _today(plan, runs[0].found), ran.ends or ends
 
-    def project(recording: str, rtt_ms: Sequence[float]) -> Analysis:
+    def project(recording: str, rtt_ms: Sequence[float], knows_hosts: bool) -> Analysis:
         capture = read(plan.recording) if plan.recording is not None else _of_the_command(read(folder / recording))
+        if not knows_hosts:
+            capture.recording.host_curve = None
         return capture.measures.analyze(rtt_ms, None, replace(plan.conditions, rtt_is="in-stream"))
 
     return rehearsal(

@@ -52,8 +52,8 @@ class RecordedRun(Struct, frozen=True):
     """What of it the link took."""
 
 
-Project = Callable[[str, Sequence[float]], Analysis]
-"""The analysis of the recording of that name, projected onto these RTTs."""
+Project = Callable[[str, Sequence[float], bool], Analysis]
+"""The analysis of the recording of that name, projected onto these RTTs, with or without what it knows of its hosts."""
 
 
 class Run(Struct, frozen=True):
@@ -87,6 +87,8 @@ class RehearsedRtt(Struct, frozen=True):
     """Predicted against measured; null where that says nothing."""
     no_verdict: str | None
     """Why it says nothing: the runs were not the same job."""
+    assumed_s: float | None
+    """The prediction that does not know how this host answers after a rest; null where it was not measured."""
     most_off: ValidationPart | None
     """The part of the budget that was predicted worst."""
     reasons: tuple[str, ...]
@@ -157,9 +159,14 @@ def rehearsal(
     groups = [
         [each for each in there if each.asked_ms == asked] for asked in dict.fromkeys(run.asked_ms for run in there)
     ]
-    observed = project(base.recording, [_rtt_ms(_median(group), differs) for group in groups])
+    rtts_ms = [_rtt_ms(_median(group), differs) for group in groups]
+    observed = project(base.recording, rtts_ms, True)
+    assumed = [None] * len(groups)
+    if observed.hosts_measured:
+        assumed = [point.runtime_s for point in project(base.recording, rtts_ms, False).projection.points]
     rtts = tuple(
-        _rehearsed(group, observed, point) for group, point in zip(groups, observed.projection.points, strict=True)
+        _rehearsed(group, observed, *point)
+        for group, *point in zip(groups, observed.projection.points, assumed, strict=True)
     )
     return Rehearsal(
         way=way,
@@ -209,7 +216,9 @@ def _told(run: RecordedRun) -> Run:
     )
 
 
-def _rehearsed(group: Sequence[RecordedRun], observed: Analysis, point: Point) -> RehearsedRtt:
+def _rehearsed(
+    group: Sequence[RecordedRun], observed: Analysis, point: Point, assumed_s: float | None
+) -> RehearsedRtt:
     told = _median(group)
     validation, no_verdict = None, None
     try:
@@ -226,6 +235,7 @@ def _rehearsed(group: Sequence[RecordedRun], observed: Analysis, point: Point) -
         slowest_s=max(run.runtime_s for run in runs),
         validation=validation,
         no_verdict=no_verdict,
+        assumed_s=assumed_s,
         most_off=None if validation is None else max(validation.terms, key=_off_s),
         reasons=() if validation is None else tuple(reasons(observed, told.found, validation)),
     )

@@ -59,20 +59,21 @@ class Validation(Displayed, Struct, frozen=True):
     """`latpcap` and its version."""
 
 
-class Analysed(Protocol):
+class Measured(Protocol):
     """A capture, as far as it is needed here."""
 
-    def analyze(self, rtt_ms: list[float] | None = None) -> Analysis:
-        """Return the whole result."""
+    @property
+    def measures(self) -> Measures:
+        """What is measured of it."""
 
 
-def validate(base: Analysed, other: Analysed) -> Validation:
+def validate(base: Measured, other: Measured) -> Validation:
     """Project `base` onto the RTT of `other` and compare; `NotTheSameJob` where they are not that."""
-    measured = other.analyze()
+    measured = other.measures.analyze()
     target = measured.summary.baseline_rtt_ms
     if target is None:
         raise UsageError("the RTT of the other capture is unknown: give it with --against-rtt")
-    observed = base.analyze([target])
+    observed = base.measures.analyze([target], None, Conditions(rtt_is="in-stream"))
     return judge(observed, observed.projection.points[0], measured)
 
 
