@@ -39,6 +39,8 @@ MEDIAN_ERROR = 0.93
 MAX_TIMES_FASTEST = 4.0
 MAX_BEYOND_FASTEST_NS = 1_000_000
 """What takes more than this many times the fastest tenth of its kind, and so much more, is a pause or other work."""
+NEARLY_ALL = 0.75
+"""The part of the longest rests' extra that makes a rest one of them."""
 QUIET_KINDS = ("read", "begin", "session", "ping")
 """Kinds of statements whose work does not depend on a disk."""
 
@@ -52,9 +54,18 @@ class ReadCurve(Struct, frozen=True):
     """The standard error of each, 0 of the first."""
 
     @property
-    def is_plain(self) -> bool:
+    def is_known(self) -> bool:
         """The longest rests cost more than three standard errors."""
         return self.extra_ms[-1] > 3 * self.error_ms[-1]
+
+    @property
+    def full_from_ms(self) -> float:
+        """The rest from which on a host takes nearly as long as behind the longest."""
+        return next(
+            rest
+            for rest, extra in zip(self.rests_ms, self.extra_ms, strict=True)
+            if extra >= NEARLY_ALL * self.extra_ms[-1]
+        )
 
 
 class _Times(Struct, frozen=True):
