@@ -344,6 +344,31 @@ def test_what_a_constant_path_shows_as_well_is_no_jitter(
     assert "varies" not in found.reason_text(0)
 
 
+AFTER_REST = [5.26, 5.30, 5.33, 5.36, 5.38, 5.40, 5.42, 5.44, 5.45, 5.46, 5.47, 5.48, 5.50, 5.52, 5.55, 5.60] * 2
+"""Waits for responses over 5.07 ms, of a server that sleeps meanwhile and wakes up late."""
+
+
+@pytest.mark.parametrize(
+    ("handshake_ms", "ack_ms", "most_ms"),
+    [(5.54, [5.07], 5.1), (5.83, [5.07], 5.1), (6.43, [5.45], 5.4), (6.43, [5.9], 5.4), (5.8, [], 5.4)],
+    ids=["late handshake", "later", "late ACK", "both later than most responses", "lone handshake"],
+)
+def test_hosts_that_wake_up_late_for_the_handshake_do_not_decide(
+    handshake_ms: float, ack_ms: list[float], most_ms: float
+) -> None:
+    found = estimate(build([Conn(handshake_rtt_ms=handshake_ms, exchanges=waits(AFTER_REST), far_ms=ack_ms)]))
+    assert found.low[0] <= 5.2e6 <= found.high[0]
+    assert 5.07e6 <= found.baseline[0] <= most_ms * 1e6
+    assert "nothing tells" not in found.reason_text(0)
+
+
+def test_responses_of_many_statements_refute_what_is_a_little_longer() -> None:
+    late = Conn(handshake_rtt_ms=16.6, far_ms=[16.26], exchanges=waits([15.8, 15.9, 16.0, 16.1, 16.4] * 20))
+    found = estimate(build([late]))
+    assert found.baseline[0] <= 15.9e6
+    assert found.low[0] <= 15.5e6
+
+
 def test_responses_faster_than_the_baseline_lower_its_low_end() -> None:
     steady = [Ex(service_ms=1)] * 20
     quick = [Ex(waited_ms=8)] * 4

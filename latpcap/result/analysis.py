@@ -23,6 +23,7 @@ from latpcap.measures.options import IDLE_S, TaskBy
 from latpcap.measures.purposes import PurposeResult, purpose_results
 from latpcap.measures.push_waits import push_waits
 from latpcap.measures.responses import FEWEST_RESPONSES, responses
+from latpcap.measures.rests import ReadCurve, read_curves
 from latpcap.measures.routes import RouteResult, route_results
 from latpcap.measures.segments import Segments, segments
 from latpcap.measures.statements import StatementGroups, group
@@ -179,6 +180,11 @@ class Measures:
     def evidence(self) -> Evidence:
         """What the findings look at."""
         return Evidence(self.recording, self.rtt, self.timeline, self.settings.think_s)
+
+    @cached_property
+    def rests(self) -> tuple[ReadCurve | None, ReadCurve | None]:
+        """How much later idle clients and idle servers go on, as far as the capture shows it."""
+        return read_curves(self.recording, self.rtt)
 
     @cached_property
     def savings(self) -> Savings:
@@ -425,6 +431,7 @@ class Measures:
                     proxied=self.proxied,
                     locks=self.evidence.lock_waits,
                     pushes=push_waits(self.recording, self.timeline),
+                    rests=self.rests,
                     files=[path for path in columns.texts(self.recording.captures_table, "path") if path],
                 )
             ),

@@ -20,6 +20,7 @@ from latpcap.measures.legs import LegRoundTrips
 from latpcap.measures.lock_waits import LockWaits
 from latpcap.measures.purposes import PURPOSES, PurposeResult
 from latpcap.measures.push_waits import PushWaits
+from latpcap.measures.rests import ReadCurve
 from latpcap.measures.timing_only import TimingOnly
 from latpcap.measures.waits import Waits
 from latpcap.projection.basis import Basis
@@ -42,6 +43,9 @@ MIN_HIDDEN = 0.1
 
 MIN_HELD = 0.05
 """Packets held back, as a share of the round trips, from which on the verdict mentions their waits."""
+
+MIN_RESTED = 0.05
+"""What idle hosts would take for all round trips, as a share of the waiting, from which on the verdict says so."""
 
 MIN_TIMED = 0.5
 """A timer sets the pace of a job from this share of its round trips, and of its runtime, on."""
@@ -90,6 +94,8 @@ class Facts(Struct, frozen=True):
     proxied: LegRoundTrips | None
     locks: LockWaits
     pushes: PushWaits
+    rests: tuple[ReadCurve | None, ReadCurve | None]
+    """How much later idle clients and idle servers go on."""
     files: Sequence[str]
     """The paths of the captures."""
 
@@ -296,6 +302,18 @@ def _held_back(facts: Facts) -> str:
     return f"{packets} held back by Nagle's algorithm also {wait} for a round trip each."
 
 
+def _rested(facts: Facts) -> str:
+    """How much later hosts answer after a rest."""
+    known = [curve for curve in facts.rests if curve is not None and curve.is_known]
+    extra_ms = sum(curve.extra_ms[-1] for curve in known)
+    waited_s = facts.base.runtime_s - facts.budget.client_s - facts.budget.think_s
+    if not known or extra_ms * facts.round_trips < MIN_RESTED * waited_s * 1000:
+        return ""
+    hosts = ("Idle clients", "Idle servers")[facts.rests.index(known[0])] if len(known) == 1 else "Idle hosts"
+    rest_ms = max(curve.full_from_ms for curve in known)
+    return f"{hosts} answer later: {extra_ms:.2g} ms a round trip behind rests of {rest_ms:g} ms and more."
+
+
 def _chattiness(facts: Facts) -> str:
     """What the round trips were made for, where they take time."""
     return chattiness_in_words(facts.chattiness)
@@ -316,6 +334,7 @@ STANDS_OUT: tuple[Callable[[Facts], str], ...] = (
     _largest,
     _timer,
     _held_back,
+    _rested,
     _chattiness,
 )
 """In this order: what a reader must not miss comes first."""

@@ -116,7 +116,7 @@ class Chosen(Struct, frozen=True):
 
 def choose(half: PathHalf, group: Ints, count: int, step_ns: int, resent: Bools) -> Chosen:
     """Weigh the evidence of each of `count` groups; `resent`: groups with a SYN that was sent again."""
-    bound, several = map(partial(_of_several, half.bounding(group, count)), (1, SEVERAL))
+    bound, several, five = map(partial(_of_several, half.bounding(group, count)), (1, SEVERAL, MIN_BOUNDS))
     handshakes, acks = half.handshakes.grouped(group, count), half.acks.grouped(group, count)
     bounds = half.bounds.grouped(group, count)
     floor, faster = bounds.quantile(FLOOR_QUANTILE), bounds.quantile(FASTER_QUANTILE)
@@ -142,10 +142,10 @@ def choose(half: PathHalf, group: Ints, count: int, step_ns: int, resent: Bools)
     reason = np.where((reason == Reason.ALONE) & (faster <= PLAIN * h), Reason.CONFIRMED, reason)
     measured = np.where(np.isnan(value), np.fmin(h, a), value)
     few, fastest = pool.counts < MIN_FOR_DENSITY, half.answers.grouped(group, count).quantile(0)
-    value = np.where(few & (value > limit) & ~_agree(value, faster), bound, value)
     by_fastest = few & ~varies.is_so & _agree(value, fastest)
     least = value - np.maximum(DRIFT * value, HOST_NS / 4)
     value = np.where(by_fastest, np.fmin(value, np.maximum(fastest, least)), value)
+    value = np.where(few & (value > limit), np.where(_agree(value, faster), np.fmin(value, five), bound), value)
     none = np.full(count, np.nan)
     chosen = Chosen(
         value,
@@ -249,11 +249,15 @@ def _weighed(
 ) -> tuple[Bools, Bools, Floats, Floats, Ints]:
     """Whether handshakes and acknowledgments count, the weight behind them, what weighs as much against them, and why.
 
-    A measurement of which several responses are faster is refuted. Where the two are apart, the heavier counts.
+    A measurement of which several responses are faster is refuted, by many also one that is later than a quarter of
+    them. Where the two are apart, the heavier counts.
     """
+    latest = np.where(responses >= STEADY, faster + np.fmax(DRIFT * faster, HOST_NS), np.inf)
+    refuted_h, refuted_a = (
+        (value > latest) | (value > bound) & ~_agree(value, bound) & ~_agree(value, faster) for value in (h, a)
+    )
     stands_h, stands_a = (
-        (n > 0) & ~((value > bound) & ~_agree(value, bound) & ~_agree(value, faster) & (n < MIN_FOR_DENSITY))
-        for value, n in ((h, handshakes), (a, acks))
+        (n > 0) & (~refuted | (n >= MIN_FOR_DENSITY)) for refuted, n in ((refuted_h, handshakes), (refuted_a, acks))
     )
     weight_h, weight_a = (
         np.where(stands, (1 + np.minimum(n, SEVERAL)) / 2, 0.0)
@@ -408,6 +412,7 @@ def limits(chosen: Chosen, step_ns: int) -> tuple[Floats, Floats]:
     roots = np.sqrt(np.maximum(chosen.samples, 1))
     tick, below, above = step_ns / roots, _beyond(measured - chosen.tenth), _beyond(chosen.upper - measured)
     down = np.fmax(np.where(alone & (chosen.pooled < MIN_FOR_DENSITY), HANDSHAKE_NS, HOST_NS), 2 * below / roots) + tick
+    down = np.fmax(down, measured - chosen.bound)
     up = np.fmax(DRIFT * measured, np.fmax(chosen.middle - measured, 2 * above / roots)) + HOST_NS / 4 + tick
     up = np.where(alone, np.fmax(up, AGREE * measured), up)
     low = np.minimum(np.maximum(value - down, value * MIN_NETWORK), value - chosen.deficit)

@@ -23,8 +23,8 @@ SMOOTH = 0.25
 """A quarter of them lies at least this part of that below it: no few fast ones beside many alike."""
 OUTLIER = 3.0
 """The fastest is at most this many times as far below the typical one as a tenth of them: no outlier."""
-ABOVE, BELOW = 1.5, 1.0
-"""How far the measurements may lie above the typical response, and below the fastest, in distances of these two."""
+BELOW = 1.0
+"""How far the measurements may lie below the fastest response, in distances of this and the typical one."""
 DIFFER = 0.5
 """From several measurements on, the least and the most of them are apart by this part of the responses' deviation."""
 QUARTILE = 0.674
@@ -57,9 +57,10 @@ def varying(handshakes: GroupedValues, acks: GroupedValues, responses: GroupedVa
     tenth = middle - responses.quantile(0.1)
     is_so = responses.counts >= MIN_FOR_DENSITY
     is_so &= mean - fastest >= np.maximum(PLAIN_NS + step_ns, PART * reach)
-    is_so &= responses.quantile(0.9) - middle <= EVEN * tenth
+    late = responses.quantile(0.9)
+    is_so &= late - middle <= EVEN * tenth
     is_so &= reach <= OUTLIER * tenth
-    is_so &= (most <= middle + ABOVE * reach) & (least >= np.maximum(fastest - BELOW * reach, fastest / 2))
+    is_so &= (most <= late) & (least >= np.maximum(fastest - BELOW * reach, fastest / 2))
     lower, upper = middle - responses.quantile(0.25), responses.quantile(0.75) - middle
     is_so &= lower >= SMOOTH * tenth
     deviation = np.maximum(lower, (lower + upper) / 2) / QUARTILE
