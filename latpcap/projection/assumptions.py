@@ -128,7 +128,7 @@ def _assumptions(may: Uncertainty) -> Iterator[Assumption]:
         f"for a handshake RTT up to {MEANINGS['handshake'].above:.0%} above it",
     )
     yield Assumption("own time", "both", _own_time(may))
-    yield Assumption("rests", "both", "hosts that rest longer for each packet answer as fast, or as late as slow ones do")
+    yield Assumption("rests", "both", "hosts that rest longer for a packet answer as fast, or as late as slow ones")
     yield Assumption(
         "loss", "both", f"the number of lost packets deviates by {LOSS_SIGMA:g} standard deviations (`--loss`)"
     )

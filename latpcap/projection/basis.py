@@ -22,12 +22,13 @@ from numpy.typing import NDArray
 
 from latpcap._core import Replay, run_each
 from latpcap.measures.budget import BudgetTimeline
+from latpcap.measures.rests import ReadCurve
 from latpcap.projection.assumptions import CENTRAL, COMPRESSING_NS, Case, Conditions
 from latpcap.projection.baseline import longest_ns, usual_ns
 from latpcap.projection.capacity import ClosedNetwork, Limit, crowd
 from latpcap.projection.classes import Work, shares
 from latpcap.projection.job import FixEffects, Job, ReplayNetwork, Waiting
-from latpcap.projection.rests import ASSUMED, Host, RestCurve, measured_host
+from latpcap.projection.rests import Host, RestCurve, known_host
 from latpcap.projection.scope import Scopes
 from latpcap.rtt import Estimate
 from latpcap.tables.recording import Recording
@@ -35,6 +36,8 @@ from latpcap.units import RttIs
 
 Floats = NDArray[np.float64]
 
+Rests = tuple[ReadCurve | None, ReadCurve | None]
+"""How much later clients and servers go on behind a rest, as far as a capture shows it."""
 Asked = tuple[float | None, float]
 """An RTT, `None` for those as they were, and how much longer it is (ns)."""
 
@@ -127,10 +130,12 @@ class Basis:
         usual: float,
         rtt_is: RttIs = "ping",
         longest: float | None = None,
+        rests: Rests = (None, None),
     ) -> None:
         """Take the observed figures; `job` is `None` and `usual` NaN where no baseline is known (ns).
 
-        `longest`: what it may have been, where it was not measured.
+        `longest`: what it may have been, where it was not measured. `rests`: how much later client and server go on
+        behind a rest, as far as the capture shows it.
         """
         self.as_usual = Conditions(rtt_is=rtt_is)
         """Where nothing but the RTT is different."""
@@ -167,7 +172,7 @@ class Basis:
         """How TCP carried what passed was not seen."""
         self._counted_once = float(timeline.effective.sum())
         self._shares = shares(recording, timeline)
-        self.hosts = hosts(recording)
+        self.hosts = hosts(recording, rests)
         """How those of client and server go on behind a rest."""
         self._known: WeakKeyDictionary[Variant, Figures] = WeakKeyDictionary()
         self._kept: dict[tuple[Waiting, ReplayNetwork], _CalibratedJob | None] | None = None
@@ -590,12 +595,13 @@ class Basis:
                 yield way, job
 
 
-def hosts(recording: Recording) -> tuple[Host, Host]:
-    """Return how the client's and the server's host go on behind a rest: as measured, where they were."""
-    if recording.host_curve is None:
-        return ASSUMED, ASSUMED
-    known = measured_host(RestCurve(recording.host_curve.rests_ms, recording.host_curve.extra_ms))
-    client, server = (known if is_known else ASSUMED for is_known in recording.curve_hosts)
+def hosts(recording: Recording, read: Rests) -> tuple[Host, Host]:
+    """Return how the client's and the server's host go on behind a rest, as far as it is known."""
+    curve, known = recording.host_curve, recording.curve_hosts
+    measured = None if curve is None else RestCurve(curve.rests_ms, curve.extra_ms)
+    client, server = (
+        known_host(measured if is_known else None, shown) for is_known, shown in zip(known, read, strict=True)
+    )
     return client, server
 
 
@@ -628,8 +634,14 @@ def _with_own(part_s: Mapping[str, float], own_s: Mapping[str, float]) -> dict[s
     return scaled | {name: own * seconds for name, seconds in own_s.items()}
 
 
-def basis(recording: Recording, rtt: Estimate, timeline: BudgetTimeline, rtt_is: RttIs = "ping") -> Basis:
+def basis(
+    recording: Recording,
+    rtt: Estimate,
+    timeline: BudgetTimeline,
+    rtt_is: RttIs = "ping",
+    rests: Rests = (None, None),
+) -> Basis:
     """Sum up what the projection needs. Connections without a baseline take the median of the others."""
     usual = usual_ns(recording, rtt, timeline.round_trips)
     job = None if math.isnan(usual) else Job(recording, rtt, timeline.job, usual)
-    return Basis(recording, timeline, job, usual, rtt_is, longest_ns(rtt, timeline.round_trips))
+    return Basis(recording, timeline, job, usual, rtt_is, longest_ns(rtt, timeline.round_trips), rests)

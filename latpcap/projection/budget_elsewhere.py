@@ -38,7 +38,7 @@ def budgets_there(
     [replayed_s], [without_s] = base.runtimes_of([(variant, rtt_ms)], [CENTRAL, rested], alone)
     own_s = (replayed_s - without_s).tolist()
     for runtime, own, part_s in zip(runtime_s, own_s, base.parts_there(variant, rtt_ms, alone), strict=True):
-        yield _summing_to(runtime, _woken(part_s, own))
+        yield _summing_to(runtime, _rested(part_s, own))
 
 
 def budget_with(base: Basis, variant: Variant) -> BudgetElsewhere:
@@ -47,8 +47,8 @@ def budget_with(base: Basis, variant: Variant) -> BudgetElsewhere:
     return _summing_to(sum(part_s.values()) - part_s["setup_network"], part_s)
 
 
-def _woken(part_s: Mapping[str, float], own_s: float) -> Mapping[str, float]:
-    """What hosts that wait longer or shorter take more of their own, in the ratio of what they take."""
+def _rested(part_s: Mapping[str, float], own_s: float) -> Mapping[str, float]:
+    """What hosts that rest longer or shorter take more of their own, in the ratio of what they take."""
     hosts_s = part_s["client"] + part_s["service"]
     if hosts_s <= 0:
         return {**part_s, "client": max(own_s, 0.0)}

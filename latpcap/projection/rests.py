@@ -11,6 +11,8 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from latpcap.measures.rests import ReadCurve
+
 Floats = NDArray[np.float64]
 
 EXTRA_PER_CURVE = 0.8
@@ -58,6 +60,10 @@ class Host(Struct, frozen=True):
     per_own_ms: float = EXTRA_PER_OWN_MS
     """… and so many times for every millisecond that it takes itself."""
 
+    def width_ms(self, rest_ms: float) -> float:
+        """Return how far apart the least and the most are behind such a rest, of a request that is hardly any work."""
+        return self.per_curve * float(self.most.at(rest_ms) - self.least.at(rest_ms))
+
     def longer_ms(self, rest_ms: float, rests_there_ms: Floats, own_ms: float) -> tuple[Floats, Floats, Floats]:
         """Return how much longer than `own_ms` it takes behind other rests than those of the capture.
 
@@ -85,6 +91,36 @@ ASSUMED = Host(
 """A host that nobody has measured: anything between one that is kept awake and the slowest that was seen."""
 
 
+MIN_READ_REST_MS = 5.0
+"""Shorter rests say too little of longer ones."""
+READ_ERRORS = 2.0
+"""Standard errors that what a capture shows may be off by."""
+
+
+def known_host(measured: RestCurve | None, read: ReadCurve | None) -> Host:
+    """Return what is known of a host: as it was measured, or as the capture shows it, where that is surer."""
+    host = ASSUMED if measured is None else measured_host(measured)
+    if read is None or read.rests_ms[-1] < MIN_READ_REST_MS:
+        return host
+    shown = shown_host(read)
+    return min(host, shown, key=lambda each: each.width_ms(read.rests_ms[-1]))
+
+
 def measured_host(curve: RestCurve) -> Host:
     """Return the host that was measured to have this curve."""
     return Host(curve.times(MIN_MEASURED_SHARE), curve, curve.times(MAX_MEASURED_SHARE))
+
+
+def shown_host(read: ReadCurve) -> Host:
+    """Return the host whose own times a capture shows; longer rests than it has cost as much more as is assumed."""
+    error_ms = READ_ERRORS * np.array(read.error_ms)
+
+    def curve(off_ms: Floats, assumed: RestCurve) -> RestCurve:
+        extra_ms = np.maximum.accumulate(np.maximum(np.array(read.extra_ms) + off_ms, 0.0))
+        longest_ms = read.rests_ms[-1]
+        farther = [rest_ms for rest_ms in RESTS_MS if rest_ms > longest_ms]
+        grown = assumed.at(np.array(farther)) / assumed.at(longest_ms)
+        return RestCurve((*read.rests_ms, *farther), (*extra_ms.tolist(), *(extra_ms[-1] * grown).tolist()))
+
+    likely, most = ASSUMED.likely, ASSUMED.most
+    return Host(curve(-error_ms, likely), curve(0 * error_ms, likely), curve(error_ms, most), 1.0, 0.0)

@@ -174,7 +174,7 @@ class Measures:
     @cached_property
     def basis(self) -> Basis:
         """What is projected."""
-        return basis(self.recording, self.rtt, self.timeline, self._rtt_is)
+        return basis(self.recording, self.rtt, self.timeline, self._rtt_is, self.rests)
 
     @cached_property
     def evidence(self) -> Evidence:

@@ -53,9 +53,9 @@ def test_without_colour_the_bar_is_made_of_letters(capture: Capture) -> None:
 
 
 def test_where_hosts_take_another_time_there_the_projection_says_why(capture: Capture) -> None:
-    said = "Hosts wake up later the longer they wait; service and client include that."
+    said = "Idle hosts answer later at a longer RTT; service and client include that."
     assert said in document([budget_there(capture.project([50]))])
-    assert said not in document([budget_there(capture.project([50], rtt_is="in-stream"))])
+    assert said not in document([budget_there(capture.project([1]))])
 
 
 def test_each_path_is_a_line_where_there_are_several() -> None:

@@ -39,7 +39,7 @@ BY_CONNECTIONS = (
 RUNTIME, THROUGHPUT = ("runtime (s)", "runtime", "s"), ("statements a second", "throughput", "per_s")
 """The axis of a figure, its name and its unit."""
 UNKNOWN = "unknown, because the baseline RTT is; give it with `--rtt-baseline`"
-WAKE_UP = "Hosts wake up later the longer they wait; service and client include that."
+RESTED = "Idle hosts answer later at a longer RTT; service and client include that."
 MOST = 20
 """RTTs of a projection that is shown by itself where there is little room."""
 
@@ -112,14 +112,14 @@ def budget_there(found: Projection) -> Section:
         if total > 0 and ((before := now.parts()[name]) > 0 or after > 0)
     ]
     title = f"Where the time goes at {format_given_ms(found.told_rtt_ms)}"
-    return Section("budget-there", title, [SectionTable(THERE, rows), *_woken(found, now, there)])
+    return Section("budget-there", title, [SectionTable(THERE, rows), *_rested(now, there)])
 
 
-def _woken(found: Projection, now: Budget, there: Budget) -> Iterator[Sentence]:
-    """Why hosts take another time there; an RTT of the data itself contains it."""
+def _rested(now: Budget, there: Budget) -> Iterator[Sentence]:
+    """Why hosts take another time there."""
     pairs = zip((now.service_s, now.client_s), (there.service_s, there.client_s), strict=True)
-    if found.conditions.rtt_is != "in-stream" and any(significant(one) != significant(other) for one, other in pairs):
-        yield Sentence(WAKE_UP, "quiet")
+    if any(significant(one) != significant(other) for one, other in pairs):
+        yield Sentence(RESTED, "quiet")
 
 
 def _figures(point: Point) -> tuple[float | None, ...]:

@@ -12,8 +12,8 @@ MUCH = 0.05
 """A smaller difference of the runtimes needs no reason."""
 OF_HOSTS = 0.5
 """So much of it is the hosts' where they are the reason."""
-WAKES_WITHIN_MS = 1.0
-"""What is longer for each round trip is no waking up."""
+MAX_REST_EXTRA_MS = 1.0
+"""A round trip that takes more longer does not only follow a longer rest."""
 
 
 def reasons(today: Analysis, there: Analysis, found: Validation) -> Iterator[str]:
@@ -31,10 +31,10 @@ def reasons(today: Analysis, there: Analysis, found: Validation) -> Iterator[str
     longer_s = found.measured_s - found.predicted_s
     hosts_s = there.budget.service_s + there.budget.client_s - today.budget.service_s - today.budget.client_s
     each_ms = 1e3 * hosts_s / max(after.round_trips, 1)
-    if longer_s > 0 and hosts_s > OF_HOSTS * longer_s and each_ms < WAKES_WITHIN_MS:
+    if longer_s > 0 and hosts_s > OF_HOSTS * longer_s and each_ms < MAX_REST_EXTRA_MS:
         yield (
             f"client and server took {format_ms(each_ms)} longer for each round trip than in today's run: usually "
-            "because processors enter a sleep state while they wait for the network and wake up late"
+            "because their caches are cold and their processors asleep after a longer wait"
         )
 
 

@@ -88,7 +88,7 @@ class RehearsedRtt(Struct, frozen=True):
     no_verdict: str | None
     """Why it says nothing: the runs were not the same job."""
     assumed_s: float | None
-    """The prediction that does not know how this host answers after a rest; null where it was not measured."""
+    """The prediction that does not know how late this host answers after a rest."""
     most_off: ValidationPart | None
     """The part of the budget that was predicted worst."""
     reasons: tuple[str, ...]
@@ -160,13 +160,11 @@ def rehearsal(
         [each for each in there if each.asked_ms == asked] for asked in dict.fromkeys(run.asked_ms for run in there)
     ]
     rtts_ms = [_rtt_ms(_median(group), differs) for group in groups]
-    observed = project(base.recording, rtts_ms, True)
-    assumed = [None] * len(groups)
-    if observed.hosts_measured:
-        assumed = [point.runtime_s for point in project(base.recording, rtts_ms, False).projection.points]
+    observed, unmeasured = (project(base.recording, rtts_ms, knows_hosts) for knows_hosts in (True, False))
+    assumed = [point.runtime_s for point in unmeasured.projection.points]
     rtts = tuple(
-        _rehearsed(group, observed, *point)
-        for group, *point in zip(groups, observed.projection.points, assumed, strict=True)
+        _rehearsed(group, observed, point, assumed_s)
+        for group, point, assumed_s in zip(groups, observed.projection.points, assumed, strict=True)
     )
     return Rehearsal(
         way=way,
@@ -216,9 +214,7 @@ def _told(run: RecordedRun) -> Run:
     )
 
 
-def _rehearsed(
-    group: Sequence[RecordedRun], observed: Analysis, point: Point, assumed_s: float | None
-) -> RehearsedRtt:
+def _rehearsed(group: Sequence[RecordedRun], observed: Analysis, point: Point, assumed_s: float | None) -> RehearsedRtt:
     told = _median(group)
     validation, no_verdict = None, None
     try:

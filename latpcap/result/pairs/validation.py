@@ -8,8 +8,9 @@ from msgspec import Struct
 
 from latpcap.display import Displayed
 from latpcap.errors import NotTheSameJob, UsageError
+from latpcap.projection.assumptions import Conditions
 from latpcap.projection.project import Point
-from latpcap.result.analysis import Analysis
+from latpcap.result.analysis import Analysis, Measures
 from latpcap.result.captures import CaptureFile
 from latpcap.result.settings import Settings
 from latpcap.result.signoff import PROGRAM
