@@ -68,16 +68,16 @@ class ReadCurve(Struct, frozen=True):
         )
 
 
-class _Times(Struct, frozen=True):
+class _OwnTimes(Struct, frozen=True):
     """Own times of a host in ns, what each was for, and how long the host had rested."""
 
     kind: Ints
     rest: Ints
     own: Ints
 
-    def of(self, these: Bools) -> _Times:
+    def of(self, these: Bools) -> _OwnTimes:
         """Some of them."""
-        return _Times(self.kind[these], self.rest[these], self.own[these])
+        return _OwnTimes(self.kind[these], self.rest[these], self.own[these])
 
 
 def read_curves(recording: Recording, rtt: Estimate) -> tuple[ReadCurve | None, ReadCurve | None]:
@@ -104,7 +104,7 @@ def _halves(rtt: Estimate) -> tuple[Ints, Ints]:
     return known.astype(np.int64)[of], (known * phases.near_share).astype(np.int64)[of]
 
 
-def _of_servers(recording: Recording, usable: Bools, baseline: Ints, near: Ints) -> _Times:
+def _of_servers(recording: Recording, usable: Bools, baseline: Ints, near: Ints) -> _OwnTimes:
     """Request → response, less the RTT; the server rested since the last packet of any of its connections."""
     exchanges, server = recording.exchanges, recording.connections.server.codes.astype(np.int64)
     host = server[exchanges.connection]
@@ -114,10 +114,10 @@ def _of_servers(recording: Recording, usable: Bools, baseline: Ints, near: Ints)
     usable = usable & (before != MISSING) & (exchanges.begin >= before)
     rows = np.flatnonzero(usable)
     kind = passes.numbered(host[rows], *_alike(exchanges, rows))
-    return _Times(kind, rest[rows], (exchanges.waited - far)[rows])
+    return _OwnTimes(kind, rest[rows], (exchanges.waited - far)[rows])
 
 
-def _of_clients(recording: Recording, usable: Bools, near: Ints) -> _Times:
+def _of_clients(recording: Recording, usable: Bools, near: Ints) -> _OwnTimes:
     """Response → next request on a connection; the client rested while it waited, if for that response alone."""
     exchanges, clients = recording.exchanges, recording.connections.host.codes.astype(np.int64)
     connection = exchanges.connection
@@ -129,7 +129,7 @@ def _of_clients(recording: Recording, usable: Bools, near: Ints) -> _Times:
     own = exchanges.client[rows + 1] - near[rows]
     then = exchanges.fingerprint[rows + 1], exchanges.command.codes[rows + 1]
     kind = passes.numbered(host[rows], *_alike(exchanges, rows), *(each.astype(np.int64) for each in then))
-    return _Times(kind, (exchanges.waited + near)[rows], own)
+    return _OwnTimes(kind, (exchanges.waited + near)[rows], own)
 
 
 def _neighbours(host: Ints, exchanges: Exchanges) -> tuple[Ints, Ints]:
@@ -150,7 +150,7 @@ def _alike(exchanges: Exchanges, rows: Ints) -> tuple[Ints, ...]:
     return exchanges.fingerprint[rows], exchanges.command.codes[rows].astype(np.int64), length
 
 
-def _curve(times: _Times) -> ReadCurve | None:
+def _curve(times: _OwnTimes) -> ReadCurve | None:
     """What rests add: medians of each kind and bin are its own level and the bin's extra (least squares)."""
     inside = (times.rest >= 0) & (times.rest <= MAX_REST_NS) & (times.own >= 0) & (times.own <= MAX_REST_NS)
     if np.count_nonzero(inside) < 2 * MIN_COMPARED:
