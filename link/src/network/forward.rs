@@ -3,6 +3,7 @@
 //! The thread that delivers the job's packets copies what they carry, the thread that takes up the far namespace's
 //! packets copies what servers send ([`Backward`]): either is awake at that time.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -142,10 +143,10 @@ impl Far {
         let listen = move || {
             // Held meanwhile, so that nobody else opens it, too.
             let mut listeners = locked(&far.listeners);
-            if !listeners.contains_key(&port) {
+            if let Entry::Vacant(place) = listeners.entry(port) {
                 let listener = Arc::new(far.keeper.listen(port)?);
                 far.wait_for(&*listener, port.into(), epoll::EventFlags::IN)?;
-                listeners.insert(port, listener);
+                place.insert(listener);
             }
             Ok(())
         };
