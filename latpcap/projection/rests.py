@@ -22,7 +22,9 @@ EXTRA_PER_OWN_MS = 1.5
 MAX_COOLED_MS = 0.5
 """Work beyond this has its caches warm again."""
 MIN_MEASURED_SHARE, MAX_MEASURED_SHARE = 0.4, 1.8
-"""Jobs differ in how much of the caches they use: between these parts of what follows from a measured curve."""
+"""Jobs differ in how much of the caches they use: between these parts of what follows from a measured curve, …"""
+MAX_MEASURED_EXTRA_MS = 0.1
+"""… and they pass a network device, which the measurement does not."""
 SHORT_REST_MS = 0.1
 """Far shorter rests are none."""
 
@@ -60,33 +62,34 @@ class Host(Struct, frozen=True):
     per_own_ms: float = EXTRA_PER_OWN_MS
     """… and so many times for every millisecond that it takes itself."""
 
-    def width_ms(self, rest_ms: float) -> float:
-        """Return how far apart the least and the most are behind such a rest, of a request that is hardly any work."""
-        return self.per_curve * float(self.most.at(rest_ms) - self.least.at(rest_ms))
+    def width_ms(self) -> float:
+        """Return how far apart the least and the most are behind a long rest, of a request that is hardly any work."""
+        return self.per_curve * (self.most.extra_ms[-1] - self.least.extra_ms[-1])
 
-    def longer_ms(self, rest_ms: float, rests_there_ms: Floats, own_ms: float) -> tuple[Floats, Floats, Floats]:
-        """Return how much longer than `own_ms` it takes behind other rests than those of the capture.
+    def longer_ms(self, rests_ms: Floats, rests_there_ms: Floats, own_ms: float) -> tuple[Floats, Floats, Floats]:
+        """Return how much longer than `own_ms` a request takes behind other rests than those of the capture.
 
-        The least, the likely and the greatest change of each request; a shorter rest has negative ones.
+        `rests_there_ms` has a row for each place and a column for each of `rests_ms`. The least, the likely and the
+        greatest change at each place; shorter rests have negative ones.
         """
         least, likely, most = (
-            self._longer_ms(curve, rest_ms, rests_there_ms, own_ms) for curve in (self.least, self.likely, self.most)
+            self._longer_ms(curve, rests_ms, rests_there_ms, own_ms) for curve in (self.least, self.likely, self.most)
         )
         return np.minimum(least, most), likely, np.maximum(least, most)
 
-    def _longer_ms(self, curve: RestCurve, rest_ms: float, rests_there_ms: Floats, own_ms: float) -> Floats:
-        here = float(curve.at(rest_ms))
+    def _longer_ms(self, curve: RestCurve, rests_ms: Floats, rests_there_ms: Floats, own_ms: float) -> Floats:
+        here, there = float(curve.at(rests_ms).mean()), curve.at(rests_there_ms).mean(axis=1)
         warm_ms = max((own_ms - self.per_curve * here) / (1 + self.per_own_ms * here), 0.0)
         cools = self.per_curve + self.per_own_ms * min(warm_ms, MAX_COOLED_MS)
-        longer: Floats = np.maximum(cools * (curve.at(rests_there_ms) - here), -own_ms)
+        longer: Floats = np.maximum(cools * (there - here), -own_ms)
         return longer
 
 
 RESTS_MS = (0.5, 1.0, 2.0, 5.0, 15.0, 50.0)
 ASSUMED = Host(
     RestCurve(RESTS_MS, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)),
-    RestCurve(RESTS_MS, (0.0, 0.0, 0.04, 0.15, 0.25, 0.35)),
-    RestCurve(RESTS_MS, (0.1, 0.15, 0.3, 0.6, 0.8, 0.9)),
+    RestCurve(RESTS_MS, (0.03, 0.05, 0.07, 0.16, 0.27, 0.35)),
+    RestCurve(RESTS_MS, (0.13, 0.2, 0.33, 0.6, 0.85, 0.95)),
 )
 """A host that nobody has measured: anything between one that is kept awake and the slowest that was seen."""
 
@@ -95,32 +98,40 @@ MIN_READ_REST_MS = 5.0
 """Shorter rests say too little of longer ones."""
 READ_ERRORS = 2.0
 """Standard errors that what a capture shows may be off by."""
+MAX_READ_ERROR_MS = 0.1
+"""Points of a curve with a larger standard error do not count."""
 
 
 def known_host(measured: RestCurve | None, read: ReadCurve | None) -> Host:
     """Return what is known of a host: as it was measured, or as the capture shows it, where that is surer."""
     host = ASSUMED if measured is None else measured_host(measured)
-    if read is None or read.rests_ms[-1] < MIN_READ_REST_MS:
-        return host
-    shown = shown_host(read)
-    return min(host, shown, key=lambda each: each.width_ms(read.rests_ms[-1]))
+    shown = None if read is None else shown_host(read)
+    return host if shown is None else min(host, shown, key=Host.width_ms)
 
 
 def measured_host(curve: RestCurve) -> Host:
     """Return the host that was measured to have this curve."""
-    return Host(curve.times(MIN_MEASURED_SHARE), curve, curve.times(MAX_MEASURED_SHARE))
+    most_ms = tuple(MAX_MEASURED_SHARE * each + MAX_MEASURED_EXTRA_MS for each in curve.extra_ms)
+    return Host(curve.times(MIN_MEASURED_SHARE), curve, RestCurve(curve.rests_ms, most_ms))
 
 
-def shown_host(read: ReadCurve) -> Host:
+def shown_host(read: ReadCurve) -> Host | None:
     """Return the host whose own times a capture shows; longer rests than it has cost as much more as is assumed."""
-    error_ms = READ_ERRORS * np.array(read.error_ms)
+    points = zip(read.rests_ms, read.extra_ms, read.error_ms, strict=True)
+    rests_ms, extra_ms, error_ms = map(
+        np.array, zip(*(each for each in points if each[2] <= MAX_READ_ERROR_MS), strict=True)
+    )
+    if rests_ms[-1] < MIN_READ_REST_MS:
+        return None
+    farther_ms = np.array([rest_ms for rest_ms in RESTS_MS if rest_ms > rests_ms[-1]])
 
-    def curve(off_ms: Floats, assumed: RestCurve) -> RestCurve:
-        extra_ms = np.maximum.accumulate(np.maximum(np.array(read.extra_ms) + off_ms, 0.0))
-        longest_ms = read.rests_ms[-1]
-        farther = [rest_ms for rest_ms in RESTS_MS if rest_ms > longest_ms]
-        grown = assumed.at(np.array(farther)) / assumed.at(longest_ms)
-        return RestCurve((*read.rests_ms, *farther), (*extra_ms.tolist(), *(extra_ms[-1] * grown).tolist()))
+    def curve(errors: float, assumed: RestCurve) -> RestCurve:
+        shown_ms = np.maximum.accumulate(np.maximum(extra_ms + errors * error_ms, 0.0))
+        beyond_ms = shown_ms[-1] * assumed.at(farther_ms) / assumed.at(rests_ms[-1])
+        return RestCurve(
+            tuple(np.append(rests_ms, farther_ms).tolist()), tuple(np.append(shown_ms, beyond_ms).tolist())
+        )
 
-    likely, most = ASSUMED.likely, ASSUMED.most
-    return Host(curve(-error_ms, likely), curve(0 * error_ms, likely), curve(error_ms, most), 1.0, 0.0)
+    likely = ASSUMED.likely
+    ends = curve(-READ_ERRORS, likely), curve(0.0, likely), curve(READ_ERRORS, ASSUMED.most)
+    return Host(*ends, per_curve=1.0, per_own_ms=0.0)
