@@ -69,7 +69,7 @@ def test_a_client_that_waits_for_the_server_to_hang_up_waits_there_as_well(
 
 
 def test_nearer_hosts_go_on_sooner_or_not() -> None:
-    """Own time of 0.3 ms a turn, some of it behind a rest of 15 ms, is less at 0.4 ms; in the pessimistic case it is not."""
+    """Own time of 0.3 ms a turn, some of it behind a rest of 15 ms, is less at 0.4 ms, pessimistically the same."""
     queries = [Ex(client_ms=0.1, service_ms=0.2)] * 1000
     there, here = (build([Conn(rtt_ms=rtt, exchanges=queries)]).runtime_s for rtt in (0.4, 15.0))
     [point] = Measures(build([Conn(rtt_ms=15, exchanges=queries)]), rtt_is="in-stream").project([0.4]).points

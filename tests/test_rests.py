@@ -8,7 +8,10 @@ import pytest
 from builder import Conn, Ex, build
 
 from latpcap.measures.rests import ReadCurve, read_curves
+from latpcap.projection.rests import ASSUMED, RestCurve, known_host, measured_host, shown_host
+from latpcap.result.analysis import Measures
 from latpcap.rtt import estimate_recording
+from latpcap.tables.host_curve import HostCurve
 
 STATEMENTS = [f"select c{number} from t where id = ?" for number in range(4)]
 PAUSES_MS = (0.05, 0.5, 2.0, 10.0)
@@ -85,3 +88,34 @@ def test_a_client_that_goes_on_later_behind_long_waits_shows_its_curve() -> None
     assert client is not None
     assert client.is_known
     assert client.extra_ms[-1] == pytest.approx(0.3, abs=0.05)
+
+
+def test_a_projection_takes_what_the_capture_shows_of_its_server() -> None:
+    """Behind 15 ms each request takes what those behind 10 ms do, or somewhat more."""
+    recording = build([Conn(exchanges=paused(LATER), rtt_ms=0.05)])
+    recording.host_curve = HostCurve((1.0,), (0.0,), frozenset({"10.0.0.1"}))  # the client's
+    [point] = Measures(recording, rtt_is="in-stream").project([15.0]).points
+    exchanges = len(recording.exchanges)
+    farther_s = (exchanges + 1) * 0.01495
+    rested_s = exchanges * (0.4 - sum(LATER.values()) / len(LATER)) / 1000
+    assert rested_s < (point.runtime_s or 0) - recording.runtime_s - farther_s < 1.4 * rested_s
+
+
+def test_a_point_that_few_exchanges_made_does_not_count() -> None:
+    wild = ReadCurve((0.2, 2.0, 10.0), (0.0, 3.0, 0.4), (0.0, 0.5, 0.02))
+    host = shown_host(wild)
+    assert host is not None
+    assert host.likely.at(10.0) == pytest.approx(0.4)
+    assert host.least.at(10.0) == pytest.approx(0.36)
+    assert host.most.at(10.0) == pytest.approx(0.44)
+    assert host.likely.at(50.0) > 0.4
+    assert shown_host(ReadCurve((0.2, 2.0, 10.0), (0.0, 0.1, 0.4), (0.0, 0.02, 0.5))) is None
+
+
+def test_of_two_curves_of_a_host_the_surer_one_counts() -> None:
+    measured = RestCurve((1.0, 5.0), (0.05, 0.4))
+    sure, unsure = (ReadCurve((0.2, 10.0), (0.0, 0.3), (0.0, error_ms)) for error_ms in (0.01, 0.09))
+    assert known_host(None, None) == ASSUMED
+    assert known_host(measured, None) == measured_host(measured)
+    assert known_host(measured, sure) == shown_host(sure)
+    assert known_host(measured, unsure) == measured_host(measured)
