@@ -88,7 +88,7 @@ class Host(Struct, frozen=True):
 RESTS_MS = (0.5, 1.0, 2.0, 5.0, 15.0, 50.0)
 ASSUMED = Host(
     RestCurve(RESTS_MS, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)),
-    RestCurve(RESTS_MS, (0.03, 0.05, 0.07, 0.16, 0.27, 0.35)),
+    RestCurve(RESTS_MS, (0.0, 0.03, 0.06, 0.16, 0.27, 0.35)),
     RestCurve(RESTS_MS, (0.13, 0.2, 0.33, 0.6, 0.85, 0.95)),
 )
 """A host that nobody has measured: anything between one that is kept awake and the slowest that was seen."""
