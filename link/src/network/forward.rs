@@ -168,7 +168,12 @@ impl Far {
         };
         loop {
             match listener.accept() {
-                Ok((job, client)) => drop(self.join(job, client)),
+                Ok((job, client)) => {
+                    // What came before this connection was open, nobody else passes on.
+                    if let Ok(Some(connection)) = self.join(job, client) {
+                        self.pass_all_there(&connection, &mut vec![0; PIECE_BYTES]);
+                    }
+                }
                 Err(why) if why.kind() == io::ErrorKind::WouldBlock => return,
                 Err(_) => {
                     let far = self.clone();
@@ -182,10 +187,11 @@ impl Far {
         }
     }
 
-    fn join(&self, job: TcpStream, client: SocketAddr) -> io::Result<()> {
+    fn join(&self, job: TcpStream, client: SocketAddr) -> io::Result<Option<Arc<Connection>>> {
         let flow = Flow { client: plain(client), server: plain(job.local_addr()?) };
         let Some(server) = self.flows.take_server(flow) else {
-            return SockRef::from(&job).set_linger(Some(Duration::ZERO));
+            SockRef::from(&job).set_linger(Some(Duration::ZERO))?;
+            return Ok(None);
         };
         let id = self.next_connection.fetch_add(1, Ordering::Relaxed);
         let connection = Arc::new(Connection::new(id, flow, job, server)?);
@@ -195,7 +201,8 @@ impl Far {
         // What the job sends is passed on when it is delivered; but the loopback device delivers later.
         let job = if is_ipv6_loopback(flow) { both } else { epoll::EventFlags::OUT };
         self.wait_for(&connection.job, id, job)?;
-        self.wait_for(&connection.server, id, both)
+        self.wait_for(&connection.server, id, both)?;
+        Ok(Some(connection))
     }
 
     /// Pass on what the job has sent to this server, and accept its connection where that is not done yet.
