@@ -13,6 +13,7 @@ from test_budget import RECORDINGS
 from latpcap.projection.assumptions import CENTRAL
 from latpcap.projection.project import DEFAULT_LADDER_MS, Point, Projection, guess_text
 from latpcap.result.analysis import Measures
+from latpcap.tables.host_curve import HostCurve
 from latpcap.tables.recording import Recording
 from latpcap.units import RTT_IS, RttIs
 
@@ -96,6 +97,20 @@ def test_hosts_that_rest_longer_go_on_later_the_measured_ones_as_measured() -> N
     assert at_s[2] - at_s[1] == pytest.approx(1.001 * 0.4 * (0.8 + 1.5 * 0.3), rel=0.01)
     assert at_s[1] < at_s[0] < at_s[2] < high_s[0]
     assert high_s[1] - low_s[1] < high_s[2] - low_s[2] < high_s[0] - low_s[0]
+
+
+@pytest.mark.parametrize("near_share", [0.5, 1])
+def test_hosts_rest_as_long_wherever_the_capture_was_taken(near_share: float) -> None:
+    """At the client, in between, at the server."""
+
+    def projected(near_share: float) -> list[float | None]:
+        recording = build([Conn(rtt_ms=15, exchanges=QUERIES, near_share=near_share)])
+        recording.host_curve = HostCurve(
+            (0.2, 1.0, 5.0, 20.0), (0.03, 0.05, 0.3, 0.5), frozenset({"10.0.0.1", "10.0.0.2"})
+        )
+        return [point.runtime_s for point in Measures(recording, rtt_is="in-stream").project([0.5, 5, 50]).points]
+
+    assert projected(near_share) == pytest.approx(projected(0), rel=0.02)
 
 
 def test_only_the_host_that_was_measured_takes_its_curve() -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import random
 
+import numpy as np
 import pytest
 from builder import Conn, Ex, build
+from hypothesis import given
+from hypothesis import strategies as st
 
 from latpcap.measures.rests import ReadCurve, read_curves
-from latpcap.projection.rests import ASSUMED, RestCurve, known_host, measured_host, shown_host
+from latpcap.projection.rests import ASSUMED, RESTS_MS, Host, RestCurve, known_host, measured_host, read_host
 from latpcap.result.analysis import Measures
 from latpcap.rtt import estimate_recording
 from latpcap.tables.host_curve import HostCurve
@@ -102,20 +105,49 @@ def test_a_projection_takes_what_the_capture_shows_of_its_server() -> None:
 
 
 def test_a_point_that_few_exchanges_made_does_not_count() -> None:
-    wild = ReadCurve((0.2, 2.0, 10.0), (0.0, 3.0, 0.4), (0.0, 0.5, 0.02))
-    host = shown_host(wild)
+    host = read_host(ReadCurve((0.2, 2.0, 10.0), (0.0, 3.0, 0.4), (0.0, 0.5, 0.02)))
     assert host is not None
-    assert host.likely.at(10.0) == pytest.approx(0.4)
-    assert host.least.at(10.0) == pytest.approx(0.36)
-    assert host.most.at(10.0) == pytest.approx(0.44)
+    assert [float(curve.at(10.0)) for curve in (host.least, host.likely, host.most)] == pytest.approx([0.28, 0.4, 0.56])
     assert host.likely.at(50.0) > 0.4
-    assert shown_host(ReadCurve((0.2, 2.0, 10.0), (0.0, 0.1, 0.4), (0.0, 0.02, 0.5))) is None
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        ReadCurve((0.2, 10.0), (0.0, 0.4), (0.0, 0.5)),
+        ReadCurve((2.0, 10.0), (0.0, 0.4), (0.0, 0.02)),
+        ReadCurve((0.2, 2.0), (0.0, 0.4), (0.0, 0.02)),
+    ],
+    ids=["one sure point", "no short rests", "no long rests"],
+)
+def test_a_capture_that_shows_too_little_of_its_hosts_changes_nothing(read: ReadCurve) -> None:
+    assert read_host(read) is None
+    assert known_host(None, read) == ASSUMED
+
+
+MS = st.floats(0, 1)
+CURVES = st.lists(MS, min_size=6, max_size=6).map(lambda extra_ms: RestCurve(RESTS_MS, tuple(sorted(extra_ms))))
+READ = st.tuples(MS, MS, st.floats(0, 0.09)).map(lambda x: ReadCurve((0.2, 1.0, 5.0), (0.0, *x[:2]), (0.0, x[2], x[2])))
+HOSTS = st.one_of(st.just(ASSUMED), CURVES.map(measured_host), READ.map(lambda read: known_host(None, read)))
+
+
+@given(HOSTS, st.lists(st.floats(0, 100), min_size=2, max_size=9), st.floats(0, 100), st.floats(0, 5))
+def test_a_longer_rest_never_costs_less_and_the_ends_hold_what_is_likely(
+    host: Host, there_ms: list[float], here_ms: float, own_ms: float
+) -> None:
+    rests_ms = np.array([[rest_ms] for rest_ms in sorted(there_ms)])
+    least, likely, most = host.longer_ms(np.array([here_ms]), rests_ms, own_ms)
+    assert (least <= likely).all()
+    assert (likely <= most).all()
+    for each in (least, likely, most):
+        assert (np.diff(each) >= -1e-12).all()
+        assert (each >= -own_ms).all()
 
 
 def test_of_two_curves_of_a_host_the_surer_one_counts() -> None:
     measured = RestCurve((1.0, 5.0), (0.05, 0.4))
-    sure, unsure = (ReadCurve((0.2, 10.0), (0.0, 0.3), (0.0, error_ms)) for error_ms in (0.01, 0.09))
+    sure, unsure = (ReadCurve((0.2, 10.0), (0.0, 0.3), (0.0, error_ms)) for error_ms in (0.01, 0.1))
     assert known_host(None, None) == ASSUMED
     assert known_host(measured, None) == measured_host(measured)
-    assert known_host(measured, sure) == shown_host(sure)
+    assert known_host(measured, sure) == read_host(sure)
     assert known_host(measured, unsure) == measured_host(measured)

@@ -16,7 +16,7 @@ def test_the_classic_is_told_in_three_lines() -> None:
     assert verdict(Conn(rtt_ms=0.389, greeting=True, exchanges=[*login, *QUERIES])) == [
         "61% of the 6.41 s is network (29 to 67%): (10,002 round trips + 1 TCP handshake + 1 greeting) × 0.389 ms = "
         "3.89 s.",
-        "At 15 ms: about 154 s (optimistic 147 s, pessimistic 164 s); each extra millisecond adds 10.1 s.",
+        "At 15 ms: about 155 s (optimistic 147 s, pessimistic 166 s); each extra millisecond adds 10.1 s.",
         "Most time goes to waiting for the network (61%), then the server (23%).",
     ]
 

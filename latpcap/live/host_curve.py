@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from ipaddress import ip_address
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -22,6 +23,10 @@ FAR_AWAY = ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1"))
 """Addresses of documentation, to which nothing is sent: the system says which one of its own it would use."""
 LOOKED_UP_S = 1.0
 """How long this host's own name may take to be resolved."""
+
+
+MAX_LOOKED_BYTES = 1 << 20
+"""In so much of a recording this host's addresses are looked for: no other ones are written into it."""
 
 
 def measure_host(*also: str) -> HostCurve | None:
@@ -95,9 +100,10 @@ def _with_curve(recorded: Recorded, curve: HostCurve | None) -> Recorded:
     """Write the curve behind the last packet, unless the recording ended too soon."""
     if curve is None or recorded.trouble is not None:
         return recorded
-    block = _core.pcapng_host_curve(curve.rests_ms, curve.extra_ms, sorted(curve.addresses))
     try:
         with open(recorded.path, "r+b", buffering=0) as file:
+            hosts = _recorded_addresses(curve.addresses, file.read(MAX_LOOKED_BYTES))
+            block = _core.pcapng_host_curve(curve.rests_ms, curve.extra_ms, hosts)
             end = file.seek(0, 2)
             if file.write(block) < len(block):
                 file.truncate(end)
@@ -105,3 +111,9 @@ def _with_curve(recorded: Recorded, curve: HostCurve | None) -> Recorded:
         problem = f"how much later this host answers after a rest could not be written: {error.strerror}"
         return replace(recorded, problems=(*recorded.problems, problem))
     return recorded
+
+
+def _recorded_addresses(known: Iterable[str], packets: bytes) -> list[str]:
+    """Return those of loopback, and of the others those that packets are from or to."""
+    addresses = sorted(map(ip_address, known), key=lambda each: (each.version, each))
+    return [str(each) for each in addresses if each.is_loopback or each.packed in packets]

@@ -90,7 +90,8 @@ def run_rehearsal(
     def project(recording: str, rtt_ms: Sequence[float], knows_hosts: bool) -> Analysis:
         capture = read(plan.recording) if plan.recording is not None else _of_the_command(read(folder / recording))
         if not knows_hosts:
-            capture.recording.host_curve = None
+            for measures in (capture.measures, capture.measures.application):
+                measures.recording.host_curve = None
         return capture.measures.analyze(rtt_ms, None, replace(plan.conditions, rtt_is="in-stream"))
 
     return rehearsal(

@@ -86,8 +86,8 @@ def read_curves(recording: Recording, rtt: Estimate) -> tuple[ReadCurve | None, 
     usable = _usable(exchanges)
     if np.count_nonzero(usable) < 2 * MIN_COMPARED:
         return None, None
-    baseline, near = _halves(rtt)
-    return _curve(_of_clients(recording, usable, near)), _curve(_of_servers(recording, usable, baseline, near))
+    far, near = halves(rtt)
+    return _curve(_of_clients(recording, usable, near)), _curve(_of_servers(recording, usable, far))
 
 
 def _usable(exchanges: Exchanges) -> Bools:
@@ -97,18 +97,18 @@ def _usable(exchanges: Exchanges) -> Bools:
     return usable & (exchanges.fingerprint >= 0) & exchanges.kind.where(lambda kind: kind in QUIET_KINDS)
 
 
-def _halves(rtt: Estimate) -> tuple[Ints, Ints]:
-    """The baseline of each exchange, and its part between capture point and client."""
+def halves(rtt: Estimate) -> tuple[Ints, Ints]:
+    """Return each exchange's baseline between the capture and the server, and between the client and the capture."""
     phases, of = rtt.of_phases, rtt.of_exchanges
     known = np.nan_to_num(phases.baseline)
-    return known.astype(np.int64)[of], (known * phases.near_share).astype(np.int64)[of]
+    near = (known * phases.near_share).astype(np.int64)
+    return (known.astype(np.int64) - near)[of], near[of]
 
 
-def _of_servers(recording: Recording, usable: Bools, baseline: Ints, near: Ints) -> _OwnTimes:
+def _of_servers(recording: Recording, usable: Bools, far: Ints) -> _OwnTimes:
     """Request → response, less the RTT; the server rested since the last packet of any of its connections."""
     exchanges, server = recording.exchanges, recording.connections.server.codes.astype(np.int64)
     host = server[exchanges.connection]
-    far = baseline - near
     before, _ = _neighbours(host, exchanges)
     rest = np.where(before == MISSING, MISSING, exchanges.begin - before + far)
     usable = usable & (before != MISSING) & (exchanges.begin >= before)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from latpcap._core import Replay, run_each
 from latpcap.measures.budget import BudgetTimeline
-from latpcap.measures.rests import ReadCurve
+from latpcap.measures.rests import ReadCurve, halves
 from latpcap.projection.assumptions import CENTRAL, COMPRESSING_NS, Case, Conditions
 from latpcap.projection.baseline import longest_ns, usual_ns
 from latpcap.projection.capacity import ClosedNetwork, Limit, crowd
@@ -416,7 +416,7 @@ class Basis:
         return part_ns
 
     def _rested_s(self, case: Case, figures: Figures, baseline_ms: float, rtt_ms: Floats) -> Floats:
-        """What client and server spend more of their own time at each RTT, as they rest longer for each packet."""
+        """Return how much more of their own time client and server spend at each RTT, as they rest longer."""
         if case.rests is None:
             return np.zeros(len(rtt_ms))
         turns, budget = max(figures.seconds_per_ms * 1000, 1.0), self.timeline.budget
@@ -602,23 +602,29 @@ class Basis:
 
 
 def others_ms(recording: Recording, rtt: Estimate) -> tuple[Floats, Floats]:
-    """Return how long a client rests beside the RTT, while the server works, and a server meanwhile: some of each."""
+    """Return how long a client rests beside the RTT, while the server works, and a server meanwhile: some of each.
+
+    What the network took between them and the place of the capture is none of it.
+    """
     exchanges = recording.exchanges
-    waits = exchanges.round_trips > 0
-    service_ns = exchanges.waited - np.nan_to_num(rtt.each_baseline)
-    service_ms, client_ms = (some(np.maximum(ns[waits], 0) / 1e6) for ns in (service_ns, exchanges.client))
-    return service_ms, client_ms
+    far_ns, near_ns = halves(rtt)
+    waits = (exchanges.round_trips > 0) & (exchanges.waited >= 0)
+    follows = (exchanges.round_trips > 0) & (exchanges.client >= 0)
+    service_ms = np.maximum(exchanges.waited - far_ns, 0)[waits] / 1e6
+    client_ms = np.maximum(exchanges.client - near_ns, 0)[follows] / 1e6
+    return evenly(service_ms), evenly(client_ms)
 
 
-def some(values: Floats) -> Floats:
-    """Return `MAX_RESTS` of the values that lie as all of them do; 0 where there are none.
+def evenly(values: Floats) -> Floats:
+    """Return at most `MAX_RESTS` of the values, one of each part of their order; 0 where there are none.
 
-    >>> some(np.arange(1001.0))[[0, 16, 32]].tolist()
-    [0.0, 500.0, 1000.0]
+    >>> evenly(np.arange(330.0))[[0, 16, 32]].tolist()
+    [5.0, 165.0, 325.0]
     """
     if not len(values):
         return np.zeros(1)
-    return np.sort(values)[np.linspace(0, len(values) - 1, MAX_RESTS).astype(np.int64)]
+    ranks = (np.arange(MAX_RESTS) + 0.5) * len(values) / MAX_RESTS
+    return np.sort(values)[ranks.astype(np.int64)]
 
 
 def hosts(recording: Recording, read: Rests) -> tuple[Host, Host]:

@@ -48,7 +48,7 @@ def budget_with(base: Basis, variant: Variant) -> BudgetElsewhere:
 
 
 def _rested(part_s: Mapping[str, float], own_s: float) -> Mapping[str, float]:
-    """What hosts that rest longer or shorter take more of their own, in the ratio of what they take."""
+    """Add what hosts take that rest longer or shorter, in the ratio of what they take."""
     hosts_s = part_s["client"] + part_s["service"]
     if hosts_s <= 0:
         return {**part_s, "client": max(own_s, 0.0)}

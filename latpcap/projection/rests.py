@@ -19,12 +19,14 @@ EXTRA_PER_CURVE = 0.8
 """A request takes at least so many times the curve longer: half of it the client, half of it the server."""
 EXTRA_PER_OWN_MS = 1.5
 """Each takes so many times the curve longer for every millisecond that it takes itself."""
+TYPICAL_OWN_MS = 0.25
+"""Client and server each take about so long for a small request."""
 MAX_COOLED_MS = 0.5
 """Work beyond this has its caches warm again."""
 MIN_MEASURED_SHARE, MAX_MEASURED_SHARE = 0.4, 1.8
-"""Jobs differ in how much of the caches they use: between these parts of what follows from a measured curve, …"""
-MAX_MEASURED_EXTRA_MS = 0.1
-"""… and they pass a network device, which the measurement does not."""
+"""Jobs differ in how much of the caches they use: a request takes between these parts of a measured curve."""
+MAX_DEVICE_MS = 0.1
+"""A request may take so much longer than the measurement because it passes a network device."""
 SHORT_REST_MS = 0.1
 """Far shorter rests are none."""
 
@@ -58,13 +60,14 @@ class Host(Struct, frozen=True):
     likely: RestCurve
     most: RestCurve
     per_curve: float = EXTRA_PER_CURVE / 2
-    """Its part of a request takes so many times the curve longer, …"""
+    """Its part of a request takes so many times the curve longer."""
     per_own_ms: float = EXTRA_PER_OWN_MS
-    """… and so many times for every millisecond that it takes itself."""
+    """It takes so many times the curve longer for every millisecond that it takes itself."""
 
     def width_ms(self) -> float:
-        """Return how far apart the least and the most are behind a long rest, of a request that is hardly any work."""
-        return self.per_curve * (self.most.extra_ms[-1] - self.least.extra_ms[-1])
+        """Return how far apart the least and the most of a typical request are behind a long rest."""
+        cools = self.per_curve + self.per_own_ms * TYPICAL_OWN_MS
+        return cools * (self.most.extra_ms[-1] - self.least.extra_ms[-1])
 
     def longer_ms(self, rests_ms: Floats, rests_there_ms: Floats, own_ms: float) -> tuple[Floats, Floats, Floats]:
         """Return how much longer than `own_ms` a request takes behind other rests than those of the capture.
@@ -75,7 +78,8 @@ class Host(Struct, frozen=True):
         least, likely, most = (
             self._longer_ms(curve, rests_ms, rests_there_ms, own_ms) for curve in (self.least, self.likely, self.most)
         )
-        return np.minimum(least, most), likely, np.maximum(least, most)
+        ends = least, likely, most
+        return np.minimum.reduce(ends), likely, np.maximum.reduce(ends)
 
     def _longer_ms(self, curve: RestCurve, rests_ms: Floats, rests_there_ms: Floats, own_ms: float) -> Floats:
         here, there = float(curve.at(rests_ms).mean()), curve.at(rests_there_ms).mean(axis=1)
@@ -94,44 +98,47 @@ ASSUMED = Host(
 """A host that nobody has measured: anything between one that is kept awake and the slowest that was seen."""
 
 
-MIN_READ_REST_MS = 5.0
-"""Shorter rests say too little of longer ones."""
-READ_ERRORS = 2.0
-"""Standard errors that what a capture shows may be off by."""
+MAX_FIRST_REST_MS = 0.5
+"""A capture whose shortest rests are longer does not show what a host takes without one."""
+MIN_LAST_REST_MS = 5.0
+"""One whose longest rests are shorter says too little of longer ones."""
 MAX_READ_ERROR_MS = 0.1
 """Points of a curve with a larger standard error do not count."""
+READ_ERRORS = 2.0
+"""Standard errors that what a capture shows may be off by."""
+MIN_READ_SPREAD = 0.3
+"""What it shows may be off by at least this part of it."""
 
 
 def known_host(measured: RestCurve | None, read: ReadCurve | None) -> Host:
     """Return what is known of a host: as it was measured, or as the capture shows it, where that is surer."""
     host = ASSUMED if measured is None else measured_host(measured)
-    shown = None if read is None else shown_host(read)
+    shown = None if read is None else read_host(read)
     return host if shown is None else min(host, shown, key=Host.width_ms)
 
 
 def measured_host(curve: RestCurve) -> Host:
     """Return the host that was measured to have this curve."""
-    most_ms = tuple(MAX_MEASURED_SHARE * each + MAX_MEASURED_EXTRA_MS for each in curve.extra_ms)
+    most_ms = tuple(MAX_MEASURED_SHARE * each + MAX_DEVICE_MS for each in curve.extra_ms)
     return Host(curve.times(MIN_MEASURED_SHARE), curve, RestCurve(curve.rests_ms, most_ms))
 
 
-def shown_host(read: ReadCurve) -> Host | None:
+def read_host(read: ReadCurve) -> Host | None:
     """Return the host whose own times a capture shows; longer rests than it has cost as much more as is assumed."""
     points = zip(read.rests_ms, read.extra_ms, read.error_ms, strict=True)
-    rests_ms, extra_ms, error_ms = map(
-        np.array, zip(*(each for each in points if each[2] <= MAX_READ_ERROR_MS), strict=True)
-    )
-    if rests_ms[-1] < MIN_READ_REST_MS:
+    rests_ms, extra_ms, error_ms = zip(*(each for each in points if each[2] <= MAX_READ_ERROR_MS), strict=True)
+    longest_ms = rests_ms[-1]
+    if rests_ms[0] > MAX_FIRST_REST_MS or longest_ms < MIN_LAST_REST_MS:
         return None
-    farther_ms = np.array([rest_ms for rest_ms in RESTS_MS if rest_ms > rests_ms[-1]])
-
-    def curve(errors: float, assumed: RestCurve) -> RestCurve:
-        shown_ms = np.maximum.accumulate(np.maximum(extra_ms + errors * error_ms, 0.0))
-        beyond_ms = shown_ms[-1] * assumed.at(farther_ms) / assumed.at(rests_ms[-1])
-        return RestCurve(
-            tuple(np.append(rests_ms, farther_ms).tolist()), tuple(np.append(shown_ms, beyond_ms).tolist())
-        )
-
-    likely = ASSUMED.likely
-    ends = curve(-READ_ERRORS, likely), curve(0.0, likely), curve(READ_ERRORS, ASSUMED.most)
-    return Host(*ends, per_curve=1.0, per_own_ms=0.0)
+    shown_ms = np.maximum.accumulate(np.maximum(extra_ms, 0.0)).tolist()
+    farther_ms = [rest_ms for rest_ms in RESTS_MS if rest_ms > longest_ms]
+    rests_ms = (*rests_ms, *farther_ms)
+    likely, most = (
+        (ends.at(np.array(farther_ms)) - ends.at(longest_ms)).tolist() for ends in (ASSUMED.likely, ASSUMED.most)
+    )
+    off_ms = READ_ERRORS * max(error_ms)
+    spread = min(max(off_ms / shown_ms[-1], MIN_READ_SPREAD), 1.0) if shown_ms[-1] > 0 else 1.0
+    known = RestCurve(rests_ms, (*shown_ms, *(shown_ms[-1] + EXTRA_PER_CURVE * each for each in likely)))
+    highest_ms = [(1 + spread) * each + off_ms for each in shown_ms]
+    highest = RestCurve(rests_ms, (*highest_ms, *(highest_ms[-1] + EXTRA_PER_CURVE * each for each in most)))
+    return Host(known.times(1 - spread), known, highest, per_curve=1.0, per_own_ms=0.0)

@@ -309,9 +309,9 @@ def _rested(facts: Facts) -> str:
     waited_s = facts.base.runtime_s - facts.budget.client_s - facts.budget.think_s
     if not known or extra_ms * facts.round_trips < MIN_RESTED * waited_s * 1000:
         return ""
-    hosts = ("Idle clients", "Idle servers")[facts.rests.index(known[0])] if len(known) == 1 else "Idle hosts"
+    hosts = ("clients", "servers")[facts.rests.index(known[0])] if len(known) == 1 else "hosts"
     rest_ms = max(curve.full_from_ms for curve in known)
-    return f"{hosts} answer later: {extra_ms:.2g} ms a round trip behind rests of {rest_ms:g} ms and more."
+    return f"{hosts.capitalize()} that were idle for {rest_ms:g} ms or more take {extra_ms:.2g} ms longer a round trip."
 
 
 def _chattiness(facts: Facts) -> str:

@@ -11,24 +11,25 @@ from msgspec import Meta, Struct
 from latpcap.tables.part.endpoints import is_loopback
 
 MAX_POINTS = 16
-Ms = Annotated[float, Meta(ge=0, le=10_000)]
+RestMs = Annotated[float, Meta(ge=0, le=10_000)]
+ExtraMs = Annotated[float, Meta(ge=0, le=20)]
 
 
 class HostCurve(Struct, frozen=True):
     """What a round trip takes longer after a rest of its hosts, on the host with these addresses."""
 
-    rests_ms: Annotated[tuple[Ms, ...], Meta(min_length=1, max_length=MAX_POINTS)]
+    rests_ms: Annotated[tuple[RestMs, ...], Meta(min_length=1, max_length=MAX_POINTS)]
     """Ascending."""
-    extra_ms: Annotated[tuple[Ms, ...], Meta(min_length=1, max_length=MAX_POINTS)]
+    extra_ms: Annotated[tuple[ExtraMs, ...], Meta(min_length=1, max_length=MAX_POINTS)]
     """By rest, beyond a round trip without one."""
     addresses: frozenset[str]
     """Those of the host, or their pseudonyms."""
 
     @property
     def is_valid(self) -> bool:
-        """Whether each rest is longer than the one before it and has its extra time."""
+        """Whether each rest is longer than the one before it, and its extra time no less."""
         ascends = all(shorter < longer for shorter, longer in pairwise(self.rests_ms))
-        return ascends and len(self.rests_ms) == len(self.extra_ms)
+        return ascends and [*self.extra_ms] == sorted(self.extra_ms) and len(self.rests_ms) == len(self.extra_ms)
 
     @classmethod
     def of(cls, read: tuple[Sequence[float], Sequence[float], Sequence[str]] | None) -> HostCurve | None:

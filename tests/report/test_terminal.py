@@ -53,7 +53,7 @@ def test_without_colour_the_bar_is_made_of_letters(capture: Capture) -> None:
 
 
 def test_where_hosts_take_another_time_there_the_projection_says_why(capture: Capture) -> None:
-    said = "Idle hosts answer later at a longer RTT; service and client include that."
+    said = "Idle hosts answer later at a longer RTT; included in server and client time."
     assert said in document([budget_there(capture.project([50]))])
     awake = Capture(build_awake([Conn(rtt_ms=10, exchanges=QUERIES)]))
     assert said not in document([budget_there(awake.project([50]))])

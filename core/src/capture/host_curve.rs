@@ -11,7 +11,7 @@ const MAX_POINTS: usize = 16;
 /// Those of a host with many containers.
 const MAX_ADDRESSES: usize = 64;
 const MAX_REST_MS: f64 = 1e4;
-const MAX_EXTRA_MS: f64 = 1e3;
+const MAX_EXTRA_MS: f64 = 20.0;
 
 /// What a round trip takes longer after a rest of its hosts, and the addresses of the host that this was measured on.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,7 +43,9 @@ impl HostCurve {
     }
 
     fn is_valid(&self) -> bool {
-        self.rests_ms.len() == self.extra_ms.len() && self.rests_ms.is_sorted_by(|shorter, longer| shorter < longer)
+        self.rests_ms.len() == self.extra_ms.len()
+            && self.rests_ms.is_sorted_by(|shorter, longer| shorter < longer)
+            && self.extra_ms.is_sorted()
     }
 }
 

@@ -39,7 +39,7 @@ BY_CONNECTIONS = (
 RUNTIME, THROUGHPUT = ("runtime (s)", "runtime", "s"), ("statements a second", "throughput", "per_s")
 """The axis of a figure, its name and its unit."""
 UNKNOWN = "unknown, because the baseline RTT is; give it with `--rtt-baseline`"
-RESTED = "Idle hosts answer later at a longer RTT; service and client include that."
+RESTED = "Idle hosts answer later at a longer RTT; included in server and client time."
 MOST = 20
 """RTTs of a projection that is shown by itself where there is little room."""
 

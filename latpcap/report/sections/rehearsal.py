@@ -11,12 +11,12 @@ from latpcap.report.text import number, printable
 from latpcap.result.pairs.rehearsal import Rehearsal, RehearsedRtt, Run
 from latpcap.units import counted, format_ms, listed, significant
 
-UNMEASURED = "unmeasured s"
+TYPICAL_HOST = "typical host s"
 COLUMNS = (
     Column("RTT ms", "figures", name="asked"),
     *(Column(title, "figures", optional=True, name=title) for title in ("SYN ms", "data ms")),
     *(Column(title, "figures", name=title) for title in ("predicted s", "range s")),
-    Column(UNMEASURED, "figures", optional=True, name=UNMEASURED),
+    Column(TYPICAL_HOST, "figures", optional=True, name=TYPICAL_HOST),
     *(Column(title, "figures", name=title) for title in ("measured s", "difference", "inside")),
     Column("round trips", "figures", optional=True, name="round trips"),
     Column("most off s", folds=True, name="most off s"),
@@ -66,7 +66,7 @@ def _predicted(there: RehearsedRtt) -> dict[str, str]:
     return {
         "predicted s": number(found.predicted_s),
         "range s": f"{number(found.optimistic_s)} to {number(found.pessimistic_s)}",
-        UNMEASURED: number(there.assumed_s) if _knows_host(there) else "",
+        TYPICAL_HOST: number(there.assumed_s) if _knows_host(there) else "",
         "difference": f"{found.error:+.1%}",
         "inside": "yes" if found.inside else "no",
         "most off s": f"{PARTS[term.name][1]} {term.predicted_s - term.measured_s:+,.3f}" if term else "",
@@ -101,5 +101,5 @@ def _lines(result: Rehearsal) -> Iterator[str]:
     if result.ends is not None:
         yield printable(f"Congestion control: {result.ends.client} at the client, {result.ends.server} at the server.")
     if any(map(_knows_host, result.rtts)):
-        yield "Unmeasured: the prediction without what was measured of this host's answers after a rest."
+        yield "Typical host: the prediction without what was measured of this host's answers after a rest."
     yield "SYN, data: the RTT of TCP handshakes and of the data, as recorded. Difference: predicted ÷ measured − 1."

@@ -14,8 +14,9 @@ from latpcap.result.analysis import Analysis, Measures
 from latpcap.result.captures import CaptureFile
 from latpcap.result.settings import Settings
 from latpcap.result.signoff import PROGRAM
+from latpcap.rtt.baselines import METHOD_NAMES, Method
 from latpcap.tables.part.selection import Selected
-from latpcap.units import format_ms, format_s
+from latpcap.units import RttIs, format_ms, format_s
 
 SAME_JOB = 0.05
 """Captures whose round trips differ by more are not the same job."""
@@ -74,8 +75,17 @@ def validate(base: Measured, other: Measured) -> Validation:
     target = measured.summary.baseline_rtt_ms
     if target is None:
         raise UsageError("the RTT of the other capture is unknown: give it with --against-rtt")
-    observed = base.measures.analyze([target], None, Conditions(rtt_is="in-stream"))
+    asked = Conditions(rtt_is=meaning(measured) or base.measures.basis.as_usual.rtt_is)
+    observed = base.measures.analyze([target], None, asked)
     return judge(observed, observed.projection.points[0], measured)
+
+
+def meaning(measured: Analysis) -> RttIs | None:
+    """Return how the RTT of a capture was measured; `None` where somebody gave it."""
+    methods = {path.rtt.method for path in measured.paths}
+    if METHOD_NAMES[Method.GIVEN] in methods:
+        return None
+    return "handshake" if methods == {METHOD_NAMES[Method.HANDSHAKE]} else "in-stream"
 
 
 def judge(observed: Analysis, point: Point, measured: Analysis) -> Validation:
