@@ -152,7 +152,7 @@ def test_a_run_that_says_nothing_about_its_job_is_thrown_away(bench, change, rea
 
 @pytest.fixture
 def recording(bench, tmp_path):
-    """One job at three RTTs, the first on loopback, on a machine whose wake-up curve is known."""
+    """One job at three RTTs, the first on loopback, on a machine whose rest curve is known."""
     runs = [
         {"link_ms": link_ms, "ping_ms": link_ms + 0.1, "runtime_s": 1 + link_ms, "capture": "caps/none"}
         for link_ms in (bench.manifest.LOOPBACK_MS, 1.0, 15.0)

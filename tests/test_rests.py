@@ -1,4 +1,4 @@
-"""The wake-up curves that a capture shows: own times behind long rests against those behind short ones."""
+"""The rest curves that a capture shows: own times behind long rests against those behind short ones."""
 
 from __future__ import annotations
 

@@ -65,6 +65,6 @@ def link_echoes(rtts_ms: tuple[float, ...]) -> list[tuple[float, float, float]]:
 
 
 def rests() -> list[tuple[float, float]] | None:
-    """The wake-up curve: how much later this machine answers after a rest, both in ms; `None` where latpcap cannot tell."""
+    """The rest curve: how much later this machine answers after a rest, both in ms; `None` where latpcap cannot tell."""
     measure = getattr(_core, "measure_rests", None)
     return [(rest_ms, round(extra_ms, 4)) for rest_ms, extra_ms in zip(*measure(), strict=True)] if measure else None

@@ -33,7 +33,7 @@ class Pair:
     measured_s: float
     """The truth, which no tool may use."""
     rests: list[list[float]] | None
-    """The machine's wake-up curve, in ms: a rest, and how much later it answers behind that; `None` where it is unknown."""
+    """The machine's rest curve, in ms: a rest, and how much later it answers behind that; `None` where it is unknown."""
 
 
 def kept(processors: str) -> Path:

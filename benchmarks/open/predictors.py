@@ -127,7 +127,7 @@ BASELINES: dict[str, Callable[[Shown, float], float]] = {
     "linear-programme": by_graph,
 }
 LATPCAP, CURVE = "latpcap", "latpcap-curve"
-"""Without and with the wake-up curve that was measured on the machine."""
+"""Without and with the rest curve that was measured on the machine."""
 HOSTS = frozenset({"10.77.0.1", "10.77.0.2"})
 """Client and server of the lab, which are one machine."""
 
