@@ -317,8 +317,8 @@ def test_many_clients_are_found_without_a_look_through_all_exchanges_for_each(mo
         ]
         return len(Capture(build(opened)).analyze([15]).findings), len(looks)
 
-    (few, once), (many, again) = looks_at(3), looks_at(9)
-    assert (few, many) == (3, 9)
+    (few, once), (many, again) = looks_at(9), looks_at(27)
+    assert (few, many) == (9, 27)
     assert again == once
 
 
@@ -549,7 +549,9 @@ def test_pings_save_as_much_whatever_the_application_does_before_them(
     capture = latpcap.read(shared_capture(f"reports/ping_{work}.pcapng.zst"))
     changed = capture.what_if(["ping"], [15])
     assert changed is not None
-    assert changed.all_fixes.saved_s["15"] == pytest.approx(pings * 0.015, rel=0.05)
+    assert changed.all_fixes.saved_s["15"] == pytest.approx(
+        pings * 0.015, rel=0.07
+    )  # hosts that rest as long answer later
 
 
 def test_workers_side_by_side_save_what_one_of_them_saves() -> None:

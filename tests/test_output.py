@@ -154,7 +154,7 @@ def test_annotate_says_what_it_wrote(latpcap: Run, tmp_path: Path) -> None:
 def test_what_is_redirected_is_neither_cut_nor_wrapped(latpcap: Run) -> None:
     text = latpcap("analyze", NPLUS1).stdout.decode()
     assert max(map(len, text.splitlines())) > 100
-    assert text.splitlines()[1].endswith("each extra millisecond adds 0.309 s.")
+    assert text.splitlines()[1].endswith("each extra millisecond adds 0.306 s.")
     for table in ("statements", "connections", "captures"):
         assert "…" not in latpcap(table, NPLUS1).stdout.decode()
 

@@ -327,7 +327,7 @@ def test_one_command_names_the_chatty_one(latpcap: Run) -> None:
     assert done.returncode == 0
     first = done.stdout.decode().splitlines()[0]
     assert first.startswith("3 captures (below ")
-    assert "First comes pool-4.pcapng: an RTT of 15 ms adds 0.795 s to its 66.0 ms, 48 round trips." in first
+    assert "First comes pool-4.pcapng: an RTT of 15 ms adds 0.790 s to its 66.0 ms, 48 round trips." in first
 
 
 @pytest.mark.parametrize(("sort", "share"), [("seconds", ""), ("share", " (+84.9%)")])
@@ -335,7 +335,7 @@ def test_what_is_ranked_by_a_millisecond_is_told_by_it_and_in_its_unit(latpcap: 
     first, _, *rows = latpcap("rank", CHATTY, "--sort", sort).stdout.decode().splitlines()
     told = f"First comes pool-4.pcapng: each further millisecond adds 56.0 ms to its 66.0 ms{share}, 48 round trips."
     assert told in first
-    assert rows[1].split()[1:3] == ["0.795", "0.0560"], "both are seconds"
+    assert rows[1].split()[1:3] == ["0.790", "0.0560"], "both are seconds"
 
 
 def test_figures_and_files_fit_80_columns(latpcap: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,16 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from builder import Conn, Ex, build
+from builder import Conn, Ex, build, build_awake
 from conftest import FIXTURES
 
 from latpcap import read
-from latpcap.capture import Capture
+from latpcap.capture import Capture, CaptureOptions
 from latpcap.errors import NothingSelected, UsageError
 from latpcap.projection.project import Projection
 from latpcap.units import parse_part
 
 Run = Callable[..., Any]
+DATA = CaptureOptions(rtt_is="in-stream")
 N_PLUS_ONE = FIXTURES / "mysql/jdbc-mysql-nplus1.pcapng"
 
 
@@ -25,7 +26,7 @@ def two_servers() -> Capture:
     statements = [Ex(sql="select a from t", service_ms=1, client_ms=2)] * 100
     near = Conn(statements, server="10.0.0.2:3306", rtt_ms=1)
     far = Conn(statements, server="10.0.0.3:5432", rtt_ms=2, at_ms=401)
-    return Capture(build([near, far]))
+    return Capture(build_awake([near, far]), DATA)
 
 
 def runtime(projection: Projection) -> float:
@@ -54,7 +55,10 @@ def test_all_else_has_the_rtt_that_is_asked_for() -> None:
 def test_a_move_of_its_own_is_one_point_at_its_rtt() -> None:
     projection = two_servers().project(move={"10.0.0.2": 5.0, "10.0.0.3": 12.0})
     assert [point.rtt_ms for point in projection.points] == [12.0]
-    assert projection.conditions.text == "only 10.0.0.2:3306 at 5 ms and 10.0.0.3:5432 at 12 ms, all else unchanged"
+    assert (
+        projection.conditions.text
+        == "RTTs of the data itself, only 10.0.0.2:3306 at 5 ms and 10.0.0.3:5432 at 12 ms, all else unchanged"
+    )
 
 
 def test_a_move_to_where_it_is_changes_nothing() -> None:
@@ -97,7 +101,8 @@ def test_a_pseudonym_is_moved_and_shown_for_a_real_name() -> None:
 
 
 def test_a_part_of_the_own_time_is_saved_statement_by_statement() -> None:
-    capture = Capture(build([Conn([Ex(sql="select a from t", service_ms=3, client_ms=2)] * 100, rtt_ms=1)]))
+    exchanges = [Ex(sql="select a from t", service_ms=3, client_ms=2)] * 100
+    capture = Capture(build_awake([Conn(exchanges, rtt_ms=1)]))
     assert added(capture, rtt_ms=1.0, service=0.5) == pytest.approx(-100 * 0.0015, rel=0.01)
     assert added(capture, rtt_ms=1.0, client=0.5) == pytest.approx(-100 * 0.001, rel=0.02)
     assert added(capture, rtt_ms=1.0, service=2.0) == pytest.approx(100 * 0.003, rel=0.01)
@@ -109,7 +114,7 @@ def test_a_faster_client_thinks_as_long() -> None:
 
 
 def test_what_faster_hosts_save_stands_beside_what_the_network_takes() -> None:
-    capture = Capture(build([Conn([Ex(sql="select a from t", service_ms=1)] * 100, rtt_ms=1)]))
+    capture = Capture(build_awake([Conn([Ex(sql="select a from t", service_ms=1)] * 100, rtt_ms=1)]), DATA)
     hosts = capture.project(15.0, service=0.5).hosts
     assert hosts is not None
     assert hosts.saved_s == pytest.approx(0.05, rel=0.02)

@@ -61,7 +61,7 @@ class Validation(Displayed, Struct, frozen=True):
     """`latpcap` and its version."""
 
 
-class Measured(Protocol):
+class MeasuredCapture(Protocol):
     """A capture, as far as it is needed here."""
 
     @property
@@ -69,7 +69,7 @@ class Measured(Protocol):
         """What is measured of it."""
 
 
-def validate(base: Measured, other: Measured) -> Validation:
+def validate(base: MeasuredCapture, other: MeasuredCapture) -> Validation:
     """Project `base` onto the RTT of `other` and compare; `NotTheSameJob` where they are not that."""
     measured = other.measures.analyze()
     target = measured.summary.baseline_rtt_ms
