@@ -57,10 +57,13 @@ impl Connection {
     pub fn pass(&self, way: Way, buffer: &mut [u8]) -> io::Result<Passed> {
         let mut half = locked(&self.directions[way as usize].half);
         let passed = match way {
-            Way::There => half.pass(&self.job, &self.server, buffer)?,
-            Way::Back => half.pass(&self.server, &self.job, buffer)?,
+            Way::There => half.pass(&self.job, &self.server, buffer),
+            Way::Back => half.pass(&self.server, &self.job, buffer),
         };
-        Ok(match passed {
+        if passed.is_err() {
+            half.end();
+        }
+        Ok(match passed? {
             Passed::Piece(waited) => Passed::Piece(waited.min(self.opened.elapsed())),
             Passed::Nothing => Passed::Nothing,
         })
@@ -101,8 +104,11 @@ impl Connection {
         self.directions.iter().all(|direction| locked(&direction.half).over)
     }
 
-    /// Reset both sides as soon as nobody has this connection any more.
+    /// Pass nothing any more, and reset both sides as soon as nobody has this connection.
     pub fn reset(&self) {
+        for direction in &self.directions {
+            locked(&direction.half).end();
+        }
         for side in [&self.job, &self.server] {
             let _ = SockRef::from(side).set_linger(Some(Duration::ZERO));
         }
@@ -152,6 +158,12 @@ impl Half {
             Err(why) if is_for_now(&why) => Ok(Passed::Nothing),
             Err(why) => Err(why),
         }
+    }
+
+    /// Pass nothing any more, not even an end: a dead socket reads like one that was shut down.
+    fn end(&mut self) {
+        self.over = true;
+        self.unsent.clear();
     }
 
     fn count(&mut self, bytes: usize) {
@@ -237,6 +249,38 @@ mod tests {
         while connection.pass(Way::Back, &mut buffer).expect("passed") != Passed::Nothing {}
         assert!(connection.is_over());
         assert_eq!(job.read(&mut buffer).expect("read"), 0);
+    }
+
+    #[test]
+    fn a_reset_is_passed_on_as_a_reset() {
+        let (mut job, connection, server) = connection();
+        let mut buffer = vec![0; PIECE_BYTES];
+        SockRef::from(&server).set_linger(Some(Duration::ZERO)).expect("set");
+        drop(server);
+        assert!(connection.pass(Way::Back, &mut buffer).is_err());
+        connection.reset();
+        job.write_all(b"question").expect("sent");
+        for way in [Way::Back, Way::There] {
+            assert_eq!(connection.pass(way, &mut buffer).expect("passed"), Passed::Nothing);
+        }
+        job.set_nonblocking(true).expect("set");
+        assert_eq!(job.read(&mut buffer).expect_err("no end").kind(), ErrorKind::WouldBlock);
+        drop(connection);
+        job.set_nonblocking(false).expect("set");
+        assert_eq!(job.read(&mut buffer).expect_err("a reset").kind(), ErrorKind::ConnectionReset);
+    }
+
+    #[test]
+    fn a_reset_drops_what_could_not_be_written() {
+        let (_job, connection, mut server) = connection();
+        let mut buffer = vec![0; PIECE_BYTES];
+        server.set_nonblocking(true).expect("set");
+        while server.write(&buffer).is_ok() {
+            while connection.pass(Way::Back, &mut buffer).expect("passed") != Passed::Nothing {}
+        }
+        assert!(connection.is_blocked(Way::Back));
+        connection.reset();
+        assert!(connection.is_over() && !connection.is_blocked(Way::Back));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! packets copies what servers send ([`Backward`]): either is awake at that time.
 
 use std::collections::hash_map::Entry;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -50,6 +50,8 @@ pub struct Far {
     answers: [Arc<OwnedFd>; 2],
     runtime: Handle,
     listeners: Mutex<HashMap<u16, Arc<TcpListener>>>,
+    /// Ports whose next accept is scheduled, as the last one failed.
+    accept_retries: Mutex<HashSet<u16>>,
     connections: Mutex<HashMap<u64, Arc<Connection>>>,
     next_connection: AtomicU64,
     /// Of what [`Backward`] waits for: by port or connection.
@@ -65,6 +67,7 @@ impl Far {
             answers,
             runtime,
             listeners: Mutex::default(),
+            accept_retries: Mutex::default(),
             connections: Mutex::default(),
             next_connection: AtomicU64::new(FIRST_CONNECTION),
             events: epoll::create(epoll::CreateFlags::CLOEXEC)?,
@@ -175,15 +178,20 @@ impl Far {
                     }
                 }
                 Err(why) if why.kind() == io::ErrorKind::WouldBlock => return,
-                Err(_) => {
-                    let far = self.clone();
-                    self.runtime.spawn(async move {
-                        sleep(ACCEPT_AGAIN).await;
-                        far.accept(port);
-                    });
-                    return;
-                }
+                Err(_) => return self.accept_later(port),
             }
+        }
+    }
+
+    /// Accept again after a while, once for each port however many threads have failed to.
+    fn accept_later(self: &Arc<Self>, port: u16) {
+        if locked(&self.accept_retries).insert(port) {
+            let far = self.clone();
+            self.runtime.spawn(async move {
+                sleep(ACCEPT_AGAIN).await;
+                locked(&far.accept_retries).remove(&port);
+                far.accept(port);
+            });
         }
     }
 
