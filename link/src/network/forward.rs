@@ -3,7 +3,6 @@
 //! The thread that delivers the job's packets copies what they carry, the thread that takes up the far namespace's
 //! packets copies what servers send ([`Backward`]): either is awake at that time.
 
-use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -50,6 +49,8 @@ pub struct Far {
     answers: [Arc<OwnedFd>; 2],
     runtime: Handle,
     listeners: Mutex<HashMap<u16, Arc<TcpListener>>>,
+    /// Held while a port is opened, which takes an answer of another process: threads of the link wait for none.
+    opening: Mutex<()>,
     /// Ports whose next accept is scheduled, as the last one failed.
     accept_retries: Mutex<HashSet<u16>>,
     connections: Mutex<HashMap<u64, Arc<Connection>>>,
@@ -67,6 +68,7 @@ impl Far {
             answers,
             runtime,
             listeners: Mutex::default(),
+            opening: Mutex::default(),
             accept_retries: Mutex::default(),
             connections: Mutex::default(),
             next_connection: AtomicU64::new(FIRST_CONNECTION),
@@ -76,12 +78,16 @@ impl Far {
 
     /// Begin the connection to the server, as a SYN for it is on its way.
     pub fn begin(self: &Arc<Self>, flow: Flow) {
-        match connection::begin(flow.server) {
-            Ok(socket) if connection::is_decided(&socket) && self.is_listening(flow.server.port()) => {
-                self.decide(flow, connection::decided(socket), Duration::ZERO);
+        let server = match connection::begin(flow.server) {
+            Ok(socket) if connection::is_decided(&socket) => connection::decided(socket),
+            Ok(socket) => return drop(self.runtime.spawn(self.clone().reach(flow, socket))),
+            refused => refused,
+        };
+        match server {
+            Ok(server) if !self.is_listening(flow.server.port()) => {
+                drop(self.runtime.spawn(self.clone().reach(flow, server)));
             }
-            Ok(socket) => drop(self.runtime.spawn(self.clone().reach(flow, socket))),
-            Err(why) => self.decide(flow, Err(why), Duration::ZERO),
+            decided => self.decide(flow, decided, Duration::ZERO),
         }
     }
 
@@ -144,12 +150,12 @@ impl Far {
     async fn listen(self: Arc<Self>, port: u16) -> io::Result<()> {
         let far = self.clone();
         let listen = move || {
-            // Held meanwhile, so that nobody else opens it, too.
-            let mut listeners = locked(&far.listeners);
-            if let Entry::Vacant(place) = listeners.entry(port) {
+            let _opening = locked(&far.opening);
+            if !far.is_listening(port) {
                 let listener = Arc::new(far.keeper.listen(port)?);
+                // No SYN to this port is let through before it is in the map: no connection is missed.
                 far.wait_for(&*listener, port.into(), epoll::EventFlags::IN)?;
-                place.insert(listener);
+                locked(&far.listeners).insert(port, listener);
             }
             Ok(())
         };
@@ -208,9 +214,9 @@ impl Far {
         let both = epoll::EventFlags::IN | epoll::EventFlags::OUT;
         // What the job sends is passed on when it is delivered; but the loopback device delivers later.
         let job = if is_ipv6_loopback(flow) { both } else { epoll::EventFlags::OUT };
-        self.wait_for(&connection.job, id, job)?;
-        self.wait_for(&connection.server, id, both)?;
-        Ok(Some(connection))
+        let awaited =
+            self.wait_for(&connection.job, id, job).and_then(|()| self.wait_for(&connection.server, id, both));
+        Ok(self.go_on(&connection, awaited).map(|()| connection))
     }
 
     /// Pass on what the job has sent to this server, and accept its connection where that is not done yet.
