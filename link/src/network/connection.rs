@@ -55,6 +55,18 @@ impl Connection {
 
     /// Pass on a piece. What a server sent before this connection was open did not wait for latpcap.
     pub fn pass(&self, way: Way, buffer: &mut [u8]) -> io::Result<Passed> {
+        let passed = self.pass_half(way, buffer)?;
+        Ok(match passed {
+            Passed::Piece(waited) => {
+                // An answer, or the next question: no bulk transfer, however short the rests are.
+                locked(&self.directions[1 - way as usize].half).burst = 0;
+                Passed::Piece(waited.min(self.opened.elapsed()))
+            }
+            Passed::Nothing => Passed::Nothing,
+        })
+    }
+
+    fn pass_half(&self, way: Way, buffer: &mut [u8]) -> io::Result<Passed> {
         let mut half = locked(&self.directions[way as usize].half);
         let passed = match way {
             Way::There => half.pass(&self.job, &self.server, buffer),
@@ -63,10 +75,7 @@ impl Connection {
         if passed.is_err() {
             half.end();
         }
-        Ok(match passed? {
-            Passed::Piece(waited) => Passed::Piece(waited.min(self.opened.elapsed())),
-            Passed::Nothing => Passed::Nothing,
-        })
+        passed
     }
 
     /// Whether a helper passes on what has just come.
@@ -126,7 +135,7 @@ struct Direction {
 struct Half {
     unsent: Vec<u8>,
     over: bool,
-    /// Bytes that came without a rest between them.
+    /// Bytes that came without a rest between them, and none the other way.
     burst: usize,
     last: Option<Instant>,
 }
@@ -291,6 +300,20 @@ mod tests {
         std::thread::sleep(Duration::from_millis(20));
         let Passed::Piece(waited) = connection.pass(Way::Back, &mut buffer).expect("passed") else { panic!("nothing") };
         assert!(waited >= Duration::from_millis(20) && waited <= connection.opened.elapsed());
+    }
+
+    #[test]
+    fn questions_and_answers_are_no_bulk_transfer_however_fast() {
+        let (job, connection, server) = connection();
+        let (mut buffer, mut message) = (vec![0; PIECE_BYTES], vec![1; MAX_BURST_BYTES / 8]);
+        for _ in 0..64 {
+            for (way, mut from, mut to) in [(Way::There, &job, &server), (Way::Back, &server, &job)] {
+                from.write_all(&message).expect("sent");
+                while connection.pass(way, &mut buffer).expect("passed") != Passed::Nothing {}
+                to.read_exact(&mut message).expect("read");
+                assert!(!connection.wants_help(way));
+            }
+        }
     }
 
     #[test]
