@@ -135,9 +135,10 @@ impl Mover {
         Ok(())
     }
 
-    /// When the kernel had a packet that is read now: after the device was empty. Without a delay nobody has to know.
+    /// When the kernel had a packet that is read now: after the device was empty. Without a delay nobody has to know,
+    /// but its copy is read all the same: copies must not pile up until there is one.
     fn entered(&self, packet: &[u8], now: Duration, last_empty: Duration, settings: &Settings) -> Duration {
-        let age = if settings.rtt.is_zero() { None } else { self.from.age(packet) };
+        let age = self.from.age(packet).filter(|_| !settings.rtt.is_zero());
         now.saturating_sub(age.unwrap_or_default()).max(last_empty.min(now))
     }
 
