@@ -13,23 +13,23 @@ use super::packets::Flow;
 use crate::delay::packet_socket::set_option;
 use crate::delay::stamps::{age, receive};
 
-/// What is passed on at once.
+/// The most bytes that are passed on at once.
 pub const PIECE_BYTES: usize = 128 << 10;
 
 /// More without a rest is a bulk transfer: the link's threads do not pass it on themselves, as they have packets to move.
 const MAX_BURST_BYTES: usize = 256 << 10;
 const MIN_REST: Duration = Duration::from_millis(1);
 
-/// What came of passing bytes on.
+/// The result of passing bytes on.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Passed {
     /// Nothing is there, or it cannot be written now.
     Nothing,
-    /// Bytes, or their end. They were there so long before.
+    /// Bytes, or their end, were passed on. They had waited so long.
     Piece(Duration),
 }
 
-/// Which way bytes go.
+/// The way that bytes go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     There,
@@ -42,7 +42,7 @@ pub struct Connection {
     pub job: TcpStream,
     pub server: TcpStream,
     opened: Instant,
-    /// There and back.
+    /// The way there, and the way back.
     directions: [Direction; 2],
 }
 
@@ -78,8 +78,8 @@ impl Connection {
         passed
     }
 
-    /// Whether a helper passes on what has just come.
-    pub fn is_helped(&self, way: Way) -> bool {
+    /// Tell the helper of this direction that something has come; return whether there is one, who passes it on.
+    pub fn leave_to_helper(&self, way: Way) -> bool {
         let direction = &self.directions[way as usize];
         direction.has_come.store(true, Ordering::SeqCst);
         direction.is_helped.load(Ordering::SeqCst)
@@ -103,7 +103,7 @@ impl Connection {
         direction.has_come.load(Ordering::SeqCst) && !direction.is_helped.swap(true, Ordering::SeqCst)
     }
 
-    /// Bytes could not be written before.
+    /// Whether there are bytes that could not be written before.
     pub fn is_blocked(&self, way: Way) -> bool {
         !locked(&self.directions[way as usize].half).unsent.is_empty()
     }
@@ -135,7 +135,7 @@ struct Direction {
 struct Half {
     unsent: Vec<u8>,
     over: bool,
-    /// Bytes that came without a rest between them, and none the other way.
+    /// The number of bytes that came without a rest between them, and none the other way.
     burst: usize,
     last: Option<Instant>,
 }
@@ -327,7 +327,9 @@ mod tests {
             while connection.pass(Way::Back, &mut buffer).expect("passed") != Passed::Nothing {}
         }
         assert!(
-            connection.is_blocked(Way::Back) && connection.wants_help(Way::Back) && connection.is_helped(Way::Back)
+            connection.is_blocked(Way::Back)
+                && connection.wants_help(Way::Back)
+                && connection.leave_to_helper(Way::Back)
         );
         drop(server);
         let reader = std::thread::spawn(move || job.read_to_end(&mut Vec::new()).expect("read"));

@@ -17,7 +17,7 @@ use super::packets::Flow;
 /// The job's handshake takes its round trip; after a lost packet TCP tries for two minutes.
 const MAX_HANDSHAKE: Duration = Duration::from_secs(150);
 
-/// By which of the two ways a packet came.
+/// The one of two ways by which a packet came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Path {
     Delayed,
@@ -32,7 +32,7 @@ pub struct Syn {
     pub arrived: Instant,
 }
 
-/// What the server said, and how long a packet takes there and back.
+/// The server's decision, and how long a packet takes there and back.
 pub struct Decision {
     pub server: io::Result<TcpStream>,
     pub distance: Duration,
@@ -56,7 +56,7 @@ enum State {
     Open(Arc<Connection>),
 }
 
-/// What to do with a SYN that has crossed the link.
+/// The action for a SYN that has crossed the link.
 #[derive(Debug)]
 pub enum Verdict {
     /// A connection to the server must be begun.
@@ -69,7 +69,7 @@ pub enum Verdict {
     Refuse(io::Error, Duration),
 }
 
-/// What the job's segments are for.
+/// The stage of a connection, for which the job's segments are.
 pub enum Stage {
     Handshake,
     Open(Arc<Connection>),

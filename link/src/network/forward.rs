@@ -30,22 +30,24 @@ use crate::relay::kernel::path_info;
 
 /// A server that is nearer is of this machine: nothing is added for the way to it.
 const MIN_DISTANCE: Duration = Duration::from_micros(100);
-/// Before a time the clock is watched so long, as a sleeping thread wakes up late.
-const WATCHED: Duration = Duration::from_micros(200);
-const LOOK_FOR_HANDSHAKES_EVERY: Duration = Duration::from_secs(30);
-/// Too many files are open, for instance: some of them will end.
-const ACCEPT_AGAIN: Duration = Duration::from_millis(10);
-const EVENTS: usize = 64;
-/// Above the ports.
+/// A thread sleeps until so long before a time and then watches the clock, as it wakes up late.
+const MAX_SPIN: Duration = Duration::from_micros(200);
+/// Handshakes that do not end are looked for as often as this.
+const HANDSHAKE_CHECK_INTERVAL: Duration = Duration::from_secs(30);
+/// An accept fails where too many files are open, for instance, some of which will be closed.
+const ACCEPT_RETRY_INTERVAL: Duration = Duration::from_millis(10);
+/// The most events that are read at once.
+const MAX_EVENTS: usize = 64;
+/// Connections are numbered above the ports, which are events' numbers, too.
 const FIRST_CONNECTION: u64 = 1 << 16;
 
 /// The far namespace as connections meet it.
 pub struct Far {
     pub flows: Flows,
     keeper: Keeper,
-    /// Into the namespace, by either way.
+    /// The ways into the namespace: the delayed and the direct.
     doors: [Door; 2],
-    /// Towards the job: what is written here leaves the namespace, by the delayed way or by the direct.
+    /// The ways to the job, for packets as if from the namespace: the delayed and the direct.
     answers: [Arc<OwnedFd>; 2],
     runtime: Handle,
     listeners: Mutex<HashMap<u16, Arc<TcpListener>>>,
@@ -55,7 +57,7 @@ pub struct Far {
     accept_retries: Mutex<HashSet<u16>>,
     connections: Mutex<HashMap<u64, Arc<Connection>>>,
     next_connection: AtomicU64,
-    /// Of what [`Backward`] waits for: by port or connection.
+    /// An epoll instance for [`Backward`], whose events have the number of a port or a connection.
     events: OwnedFd,
 }
 
@@ -123,7 +125,7 @@ impl Far {
         }
         let far = self.clone();
         self.runtime.spawn_blocking(move || {
-            thread::sleep(due.saturating_duration_since(Instant::now()).saturating_sub(WATCHED));
+            thread::sleep(due.saturating_duration_since(Instant::now()).saturating_sub(MAX_SPIN));
             while Instant::now() < due {
                 std::hint::spin_loop();
             }
@@ -194,7 +196,7 @@ impl Far {
         if locked(&self.accept_retries).insert(port) {
             let far = self.clone();
             self.runtime.spawn(async move {
-                sleep(ACCEPT_AGAIN).await;
+                sleep(ACCEPT_RETRY_INTERVAL).await;
                 locked(&far.accept_retries).remove(&port);
                 far.accept(port);
             });
@@ -230,7 +232,7 @@ impl Far {
     }
 
     fn pass_all_there(self: &Arc<Self>, connection: &Arc<Connection>, buffer: &mut [u8]) {
-        while !connection.is_helped(Way::There)
+        while !connection.leave_to_helper(Way::There)
             && let Some(Passed::Piece(_)) = self.pass(connection, Way::There, buffer)
         {}
     }
@@ -271,19 +273,19 @@ impl Far {
     /// Give up handshakes that do not end, as long as the network is there.
     pub async fn give_up(self: Arc<Self>) {
         loop {
-            sleep(LOOK_FOR_HANDSHAKES_EVERY).await;
+            sleep(HANDSHAKE_CHECK_INTERVAL).await;
             self.flows.give_up(Instant::now());
         }
     }
 }
 
-/// What servers send, on its way back to the job.
+/// Passes on what servers send, back to the job.
 pub struct Backward {
     far: Arc<Far>,
-    /// Of these there may be more.
+    /// Connections that may have more to pass on.
     ready: VecDeque<Arc<Connection>>,
     buffer: Vec<u8>,
-    /// When there was nothing.
+    /// The last time at which nothing was there.
     last_idle: Instant,
 }
 
@@ -295,7 +297,7 @@ impl Backward {
     /// Learn which connections have something to pass on.
     fn look(&mut self) {
         let looked = Instant::now();
-        let mut events = Vec::with_capacity(EVENTS);
+        let mut events = Vec::with_capacity(MAX_EVENTS);
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
         let _ = epoll::wait(&self.far.events, spare_capacity(&mut events), Some(&at_once));
         for id in events.iter().map(|event| event.data.u64()) {
@@ -313,7 +315,7 @@ impl Backward {
         if is_ipv6_loopback(connection.flow) || connection.is_blocked(Way::There) {
             self.far.pass_all_there(connection, &mut self.buffer);
         }
-        if connection.is_helped(Way::Back) {
+        if connection.leave_to_helper(Way::Back) {
             return None;
         }
         match self.far.pass(connection, Way::Back, &mut self.buffer) {
