@@ -15,6 +15,7 @@ from conftest import load_fixture
 import latpcap
 from latpcap import _core
 from latpcap.errors import CaptureError
+from latpcap.live import host_curve
 from latpcap.live.host_curve import CurveRecorder, measure_host, own_addresses
 from latpcap.live.recorder import Recorded
 from latpcap.live.server import Address
@@ -199,3 +200,26 @@ def test_every_address_of_this_host_is_one_that_a_socket_can_have() -> None:
     families = {True: socket.AF_INET6, False: socket.AF_INET}
     found = [Address(families[":" in each], (each, 0)) for each in own_addresses()]
     assert all(address.is_here for address in found if not address.ip.is_link_local)
+
+
+def test_an_address_of_a_route_says_nothing_of_its_link(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    class OfLink:
+        def __init__(self, *_: object) -> None:
+            pass
+
+        def __enter__(self) -> OfLink:
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            pass
+
+        def connect(self, _: object) -> None:
+            pass
+
+        def getsockname(self) -> tuple[str, int, int, int]:
+            return "fe80::1%en0", 9, 0, 4
+
+    monkeypatch.setattr(host_curve, "OF_LINUX_V4", tmp_path / "none")
+    monkeypatch.setattr(host_curve, "_of_name", lambda: ())
+    monkeypatch.setattr(socket, "socket", OfLink)
+    assert own_addresses() == {"127.0.0.1", "::1", "fe80::1"}

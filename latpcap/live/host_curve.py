@@ -57,7 +57,7 @@ def _of_route() -> Iterator[str]:
     for family, far_away in FAR_AWAY:
         with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as tried:
             tried.connect((far_away, 9))
-            yield str(tried.getsockname()[0])
+            yield str(tried.getsockname()[0]).partition("%")[0]  # which link it is on is no part of it
 
 
 class CurveRecorder:

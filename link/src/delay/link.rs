@@ -217,14 +217,34 @@ mod tests {
         let (server, second) = device();
         let (kernel, copies) = UnixDatagram::pair().expect("a pair of sockets");
         set_option(&copies, libc::SO_TIMESTAMPNS, &1).expect("times");
-        let settings = Settings { rtt: Duration::from_secs(2), ..Settings::default() };
-        let _link = Link::start(first.with_copies(copies.into()), second, settings).expect("a link");
+        let settings = Settings { rtt: Duration::from_millis(100), ..Settings::default() };
+        let link = Link::start(first.with_copies(copies.into()), second, settings).expect("a link");
+        client.send(b"the link runs").expect("sent");
+        receive(&server);
+        wait_until(|| link.counts()[0].sent == 1);
+        link.reset_counts();
         kernel.send(b"packet").expect("sent");
-        let entered = Instant::now();
-        std::thread::sleep(Duration::from_millis(500));
+        std::thread::sleep(Duration::from_secs(1));
         client.send(b"packet").expect("sent");
         assert_eq!(receive(&server), b"packet");
-        assert!((900..1400).contains(&entered.elapsed().as_millis()));
+        wait_until(|| link.counts()[0].sent == 1);
+        assert!(link.counts()[0].latest >= Duration::from_millis(500), "it was due before it was read");
+    }
+
+    #[test]
+    fn copies_do_not_pile_up_without_a_delay() {
+        let (client, first) = device();
+        let (server, second) = device();
+        let (kernel, copies) = UnixDatagram::pair().expect("a pair of sockets");
+        let left = copies.try_clone().expect("another file descriptor");
+        left.set_nonblocking(true).expect("set");
+        let _link = Link::start(first.with_copies(copies.into()), second, Settings::default()).expect("a link");
+        for packet in [b"one", b"two"] {
+            kernel.send(packet).expect("sent");
+            client.send(packet).expect("sent");
+            assert_eq!(receive(&server), packet);
+        }
+        assert_eq!(left.recv(&mut [0; 8]).expect_err("nothing").kind(), std::io::ErrorKind::WouldBlock);
     }
 
     #[test]

@@ -33,16 +33,16 @@ const BULK: usize = 48;
 const BATCH_LEAST: Duration = Duration::from_micros(50);
 /// The device is looked at often, whenever the first packet is due.
 const BATCH_MOST: Duration = Duration::from_micros(200);
-/// What is longer is slept in pieces.
+/// A longer sleep is divided.
 const SLEEP_MOST: Duration = Duration::from_secs(60);
-/// Of 1 to 99: above what runs at usual priority, below the kernel's own threads.
+/// A real-time priority (1 to 99): above all that runs at usual priority, below the kernel's own threads.
 const PRIORITY: u8 = 50;
 
 /// One direction of a link.
 pub struct Mover {
     pub from: Arc<Tun>,
     pub to: Box<dyn Outlet>,
-    /// What writes into the device when this thread lets it.
+    /// It writes into the device when this thread lets it.
     pub source: Option<Box<dyn Source>>,
     pub settings: Arc<RwLock<Settings>>,
     pub counters: Arc<Counters>,
@@ -50,7 +50,7 @@ pub struct Mover {
     pub schedule: Schedule,
 }
 
-/// What a mover has in its hands.
+/// The state of a mover at work.
 struct Load {
     started: Instant,
     flight: Flight,
@@ -135,9 +135,10 @@ impl Mover {
         Ok(())
     }
 
-    /// When the kernel had a packet that is read now: after the device was empty. Without a delay nobody has to know.
+    /// When the kernel had a packet that is read now: after the device was empty. Without a delay nobody has to know,
+    /// but its copy is read all the same: copies must not pile up until there is one.
     fn entered(&self, packet: &[u8], now: Duration, last_empty: Duration, settings: &Settings) -> Duration {
-        let age = if settings.rtt.is_zero() { None } else { self.from.age(packet) };
+        let age = self.from.age(packet).filter(|_| !settings.rtt.is_zero());
         now.saturating_sub(age.unwrap_or_default()).max(last_empty.min(now))
     }
 

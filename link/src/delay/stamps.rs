@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use libc::{c_int, c_void, timespec};
 
-/// So many bytes of a packet tell it from the next one of the same length: its headers.
+/// The first bytes of a packet, its headers, tell it from the next one of the same length.
 const HEAD_BYTES: usize = 64;
 const CONTROL_BYTES: usize = 64;
 

@@ -13,23 +13,23 @@ use super::packets::Flow;
 use crate::delay::packet_socket::set_option;
 use crate::delay::stamps::{age, receive};
 
-/// What is passed on at once.
+/// The most bytes that are passed on at once.
 pub const PIECE_BYTES: usize = 128 << 10;
 
 /// More without a rest is a bulk transfer: the link's threads do not pass it on themselves, as they have packets to move.
 const MAX_BURST_BYTES: usize = 256 << 10;
 const MIN_REST: Duration = Duration::from_millis(1);
 
-/// What came of passing bytes on.
+/// The result of passing bytes on.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Passed {
     /// Nothing is there, or it cannot be written now.
     Nothing,
-    /// Bytes, or their end. They were there so long before.
+    /// Bytes, or their end, were passed on. They had waited so long.
     Piece(Duration),
 }
 
-/// Which way bytes go.
+/// The way that bytes go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     There,
@@ -42,7 +42,7 @@ pub struct Connection {
     pub job: TcpStream,
     pub server: TcpStream,
     opened: Instant,
-    /// There and back.
+    /// The way there, and the way back.
     directions: [Direction; 2],
 }
 
@@ -55,19 +55,31 @@ impl Connection {
 
     /// Pass on a piece. What a server sent before this connection was open did not wait for latpcap.
     pub fn pass(&self, way: Way, buffer: &mut [u8]) -> io::Result<Passed> {
-        let mut half = locked(&self.directions[way as usize].half);
-        let passed = match way {
-            Way::There => half.pass(&self.job, &self.server, buffer)?,
-            Way::Back => half.pass(&self.server, &self.job, buffer)?,
-        };
+        let passed = self.pass_half(way, buffer)?;
         Ok(match passed {
-            Passed::Piece(waited) => Passed::Piece(waited.min(self.opened.elapsed())),
+            Passed::Piece(waited) => {
+                // An answer, or the next question: no bulk transfer, however short the rests are.
+                locked(&self.directions[1 - way as usize].half).burst = 0;
+                Passed::Piece(waited.min(self.opened.elapsed()))
+            }
             Passed::Nothing => Passed::Nothing,
         })
     }
 
-    /// Whether a helper passes on what has just come.
-    pub fn is_helped(&self, way: Way) -> bool {
+    fn pass_half(&self, way: Way, buffer: &mut [u8]) -> io::Result<Passed> {
+        let mut half = locked(&self.directions[way as usize].half);
+        let passed = match way {
+            Way::There => half.pass(&self.job, &self.server, buffer),
+            Way::Back => half.pass(&self.server, &self.job, buffer),
+        };
+        if passed.is_err() {
+            half.end();
+        }
+        passed
+    }
+
+    /// Tell the helper of this direction that something has come; return whether there is one, who passes it on.
+    pub fn leave_to_helper(&self, way: Way) -> bool {
         let direction = &self.directions[way as usize];
         direction.has_come.store(true, Ordering::SeqCst);
         direction.is_helped.load(Ordering::SeqCst)
@@ -91,7 +103,7 @@ impl Connection {
         direction.has_come.load(Ordering::SeqCst) && !direction.is_helped.swap(true, Ordering::SeqCst)
     }
 
-    /// Bytes could not be written before.
+    /// Whether there are bytes that could not be written before.
     pub fn is_blocked(&self, way: Way) -> bool {
         !locked(&self.directions[way as usize].half).unsent.is_empty()
     }
@@ -101,8 +113,11 @@ impl Connection {
         self.directions.iter().all(|direction| locked(&direction.half).over)
     }
 
-    /// Reset both sides as soon as nobody has this connection any more.
+    /// Pass nothing any more, and reset both sides as soon as nobody has this connection.
     pub fn reset(&self) {
+        for direction in &self.directions {
+            locked(&direction.half).end();
+        }
         for side in [&self.job, &self.server] {
             let _ = SockRef::from(side).set_linger(Some(Duration::ZERO));
         }
@@ -120,7 +135,7 @@ struct Direction {
 struct Half {
     unsent: Vec<u8>,
     over: bool,
-    /// Bytes that came without a rest between them.
+    /// The number of bytes that came without a rest between them, and none the other way.
     burst: usize,
     last: Option<Instant>,
 }
@@ -152,6 +167,12 @@ impl Half {
             Err(why) if is_for_now(&why) => Ok(Passed::Nothing),
             Err(why) => Err(why),
         }
+    }
+
+    /// Pass nothing any more, not even an end: a dead socket reads like one that was shut down.
+    fn end(&mut self) {
+        self.over = true;
+        self.unsent.clear();
     }
 
     fn count(&mut self, bytes: usize) {
@@ -240,6 +261,38 @@ mod tests {
     }
 
     #[test]
+    fn a_reset_is_passed_on_as_a_reset() {
+        let (mut job, connection, server) = connection();
+        let mut buffer = vec![0; PIECE_BYTES];
+        SockRef::from(&server).set_linger(Some(Duration::ZERO)).expect("set");
+        drop(server);
+        assert!(connection.pass(Way::Back, &mut buffer).is_err());
+        connection.reset();
+        job.write_all(b"question").expect("sent");
+        for way in [Way::Back, Way::There] {
+            assert_eq!(connection.pass(way, &mut buffer).expect("passed"), Passed::Nothing);
+        }
+        job.set_nonblocking(true).expect("set");
+        assert_eq!(job.read(&mut buffer).expect_err("no end").kind(), ErrorKind::WouldBlock);
+        drop(connection);
+        job.set_nonblocking(false).expect("set");
+        assert_eq!(job.read(&mut buffer).expect_err("a reset").kind(), ErrorKind::ConnectionReset);
+    }
+
+    #[test]
+    fn a_reset_drops_what_could_not_be_written() {
+        let (_job, connection, mut server) = connection();
+        let mut buffer = vec![0; PIECE_BYTES];
+        server.set_nonblocking(true).expect("set");
+        while server.write(&buffer).is_ok() {
+            while connection.pass(Way::Back, &mut buffer).expect("passed") != Passed::Nothing {}
+        }
+        assert!(connection.is_blocked(Way::Back));
+        connection.reset();
+        assert!(connection.is_over() && !connection.is_blocked(Way::Back));
+    }
+
+    #[test]
     fn an_answer_has_waited_since_the_kernel_had_it() {
         let (_job, connection, mut server) = connection();
         let mut buffer = vec![0; PIECE_BYTES];
@@ -247,6 +300,20 @@ mod tests {
         std::thread::sleep(Duration::from_millis(20));
         let Passed::Piece(waited) = connection.pass(Way::Back, &mut buffer).expect("passed") else { panic!("nothing") };
         assert!(waited >= Duration::from_millis(20) && waited <= connection.opened.elapsed());
+    }
+
+    #[test]
+    fn questions_and_answers_are_no_bulk_transfer_however_fast() {
+        let (job, connection, server) = connection();
+        let (mut buffer, mut message) = (vec![0; PIECE_BYTES], vec![1; MAX_BURST_BYTES / 8]);
+        for _ in 0..64 {
+            for (way, mut from, mut to) in [(Way::There, &job, &server), (Way::Back, &server, &job)] {
+                from.write_all(&message).expect("sent");
+                while connection.pass(way, &mut buffer).expect("passed") != Passed::Nothing {}
+                to.read_exact(&mut message).expect("read");
+                assert!(!connection.wants_help(way));
+            }
+        }
     }
 
     #[test]
@@ -260,7 +327,9 @@ mod tests {
             while connection.pass(Way::Back, &mut buffer).expect("passed") != Passed::Nothing {}
         }
         assert!(
-            connection.is_blocked(Way::Back) && connection.wants_help(Way::Back) && connection.is_helped(Way::Back)
+            connection.is_blocked(Way::Back)
+                && connection.wants_help(Way::Back)
+                && connection.leave_to_helper(Way::Back)
         );
         drop(server);
         let reader = std::thread::spawn(move || job.read_to_end(&mut Vec::new()).expect("read"));

@@ -17,7 +17,7 @@ use super::packets::Flow;
 /// The job's handshake takes its round trip; after a lost packet TCP tries for two minutes.
 const MAX_HANDSHAKE: Duration = Duration::from_secs(150);
 
-/// By which of the two ways a packet came.
+/// The one of two ways by which a packet came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Path {
     Delayed,
@@ -32,7 +32,7 @@ pub struct Syn {
     pub arrived: Instant,
 }
 
-/// What the server said, and how long a packet takes there and back.
+/// The server's decision, and how long a packet takes there and back.
 pub struct Decision {
     pub server: io::Result<TcpStream>,
     pub distance: Duration,
@@ -56,7 +56,7 @@ enum State {
     Open(Arc<Connection>),
 }
 
-/// What to do with a SYN that has crossed the link.
+/// The action for a SYN that has crossed the link.
 #[derive(Debug)]
 pub enum Verdict {
     /// A connection to the server must be begun.
@@ -69,7 +69,7 @@ pub enum Verdict {
     Refuse(io::Error, Duration),
 }
 
-/// What the job's segments are for.
+/// The stage of a connection, for which the job's segments are.
 pub enum Stage {
     Handshake,
     Open(Arc<Connection>),
@@ -120,9 +120,10 @@ impl Flows {
     /// The server has decided. The SYN that waits for that, with what to do with it.
     pub fn decide(&self, flow: Flow, decision: Decision) -> Option<(Syn, Verdict)> {
         let (mut states, since, distance) = (self.states(), Instant::now(), decision.distance);
-        let waiting = match states.remove(&flow) {
-            Some(State::Connecting(waiting)) => waiting,
-            _ => None,
+        let Some(State::Connecting(waiting)) =
+            take_if(&mut states, flow, |state| matches!(state, State::Connecting(_)))
+        else {
+            return None;
         };
         match (decision.server, waiting) {
             (Ok(server), waiting) => {
@@ -151,7 +152,7 @@ impl Flows {
 
     /// The job's handshake is over: hand out the connection to its server.
     pub fn take_server(&self, flow: Flow) -> Option<TcpStream> {
-        match self.states().remove(&flow) {
+        match take_if(&mut self.states(), flow, |state| matches!(state, State::Accepted { .. })) {
             Some(State::Accepted { server, .. }) => Some(server),
             _ => None,
         }
@@ -172,6 +173,11 @@ impl Flows {
             State::Connecting(_) | State::Open(_) => true,
         });
     }
+}
+
+/// Remove and return the state of a flow, unless it is another than expected.
+fn take_if(states: &mut HashMap<Flow, State>, flow: Flow, is_expected: impl Fn(&State) -> bool) -> Option<State> {
+    states.get(&flow).is_some_and(is_expected).then(|| states.remove(&flow)).flatten()
 }
 
 #[cfg(test)]
@@ -234,6 +240,22 @@ mod tests {
         assert!(matches!(flows.arrive(flow(), syn()), Verdict::Begin), "the next one asks again");
         assert!(matches!(flows.decide(flow(), refused()), Some((_, Verdict::Refuse(_, FAR)))));
         assert!(flows.enter(flow()));
+    }
+
+    #[test]
+    fn an_opening_that_is_over_does_not_end_a_later_one_of_the_same_port() {
+        let flows = Flows::default();
+        flows.enter(flow());
+        flows.decide(flow(), accepted());
+        assert!(flows.take_server(flow()).is_some());
+        flows.forget(flow());
+        assert!(flows.enter(flow()));
+        assert!(flows.take_server(flow()).is_none(), "the server has not decided yet");
+        assert!(flows.decide(flow(), accepted()).is_none());
+        assert!(flows.decide(flow(), refused()).is_none(), "a decision that comes late");
+        assert!(matches!(flows.stage(flow()), Stage::Handshake));
+        assert!(flows.take_server(flow()).is_some());
+        assert!(flows.decide(flow(), accepted()).is_none() && flows.take_server(flow()).is_none(), "nobody has asked");
     }
 
     #[test]

@@ -3,8 +3,7 @@
 //! The thread that delivers the job's packets copies what they carry, the thread that takes up the far namespace's
 //! packets copies what servers send ([`Backward`]): either is awake at that time.
 
-use std::collections::hash_map::Entry;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -31,28 +30,34 @@ use crate::relay::kernel::path_info;
 
 /// A server that is nearer is of this machine: nothing is added for the way to it.
 const MIN_DISTANCE: Duration = Duration::from_micros(100);
-/// Before a time the clock is watched so long, as a sleeping thread wakes up late.
-const WATCHED: Duration = Duration::from_micros(200);
-const LOOK_FOR_HANDSHAKES_EVERY: Duration = Duration::from_secs(30);
-/// Too many files are open, for instance: some of them will end.
-const ACCEPT_AGAIN: Duration = Duration::from_millis(10);
-const EVENTS: usize = 64;
-/// Above the ports.
+/// A thread sleeps until so long before a time and then watches the clock, as it wakes up late.
+const MAX_SPIN: Duration = Duration::from_micros(200);
+/// Handshakes that do not end are looked for as often as this.
+const HANDSHAKE_CHECK_INTERVAL: Duration = Duration::from_secs(30);
+/// An accept fails where too many files are open, for instance, some of which will be closed.
+const ACCEPT_RETRY_INTERVAL: Duration = Duration::from_millis(10);
+/// The most events that are read at once.
+const MAX_EVENTS: usize = 64;
+/// Connections are numbered above the ports, which are events' numbers, too.
 const FIRST_CONNECTION: u64 = 1 << 16;
 
 /// The far namespace as connections meet it.
 pub struct Far {
     pub flows: Flows,
     keeper: Keeper,
-    /// Into the namespace, by either way.
+    /// The ways into the namespace: the delayed and the direct.
     doors: [Door; 2],
-    /// Towards the job: what is written here leaves the namespace, by the delayed way or by the direct.
+    /// The ways to the job, for packets as if from the namespace: the delayed and the direct.
     answers: [Arc<OwnedFd>; 2],
     runtime: Handle,
     listeners: Mutex<HashMap<u16, Arc<TcpListener>>>,
+    /// Held while a port is opened, which takes an answer of another process: threads of the link wait for none.
+    opening: Mutex<()>,
+    /// Ports whose next accept is scheduled, as the last one failed.
+    accept_retries: Mutex<HashSet<u16>>,
     connections: Mutex<HashMap<u64, Arc<Connection>>>,
     next_connection: AtomicU64,
-    /// Of what [`Backward`] waits for: by port or connection.
+    /// An epoll instance for [`Backward`], whose events have the number of a port or a connection.
     events: OwnedFd,
 }
 
@@ -65,6 +70,8 @@ impl Far {
             answers,
             runtime,
             listeners: Mutex::default(),
+            opening: Mutex::default(),
+            accept_retries: Mutex::default(),
             connections: Mutex::default(),
             next_connection: AtomicU64::new(FIRST_CONNECTION),
             events: epoll::create(epoll::CreateFlags::CLOEXEC)?,
@@ -73,12 +80,16 @@ impl Far {
 
     /// Begin the connection to the server, as a SYN for it is on its way.
     pub fn begin(self: &Arc<Self>, flow: Flow) {
-        match connection::begin(flow.server) {
-            Ok(socket) if connection::is_decided(&socket) && self.is_listening(flow.server.port()) => {
-                self.decide(flow, connection::decided(socket), Duration::ZERO);
+        let server = match connection::begin(flow.server) {
+            Ok(socket) if connection::is_decided(&socket) => connection::decided(socket),
+            Ok(socket) => return drop(self.runtime.spawn(self.clone().reach(flow, socket))),
+            refused => refused,
+        };
+        match server {
+            Ok(server) if !self.is_listening(flow.server.port()) => {
+                drop(self.runtime.spawn(self.clone().reach(flow, server)));
             }
-            Ok(socket) => drop(self.runtime.spawn(self.clone().reach(flow, socket))),
-            Err(why) => self.decide(flow, Err(why), Duration::ZERO),
+            decided => self.decide(flow, decided, Duration::ZERO),
         }
     }
 
@@ -114,7 +125,7 @@ impl Far {
         }
         let far = self.clone();
         self.runtime.spawn_blocking(move || {
-            thread::sleep(due.saturating_duration_since(Instant::now()).saturating_sub(WATCHED));
+            thread::sleep(due.saturating_duration_since(Instant::now()).saturating_sub(MAX_SPIN));
             while Instant::now() < due {
                 std::hint::spin_loop();
             }
@@ -141,12 +152,12 @@ impl Far {
     async fn listen(self: Arc<Self>, port: u16) -> io::Result<()> {
         let far = self.clone();
         let listen = move || {
-            // Held meanwhile, so that nobody else opens it, too.
-            let mut listeners = locked(&far.listeners);
-            if let Entry::Vacant(place) = listeners.entry(port) {
+            let _opening = locked(&far.opening);
+            if !far.is_listening(port) {
                 let listener = Arc::new(far.keeper.listen(port)?);
+                // No SYN to this port is let through before it is in the map: no connection is missed.
                 far.wait_for(&*listener, port.into(), epoll::EventFlags::IN)?;
-                place.insert(listener);
+                locked(&far.listeners).insert(port, listener);
             }
             Ok(())
         };
@@ -175,15 +186,20 @@ impl Far {
                     }
                 }
                 Err(why) if why.kind() == io::ErrorKind::WouldBlock => return,
-                Err(_) => {
-                    let far = self.clone();
-                    self.runtime.spawn(async move {
-                        sleep(ACCEPT_AGAIN).await;
-                        far.accept(port);
-                    });
-                    return;
-                }
+                Err(_) => return self.accept_later(port),
             }
+        }
+    }
+
+    /// Accept again after a while, once for each port however many threads have failed to.
+    fn accept_later(self: &Arc<Self>, port: u16) {
+        if locked(&self.accept_retries).insert(port) {
+            let far = self.clone();
+            self.runtime.spawn(async move {
+                sleep(ACCEPT_RETRY_INTERVAL).await;
+                locked(&far.accept_retries).remove(&port);
+                far.accept(port);
+            });
         }
     }
 
@@ -200,9 +216,9 @@ impl Far {
         let both = epoll::EventFlags::IN | epoll::EventFlags::OUT;
         // What the job sends is passed on when it is delivered; but the loopback device delivers later.
         let job = if is_ipv6_loopback(flow) { both } else { epoll::EventFlags::OUT };
-        self.wait_for(&connection.job, id, job)?;
-        self.wait_for(&connection.server, id, both)?;
-        Ok(Some(connection))
+        let awaited =
+            self.wait_for(&connection.job, id, job).and_then(|()| self.wait_for(&connection.server, id, both));
+        Ok(self.go_on(&connection, awaited).map(|()| connection))
     }
 
     /// Pass on what the job has sent to this server, and accept its connection where that is not done yet.
@@ -216,7 +232,7 @@ impl Far {
     }
 
     fn pass_all_there(self: &Arc<Self>, connection: &Arc<Connection>, buffer: &mut [u8]) {
-        while !connection.is_helped(Way::There)
+        while !connection.leave_to_helper(Way::There)
             && let Some(Passed::Piece(_)) = self.pass(connection, Way::There, buffer)
         {}
     }
@@ -257,19 +273,19 @@ impl Far {
     /// Give up handshakes that do not end, as long as the network is there.
     pub async fn give_up(self: Arc<Self>) {
         loop {
-            sleep(LOOK_FOR_HANDSHAKES_EVERY).await;
+            sleep(HANDSHAKE_CHECK_INTERVAL).await;
             self.flows.give_up(Instant::now());
         }
     }
 }
 
-/// What servers send, on its way back to the job.
+/// Passes on what servers send, back to the job.
 pub struct Backward {
     far: Arc<Far>,
-    /// Of these there may be more.
+    /// Connections that may have more to pass on.
     ready: VecDeque<Arc<Connection>>,
     buffer: Vec<u8>,
-    /// When there was nothing.
+    /// The last time at which nothing was there.
     last_idle: Instant,
 }
 
@@ -281,7 +297,7 @@ impl Backward {
     /// Learn which connections have something to pass on.
     fn look(&mut self) {
         let looked = Instant::now();
-        let mut events = Vec::with_capacity(EVENTS);
+        let mut events = Vec::with_capacity(MAX_EVENTS);
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
         let _ = epoll::wait(&self.far.events, spare_capacity(&mut events), Some(&at_once));
         for id in events.iter().map(|event| event.data.u64()) {
@@ -299,7 +315,7 @@ impl Backward {
         if is_ipv6_loopback(connection.flow) || connection.is_blocked(Way::There) {
             self.far.pass_all_there(connection, &mut self.buffer);
         }
-        if connection.is_helped(Way::Back) {
+        if connection.leave_to_helper(Way::Back) {
             return None;
         }
         match self.far.pass(connection, Way::Back, &mut self.buffer) {
@@ -350,4 +366,90 @@ fn is_ipv6_loopback(flow: Flow) -> bool {
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+
+    use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+    use tokio::runtime::{Builder, Runtime};
+
+    use super::super::handover::{READY, hear, tell};
+    use super::*;
+    use crate::delay::Tun;
+
+    fn pair() -> (OwnedFd, OwnedFd) {
+        socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).expect("a pair of sockets")
+    }
+
+    /// A far namespace whose ports are this machine's own, and the socket of its keeper.
+    fn far() -> (Arc<Far>, OwnedFd, Runtime) {
+        let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let (ours, theirs) = pair();
+        let device = Arc::new(Tun::try_from(pair().0).expect("a device"));
+        let socket = Arc::new(pair().0);
+        let door = Door { device, loopback: socket.clone() };
+        let far = Far::new(Keeper::new(ours), [door.clone(), door], [socket.clone(), socket], runtime.handle().clone());
+        (Arc::new(far.expect("a far namespace")), theirs, runtime)
+    }
+
+    fn listener() -> TcpListener {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a listener");
+        listener.set_nonblocking(true).expect("set");
+        listener
+    }
+
+    fn address(listener: &TcpListener) -> SocketAddr {
+        listener.local_addr().expect("its address")
+    }
+
+    #[test]
+    fn what_comes_before_the_connection_is_open_is_passed_on_by_who_accepts() {
+        let (far, _keeper, _runtime) = far();
+        let (own, of_server) = (listener(), listener());
+        let (server, port) = (address(&own), address(&own).port());
+        of_server.set_nonblocking(false).expect("set");
+        let ours = TcpStream::connect(address(&of_server)).expect("a connection");
+        let mut served = of_server.accept().expect("a connection").0;
+        let mut job = TcpStream::connect(server).expect("a connection");
+        job.write_all(b"question").expect("sent");
+        let flow = Flow { client: job.local_addr().expect("an address"), server };
+        far.flows.enter(flow);
+        far.flows.decide(flow, Decision { server: Ok(ours), distance: Duration::ZERO });
+        locked(&far.listeners).insert(port, Arc::new(own));
+        far.accept(port);
+        let mut read = [0; 8];
+        served.set_read_timeout(Some(Duration::from_secs(20))).expect("set");
+        served.read_exact(&mut read).expect("the question");
+        assert_eq!(&read, b"question");
+    }
+
+    #[test]
+    fn a_port_has_one_retry_however_often_its_accept_fails() {
+        let (far, _keeper, runtime) = far();
+        for port in [1, 1, 2] {
+            far.accept_later(port);
+        }
+        assert_eq!(runtime.metrics().num_alive_tasks(), 2);
+        runtime.block_on(async {
+            while !locked(&far.accept_retries).is_empty() {
+                sleep(Duration::from_millis(1)).await;
+            }
+        });
+    }
+
+    #[test]
+    fn nobody_waits_for_the_keeper_but_who_opens_a_port() {
+        let (far, keeper, runtime) = far();
+        let own = listener();
+        let (port, opening) = (address(&own).port(), far.clone());
+        let opened = thread::spawn(move || runtime.block_on(opening.listen(port)));
+        assert_eq!(hear(&keeper).expect("a question").0, format!("listen {port}"));
+        assert!(!far.is_listening(port));
+        far.accept(port);
+        tell(&keeper, READY, &[own.as_fd()]).expect("told");
+        opened.join().expect("no panic").expect("opened");
+        assert!(far.is_listening(port));
+    }
 }

@@ -18,7 +18,7 @@ pub struct Gate {
     far: Arc<Far>,
     door: Door,
     path: Path,
-    /// Whose bytes, ends or handshakes were let through and not looked for yet.
+    /// Connections whose bytes, ends or handshakes were let through and not looked for yet.
     touched: RefCell<Vec<Flow>>,
     buffer: RefCell<Vec<u8>>,
 }
