@@ -155,7 +155,7 @@ def build(connections: list[Conn], notes: list[tuple[str, str, str, int]] | None
 
 
 def build_awake(connections: list[Conn]) -> Recording:
-    """The same on hosts that were measured to answer as fast behind a rest."""
+    """Build a recording of hosts that were measured to answer as fast behind a rest."""
     recording = build(connections)
     hosts = {host_of(end) for each in connections for end in (each.client, each.server)}
     recording.host_curve = HostCurve((1.0,), (0.0,), frozenset(hosts))

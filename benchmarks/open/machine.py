@@ -16,7 +16,7 @@ from record import echo, lab
 from latpcap import _core
 
 ECHOES = 20
-"""Of each kind, at each RTT."""
+"""Echoes of each kind at each RTT."""
 SYSTEM = Path("/sys/devices/system/cpu")
 
 

@@ -13,7 +13,7 @@ FORMAT = "latency-projection 2"
 LICENCE = "Apache-2.0"
 NAME = "manifest.json"
 AS_THEY_ARE, AWAKE = "as they are", "awake"
-"""What is done to the machine's processors: nothing, or they are kept awake and the lab goes before other programs."""
+"""The state of the machine's processors: left alone, or kept awake with the lab before other programs."""
 LOOPBACK_MS = 0.0
 """The RTT by which a run without a link is named."""
 SUBSET = Path(__file__).resolve().parent / "subset"

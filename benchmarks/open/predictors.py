@@ -143,7 +143,7 @@ def with_curve(capture: latpcap.Capture, rests: list[list[float]]) -> latpcap.Ca
 
 
 def ways(capture: latpcap.Capture, rests: list[list[float]] | None) -> dict[str, latpcap.Capture]:
-    """What latpcap is given, by the predictor's name."""
+    """Return the capture that latpcap projects, by the predictor's name: with and without the rest curve."""
     return {LATPCAP: capture} | ({CURVE: with_curve(capture, rests)} if rests else {})
 
 

@@ -148,7 +148,7 @@ def curve(manifest: dict[str, Any]) -> Iterator[str]:
 
 
 def echoes(manifest: dict[str, Any]) -> Iterator[str]:
-    """What the link takes while nothing else runs, where it was measured."""
+    """List the link's echoes while nothing else ran, where they were measured."""
     if manifest.get("link_echo_ms"):
         yield "| link, ms | ping, ms | echo over TCP, ms |\n|--:|--:|--:|"
         yield from (f"| {link:g} | {ping:.2f} | {tcp:.2f} |" for link, ping, tcp in manifest["link_echo_ms"])

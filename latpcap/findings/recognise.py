@@ -14,7 +14,7 @@ from latpcap.findings.unjudged import Unjudged, unjudged
 from latpcap.units import counted
 
 MAX_FINDINGS = 100
-"""Those that cost most; a recording with more has other worries. Those without a fix, which are few, all stay."""
+"""The costliest findings with a fix that are kept. Findings without a fix are few, and all stay."""
 MAX_SITES = 5
 """Places in the code that a finding names."""
 LEGIBLE = 0.9

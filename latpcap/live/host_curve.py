@@ -77,7 +77,7 @@ class CurveRecorder:
 
     @property
     def where(self) -> str:
-        """What is recorded, for people."""
+        """Name what is recorded, for people."""
         return self._recorder.where
 
     def start(self) -> None:

@@ -37,7 +37,7 @@ class Recorder(Protocol):
 
     @property
     def where(self) -> str:
-        """What is recorded, for people."""
+        """Name what is recorded, for people."""
 
     def start(self) -> None:
         """Return once all that passes is recorded; raise `RecordingError` where that cannot be."""

@@ -82,7 +82,7 @@ class Relay:
 
     @property
     def where(self) -> str:
-        """What is recorded, for people."""
+        """Name what is recorded, for people."""
         listens = self.addresses if self._running else [(route.host, route.port) for route in self._routes]
         ways = (f"{written(*at)} to {route.server}" for at, route in zip(listens, self._routes, strict=True))
         return f"what is relayed from {', '.join(ways)}"

@@ -38,7 +38,7 @@ MEDIAN_ERROR = 0.93
 """The standard error of a median: this part of the quartiles' distance, divided by √n."""
 MAX_TIMES_FASTEST = 4.0
 MAX_BEYOND_FASTEST_NS = 1_000_000
-"""What takes more than this many times the fastest tenth of its kind, and so much more, is a pause or other work."""
+"""An own time above this many times the fastest tenth of its kind, and so much more, holds a pause or other work."""
 NEARLY_ALL = 0.75
 """The part of the longest rests' extra that makes a rest one of them."""
 QUIET_KINDS = ("read", "begin", "session", "ping")
@@ -81,7 +81,7 @@ class _OwnTimes(Struct, frozen=True):
 
 
 def read_curves(recording: Recording, rtt: Estimate) -> tuple[ReadCurve | None, ReadCurve | None]:
-    """The curves of the clients and of the servers; None where rests are all alike or the evidence is thin."""
+    """Return the curves of the clients and of the servers; None where rests are all alike or the evidence is thin."""
     exchanges = recording.exchanges
     usable = _usable(exchanges)
     if np.count_nonzero(usable) < 2 * MIN_COMPARED:
@@ -145,13 +145,13 @@ def _neighbours(host: Ints, exchanges: Exchanges) -> tuple[Ints, Ints]:
 
 
 def _alike(exchanges: Exchanges, rows: Ints) -> tuple[Ints, ...]:
-    """What exchanges of one kind have in common: statement, command, and about the length of their answers."""
+    """Return the statement, the command and about the length of the answer, which exchanges of one kind share."""
     length = np.log2(np.maximum(exchanges.response_bytes[rows], 1)).astype(np.int64)
     return exchanges.fingerprint[rows], exchanges.command.codes[rows].astype(np.int64), length
 
 
 def _curve(times: _OwnTimes) -> ReadCurve | None:
-    """What rests add: medians of each kind and bin are its own level and the bin's extra (least squares)."""
+    """Fit the extra time of each bin to the medians of kinds and bins, each kind at its own level (least squares)."""
     inside = (times.rest >= 0) & (times.rest <= MAX_REST_NS) & (times.own >= 0) & (times.own <= MAX_REST_NS)
     if np.count_nonzero(inside) < 2 * MIN_COMPARED:
         return None

@@ -22,13 +22,12 @@ from numpy.typing import NDArray
 
 from latpcap._core import Replay, run_each
 from latpcap.measures.budget import BudgetTimeline
-from latpcap.measures.rests import ReadCurve, halves
 from latpcap.projection.assumptions import CENTRAL, COMPRESSING_NS, Case, Conditions
 from latpcap.projection.baseline import longest_ns, usual_ns
 from latpcap.projection.capacity import ClosedNetwork, Limit, crowd
 from latpcap.projection.classes import Work, shares
 from latpcap.projection.job import FixEffects, Job, ReplayNetwork, Waiting
-from latpcap.projection.rests import Host, RestCurve, known_host
+from latpcap.projection.rests import Rests, hosts, rests_beside_rtt_ms
 from latpcap.projection.scope import Scopes
 from latpcap.rtt import Estimate
 from latpcap.tables.recording import Recording
@@ -36,15 +35,9 @@ from latpcap.units import RttIs
 
 Floats = NDArray[np.float64]
 
-Rests = tuple[ReadCurve | None, ReadCurve | None]
-"""How much later clients and servers go on behind a rest, as far as a capture shows it."""
 Asked = tuple[float | None, float]
 """An RTT, `None` for those as they were, and how much longer it is (ns)."""
 
-ALONE: tuple[Floats, Floats] = np.zeros(1), np.zeros(1)
-"""Nobody works while the other rests."""
-MAX_RESTS = 33
-"""Rests of which the mean is that of all."""
 NS = 1e9
 """Nanoseconds in a second."""
 SPANS = (1.0, 2.0, 4.0, 8.0)
@@ -132,10 +125,10 @@ class Basis:
         timeline: BudgetTimeline,
         job: Job | None,
         usual: float,
-        rtt_is: RttIs = "ping",
-        longest: float | None = None,
-        rests: Rests = (None, None),
-        others: tuple[Floats, Floats] = ALONE,
+        rtt_is: RttIs,
+        longest: float | None,
+        rests: Rests,
+        others: tuple[Floats, Floats],
     ) -> None:
         """Take the observed figures; `job` is `None` and `usual` NaN where no baseline is known (ns).
 
@@ -601,42 +594,6 @@ class Basis:
                 yield way, job
 
 
-def others_ms(recording: Recording, rtt: Estimate) -> tuple[Floats, Floats]:
-    """Return how long a client rests beside the RTT, while the server works, and a server meanwhile: some of each.
-
-    What the network took between them and the place of the capture is none of it.
-    """
-    exchanges = recording.exchanges
-    far_ns, near_ns = halves(rtt)
-    waits = (exchanges.round_trips > 0) & (exchanges.waited >= 0)
-    follows = (exchanges.round_trips > 0) & (exchanges.client >= 0)
-    service_ms = np.maximum(exchanges.waited - far_ns, 0)[waits] / 1e6
-    client_ms = np.maximum(exchanges.client - near_ns, 0)[follows] / 1e6
-    return evenly(service_ms), evenly(client_ms)
-
-
-def evenly(values: Floats) -> Floats:
-    """Return at most `MAX_RESTS` of the values, one of each part of their order; 0 where there are none.
-
-    >>> evenly(np.arange(330.0))[[0, 16, 32]].tolist()
-    [5.0, 165.0, 325.0]
-    """
-    if not len(values):
-        return np.zeros(1)
-    ranks = (np.arange(MAX_RESTS) + 0.5) * len(values) / MAX_RESTS
-    return np.sort(values)[ranks.astype(np.int64)]
-
-
-def hosts(recording: Recording, read: Rests) -> tuple[Host, Host]:
-    """Return how the client's and the server's host go on behind a rest, as far as it is known."""
-    curve, known = recording.host_curve, recording.curve_hosts
-    measured = None if curve is None else RestCurve(curve.rests_ms, curve.extra_ms)
-    client, server = (
-        known_host(measured if is_known else None, shown) for is_known, shown in zip(known, read, strict=True)
-    )
-    return client, server
-
-
 def ratio(rtt_ms: Floats, baseline_ms: float) -> Floats:
     """Return the longer RTT ÷ the shorter one."""
     found: Floats = np.maximum(rtt_ms, baseline_ms) / np.maximum(np.minimum(rtt_ms, baseline_ms), 1e-9)
@@ -670,11 +627,11 @@ def basis(
     recording: Recording,
     rtt: Estimate,
     timeline: BudgetTimeline,
-    rtt_is: RttIs = "ping",
-    rests: Rests = (None, None),
+    rtt_is: RttIs,
+    rests: Rests,
 ) -> Basis:
     """Sum up what the projection needs. Connections without a baseline take the median of the others."""
     usual = usual_ns(recording, rtt, timeline.round_trips)
     job = None if math.isnan(usual) else Job(recording, rtt, timeline.job, usual)
     longest = longest_ns(rtt, timeline.round_trips)
-    return Basis(recording, timeline, job, usual, rtt_is, longest, rests, others_ms(recording, rtt))
+    return Basis(recording, timeline, job, usual, rtt_is, longest, rests, rests_beside_rtt_ms(recording, rtt))

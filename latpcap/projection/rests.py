@@ -11,9 +11,13 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from latpcap.measures.rests import ReadCurve
+from latpcap.measures.rests import ReadCurve, halves
+from latpcap.rtt import Estimate
+from latpcap.tables.recording import Recording
 
 Floats = NDArray[np.float64]
+Rests = tuple[ReadCurve | None, ReadCurve | None]
+"""How much later clients and servers go on behind a rest, as far as a capture shows it."""
 
 EXTRA_PER_CURVE = 0.8
 """A request takes at least so many times the curve longer: half of it the client, half of it the server."""
@@ -27,6 +31,8 @@ MIN_MEASURED_SHARE, MAX_MEASURED_SHARE = 0.4, 1.8
 """Jobs differ in how much of the caches they use: a request takes between these parts of a measured curve."""
 MAX_DEVICE_MS = 0.1
 """A request may take so much longer than the measurement because it passes a network device."""
+MAX_RESTS = 33
+"""Rests of which the mean is that of all."""
 SHORT_REST_MS = 0.1
 """Far shorter rests are none."""
 
@@ -107,7 +113,7 @@ MAX_READ_ERROR_MS = 0.1
 READ_ERRORS = 2.0
 """Standard errors that what a capture shows may be off by."""
 MIN_READ_SPREAD = 0.3
-"""What it shows may be off by at least this part of it."""
+"""A curve that a capture shows may be off by at least this part of it."""
 
 
 def known_host(measured: RestCurve | None, read: ReadCurve | None) -> Host:
@@ -142,3 +148,39 @@ def read_host(read: ReadCurve) -> Host | None:
     highest_ms = [(1 + spread) * each + off_ms for each in shown_ms]
     highest = RestCurve(rests_ms, (*highest_ms, *(highest_ms[-1] + EXTRA_PER_CURVE * each for each in most)))
     return Host(known.times(1 - spread), known, highest, per_curve=1.0, per_own_ms=0.0)
+
+
+def rests_beside_rtt_ms(recording: Recording, rtt: Estimate) -> tuple[Floats, Floats]:
+    """Return how long a client rests beside the RTT, while the server works, and a server meanwhile: some of each.
+
+    What the network took between them and the place of the capture is none of it.
+    """
+    exchanges = recording.exchanges
+    far_ns, near_ns = halves(rtt)
+    waits = (exchanges.round_trips > 0) & (exchanges.waited >= 0)
+    follows = (exchanges.round_trips > 0) & (exchanges.client >= 0)
+    service_ms = np.maximum(exchanges.waited - far_ns, 0)[waits] / 1e6
+    client_ms = np.maximum(exchanges.client - near_ns, 0)[follows] / 1e6
+    return evenly(service_ms), evenly(client_ms)
+
+
+def evenly(values: Floats) -> Floats:
+    """Return at most `MAX_RESTS` of the values, one of each part of their order; 0 where there are none.
+
+    >>> evenly(np.arange(330.0))[[0, 16, 32]].tolist()
+    [5.0, 165.0, 325.0]
+    """
+    if not len(values):
+        return np.zeros(1)
+    ranks = (np.arange(MAX_RESTS) + 0.5) * len(values) / MAX_RESTS
+    return np.sort(values)[ranks.astype(np.int64)]
+
+
+def hosts(recording: Recording, read: Rests) -> tuple[Host, Host]:
+    """Return how the client's and the server's host go on behind a rest, as far as it is known."""
+    curve, known = recording.host_curve, recording.curve_hosts
+    measured = None if curve is None else RestCurve(curve.rests_ms, curve.extra_ms)
+    client, server = (
+        known_host(measured if is_known else None, shown) for is_known, shown in zip(known, read, strict=True)
+    )
+    return client, server

@@ -28,7 +28,7 @@ class HostRest(Struct, frozen=True):
 
     rest_ms: float
     extra_ms: float
-    """What a round trip within it takes longer than one without a rest."""
+    """The extra time of a round trip within it, beyond one without a rest."""
 
 
 class Calibration(Displayed, Struct, frozen=True):

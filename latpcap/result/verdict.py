@@ -45,7 +45,7 @@ MIN_HELD = 0.05
 """Packets held back, as a share of the round trips, from which on the verdict mentions their waits."""
 
 MIN_RESTED = 0.05
-"""What idle hosts would take for all round trips, as a share of the waiting, from which on the verdict says so."""
+"""The verdict names idle hosts from this share of the waiting on that they take for all round trips."""
 
 MIN_TIMED = 0.5
 """A timer sets the pace of a job from this share of its round trips, and of its runtime, on."""

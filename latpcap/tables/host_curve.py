@@ -16,14 +16,14 @@ ExtraMs = Annotated[float, Meta(ge=0, le=20)]
 
 
 class HostCurve(Struct, frozen=True):
-    """What a round trip takes longer after a rest of its hosts, on the host with these addresses."""
+    """The extra time of a round trip after a rest, on the host with these addresses."""
 
     rests_ms: Annotated[tuple[RestMs, ...], Meta(min_length=1, max_length=MAX_POINTS)]
     """Ascending."""
     extra_ms: Annotated[tuple[ExtraMs, ...], Meta(min_length=1, max_length=MAX_POINTS)]
     """By rest, beyond a round trip without one."""
     addresses: frozenset[str]
-    """Those of the host, or their pseudonyms."""
+    """The host's, or their pseudonyms."""
 
     @property
     def is_valid(self) -> bool:

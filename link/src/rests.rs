@@ -13,7 +13,7 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What a client or a server of a database touches in a round trip: with it an echo behind rests of 0.2 to 50 ms took as
+/// The memory that a client or a server of a database touches in a round trip: with it an echo behind rests of 0.2 to 50 ms took as
 /// much longer as one statement of PostgreSQL and MariaDB did on the same host (28 November 2026).
 const RING_BYTES: usize = 128 << 10;
 const CACHE_LINE_BYTES: usize = 64;
@@ -28,7 +28,7 @@ const HOT_TURNS: usize = 40;
 /// The part of the turns, the longest ones, that something else held up.
 const HELD_UP_SHARE: f64 = 0.2;
 
-/// What a round trip takes longer after a rest.
+/// The extra time of a round trip after a rest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rested {
     pub rest_ms: f64,
@@ -76,7 +76,7 @@ impl Side {
         Ok(Self { stream, ring: Ring::new() })
     }
 
-    /// What a round trip takes after a rest, in ms.
+    /// The time of a round trip after a rest, in ms.
     fn turn(&mut self, rest: Duration) -> io::Result<f64> {
         if !rest.is_zero() {
             thread::sleep(rest);

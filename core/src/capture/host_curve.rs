@@ -8,12 +8,12 @@ use std::fmt::{Display, Formatter, Result};
 use std::net::IpAddr;
 
 const MAX_POINTS: usize = 16;
-/// Those of a host with many containers.
+/// A host with many containers has as many addresses.
 const MAX_ADDRESSES: usize = 64;
 const MAX_REST_MS: f64 = 1e4;
 const MAX_EXTRA_MS: f64 = 20.0;
 
-/// What a round trip takes longer after a rest of its hosts, and the addresses of the host that this was measured on.
+/// The extra time of a round trip after a rest of its hosts, and the addresses of the host that it was measured on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HostCurve {
     pub rests_ms: Vec<f64>,

@@ -96,7 +96,7 @@ def _named(said: dict[str, str | None], client: str, server: str) -> str:
 
 
 def _first_said(said: Codes, mine: Ints) -> str | None:
-    """What the first of the connections says that says it; `None` where none does."""
+    """Return the word of the first connection that has one; `None` where none does."""
     codes = said.codes[mine]
     text: str | None = said.picked(mine[[int((codes >= 0).argmax())]]).texts()[0]
     return text

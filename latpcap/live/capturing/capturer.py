@@ -93,7 +93,7 @@ class Capturer:
 
     @property
     def where(self) -> str:
-        """What is recorded, for people."""
+        """Name what is recorded, for people."""
         return self._where
 
     def start(self) -> None:

@@ -48,7 +48,7 @@ def facts(result: Calibration) -> Iterator[str]:
 
 
 def _resting(result: Calibration) -> Iterator[str]:
-    """What this host takes longer after short and long rests."""
+    """Say how much later this host answers after short and long rests."""
     if told := [each for each in result.rests if each.rest_ms in TOLD_RESTS_MS]:
         rests, extra = listed(f"{each.rest_ms:g}" for each in told), listed(format_ms(each.extra_ms) for each in told)
         yield f"After a rest of {rests} ms this host answers {extra} later."

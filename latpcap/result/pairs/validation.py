@@ -66,7 +66,7 @@ class MeasuredCapture(Protocol):
 
     @property
     def measures(self) -> Measures:
-        """What is measured of it."""
+        """Its measures."""
 
 
 def validate(base: MeasuredCapture, other: MeasuredCapture) -> Validation:
