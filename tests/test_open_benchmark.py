@@ -200,10 +200,11 @@ def test_the_machine_is_described(bench):
 
 
 def test_where_the_curve_is_known_latpcap_predicts_without_and_with_it(bench, asked):
-    pytest.importorskip("latpcap.tables.host_curve")
     names = bench.predictors.LATPCAP, bench.predictors.CURVE
     without, known = (
         bench.predictors.predictions([replace(asked[0], rests=rests)]) for rests in (None, [[1, 0.05], [5, 0.4]])
     )
     assert [name in without for name in names] == [True, False]
     assert [name in known for name in names] == [True, True]
+    assert known[names[0]] == without[names[0]]
+    assert known[names[1]][0].predicted_s != known[names[0]][0].predicted_s

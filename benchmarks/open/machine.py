@@ -64,7 +64,6 @@ def link_echoes(rtts_ms: tuple[float, ...]) -> list[tuple[float, float, float]]:
     return found
 
 
-def rests() -> list[tuple[float, float]] | None:
-    """The rest curve: how much later this machine answers after a rest, both in ms; `None` where latpcap cannot tell."""
-    measure = getattr(_core, "measure_rests", None)
-    return [(rest_ms, round(extra_ms, 4)) for rest_ms, extra_ms in zip(*measure(), strict=True)] if measure else None
+def rests() -> list[tuple[float, float]]:
+    """Measure the rest curve: rests, and how much later this machine answers behind each, in ms."""
+    return [(rest_ms, round(extra_ms, 4)) for rest_ms, extra_ms in zip(*_core.measure_rests(), strict=True)]
