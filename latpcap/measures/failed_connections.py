@@ -112,7 +112,7 @@ def _was_waited_for(of: _All) -> Bools:
     """The SYN was sent again, or the capture went on for so long that it would have been."""
     again = columns.column(of.table, "handshake_retransmitted").values.astype(bool)
     last = columns.column(of.recording.captures_table, "last_time").ints(MISSING).max(initial=MISSING)
-    waited: Bools = again | (of.time("start") <= last - ANSWERED_WITHIN_NS)
+    waited: Bools = again | (last - of.time("start") >= ANSWERED_WITHIN_NS)
     return waited
 
 

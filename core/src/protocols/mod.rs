@@ -246,6 +246,8 @@ pub enum Meaning {
     Done(Outcome),
     /// From a server that speaks first: a `connect` exchange of its own, which rides on the TCP handshake.
     Greeting(Outcome),
+    /// From the server: it refuses the login that is under way, or has not come yet.
+    Refused(Outcome),
     /// From the client: what is open had its whole response already; this message opens nothing.
     Ended,
     /// From the server: what the client has not asked for, but may wait for (a notification).

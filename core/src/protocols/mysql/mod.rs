@@ -79,6 +79,8 @@ enum Phase {
     Login {
         sequence: u8,
     },
+    /// The client has sent something else instead of its login: the server refuses it.
+    NoLogin,
     Commands,
 }
 
@@ -129,6 +131,9 @@ impl Mysql {
 
 impl Decoder for Mysql {
     fn frame(&mut self, side: Side, bytes: &[u8]) -> Result<Frame, Lost> {
+        if side == Side::Client && self.is_no_login(bytes) {
+            return Ok(Frame::Message { head: bytes.len().min(HEADER), length: bytes.len() as u64 });
+        }
         if bytes.len() < HEADER {
             return Ok(Frame::Need(HEADER));
         }
@@ -142,6 +147,9 @@ impl Decoder for Mysql {
     }
 
     fn message(&mut self, message: &Message<'_>, context: &mut Context<'_>) -> Result<Meaning, Lost> {
+        if message.side == Side::Client && self.is_no_login(message.bytes) {
+            return Ok(self.no_login());
+        }
         let packet = Packet::read(message.bytes)?;
         match message.side {
             Side::Client => self.client(&packet, context),
