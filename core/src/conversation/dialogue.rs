@@ -47,6 +47,10 @@ pub struct Dialogue {
     lost: bool,
     /// The server has sent something since the client last did.
     server_spoke: bool,
+    /// Where the last bytes end that the server was seen to send.
+    server_until: u64,
+    /// The client sends what follows bytes that were not captured, with an answer to these: nothing else was under way.
+    behind_unseen: bool,
     /// The client's next bytes were not captured, and what it had asked was not answered yet: if the answer was not
     /// lost as well, the client has asked on without it.
     asked_on: bool,
@@ -74,6 +78,8 @@ impl Dialogue {
             is_opened: false,
             lost: false,
             server_spoke: false,
+            server_until: 0,
+            behind_unseen: false,
             asked_on: false,
         };
         dialogue.switch(start.layer);
@@ -91,6 +97,9 @@ impl Dialogue {
     /// The next bytes of the side that is named in them.
     fn read_of(&mut self, chunk: &Chunk<'_>, common: &mut Common) {
         self.uncounted[chunk.side as usize] += chunk.bytes.len() as u64;
+        if chunk.side == Side::Server && !chunk.bytes.is_empty() {
+            self.server_until = chunk.offset + chunk.bytes.len() as u64 + chunk.cut;
+        }
         self.read_bare(chunk, common);
     }
 

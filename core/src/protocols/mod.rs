@@ -111,6 +111,12 @@ pub trait Decoder: Send {
     /// begin here?
     fn resumes(&self, bytes: &[u8]) -> bool;
 
+    /// Are `bytes`, with which a request seems to begin, whole requests up to their end? Behind bytes of the client that were
+    /// not captured they may be the rest of one.
+    fn are_whole(&self, _bytes: &[u8]) -> bool {
+        false
+    }
+
     /// So many bytes of the client were not captured, or not read for a loss before them: names may stand for something
     /// else now.
     fn missed_requests(&mut self, _bytes: u64) {}

@@ -165,6 +165,10 @@ impl Decoder for Mysql {
         recognise::begins_command(bytes)
     }
 
+    fn are_whole(&self, bytes: &[u8]) -> bool {
+        recognise::are_whole(bytes)
+    }
+
     fn missed_requests(&mut self, _bytes: u64) {
         self.prepared.forget_named();
     }

@@ -44,6 +44,15 @@ pub fn begins_command(bytes: &[u8]) -> bool {
     }
 }
 
+/// Is each of these packets there to its last byte?
+pub fn are_whole(bytes: &[u8]) -> bool {
+    let mut rest = bytes;
+    while let Some((_, behind)) = Packet::split(rest) {
+        rest = behind;
+    }
+    rest.is_empty()
+}
+
 fn middle(client: &[u8], server: &[u8]) -> (Verdict, Beginning) {
     let candidates = [
         (commands(client, server, Numbering::Strict), Beginning::Commands),
