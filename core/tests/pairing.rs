@@ -171,7 +171,8 @@ fn behind_the_beginning_of_a_request_that_was_lost_its_rest_is_no_request() {
         wire.send(Client, &query(&format!("insert into t values ({})", "1".repeat(60)))).send(Client, rest);
         wire.ask(&query("update t set a = 4"), &ok(1, 4)).ask(&query("update t set a = 5"), &ok(1, 5));
         wire.packets.drain(begin..begin + 3);
-        let affected: Vec<_> = queries(wire.read()).iter().filter(|seen| seen.complete).map(|seen| seen.affected).collect();
+        let affected: Vec<_> =
+            queries(wire.read()).iter().filter(|seen| seen.complete).map(|seen| seen.affected).collect();
         assert_eq!(affected.last(), Some(&Some(5)), "{rest:?}");
     }
 }

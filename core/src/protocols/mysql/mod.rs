@@ -67,8 +67,11 @@ fn recognise(opening: &Opening<'_>) -> Verdict {
 
 fn decoder(opening: &Opening<'_>) -> Start {
     let beginning = recognise::look(opening).1;
-    let compressed = beginning == Beginning::Compressed;
-    let layer = compressed.then_some(Layer::Wrapped(COMPRESSION));
+    let layer = match beginning {
+        Beginning::Compressed => Some(Layer::Wrapped(COMPRESSION)),
+        Beginning::Binlog => Some(Layer::Push),
+        _ => None,
+    };
     Start { decoder: Box::new(Mysql::new(beginning)), layer }
 }
 
@@ -115,7 +118,7 @@ impl Mysql {
             phase: match beginning {
                 Beginning::Greeting => Phase::Greeting,
                 Beginning::Login => Phase::Login { sequence: 1 },
-                Beginning::Commands | Beginning::Compressed => Phase::Commands,
+                Beginning::Commands | Beginning::Compressed | Beginning::Binlog => Phase::Commands,
             },
             capabilities: Capabilities::default(),
             layout: Layout::default(),

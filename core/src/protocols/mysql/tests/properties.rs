@@ -142,7 +142,7 @@ proptest! {
         at in 1usize..400,
     ) {
         let decoder = Mysql::new(Beginning::Commands);
-        for request in [query(&text), execute(1, 0, &binds)] {
+        for request in [command(3, &text), execute(1, 0, &binds)] {
             let rest = request.get(at..).unwrap_or_default();
             prop_assert!(!(decoder.resumes(rest) && decoder.are_whole(rest)), "{rest:?}");
         }
