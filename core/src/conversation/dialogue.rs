@@ -10,7 +10,7 @@ use crate::exchange::{MessageSpan, Pairing};
 use crate::layers::Unwrap;
 use crate::protocols::opaque::{Opaque, Push, WIRE_ENCRYPTION};
 use crate::protocols::tls::Tls;
-use crate::protocols::{self, Context, Decoder, Frame, Layer, Message, Protocol, Start};
+use crate::protocols::{self, Context, Decoder, Frame, Layer, Meaning, Message, Protocol, Start};
 use crate::session::Session;
 use crate::side::Side;
 use crate::stream::Chunk;
@@ -324,6 +324,12 @@ impl Dialogue {
         let meaning = self.decoder.message(message, &mut context)?;
         let switch = context.switch;
         self.pairing.transaction = self.session.transaction;
+        if meaning == Meaning::More
+            && message.side == Side::Client
+            && let Some(origin) = self.inbox(Side::Server).begun()
+        {
+            self.pairing.answer_begins(origin.mark, origin.acknowledged);
+        }
         if message.length > here {
             let pending = Pending { meaning, origin, length: message.length, switch };
             self.inbox(message.side).suspend(pending, message.length - here);

@@ -442,6 +442,15 @@ impl Pairing {
         }
     }
 
+    /// The server has begun to answer with a message whose end is still to come.
+    pub fn answer_begins(&mut self, mark: Mark, acknowledged: u64) {
+        if !self.turns {
+            let (length, wire, start, end) = (0, 0, 0, 0);
+            let side = Side::Server;
+            self.server_answers(&MessageSpan { side, first: mark, last: mark, length, wire, acknowledged, start, end });
+        }
+    }
+
     pub(super) fn client_goes_on(&mut self, span: &MessageSpan) {
         let Some(open) = self.open.newest_mut() else { return };
         open.waiting_since = Some(span.last);
