@@ -30,7 +30,7 @@ def reads_key(evidence: Evidence) -> Bools:
 
 
 def read_back(evidence: Evidence) -> Ints:
-    """The reads that follow an INSERT, or the read of its key, at once, and bring one row of its table for a parameter."""
+    """The reads right behind an INSERT, or the read of its key, that bring one row of its table for a parameter."""
     executions = np.flatnonzero(evidence.is_execution & ~reads_key(evidence))
     before, after = executions[:-1], executions[1:]
     together = evidence.interval[before] == evidence.interval[after]
