@@ -11,7 +11,7 @@ from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence, bools
 from latpcap.findings.finding import Candidate, Pattern, SavedTime, effect_of
 from latpcap.findings.groups import Groups, most_frequent
-from latpcap.findings.mapper_reads import decides_nothing
+from latpcap.findings.mapper_reads import decides_nothing, reads_behind
 from latpcap.measures.statement_text import CUT, is_cut_behind_table
 from latpcap.tables.columnar import passes
 from latpcap.tables.columnar.columns import Bools
@@ -32,16 +32,29 @@ def find(evidence: Evidence, size: int | None) -> Iterator[Candidate]:
     question = evidence.question[series.firsts]
     for number in most_frequent(question):
         mine = series.where(question == number)
-        gone = mine.rows[mine.places % size > 0]
+        reads, inserts = reads_behind(evidence, mine.rows)
+        batched = mine.rows[mine.places % size > 0]
+        gone = np.sort(np.concatenate((batched, reads[np.isin(inserts, batched)])))
         yield Candidate(
-            shown=evidence.serving(mine.rows),
+            shown=evidence.serving(np.sort(np.concatenate((mine.rows, reads)))),
             effect=effect_of(evidence, SAVED_TIME, evidence.serving(gone), executions=gone),
             fingerprint=evidence.statement_of(number),
             place=evidence.place_of(number),
-            facts={"repeats": len(mine.rows), "series": len(mine), "rows_per_batch_after": size},
-            fix=ADVICE.sentence(evidence, exchanges.connection[mine.rows]),
+            facts={
+                "repeats": len(mine.rows),
+                "series": len(mine),
+                "rows_per_batch_after": size,
+                "reads_back": len(reads),
+            },
+            fix=ADVICE.sentence(evidence, exchanges.connection[mine.rows]) + _with_reads(len(reads)),
             needs=("commit",) if _commits_between(evidence, mine) else (),
         )
+
+
+def _with_reads(count: int) -> str:
+    """What becomes of the reads behind the changes."""
+    text = f" The {count:,} reads of what was inserted go with it: a batch returns its keys, or is read once."
+    return text if count else ""
 
 
 def _commits_between(evidence: Evidence, series: Groups) -> bool:

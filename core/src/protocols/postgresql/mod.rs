@@ -246,6 +246,10 @@ impl Decoder for Postgresql {
         }
     }
 
+    fn are_whole(&self, bytes: &[u8]) -> bool {
+        framing::are_whole(bytes)
+    }
+
     fn missed_requests(&mut self, bytes: u64) {
         if bytes > framing::HEADER as u64 {
             self.requests.missed(); // a Sync alone names nothing

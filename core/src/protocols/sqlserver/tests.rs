@@ -272,14 +272,14 @@ fn talk_cut(parts: &[(Side, Vec<u8>)], mut sizes: impl Iterator<Item = usize>) -
     let mut common = Common::new(Statements::new(true));
     let mut exchanges = Vec::new();
     let mut sent = [crate::stream::START; 2];
-    for (side, bytes) in parts {
+    for (time_ns, (side, bytes)) in (0..).zip(parts) {
         let mut rest = &bytes[..];
         while !rest.is_empty() {
             let (now, later) = rest.split_at(sizes.next().unwrap_or(rest.len()).clamp(1, rest.len()));
             let offset = sent[*side as usize];
             sent[*side as usize] += now.len() as u64;
             let acknowledged = sent[side.other() as usize];
-            let mark = Mark { frame: 1, time_ns: 0 };
+            let mark = Mark { frame: 1, time_ns };
             dialogue.read(&Chunk { side: *side, mark, acknowledged, offset, lost: 0, bytes: now, cut: 0 }, &mut common);
             dialogue.pairing.take_finished(&mut exchanges);
             rest = later;
@@ -381,6 +381,30 @@ fn an_attention_in_an_answer_waits_once_more() {
         (Server, packet(4, 1, 2, &[&rows[2000..], &done(0xfd, 0x20, 0, 0)].concat())),
     ]);
     assert_eq!(talk.told()[2], ("batch", 2, Some(2), None, "select a"));
+}
+
+#[test]
+fn an_attention_inside_a_packet_of_the_answer_leaves_it_whole() {
+    let rows = result(&[row(2000), row(2000)]);
+    let (sent, rest) = (packet(4, 0, 1, &rows[..3000]), packet(4, 1, 2, &rows[3000..]));
+    let acknowledged = message(4, &done(0xfd, 0x20, 0, 0));
+    for cut in [1, 8, 9, 1500, 3007] {
+        let talk = after_login(&[
+            (Client, batch("select a")),
+            (Server, sent[..cut].to_vec()),
+            (Client, message(6, &[])),
+            (Server, [&sent[cut..], &rest].concat()),
+            (Server, acknowledged.clone()),
+            (Client, batch("select b")),
+            (Server, message(4, &result(&[row(1)]))),
+        ]);
+        assert_eq!(
+            talk.told()[2..],
+            [("batch", 2, Some(2), None, "select a"), ("batch", 1, Some(1), None, "select b")]
+        );
+        assert!(talk.exchanges.iter().all(|exchange| exchange.complete), "{cut}");
+        assert_eq!(talk.losses, 0);
+    }
 }
 
 #[test]
