@@ -243,6 +243,7 @@ def test_the_reset_of_a_pooled_connection_is_session_chatter_and_no_read() -> No
     assert (found.code, found.facts["commands"]) == ("session-chatter", 12)
     assert found.statement is not None
     assert found.statement.startswith("select pg_advisory_unlock_all()")
+    assert found.title == "12 session resets by the connection pool"
 
 
 def test_a_finding_names_the_places_in_the_code_that_its_statements_come_from() -> None:

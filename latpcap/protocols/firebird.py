@@ -1,4 +1,4 @@
-"""Firebird: `iberror.h`, and `connect` of its protocol; Jaybird's manual, the Firebird API."""
+"""Firebird: `iberror.h`, and `connect` of its protocol."""
 
 from __future__ import annotations
 
@@ -36,11 +36,6 @@ PROTOCOL = Protocol(
         "335544580": "no such table",
         "335544634": "syntax error",
         "335544665": "duplicate key",
-    },
-    drivers={
-        "Jaybird": lambda session: "Firebird" in session.server_version,
-        "isql": lambda session: "isql" in session.application,
-        "libfbclient": lambda session: bool(session.application),
     },
     question=Question(
         "answer to connect",

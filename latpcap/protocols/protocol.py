@@ -3,18 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
 
 from msgspec import Struct, field
-
-
-class DriverTraits(NamedTuple):
-    """What a connection shows of its driver."""
-
-    application: str
-    server_version: str
-    first_text: str
-    """The first statement."""
 
 
 class Question(Struct, frozen=True):
@@ -48,8 +38,6 @@ class Protocol(Struct, frozen=True):
     """Numbers that the application's own code raises."""
     codes_are_states: bool = False
     """A code is an SQLSTATE, without a number."""
-    drivers: Mapping[str, Callable[[DriverTraits], bool]] = field(default_factory=dict)
-    """How each driver is recognised; the first that fits is taken. The settings stand with each pattern."""
     question: Question = UNASKED
 
     def class_of(self, number: str) -> str | None:

@@ -13,8 +13,8 @@ from latpcap.measures.windows import held_back
 from latpcap.tables.connections import MISSING
 
 FIX = (
-    "Move fewer bytes: name the columns, filter and aggregate at the server, compress the protocol; "
-    "or get more bandwidth."
+    "Move fewer bytes: name the columns, filter and aggregate at the server, compress the protocol. "
+    "More bandwidth helps only where the link is full."
 )
 
 

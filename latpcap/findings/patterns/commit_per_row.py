@@ -55,7 +55,11 @@ def _kept(place: NDArray[np.int64], count: int, size: int, is_end: NDArray[np.bo
     return bools(np.where(is_end, last, place % size == 0))
 
 
-ADVICE = Advice("Commit once for many rows, not after each; a single row needs no transaction")
+ADVICE = Advice(
+    "commit-per-row",
+    "Commit many rows together where they need not be committed one by one, as payments and acknowledged messages must "
+    "be; a transaction of one statement needs no BEGIN and COMMIT, as autocommit saves their round trips",
+)
 
 PATTERN = Pattern(
     code="commit-per-row",

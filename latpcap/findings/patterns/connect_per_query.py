@@ -160,14 +160,9 @@ def _reopened(evidence: Evidence, mine: Ints) -> Ints:
 
 
 ADVICE = Advice(
-    "Keep connections open in a pool and reuse them",
-    {
-        "psycopg": "`psycopg_pool.ConnectionPool`, or PgBouncer",
-        "asyncpg": "`asyncpg.create_pool()`",
-        "postgres.js": "`max` connections of one `postgres()` object",
-        "Python": "SQLAlchemy's pool, or `mysql.connector.pooling`",
-        "python-oracledb": "`oracledb.create_pool()`",
-    },
+    "connect-per-query",
+    "Keep connections open in a pool and reuse them; where each request is a process of its own, by persistent "
+    "connections or a pooler on its host",
 )
 
 PATTERN = Pattern(

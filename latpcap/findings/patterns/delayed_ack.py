@@ -31,7 +31,7 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
     )
 
 
-ADVICE = Advice("Write each request in one piece, or set TCP_NODELAY")
+ADVICE = Advice("delayed-ack", "Write each request in one piece, or set TCP_NODELAY")
 
 PATTERN = Pattern(
     code="delayed-ack",

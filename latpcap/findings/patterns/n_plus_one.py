@@ -266,7 +266,11 @@ def _opens_interval(evidence: Evidence, groups: Groups) -> Bools:
     return opens
 
 
-ADVICE = Advice("Query once: join the two statements, or fetch all keys with `IN (…)` (ORM: eager loading)")
+ADVICE = Advice(
+    "n+1",
+    "Query once: join the two statements, or fetch the rows of all keys with one `IN (…)`; an object mapper does so by "
+    "eager loading",
+)
 
 PATTERN = Pattern(
     code="n+1",

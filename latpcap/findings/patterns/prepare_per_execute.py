@@ -94,20 +94,8 @@ def _executions(evidence: Evidence, rows: Ints) -> Ints:
 
 
 ADVICE = Advice(
-    "Prepare each statement once and keep it",
-    {
-        "PostgreSQL JDBC": "`prepareThreshold` and `preparedStatementCacheQueries`; reuse the PreparedStatement",
-        "psycopg": "`prepare_threshold` (psycopg 3)",
-        "asyncpg": "`statement_cache_size` above 0 (behind PgBouncer: 1.21 or newer)",
-        "pgbench": "`-M prepared`",
-        "MySQL Connector/J": "`cachePrepStmts=true&useServerPrepStmts=true`",
-        "MariaDB Connector/J": "`cachePrepStmts=true`; pipelining of prepare and execute",
-        "Oracle JDBC": "`setImplicitCachingEnabled(true)` and `setStatementCacheSize()`",
-        "python-oracledb": "`stmtcachesize`",
-        "SQL*Plus": "`set statementcache 20`",
-        "SQL Server JDBC": "`statementPoolingCacheSize=100` with `disableStatementPooling=false`",
-        "SqlClient": "`SqlCommand.Prepare()` on a command that is kept",
-    },
+    "prepare-per-execute",
+    "Prepare each statement once per connection and keep it, or send statement and values together without a prepare",
 )
 
 PATTERN = Pattern(

@@ -74,7 +74,10 @@ def _epoch(evidence: Evidence, rows: Ints) -> Ints:
     return np.where(evidence.runs(touched)[rows], written, -1)
 
 
-ADVICE = Advice("Cache the result for as long as stale data is acceptable")
+ADVICE = Advice(
+    "repeated-query",
+    "Ask once and pass the result on, or cache it for as long as stale data is acceptable",
+)
 
 PATTERN = Pattern(
     code="repeated-query",

@@ -59,14 +59,9 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
 
 
 ADVICE = Advice(
-    "Have the pool test only connections that were idle for a while, not every one before use",
-    {
-        "PostgreSQL JDBC": "HikariCP `aliveBypassWindowMs`; no `connectionTestQuery`",
-        "MySQL Connector/J": "HikariCP `aliveBypassWindowMs`; no `connectionTestQuery`",
-        "Python": "SQLAlchemy `pool_pre_ping=False` with `pool_recycle`",
-        "Oracle JDBC": "UCP `setSecondsToTrustIdleConnection()`",
-        "python-oracledb": "`ping_interval` of the pool",
-    },
+    "validation-ping",
+    "Test only connections that were idle for a while, not every one before use; the program must then cope with one "
+    "that broke in between, as it must after a ping",
 )
 
 PATTERN = Pattern(
