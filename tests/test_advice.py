@@ -56,7 +56,7 @@ def test_settings_are_those_of_the_clients_that_were_seen(clients: list[Client],
     assert settings_for(key, clients) == expected
 
 
-NAMES = r"\b(?:JDBC|psycopg\w*|asyncpg|psql|Python|Connector|Oracle|PyMySQL|HikariCP|SQLAlchemy|Django|Hibernate|addBatch)\b"
+NAMES = r"\b(?:JDBC|psycopg\w*|asyncpg|psql|Python|Connector|Oracle|HikariCP|SQLAlchemy|Django|Hibernate|addBatch)\b"
 
 
 def test_a_fix_names_no_client_that_was_not_seen() -> None:
@@ -117,7 +117,7 @@ READ = Ex(sql="select a from t", rows=1)
         ([Ex("reset_connection")], [], "30 session resets by the connection pool", "switch the pool's reset off only"),
         ([], [Ex(sql="discard all")], "30 session resets by the connection pool", "switch the pool's reset off only"),
         ([], [Ex(sql="rollback")], "29 rollbacks after a single read or nothing", "nothing to roll back"),
-        ([Ex(sql="begin")], [Ex(sql="commit")], "58 transaction commands around a single read or nothing", "autocommit"),
+        ([Ex(sql="begin")], [Ex(sql="commit")], "58 transaction commands around a single read or nothing", "reads"),
         ([Ex(sql="set a = ?")], [], "30 session commands (SET, SHOW, …)", "once per connection"),
         ([Ex(sql="savepoint a")], [], "30 savepoint commands", "goes on after an error"),
     ],

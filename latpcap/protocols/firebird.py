@@ -37,6 +37,7 @@ PROTOCOL = Protocol(
         "335544634": "syntax error",
         "335544665": "duplicate key",
     },
+    empty_phrases=frozenset(("dynamic SQL error", "SQL error code = ?", "gds ?")),
     question=Question(
         "answer to connect",
         _connect(),

@@ -34,6 +34,8 @@ class Protocol(Struct, frozen=True):
     """By number: a key of `latpcap.measures.error_classes.CLASSES`, where the SQLSTATE does not tell it."""
     error_meanings: Mapping[str, str] = field(default_factory=dict)
     """Usual numbers in two or three words."""
+    empty_phrases: frozenset[str] = frozenset()
+    """Parts of an error's message that stand in many and say nothing of it."""
     application_errors: range = range(0)
     """Numbers that the application's own code raises."""
     codes_are_states: bool = False

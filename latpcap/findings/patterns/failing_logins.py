@@ -41,7 +41,7 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
                 "codes": failures.codes(mine),
                 "round_trips": int(exchanges.round_trips[cost].sum()),
             },
-            fix=f"{FIXES.get(category, OTHERWISE)} {PAUSE}",
+            fix=f"{failures.server_says(mine)} {FIXES.get(category, OTHERWISE)} {PAUSE}".lstrip(),
             share=len(rows) / every,
         )
 
