@@ -9,22 +9,28 @@ from builder import Conn, Ex, build
 
 from latpcap.capture import Capture
 from latpcap.findings import FindingResult, drivers
-from latpcap.findings.drivers import Client, settings_for
+from latpcap.findings.drivers import SeenClient, settings_for
 from latpcap.protocols.drivers import Setting
 
+
+
+def a_setting(advice: str, since: str | None = None, *, option: bool = False) -> Setting:
+    return Setting("p", advice, since, "https://manual.example", None, option)
+
+
 SETTINGS = {
-    ("mapper", "p"): Setting("`reads(all)`"),
-    ("quick", "p"): Setting("`many()`", since="3.1"),
-    ("quick", "option"): Setting("`q=1`", option=True),
-    ("slow", "p"): Setting("`more`"),
-    ("third", "p"): Setting("`less`"),
+    ("mapper", "p"): a_setting("`reads(all)`"),
+    ("quick", "p"): a_setting("`many()`", "3.1"),
+    ("quick", "option"): a_setting("`q=1`", option=True),
+    ("slow", "p"): a_setting("`more`"),
+    ("third", "p"): a_setting("`less`"),
 }
-QUICK = Client("quick", "3.1.18", None)
+QUICK = SeenClient("mysql", "quick", "3.1.18", None)
 
 
 @pytest.fixture(autouse=True)
 def _known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(drivers, "setting", lambda name, key: SETTINGS.get((name, key)))
+    monkeypatch.setattr(drivers, "setting", lambda _, name, key: SETTINGS.get((name, key)))
 
 
 def finding(code: str, *exchanges: Ex, **options: object) -> FindingResult:
@@ -46,13 +52,13 @@ def finding(code: str, *exchanges: Ex, **options: object) -> FindingResult:
         ([QUICK._replace(framework="unknown")], "p", []),
         ([QUICK._replace(framework="mapper")], "option", ["quick: `q=1`"]),
         (
-            [Client("silent", None, None), Client("slow", None, None), QUICK, Client("third", None, None)],
+            [QUICK._replace(driver=name, version=None) for name in ("silent", "slow")] + [QUICK] + [QUICK._replace(driver="third")],
             "p",
             ["slow: `more`", "quick: `many()`"],
         ),
     ],
 )
-def test_settings_are_those_of_the_clients_that_were_seen(clients: list[Client], key: str, expected: list[str]) -> None:
+def test_settings_are_those_of_the_clients_that_were_seen(clients: list[SeenClient], key: str, expected: list[str]) -> None:
     assert settings_for(key, clients) == expected
 
 

@@ -19,13 +19,14 @@ from latpcap.tables.columnar import passes
 
 MAX_CLIENTS = 2
 """The clients whose settings a finding names."""
-SAID = ("driver", "driver_version", "framework")
+SAID = ("protocol", "driver", "driver_version", "framework")
 """The columns of the connections that name a client."""
 
 
-class Client(NamedTuple):
+class SeenClient(NamedTuple):
     """The client of a connection, as far as it was recognised."""
 
+    protocol: str
     driver: str | None
     version: str | None
     """The driver's."""
@@ -45,18 +46,16 @@ class Advice(Struct, frozen=True):
         return " ".join((f"{self.general}.", *([f"{'; '.join(settings)}."] if settings else [])))
 
 
-def clients_of(evidence: Evidence, connections: NDArray[np.int64]) -> list[Client]:
+def clients_of(evidence: Evidence, connections: NDArray[np.int64]) -> list[SeenClient]:
     """Return the recognised clients of the rows' `connections`, those with most rows first."""
-    if SAID[0] not in evidence.recording.all_connections_table.schema.names:  # until the core names them
-        return []
     said = [evidence.recording.said(name).picked(connections) for name in SAID]
     order, starts = passes.grouped(*(each.codes for each in said))
     firsts = order[starts[:-1]][np.argsort(-np.diff(starts), kind="stable")]
-    found = (Client(*each) for each in zip(*(each.picked(firsts).texts() for each in said), strict=True))
+    found = (SeenClient(*each) for each in zip(*(each.picked(firsts).texts() for each in said), strict=True))
     return [client for client in found if client.driver or client.framework]
 
 
-def settings_for(key: str, clients: Iterable[Client]) -> list[str]:
+def settings_for(key: str, clients: Iterable[SeenClient]) -> list[str]:
     """Return the settings against a pattern of the first `clients` that have any.
 
     Below a framework the program does not call the driver, so only options of the connection help there.
@@ -72,10 +71,10 @@ def settings_for(key: str, clients: Iterable[Client]) -> list[str]:
     return list(found)
 
 
-def _settings_of(client: Client, key: str) -> Iterator[str]:
-    if client.framework and (own := setting(client.framework, key)):
+def _settings_of(client: SeenClient, key: str) -> Iterator[str]:
+    if client.framework and (own := setting(client.protocol, client.framework, key)):
         yield _named(client.framework, own, None)
-    if client.driver and (own := setting(client.driver, key)) and (own.option or not client.framework):
+    if client.driver and (own := setting(client.protocol, client.driver, key)) and (own.option or not client.framework):
         yield _named(client.driver, own, client.version)
 
 
