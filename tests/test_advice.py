@@ -13,7 +13,6 @@ from latpcap.findings.drivers import SeenClient, settings_for
 from latpcap.protocols.drivers import Setting
 
 
-
 def a_setting(advice: str, since: str | None = None, *, option: bool = False) -> Setting:
     return Setting("p", advice, since, "https://manual.example", None, option)
 
@@ -52,13 +51,17 @@ def finding(code: str, *exchanges: Ex, **options: object) -> FindingResult:
         ([QUICK._replace(framework="unknown")], "p", []),
         ([QUICK._replace(framework="mapper")], "option", ["quick: `q=1`"]),
         (
-            [QUICK._replace(driver=name, version=None) for name in ("silent", "slow")] + [QUICK] + [QUICK._replace(driver="third")],
+            [QUICK._replace(driver=name, version=None) for name in ("silent", "slow")]
+            + [QUICK]
+            + [QUICK._replace(driver="third")],
             "p",
             ["slow: `more`", "quick: `many()`"],
         ),
     ],
 )
-def test_settings_are_those_of_the_clients_that_were_seen(clients: list[SeenClient], key: str, expected: list[str]) -> None:
+def test_settings_are_those_of_the_clients_that_were_seen(
+    clients: list[SeenClient], key: str, expected: list[str]
+) -> None:
     assert settings_for(key, clients) == expected
 
 

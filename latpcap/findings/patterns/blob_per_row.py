@@ -81,4 +81,9 @@ PATTERN = Pattern(
     title="Blob per row: {round_trips:,} round trips {what}",
     why="Blobs do not travel with their rows: each one costs at least one more round trip.",
     find=find,
+    rule="as many round trips that open and read blobs as the statement has rows, or that create and write them as "
+    "there are blobs, 5 or more",
+    example="20 rows with a blob each: 20 times open, read and close of a blob behind one fetch.",
+    is_not="a blob that is too large to travel with its row, which takes several round trips in any case.",
+    fixes={"read": ADVICE, "write": SENDING},
 )

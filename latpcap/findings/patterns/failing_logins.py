@@ -52,4 +52,8 @@ PATTERN = Pattern(
     title="{failures:,} of {logins:,} logins failed: {codes}",
     why="Each one pays for a TCP handshake, TLS and a login, and gets only a refusal.",
     find=find,
+    rule="3 or more logins failed",
+    example="A monitor logs in every 10 s with an old password.",
+    is_not="connections that no server accepted at TCP: `latpcap errors` lists those.",
+    fixes={**FIXES, "other": OTHERWISE},
 )

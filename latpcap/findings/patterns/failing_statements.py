@@ -131,4 +131,10 @@ PATTERN = Pattern(
     why="Each costs a round trip for an error, and a retry costs another. No saving is claimed: a corrected statement "
     "takes as long.",
     find=find,
+    rule="5 or more statements or transaction commands failed for the same [category](errors.md#categories) of reason, "
+    "or 2 or more that are a quarter of all. What a server refuses in a transaction that has failed belongs to "
+    "what failed first there",
+    example="40 of 120 statements are answered with `duplicate key`.",
+    is_not="a promise of saved time: a statement that is corrected takes round trips, too.",
+    fixes=FIXES,
 )

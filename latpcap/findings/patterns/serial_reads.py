@@ -69,6 +69,11 @@ PATTERN = Pattern(
     title="{reads:,} reads one after another that look independent",
     why="Independent reads can be sent without waiting for each other, so that their waits overlap.",
     find=find,
+    rule="10 reads in a row on a connection, each asked within 20 ms of the answer before; catalog reads do not count. "
+    "Whether one needs the other's answer cannot be seen: a suggestion",
+    example="A page reads user, basket, prices and stock one after another, each by a statement of its own.",
+    is_not="proof that they are independent: only the program knows whether one read needs the answer of another.",
+    fixes={"": ADVICE},
     suggestion=True,
     choices=("",),
     usual=USUAL_DEPTH,

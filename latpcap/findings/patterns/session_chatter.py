@@ -186,4 +186,12 @@ PATTERN = Pattern(
     title="{what}",
     why="Each costs a round trip and reads or changes no row.",
     find=find,
+    rule="5 or more SET, SHOW, isolation, savepoint, schema or reset commands (asyncpg's `select "
+    "pg_advisory_unlock_all(); …` is one) after the connection was set up, cancels of answers that had come, or "
+    "transactions around a single read or nothing; 10 % of the round trips",
+    example="A pool that sends `DISCARD ALL` (or resets the connection) after each use; BEGIN and COMMIT around one "
+    "`select`.",
+    is_not="what opens a connection, or a transaction of several statements. A pool's reset keeps one use from seeing "
+    "another's settings: the finding says what that costs, not that it is wrong.",
+    fixes={kind.name: kind.advice for kind in KINDS},
 )

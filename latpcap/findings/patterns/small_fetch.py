@@ -99,6 +99,10 @@ PATTERN = Pattern(
     title="Small fetch size: {fetches:,} fetches return {rows:,} rows, usually {rows_per_fetch:,} each",
     why="Every fetch costs a round trip and carries less than the network could in one.",
     find=find,
+    rule="3 fetches or more of a cursor that bring less than half the rows, and less than ten segments each",
+    example="10,000 rows of one cursor come in 1,000 fetches of 10 rows.",
+    is_not="few rows that are long (a fetch of ten segments or more), or a result that comes whole with its execution.",
+    fixes={"": ADVICE},
     choices=("",),
     usual=USUAL_SIZE,
 )
