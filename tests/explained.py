@@ -27,6 +27,12 @@ def as_text(topic: str) -> str:
     return "\n\n".join("\n".join(_lines(block)) for block in blocks) + "\n"
 
 
+def _wrapped(text: str, first: str = "", others: str = "") -> list[str]:
+    return textwrap.wrap(
+        text, WIDTH, initial_indent=first, subsequent_indent=others, break_long_words=False, break_on_hyphens=False
+    )
+
+
 def _lines(block: str) -> Iterator[str]:
     lines = block.split("\n")
     if block.startswith("    "):
@@ -34,17 +40,15 @@ def _lines(block: str) -> Iterator[str]:
     elif block.startswith("|"):
         for row in lines[2:]:
             client, *cells = (cell.strip() for cell in row.strip("|").split(" | "))
-            yield from textwrap.wrap(f"- {client}", WIDTH, subsequent_indent="  ", **_WHOLE)
+            yield from _wrapped(f"- {client}", others="  ")
             for cell in filter(None, cells):
-                yield from textwrap.wrap(cell, WIDTH, initial_indent="    ", subsequent_indent="    ", **_WHOLE)
+                yield from _wrapped(cell, "    ", "    ")
     elif block.startswith("- "):
         for item in re.split(r"\n(?=- )", block):
-            yield from textwrap.wrap(" ".join(item.split()), WIDTH, subsequent_indent="  ", **_WHOLE)
+            yield from _wrapped(" ".join(item.split()), others="  ")
     else:
-        yield from textwrap.wrap(" ".join(block.lstrip("# ").split()), WIDTH, **_WHOLE)
+        yield from _wrapped(" ".join(block.lstrip("# ").split()))
 
-
-_WHOLE = {"break_long_words": False, "break_on_hyphens": False}
 
 if __name__ == "__main__":
     for each in TOPICS:

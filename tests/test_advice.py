@@ -142,3 +142,12 @@ def test_chatter_of_two_kinds_adds_up() -> None:
     found = finding("session-chatter", READ, *[Ex("reset_connection"), Ex(sql="set a = ?"), READ] * 30)
     assert found.title == "30 session resets by the connection pool and 30 session commands (SET, SHOW, …)"
     assert found.facts["kinds"] == {"reset": 30, "setting": 30}
+
+
+def test_the_client_of_a_finding_is_that_of_its_connections() -> None:
+    inserts = [Ex(sql="insert into t values (?)", affected_rows=1, parameters=number) for number in range(40)]
+    SETTINGS["quick", "row-by-row-dml"] = a_setting("`many()`", "3.1")
+    software = {"driver": "quick", "driver_version": "3.2.9"}
+    assert finding("row-by-row-dml", *inserts, software=software).fix.endswith(" bulk load. quick: `many()`.")
+    assert finding("row-by-row-dml", *inserts, software={"driver": "slow"}).fix.endswith(" bulk load.")
+    assert finding("row-by-row-dml", *inserts, software=software | {"framework": "mapper"}).fix.endswith(" bulk load.")

@@ -43,12 +43,23 @@ SAVED_TIME = SavedTime(client=1.0, service=1.0)
 READ_AGAIN, READ_TO_WRITE, LOOK_UP = "read-again", "read-to-write", "look-up"
 READ_BACK, KEY, TRANSACTION = "read-back", "key", "transaction"
 FIXES = {
-    READ_AGAIN: "Keep what the first of two equal reads brought.",
-    READ_TO_WRITE: "Change the row by one `UPDATE … WHERE`, which reads it too, unless the program needs the old row.",
-    LOOK_UP: "Use one upsert instead of a look-up and an insert (`ON CONFLICT`, `ON DUPLICATE KEY UPDATE`, `MERGE`).",
-    READ_BACK: "Let the insert bring its row (`RETURNING`, `OUTPUT`) instead of reading it back.",
-    KEY: "Let the insert bring its key (`RETURNING`, `OUTPUT`; MySQL's answer has it), or take keys in blocks.",
-    TRANSACTION: "Leave a single write to autocommit, without a transaction.",
+    READ_AGAIN: Advice("statement-cycle", "Keep what the first of two equal reads brought"),
+    READ_TO_WRITE: Advice(
+        "statement-cycle",
+        "Change the row by one `UPDATE … WHERE`, which reads it too, unless the program needs the old row",
+    ),
+    LOOK_UP: Advice(
+        "statement-cycle",
+        "Use one upsert instead of a look-up and an insert (`ON CONFLICT`, `ON DUPLICATE KEY UPDATE`, `MERGE`)",
+    ),
+    READ_BACK: Advice(
+        "statement-cycle", "Let the insert bring its row (`RETURNING`, `OUTPUT`) instead of reading it back"
+    ),
+    KEY: Advice(
+        "statement-cycle",
+        "Let the insert bring its key (`RETURNING`, `OUTPUT`; MySQL's answer has it), or take keys in blocks",
+    ),
+    TRANSACTION: Advice("statement-cycle", "Leave a single write to autocommit, without a transaction"),
 }
 """By kind of what is needless."""
 
@@ -297,7 +308,7 @@ def _candidate(evidence: Evidence, question: int, cycles: list[Needless]) -> Can
             "needless": int(trips[evidence.serving(gone)].sum()),
             "kinds": dict(kinds),
         },
-        fix=Advice("statement-cycle", " ".join(FIXES[kind] for kind in kinds).removesuffix(".")).sentence(
+        fix=Advice("statement-cycle", ". ".join(FIXES[kind].general for kind in kinds)).sentence(
             evidence, evidence.exchanges.connection[whole]
         ),
     )
