@@ -75,7 +75,7 @@ class Failures(Struct, frozen=True):
             (meaning_of(protocol, code), _message(protocol, code, text))
             for protocol, code, text, _ in self._distinct(mine)
         ]
-        more = (text for meaning, text in said if (meaning or len(text) > MAX_WORDS) and text.lower() != meaning)
+        more = (text for meaning, text in said if text.lower() != meaning and (meaning or text != _shortened(text)))
         shown = list(dict.fromkeys(filter(None, more)))[:SAID_CODES]
         return f"The server says: {' / '.join(shown)}." if shown else ""
 
@@ -159,10 +159,17 @@ def error_words(protocol: str, code: str, message: str) -> str:
     >>> error_words("oracle", "ORA-20001", ""), error_words("mysql", "no answer", "")
     ('ORA-20001', 'no answer')
     """
-    words = meaning_of(protocol, code) or textwrap.shorten(
-        _message(protocol, code, message), MAX_WORDS, placeholder=" …"
-    )
+    words = meaning_of(protocol, code) or _shortened(_message(protocol, code, message))
     return f"{words} ({_bare(code)})" if words else _bare(code)
+
+
+def _shortened(message: str) -> str:
+    """Return the first sentence of a message, cut to the length that a title has for it.
+
+    >>> _shortened("Data modification failed. Try again"), _shortened(f"all {'words ' * 20}")[-7:]
+    ('Data modification failed', 'words …')
+    """
+    return textwrap.shorten(message.partition(". ")[0], MAX_WORDS, placeholder=" …")
 
 
 def _message(protocol: str, code: str, message: str) -> str:
