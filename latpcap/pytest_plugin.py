@@ -48,7 +48,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--latpcap-keylog",
         metavar="FILE",
         help="Read what TLS encrypts with the keys that the tests' client logs there. SSLKEYLOGFILE is set to it, "
-        "which most clients heed; libpq 18 wants sslkeylogfile= in the connection string (docs/keys.md).",
+        "which most clients heed; libpq 18 wants sslkeylogfile= in the connection string (`latpcap explain keys`).",
     )
     group.addoption("--latpcap-output", metavar="FILE", help="Keep the recording, a pcapng; by default it is deleted.")
 
@@ -65,7 +65,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if in_parallel and asked != ["latpcap_relay"]:
         raise pytest.UsageError(
             f"{_written(asked[0])} sees the tests of all workers at once: leave out -n, or give each worker a port of "
-            "its own with --latpcap-relay (docs/pytest.md)"
+            "its own with --latpcap-relay"
         )
     if (most := config.getoption("latpcap_max")) is not None and most < 0:
         raise pytest.UsageError("--latpcap-max is a number of round trips")

@@ -34,7 +34,7 @@ RELAY_PORT = "LATPCAP_RELAY_PORT"
 """The variable that tells the tests to which port of this machine they connect."""
 SENT = "latpcap"
 """What a worker tells the controller stands under this name."""
-KEYS = "--latpcap-keylog FILE (and SSLKEYLOGFILE, or what docs/keys.md says of your client) reads them"
+KEYS = "--latpcap-keylog FILE (and SSLKEYLOGFILE, or what `latpcap explain keys` says of your client) reads them"
 UNREAD = "unreadable"
 """What stands in the place of a statement that is encrypted."""
 SITES = 3

@@ -45,6 +45,7 @@ PURPOSES = {
     "stmt_prepare": "prepare",
     "stmt_close": "close",
     "ping": "ping",
+    "reset_connection": "session",
     "attention": "cancel",
     "quit": "disconnect",
     **dict.fromkeys(("unreadable", "unknown"), "unreadable"),
@@ -55,7 +56,7 @@ KINDS = {
     **dict.fromkeys(("insert", "update", "delete"), "write"),
     **dict.fromkeys(("commit", "rollback"), "end"),
     "begin": "begin",
-    **dict.fromkeys(("set", "discard"), "session"),
+    **dict.fromkeys(("set", "discard", "savepoint"), "session"),
     "fetch": "fetch",
 }
 """What the core says of the statements in these tests, by their first word."""

@@ -65,7 +65,7 @@ def test_each_help_names_the_exit_statuses(command, latpcap: Run) -> None:  # ty
     gated = any(param.name == "fail_if" for param in command.params)
     assert "Exit status: 0 done" in told
     assert ("1 a condition of --fail-if holds" in told) == gated
-    reads = command.name not in ("calibrate", "completion", "help")
+    reads = command.name not in ("calibrate", "completion", "explain", "help")
     assert ("3 unreadable capture, 4 no database traffic" in told) == reads
 
 

@@ -40,6 +40,8 @@ def completed(line: str) -> list[str]:
         ("latpcap exchanges x --sort stream,serv", ["plain,stream,service_ms"]),
         ("latpcap exchanges x -o ", ["file,"]),
         ("latpcap help conn", ["plain,connections"]),
+        ("latpcap explain n+", ["plain,n+1"]),
+        ("latpcap explain key", ["plain,keys-missing", "plain,keys-wrong", "plain,key-log-damaged", "plain,keys"]),
     ],
 )
 def test_values_are_completed(line: str, some: list[str]) -> None:

@@ -45,18 +45,26 @@ def counts(result: Analysis) -> tuple[int, int, int, int]:
 @pytest.mark.parametrize(
     ("name", "failed", "codes"),
     [
-        ("mysql/sql-errors", (30, 40, 0, 1), "1064 × 10, 1062 × 10, 1146 × 10"),
-        ("mysql/error-after-rows", (3, 3, 0, 1), "1242 × 3"),
-        ("mysql/login-wrong-password", (0, 0, 10, 10), "1045 × 10"),
-        ("mysql/login-unknown-database", (0, 0, 10, 10), "1049 × 10"),
-        ("mysql/too-many-connections", (0, 0, 5, 5), "1040 × 5"),
+        (
+            "mysql/sql-errors",
+            (30, 40, 0, 1),
+            "10 × syntax error (1064), 10 × duplicate key (1062), 10 × no such table (1146)",
+        ),
+        ("mysql/error-after-rows", (3, 3, 0, 1), "3 × Subquery returns more than ? row (1242)"),
+        ("mysql/login-wrong-password", (0, 0, 10, 10), "10 × access denied (1045)"),
+        ("mysql/login-unknown-database", (0, 0, 10, 10), "10 × no such database (1049)"),
+        ("mysql/too-many-connections", (0, 0, 5, 5), "5 × too many connections (1040)"),
         ("mysql/login-native", (0, 0, 0, 10), ""),
-        ("postgresql/logins", (0, 4, 2, 6), "28P01 × 1, 3D000 × 1"),
-        ("postgresql/psycopg2-errors", (20, 30, 0, 1), "42P01 × 10, 22012 × 10"),
-        ("postgresql/psycopg2-terminated", (1, 4, 0, 3), "57P01 × 1"),
-        ("postgresql/psycopg2-cancel", (2, 3, 0, 1), "57014 × 2"),
-        ("firebird/fbclient3-errors", (3, 4, 0, 1), "335544634 × 1, 335544665 × 1, 335544321 × 1"),
-        ("clients/php-odbc-mariadb", (1, 58, 0, 1), "1146 × 1"),
+        ("postgresql/logins", (0, 4, 2, 6), "1 × wrong password (28P01), 1 × no such database (3D000)"),
+        ("postgresql/psycopg2-errors", (20, 30, 0, 1), "10 × no such table (42P01), 10 × division by zero (22012)"),
+        ("postgresql/psycopg2-terminated", (1, 4, 0, 3), "1 × ended by an administrator (57P01)"),
+        ("postgresql/psycopg2-cancel", (2, 3, 0, 1), "2 × cancelled (57014)"),
+        (
+            "firebird/fbclient3-errors",
+            (3, 4, 0, 1),
+            "1 × syntax error (335544634), 1 × duplicate key (335544665), 1 × arithmetic error (335544321)",
+        ),
+        ("clients/php-odbc-mariadb", (1, 58, 0, 1), "1 × no such table (1146)"),
     ],
 )
 def test_failures_are_counted_as_the_client_saw_them(name: str, failed: tuple[int, ...], codes: str) -> None:
@@ -85,8 +93,8 @@ def test_failures_are_the_exceptions_that_the_client_counted(name: str) -> None:
 
 
 def test_a_killed_session_is_a_statement_without_an_answer() -> None:
-    assert analysed("findings/killed-my").errors.codes() == "no answer × 2"
-    assert analysed("findings/killed-pg").errors.codes() == "57P01 × 1, no answer × 1"
+    assert analysed("findings/killed-my").errors.codes() == "2 × no answer"
+    assert analysed("findings/killed-pg").errors.codes() == "1 × ended by an administrator (57P01), 1 × no answer"
 
 
 def test_a_deadlock_costs_the_round_trips_of_its_transaction() -> None:
@@ -130,7 +138,7 @@ def test_begins_and_ends_of_transactions_are_counted_apart() -> None:
     result = analysis(Conn(protocol="postgresql", exchanges=[Ex(sql="begin"), GOOD, commit]))
     assert counts(result)[:2] == (0, 1)
     assert (result.errors.failed_transactions, result.errors.transactions) == (1, 2)
-    assert "1 of 2 transaction commands failed: 40001 × 1." in result.summary.verdict
+    assert "1 of 2 transaction commands failed: 1 × serialization failure (40001)." in result.summary.verdict
 
 
 def test_a_refused_login_costs_all_of_its_set_up() -> None:
@@ -168,7 +176,7 @@ def test_answers_that_the_snap_length_cut_are_told_as_unread(tmp_path: Path) -> 
 
 def test_a_login_that_asks_for_refused_encryption_has_failed() -> None:
     errors = latpcap.read(FIXTURES / "firebird/go-firebirdsql-refused.pcapng").analyze().errors
-    assert (errors.failed_logins, errors.logins, errors.codes("login")) == (1, 1, "no answer × 1")
+    assert (errors.failed_logins, errors.logins, errors.codes("login")) == (1, 1, "1 × no answer")
 
 
 def test_what_a_driver_sets_up_is_no_statement_of_the_application() -> None:
@@ -180,7 +188,7 @@ def test_what_a_driver_sets_up_is_no_statement_of_the_application() -> None:
 
 def test_a_request_that_the_server_hung_up_on_has_failed() -> None:
     lost = Ex(sql="select a from t", answered=False)
-    assert analysis(Conn(exchanges=[GOOD, lost], server_fin_ms=5)).errors.codes() == "no answer × 1"
+    assert analysis(Conn(exchanges=[GOOD, lost], server_fin_ms=5)).errors.codes() == "1 × no answer"
     assert analysis(Conn(exchanges=[GOOD, lost])).errors.failures == 0
     assert analysis(Conn(exchanges=[GOOD, lost], server_fin_ms=5, lost_bytes=7)).errors.failures == 0
 
@@ -199,13 +207,13 @@ def test_failing_statements_are_told_by_what_must_be_mended() -> None:
         (
             "medium",
             "syntax",
-            "10 of 50 statements failed (10 round trips): syntax error (1064) × 5, no such table (1146) × 5; "
+            "10 of 50 statements failed (10 round trips): 5 × syntax error (1064), 5 × no such table (1146); "
             "invalid statement or missing object",
         ),
         (
             "medium",
             "conflict",
-            "5 of 50 statements failed (5 round trips): deadlock (1213) × 5; lock conflict with another transaction",
+            "5 of 50 statements failed (5 round trips): 5 × deadlock (1213); lock conflict with another transaction",
         ),
     ]
 
@@ -231,7 +239,7 @@ def test_a_statement_that_fails_again_and_again_is_no_loop_over_rows() -> None:
 
 def test_the_verdict_says_how_many_statements_failed() -> None:
     result = analysis(Conn(exchanges=[*[MISSING_TABLE] * 20, *[SYNTAX] * 10, *[GOOD] * 12]))
-    assert "30 of 42 statements failed: 1146 × 20, 1064 × 10." in result.summary.verdict
+    assert "30 of 42 statements failed: 20 × no such table (1146), 10 × syntax error (1064)." in result.summary.verdict
 
 
 def test_few_failures_among_many_statements_are_in_the_table_only() -> None:
@@ -242,19 +250,22 @@ def test_few_failures_among_many_statements_are_in_the_table_only() -> None:
 
 def test_where_every_login_fails_that_is_said_first() -> None:
     first, *_ = analysis(*[Conn(exchanges=[REFUSED])] * 10).summary.verdict.split("\n")
-    assert first == ("10 of 10 logins failed: 1045 × 10. No statement ran: every figure below is about refused logins.")
+    assert first == (
+        "10 of 10 logins failed: 10 × access denied (1045). "
+        "No statement ran: every figure below is about refused logins."
+    )
 
 
 def test_more_codes_than_three_are_hinted_at() -> None:
     errors = [Ex(sql="select a from t", error=f"{code} (HY000): x") for code in (1, 2, 3, 4)]
-    assert analysis(Conn(exchanges=errors)).errors.codes() == "1 × 1, 2 × 1, 3 × 1 and others"
+    assert analysis(Conn(exchanges=errors)).errors.codes() == "1 × x (1), 1 × x (2), 1 × x (3) and others"
 
 
 @pytest.mark.parametrize(
     ("condition", "said"),
     [
-        ("errors > 0", "errors > 0: it is 2 (1146 × 1, 1064 × 1)"),
-        ("failed_share > 1%", "failed_share > 1%: it is 50% (1146 × 1, 1064 × 1)"),
+        ("errors > 0", "errors > 0: it is 2 (1 × no such table (1146), 1 × syntax error (1064))"),
+        ("failed_share > 1%", "failed_share > 1%: it is 50% (1 × no such table (1146), 1 × syntax error (1064))"),
     ],
 )
 def test_a_gate_says_which_errors(condition: str, said: str) -> None:
@@ -266,7 +277,7 @@ def test_a_gate_says_which_errors(condition: str, said: str) -> None:
 
 def test_the_gate_of_logins_names_those_of_logins_only() -> None:
     capture = Capture(build([Conn(exchanges=[REFUSED]), Conn(exchanges=[Ex("authenticate"), SYNTAX])]))
-    with pytest.raises(GateFailed, match=r"it is 1 \(1045 × 1\)$"):
+    with pytest.raises(GateFailed, match=r"it is 1 \(1 × access denied \(1045\)\)$"):
         check(["failed_logins > 0"], capture.measures).enforce()
 
 

@@ -185,7 +185,7 @@ def test_what_two_programs_ask_is_no_loop_of_one() -> None:
 
 def test_what_aborted_a_transaction_comes_before_what_was_refused_after_it() -> None:
     (found,) = analysed("findings/aborted").findings
-    first, then = "no such table (42P01) × 1", "its transaction then refused 7 more (25P02)"
+    first, then = "1 × no such table (42P01)", "its transaction then refused 7 more (25P02)"
     assert found.title.startswith(f"8 of 8 statements failed (8 round trips): {first}; {then}")
     assert found.statement == found.facts["first_statement"] == "select a from absent"
     assert (found.facts["category"], found.facts["refused_after"]) == ("syntax", 7)
@@ -193,7 +193,35 @@ def test_what_aborted_a_transaction_comes_before_what_was_refused_after_it() -> 
 
 def test_a_code_is_told_by_what_it_means() -> None:
     (found,) = analysed("findings/deadlocks").findings
-    assert "deadlock (1213) × 6" in found.title
+    assert "6 × deadlock (1213)" in found.title
+    assert found.fix.startswith("The server says: Deadlock found when trying to get lock; try restarting transaction. ")
+
+
+@pytest.mark.parametrize(
+    ("protocol", "error", "title", "fix"),
+    [
+        (
+            "firebird",
+            "335544332 (0B000): dynamic SQL error; invalid transaction handle (expecting explicit transaction start)",
+            "9 × invalid transaction handle (expecting explicit transaction start) (335544332)",
+            "",
+        ),
+        (
+            "sqlserver",
+            "13535 (class 16, state 1): Data modification failed.",
+            "9 × Data modification failed (13535)",
+            "",
+        ),
+        ("oracle", "ORA-29861: domain index is marked LOADING", "9 × domain index is marked LOADING (ORA-29861)", ""),
+        ("mysql", "9999 (HY000)", "9 × 9999", ""),
+    ],
+)
+def test_an_error_without_a_usual_code_is_told_in_the_servers_words(
+    protocol: str, error: str, title: str, fix: str
+) -> None:
+    refused = [Ex(sql=f"select a from t{n}", error=error) for n in range(9)]
+    (found,) = findings(Conn(exchanges=refused, protocol=protocol))
+    assert (found.title, found.fix) == (f"9 of 9 statements failed (9 round trips): {title}", fix)
 
 
 def failing(failures: int, well: int) -> list[FindingResult]:
@@ -209,7 +237,7 @@ def test_where_something_failed_it_is_not_said_that_there_is_nothing_to_fix() ->
     (found,) = failing(1, 6)
     assert found.code == "network-bound"
     assert found.title.startswith("No pattern wastes round trips")
-    assert found.title.endswith("; 1 request failed: no such table (1146) × 1")
+    assert found.title.endswith("; 1 request failed: 1 × no such table (1146)")
 
 
 # --- blobs, resets, places in the code --------------------------------------------------------------------------------
@@ -243,6 +271,7 @@ def test_the_reset_of_a_pooled_connection_is_session_chatter_and_no_read() -> No
     assert (found.code, found.facts["commands"]) == ("session-chatter", 12)
     assert found.statement is not None
     assert found.statement.startswith("select pg_advisory_unlock_all()")
+    assert found.title == "12 session resets by the connection pool"
 
 
 def test_a_finding_names_the_places_in_the_code_that_its_statements_come_from() -> None:

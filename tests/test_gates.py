@@ -203,7 +203,7 @@ def test_what_is_new_is_what_the_baseline_has_not() -> None:
     assert check(["finding(new)"], quiet, chatty).passed
     [found] = check(["finding(new)"], chatty, quiet).failed
     assert (found.baseline, found.value) == (0, 2)
-    assert found.text.startswith("Row by row: ")
+    assert found.text.startswith("50 rows updated one by one")
 
 
 def test_the_sentence_names_the_baseline_and_the_limit() -> None:

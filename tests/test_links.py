@@ -54,7 +54,7 @@ def test_each_link_of_a_page_leads_to_a_page_and_a_heading(page):
 def test_each_page_that_a_program_names_is_there():
     named = {(str(path.relative_to(ROOT)), name) for path in files(SOURCES) for name in NAMED.findall(path.read_text())}
     assert {(path, name) for path, name in named if not (ROOT / name).exists()} == set()
-    assert ("latpcap/measures/timing_only.py", "docs/keys.md") in named
+    assert ("latpcap/measures/health_codes.py", "docs/health.md") in named
 
 
 def test_each_section_of_the_model_that_a_program_names_is_there():

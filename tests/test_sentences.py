@@ -163,7 +163,7 @@ def _failed(result: Analysis, match: re.Match[str]) -> Checked:
     of_logins = "login" in match[3]
     yield failed, 0, errors.failed_logins if of_logins else errors.failed_statements
     yield of, 0, errors.logins if of_logins else errors.statements
-    each = [count(number) for number in re.findall(r"× ([0-9,]*[0-9])", match[4])]
+    each = [count(number) for number in re.findall(r"(?:^|, )([0-9,]*[0-9]) × ", match[4])]
     yield _holds(sum(each) <= failed if "and others" in match[4] else sum(each) == failed)
 
 

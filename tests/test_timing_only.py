@@ -40,7 +40,7 @@ def test_every_report_marks_it_and_says_how_to_read_it(form: str, tmp_path: Any)
         of.report(tmp_path / f"report.{form}")
         text = (tmp_path / f"report.{form}").read_text()
     assert text.count("Timing only: the connection is encrypted (TLSv1.3), so no statement, row or error is known") >= 2
-    assert "docs/keys.md" in text
+    assert "`latpcap explain keys`" in text
     assert "patterns in statements (N+1, repeated queries" in text.replace("\\", "")
     assert "timing only: counted by direction changes" in text
 

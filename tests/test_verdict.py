@@ -84,7 +84,7 @@ def test_the_worst_note_is_part_of_it() -> None:
 
 def test_nothing_is_said_of_packets_that_were_not_held_back() -> None:
     told = analysed("mysql/too-many-connections").summary.verdict
-    assert told.startswith("5 of 5 logins failed: 1040 × 5.")
+    assert told.startswith("5 of 5 logins failed: 5 × too many connections (1040).")
     assert "held back" not in told
 
 

@@ -20,9 +20,9 @@ const LOOK: usize = 512;
 pub enum KeyLogError {
     #[error("{name}: cannot be read: {reason}")]
     CannotRead { name: String, reason: std::io::Error },
-    #[error("{name}: is empty: a client writes its secrets when it connects (docs/keys.md says how to get them)")]
+    #[error("{name}: is empty: a client writes its secrets when it connects (`latpcap explain keys` says how to get them)")]
     Empty { name: String },
-    #[error("{name}: holds no secret of a TLS session (docs/keys.md says how to get them)")]
+    #[error("{name}: holds no secret of a TLS session (`latpcap explain keys` says how to get them)")]
     NoSecret { name: String },
     #[error("{name}: is no key log but {what}; {advice}")]
     NotAKeyLog { name: String, what: String, advice: &'static str },
@@ -83,7 +83,7 @@ fn add_lines(stream: &mut impl Read, log: &mut KeyLog) -> std::io::Result<Zeroiz
 
 /// What a file is that holds no line of a key log, and what to do; `None` where it may be one without secrets.
 fn what_else(start: &[u8]) -> Option<(String, &'static str)> {
-    const WRITTEN: &str = "give the file that the client wrote (docs/keys.md)";
+    const WRITTEN: &str = "give the file that the client wrote (`latpcap explain keys`)";
     if contains(start, b"PRIVATE KEY-----") {
         return Some((
             "a private key".to_owned(),

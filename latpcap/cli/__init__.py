@@ -37,7 +37,7 @@ GROUPS = {
     "Hand on": {"wireshark": "wireshark", "annotate": "annotate", "sql": "sql", "verify": "verify"},
     "Measure": {"record": "record", "watch": "watch", "calibrate": "calibrate", "rehearse": "rehearse"},
     "Many captures": {"scan": "scan", "captures": "tables"},
-    "latpcap itself": {"help": "help", "completion": "completion"},
+    "latpcap itself": {"explain": "explain", "help": "help", "completion": "completion"},
 }
 """What somebody wants, and the commands for that, with the file of each."""
 

@@ -170,7 +170,7 @@ def _read(
 
     log = None if keys is None else _logged(keys, request.reading.memory)
     if keys is not None and log is None:
-        say("the command logged no TLS secret: either it uses no TLS, or it needs another setting (docs/keys.md)")
+        say("the command logged no TLS secret: it uses no TLS, or needs another setting (`latpcap explain keys`)")
     try:
         capture = request.of([str(each) for each in recorded.paths], keylog=log or ()).read()
         recording = capture.measures.recording.core
@@ -184,7 +184,7 @@ def _read(
 
 def _embedded(path: Path, sessions: int) -> str:
     if sessions == 0:
-        return f"{path} holds no TLS secret, as the log names its sessions by no client random (docs/record.md, Java)"
+        return f"{path} holds no TLS secret, as the log names its sessions by no client random, as Java's may be"
     return f"{path} holds the secrets of {counted(sessions, 'TLS session')}: whoever has the file can read them"
 
 

@@ -96,7 +96,7 @@ def rehearse(
 
     COMMAND RUNS ONCE FOR TODAY'S NETWORK AND ONCE FOR EACH RTT (times --runs), AND WRITES TO THE DATABASE EACH TIME:
     rehearse only a job that may be repeated. Only the path to the database is longer; everything else is reached as
-    usual. See docs/rehearse.md.
+    usual.
 
     \b
     latpcap rehearse --rtt 15ms -- python job.py

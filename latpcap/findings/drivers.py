@@ -1,57 +1,94 @@
-"""Which driver a connection uses, so that a finding can name its setting.
+"""The fix of a pattern in one sentence: in general, and as the clients that were seen do it.
 
-How drivers are recognised: `latpcap/protocols/`; their settings stand with each pattern.
+How clients are recognised, and their settings: `core/drivers/`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 import numpy as np
-from msgspec import Struct, field
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from latpcap.findings.evidence import Evidence
-from latpcap.protocols import DriverTraits, protocol_called
+from latpcap.protocols.drivers import Setting, setting
+from latpcap.tables.columnar import passes
 
-SHOWN_DRIVERS = 2
+MAX_CLIENTS = 2
+"""The clients whose settings a finding names."""
+SAID = ("protocol", "driver", "driver_version", "framework")
+"""The columns of the connections that name a client."""
 
 
-def driver_of(protocol: str, session: DriverTraits) -> str | None:
-    """The driver behind a connection, where something it sent identifies it.
+class SeenClient(NamedTuple):
+    """The client of a connection, as far as it was recognised."""
 
-    >>> driver_of("oracle", DriverTraits("/usr/bin/python3", "19.0", ""))
-    'python-oracledb'
-    """
-    return next((driver for driver, fits in protocol_called(protocol).drivers.items() if fits(session)), None)
+    protocol: str
+    driver: str | None
+    version: str | None
+    """The driver's."""
+    framework: str | None
 
 
 class Advice(Struct, frozen=True):
-    """How a pattern is fixed, and the settings by which drivers do it."""
+    """The fix of a pattern, for every client, and the key of its settings."""
 
+    key: str
+    """The pattern's code, or a kind of it, by which the table of drivers has the settings: `session-chatter/reset`."""
     general: str
-    settings: Mapping[str, str] = field(default_factory=dict)
-    """By driver; the first of a protocol are named where the driver is not known."""
 
     def sentence(self, evidence: Evidence, connections: NDArray[np.int64]) -> str:
-        """The fix in one sentence, with the driver's own setting where the driver is known, else the usual drivers'."""
-        if len(connections) == 0:
-            return f"{self.general}."
-        connection = int(connections[0])
-        protocol = evidence.recording.connections.protocol.name(connection)
-        driver, usual = driver_of(protocol, _session(evidence, connection)), protocol_called(protocol).drivers
-        named = [name for name in self.settings if name in usual][:SHOWN_DRIVERS] if driver is None else [driver]
-        settings = [f"{name}: {self.settings[name]}" for name in named if name in self.settings]
-        return f"{'; '.join((self.general, *settings))}."
+        """Return the fix with the settings of the clients on `connections`, one of each row that shows the finding."""
+        settings = settings_for(self.key, clients_of(evidence, connections))
+        return " ".join((f"{self.general}.", *([f"{'; '.join(settings)}."] if settings else [])))
 
 
-def _session(evidence: Evidence, connection: int) -> DriverTraits:
-    recording = evidence.recording
-    row = int(recording.database_rows[connection])
-    table = recording.all_connections_table
-    application, version = (table.column(name)[row].as_py() or "" for name in ("application", "server_version"))
-    begin, end = np.searchsorted(evidence.exchanges.connection, (connection, connection + 1))
-    statements = evidence.exchanges.fingerprint[begin:end]
-    statements = statements[statements >= 0]
-    first_text = evidence.text(int(statements[0])) if len(statements) else ""
-    return DriverTraits(application, version, first_text)
+def clients_of(evidence: Evidence, connections: NDArray[np.int64]) -> list[SeenClient]:
+    """Return the recognised clients of the rows' `connections`, those with most rows first."""
+    said = [evidence.recording.said(name).picked(connections) for name in SAID]
+    order, starts = passes.grouped(*(each.codes for each in said))
+    firsts = order[starts[:-1]][np.argsort(-np.diff(starts), kind="stable")]
+    found = (SeenClient(*each) for each in zip(*(each.picked(firsts).texts() for each in said), strict=True))
+    return [client for client in found if client.driver or client.framework]
+
+
+def settings_for(key: str, clients: Iterable[SeenClient]) -> list[str]:
+    """Return the settings against a pattern of the first `clients` that have any.
+
+    Below a framework the program does not call the driver, so only options of the connection help there.
+    """
+    found: dict[str, None] = {}
+    helped = 0
+    for client in clients:
+        settings = dict.fromkeys(_settings_of(client, key))
+        helped += bool(settings.keys() - found.keys())
+        if helped > MAX_CLIENTS:
+            break
+        found |= settings
+    return list(found)
+
+
+def _settings_of(client: SeenClient, key: str) -> Iterator[str]:
+    if client.framework and (own := setting(client.protocol, client.framework, key)):
+        yield _named(client.framework, own, None)
+    if client.driver and (own := setting(client.protocol, client.driver, key)) and (own.option or not client.framework):
+        yield _named(client.driver, own, client.version)
+
+
+def _named(name: str, found: Setting, version: str | None) -> str:
+    """Return a setting behind its client's name, with the version that it needs unless that is known to be there."""
+    needs = found.since is not None and (version is None or _parts(version) < _parts(found.since))
+    return f"{name}: {found.advice}{f' (from {found.since} on)' if needs else ''}"
+
+
+def _parts(version: str) -> list[int]:
+    """Return the numbers of a version.
+
+    >>> _parts("3.10") > _parts("3.9.2"), _parts("mysqlnd 8.2.29")
+    (True, [8, 2, 29])
+    """
+    found = re.search(r"\d+(?:\.\d+)*", version)
+    return [int(part) for part in found[0].split(".")[:4]] if found else []

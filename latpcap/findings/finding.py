@@ -9,6 +9,7 @@ from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from latpcap.findings.call_time import CallTime, call_time
+from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence
 from latpcap.tables.columnar import passes
 from latpcap.tables.columnar.columns import constant
@@ -105,6 +106,13 @@ class Pattern(Struct, frozen=True):
     why: str
     find: Callable[[Evidence, int | None], Iterator[Candidate]]
     """From the evidence and the fix's value (rows a fetch, calls a batch; `None` for the usual one)."""
+    rule: str
+    """How it is recognised, as docs/findings.md has it: Markdown."""
+    example: str
+    is_not: str
+    """What is easily taken for it: the end of a sentence."""
+    fixes: Mapping[str, Advice | str]
+    """By the kind of it; the only one under an empty name."""
     beside: str = ""
     """The code of a pattern that may be true of the same runs: both are told, although one counts the round trips."""
     suggestion: bool = False

@@ -7,6 +7,7 @@ failed adds nothing, and of a login its last answer decides.
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
@@ -15,6 +16,8 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from latpcap.measures.error_classes import CLASSES, class_of, meaning_of
+from latpcap.protocols import protocol_called
+from latpcap.tables.columnar import passes
 from latpcap.tables.columnar.columns import Codes, first_that_holds
 from latpcap.tables.connections import MISSING
 from latpcap.tables.exchanges import Exchanges
@@ -30,6 +33,8 @@ NO_ANSWER = "no answer"
 """The code of a request during which the server closed the connection."""
 SAID_CODES = 3
 """Codes that a sentence names."""
+MAX_WORDS = 70
+"""Characters of a server's message in a title."""
 
 
 class Failures(Struct, frozen=True):
@@ -57,13 +62,34 @@ class Failures(Struct, frozen=True):
     """Why each of `rows` failed, in the words of `error_classes`."""
     protocol: Codes
     """Of each of `rows`."""
+    message: Codes
+    """The server's words for each of `rows`, behind its code."""
 
     def codes(self, mine: Ints) -> str:
-        """What the codes of `mine`, indices into `rows`, mean, and how often each is there: `deadlock (1213) × 6`."""
-        said: Counter[str] = Counter()
-        for protocol, code in zip(self.protocol.picked(mine).texts(), self.code.picked(mine).texts(), strict=True):
-            said[_meant(protocol or "", code or NO_ANSWER)] += 1
-        return _listed(said)
+        """Return what `mine`, indices into `rows`, failed of, and how often: `6 × deadlock (1213)`."""
+        return failures_said((error_words(*error), count) for *error, count in self._distinct(mine))
+
+    def server_says(self, mine: Ints) -> str:
+        """Return a sentence with the messages of `mine` that say more than `codes` does; empty for none."""
+        said = [
+            (meaning_of(protocol, code), _message(protocol, code, text))
+            for protocol, code, text, _ in self._distinct(mine)
+        ]
+        more = (text for meaning, text in said if text.lower() != meaning and (meaning or text != _shortened(text)))
+        shown = list(dict.fromkeys(filter(None, more)))[:SAID_CODES]
+        return f"The server says: {' / '.join(shown)}." if shown else ""
+
+    def _distinct(self, mine: Ints) -> list[tuple[str, str, str, int]]:
+        """Return protocol, code and message of each error of `mine`, and how often it is there, most frequent first."""
+        each = [codes.picked(mine) for codes in (self.protocol, self.code, self.message)]
+        order, starts = passes.grouped(*(codes.codes for codes in each))
+        firsts, counts = order[starts[:-1]], np.diff(starts)
+        by_count = np.lexsort((firsts, -counts))
+        texts = (codes.picked(firsts[by_count]).texts() for codes in each)
+        return [
+            (protocol or "", code or NO_ANSWER, message or "", count)
+            for protocol, code, message, count in zip(*texts, counts[by_count].tolist(), strict=True)
+        ]
 
     def bare_codes(self, mine: Ints) -> str:
         """The codes alone: `25P02`."""
@@ -106,35 +132,56 @@ def failures(recording: Recording) -> Failures:
         *_cost(exchanges, rows, echo),
         _categories(recording, rows, code),
         recording.connections.protocol.picked(exchanges.connection[rows]),
+        recording.exchange_codes("error").picked(rows),
     )
 
 
-def codes_said(found: Iterable[tuple[str, int]]) -> str:
-    """Return codes with their numbers, the most frequent first.
+def failures_said(found: Iterable[tuple[str, int]]) -> str:
+    """Return what failed with its numbers, the most frequent first.
 
-    >>> codes_said([("1064 (42000)", 10), ("1146 (42S02)", 15), ("1146 (42S02)", 5)])
-    '1146 × 20, 1064 × 10'
+    >>> failures_said([("1064", 10), ("1146", 15), ("1146", 5)])
+    '20 × 1146, 10 × 1064'
     """
     counts: Counter[str] = Counter()
-    for code, count in found:
-        counts[_bare(code)] += count
-    return _listed(counts)
-
-
-def _listed(counts: Counter[str]) -> str:
-    shown = [f"{code} × {count:,}" for code, count in counts.most_common(SAID_CODES)]
+    for words, count in found:
+        counts[words] += count
+    shown = [f"{count:,} × {words}" for words, count in counts.most_common(SAID_CODES)]
     return ", ".join(shown) + (" and others" if len(counts) > SAID_CODES else "")
+
+
+def error_words(protocol: str, code: str, message: str) -> str:
+    """Return an error in a few words, the server's own where its code is no usual one, and the code.
+
+    >>> error_words("mysql", "1213 (40001)", "Deadlock found when trying to get lock; try restarting transaction")
+    'deadlock (1213)'
+    >>> error_words("firebird", "335544332 (0B000)", "335544332 (0B000): dynamic SQL error; invalid transaction handle")
+    'invalid transaction handle (335544332)'
+    >>> error_words("oracle", "ORA-20001", ""), error_words("mysql", "no answer", "")
+    ('ORA-20001', 'no answer')
+    """
+    words = meaning_of(protocol, code) or _shortened(_message(protocol, code, message))
+    return f"{words} ({_bare(code)})" if words else _bare(code)
+
+
+def _shortened(message: str) -> str:
+    """Return the first sentence of a message, cut to the length that a title has for it.
+
+    >>> _shortened("Data modification failed. Try again"), _shortened(f"all {'words ' * 20}")[-7:]
+    ('Data modification failed', 'words …')
+    """
+    return textwrap.shorten(message.partition(". ")[0], MAX_WORDS, placeholder=" …")
+
+
+def _message(protocol: str, code: str, message: str) -> str:
+    """Return the server's words without the code, and without the parts that stand in the words for every error."""
+    parts = message.removeprefix(code).removeprefix(": ").split("; ")
+    empty = protocol_called(protocol).empty_phrases
+    return "; ".join(part for part in parts if part not in empty).strip().rstrip(".")
 
 
 def _bare(code: str) -> str:
     """Without the SQLSTATE."""
     return code.split(" (")[0]
-
-
-def _meant(protocol: str, code: str) -> str:
-    """The meaning before the code."""
-    meaning = meaning_of(protocol, code)
-    return f"{meaning} ({_bare(code)})" if meaning else _bare(code)
 
 
 def _categories(recording: Recording, rows: Ints, code: Codes) -> Codes:

@@ -1,8 +1,11 @@
-"""What each kind of health note does to the numbers, and what to do; docs/health.md lists when one is seen."""
+"""What each kind of health note does to the numbers, and what to do.
+
+When one is seen: `health_rules.py` and docs/health.md.
+"""
 
 from __future__ import annotations
 
-from latpcap.measures.timing_only import KEYS_PAGE
+from latpcap.measures.timing_only import EXPLAIN_KEYS
 
 ADVICE: dict[str, tuple[str, str]] = {
     # there are no figures, or not of all
@@ -179,7 +182,8 @@ ADVICE: dict[str, tuple[str, str]] = {
     ),
     "keys-missing": (
         "these connections stay timing only",
-        f"log the keys of all clients, from before they connect; not every driver logs resumed sessions ({KEYS_PAGE})",
+        "log the keys of all clients, from before they connect; not every driver logs resumed sessions "
+        f"({EXPLAIN_KEYS})",
     ),
     "tls-interrupted": (
         "from there on these connections are timing only; everything before it is correct",
@@ -210,8 +214,8 @@ ADVICE: dict[str, tuple[str, str]] = {
     "encrypted": (
         "timing only: no statements, rows or errors; round trips are counted by direction changes, so requests that "
         "are sent without waiting may count as one",
-        f"give the client's keys with --keylog ({KEYS_PAGE}), capture behind the TLS end point, or switch encryption "
-        "off for the test",
+        f"give the client's keys with --keylog ({EXPLAIN_KEYS}), capture behind the TLS end point, or switch "
+        "encryption off for the test",
     ),
     "missing-handshake": (
         "no handshake RTT, no login, no text of statements prepared earlier",

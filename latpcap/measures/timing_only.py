@@ -14,8 +14,8 @@ from msgspec import Struct
 from latpcap.tables.recording import Recording
 from latpcap.units import counted, listed
 
-KEYS_PAGE = "docs/keys.md"
-"""How to get keys, client by client."""
+EXPLAIN_KEYS = "`latpcap explain keys`"
+"""The command that says how to get keys, client by client."""
 
 WITHOUT_KEYS = frozenset({"wire encryption"})
 """What no client logs the keys of."""
@@ -98,9 +98,9 @@ def _advice(recording: Recording, kinds: Counter[str]) -> str:
     readings = tls_readings(recording)
     parts = []
     if readings.get("no-keys"):
-        parts.append(f"--keylog FILE reads all of that with the keys that the client logs ({KEYS_PAGE})")
+        parts.append(f"--keylog FILE reads all of that with the keys that the client logs ({EXPLAIN_KEYS})")
     if lost := sum(readings.get(word, 0) for word in ("no-secret", "wrong-secret", "unsupported-suite", "interrupted")):
         parts.append(f"the keys that were given do not open {counted(lost, 'connection')}: see health")
     if any(name in WITHOUT_KEYS for name in kinds):
-        parts.append(f"wire encryption has no key log: switch it off for the measurement ({KEYS_PAGE})")
+        parts.append(f"wire encryption has no key log: switch it off for the measurement ({EXPLAIN_KEYS})")
     return "; ".join(parts)

@@ -1,4 +1,4 @@
-"""What is particular to each protocol in Python: error codes, drivers, and what `calibrate` asks a server.
+"""What is particular to each protocol in Python: error codes, and what `calibrate` asks a server.
 
 All else of a protocol is in `core/src/protocols/`. A new one is a file here and a name below.
 """
@@ -8,9 +8,9 @@ from __future__ import annotations
 from functools import cache
 from importlib import import_module
 
-from latpcap.protocols.protocol import UNKNOWN, DriverTraits, Protocol, Question
+from latpcap.protocols.protocol import UNKNOWN, Protocol, Question
 
-__all__ = ["NAMES", "DriverTraits", "Protocol", "Question", "protocol_called"]
+__all__ = ["NAMES", "Protocol", "Question", "protocol_called"]
 
 NAMES = ("mysql", "postgresql", "oracle", "firebird", "sqlserver")
 

@@ -1,4 +1,4 @@
-"""Firebird: `iberror.h`, and `connect` of its protocol; Jaybird's manual, the Firebird API."""
+"""Firebird: `iberror.h`, and `connect` of its protocol."""
 
 from __future__ import annotations
 
@@ -37,11 +37,7 @@ PROTOCOL = Protocol(
         "335544634": "syntax error",
         "335544665": "duplicate key",
     },
-    drivers={
-        "Jaybird": lambda session: "Firebird" in session.server_version,
-        "isql": lambda session: "isql" in session.application,
-        "libfbclient": lambda session: bool(session.application),
-    },
+    empty_phrases=frozenset(("dynamic SQL error", "SQL error code = ?", "gds ?")),
     question=Question(
         "answer to connect",
         _connect(),

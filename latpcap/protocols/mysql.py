@@ -1,8 +1,6 @@
-"""MySQL and MariaDB: the server error reference of both; MySQL Connector/J's and MariaDB Connector/J's manuals."""
+"""MySQL and MariaDB: the server error reference of both."""
 
 from __future__ import annotations
-
-import re
 
 from latpcap._core import greeting_of
 from latpcap.protocols.protocol import Protocol, Question, by_number
@@ -51,13 +49,6 @@ PROTOCOL = Protocol(
         "1969": "statement time-out",
         "3024": "statement time-out",
         "3572": "row is locked",
-    },
-    drivers={
-        "MySQL Connector/J": lambda session: "@@session.auto_increment_increment" in session.first_text,
-        "MariaDB Connector/J": lambda session: "auto_increment_increment=?" in session.first_text.replace(" ", ""),
-        "Python": lambda session: (
-            "python" in session.application.lower() or re.match(r"set names \w+$", session.first_text) is not None
-        ),
     },
     question=Question(  # none: it speaks first, with its greeting, or says why it lets nobody in
         "greeting",

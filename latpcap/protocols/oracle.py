@@ -1,4 +1,4 @@
-"""Oracle: *Database Error Messages*, and `tnsping`; Oracle JDBC's, python-oracledb's and SQL*Plus's manuals."""
+"""Oracle: *Database Error Messages*, and `tnsping`."""
 
 from __future__ import annotations
 
@@ -49,11 +49,6 @@ PROTOCOL = Protocol(
         "12899": "value too long",
     },
     application_errors=range(20_000, 21_000),  # of `raise_application_error`
-    drivers={
-        "python-oracledb": lambda session: "python" in session.application.lower(),
-        "SQL*Plus": lambda session: "sqlplus" in session.application.lower(),
-        "Oracle JDBC": lambda session: "jdbc" in session.application.lower(),
-    },
     question=Question(
         "answer to a ping of the listener",
         _tns_connect(),

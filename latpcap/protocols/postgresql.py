@@ -1,17 +1,12 @@
-"""PostgreSQL: Appendix A of its manual, and SSLRequest; PostgreSQL JDBC's, psycopg's and asyncpg's manuals."""
+"""PostgreSQL: Appendix A of its manual, and SSLRequest."""
 
 from __future__ import annotations
 
 import struct
 
-from latpcap.protocols.protocol import DriverTraits, Protocol, Question
+from latpcap.protocols.protocol import Protocol, Question
 
 _SSL_REQUEST = struct.pack(">II", 8, 80877103)
-
-
-def _unrecognised(_: DriverTraits) -> bool:
-    return False
-
 
 PROTOCOL = Protocol(
     "postgresql",
@@ -45,14 +40,6 @@ PROTOCOL = Protocol(
         "P0001": "raised by a procedure",
     },
     codes_are_states=True,
-    drivers={
-        "PostgreSQL JDBC": lambda session: "JDBC" in session.application,
-        "psycopg": _unrecognised,
-        "asyncpg": _unrecognised,
-        "psql": lambda session: session.application == "psql",
-        "pgbench": lambda session: session.application == "pgbench",
-        "postgres.js": lambda session: session.application == "postgres.js",
-    },
     question=Question(
         "answer to SSLRequest",
         _SSL_REQUEST,

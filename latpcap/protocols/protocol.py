@@ -3,18 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
 
 from msgspec import Struct, field
-
-
-class DriverTraits(NamedTuple):
-    """What a connection shows of its driver."""
-
-    application: str
-    server_version: str
-    first_text: str
-    """The first statement."""
 
 
 class Question(Struct, frozen=True):
@@ -44,12 +34,12 @@ class Protocol(Struct, frozen=True):
     """By number: a key of `latpcap.measures.error_classes.CLASSES`, where the SQLSTATE does not tell it."""
     error_meanings: Mapping[str, str] = field(default_factory=dict)
     """Usual numbers in two or three words."""
+    empty_phrases: frozenset[str] = frozenset()
+    """Parts of an error's message that stand in many and say nothing of it."""
     application_errors: range = range(0)
     """Numbers that the application's own code raises."""
     codes_are_states: bool = False
     """A code is an SQLSTATE, without a number."""
-    drivers: Mapping[str, Callable[[DriverTraits], bool]] = field(default_factory=dict)
-    """How each driver is recognised; the first that fits is taken. The settings stand with each pattern."""
     question: Question = UNASKED
 
     def class_of(self, number: str) -> str | None:

@@ -1,4 +1,4 @@
-"""SQL Server: *Database Engine events and errors*, [MS-TDS]; the manuals of its drivers."""
+"""SQL Server: *Database Engine events and errors*, [MS-TDS]."""
 
 from __future__ import annotations
 
@@ -56,16 +56,6 @@ PROTOCOL = Protocol(
         "18456": "wrong user or password",
     },
     application_errors=range(50_000, 2**31),  # of `RAISERROR` and `THROW`
-    drivers={
-        "SQL Server JDBC": lambda session: "Microsoft JDBC Driver" in session.application,
-        "jTDS": lambda session: "jTDS" in session.application,
-        "SqlClient": lambda session: "SqlClient" in session.application,
-        "go-mssqldb": lambda session: "go-mssqldb" in session.application,
-        "tedious": lambda session: "tedious" in session.application.lower(),
-        "pymssql": lambda session: "pymssql" in session.application,
-        "python-tds": lambda session: "Python TDS" in session.application,
-        "SQL Server ODBC": lambda session: "ODBC" in session.application,
-    },
     question=Question(
         "answer to a pre-login",
         _prelogin(),

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from latpcap.display import Brief
 from latpcap.findings import Evidence
 from latpcap.findings.frames import MAX_STRETCHES, display_filter, frames_of_exchanges
-from latpcap.measures.errors import KINDS, LOGIN, NO_ANSWER, STATEMENT, TRANSACTION, codes_said
+from latpcap.measures.errors import KINDS, LOGIN, NO_ANSWER, STATEMENT, TRANSACTION, error_words, failures_said
 from latpcap.tables.columnar import columns, passes
 from latpcap.tables.columnar.times import iso
 from latpcap.tables.connections import MISSING
@@ -20,6 +20,8 @@ from latpcap.units import counted, format_s
 
 Ints = NDArray[np.int64]
 
+CONNECTION = "connection"
+"""The kind of what failed at TCP."""
 HUNG_UP = "the server closed the connection before it answered"
 COUNTED_AS = {"transaction": "transaction command", "connection": "TCP connection"}
 """What a kind of failure is counted among, where its name does not say that."""
@@ -55,6 +57,12 @@ class ErrorResult(Brief, Struct, frozen=True):
     last_time: str | None
     display_filter: str
     """The packets in Wireshark, of the first 2,000."""
+
+    @property
+    def words(self) -> str:
+        """The error in a few words, with its code."""
+        said = "" if self.code == NO_ANSWER or self.kind == CONNECTION else self.message
+        return error_words(self.protocol, self.code, said)
 
 
 class ErrorsResult(Brief, Struct, frozen=True):
@@ -124,8 +132,8 @@ class ErrorsResult(Brief, Struct, frozen=True):
         return f"nothing failed among {' and '.join(every)}{logins}{unread}"
 
     def codes(self, kind: str | None = None) -> str:
-        """What failed by code, the most frequent first: `1146 × 20, 1064 × 10`; `kind` of it only."""
-        return codes_said((each.code, each.count) for each in self.found if kind in (None, each.kind))
+        """What failed, the most frequent first: `20 × no such table (1146)`; `kind` of it only."""
+        return failures_said((each.words, each.count) for each in self.found if kind in (None, each.kind))
 
 
 def said_of_errors(errors: ErrorsResult) -> str:

@@ -141,8 +141,8 @@ def warn_of(notes: Table, quiet: bool) -> None:
 
 def tell_timing_only(capture: Capture, quiet: bool, whose: str = "") -> None:
     """Say on standard error what could not be read, of `whose` where there are several."""
-    from latpcap.measures.timing_only import KEYS_PAGE
+    from latpcap.measures.timing_only import EXPLAIN_KEYS
 
     for note in () if quiet else capture.health.to_dicts():
         if note["code"] == "encrypted":
-            teller(quiet)(f"{whose}{note['message']} ({KEYS_PAGE})")
+            teller(quiet)(f"{whose}{note['message']} ({EXPLAIN_KEYS})")

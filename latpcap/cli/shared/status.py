@@ -35,7 +35,7 @@ _SHORT = {
 }
 _FAILS = {"fail_if": "a condition of --fail-if holds", "verify": "a difference is unexplained"}
 """What 1 means, by an option of the command or by its name."""
-_READS_NOTHING = ("completion", "help")
+_READS_NOTHING = ("completion", "explain", "help")
 _CONNECTS = ("calibrate",)
 _RECORDS = ("6", "7")
 _RUNS = (*_RECORDS, "126", "127")

@@ -13,8 +13,8 @@ from latpcap.measures.windows import held_back
 from latpcap.tables.connections import MISSING
 
 FIX = (
-    "Move fewer bytes: name the columns, filter and aggregate at the server, compress the protocol; "
-    "or get more bandwidth."
+    "Move fewer bytes: name the columns, filter and aggregate at the server, compress the protocol. "
+    "More bandwidth helps only where the link is full."
 )
 
 
@@ -43,4 +43,8 @@ PATTERN = Pattern(
     title="Moving data takes {share_of_runtime:.0%} of the time{without}, at {mbit_per_s:,g} Mbit/s",
     why="The client waits for bytes in transit, not for the first byte of a response.",
     find=find,
+    rule="transfer is half of the time, and 100 kB were moved on the wire; not where a window holds half of it back",
+    example="A report reads 400 MB of rows in a few round trips.",
+    is_not="a matter of the RTT, as long as no window limits the transfer (`window-bound`).",
+    fixes={"": FIX},
 )

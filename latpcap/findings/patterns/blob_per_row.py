@@ -70,24 +70,10 @@ def _blobs(count: int, written: bool) -> str:
 
 
 SENDING = Advice(
-    "Send small blobs with their statement instead of creating each before it",
-    {
-        "Oracle JDBC": "`setBytes()` or `setString()`, not a temporary LOB",
-        "python-oracledb": "bind `bytes` or `str`, not a temporary LOB",
-        "Jaybird": "bind small values as `cast(? as varchar(…))`, many rows by the batch API (Firebird 4)",
-        "libfbclient": "bind small values as `VARCHAR`, many rows by `IBatch` (Firebird 4)",
-    },
+    "blob-per-row/write",
+    "Send small blobs with their statement, as bound values, instead of creating each before it",
 )
-ADVICE = Advice(
-    "Fetch small blobs with their rows instead of opening each",
-    {
-        "Oracle JDBC": "`defaultLobPrefetchSize`",
-        "python-oracledb": "`oracledb.defaults.fetch_lobs = False`",
-        "Jaybird": "Firebird 5.0.3: `maxInlineBlobSize`; or `cast(… as varchar(…))`",
-        "libfbclient": "Firebird 5.0.3: inline blobs; or `cast(… as varchar(…))`",
-        "isql": "`set blob off`, or `cast(… as varchar(…))`",
-    },
-)
+ADVICE = Advice("blob-per-row", "Fetch small blobs with their rows instead of opening each")
 
 PATTERN = Pattern(
     code="blob-per-row",
@@ -95,4 +81,9 @@ PATTERN = Pattern(
     title="Blob per row: {round_trips:,} round trips {what}",
     why="Blobs do not travel with their rows: each one costs at least one more round trip.",
     find=find,
+    rule="as many round trips that open and read blobs as the statement has rows, or that create and write them as "
+    "there are blobs, 5 or more",
+    example="20 rows with a blob each: 20 times open, read and close of a blob behind one fetch.",
+    is_not="a blob that is too large to travel with its row, which takes several round trips in any case.",
+    fixes={"read": ADVICE, "write": SENDING},
 )

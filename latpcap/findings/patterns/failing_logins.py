@@ -41,7 +41,7 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
                 "codes": failures.codes(mine),
                 "round_trips": int(exchanges.round_trips[cost].sum()),
             },
-            fix=f"{FIXES.get(category, OTHERWISE)} {PAUSE}",
+            fix=f"{failures.server_says(mine)} {FIXES.get(category, OTHERWISE)} {PAUSE}".lstrip(),
             share=len(rows) / every,
         )
 
@@ -52,4 +52,8 @@ PATTERN = Pattern(
     title="{failures:,} of {logins:,} logins failed: {codes}",
     why="Each one pays for a TCP handshake, TLS and a login, and gets only a refusal.",
     find=find,
+    rule="3 or more logins failed",
+    example="A monitor logs in every 10 s with an old password.",
+    is_not="connections that no server accepted at TCP: `latpcap errors` lists those.",
+    fixes={**FIXES, "other": OTHERWISE},
 )

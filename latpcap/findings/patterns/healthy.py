@@ -104,5 +104,19 @@ PATTERN = Pattern(
     title="{said}",
     why=WHY,
     find=find,
+    rule="no other pattern, and 90 % of the round trips could be read",
+    example="2,000 statements, each needed, most of the time at the server.",
+    is_not="a promise that nothing can be improved: only the patterns of this list were looked for.",
+    fixes={},
 )
-NETWORK_BOUND = replace(PATTERN, code="network-bound")
+NETWORK_BOUND = replace(
+    PATTERN,
+    code="network-bound",
+    title="No pattern wastes round trips, and yet the network takes much of the time",
+    rule="no other pattern, and at the asked RTT the network takes 30 % of the runtime or more. Names remedies that "
+    "the client lacks: open connections, fewer waits a transaction (procedure, batch, pipeline), a shorter "
+    "distance",
+    example="Transactions of four statements each, all needed, at an RTT of 30 ms.",
+    is_not="a fault of the network: its RTT is what it is, and the job waits often.",
+    fixes={"": "Wait less often (a stored procedure, a pipeline, a batch), or move closer to the server."},
+)

@@ -266,7 +266,11 @@ def _opens_interval(evidence: Evidence, groups: Groups) -> Bools:
     return opens
 
 
-ADVICE = Advice("Query once: join the two statements, or fetch all keys with `IN (…)` (ORM: eager loading)")
+ADVICE = Advice(
+    "n+1",
+    "Query once: join the two statements, or fetch the rows of all keys with one `IN (…)`; an object mapper does so by "
+    "eager loading",
+)
 
 PATTERN = Pattern(
     code="n+1",
@@ -274,5 +278,16 @@ PATTERN = Pattern(
     title="N+1: one statement runs {least}{repeats:,} times{how}, once for each row of another{fed}",
     why="Each repeat costs a full round trip for a few rows; the cost grows with the RTT and with the amount of data.",
     find=find,
+    rule="5 or more runs of one reading statement in an interval, at least 5 of them with different parameters, soon "
+    "(8 executions) after a query that brought at least as many rows; what a driver or an object mapper asks the "
+    "catalog between is passed over. Half of the parameters differ from each other after each run of that query, "
+    "or there is a run for each row (8 of 10). Over the connections of a pool (one program, user and database): a "
+    "run for each row. A loop that was under way when the capture began: 20 runs "
+    "([losses](#what-the-capture-lost))",
+    example="`select id from orders where day = ?` brings 40 rows; then `select * from lines where order_id = ?` runs "
+    "40 times, each time with another id.",
+    is_not="the same parameters again and again (`repeated-query`), a loop over keys that no query brought, or one run "
+    "each for many users.",
+    fixes={"": ADVICE},
     choices=("join", "in"),
 )

@@ -53,4 +53,8 @@ PATTERN = Pattern(
     title="Lost packets {took} ({share_of_runtime:.0%} of the time): {cost}",
     why="What is lost is sent again, mostly after a time-out of 0.2 s or longer; meanwhile the client waits.",
     find=find,
+    rule="3 or more waits with a lost packet, which take 5 % of the time (think time apart) more than their like",
+    example="12 of 3,000 requests wait 0.2 s for a retransmission.",
+    is_not="losses of the capture, which no client waited for (`capture-loss`).",
+    fixes={"": FIX},
 )

@@ -74,7 +74,10 @@ def _epoch(evidence: Evidence, rows: Ints) -> Ints:
     return np.where(evidence.runs(touched)[rows], written, -1)
 
 
-ADVICE = Advice("Cache the result for as long as stale data is acceptable")
+ADVICE = Advice(
+    "repeated-query",
+    "Ask once and pass the result on, or cache it for as long as stale data is acceptable",
+)
 
 PATTERN = Pattern(
     code="repeated-query",
@@ -82,5 +85,12 @@ PATTERN = Pattern(
     title="Repeated query: {repeats:,} runs, {how}",
     why="The result is already known: each repeat costs a round trip and server time for no new data.",
     find=find,
+    rule="one reading statement 5 times or more with the same parameters. Reported beside an N+1 of the same runs "
+    "where a cache would save half as much. Volatile functions and locking reads are none; where a connection "
+    "writes the table it reads, only runs between two writes count",
+    example="`select value from settings where name = ?` runs 200 times with the same name.",
+    is_not="a function whose answer changes (`now()`, `nextval`), a read that locks, or one that follows a write to "
+    "its table.",
+    fixes={"": ADVICE},
     beside="n+1",
 )

@@ -81,4 +81,9 @@ PATTERN = Pattern(
     title="{said}",
     why="Each of them waits for a round trip. What they ask for cannot be read.",
     find=find,
+    rule="of a connection that cannot be read: 20 or more requests of one size (within 4 bytes), each sent within 20 "
+    "ms of the answer before. What they ask is unknown: a suggestion",
+    example="Behind TLS, 300 requests of 212 bytes each, one after another.",
+    is_not="proof of a loop: what the requests ask cannot be read without the keys.",
+    fixes={"": FIX},
 )

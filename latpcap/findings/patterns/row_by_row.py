@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -25,7 +26,6 @@ SAVED_TIME = SavedTime(client=0.5, service=0.5)
 def find(evidence: Evidence, size: int | None) -> Iterator[Candidate]:
     """One candidate a statement; `size`: rows a batch after the fix."""
     size = size or USUAL_SIZE
-    exchanges = evidence.exchanges
     series = find_series(evidence)
     if not len(series):
         return
@@ -45,16 +45,36 @@ def find(evidence: Evidence, size: int | None) -> Iterator[Candidate]:
                 "series": len(mine),
                 "rows_per_batch_after": size,
                 "reads_back": len(reads),
+                "changed": CHANGED[verb := _verb(evidence.text(evidence.statement_of(number)))],
             },
-            fix=ADVICE.sentence(evidence, exchanges.connection[mine.rows]) + _with_reads(len(reads)),
+            fix=_fix(evidence, verb, mine) + _with_reads(len(reads)),
             needs=("commit",) if _commits_between(evidence, mine) else (),
         )
 
 
 def _with_reads(count: int) -> str:
-    """What becomes of the reads behind the changes."""
-    text = f" The {count:,} reads of what was inserted go with it: a batch returns its keys, or is read once."
+    """Say that the reads of inserted rows go, too."""
+    text = f" The {count:,} reads of the inserted rows go, too: a batch returns the keys, or one query reads them."
     return text if count else ""
+
+
+def _fix(evidence: Evidence, verb: str, series: Groups) -> str:
+    said = FIXES[verb].sentence(evidence, evidence.exchanges.connection[series.rows])
+    return f"{said} {TOGETHER}" if _commits_between(evidence, series) else said
+
+
+def _verb(text: str) -> str:
+    """Return what a statement does to its row, a key of `FIXES`.
+
+    >>> [_verb(text) for text in ("insert into t values (?)", "update t set a = ?", "merge into t using u on")]
+    ['insert', 'update', 'upsert']
+    >>> _verb("insert into t values (?) on conflict do nothing"), _verb("with u as (?) delete from t")
+    ('upsert', 'delete')
+    """
+    if UPSERT.match(text):
+        return "upsert"
+    named = re.search(r"\b(?:insert|update|delete)\b", text)
+    return named[0] if named else "upsert"
 
 
 def _commits_between(evidence: Evidence, series: Groups) -> bool:
@@ -92,35 +112,48 @@ def _many_rows(evidence: Evidence) -> Bools:
     return bools(evidence.runs(several) | evidence.exchanges.command.where(lambda command: "bulk" in command))
 
 
-ADVICE = Advice(
-    "Send the rows as one batch or one multi-row statement",
-    {
-        "PostgreSQL JDBC": "`addBatch()` with `reWriteBatchedInserts=true`",
-        "psycopg": "`execute_values()` (psycopg2), `executemany()` (psycopg 3) or `COPY`",
-        "asyncpg": "`executemany()` or `copy_records_to_table()`",
-        "MySQL Connector/J": "`rewriteBatchedStatements=true`",
-        "MariaDB Connector/J": "`useBulkStmts=true` with `addBatch()`",
-        "Python": "`executemany()` with one `INSERT … VALUES`",
-        "Oracle JDBC": "`addBatch()`/`executeBatch()`",
-        "python-oracledb": "`executemany()`",
-        "SQL Server JDBC": "`addBatch()` with `useBulkCopyForBatchInsert=true`",
-        "SqlClient": "`SqlBulkCopy` or a table-valued parameter",
-        "go-mssqldb": "`mssql.CopyIn()` or a table-valued parameter",
-        "tedious": "`BulkLoad` or a table-valued parameter",
-        "pymssql": "`bulk_copy()`",
-        "python-tds": "`copy_to()`",
-        "SQL Server ODBC": "arrays of parameters (pyodbc: `fast_executemany`) or `bcp`",
-        "Jaybird": "the batch API (Firebird 4 with Jaybird 5 or newer, `useServerBatch=true`)",
-        "libfbclient": "`IBatch` (Firebird 4)",
-    },
-)
+UPSERT = re.compile(r"(?:replace|merge|upsert|update or insert)\b|insert\b.* on (?:conflict|duplicate key)\b")
+"""A change that inserts a row or updates the one that is there: no bulk load does that."""
+CHANGES = "row-by-row-update"
+"""The key of settings for what is no plain insert."""
+FIXES = {
+    "insert": Advice(
+        "row-by-row-dml",
+        "Send many rows at once: as a batch, in one `INSERT` of several rows, or by the database's bulk load",
+    ),
+    "update": Advice(
+        CHANGES,
+        "Update all rows by one statement (joined with the new values or a temporary table, or `CASE` by key), or send "
+        "the updates together, as a batch or a pipeline",
+    ),
+    "delete": Advice(
+        CHANGES,
+        "Delete all rows by one statement (`WHERE key IN (…)`), or send the deletes together, as a batch or a pipeline",
+    ),
+    "upsert": Advice(
+        CHANGES,
+        "Send many rows at once: in one statement of several rows, by a temporary table, or as a batch or a pipeline",
+    ),
+}
+"""By what the statement does to its row."""
+CHANGED = {"insert": "inserted", "update": "updated", "delete": "deleted", "upsert": "written"}
+"""The verb of the title."""
+TOGETHER = "This commits the rows together, so do it only where they need not be committed one by one."
+"""The condition of a batch of rows that are committed one by one."""
+
 
 PATTERN = Pattern(
     code="row-by-row-dml",
     fix="batch",
-    title="Row by row: {repeats:,} single-row changes, one statement each",
+    title="{repeats:,} rows {changed} one by one",
     why="Each row costs a round trip; a batch would cost one for many rows.",
     find=find,
+    rule="10 or more single-row changes by one statement with nothing but changes and transaction commands between; "
+    "passed over are keys asked of a sequence, catalog reads, and the row just inserted, read back",
+    example="`insert into log values (?, ?)` runs 500 times, and the program waits for each answer.",
+    is_not="a statement of several rows, a batch, a pipeline, or changes with a read between them that may decide "
+    "about the next.",
+    fixes=FIXES,
     choices=("",),
     usual=USUAL_SIZE,
 )

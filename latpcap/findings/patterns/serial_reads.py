@@ -58,23 +58,22 @@ def _breaks(evidence: Evidence) -> NDArray[np.bool_]:
 
 
 ADVICE = Advice(
-    "Send independent reads together, or over several connections at once",
-    {
-        "PostgreSQL JDBC": "`addBatch()`/`executeBatch()`",
-        "psycopg": "`with connection.pipeline():` (psycopg 3)",
-        "psql": "`\\startpipeline` (18) or one script with `\\;`",
-        "pgbench": "`\\startpipeline`",
-        "MariaDB Connector/J": "`addBatch()` sends without waiting",
-        "python-oracledb": "`oracledb.create_pipeline()` (23ai)",
-    },
+    "serial-reads",
+    "Read what is independent with one query, over several connections at once, or in a pipeline where the driver has "
+    "one; a batch is for changes and returns no rows",
 )
 
 PATTERN = Pattern(
     code="serial-reads",
     fix="pipeline",
-    title="{reads:,} sequential reads that may not depend on each other's results",
+    title="{reads:,} reads one after another that look independent",
     why="Independent reads can be sent without waiting for each other, so that their waits overlap.",
     find=find,
+    rule="10 reads in a row on a connection, each asked within 20 ms of the answer before; catalog reads do not count. "
+    "Whether one needs the other's answer cannot be seen: a suggestion",
+    example="A page reads user, basket, prices and stock one after another, each by a statement of its own.",
+    is_not="proof that they are independent: only the program knows whether one read needs the answer of another.",
+    fixes={"": ADVICE},
     suggestion=True,
     choices=("",),
     usual=USUAL_DEPTH,

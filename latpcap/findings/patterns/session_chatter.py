@@ -1,21 +1,32 @@
-"""Session chatter: SET, SHOW, isolation, cancels of what is over, transactions around nothing that needs one."""
+"""Session chatter: SET, SHOW, pool resets, cancels of what is over, transactions around nothing that needs one."""
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from latpcap.findings.cycles import is_unknown
 from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence, bools
 from latpcap.findings.finding import Candidate, Pattern, SavedTime, effect_of
 from latpcap.findings.groups import commonest
+from latpcap.tables.columnar.columns import Bools, Ints, first_that_holds
+from latpcap.units import counted, listed
 
 MIN_COMMANDS = 5
 MIN_SHARE = 0.1
 """Of the round trips after the connections were set up."""
+MIN_KIND_SHARE = 0.2
+"""Of the commands, those of a kind from which on the fix speaks of it."""
+RESET_COMMANDS = frozenset(("reset_connection", "change_user", "sp_reset_connection"))
+RESET_WORDS = ("discard all", "reset all", "pg_advisory_unlock_all")
+RESETS = re.compile("discard all|reset all|select pg_advisory_unlock_all")
+SAVEPOINT_WORDS = ("savepoint", "release", "rollback", "save tran")
+SAVEPOINTS = re.compile("savepoint|release|rollback (?:(?:work|transaction) )?to|save tran")
 SAVED_TIME = SavedTime(client=1.0, service=1.0)
 """Nothing of it is needed any more."""
 
@@ -24,23 +35,66 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
     """One candidate a recording."""
     exchanges = evidence.exchanges
     late_cancels = exchanges.is_for("cancel")  # the answer had come: what comes earlier belongs to its request
-    chats = (evidence.is_session | late_cancels | _needless(evidence)) & evidence.waits & ~evidence.is_opening
+    needless = _needless(evidence)
+    chats = (evidence.is_session | late_cancels | needless) & evidence.waits & ~evidence.is_opening
     rows = np.flatnonzero(chats)
     trips = exchanges.round_trips[rows].sum()
     if len(rows) < MIN_COMMANDS or trips < MIN_SHARE * exchanges.round_trips[~evidence.is_opening].sum():
         return
-    effect = effect_of(evidence, SAVED_TIME, rows)
-    advice = CANCELS if 2 * late_cancels[rows].sum() > len(rows) else ADVICE
+    kinds = _kinds(evidence, rows, late_cancels, needless)
+    counts = Counter(kinds.tolist()).most_common()
     yield Candidate(
         shown=rows,
-        effect=effect,
-        facts={"commands": len(rows), "most_frequent": _most_frequent(evidence, rows)},
-        fix=advice.sentence(evidence, exchanges.connection[rows]),
+        effect=effect_of(evidence, SAVED_TIME, rows),
+        facts={
+            "commands": len(rows),
+            "most_frequent": _most_frequent(evidence, rows),
+            "kinds": {KINDS[kind].name: count for kind, count in counts},
+            "what": listed([counted(count, KINDS[kind].one, KINDS[kind].many) for kind, count in counts]),
+        },
+        fix=" ".join(
+            KINDS[kind].advice.sentence(evidence, exchanges.connection[rows[kinds == kind]])
+            for kind, count in counts
+            if count >= MIN_KIND_SHARE * len(rows)
+        ),
         statement=_most_frequent(evidence, rows),
     )
 
 
-def _needless(evidence: Evidence) -> NDArray[np.bool_]:
+def _kinds(evidence: Evidence, rows: Ints, late_cancels: Bools, needless: Bools) -> Ints:
+    """Return the index of each row's kind in `KINDS`."""
+    exchanges = evidence.exchanges
+    resets = exchanges.command.where(RESET_COMMANDS.__contains__)
+    resets |= evidence.texts.marked(*RESET_WORDS, wanted=is_reset)[exchanges.fingerprint]
+    savepoints = evidence.texts.marked(*SAVEPOINT_WORDS, wanted=is_savepoint)[exchanges.fingerprint]
+    begun = np.bincount(evidence.transaction, evidence.is_begin) > 0
+    rolls_back = evidence.texts.marked("rollback")[exchanges.fingerprint] | exchanges.command.where("rollback".__eq__)
+    rollbacks = evidence.is_end & rolls_back & ~begun[evidence.transaction]
+    rules = {CANCEL: late_cancels, RESET: resets, SAVEPOINT: savepoints, ROLLBACK: rollbacks, TRANSACTION: needless}
+    return first_that_holds([each[rows] for each in rules.values()], list(rules), SETTING)
+
+
+def is_reset(text: str) -> bool:
+    """Return whether a statement takes back what a use of the session left behind.
+
+    >>> is_reset("discard all"), is_reset("select pg_advisory_unlock_all(); close all; unlisten *; reset all")
+    (True, True)
+    >>> is_reset("reset search_path"), is_reset("set a = ?")
+    (False, False)
+    """
+    return RESETS.match(text) is not None
+
+
+def is_savepoint(text: str) -> bool:
+    """Return whether a statement sets, releases or goes back to a savepoint.
+
+    >>> [is_savepoint(text) for text in ("savepoint a", "release savepoint a", "rollback to a", "rollback")]
+    [True, True, True, False]
+    """
+    return SAVEPOINTS.match(text) is not None
+
+
+def _needless(evidence: Evidence) -> Bools:
     """Begins and ends of transactions that changed nothing and ran at most one statement, all of it known."""
     count = int(evidence.transaction.max(initial=0)) + 1
     ran = np.bincount(evidence.transaction, evidence.is_execution | evidence.is_fetch, count)
@@ -51,30 +105,93 @@ def _needless(evidence: Evidence) -> NDArray[np.bool_]:
     return bools((evidence.is_begin | evidence.is_end) & needless[evidence.transaction])
 
 
-def _most_frequent(evidence: Evidence, rows: NDArray[np.int64]) -> str:
+def _most_frequent(evidence: Evidence, rows: Ints) -> str:
     exchanges = evidence.exchanges
     key = np.where(exchanges.fingerprint[rows] >= 0, exchanges.fingerprint[rows], -1 - exchanges.command.codes[rows])
     first = commonest(key)
     return evidence.text(first) if first >= 0 else exchanges.command.names[-1 - first]
 
 
-ADVICE = Advice(
-    "Set up the session once per connection; drop settings that do not change",
-    {
-        "psycopg": "`autocommit=True` where no transaction is needed",
-        "MySQL Connector/J": "`useLocalSessionState=true&cacheServerConfiguration=true`",
-        "Python": "`autocommit=True` in `connect()` where no transaction is needed",
-    },
+class Kind(NamedTuple):
+    """One kind of chatter."""
+
+    name: str
+    one: str
+    many: str
+    """How a title counts several."""
+    advice: Advice
+
+
+SETTING, RESET, ROLLBACK, TRANSACTION, SAVEPOINT, CANCEL = range(6)
+KINDS = (
+    Kind(
+        "setting",
+        "session command (SET, SHOW, …)",
+        "session commands (SET, SHOW, …)",
+        Advice(
+            "session-chatter",
+            "Set up the session once per connection (by the driver's options, the pool's hook for new connections or "
+            "defaults of the user), and leave out settings that do not change",
+        ),
+    ),
+    Kind(
+        "reset",
+        "session reset by the connection pool",
+        "session resets by the connection pool",
+        Advice(
+            "session-chatter/reset",
+            "Keep a connection for several statements instead of taking it from the pool for each; switch the pool's "
+            "reset off only where no use leaves an open transaction, a changed setting, a lock or a temporary table",
+        ),
+    ),
+    Kind(
+        "rollback",
+        "rollback after a single read or nothing",
+        "rollbacks after a single read or nothing",
+        Advice(
+            "session-chatter/reset",
+            "Run single reads in autocommit, so that the pool has nothing to roll back when a connection returns",
+        ),
+    ),
+    Kind(
+        "transaction",
+        "transaction command around a single read or nothing",
+        "transaction commands around a single read or nothing",
+        Advice(
+            "session-chatter/transaction",
+            "Run single reads in autocommit, and begin a transaction only for statements that belong together",
+        ),
+    ),
+    Kind(
+        "savepoint",
+        "savepoint command",
+        "savepoint commands",
+        Advice(
+            "session-chatter/transaction",
+            "Set a savepoint only where the program goes on after an error: a transaction alone rolls back without one",
+        ),
+    ),
+    Kind(
+        "cancel",
+        "cancel of a result that had already arrived",
+        "cancels of results that had already arrived",
+        Advice("session-chatter/cancel", "Read each result to its end, or close it, before the next statement"),
+    ),
 )
-CANCELS = Advice(
-    "Read each result to its end: these cancel what is over already",
-    {"python-tds": "`cursor.nextset()` after the last row, as else the next `execute()` cancels what follows it"},
-)
+"""By their index."""
 
 PATTERN = Pattern(
     code="session-chatter",
     fix="session",
-    title="Session chatter: {commands:,} session, cancel or transaction commands that nothing needs",
-    why="Each costs a round trip and gains the application nothing.",
+    title="{what}",
+    why="Each costs a round trip and reads or changes no row.",
     find=find,
+    rule="5 or more SET, SHOW, isolation, savepoint, schema or reset commands (asyncpg's `select "
+    "pg_advisory_unlock_all(); …` is one) after the connection was set up, cancels of answers that had come, or "
+    "transactions around a single read or nothing; 10 % of the round trips",
+    example="A pool that sends `DISCARD ALL` (or resets the connection) after each use; BEGIN and COMMIT around one "
+    "`select`.",
+    is_not="what opens a connection, or a transaction of several statements. A pool's reset keeps one use from seeing "
+    "another's settings: the finding says what that costs, not that it is wrong.",
+    fixes={kind.name: kind.advice for kind in KINDS},
 )

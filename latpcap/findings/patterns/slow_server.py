@@ -53,4 +53,10 @@ PATTERN = Pattern(
     title="The server takes {share_of_runtime:.0%} of the time{without}{waits}",
     why="The client waits for the server's work, which takes as long at any RTT.",
     find=find,
+    rule="service is half of the time (think time apart) and 2 ms an answer (a pipeline has many in one round trip). "
+    "Lock waits are named if half of it: failures by a conflict, and answers after 10 ms or more that come within "
+    "1 ms of another transaction's conflict or end (3 times as often as by chance)",
+    example="Each statement takes 30 ms at the server, at an RTT of 0.5 ms.",
+    is_not="a matter of the network, unless a proxy answers for a server that is far away (`proxy-likely`).",
+    fixes={"": FIX, "waits for locks": LOCKED},
 )

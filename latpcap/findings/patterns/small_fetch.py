@@ -18,17 +18,6 @@ MIN_FETCHES = 3
 USUAL_SIZE = 1000
 WINDOW_BYTES = INITIAL_WINDOW * MSS_BYTES
 """What a sender may send at once. A fetch below it wastes the round trip."""
-DEFAULTS = {
-    ("oracle", 10): "the default of Oracle JDBC",
-    ("oracle", 15): "the default of SQL*Plus",
-    ("oracle", 100): "the default of python-oracledb",
-    ("oracle", 1): "row by row",
-    ("mysql", 1): "row by row",
-    ("postgresql", 1): "row by row",
-    ("sqlserver", 1): "row by row",
-    ("sqlserver", 128): "the default of SQL Server JDBC with `selectMethod=cursor`",
-}
-"""What a fetch size suggests."""
 SAVED_TIME = SavedTime(client=0.0, service=0.5)
 """The rows are still read, by fewer calls."""
 
@@ -47,8 +36,6 @@ def find(evidence: Evidence, size: int | None) -> Iterator[Candidate]:
         gone = _removed(evidence, mine, rows_of, size)
         if len(gone) == 0:
             continue
-        at_once = int(np.median(rows[rows > 0]))
-        protocol = evidence.recording.connections.protocol.name(exchanges.connection[mine.rows[0]])
         yield Candidate(
             shown=mine.rows,
             effect=effect_of(evidence, SAVED_TIME, gone),
@@ -57,10 +44,9 @@ def find(evidence: Evidence, size: int | None) -> Iterator[Candidate]:
             facts={
                 "fetches": len(mine.rows),
                 "rows": int(rows.sum()),
-                "rows_per_fetch": at_once,
+                "rows_per_fetch": int(np.median(rows[rows > 0])),
                 "cursors": len(mine),
                 "rows_per_fetch_after": size,
-                "smells_of": DEFAULTS.get((protocol, at_once)),
             },
             fix=ADVICE.sentence(evidence, exchanges.connection[mine.rows]),
         )
@@ -103,22 +89,8 @@ def _removed(evidence: Evidence, cursors: Groups, rows: Ints, size: int) -> Ints
 
 
 ADVICE = Advice(
-    "Fetch more rows at a time",
-    {
-        "PostgreSQL JDBC": "`defaultRowFetchSize=1000` with autocommit off",
-        "psycopg": "named cursor with `itersize=1000`",
-        "asyncpg": "`cursor(prefetch=1000)`",
-        "psql": "`\\set FETCH_COUNT 1000`",
-        "MySQL Connector/J": "`useCursorFetch=true&defaultFetchSize=1000`",
-        "MariaDB Connector/J": "`defaultFetchSize=1000`",
-        "Python": "an unbuffered cursor (`SSCursor`, `buffered=False`) instead of a server-side one",
-        "Oracle JDBC": "`defaultRowPrefetch=1000` or `setFetchSize(1000)`; the default is 10",
-        "python-oracledb": "`cursor.arraysize = 1000` and `prefetchrows = 1001`",
-        "SQL*Plus": "`set arraysize 1000`; the default is 15",
-        "Jaybird": "`setFetchSize(1000)`",
-        "SQL Server JDBC": "`selectMethod=direct`, which opens no cursor; `responseBuffering=adaptive`",
-        "jTDS": "`useCursors=false`",
-    },
+    "small-fetch",
+    "Fetch more rows at a time, or read a result that fits into the client's memory without a server-side cursor",
 )
 
 PATTERN = Pattern(
@@ -127,6 +99,10 @@ PATTERN = Pattern(
     title="Small fetch size: {fetches:,} fetches return {rows:,} rows, usually {rows_per_fetch:,} each",
     why="Every fetch costs a round trip and carries less than the network could in one.",
     find=find,
+    rule="3 fetches or more of a cursor that bring less than half the rows, and less than ten segments each",
+    example="10,000 rows of one cursor come in 1,000 fetches of 10 rows.",
+    is_not="few rows that are long (a fetch of ten segments or more), or a result that comes whole with its execution.",
+    fixes={"": ADVICE},
     choices=("",),
     usual=USUAL_SIZE,
 )

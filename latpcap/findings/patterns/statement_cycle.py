@@ -11,6 +11,7 @@ import numpy as np
 from msgspec import Struct
 
 from latpcap.findings.cycles import MAX_STEPS, MIN_CYCLES, changes_rows, is_unknown, repeated_cycles, steps_of
+from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Pattern, SavedTime, effect_of
 from latpcap.findings.groups import most_frequent
@@ -42,12 +43,23 @@ SAVED_TIME = SavedTime(client=1.0, service=1.0)
 READ_AGAIN, READ_TO_WRITE, LOOK_UP = "read-again", "read-to-write", "look-up"
 READ_BACK, KEY, TRANSACTION = "read-back", "key", "transaction"
 FIXES = {
-    READ_AGAIN: "Keep what the first of two equal reads brought.",
-    READ_TO_WRITE: "Change the row by one `UPDATE … WHERE`, which reads it too, unless the program needs the old row.",
-    LOOK_UP: "Use one upsert instead of a look-up and an insert (`ON CONFLICT`, `ON DUPLICATE KEY UPDATE`, `MERGE`).",
-    READ_BACK: "Let the insert bring its row (`RETURNING`, `OUTPUT`) instead of reading it back.",
-    KEY: "Let the insert bring its key (`RETURNING`, `LAST_INSERT_ID`), or take keys from the sequence in blocks.",
-    TRANSACTION: "Leave a single write to autocommit, without a transaction.",
+    READ_AGAIN: Advice("statement-cycle", "Keep what the first of two equal reads brought"),
+    READ_TO_WRITE: Advice(
+        "statement-cycle",
+        "Change the row by one `UPDATE … WHERE`, which reads it too, unless the program needs the old row",
+    ),
+    LOOK_UP: Advice(
+        "statement-cycle",
+        "Use one upsert instead of a look-up and an insert (`ON CONFLICT`, `ON DUPLICATE KEY UPDATE`, `MERGE`)",
+    ),
+    READ_BACK: Advice(
+        "statement-cycle", "Let the insert bring its row (`RETURNING`, `OUTPUT`) instead of reading it back"
+    ),
+    KEY: Advice(
+        "statement-cycle",
+        "Let the insert bring its key (`RETURNING`, `OUTPUT`; MySQL's answer has it), or take keys in blocks",
+    ),
+    TRANSACTION: Advice("statement-cycle", "Leave a single write to autocommit, without a transaction"),
 }
 """By kind of what is needless."""
 
@@ -303,7 +315,9 @@ def _candidate(evidence: Evidence, question: int, cycles: list[Needless]) -> Can
             "needless": int(trips[evidence.serving(gone)].sum()),
             "kinds": dict(kinds),
         },
-        fix=" ".join(FIXES[kind] for kind in kinds),
+        fix=Advice("statement-cycle", ". ".join(FIXES[kind].general for kind in kinds)).sentence(
+            evidence, evidence.exchanges.connection[whole]
+        ),
     )
 
 
@@ -331,4 +345,14 @@ PATTERN = Pattern(
     title="Statement cycle: {cycles:,} × ({how}); {needless:,} of {round_trips:,} round trips are needless",
     why="Each step waits for a round trip, and the write needs only some of them.",
     find=find,
+    rule="10 or more times the same few statements (8 at most) around one write, of which some are needless: a read "
+    "right before a change by the same key, or before an insert where it found nothing; the same read twice; a "
+    "key asked for, or the row read back; begin and end around nothing else. No lock, second write, rollback, "
+    "serializable isolation, further column in the change's condition (a version), or 20 ms of work between. "
+    "Reads of an `n+1` and commits of a `commit-per-row` are theirs",
+    example="40 times `select … from users where id = ?` and `update users set … where id = ?`: the update alone would "
+    "do.",
+    is_not="a read that locks its row or guards the change by a version, or one whose answer the program works with "
+    "for 20 ms and more.",
+    fixes=FIXES,
 )

@@ -59,14 +59,9 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
 
 
 ADVICE = Advice(
-    "Have the pool test only connections that were idle for a while, not every one before use",
-    {
-        "PostgreSQL JDBC": "HikariCP `aliveBypassWindowMs`; no `connectionTestQuery`",
-        "MySQL Connector/J": "HikariCP `aliveBypassWindowMs`; no `connectionTestQuery`",
-        "Python": "SQLAlchemy `pool_pre_ping=False` with `pool_recycle`",
-        "Oracle JDBC": "UCP `setSecondsToTrustIdleConnection()`",
-        "python-oracledb": "`ping_interval` of the pool",
-    },
+    "validation-ping",
+    "Test only connections that were idle for a while, not every one before use; the program must then cope with one "
+    "that broke in between, as it must after a ping",
 )
 
 PATTERN = Pattern(
@@ -75,4 +70,10 @@ PATTERN = Pattern(
     title="Validation ping: {tested:,} of {pieces_of_work:,} units of work begin with {pings_each}",
     why="A ping before each use costs a round trip to learn what the statement itself would show.",
     find=find,
+    rule="5 pings or more (COM_PING, `SELECT 1`, `SELECT NULL`, an empty query, a Sync that ends nothing), at the "
+    "beginning of half the units of work (up to a transaction's end or think time; settings alone are none); all "
+    "consecutive ones there count",
+    example="`SELECT 1` before each of 80 transactions.",
+    is_not="a ping of a connection that was idle, such as a keep-alive, or `select ?` with values that differ.",
+    fixes={"": ADVICE},
 )

@@ -11,17 +11,18 @@ from latpcap.findings.finding import NOTHING, Candidate, Pattern, effect_of
 from latpcap.measures.windows import held_back
 
 CLIENT_FIX = (
-    "Give the client a larger receive window: {needed_kb:,g} kB carry 1 Gbit/s at {rtt_ms:.3g} ms. Remove small buffer "
+    "Give the client a larger receive window. Remove small buffer "
     "sizes from the driver's settings (tcpRcvBuf, receiveBufferSize, Socket Receive Buffer Size, RECV_BUF_SIZE, "
     "TcpRemoteBufferSize; SO_RCVBUF), so that the system can grow the window: net.ipv4.tcp_rmem on Linux, "
     "autotuninglevel on Windows. More bandwidth does not help."
 )
 SERVER_FIX = (
-    "Give the server a larger receive window: {needed_kb:,g} kB carry 1 Gbit/s at {rtt_ms:.3g} ms. Remove small "
+    "Give the server a larger receive window. Remove small "
     "receive buffers from its settings, or from those of the proxy in front of it (SO_RCVBUF, RECV_BUF_SIZE of Oracle, "
     "rcvbuf of a proxy), so that the system can grow the window: net.ipv4.tcp_rmem on Linux, autotuninglevel on "
     "Windows. More bandwidth does not help."
 )
+NEEDED = "A window of {needed_kb:,g} kB carries 1 Gbit/s at {rtt_ms:.3g} ms."
 LEAST = 0.25
 """Of the time in which neither people think nor the capture is silent."""
 GIGABIT_BYTES_PER_MS = 125_000
@@ -51,7 +52,7 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
         effect=effect_of(evidence, NOTHING, np.empty(0, np.int64)),
         fingerprint=statement,
         facts=facts,
-        fix=(CLIENT_FIX if at_client else SERVER_FIX).format(**facts),
+        fix=f"{CLIENT_FIX if at_client else SERVER_FIX} {NEEDED.format(**facts)}",
     )
 
 
@@ -62,4 +63,10 @@ PATTERN = Pattern(
     "{share:.0%} of the time",
     why="Each window of data costs a round trip, however fast the network is.",
     find=find,
+    rule="transfers larger than a receive window that cannot grow ([model.md](model.md), narrow windows) with half of "
+    "it and more in every round trip take a quarter of the time. Names the side, the window, its rate (window ÷ "
+    "RTT) and what 1 Gbit/s needs",
+    example="A receive buffer of 64 kB at an RTT of 20 ms: no transfer is faster than 26 Mbit/s.",
+    is_not="a lack of bandwidth: more of it changes nothing.",
+    fixes={"client": CLIENT_FIX, "server": SERVER_FIX},
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -30,7 +30,8 @@ def findings(result: Analysis, most: int) -> Section:
     told_rtt_ms = result.projection.told_rtt_ms
     shown = [finding_entry(each, told_rtt_ms) for each in result.findings[:most]]
     hidden = [Sentence(text, "missing")] if (text := missing_patterns(result.timing_only, result.unjudged)) else []
-    parts = [*_order(result), *shown, *together(result.fixes_together, told_rtt_ms), *hidden]
+    last = [*together(result.fixes_together, told_rtt_ms), *hidden, *explained(result.findings[:most])]
+    parts = [*_order(result), *shown, *last]
     return Section("findings", top("Findings", len(result.findings), most), parts)
 
 
@@ -43,7 +44,7 @@ def _order(result: Analysis) -> Iterator[Sentence]:
 
 
 def listed_findings(
-    found: Iterable[FindingResult],
+    found: Sequence[FindingResult],
     fixes: FixesTogether | None,
     told_rtt_ms: float | None,
     missing: str,
@@ -60,6 +61,15 @@ def listed_findings(
         yield Section("finding", "", [replace(entry, lines=(*shown, *lines))])
     yield Section("together", "", [*together(fixes, told_rtt_ms)])
     yield Section("hidden", "", [Sentence(missing)] if missing else [])
+    yield Section("explained", "", [*explained(found)])
+
+
+def explained(found: Sequence[FindingResult]) -> Iterator[Sentence]:
+    """Yield the command that explains the findings."""
+    codes = {each.code for each in found}
+    if codes:
+        code = codes.pop() if len(codes) == 1 else "CODE"
+        yield Sentence(f"`latpcap explain {code}` shows the rule, an example and the fix for each client.", "quiet")
 
 
 def finding_entry(found: FindingResult, told_rtt_ms: float | None) -> Entry:

@@ -108,9 +108,9 @@ def _each(source: Any) -> Iterator[tuple[str, str | bytes]]:
 
 def _check(name: str, path: str) -> None:
     if not os.path.exists(path):
-        raise UsageError(f"{name}: no such file: name the key log that the client writes (docs/keys.md)")
+        raise UsageError(f"{name}: no such file: name the key log that the client writes (`latpcap explain keys`)")
     if os.path.isdir(path):
         raise UsageError(f"{name}: is a directory; name the key log in it")
     mode = os.stat(path).st_mode
     if path != os.devnull and (stat.S_ISCHR(mode) or stat.S_ISBLK(mode)):
-        raise UsageError(f"{name}: is a device; name the key log that the client writes (docs/keys.md)")
+        raise UsageError(f"{name}: is a device; name the key log that the client writes (`latpcap explain keys`)")
