@@ -124,6 +124,9 @@ def annotate(
 def protocols() -> list[str]:
     """The names that `decode_as` takes."""
 
+def driver_table() -> str:
+    """Return the table of drivers and frameworks as JSON: `latpcap.protocols.drivers.DriverTable`."""
+
 def protocol_on(port: int) -> str | None:
     """Return the protocol whose usual server port this is."""
 

@@ -13,6 +13,7 @@ pub mod conversation;
 mod conversations;
 pub mod cursor;
 pub mod disk;
+pub mod drivers;
 mod ending;
 pub mod exchange;
 mod flows;

@@ -2,6 +2,7 @@
 
 use std::hash::{DefaultHasher, Hasher};
 
+use crate::drivers::Client;
 use crate::layers::tls::TlsFacts;
 
 /// Facts that a decoder learns as the connection goes on; `None` until said.
@@ -11,6 +12,8 @@ pub struct Session {
     pub user: Option<String>,
     pub database: Option<String>,
     pub application: Option<String>,
+    /// What it has shown of its driver.
+    pub client: Client,
     /// Users and databases that the connection has left behind.
     pub former_users: Vec<String>,
     pub former_databases: Vec<String>,

@@ -51,7 +51,7 @@ mod _core {
     #[pymodule_export]
     use super::read::{annotate, client_groups, pcapng_host_curve, pcapng_of, pcapng_statistics, read, whole_part};
     #[pymodule_export]
-    use super::registry::{greeting_of, protocol_on, protocols};
+    use super::registry::{driver_table, greeting_of, protocol_on, protocols};
     #[pymodule_export]
     use super::relay::{Relay, Relayed};
     #[pymodule_export]

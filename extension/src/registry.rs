@@ -1,7 +1,8 @@
-//! What the registry of protocols knows: names, usual ports, and which server begins by speaking.
+//! What is known of protocols (names, usual ports, which server begins by speaking) and of their clients' drivers.
 
 use pyo3::prelude::*;
 
+use latpcap_core::drivers::table_json;
 use latpcap_core::protocols::{Opening, REGISTRY, Verdict, opaque, protocol_on as found_on};
 use latpcap_core::side::Side;
 
@@ -22,4 +23,10 @@ pub fn protocol_on(port: u16) -> Option<&'static str> {
 pub fn greeting_of(server: &[u8]) -> Option<&'static str> {
     let opening = Opening { client: &[], server, first: Side::Server, from_start: true };
     REGISTRY.iter().find(|each| (each.recognise)(&opening) == Verdict::Certain).map(|each| each.name)
+}
+
+/// The table of drivers and frameworks, as JSON: how each shows itself, and its settings.
+#[pyfunction]
+pub fn driver_table() -> String {
+    table_json()
 }

@@ -314,6 +314,9 @@ impl Dialogue {
         let mut context = Context { session: &mut self.session, statements: &mut common.statements, switch: None };
         let meaning = self.decoder.message(message, &mut context)?;
         let switch = context.switch;
+        if let Some(sql) = meaning.sql() {
+            self.session.client.sends(common.statements.signs(sql));
+        }
         self.pairing.transaction = self.session.transaction;
         if message.length > here {
             let pending = Pending { meaning, origin, length: message.length, switch };

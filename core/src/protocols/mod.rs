@@ -258,6 +258,20 @@ pub enum Meaning {
     Several(Vec<Meaning>),
 }
 
+impl Meaning {
+    /// The statement that a client sends with it.
+    #[inline]
+    pub fn sql(&self) -> Option<Sql> {
+        match self {
+            Meaning::Request(Request { sql, .. }) | Meaning::Becomes { sql, .. } => *sql,
+            Meaning::Text(sql) => Some(*sql),
+            Meaning::InSession(_, meaning) => meaning.sql(),
+            Meaning::Several(meanings) => meanings.iter().find_map(Meaning::sql),
+            _ => None,
+        }
+    }
+}
+
 /// The beginning of an exchange.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {

@@ -28,6 +28,7 @@ mod secrets_tests;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use crate::drivers;
 use crate::ledger::Limits;
 use fingerprint::Fingerprinter;
 use hash::Hash;
@@ -59,6 +60,8 @@ pub struct Statements {
     reader: Fingerprinter,
     templates: Templates,
     texts: Texts,
+    /// The signs of drivers and frameworks in each fingerprint, by its number.
+    signs: Vec<u128>,
     /// Fingerprints of statements that held a secret.
     secretive: HashSet<u32>,
     /// Where literals are shown: those of statements that held or named one, of which none are.
@@ -203,11 +206,23 @@ impl Statements {
         Statements::printable(&code.chars().take(LONGEST_CODE).collect::<String>())
     }
 
+    /// The signs of drivers and frameworks in a statement.
+    #[inline]
+    pub fn signs(&self, sql: Sql) -> u128 {
+        self.signs.get(sql.fingerprint as usize).copied().unwrap_or_default()
+    }
+
     fn fingerprint(&mut self) -> u32 {
-        self.texts.number(&self.reader.fingerprint, ROW, self.most / TAGS * (TAGS - 1)).unwrap_or_else(|| {
+        let number = self.texts.number(&self.reader.fingerprint, ROW, self.most / TAGS * (TAGS - 1));
+        let Some(number) = number else {
             self.overflowed += 1;
-            self.texts.number_of_others()
-        })
+            return self.texts.number_of_others();
+        };
+        if self.signs.len() <= number as usize && self.signs.len() < MAX_SIGNED {
+            self.signs.resize(number as usize, 0);
+            self.signs.push(drivers::signs_of(&self.reader.fingerprint));
+        }
+        number
     }
 
     /// The statement as it was sent, or its fingerprint if there is no room: texts with literals may be many, and
@@ -220,6 +235,9 @@ impl Statements {
         })
     }
 }
+
+/// Texts in which signs of drivers are looked for.
+const MAX_SIGNED: usize = 20_000;
 
 /// No code of an error is longer.
 const LONGEST_CODE: usize = 40;

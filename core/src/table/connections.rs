@@ -15,6 +15,7 @@ use arrow_schema::{ArrowError, DataType, TimeUnit};
 
 use super::{Column, Tables, batch};
 use crate::conversation::{Conversation, Dialogue};
+use crate::drivers::{self, Client, Known};
 use crate::layers::tls::{Reading, TlsFacts};
 use crate::packet::Endpoint;
 use crate::protocols::opaque;
@@ -138,6 +139,11 @@ impl Tables {
             ("user", session(|session| session.user.as_deref())),
             ("database", session(|session| session.database.as_deref())),
             ("application", session(|session| session.application.as_deref())),
+            ("driver", name(|row| Some(row.driver.as_ref()?.name))),
+            ("driver_version", session(|session| session.client.version())),
+            ("driver_known_by", text(|row| Some(row.driver.as_ref()?.by.clone()))),
+            ("framework", name(|row| Some(row.framework.as_ref()?.name))),
+            ("framework_known_by", text(|row| Some(row.framework.as_ref()?.by.clone()))),
             ("former_users", former(|session| &session.former_users)),
             ("former_databases", former(|session| &session.former_databases)),
             ("encryption", session(|session| session.encryption)),
@@ -246,11 +252,18 @@ impl Tables {
 struct Row<'a> {
     connection: &'a Connection,
     dialogue: Option<&'a Dialogue>,
+    driver: Option<Known<'a>>,
+    framework: Option<Known<'a>>,
 }
 
 impl<'a> Row<'a> {
     fn new((connection, conversation): (&'a Connection, &'a Conversation)) -> Row<'a> {
-        Row { connection, dialogue: conversation.dialogue() }
+        let dialogue = conversation.dialogue();
+        let known = |find: fn(&str, &'a Client, Option<&str>) -> Option<Known<'a>>| {
+            let Dialogue { protocol, session, .. } = dialogue?;
+            find(protocol, &session.client, session.application.as_deref())
+        };
+        Row { connection, dialogue, driver: known(drivers::driver), framework: known(drivers::framework) }
     }
 
     fn protocol(&self) -> Option<&'static str> {

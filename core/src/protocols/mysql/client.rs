@@ -81,9 +81,7 @@ impl Mysql {
         let login = Login::read(packet.payload);
         self.capabilities.client = login.capabilities;
         self.layout.deprecate_eof = self.capabilities.agreed(login::DEPRECATE_EOF);
-        context.session.user = login.user;
-        context.session.database = login.database;
-        context.session.application = login.application;
+        login.introduce(context.session);
         self.phase = Phase::Commands;
         let mut response = Response::new(Answer::Authentication, next);
         response.success = Success::LoggedIn;
@@ -170,7 +168,9 @@ impl Mysql {
             commands::INIT_DB => response.success = Success::Database(framing::name(payload)),
             commands::RESET_CONNECTION => response.success = Success::ConnectionReset,
             commands::CHANGE_USER => {
-                let Login { user, database, .. } = Login::read_change(payload, self.capabilities.client);
+                let login = Login::read_change(payload, self.capabilities.client);
+                login.introduce_driver(&mut context.session.client);
+                let Login { user, database, .. } = login;
                 response.success = Success::User { user, database };
             }
             0x00..=0x2f | 0xf0..=0xff => {}

@@ -15,6 +15,8 @@ use std::ops::RangeInclusive;
 
 use super::framing::{Packet, lenenc, lenenc_bytes, name, text};
 use crate::cursor::{Cursor, TooShort};
+use crate::drivers::Client;
+use crate::session::Session;
 
 /// What both sides can agree on.
 pub const CONNECT_WITH_DB: u32 = 1 << 3;
@@ -117,6 +119,11 @@ pub struct Login {
     pub user: Option<String>,
     pub database: Option<String>,
     pub application: Option<String>,
+    pub driver: Option<String>,
+    pub driver_version: Option<String>,
+    /// What tells drivers apart that do not name themselves: `flags=003fa68d packet=16777216 charset=45`, and the names
+    /// of the attributes.
+    pub startup: String,
 }
 
 impl Login {
@@ -136,6 +143,21 @@ impl Login {
         login
     }
 
+    /// What the client says about itself goes to the session.
+    pub fn introduce(self, session: &mut Session) {
+        self.introduce_driver(&mut session.client);
+        session.user = self.user;
+        session.database = self.database;
+        session.application = self.application;
+    }
+
+    /// The driver is shown by what it says and how it logs in.
+    pub fn introduce_driver(&self, client: &mut Client) {
+        self.driver.iter().for_each(|name| client.says(name));
+        self.driver_version.iter().for_each(|version| client.says_version(version));
+        client.starts(&self.startup);
+    }
+
     fn fields(&mut self, cursor: &mut Cursor<'_>) -> Result<(), TooShort> {
         let mut ahead = *cursor;
         let capabilities = ahead.u32_le("capabilities")?;
@@ -143,7 +165,10 @@ impl Login {
             return self.old_fields(cursor);
         }
         self.capabilities = Some(capabilities);
-        cursor.skip(4 + 4 + 1 + 23, "capabilities to reserved bytes")?;
+        cursor.skip(4, "capabilities")?;
+        let (packet, charset) = (cursor.u32_le("max packet")?, cursor.u8("charset")?);
+        self.startup = format!("flags={capabilities:08x} packet={packet} charset={charset}");
+        cursor.skip(23, "reserved bytes")?;
         self.user = name(cursor.until(0, "user")?);
         self.password(cursor)?;
         if capabilities & CONNECT_WITH_DB != 0 {
@@ -204,9 +229,14 @@ impl Login {
         while !attributes.is_empty() {
             let key = lenenc_bytes(&mut attributes, "attribute name")?;
             let value = lenenc_bytes(&mut attributes, "attribute value")?;
-            if key == b"program_name" {
-                self.application = name(value);
+            match key {
+                b"program_name" => self.application = name(value),
+                b"_client_name" => self.driver = name(value),
+                b"_client_version" => self.driver_version = name(value),
+                _ => {}
             }
+            self.startup.push(' ');
+            self.startup.push_str(&text(key));
         }
         Ok(())
     }
@@ -269,6 +299,14 @@ mod tests {
         let login = Login::read(&new_login(flags, tail));
         let told = [login.user, login.database, login.application].map(Option::unwrap);
         assert_eq!(told, ["bob", "shop", "cron"]);
+    }
+
+    #[test]
+    fn attributes_name_the_driver_and_stand_behind_the_flags_in_their_order() {
+        let attributes = b"\x33\x0c_client_name\x0fGo-MySQL-Driver\x0f_client_version\x031.9";
+        let login = Login::read(&new_login(CONNECT_ATTRIBUTES, &[b"bob\0\0", &attributes[..]].concat()));
+        assert_eq!((login.driver.as_deref(), login.driver_version.as_deref()), (Some("Go-MySQL-Driver"), Some("1.9")));
+        assert_eq!(login.startup, "flags=00100200 packet=16777216 charset=45 _client_name _client_version");
     }
 
     #[test]

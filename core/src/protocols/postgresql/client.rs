@@ -239,6 +239,10 @@ impl Requests {
             b'd' | b'c' | b'f' => Ok(answers.copied()),
             _ => {
                 let mut step = Step { is_cut: message.cut, ..Step::read(tag, body) };
+                if matches!(step.answer, Answer::Parse | Answer::Bind) {
+                    let names = step.statement.into_iter().chain(step.portal);
+                    names.for_each(|name| context.session.client.names_statement(name));
+                }
                 self.follow(&mut step, context.statements);
                 self.extended(&step, answers)
             }

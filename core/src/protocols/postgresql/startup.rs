@@ -91,19 +91,26 @@ fn parameters(bytes: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
 
 /// What a StartupMessage says about the session.
 pub fn introduce(bytes: &[u8], session: &mut Session) {
+    let mut startup = Vec::new();
     for (name, value) in parameters(bytes) {
-        let value = Some(String::from_utf8_lossy(value).into_owned());
-        match name {
-            b"user" => session.user = value,
-            b"database" => session.database = value,
-            b"application_name" => session.application = value,
+        let (name, value) = (String::from_utf8_lossy(name), String::from_utf8_lossy(value).into_owned());
+        let is_own = OWN_PARAMETERS.contains(&&*name);
+        startup.push(if is_own { name.clone().into_owned() } else { format!("{name}={value}") });
+        match &*name {
+            "user" => session.user = Some(value),
+            "database" => session.database = Some(value),
+            "application_name" => session.application = Some(value),
             _ => {}
         }
     }
+    session.client.starts(&startup.join(" "));
     if session.database.is_none() {
         session.database.clone_from(&session.user);
     }
 }
+
+/// The application's own parameters: their values tell nothing of the driver.
+const OWN_PARAMETERS: [&str; 6] = ["user", "database", "application_name", "TimeZone", "options", "search_path"];
 
 /// Does a connection of this protocol begin with these bytes?
 pub fn recognise(bytes: &[u8]) -> Verdict {

@@ -1,0 +1,178 @@
+//! Which client a connection has: its driver, and the framework above it, as far as it shows them.
+//!
+//! While a connection is read its signs are collected ([`Client`]); who shows which stands in the table (`core/drivers/`),
+//! with the settings of each and the sources of both. A client that names itself is believed before its manners are.
+
+mod glob;
+mod table;
+
+use table::{Entry, Kind, Row, Shown, TABLE};
+
+/// A driver's name or version is no longer.
+const MAX_NAME_CHARS: usize = 64;
+/// Names of statements that are looked at in a connection.
+const MAX_STATEMENT_NAMES: u8 = 16;
+
+/// What a connection has shown of its client.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Client {
+    name: Option<Box<str>>,
+    version: Option<Box<str>>,
+    shown: Shown,
+    statement_names: u8,
+}
+
+/// The whole table as JSON.
+pub fn table_json() -> String {
+    serde_json::to_string(&*TABLE).expect("texts and lists become JSON")
+}
+
+/// The signs of a statement's fingerprint.
+pub fn signs_of(fingerprint: &str) -> u128 {
+    TABLE.statements(fingerprint)
+}
+
+impl Client {
+    /// It calls itself so.
+    pub fn says(&mut self, name: &str) {
+        self.name = short(name);
+    }
+
+    /// It says which version it is.
+    pub fn says_version(&mut self, version: &str) {
+        self.version = short(version);
+    }
+
+    /// The version that it says it has.
+    pub fn version(&self) -> Option<&str> {
+        self.version.as_deref()
+    }
+
+    /// Its login sends this beside names and values: words in their order.
+    pub fn starts(&mut self, words: &str) {
+        self.shown.startups |= TABLE.startups(words);
+    }
+
+    /// It gives a statement or portal this name.
+    pub fn names_statement(&mut self, name: &[u8]) {
+        if !name.is_empty() && self.statement_names < MAX_STATEMENT_NAMES {
+            self.statement_names += 1;
+            self.shown.statement_names |= TABLE.statement_names(name);
+        }
+    }
+
+    /// It sends a statement with these signs.
+    pub fn sends(&mut self, signs: u128) {
+        self.shown.statements |= signs;
+    }
+
+    fn fits(&self, row: &Row, application: &str) -> bool {
+        let fits = |glob: &glob::Glob, text: &str| glob.fits(text.to_ascii_lowercase().as_bytes());
+        row.says.as_ref().is_none_or(|glob| self.name.as_deref().is_some_and(|name| fits(glob, name)))
+            && row.application.as_ref().is_none_or(|glob| fits(glob, application))
+            && self.shown.holds(row.shown)
+    }
+}
+
+fn short(text: &str) -> Option<Box<str>> {
+    let text: String = text.trim().chars().take(MAX_NAME_CHARS).collect();
+    (!text.is_empty()).then(|| text.into())
+}
+
+/// A client's part by its name in the table or its own, and by what it is known.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Known<'a> {
+    pub name: &'a str,
+    pub by: String,
+}
+
+/// The driver of a connection, where it shows which.
+pub fn driver<'a>(protocol: &str, client: &'a Client, application: Option<&str>) -> Option<Known<'a>> {
+    let said = || client.name.as_deref().map(|name| Known { name, by: words(&[Kind::Says]) });
+    find(&TABLE.drivers, protocol, client, application).or_else(said)
+}
+
+/// The framework, object mapper or pool above the driver, where it shows which.
+pub fn framework<'a>(protocol: &str, client: &'a Client, application: Option<&str>) -> Option<Known<'a>> {
+    find(&TABLE.frameworks, protocol, client, application)
+}
+
+fn find(
+    entries: &'static [Entry],
+    protocol: &str,
+    client: &Client,
+    application: Option<&str>,
+) -> Option<Known<'static>> {
+    let application = application.unwrap_or_default();
+    let speaks = |entry: &&Entry| entry.protocol.as_deref().is_none_or(|only| only == protocol);
+    [true, false].into_iter().find_map(|named| {
+        entries.iter().filter(speaks).find_map(|entry| {
+            let fits = |row: &&Row| row.names_itself() == named && client.fits(row, application);
+            let row = entry.rows.iter().find(fits)?;
+            Some(Known { name: &entry.name, by: words(&row.kinds) })
+        })
+    })
+}
+
+/// By what it is known: `said`, or the kinds of its signs.
+fn words(kinds: &[Kind]) -> String {
+    if kinds.iter().any(|kind| kind.names()) {
+        return "said".to_owned();
+    }
+    kinds.iter().map(|kind| kind.words()).collect::<Vec<_>>().join(" and ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn client(name: &str) -> Client {
+        let mut client = Client::default();
+        client.says(name);
+        client
+    }
+
+    fn named<'a>(found: &Option<Known<'a>>) -> Option<(&'a str, String)> {
+        found.as_ref().map(|known| (known.name, known.by.clone()))
+    }
+
+    #[test]
+    fn each_file_of_the_table_can_be_read_and_names_each_client_once() {
+        let mut names: Vec<_> = TABLE.drivers.iter().map(|each| (each.protocol.as_deref(), &each.name)).collect();
+        names.extend(TABLE.frameworks.iter().map(|each| (None, &each.name)));
+        names.sort();
+        let count = names.len();
+        names.dedup();
+        assert_eq!(names.len(), count);
+    }
+
+    #[test]
+    fn a_row_of_the_table_has_signs_and_a_setting_has_words() {
+        for entry in TABLE.drivers.iter().chain(&TABLE.frameworks) {
+            assert!(!entry.rows.is_empty(), "{}", entry.name);
+            assert!(entry.rows.iter().all(|row| !row.kinds.is_empty()), "{}", entry.name);
+            assert!(entry.settings.iter().all(|setting| !setting.advice.ends_with('.')), "{}", entry.name);
+        }
+    }
+
+    #[test]
+    fn who_says_its_name_is_known_by_it() {
+        let go = client("Go-MySQL-Driver");
+        assert_eq!(named(&driver("mysql", &go, None)), Some(("go-sql-driver/mysql", "said".into())));
+        assert_eq!(driver("postgresql", &go, None).unwrap().name, "Go-MySQL-Driver");
+    }
+
+    #[test]
+    fn a_name_that_is_not_in_the_table_is_the_drivers_all_the_same() {
+        let own = client("  my own driver ");
+        assert_eq!(named(&driver("mysql", &own, None)), Some(("my own driver", "said".into())));
+        assert_eq!(driver("mysql", &Client::default(), None), None);
+        assert_eq!(framework("mysql", &own, None), None);
+    }
+
+    #[test]
+    fn names_and_versions_are_cut() {
+        let long = client(&"x".repeat(10_000));
+        assert_eq!(driver("mysql", &long, None).unwrap().name.len(), MAX_NAME_CHARS);
+    }
+}
