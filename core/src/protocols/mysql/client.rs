@@ -75,6 +75,7 @@ impl Mysql {
         let next = sequence.wrapping_add(1);
         if login::asks_for_tls(packet) {
             self.phase = Phase::Login { sequence: next };
+            Login::read(packet.payload).introduce_driver(&mut context.session.client);
             context.switch = Some(Layer::Tls);
             return Ok(Meaning::Request(Request::new("tls", Purpose::Setup)));
         }
