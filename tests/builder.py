@@ -99,6 +99,7 @@ class Ex:
     transaction: str | None = None
 
 
+CLIENT = ("driver", "driver_version", "driver_known_by", "framework", "framework_known_by")
 TLS = ("tls_version", "tls_cipher", "server_name", "certificate_subject", "tls_resumed", "tls_reading")
 
 
@@ -130,6 +131,8 @@ class Conn:
     user: str | None = "app"
     database: str | None = "shop"
     application: str | None = None
+    software: dict[str, str] = field(default_factory=dict)
+    """The driver and framework: columns of `CLIENT`."""
     server_version: str | None = "10.11.6-MariaDB"
     far_ms: list[float] = field(default_factory=list)
     """In-stream samples of two segments, acknowledged by the server."""
@@ -256,6 +259,8 @@ class Tables:
                 "user": c.user,
                 "database": c.database,
                 "application": c.application,
+                **dict.fromkeys(CLIENT),
+                **c.software,
                 "encryption": c.encryption,
                 "compression": None,
                 **dict.fromkeys(TLS),

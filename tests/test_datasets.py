@@ -275,7 +275,7 @@ def change(path: Path, change: Callable[[bytes], bytes]) -> None:
         (lambda folder: change(next(folder.glob("connections/*/*/*")), lambda bytes_: bytes_[:-9]), "is damaged"),
         (lambda folder: (folder / "dataset.json").unlink(), "is a dataset without its dataset.json"),
         (lambda folder: change(folder / "dataset.json", lambda bytes_: bytes_[:300]), "is no manifest"),
-        (lambda folder: change(folder / "dataset.json", lambda b: b.replace(b"dataset/2", b"dataset/9")), "reads `"),
+        (lambda folder: change(folder / "dataset.json", lambda b: b.replace(b"dataset/3", b"dataset/9")), "reads `"),
         (lambda folder: change(folder / "dataset.json", lambda b: b.replace(b'"captures/', b'"../x/')), "is damaged"),
     ],
 )  # fmt: skip

@@ -56,6 +56,16 @@ def table() -> DriverTable:
     return msgspec.json.decode(driver_table(), type=DriverTable)
 
 
+def is_known(name: str) -> bool:
+    """Return whether a driver or framework of that name is in the table: others call themselves so."""
+    return name in _names()
+
+
+@cache
+def _names() -> frozenset[str]:
+    return frozenset(client.name for client in (*table().drivers, *table().frameworks))
+
+
 def setting(protocol: str, name: str, pattern: str) -> Setting | None:
     """Return how the driver or framework of that name mends a pattern; `None` where the table has nothing.
 

@@ -23,6 +23,7 @@ from latpcap.tables.recording import Recording
 
 CONNECTION_TEXTS = (
     *("client", "server", "protocol", "server_version", "user", "database", "application"),
+    *("driver", "driver_version", "driver_known_by", "framework", "framework_known_by"),
     *("encryption", "compression", "tls_version", "tls_cipher", "server_name", "certificate_subject", "state"),
 )
 
@@ -79,6 +80,15 @@ class ConnectionResult(Brief, Struct, frozen=True):
     user: str | None
     database: str | None
     application: str | None
+    driver: str | None
+    """The client's driver; null where it does not show itself."""
+    driver_version: str | None
+    """As far as the driver says it."""
+    driver_known_by: str | None
+    """`said`, or by what it was recognised: `login parameters and statements`."""
+    framework: str | None
+    """The object mapper, framework or pool above the driver."""
+    framework_known_by: str | None
     encryption: str | None
     compression: str | None
     tls_version: str | None
@@ -176,6 +186,15 @@ def _over_time(recording: Recording, found: Estimate) -> Baselines:
         low=np.where(several, low, each.low),
         high=np.where(several, high, each.high),
     )
+
+
+def client_of(driver: str | None, version: str | None, framework: str | None) -> str:
+    """Name a client in a few words; empty where it is not known.
+
+    >>> client_of("psycopg", "3.2.1", "SQLAlchemy"), client_of(None, None, "Django"), client_of(None, None, None)
+    ('psycopg 3.2.1, SQLAlchemy', 'Django', '')
+    """
+    return ", ".join(filter(None, (" ".join(filter(None, (driver, version))), framework)))
 
 
 def busiest(connections: Sequence[ConnectionResult]) -> list[int]:

@@ -8,7 +8,7 @@ from latpcap.errors import UsageError
 from latpcap.measures.options import IDLE_S
 from latpcap.units import MAX_MS
 
-RANK_BY = ("server", "application", "route", "client", "user", "database", "task", "connection")
+RANK_BY = ("server", "application", "driver", "route", "client", "user", "database", "task", "connection")
 RANK_SORTS = {
     "added": "added_s",
     "share": "share_per_ms",

@@ -1,8 +1,9 @@
 """What the plugin shows, as lines of text: a kind, then its values, with tabs between them; an empty value is none.
 
 ```text
-latpcap-facts  3                             what this is, and its version
+latpcap-facts  4                             what this is, and its version
 capture        FIRST LAST                    between these times (ns since 1970) lie those of all packets
+client         STREAM TEXT                   the driver and framework of a connection
 note           FRAME SEVERITY TEXT           what limits the result, at the first packet that it is about
 finding        KEY TEXT                      numbered from 1 in their order
 range          FINDING STREAM FIRST LAST     packets that show it
@@ -33,11 +34,12 @@ from latpcap.findings import FindingResult, finding_results
 from latpcap.findings.result import shown_ranges
 from latpcap.projection.project import DEFAULT_LADDER_MS, told_rtt_ms
 from latpcap.report.text import printable
+from latpcap.result.connections import client_of
 from latpcap.tables.columnar.columns import Codes, codes, nullable, take
 from latpcap.tables.columnar.table import PIECE, Table
 from latpcap.wireshark.annotate import finding_text
 
-FORMAT = ("latpcap-facts", 3)
+FORMAT = ("latpcap-facts", 4)
 COUNTS = ("response_frame", "response_end_frame", "round_trips", "rows", "retransmissions")
 TIMES = ("service_ms", "client_ms", "loss_ms", "delta_ms", "response_ms")
 TEXTS = ("command", "error", "statement")
@@ -59,12 +61,21 @@ def facts(capture: Capture, findings: Iterable[FindingFacts]) -> Iterator[str]:
     yield _line(*FORMAT)
     times = capture.captures[["first_time", "last_time"]].to_numpy().values()
     yield _line("capture", *(each.view(np.int64)[0] for each in times))
+    yield from _clients(capture)
     yield from (_line("note", note.first_frame or 1, note.severity, note.message) for note in health)
     for number, (key, found, ranges) in enumerate(findings, start=1):
         yield _line("finding", key, finding_text(plain(found), told))
         for stream, first, last in zip(*(each.tolist() for each in ranges), strict=True):
             yield _line("range", number, stream, first, last)
     yield from _of_exchanges(capture.exchanges, is_timed=is_timed)
+
+
+def _clients(capture: Capture) -> Iterator[str]:
+    """The driver and framework of each connection that shows them."""
+    columns = capture.connections[["stream", "driver", "driver_version", "framework"]]
+    for stream, *names in zip(*(columns.column(name) for name in columns.column_names), strict=True):
+        if client := client_of(*names):
+            yield _line("client", stream, client)
 
 
 def findings_of(capture: Capture) -> list[FindingFacts]:

@@ -9,7 +9,7 @@ end
 
 -- How latpcap is called, as words for the shell: written by `latpcap wireshark install`.
 local LATPCAP = "@LATPCAP@"
-local FORMAT = "latpcap-facts\t3"
+local FORMAT = "latpcap-facts\t4"
 local COLUMNS = {
     "frame", "time", "stream", "exchange", "command", "response_frame", "response_end_frame", "round_trips", "rows",
     "retransmissions", "service_ms", "client_ms", "loss_ms", "delta_ms", "response_ms", "error", "statement",
@@ -43,6 +43,7 @@ local fields = {
     request_in = ProtoField.framenum("latpcap.request_in", "Request in", base.NONE, frametype.REQUEST),
     finding = ProtoField.string("latpcap.finding", "Finding"),
     note = ProtoField.string("latpcap.note", "Note"),
+    client = ProtoField.string("latpcap.client", "Client"),
 }
 for _, shown in ipairs(SHOWN) do
     fields[shown[1]] = ProtoField[shown[2]]("latpcap." .. shown[1], shown[3])
@@ -86,6 +87,10 @@ local KINDS = {
         local _, first, last = table.unpack(cells(line))
         facts.first, facts.last = tonumber(first) * NS, tonumber(last) * NS
     end,
+    client = function(facts, line)
+        local _, stream, client = table.unpack(cells(line))
+        facts.clients[tonumber(stream)] = client
+    end,
     note = function(facts, line)
         local parts = cells(line)
         local note = table.concat(parts, ": ", 3)
@@ -119,7 +124,7 @@ local KINDS = {
 }
 
 local function facts_of(path)
-    local facts = { notes = {}, noted = {}, findings = {}, texts = {}, asked = {}, answered = {}, exchanges = 0 }
+    local facts = { clients = {}, notes = {}, noted = {}, findings = {}, texts = {}, asked = {}, answered = {}, exchanges = 0 }
     local next_line = io.lines(path)
     assert(next_line() == FORMAT)
     for line in next_line do
@@ -265,6 +270,9 @@ function latpcap.dissector(_, pinfo, tree)
     end
     for _, request in each(answered) do
         show_answered(top, request)
+    end
+    if stream and facts.clients[stream] then
+        put(top, "client", facts.clients[stream])
     end
     for _, finding in ipairs(found) do
         local item = top:add(fields.finding, finding.key)

@@ -6,7 +6,6 @@
 mod glob;
 mod table;
 
-use crate::session::Session;
 use table::{Entry, Kind, Row, Shown, TABLE};
 
 /// A driver's name or version is no longer.
@@ -42,6 +41,11 @@ impl Client {
     /// It says which version it is.
     pub fn says_version(&mut self, version: &str) {
         self.version = short(version);
+    }
+
+    /// The version that it says it has.
+    pub fn version(&self) -> Option<&str> {
+        self.version.as_deref()
     }
 
     /// Its login sends this beside names and values: words in their order.
@@ -83,27 +87,27 @@ pub struct Known<'a> {
 }
 
 /// The driver of a connection, where it shows which.
-pub fn driver<'a>(protocol: &str, session: &'a Session) -> Option<Known<'a>> {
-    let said = || session.client.name.as_deref().map(|name| Known { name, by: words(&[Kind::Says]) });
-    find(&TABLE.drivers, protocol, session).or_else(said)
-}
-
-/// The version that the driver says it has.
-pub fn version(session: &Session) -> Option<&str> {
-    session.client.version.as_deref()
+pub fn driver<'a>(protocol: &str, client: &'a Client, application: Option<&str>) -> Option<Known<'a>> {
+    let said = || client.name.as_deref().map(|name| Known { name, by: words(&[Kind::Says]) });
+    find(&TABLE.drivers, protocol, client, application).or_else(said)
 }
 
 /// The framework, object mapper or pool above the driver, where it shows which.
-pub fn framework<'a>(protocol: &str, session: &'a Session) -> Option<Known<'a>> {
-    find(&TABLE.frameworks, protocol, session)
+pub fn framework<'a>(protocol: &str, client: &'a Client, application: Option<&str>) -> Option<Known<'a>> {
+    find(&TABLE.frameworks, protocol, client, application)
 }
 
-fn find<'a>(entries: &'static [Entry], protocol: &str, session: &'a Session) -> Option<Known<'a>> {
-    let application = session.application.as_deref().unwrap_or_default();
+fn find(
+    entries: &'static [Entry],
+    protocol: &str,
+    client: &Client,
+    application: Option<&str>,
+) -> Option<Known<'static>> {
+    let application = application.unwrap_or_default();
     let speaks = |entry: &&Entry| entry.protocol.as_deref().is_none_or(|only| only == protocol);
     [true, false].into_iter().find_map(|named| {
         entries.iter().filter(speaks).find_map(|entry| {
-            let fits = |row: &&Row| row.names_itself() == named && session.client.fits(row, application);
+            let fits = |row: &&Row| row.names_itself() == named && client.fits(row, application);
             let row = entry.rows.iter().find(fits)?;
             Some(Known { name: &entry.name, by: words(&row.kinds) })
         })
@@ -122,10 +126,10 @@ fn words(kinds: &[Kind]) -> String {
 mod tests {
     use super::*;
 
-    fn session(change: impl Fn(&mut Session)) -> Session {
-        let mut session = Session::default();
-        change(&mut session);
-        session
+    fn client(name: &str) -> Client {
+        let mut client = Client::default();
+        client.says(name);
+        client
     }
 
     fn named<'a>(found: &Option<Known<'a>>) -> Option<(&'a str, String)> {
@@ -153,26 +157,22 @@ mod tests {
 
     #[test]
     fn who_says_its_name_is_known_by_it() {
-        let go = session(|session| session.client.says("Go-MySQL-Driver"));
-        assert_eq!(named(&driver("mysql", &go)), Some(("go-sql-driver/mysql", "said".into())));
-        assert_eq!(driver("postgresql", &go).unwrap().name, "Go-MySQL-Driver");
+        let go = client("Go-MySQL-Driver");
+        assert_eq!(named(&driver("mysql", &go, None)), Some(("go-sql-driver/mysql", "said".into())));
+        assert_eq!(driver("postgresql", &go, None).unwrap().name, "Go-MySQL-Driver");
     }
 
     #[test]
     fn a_name_that_is_not_in_the_table_is_the_drivers_all_the_same() {
-        let own = session(|session| {
-            session.client.says("  my own driver ");
-            session.client.says_version("1.2");
-        });
-        assert_eq!(named(&driver("mysql", &own)), Some(("my own driver", "said".into())));
-        assert_eq!(version(&own), Some("1.2"));
-        assert_eq!(driver("mysql", &Session::default()), None);
-        assert_eq!(framework("mysql", &own), None);
+        let own = client("  my own driver ");
+        assert_eq!(named(&driver("mysql", &own, None)), Some(("my own driver", "said".into())));
+        assert_eq!(driver("mysql", &Client::default(), None), None);
+        assert_eq!(framework("mysql", &own, None), None);
     }
 
     #[test]
     fn names_and_versions_are_cut() {
-        let long = session(|session| session.client.says(&"x".repeat(10_000)));
-        assert_eq!(driver("mysql", &long).unwrap().name.len(), MAX_NAME_CHARS);
+        let long = client(&"x".repeat(10_000));
+        assert_eq!(driver("mysql", &long, None).unwrap().name.len(), MAX_NAME_CHARS);
     }
 }

@@ -15,7 +15,7 @@ use arrow_schema::{ArrowError, DataType, TimeUnit};
 
 use super::{Column, Tables, batch};
 use crate::conversation::{Conversation, Dialogue};
-use crate::drivers::{self, Known};
+use crate::drivers::{self, Client, Known};
 use crate::layers::tls::{Reading, TlsFacts};
 use crate::packet::Endpoint;
 use crate::protocols::opaque;
@@ -140,7 +140,7 @@ impl Tables {
             ("database", session(|session| session.database.as_deref())),
             ("application", session(|session| session.application.as_deref())),
             ("driver", name(|row| Some(row.driver.as_ref()?.name))),
-            ("driver_version", session(drivers::version)),
+            ("driver_version", session(|session| session.client.version())),
             ("driver_known_by", text(|row| Some(row.driver.as_ref()?.by.clone()))),
             ("framework", name(|row| Some(row.framework.as_ref()?.name))),
             ("framework_known_by", text(|row| Some(row.framework.as_ref()?.by.clone()))),
@@ -259,8 +259,9 @@ struct Row<'a> {
 impl<'a> Row<'a> {
     fn new((connection, conversation): (&'a Connection, &'a Conversation)) -> Row<'a> {
         let dialogue = conversation.dialogue();
-        let known = |find: fn(&str, &'a Session) -> Option<Known<'a>>| {
-            dialogue.and_then(|dialogue| find(dialogue.protocol, &dialogue.session))
+        let known = |find: fn(&str, &'a Client, Option<&str>) -> Option<Known<'a>>| {
+            let Dialogue { protocol, session, .. } = dialogue?;
+            find(protocol, &session.client, session.application.as_deref())
         };
         Row { connection, dialogue, driver: known(drivers::driver), framework: known(drivers::framework) }
     }

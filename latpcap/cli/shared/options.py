@@ -150,7 +150,12 @@ connection_options = all_of(
         "--user", multiple=True, metavar="NAME", help="Only this user; also `app*` (wildcard), `!batch` (not)."
     ),
     click.option("--database", multiple=True, metavar="NAME", help="Only this database."),
-    click.option("--application", multiple=True, metavar="NAME", help="Only this application, by the name it reports."),
+    click.option(
+        "--application",
+        multiple=True,
+        metavar="NAME",
+        help="Only this application: the name it reports, or its driver or framework.",
+    ),
     click.option(
         "--protocol",
         multiple=True,

@@ -9,7 +9,7 @@ from typing import Any
 from latpcap.report.section import Column, Section, SectionTable, Sentence, table_of
 from latpcap.report.sections.statements import PACE, rest
 from latpcap.report.text import printable, top
-from latpcap.result.connections import ConnectionResult, busiest
+from latpcap.result.connections import ConnectionResult, busiest, client_of
 from latpcap.result.tables import flat
 from latpcap.tables.columnar.values import column_of
 
@@ -28,12 +28,14 @@ CONNECTIONS = (
     Column("a row", "ratio", optional=True, name="round_trips_per_row"),
     *PACE,
     Column("client", "text", least=15, name="client"),
+    Column("driver", "text", least=10, optional=True, name="driver"),
     Column("server", "text", least=14, name="server"),
 )
 COLUMNS = (
     STREAM,
     Column("user", detail=True, optional=True, name="user"),
     Column("database, application", detail=True, below=True, optional=True, name="for"),
+    Column("driver, framework", detail=True, below=True, optional=True, name="software"),
     Column("server", detail=True, least=21, name="server"),
     Column("how it is sent", detail=True, below=True, optional=True, name="sent"),
     TRIPS,
@@ -86,6 +88,7 @@ def _words(each: ConnectionResult, *, names_protocol: bool) -> dict[str, Any]:
     return {
         "user": each.user or "–",
         "for": ", ".join(filter(None, (each.database, each.application))),
+        "software": client_of(each.driver, each.driver_version, each.framework),
         "server": " ".join(filter(None, (each.protocol, each.server_version))),
         "sent": ", ".join(filter(None, (each.encryption, each.compression, "replication" * each.replication))),
         "bytes": each.request_bytes + each.response_bytes,

@@ -18,7 +18,7 @@ from latpcap.tables.dataset.layout import MANIFEST, SEVERAL, TABLES, server_of
 from latpcap.tables.host_curve import HostCurve
 from latpcap.units import counted
 
-SCHEMA = "latpcap.dataset/2"
+SCHEMA = "latpcap.dataset/3"
 SERVER = re.compile(r"[!-~]{1,255}:[0-9]{1,5}")
 """An address or a pseudonym, and a port."""
 COUNTED = ("exchanges", "connections")

@@ -20,7 +20,8 @@ from latpcap.units import counted, ranges
 LISTED = 10
 """Values that a message names."""
 COLUMNS = {
-    **{name: (name,) for name in ("stream", "client", "server", "application", "protocol")},
+    **{name: (name,) for name in ("stream", "client", "server", "protocol")},
+    "application": ("application", "driver", "framework"),
     "user": ("user", "former_users"),
     "database": ("database", "former_databases"),
 }

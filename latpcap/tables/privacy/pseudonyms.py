@@ -20,6 +20,7 @@ import numpy as np
 from arro3.core import Array, ChunkedArray, Table
 from numpy.typing import NDArray
 
+from latpcap.protocols.drivers import is_known
 from latpcap.tables.columnar import columns
 from latpcap.tables.host_curve import HostCurve
 from latpcap.tables.part.endpoints import host_of
@@ -197,6 +198,8 @@ class PseudonymousTables(ChangedTables):
             user=lambda text: names.of("user", text),
             database=lambda text: names.of("database", text),
             application=lambda text: names.of("application", text),
+            driver=lambda text: text if is_known(text) else names.of("driver", text),
+            driver_version=lambda text: principals.banner(names.in_text(text)),
             server_name=lambda text: names.of("host", text),
             certificate_subject=lambda text: names.of("certificate", text),
             former_users=lambda text: "",
