@@ -150,8 +150,9 @@ mod tests {
     fn known(client: &str) -> (Option<String>, Option<String>) {
         let mut session = Session::default();
         parameters(&[&[1, CLIENT_VERSION, client.len() as u8], client.as_bytes()].concat(), false, &mut session);
-        let driver = drivers::driver("firebird", &session).map(|known| known.name.to_owned());
-        (driver, drivers::version(&session).map(str::to_owned))
+        let driver = drivers::driver("firebird", &session.client, session.application.as_deref())
+            .map(|known| known.name.to_owned());
+        (driver, session.client.version().map(str::to_owned))
     }
 
     #[test]
@@ -169,7 +170,8 @@ mod tests {
                 versions.iter().flat_map(|&version| [&[0, 0, 0x80, version][..], &[0; OFFER - 4]].concat()).collect();
             let mut session = Session::default();
             user(&[&[PLUGINS, plugins.len() as u8], plugins.as_bytes()].concat(), machine, &offers, &mut session);
-            drivers::driver("firebird", &session).map(|known| known.name.to_owned())
+            drivers::driver("firebird", &session.client, session.application.as_deref())
+                .map(|known| known.name.to_owned())
         };
         assert_eq!(known(36, &[10, 11, 12, 13, 14, 15], "Srp, Srp256, Legacy_Auth").as_deref(), Some("libfbclient"));
         assert_eq!(known(GENERIC, &[16, 18, 13, 15], "Srp256,Srp").as_deref(), Some("Jaybird"));

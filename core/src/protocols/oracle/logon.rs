@@ -166,8 +166,9 @@ mod tests {
                     .concat();
             let mut session = Session::default();
             learn_request(&mut session, &pair);
-            let driver = drivers::driver("oracle", &session).map(|known| known.name.to_owned());
-            (driver, drivers::version(&session).map(str::to_owned))
+            let driver = drivers::driver("oracle", &session.client, session.application.as_deref())
+                .map(|known| known.name.to_owned());
+            (driver, session.client.version().map(str::to_owned))
         };
         let expected = |name: &str, version: &str| (Some(name.to_owned()), Some(version.to_owned()));
         assert_eq!(known("python-oracledb thn : 26.1.0"), expected("python-oracledb", "26.1.0"));
