@@ -20,6 +20,7 @@ mod pass_tests;
 #[cfg(test)]
 mod tls_tests;
 mod purpose;
+mod versions;
 
 pub use purpose::Purpose;
 pub use sealed_login::SealedLogin;

@@ -4,8 +4,10 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::conversation::{Common, Dialogue};
+use crate::drivers;
 use crate::exchange::{Exchange, Wait};
 use crate::protocols::{Purpose, Verdict};
+use crate::session::Session;
 use crate::sql::Statements;
 use crate::stream::{Chunk, Mark};
 use Side::{Client, Server};
@@ -345,8 +347,66 @@ fn a_dialogue_is_told_request_by_request() {
 fn a_session_is_known_by_its_login_but_for_the_password() {
     let session = talk(&dialogue()).session;
     let texts = [session.user, session.database, session.application, session.server_version];
-    assert_eq!(texts.map(Option::unwrap), ["ann", "shop", "till (lib)", "16.0.4135"].map(str::to_owned));
+    assert_eq!(texts.map(Option::unwrap), ["ann", "shop", "till", "16.0.4135"].map(str::to_owned));
     assert!(session.former_databases.is_empty());
+}
+
+/// The login of a client that asks for these features, each with what it says of it.
+fn login_with(features: &[(u8, &[u8])]) -> Vec<u8> {
+    let mut body = login();
+    let at = body.len() as u16;
+    body[27] |= 0x10;
+    body[36 + 4 * 5..][..4].copy_from_slice(&[&at.to_le_bytes()[..], &4_u16.to_le_bytes()].concat());
+    body.extend(u32::from(at + 4).to_le_bytes());
+    for (feature, data) in features {
+        body.extend([&[*feature][..], &(data.len() as u32).to_le_bytes(), data].concat());
+    }
+    body.push(0xff);
+    let length = body.len() as u32;
+    body[..4].copy_from_slice(&length.to_le_bytes());
+    body
+}
+
+#[test]
+fn the_driver_is_what_the_login_calls_its_library() {
+    let driver = |login: &[u8]| {
+        let mut session = Session::default();
+        super::login::introduce(login, &mut session);
+        let named = drivers::driver("sqlserver", &session.client, session.application.as_deref())
+            .map(|known| known.name.to_owned());
+        (named.unwrap_or_default(), session.client.version().unwrap_or_default().to_owned())
+    };
+    assert_eq!(driver(&login()), ("lib".into(), String::new()));
+    let agent = utf_16("1|MS-ODBC|18.6.2.1|x86_64|Linux");
+    assert_eq!(driver(&login_with(&[(10, b"\x01"), (16, &agent)])), ("lib".into(), "18.6.2.1".into()));
+    // Lengths that lie.
+    let mut lying = login_with(&[(16, &agent)]);
+    for at in [56, 58, lying.len() - agent.len() - 2] {
+        lying[at] = 0xff;
+        driver(&lying);
+    }
+}
+
+#[test]
+fn a_prelogin_alone_tells_some_drivers() {
+    let driver = |version: [u8; 6], options: &[u8]| {
+        let (mut heads, mut data, mut at) = (Vec::new(), Vec::new(), 5 * options.len() as u16 + 1);
+        for &option in options {
+            let value: &[u8] = if option == 0 { &version } else { &[0] };
+            heads.extend([&[option][..], &at.to_be_bytes(), &(value.len() as u16).to_be_bytes()].concat());
+            at += value.len() as u16;
+            data.extend(value);
+        }
+        let mut session = Session::default();
+        session.client.starts(&super::prelogin::startup(&[&heads[..], &[0xff], &data].concat()));
+        drivers::driver("sqlserver", &session.client, session.application.as_deref()).map(|known| known.name.to_owned())
+    };
+    assert_eq!(driver([12, 10, 0, 0, 0, 0], &[0, 1, 5]).as_deref(), Some("mssql-jdbc"));
+    assert_eq!(driver([17, 10, 0, 1, 0, 0], &[0, 1, 2, 3, 4, 5]).as_deref(), Some("ODBC Driver for SQL Server"));
+    // OLE DB and ODBC have both come to version 18; go-mssqldb and SqlClient look alike.
+    assert_eq!(driver([18, 6, 0, 2, 0, 0], &[0, 1, 2, 3, 4, 5]), None);
+    assert_eq!(driver([2, 0, 11, 1, 0, 0], &[0, 1, 2, 3, 4, 5]), None);
+    assert_eq!(super::prelogin::startup(&[0, 0xff]), "prelogin version= options= instance= thread=0");
 }
 
 #[test]
