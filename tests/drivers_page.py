@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from conftest import ROOT
+
 from latpcap.protocols import protocol_called
 from latpcap.protocols.drivers import Client, Setting, table
 

@@ -20,7 +20,9 @@ const LOOK: usize = 512;
 pub enum KeyLogError {
     #[error("{name}: cannot be read: {reason}")]
     CannotRead { name: String, reason: std::io::Error },
-    #[error("{name}: is empty: a client writes its secrets when it connects (`latpcap explain keys` says how to get them)")]
+    #[error(
+        "{name}: is empty: a client writes its secrets when it connects (`latpcap explain keys` says how to get them)"
+    )]
     Empty { name: String },
     #[error("{name}: holds no secret of a TLS session (`latpcap explain keys` says how to get them)")]
     NoSecret { name: String },

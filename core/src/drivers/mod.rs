@@ -6,6 +6,7 @@
 mod glob;
 mod table;
 
+use glob::Glob;
 use table::{Entry, Kind, Row, Shown, TABLE};
 
 /// A driver's name or version is no longer.
@@ -65,13 +66,6 @@ impl Client {
     pub fn sends(&mut self, signs: u128) {
         self.shown.statements |= signs;
     }
-
-    fn fits(&self, row: &Row, application: &str) -> bool {
-        let fits = |glob: &glob::Glob, text: &str| glob.fits(text.to_ascii_lowercase().as_bytes());
-        row.says.as_ref().is_none_or(|glob| self.name.as_deref().is_some_and(|name| fits(glob, name)))
-            && row.application.as_ref().is_none_or(|glob| fits(glob, application))
-            && self.shown.holds(row.shown)
-    }
 }
 
 fn short(text: &str) -> Option<Box<str>> {
@@ -89,29 +83,37 @@ pub struct Known<'a> {
 /// The driver of a connection, where it shows which.
 pub fn driver<'a>(protocol: &str, client: &'a Client, application: Option<&str>) -> Option<Known<'a>> {
     let said = || client.name.as_deref().map(|name| Known { name, by: words(&[Kind::Says]) });
-    find(&TABLE.drivers, protocol, client, application).or_else(said)
+    find(TABLE.drivers_of(protocol).iter(), client, application).or_else(said)
 }
 
 /// The framework, object mapper or pool above the driver, where it shows which.
 pub fn framework<'a>(protocol: &str, client: &'a Client, application: Option<&str>) -> Option<Known<'a>> {
-    find(&TABLE.frameworks, protocol, client, application)
+    let speaks = |entry: &&Entry| entry.protocol.as_deref().is_none_or(|only| only == protocol);
+    find(TABLE.frameworks.iter().filter(speaks), client, application)
 }
 
+/// The first entry of which a row holds in which the client names itself, else the first of which any row holds.
 fn find(
-    entries: &'static [Entry],
-    protocol: &str,
+    entries: impl Iterator<Item = &'static Entry>,
     client: &Client,
     application: Option<&str>,
 ) -> Option<Known<'static>> {
-    let application = application.unwrap_or_default();
-    let speaks = |entry: &&Entry| entry.protocol.as_deref().is_none_or(|only| only == protocol);
-    [true, false].into_iter().find_map(|named| {
-        entries.iter().filter(speaks).find_map(|entry| {
-            let fits = |row: &&Row| row.names_itself() == named && client.fits(row, application);
-            let row = entry.rows.iter().find(fits)?;
-            Some(Known { name: &entry.name, by: words(&row.kinds) })
-        })
-    })
+    let name = client.name.as_deref().unwrap_or_default().to_ascii_lowercase();
+    let application = application.unwrap_or_default().to_ascii_lowercase();
+    let fits = |glob: &Option<Glob>, text: &str| glob.as_ref().is_none_or(|glob| glob.fits(text.as_bytes()));
+    let holds =
+        |row: &&Row| client.shown.holds(row.shown) && fits(&row.says, &name) && fits(&row.application, &application);
+    let mut recognised = None;
+    for entry in entries {
+        for row in entry.rows.iter().filter(holds) {
+            let known = || Known { name: &entry.name, by: words(&row.kinds) };
+            if row.names_itself() {
+                return Some(known());
+            }
+            recognised.get_or_insert_with(known);
+        }
+    }
+    recognised
 }
 
 /// By what it is known: `said`, or the kinds of its signs.

@@ -1,5 +1,6 @@
 //! The table of drivers and frameworks: `core/drivers/`, read once.
 
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
@@ -162,6 +163,9 @@ impl Row {
 pub struct Table {
     pub drivers: Vec<Entry>,
     pub frameworks: Vec<Entry>,
+    /// Which of the drivers speak each protocol.
+    #[serde(skip)]
+    speakers: Vec<(&'static str, Range<usize>)>,
     #[serde(skip)]
     startups: Numbered,
     #[serde(skip)]
@@ -175,10 +179,12 @@ pub static TABLE: LazyLock<Table> = LazyLock::new(|| {
     let read = |text| toml::from_str::<File>(text).expect("a file of the table is checked by the tests");
     let mut table = Table::default();
     for (protocol, text) in FILES {
+        let first = table.drivers.len();
         for driver in read(text).drivers {
             let driver = table.with_rows(Entry { protocol: Some(protocol.to_owned()), ..driver });
             table.drivers.push(driver);
         }
+        table.speakers.push((protocol, first..table.drivers.len()));
     }
     for framework in read(FRAMEWORKS).frameworks {
         let framework = table.with_rows(framework);
@@ -188,6 +194,12 @@ pub static TABLE: LazyLock<Table> = LazyLock::new(|| {
 });
 
 impl Table {
+    /// The drivers of a protocol, in their order.
+    pub fn drivers_of(&self, protocol: &str) -> &[Entry] {
+        let range = self.speakers.iter().find(|(name, _)| *name == protocol).map(|(_, range)| range.clone());
+        range.map_or(&[], |range| &self.drivers[range])
+    }
+
     /// The signs that a login shows.
     pub fn startups(&self, text: &str) -> u128 {
         self.startups.fitting(text.as_bytes())
