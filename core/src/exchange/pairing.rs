@@ -26,6 +26,9 @@ pub struct Pairing {
     /// What the client had received when it hung up.
     pub(super) hung_up: Option<u64>,
     next_number: u32,
+    /// Where the packet of the last request begins, and whether one was ever sent in a packet of its own without waiting.
+    asked_at: u64,
+    pub pipelines: bool,
     previous_request_ns: Option<i64>,
     pub(super) previous_response: Option<Mark>,
     /// Of a request that is not yet there as a whole.
@@ -362,6 +365,10 @@ impl Pairing {
         let since = |before: Option<i64>| Some(start_ns?.saturating_sub(before?).max(0));
         let wait = self.wait_of(request.awaits, span);
         self.trust.sends(wait == Wait::Own);
+        if let Some(span) = span {
+            self.pipelines |= wait == Wait::Shared && span.start != self.asked_at;
+            self.asked_at = span.start;
+        }
         let exchange = Exchange {
             connection: 0,
             number: self.next_number,

@@ -23,9 +23,10 @@ impl Dialogue {
     }
 
     /// Nothing was under way, and the client had received more than the server was seen to send: the answer to what was
-    /// not captured, either.
+    /// not captured, either. One that pipelines may have asked on without it.
     fn was_answered_unseen(&self, chunk: &Chunk<'_>) -> bool {
-        self.server_until > 0 && !self.pairing.is_open() && chunk.acknowledged > self.server_until
+        let waits = !self.pairing.is_open() && !self.pairing.pipelines;
+        waits && self.server_until > 0 && chunk.acknowledged > self.server_until
     }
 
     pub(in crate::conversation) fn lose_unseen(&mut self, chunk: &Chunk<'_>) {

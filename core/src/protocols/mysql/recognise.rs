@@ -49,13 +49,23 @@ pub fn begins_command(bytes: &[u8]) -> bool {
     }
 }
 
-/// Is each of these packets there to its last byte?
+/// Is each of these packets there to its last byte, and needs none before it?
 pub fn are_whole(bytes: &[u8]) -> bool {
     let mut rest = bytes;
-    while let Some((_, behind)) = Packet::split(rest) {
+    while let Some((packet, behind)) = Packet::split(rest) {
+        if executes_last_prepared(&packet) {
+            return false;
+        }
         rest = behind;
     }
     rest.is_empty()
+}
+
+/// It executes what was prepared in a packet before it, whose answer the client does not have yet.
+fn executes_last_prepared(packet: &Packet<'_>) -> bool {
+    let id = packet.payload.get(1..5);
+    matches!(packet.first(), Some(commands::EXECUTE | commands::BULK_EXECUTE))
+        && id == Some(&commands::LAST_PREPARED.to_le_bytes())
 }
 
 fn middle(client: &[u8], server: &[u8]) -> (Verdict, Beginning) {
