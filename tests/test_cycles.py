@@ -35,15 +35,18 @@ def insert(number: int, sql: str = "insert into jobs (slug) values (?)") -> Ex:
     return change(number, sql)
 
 
-def cycles(*kinds: list[Ex], runs: int = RUNS) -> list[FindingResult]:
+def all_of(*kinds: list[Ex], runs: int = RUNS) -> tuple[FindingResult, ...]:
     """What is found of `runs` cycles, each with numbers of its own."""
     steps = [
         replace(step, parameters=step.parameters + 1000 * run) if step.parameters else step
         for run in range(runs)
         for step in kinds[run % len(kinds)]
     ]
-    found = Capture(build([Conn(exchanges=[START, *steps])])).analyze([15]).findings
-    return [each for each in found if each.code == "statement-cycle"]
+    return Capture(build([Conn(exchanges=[START, *steps])])).analyze([15]).findings
+
+
+def cycles(*kinds: list[Ex], runs: int = RUNS) -> list[FindingResult]:
+    return [each for each in all_of(*kinds, runs=runs) if each.code == "statement-cycle"]
 
 
 @pytest.mark.parametrize(
@@ -58,7 +61,7 @@ def cycles(*kinds: list[Ex], runs: int = RUNS) -> list[FindingResult]:
         ([read(1, "select exists (select ? from jobs where slug = ?)"), insert(1)], 1),
         ([change(1, affected_rows=0), insert(1)], 1),
         ([Ex(sql="select nextval(?)", rows=1, parameters=7), insert(1)], 1),
-        ([BEGIN, insert(1), read(1), COMMIT], 1),
+        ([BEGIN, read(1, PERSON), insert(1), read(1), COMMIT], 1),
         ([read(1), change(1, "delete from jobs where id = ?")], 1),
     ],
     ids=["rmw", "in a transaction without a begin", "before a transaction", "read twice", "the same read twice",
@@ -72,6 +75,33 @@ def test_what_a_write_does_not_need_is_found(steps: list[Ex], needless: int) -> 
 
 LOST = Ex("unknown", complete=False)
 LOCK = "select * from jobs where id = ? for update"
+
+
+@pytest.mark.parametrize(
+    ("reads", "per_row"),
+    [
+        ([read(1)], 1),
+        ([Ex(sql="select last_insert_id()", rows=1)], 1),
+        ([Ex(sql="select last_insert_id()", rows=1), read(1)], 2),
+        ([read(1, "select * from people where id = ?")], None),
+    ],
+    ids=["the row", "its key", "both", "another table"],
+)
+def test_what_rows_are_read_back_by_goes_with_their_batch(reads: list[Ex], per_row: int | None) -> None:
+    findings = all_of([insert(1), *reads])
+    batches = [each for each in findings if each.code == "row-by-row-dml"]
+    if per_row is None:
+        assert batches == []
+        return
+    assert [each.code for each in findings] == ["row-by-row-dml"], "and in no other finding"
+    assert batches[0].facts["reads_back"] == per_row * RUNS
+    assert batches[0].round_trips_saved == (1 + per_row) * (RUNS - 1)
+    assert f"The {per_row * RUNS} reads of what was inserted go with it" in batches[0].fix
+
+
+def test_the_next_key_of_a_sequence_is_no_read_back() -> None:
+    findings = all_of([Ex(sql="select nextval(?)", rows=1, parameters=7), insert(1)])
+    assert [each.facts["reads_back"] for each in findings if each.code == "row-by-row-dml"] == [0]
 
 
 @pytest.mark.parametrize(

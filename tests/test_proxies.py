@@ -35,6 +35,40 @@ def findings(name: str) -> dict[str, str]:
     return {finding.code: finding.fix for finding in read(PROXIES / f"{name}.pcapng").analyze(15).findings}
 
 
+# --- the port of a proxy ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("server", "protocol", "proxy"),
+    [
+        ("10.0.0.9:6033", "mysql", "ProxySQL"),
+        ("10.0.0.9:4006", "mysql", "MaxScale"),
+        ("10.0.0.9:6446", "mysql", "MySQL Router"),
+        ("10.0.0.9:6432", "postgresql", "PgBouncer or Odyssey"),
+        ("10.0.0.9:9999", "postgresql", "Pgpool-II"),
+        ("10.0.0.9:6033", "postgresql", None),
+        ("10.0.0.9:3306", "mysql", None),
+    ],
+)
+def test_the_port_of_a_proxy_is_named(server: str, protocol: str, proxy: str | None) -> None:
+    connections = [
+        Conn(READS * 3, server=server, protocol=protocol),
+        Conn(READS, server="10.0.0.2:5432", protocol=protocol),
+    ]
+    found = [note for note in Measures(build(connections)).health if note.code == "proxy-port"]
+    assert [(note.count, note.severity) for note in found] == ([(1, "info")] if proxy else [])
+    for note in found:
+        assert note.message.startswith(
+            f"{server} is a port of {proxy}: a network behind it looks like service time (first:"
+        )
+
+
+def test_a_proxy_that_shows_itself_is_named_once() -> None:
+    found = codes(*late([*TRIFLES, *READS] * 10, 5.0), server="10.0.0.9:6033")
+    assert "proxy-likely" in found
+    assert "proxy-port" not in found
+
+
 # --- the application's side alone -----------------------------------------------------------------------------------
 
 

@@ -134,6 +134,80 @@ def test_other_databases_are_named(name: str, port: int, asked: bytes, answered:
     assert counted.analyze().summary.round_trips == 1
 
 
+def keep_alives(port: int, *senders: int, byte: bytes = b"\0", at: int = 0) -> list[Packet]:
+    """Keep-alives of the client (0) or the server (1), each acknowledged, on a connection that was there before."""
+    numbers = (100, 500)
+    packets = []
+    for number, sender in enumerate(senders):
+        mine, other = numbers[sender], numbers[1 - sender]
+        time = 1_700_000_000 + 30.0 * number + at
+        packets.append((time, datagram(sender, port, ACK, (mine - 1, other), byte, at)))
+        packets.append((time + 0.001, datagram(1 - sender, port, ACK, (other, mine), at=at)))
+    return packets
+
+
+@pytest.mark.parametrize("port", [1433, 1521, 3050, 3306, 5432])
+@pytest.mark.parametrize("byte", [b"", b"\0"])
+def test_keep_alives_are_no_traffic_whatever_it_is_decoded_as(port: int, byte: bytes) -> None:
+    packets = keep_alives(port, 0, 0, 1, 0, byte=byte)
+    assert "unrecognised" not in notes(read(packets))
+    frames = [(time, ETHERNET + packet) for time, packet in packets]
+    for name in ("sqlserver", "mysql", "postgresql", "oracle", "firebird", "opaque"):
+        with pytest.raises(NoDatabaseTraffic):
+            latpcap.read(frames, decode_as={port: name}).analyze()
+
+
+def test_what_follows_keep_alives_is_read() -> None:
+    asked = connection(
+        3306, *[turn for number in range(3) for turn in ((0, query(f"SELECT {number}")), (1, result(2)))]
+    )
+    packets = [*keep_alives(3306, 0, 1), *((time + 90, packet) for time, packet in asked[3:])]
+    exchanges = read(packets).exchanges
+    assert [(row["command"], row["complete"]) for row in exchanges[["command", "complete"]]] == [("query", True)] * 3
+
+
+FREETDS = {
+    "Sybase ASE or SQL Server before 7.0": (b"\x04\x02\0\0", 588),
+    "Sybase ASE": (b"\x05\0\0\0", 619),
+}
+"""What FreeTDS's `tsql` asks for with TDSVER=4.2 and 5.0, and how long both packets of its login are."""
+
+
+def old_login(version: bytes, length: int) -> bytes:
+    def field(text: bytes) -> bytes:
+        return text.ljust(30, b"\0") + bytes([len(text)])
+
+    body = b"".join(map(field, (b"vm", b"sa", b"sec", b"4711"))).ljust(458, b"\0") + version
+    body = body.ljust(length - 16, b"\0")
+    first, second = body[:504], body[504:]
+    head = struct.pack(">BBHI", 2, 0, 512, 0), struct.pack(">BBHI", 2, 1, 8 + len(second), 0)
+    return head[0] + first + head[1] + second
+
+
+@pytest.mark.parametrize("name", FREETDS)
+@pytest.mark.parametrize("port", [1433, 1521, 3050, 3306, 4100, 5432, 45_000])
+def test_logins_of_old_tds_are_named_on_any_port(name: str, port: int) -> None:
+    login = old_login(*FREETDS[name])
+    for turns in ([(0, login)], [(0, login[:512]), (0, login[512:]), (1, b"\x04\x01\0\x11\0\0\0\0\xfd" + bytes(8))]):
+        assert f"{name} on port {port} (1 connection" in notes(read(connection(port, *turns)))["other-database"][1]
+
+
+def event(sequence: int, kind: int, body: bytes) -> bytes:
+    length = 19 + len(body)
+    return message(sequence, b"\0" + struct.pack("<IBIIIH", 1_700_000_000, kind, 1, length, 9_000 + length, 0) + body)
+
+
+@pytest.mark.parametrize("before", [b"", b"\x07" * 300], ids=["whole events", "the rest of one"])
+def test_a_binary_log_is_known_from_the_middle_on(before: bytes) -> None:
+    events = [(1, event(number, 30, bytes(60))) for number in range(6)]
+    capture = read(connection(3306, (1, before + event(9, 31, bytes(20))), *events)[3:])
+    assert "unrecognised" not in notes(capture)
+    assert "data that the server pushes (replication, events) is not counted" in notes(capture)["replication"][1]
+    assert [(row["protocol"], row["round_trips"]) for row in capture.connections[["protocol", "round_trips"]]] == [
+        ("mysql", 0)
+    ]
+
+
 # --- files without any -----------------------------------------------------------------------------------------------
 
 

@@ -151,6 +151,32 @@ fn after_a_stretch_of_a_pipeline_is_lost_on_both_sides_no_answer_is_taken_for_an
     assert_eq!(complete, [Some(99)]);
 }
 
+#[test]
+fn behind_a_request_and_its_answer_that_were_lost_the_next_request_is_read() {
+    let mut wire = numbered(6);
+    let lost = wire.packets.len() - 4;
+    wire.packets.drain(lost - 2..lost);
+    let seen = exchanges(wire.read());
+    let told: Vec<_> = seen.iter().skip(2).map(|seen| (seen.command.as_str(), seen.affected, seen.complete)).collect();
+    let read = |number| ("query", Some(number), true);
+    assert_eq!(told, [read(0), read(1), read(2), ("unknown", None, false), read(4), read(5)]);
+}
+
+#[test]
+fn behind_the_beginning_of_a_request_that_was_lost_its_rest_is_no_request() {
+    for rest in [&b"(1, 2)"[..], &[0; 40], b"\x05\0\0\0\x03do 1", b"\x05\0\0\0\x03do 12"] {
+        let mut wire = numbered(2);
+        let begin = wire.packets.len();
+        wire.ask(&query("select 1"), &ok(1, 3));
+        wire.send(Client, &query(&format!("insert into t values ({})", "1".repeat(60)))).send(Client, rest);
+        wire.ask(&query("update t set a = 4"), &ok(1, 4)).ask(&query("update t set a = 5"), &ok(1, 5));
+        wire.packets.drain(begin..begin + 3);
+        let affected: Vec<_> =
+            queries(wire.read()).iter().filter(|seen| seen.complete).map(|seen| seen.affected).collect();
+        assert_eq!(affected.last(), Some(&Some(5)), "{rest:?}");
+    }
+}
+
 /// Batches of five statements, each sent in one packet; the server answers all.
 fn batches(wire: &mut Wire, count: u8) {
     for batch in 0..count {

@@ -89,7 +89,8 @@ def connect(recording: Recording) -> Connect:
         return np.where(there & seen, np.bincount(whose[of], took_ms[of], count), np.nan)
 
     trips = np.bincount(whose, exchanges.round_trips[rows], count).astype(np.int64)
-    greeted = (connections.server_first & seen)[whose] & (asked == MISSING) & (ends >= answered[whose])
+    greeted = (connections.server_first & seen)[whose] & exchanges.is_first[rows]
+    greeted &= (asked == MISSING) & (ends >= answered[whose])
     greeting = np.full(count, np.nan)
     greeting[whose[greeted]] = (ends[greeted] - answered[whose[greeted]]) / 1e6
     return Connect(

@@ -45,8 +45,8 @@ class FailedConnections(Struct, frozen=True):
         return lost
 
 
-class _All:
-    """The columns of all connections that say it."""
+class TcpConnections:
+    """The columns of all connections that show how each began and ended, and which go to databases."""
 
     def __init__(self, recording: Recording, ports: Mapping[str, str]) -> None:
         self.recording = recording
@@ -59,15 +59,17 @@ class _All:
         self.is_refused, self.is_unanswered = state.where("refused".__eq__), state.where("unanswered".__eq__)
 
     def time(self, name: str) -> Ints:
+        """Return the times of a column in ns, `MISSING` where there is none."""
         return columns.column(self.table, name).ints(MISSING)
 
     def has(self, name: str) -> Bools:
+        """Return where a column has a value."""
         return columns.column(self.table, name).is_valid()
 
 
 def failed_connections(recording: Recording, ports: Mapping[str, str]) -> FailedConnections:
     """Look for them; `ports` are those whose protocol the user has named."""
-    of = _All(recording, ports)
+    of = TcpConnections(recording, ports)
     expected = of.is_database | (of.protocol.codes >= 0)
     unanswered = expected & of.is_unanswered & _was_waited_for(of)
     by_server, by_client, waited_since = _resets(of, expected & ~of.is_refused & ~of.is_unanswered)
@@ -108,11 +110,11 @@ def _protocols(server: Codes, said: Codes, ports: Mapping[str, str]) -> Codes:
     return Codes(np.where(codes >= 0, codes, of_server[server.codes]), names)
 
 
-def _was_waited_for(of: _All) -> Bools:
+def _was_waited_for(of: TcpConnections) -> Bools:
     """The SYN was sent again, or the capture went on for so long that it would have been."""
     again = columns.column(of.table, "handshake_retransmitted").values.astype(bool)
     last = columns.column(of.recording.captures_table, "last_time").ints(MISSING).max(initial=MISSING)
-    waited: Bools = again | (of.time("start") <= last - ANSWERED_WITHIN_NS)
+    waited: Bools = again | (last - of.time("start") >= ANSWERED_WITHIN_NS)
     return waited
 
 
@@ -127,7 +129,7 @@ def _is_within(recording: Recording, times: Ints) -> Bools:
 # --- resets -----------------------------------------------------------------------------------------------------------
 
 
-def _resets(of: _All, there: Bools) -> tuple[Bools, Bools, Ints]:
+def _resets(of: TcpConnections, there: Bools) -> tuple[Bools, Bools, Ints]:
     """Which connections the server reset, and which the client while it waited; and since when each client waited."""
     client, server = of.time("client_reset_time"), of.time("server_reset_time")
     client_fin, server_fin = of.has("client_fin_time"), of.has("server_fin_time")

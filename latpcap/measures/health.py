@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from itertools import chain
 
 import numpy as np
@@ -13,9 +13,10 @@ from msgspec.structs import force_setattr, replace
 from latpcap.measures import health_frames
 from latpcap.measures.budget import Budget, BudgetTimeline
 from latpcap.measures.changed_paths import changed_paths
+from latpcap.measures.connection_checks import connection_checks
 from latpcap.measures.health_codes import ADVICE
 from latpcap.measures.legs import LegRoundTrips
-from latpcap.measures.proxies import hidden_networks
+from latpcap.measures.proxies import hidden_networks, on_proxy_ports
 from latpcap.measures.stalls import MIN_STALLS
 from latpcap.measures.timing_only import part_of, timing_only, tls_readings
 from latpcap.rtt import LOOPBACK, Baselines, Estimate, Method, Reason
@@ -23,13 +24,15 @@ from latpcap.tables.columnar import columns
 from latpcap.tables.columnar.columns import Bools
 from latpcap.tables.connections import MISSING
 from latpcap.tables.recording import Recording
-from latpcap.units import counted, format_ms, format_s, percent, significant
+from latpcap.units import counted, format_ms, format_s, listed, percent, significant
 
 NOTABLE_SHARE = 0.01
 """Loss or unknown time below this share of the runtime is not worth a note; so few exchanges in part no warning."""
 NEAR_ZERO_NS = 100_000
 NAMED_CIPHERS = 3
 """Unsupported cipher suites named in a note."""
+NAMED_SERVERS = 2
+"""Servers on the ports of proxies that a note names."""
 
 
 SEVERITIES = ("error", "warning", "info")
@@ -181,7 +184,7 @@ def _about_changes(recording: Recording, rtt: Estimate) -> Iterator[HealthNote]:
 
 
 def _about_proxies(recording: Recording, rtt: Estimate, legs: LegRoundTrips | None) -> Iterator[HealthNote]:
-    known = legs.proxies if legs else ()
+    known = set(legs.proxies if legs else ())
     if legs:
         yield HealthNote("proxy-legs", "info", legs.text, legs.inner_round_trips)
     found = [hidden for hidden in hidden_networks(recording, rtt) if hidden.sure and hidden.server not in known]
@@ -190,6 +193,19 @@ def _about_proxies(recording: Recording, rtt: Estimate, legs: LegRoundTrips | No
         others = counted(len(found) - 1, "other server")
         text = f"{first.text} (likewise for {others})" if found[1:] else first.text
         yield HealthNote("proxy-likely", "warning", text, sum(hidden.answers for hidden in found))
+    yield from _about_proxy_ports(recording, known | {hidden.server for hidden in found})
+
+
+def _about_proxy_ports(recording: Recording, known: Set[str]) -> Iterator[HealthNote]:
+    """Servers on the ports of proxies that nothing else has shown."""
+    servers, proxies = recording.said("server"), on_proxy_ports(recording)
+    which: Bools = (proxies.codes >= 0) & ~servers.where(known.__contains__)
+    if which.any():
+        rows = np.flatnonzero(which)[np.sort(np.unique(servers.codes[which], return_index=True)[1])]
+        named = [f"{servers.name(row)} is a port of {proxies.name(row)}" for row in rows[:NAMED_SERVERS]]
+        others = f" (likewise {counted(len(rows) - len(named), 'other server')})" if len(rows) > len(named) else ""
+        text = f"{listed(named)}{others}: a network behind it looks like service time"
+        yield _of_some("proxy-port", "info", text, which, health_frames.of_connections(recording, which))
 
 
 def _about_pacing(timeline: BudgetTimeline) -> Iterator[HealthNote]:
@@ -213,6 +229,8 @@ def _about_reading(recording: Recording) -> Iterator[HealthNote]:
         text = f"data that the server pushes (replication, events) is not counted on {part_of(count, total)}"
         yield _of_some("replication", "info", text, pushed, health_frames.of_connections(recording, pushed))
     yield from _about_states(recording, total)
+    if checks := connection_checks(recording):
+        yield HealthNote("no-login", "info", checks.text, len(checks.rows), checks.first_frame)
     in_part = ~recording.exchanges.complete
     if partial := int(np.count_nonzero(in_part)):
         of = f"{partial:,} of {counted(len(in_part), 'exchange')}"

@@ -92,6 +92,10 @@ ADVICE: dict[str, tuple[str, str]] = {
         "projection changes only the path from the application to the proxy, unless the RTT includes both",
         "also capture at the proxy, on both sides of it (one file is enough), or between proxy and server",
     ),
+    "proxy-port": (
+        "if a proxy listens there, part of the service time may be network behind it, which the projection keeps",
+        "also capture at the proxy, on both sides of it (one file is enough), or between proxy and server",
+    ),
     "path-changed": (
         "each round trip is costed at the RTT of its time; the overall RTT is the mean over all waits",
         "look for a fail-over, a VPN or congestion at that time; `latpcap minutes` shows the RTT over time",
@@ -165,6 +169,10 @@ ADVICE: dict[str, tuple[str, str]] = {
     "unanswered": (
         "these connections count as errors only, with the time that clients lost",
         "check address, port and firewalls",
+    ),
+    "no-login": (
+        "these connections count as no logins, but their TCP handshakes and greetings are in the figures",
+        "let the check log in as a user of its own: MySQL may block its host after `max_connect_errors` (error 1129)",
     ),
     "too-many-statements": ("further statements share one text; times are correct", "split the capture"),
     "too-many-errors": ("further errors share one text; times are correct", "split the capture"),

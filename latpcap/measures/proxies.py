@@ -16,7 +16,7 @@ from msgspec import Struct
 from latpcap.rtt import Estimate
 from latpcap.rtt.baselines import Reason
 from latpcap.tables.columnar import passes
-from latpcap.tables.columnar.columns import Bools, Floats, Ints
+from latpcap.tables.columnar.columns import Bools, Codes, Floats, Ints
 from latpcap.tables.connections import Connections
 from latpcap.tables.exchanges import Exchanges
 from latpcap.tables.recording import Recording
@@ -37,6 +37,18 @@ MIN_READS, MIN_EACH = 3, 5
 QUICK_LOGIN_NS = 4e5
 """PostgreSQL starts a process for each connection; what lets clients in sooner is no PostgreSQL."""
 TRIFLES = ("begin", "session", "ping")
+PROXY_PORTS = {
+    ("mysql", "4006"): "MaxScale",
+    ("mysql", "4008"): "MaxScale",
+    ("mysql", "6032"): "ProxySQL's administration",
+    ("mysql", "6033"): "ProxySQL",
+    ("mysql", "6446"): "MySQL Router",
+    ("mysql", "6447"): "MySQL Router",
+    ("mysql", "6450"): "MySQL Router",
+    ("postgresql", "6432"): "PgBouncer or Odyssey",
+    ("postgresql", "9999"): "Pgpool-II",
+}
+"""The ports on which proxies listen unless set otherwise, by protocol: their own manuals."""
 
 
 class ProxySuspect(Struct, frozen=True):
@@ -110,6 +122,17 @@ def hidden_networks(recording: Recording, rtt: Estimate) -> tuple[ProxySuspect, 
         server, trifles = rtt.paths.server[number], int(trifle.sum())
         found.append(ProxySuspect(number, server, usual / 1e6, beyond / 1e6, len(at), trifles, sure, held))
     return tuple(found)
+
+
+def on_proxy_ports(recording: Recording) -> Codes:
+    """The proxy whose usual port each database connection goes to; none for most."""
+    servers, protocol = recording.said("server"), recording.connections.protocol
+    count = max(len(servers.names), 1)
+    keys, index = np.unique(protocol.codes.astype(np.int64) * count + servers.codes, return_inverse=True)
+    ports = ((protocol.names[key // count], servers.names[key % count].rpartition(":")[2]) for key in keys.tolist())
+    names = sorted(set(PROXY_PORTS.values()))
+    of_pair = [names.index(PROXY_PORTS[port]) if port in PROXY_PORTS else -1 for port in ports]
+    return Codes(np.array(of_pair, np.int64)[index.reshape(-1)], names)
 
 
 def _logins(connections: Connections, exchanges: Exchanges, rtt: Estimate) -> tuple[Ints, Floats]:

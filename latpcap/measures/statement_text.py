@@ -17,8 +17,10 @@ _CATALOG = re.compile(
 )
 CATALOG_WORDS = ("pg_", "information_schema", "rdb$", "mon$", "v$", "nls_", "sys.")
 """One of these stands in every statement that reads the catalog: most need not be looked at."""
-KEY_WORDS = ("nextval", "next_val", "currval", "lastval", "gen_id", "next value for", "last_insert_id", "identity")
-"""What a statement asks a key of: the next of a sequence (`next_val`: Hibernate's table of them), or the last given."""
+NEXT_KEY_WORDS = ("nextval", "next_val", "gen_id", "next value for")
+"""What a statement asks the next key of a sequence by (`next_val`: Hibernate's table of them)."""
+KEY_WORDS = (*NEXT_KEY_WORDS, "currval", "lastval", "last_insert_id", "identity")
+"""What a statement asks a key by: the next of a sequence, or the last given."""
 CUT = "…"
 """The end of a text that was too long to keep as a whole."""
 _KEY = re.compile(

@@ -10,7 +10,7 @@ use crate::exchange::{MessageSpan, Pairing};
 use crate::layers::Unwrap;
 use crate::protocols::opaque::{Opaque, Push, WIRE_ENCRYPTION};
 use crate::protocols::tls::Tls;
-use crate::protocols::{self, Context, Decoder, Frame, Layer, Message, Protocol, Start};
+use crate::protocols::{self, Context, Decoder, Frame, Layer, Meaning, Message, Protocol, Start};
 use crate::session::Session;
 use crate::side::Side;
 use crate::stream::Chunk;
@@ -47,6 +47,10 @@ pub struct Dialogue {
     lost: bool,
     /// The server has sent something since the client last did.
     server_spoke: bool,
+    /// Where the last bytes end that the server was seen to send.
+    server_until: u64,
+    /// The client sends what follows bytes that were not captured, with an answer to these: nothing else was under way.
+    behind_unseen: bool,
     /// The client's next bytes were not captured, and what it had asked was not answered yet: if the answer was not
     /// lost as well, the client has asked on without it.
     asked_on: bool,
@@ -74,6 +78,8 @@ impl Dialogue {
             is_opened: false,
             lost: false,
             server_spoke: false,
+            server_until: 0,
+            behind_unseen: false,
             asked_on: false,
         };
         dialogue.switch(start.layer);
@@ -91,6 +97,9 @@ impl Dialogue {
     /// The next bytes of the side that is named in them.
     fn read_of(&mut self, chunk: &Chunk<'_>, common: &mut Common) {
         self.uncounted[chunk.side as usize] += chunk.bytes.len() as u64;
+        if chunk.side == Side::Server && !chunk.bytes.is_empty() {
+            self.server_until = chunk.offset + chunk.bytes.len() as u64 + chunk.cut;
+        }
         self.read_bare(chunk, common);
     }
 
@@ -318,6 +327,12 @@ impl Dialogue {
             self.session.client.sends(common.statements.signs(sql));
         }
         self.pairing.transaction = self.session.transaction;
+        if meaning == Meaning::More
+            && message.side == Side::Client
+            && let Some(origin) = self.inbox(Side::Server).begun()
+        {
+            self.pairing.answer_begins(origin.mark, origin.acknowledged);
+        }
         if message.length > here {
             let pending = Pending { meaning, origin, length: message.length, switch };
             self.inbox(message.side).suspend(pending, message.length - here);

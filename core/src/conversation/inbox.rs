@@ -73,6 +73,12 @@ impl Inbox {
         **self.pending.get_or_insert_default() = Some(pending);
     }
 
+    /// The packet in which the message begins whose rest is still to come.
+    pub fn begun(&self) -> Option<Origin> {
+        let pending = || Some((**self.pending.as_ref()?).as_ref()?.origin);
+        if self.is_empty() { pending() } else { self.origin }
+    }
+
     /// The message whose last byte has passed.
     #[inline]
     pub fn passed(&mut self) -> Option<Pending> {

@@ -62,6 +62,8 @@ impl Pairing {
             Meaning::Rows(rows) => self.rows(rows, span),
             Meaning::Done(outcome) => self.done(outcome, span),
             Meaning::Greeting(outcome) => self.greeting(outcome, span),
+            Meaning::Refused(outcome) if self.open.is_empty() => self.unasked_setup("authenticate", outcome, span),
+            Meaning::Refused(outcome) => self.done(outcome, span),
             Meaning::Text(sql) => self.text(sql),
             Meaning::Failed(error) => self.failed(error, span),
             Meaning::Ended => {
@@ -399,6 +401,7 @@ impl Pairing {
             asked: span.map_or(0, |span| span.start),
             had_received: span.map_or(0, |span| span.acknowledged),
             waiting_since: span.map(|span| span.last),
+            continued: 0,
             answered: false,
             ends_with_next: request.ends_previous,
             turned: false,
@@ -439,9 +442,19 @@ impl Pairing {
         }
     }
 
+    /// The server has begun to answer with a message whose end is still to come.
+    pub fn answer_begins(&mut self, mark: Mark, acknowledged: u64) {
+        if !self.turns {
+            let (length, wire, start, end) = (0, 0, 0, 0);
+            let side = Side::Server;
+            self.server_answers(&MessageSpan { side, first: mark, last: mark, length, wire, acknowledged, start, end });
+        }
+    }
+
     pub(super) fn client_goes_on(&mut self, span: &MessageSpan) {
         let Some(open) = self.open.newest_mut() else { return };
         open.waiting_since = Some(span.last);
+        open.continued = span.start;
         open.exchange.goes_on(span, open.answered);
         if !open.answered {
             open.exchange.request = Span::extend(open.exchange.request, span.first, span.last);
@@ -479,7 +492,9 @@ impl Pairing {
         let previous = self.previous_response;
         let trust = &self.trust;
         let open = self.open.oldest_mut()?;
-        if let Some(asked) = open.waiting_since.take() {
+        // What the server sends before it has what the client went on with (an attention) is no answer to that.
+        let has_heard = !open.answered || span.acknowledged >= open.continued;
+        if let Some(asked) = open.waiting_since.take_if(|_| has_heard) {
             let since_ns = match previous {
                 Some(mark) if open.exchange.round_trips == 0 => asked.time_ns.max(mark.time_ns),
                 _ => asked.time_ns,
@@ -530,13 +545,18 @@ impl Pairing {
 
     /// The server speaks first, unasked, and the way to it is the TCP handshake's.
     fn greeting(&mut self, outcome: Outcome, span: &MessageSpan) {
-        let mut open = self.begin(Request { awaits: Awaits::Nothing, ..Request::new("connect", Purpose::Setup) }, None);
+        self.greeted = true;
+        self.unasked_setup("connect", outcome, span);
+    }
+
+    /// The server answers what the client has not asked: an exchange of its own, for which nobody waits.
+    fn unasked_setup(&mut self, command: &'static str, outcome: Outcome, span: &MessageSpan) {
+        let mut open = self.begin(Request { awaits: Awaits::Nothing, ..Request::new(command, Purpose::Setup) }, None);
         open.exchange.response = Some(Span::at(span.first, span.last));
         open.exchange.response_bytes = span.length;
         open.exchange.response_wire_bytes = span.wire;
         open.exchange.end_with(outcome);
         self.answered_until = span.end;
-        self.greeted = true;
         self.open.push_oldest(open);
         self.finish_oldest();
     }

@@ -25,6 +25,8 @@ pub struct Open {
     pub had_received: u64,
     /// The client's last packet that is not answered yet.
     pub waiting_since: Option<Mark>,
+    /// A server that has acknowledged the client's stream up to here has received that packet.
+    pub continued: u64,
     /// The server has spoken in this exchange.
     pub answered: bool,
     /// It ends when the client speaks again.
@@ -253,6 +255,7 @@ mod tests {
             asked: 0,
             had_received: 0,
             waiting_since: None,
+            continued: 0,
             answered: false,
             ends_with_next: false,
             turned: false,

@@ -20,6 +20,7 @@ mod pass_tests;
 #[cfg(test)]
 mod tls_tests;
 mod purpose;
+mod versions;
 
 pub use purpose::Purpose;
 pub use sealed_login::SealedLogin;
@@ -110,6 +111,12 @@ pub trait Decoder: Send {
     /// After a loss, `bytes` are the first that the client sends after the server has spoken: does a request certainly
     /// begin here?
     fn resumes(&self, bytes: &[u8]) -> bool;
+
+    /// Are `bytes`, with which a request seems to begin, whole requests up to their end? Behind bytes of the client that were
+    /// not captured they may be the rest of one.
+    fn are_whole(&self, _bytes: &[u8]) -> bool {
+        false
+    }
 
     /// So many bytes of the client were not captured, or not read for a loss before them: names may stand for something
     /// else now.
@@ -246,6 +253,8 @@ pub enum Meaning {
     Done(Outcome),
     /// From a server that speaks first: a `connect` exchange of its own, which rides on the TCP handshake.
     Greeting(Outcome),
+    /// From the server: it refuses the login that is under way, or has not come yet.
+    Refused(Outcome),
     /// From the client: what is open had its whole response already; this message opens nothing.
     Ended,
     /// From the server: what the client has not asked for, but may wait for (a notification).

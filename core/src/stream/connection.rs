@@ -212,7 +212,7 @@ impl Connection {
         self.last_ns = self.last_ns.max(segment.time_ns);
         self.last_frame = segment.frame;
         let accepted = self.streams.accept(side, segment);
-        if segment.wire_length > 0 {
+        if segment.wire_length > 0 && accepted.sending != Sending::KeepAlive {
             self.last_data_ns = self.last_data_ns.max(Some(segment.time_ns));
             self.data_packets[side as usize] += 1;
             self.segments.get_or_insert_default().sent(side, segment.time_ns);
@@ -384,7 +384,7 @@ impl Connection {
                 return self.sent_new(side, segment);
             }
             Sending::Overtaken => self.anomalies_mut().overtaken(side, frame),
-            Sending::Again | Sending::Nothing => {}
+            Sending::Again | Sending::KeepAlive | Sending::Nothing => {}
         }
         None
     }

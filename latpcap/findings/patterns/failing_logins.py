@@ -16,7 +16,7 @@ FIXES = {
     "login": "Check user, password, database and what the server allows from this host (`pg_hba.conf`, `user`@`host`).",
     "permission": "Grant the user the right to connect to this database.",
     "limit": "Open fewer connections at once (a pool for all processes), or raise the server's limit.",
-    "ended": "Check the server's log for the cause: start-up, shutdown, login time-out.",
+    "ended": "Check the server's log for the cause: start-up, shutdown, a time-out, a health check without a login.",
 }
 """By class of error."""
 OTHERWISE = "Check the server's log for the reason."

@@ -12,7 +12,7 @@ from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence, bools
 from latpcap.findings.finding import Candidate, Pattern, SavedTime, effect_of
 from latpcap.findings.groups import Groups, most_frequent
-from latpcap.findings.mapper_reads import decides_nothing
+from latpcap.findings.mapper_reads import decides_nothing, reads_behind
 from latpcap.measures.statement_text import CUT, is_cut_behind_table
 from latpcap.tables.columnar import passes
 from latpcap.tables.columnar.columns import Bools
@@ -32,9 +32,11 @@ def find(evidence: Evidence, size: int | None) -> Iterator[Candidate]:
     question = evidence.question[series.firsts]
     for number in most_frequent(question):
         mine = series.where(question == number)
-        gone = mine.rows[mine.places % size > 0]
+        reads, inserts = reads_behind(evidence, mine.rows)
+        batched = mine.rows[mine.places % size > 0]
+        gone = np.sort(np.concatenate((batched, reads[np.isin(inserts, batched)])))
         yield Candidate(
-            shown=evidence.serving(mine.rows),
+            shown=evidence.serving(np.sort(np.concatenate((mine.rows, reads)))),
             effect=effect_of(evidence, SAVED_TIME, evidence.serving(gone), executions=gone),
             fingerprint=evidence.statement_of(number),
             place=evidence.place_of(number),
@@ -42,11 +44,18 @@ def find(evidence: Evidence, size: int | None) -> Iterator[Candidate]:
                 "repeats": len(mine.rows),
                 "series": len(mine),
                 "rows_per_batch_after": size,
+                "reads_back": len(reads),
                 "changed": CHANGED[verb := _verb(evidence.text(evidence.statement_of(number)))],
             },
-            fix=_fix(evidence, verb, mine),
+            fix=_fix(evidence, verb, mine) + _with_reads(len(reads)),
             needs=("commit",) if _commits_between(evidence, mine) else (),
         )
+
+
+def _with_reads(count: int) -> str:
+    """Say that the reads of inserted rows go, too."""
+    text = f" The {count:,} reads of the inserted rows go, too: a batch returns the keys, or one query reads them."
+    return text if count else ""
 
 
 def _fix(evidence: Evidence, verb: str, series: Groups) -> str:

@@ -15,7 +15,7 @@ from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Pattern, SavedTime, effect_of
 from latpcap.findings.groups import most_frequent
-from latpcap.findings.mapper_reads import read_back, reads_key
+from latpcap.findings.mapper_reads import read_back, reads_behind, reads_key
 from latpcap.findings.patterns.n_plus_one import find_loops
 from latpcap.findings.patterns.row_by_row import find_series
 from latpcap.findings.patterns.serial_reads import PAUSE_NS
@@ -96,6 +96,11 @@ class Steps:
         return reads_key(self.evidence)
 
     @cached_property
+    def is_read_of_series(self) -> Bools:
+        """Reads what a series of single-row changes inserted: it goes with these."""
+        return self._flags(reads_behind(self.evidence, find_series(self.evidence).rows)[0])
+
+    @cached_property
     def transaction(self) -> Ints:
         """The transaction of each exchange; -1 for none."""
         return transactions(self.evidence.recording).of_exchange
@@ -164,6 +169,8 @@ class Cycle(Struct, frozen=True):
         rows, after = self.rows[:, place], self._neighbour(place, 1)
         if self._writes(place):
             return LOOK_UP if self._misses(place) else ""
+        if _mostly(self.steps.is_read_of_series[rows]):
+            return ""
         if _mostly(self.steps.reads_key[rows]):
             return KEY
         if _mostly(self.steps.reads_back[rows]) and (self.steps.reads_back[rows[0]] or self._goes_on(place)):

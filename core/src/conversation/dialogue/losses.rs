@@ -13,12 +13,19 @@ impl Dialogue {
     pub(super) fn gap(&mut self, chunk: &Chunk<'_>) {
         let side = chunk.side;
         if self.lost || !self.inbox(side).absorbs(chunk.lost) {
+            self.behind_unseen = side == Side::Client && self.was_answered_unseen(chunk);
             self.lose_unseen(chunk);
         } else {
             self.pairing.gap(side, chunk.lost, chunk.offset);
             self.end_body(chunk);
         }
         self.server_spoke = side == Side::Server;
+    }
+
+    /// Nothing was under way, and the client had received more than the server was seen to send: the answer to what was
+    /// not captured, either.
+    fn was_answered_unseen(&self, chunk: &Chunk<'_>) -> bool {
+        self.server_until > 0 && !self.pairing.is_open() && chunk.acknowledged > self.server_until
     }
 
     pub(in crate::conversation) fn lose_unseen(&mut self, chunk: &Chunk<'_>) {
@@ -162,13 +169,23 @@ impl Dialogue {
 
     /// Does the client certainly begin a request here?
     pub(super) fn try_resync(&mut self, chunk: &Chunk<'_>, common: &mut Common) -> bool {
-        let begins = chunk.side == Side::Client && self.server_spoke && self.begins_request(chunk.bytes, common);
+        let behind_unseen = std::mem::take(&mut self.behind_unseen);
+        let begins = match chunk.side {
+            Side::Server => false,
+            Side::Client if self.server_spoke => self.begins_request(chunk.bytes, common),
+            Side::Client => behind_unseen && chunk.cut == 0 && self.are_whole_requests(chunk.bytes),
+        };
         if begins {
             self.pairing.end_all();
             self.decoder.resume();
             self.lost = false;
         }
         begins
+    }
+
+    /// Of one request that was lost, the rest may stand here.
+    fn are_whole_requests(&mut self, bytes: &[u8]) -> bool {
+        self.inbox(Side::Client).layer.is_none() && self.decoder.resumes(bytes) && self.decoder.are_whole(bytes)
     }
 
     fn begins_request(&mut self, bytes: &[u8], common: &mut Common) -> bool {

@@ -139,7 +139,7 @@ impl Firebird {
         match packet.operation.code {
             op::CONNECT => {
                 connect::database(packet.buffers[0], context.session);
-                connect::user(packet.buffers[1], context.session);
+                connect::user(packet.buffers[1], packet.number(2), packet.offers, context.session);
             }
             code @ (op::ATTACH | op::CREATE | op::SERVICE_ATTACH) => {
                 connect::database(packet.buffers[0], context.session);

@@ -1,29 +1,53 @@
-//! What the first packets say about the connection: user, database, application.
+//! What the first packets say about the connection: user, database, application, driver.
 //!
 //! Names and passwords come as clumplets: `tag u8 | length u8 | bytes`. Proofs and keys are passed over.
 
+use std::borrow::Cow;
+
 use crate::cursor::Cursor;
+use crate::protocols::versions::version_in;
 use crate::session::Session;
 
-/// In `connect`: the login name.
+/// In `connect`: the login name, and the ways to prove it that the client knows.
 const LOGIN: u8 = 9;
+const PLUGINS: u8 = 10;
+/// The machine that all but libfbclient say they are.
+const GENERIC: u32 = 1;
+/// An offer: version, machine, lowest and highest type, weight.
+const OFFER: usize = 20;
 /// In a database parameter block (DPB).
 const USER_NAME: u8 = 28;
 const PROCESS_NAME: u8 = 74;
-/// In a service parameter block (SPB) the process has another number.
+const CLIENT_VERSION: u8 = 80;
+/// In a service parameter block (SPB) process and client have other numbers.
 const SERVICE_PROCESS_NAME: u8 = 112;
+const SERVICE_CLIENT_VERSION: u8 = 119;
 const TEXT_MAX: usize = 500;
+/// More tags than any client sends.
+const TAGS_MAX: usize = 64;
 
-/// The user of `connect`.
-pub fn user(clumplets: &[u8], session: &mut Session) {
+/// The user of `connect`, and what clients send each in their own way:
+/// `connect machine=generic versions=16,18,13,15 plugins=Srp256,Srp`.
+pub fn user(clumplets: &[u8], machine: u32, offers: &[u8], session: &mut Session) {
+    let mut plugins = None;
     for (tag, value) in clumplets_of(clumplets, false) {
-        if tag == LOGIN {
-            session.user = text(value);
+        match tag {
+            LOGIN => session.user = text(value),
+            PLUGINS => plugins = text(value),
+            _ => {}
         }
     }
+    // The version's highest bit says that it is Firebird's own, not InterBase's.
+    let versions: Vec<_> = offers.chunks_exact(OFFER).map(|offer| (offer[3] & 0x7f).to_string()).collect();
+    session.client.starts(&format!(
+        "connect machine={} versions={} plugins={}",
+        if machine == GENERIC { "generic" } else { "native" },
+        versions.join(","),
+        plugins.unwrap_or_default()
+    ));
 }
 
-/// The user and the application of `attach`.
+/// The user, the application and the driver of `attach`.
 pub fn parameters(block: &[u8], service: bool, session: &mut Session) {
     // Version 2 of a DPB and 3 of an SPB have 32-bit lengths; version 2 of an SPB says so twice.
     let (wide, clumplets) = match (service, block) {
@@ -31,14 +55,59 @@ pub fn parameters(block: &[u8], service: bool, session: &mut Session) {
         (false, [2, rest @ ..]) | (true, [3, rest @ ..]) => (true, rest),
         _ => return,
     };
-    let process = if service { SERVICE_PROCESS_NAME } else { PROCESS_NAME };
-    for (tag, value) in clumplets_of(clumplets, wide) {
+    let (process, version) = match service {
+        true => (SERVICE_PROCESS_NAME, SERVICE_CLIENT_VERSION),
+        false => (PROCESS_NAME, CLIENT_VERSION),
+    };
+    let mut words = if service { "service" } else { "attach" }.to_owned();
+    for (tag, value) in clumplets_of(clumplets, wide).take(TAGS_MAX) {
+        words.push(' ');
+        words.push_str(&tag_name(tag, service));
         match tag {
             USER_NAME if session.user.is_none() => session.user = text(value),
             _ if tag == process => session.application = text(value),
+            _ if tag == version => text(value).iter().for_each(|client| driver(client, session)),
             _ => {}
         }
     }
+    session.client.starts(&words);
+}
+
+/// `Jaybird jaybird-5.0.6.java11`, `LI-V3.0.11.33637 Firebird 3.0`
+fn driver(client: &str, session: &mut Session) {
+    // The .NET provider sends a version alone.
+    if !client.starts_with(|first: char| first.is_ascii_digit()) {
+        session.client.says(client);
+    }
+    version_in(client).into_iter().for_each(|version| session.client.says_version(version));
+}
+
+/// Tags that clients differ in; the others by their number.
+fn tag_name(tag: u8, service: bool) -> Cow<'static, str> {
+    Cow::Borrowed(match tag {
+        _ if service => return Cow::Owned(tag.to_string()),
+        USER_NAME => "user_name",
+        29 => "password",
+        48 => "lc_ctype",
+        57 => "connect_timeout",
+        58 => "dummy_packet_interval",
+        60 => "sql_role_name",
+        61 => "set_page_buffers",
+        62 => "working_directory",
+        63 => "sql_dialect",
+        71 => "process_id",
+        PROCESS_NAME => "process_name",
+        77 => "utf8_filename",
+        CLIENT_VERSION => "client_version",
+        82 => "host_name",
+        83 => "os_user",
+        84 => "specific_auth_data",
+        85 => "auth_plugin_list",
+        86 => "auth_plugin_name",
+        87 => "config",
+        91 => "session_time_zone",
+        _ => return Cow::Owned(tag.to_string()),
+    })
 }
 
 pub fn database(name: &[u8], session: &mut Session) {
@@ -65,15 +134,48 @@ fn text(bytes: &[u8]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::drivers;
 
     #[test]
     fn connect_and_attach_tell_user_and_application_but_no_password() {
         let mut session = Session::default();
-        user(b"\x09\x06SYSDBA\x08\x03Srp\x07\x04\0KEY", &mut session);
+        user(b"\x09\x06SYSDBA\x08\x03Srp\x07\x04\0KEY", GENERIC, &[], &mut session);
         parameters(b"\x01\x1d\x06secret\x4a\x04java\x1c\x05OTHER", false, &mut session);
         assert_eq!(session.user.as_deref(), Some("SYSDBA"));
         assert_eq!(session.application.as_deref(), Some("java"));
         assert!(!format!("{session:?}").contains("secret"));
+    }
+
+    /// The driver of an `attach` whose client calls itself so, and its version.
+    fn known(client: &str) -> (Option<String>, Option<String>) {
+        let mut session = Session::default();
+        parameters(&[&[1, CLIENT_VERSION, client.len() as u8], client.as_bytes()].concat(), false, &mut session);
+        let driver = drivers::driver("firebird", &session.client, session.application.as_deref())
+            .map(|known| known.name.to_owned());
+        (driver, session.client.version().map(str::to_owned))
+    }
+
+    #[test]
+    fn attach_tells_the_driver_and_its_version() {
+        let expected = |name: &str, version: &str| (Some(name.to_owned()), Some(version.to_owned()));
+        assert_eq!(known("Jaybird jaybird-5.0.6.java11"), expected("Jaybird", "5.0.6"));
+        assert_eq!(known("LI-V3.0.11.33637 Firebird 3.0"), expected("libfbclient", "3.0.11.33637"));
+        assert_eq!(known("10.3.1.0"), (None, Some("10.3.1.0".to_owned())));
+    }
+
+    #[test]
+    fn connect_alone_tells_clients_apart_that_encrypt_all_else() {
+        let known = |machine, versions: &[u8], plugins: &str| {
+            let offers: Vec<u8> =
+                versions.iter().flat_map(|&version| [&[0, 0, 0x80, version][..], &[0; OFFER - 4]].concat()).collect();
+            let mut session = Session::default();
+            user(&[&[PLUGINS, plugins.len() as u8], plugins.as_bytes()].concat(), machine, &offers, &mut session);
+            drivers::driver("firebird", &session.client, session.application.as_deref())
+                .map(|known| known.name.to_owned())
+        };
+        assert_eq!(known(36, &[10, 11, 12, 13, 14, 15], "Srp, Srp256, Legacy_Auth").as_deref(), Some("libfbclient"));
+        assert_eq!(known(GENERIC, &[16, 18, 13, 15], "Srp256,Srp").as_deref(), Some("Jaybird"));
+        assert_eq!(known(GENERIC, &[10, 11, 12, 13, 14, 15], "Srp256,Srp,Legacy_Auth"), None);
     }
 
     #[test]

@@ -24,6 +24,8 @@ pub struct Packet<'a> {
     /// Buffers in their order; a statement's text is not among them.
     pub buffers: [&'a [u8]; 4],
     buffered: usize,
+    /// Protocol versions that the client offers, as they are sent.
+    pub offers: &'a [u8],
     pub sql: &'a [u8],
     /// Firebird's number for it: in 1, the oldest, a text in double quotes is a string.
     pub sql_dialect: u32,
@@ -69,6 +71,7 @@ impl<'a> Packet<'a> {
             counted: 0,
             buffers: [&[]; 4],
             buffered: 0,
+            offers: &[],
             sql: &[],
             sql_dialect: 0,
             row: &[],
@@ -139,7 +142,8 @@ impl<'a> Packet<'a> {
         if count > OFFERS_MAX.into() {
             return lost(format!("a client offers {count} protocol versions"));
         }
-        wire.opaque(count as usize * OFFER, "offered versions").map(|_| ())
+        self.offers = wire.opaque(count as usize * OFFER, "offered versions")?;
+        Ok(())
     }
 
     /// `h messages`, then the row; an empty BLR means the format of the time before.

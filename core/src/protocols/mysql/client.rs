@@ -18,7 +18,13 @@ const CLIENT_HEAD: usize = HEADER + 1 + SQL_BYTES;
 
 impl Mysql {
     pub(super) fn client_head(&self) -> usize {
-        if self.client_continues.is_some() || self.in_dialogue() { HEADER } else { CLIENT_HEAD }
+        if self.client_continues.is_some() {
+            HEADER
+        } else if self.in_dialogue() {
+            HEADER + 1
+        } else {
+            CLIENT_HEAD
+        }
     }
 
     /// The client's next packet belongs to the exchange that is open.
@@ -26,16 +32,38 @@ impl Mysql {
         self.open.back().is_some_and(Response::is_dialogue)
     }
 
+    /// It says good-bye without the answer to its login, as load balancers do that check a server.
+    fn quits_early(&self, packet: &Packet<'_>) -> bool {
+        let is_next = self.open.back().is_some_and(|response| response.sequence == packet.sequence);
+        !is_next && packet.sequence == 0 && packet.length == 1 && packet.first() == Some(commands::QUIT)
+    }
+
+    /// The client's first packet has not the number of a login: the server refuses it, whatever it is.
+    pub(super) fn is_no_login(&self, bytes: &[u8]) -> bool {
+        match self.phase {
+            Phase::Login { sequence } => Packet::read(bytes).is_ok_and(|packet| packet.sequence != sequence),
+            phase => phase == Phase::NoLogin,
+        }
+    }
+
+    pub(super) fn no_login(&mut self) -> Meaning {
+        match std::mem::replace(&mut self.phase, Phase::NoLogin) {
+            Phase::NoLogin => Meaning::MoreWithoutWait,
+            _ => Meaning::Request(Request::new("authenticate", Purpose::Setup)),
+        }
+    }
+
     pub(super) fn client(&mut self, packet: &Packet<'_>, context: &mut Context<'_>) -> Result<Meaning, Lost> {
         if let Some(continuation) = self.client_continues {
             return self.continue_request(packet, continuation);
         }
-        if self.in_dialogue() {
+        if self.in_dialogue() && !self.quits_early(packet) {
             return self.answer_the_server(packet);
         }
         match self.phase {
             Phase::Greeting => Err(Lost("the client speaks before the server's greeting".into())),
             Phase::Login { sequence } => self.login(packet, sequence, context),
+            Phase::NoLogin => Ok(Meaning::MoreWithoutWait),
             Phase::Commands => self.command(packet, context),
         }
     }
@@ -75,6 +103,7 @@ impl Mysql {
         let next = sequence.wrapping_add(1);
         if login::asks_for_tls(packet) {
             self.phase = Phase::Login { sequence: next };
+            Login::read(packet.payload).introduce_driver(&mut context.session.client);
             context.switch = Some(Layer::Tls);
             return Ok(Meaning::Request(Request::new("tls", Purpose::Setup)));
         }

@@ -14,6 +14,7 @@ use super::framing::{FULL, lenenc, lenenc_bytes};
 use crate::cursor::{Cursor, TooShort};
 use crate::protocols::Purpose;
 
+pub const QUIT: u8 = 0x01;
 pub const INIT_DB: u8 = 0x02;
 pub const QUERY: u8 = 0x03;
 pub const FIELD_LIST: u8 = 0x04;
@@ -77,7 +78,7 @@ const fn command(
 }
 
 const COMMANDS: &[Command] = &[
-    command(0x01, "quit", Purpose::Disconnect, Answer::Nothing, 1..=1),
+    command(QUIT, "quit", Purpose::Disconnect, Answer::Nothing, 1..=1),
     command(INIT_DB, "init_db", Purpose::Session, Answer::Verdict, 1..=1024),
     command(QUERY, "query", Purpose::Execute, Answer::Results, 1..=FULL),
     command(FIELD_LIST, "field_list", Purpose::Other, Answer::Fields, 2..=1024),

@@ -67,8 +67,11 @@ fn recognise(opening: &Opening<'_>) -> Verdict {
 
 fn decoder(opening: &Opening<'_>) -> Start {
     let beginning = recognise::look(opening).1;
-    let compressed = beginning == Beginning::Compressed;
-    let layer = compressed.then_some(Layer::Wrapped(COMPRESSION));
+    let layer = match beginning {
+        Beginning::Compressed => Some(Layer::Wrapped(COMPRESSION)),
+        Beginning::Binlog => Some(Layer::Push),
+        _ => None,
+    };
     Start { decoder: Box::new(Mysql::new(beginning)), layer }
 }
 
@@ -79,6 +82,8 @@ enum Phase {
     Login {
         sequence: u8,
     },
+    /// The client has sent something else instead of its login: the server refuses it.
+    NoLogin,
     Commands,
 }
 
@@ -113,7 +118,7 @@ impl Mysql {
             phase: match beginning {
                 Beginning::Greeting => Phase::Greeting,
                 Beginning::Login => Phase::Login { sequence: 1 },
-                Beginning::Commands | Beginning::Compressed => Phase::Commands,
+                Beginning::Commands | Beginning::Compressed | Beginning::Binlog => Phase::Commands,
             },
             capabilities: Capabilities::default(),
             layout: Layout::default(),
@@ -129,6 +134,9 @@ impl Mysql {
 
 impl Decoder for Mysql {
     fn frame(&mut self, side: Side, bytes: &[u8]) -> Result<Frame, Lost> {
+        if side == Side::Client && self.is_no_login(bytes) {
+            return Ok(Frame::Message { head: bytes.len().min(HEADER), length: bytes.len() as u64 });
+        }
         if bytes.len() < HEADER {
             return Ok(Frame::Need(HEADER));
         }
@@ -142,6 +150,9 @@ impl Decoder for Mysql {
     }
 
     fn message(&mut self, message: &Message<'_>, context: &mut Context<'_>) -> Result<Meaning, Lost> {
+        if message.side == Side::Client && self.is_no_login(message.bytes) {
+            return Ok(self.no_login());
+        }
         let packet = Packet::read(message.bytes)?;
         match message.side {
             Side::Client => self.client(&packet, context),
@@ -155,6 +166,10 @@ impl Decoder for Mysql {
 
     fn resumes(&self, bytes: &[u8]) -> bool {
         recognise::begins_command(bytes)
+    }
+
+    fn are_whole(&self, bytes: &[u8]) -> bool {
+        recognise::are_whole(bytes)
     }
 
     fn missed_requests(&mut self, _bytes: u64) {

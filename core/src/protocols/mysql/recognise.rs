@@ -3,6 +3,8 @@
 //! The server's greeting says so. In mid-connection it takes more: a client packet numbered 0 whose length, command and
 //! contents fit each other, and an answer numbered 1 that fits the command. Without an answer only plain SQL is certain.
 
+use std::ops::RangeInclusive;
+
 use super::commands::{self, Answer, Command};
 use super::compression::{self, MysqlCompression, ZSTD_MAGIC};
 use super::framing::{EOF, ERR, HEADER, OK, Packet, lenenc};
@@ -20,6 +22,8 @@ pub enum Beginning {
     Login,
     Commands,
     Compressed,
+    /// A binary log that the server has been sending since before the capture.
+    Binlog,
 }
 
 /// The verdict on the first bytes, and what the connection begins with if it is MySQL.
@@ -27,6 +31,7 @@ pub fn look(opening: &Opening<'_>) -> (Verdict, Beginning) {
     let Opening { client, server, first, from_start } = *opening;
     match (first, from_start) {
         (Side::Server, true) => (greeting(server), Beginning::Greeting),
+        (_, false) if holds_event(server) => (Verdict::Certain, Beginning::Binlog),
         (Side::Server, false) => match greeting(server) {
             Verdict::NotThis => (Verdict::NotThis, Beginning::Commands),
             verdict => (verdict, Beginning::Greeting),
@@ -42,6 +47,15 @@ pub fn begins_command(bytes: &[u8]) -> bool {
         Ok(header) if bytes.len() == HEADER => header.sequence == 0 && header.length > 0,
         _ => Asked::read(bytes).is_some(),
     }
+}
+
+/// Is each of these packets there to its last byte?
+pub fn are_whole(bytes: &[u8]) -> bool {
+    let mut rest = bytes;
+    while let Some((_, behind)) = Packet::split(rest) {
+        rest = behind;
+    }
+    rest.is_empty()
 }
 
 fn middle(client: &[u8], server: &[u8]) -> (Verdict, Beginning) {
@@ -136,6 +150,41 @@ fn login_fits(packet: &Packet<'_>) -> Result<bool, TooShort> {
     }
     cursor.skip(4, "capabilities of MariaDB")?;
     Ok(login::asks_for_tls(packet) || is_printable(cursor.until(0, "user")?))
+}
+
+// --- the binary log ---
+
+/// Bytes of the server in which an event may begin: the one before it may have begun earlier.
+const BEFORE_EVENT: usize = 2048;
+const EVENT_HEADER: u32 = 19;
+/// What stands before an event whose receipt the client may have to acknowledge.
+const SEMI_SYNC: u8 = 0xef;
+/// The types of MySQL, and those of MariaDB.
+const EVENT_TYPES: [RangeInclusive<u8>; 2] = [1..=50, 160..=180];
+
+/// Do the server's bytes hold the beginning of an event, with a whole header?
+fn holds_event(server: &[u8]) -> bool {
+    let last = BEFORE_EVENT.min(server.len());
+    (0..last).any(|at| server.get(at + HEADER) == Some(&OK) && begins_event(&server[at..]).unwrap_or(false))
+}
+
+/// length u24 | sequence u8 | 00 | (EF | flag) | time u32 | type u8 | server u32 | length u32 | end u32 | flags u16 | …
+fn begins_event(bytes: &[u8]) -> Result<bool, TooShort> {
+    let mut cursor = Cursor::new(bytes);
+    let length = cursor.u24_le("length")?;
+    cursor.skip(2, "sequence and OK")?;
+    let mut before = 1;
+    if let [SEMI_SYNC, 0 | 1, ..] = cursor.peek() {
+        cursor.skip(2, "whether to acknowledge")?;
+        before = 3;
+    }
+    cursor.skip(4, "time")?;
+    let kind = cursor.u8("type")?;
+    cursor.skip(4, "server")?;
+    let (event, end) = (cursor.u32_le("length")?, cursor.u32_le("end")?);
+    cursor.skip(2, "flags")?;
+    let is_known = EVENT_TYPES.iter().any(|types| types.contains(&kind));
+    Ok(is_known && event >= EVENT_HEADER && length == event + before && (end == 0 || end >= event))
 }
 
 // --- commands ---
@@ -469,6 +518,28 @@ mod tests {
         assert_eq!(look(&opening(b"", definition, Side::Server, false)).0, Verdict::NotThis);
     }
 
+    /// An event of a binary log, in its packet.
+    fn event(sequence: u8, kind: u8, body: &[u8], semi_sync: bool) -> Vec<u8> {
+        let length = 19 + body.len() as u32;
+        let ahead: &[u8] = if semi_sync { &[0, 0xef, 1] } else { &[0] };
+        let header =
+            [&[1, 2, 3, 4, kind, 1, 0, 0, 0][..], &length.to_le_bytes(), &(9_000 + length).to_le_bytes(), &[0; 2]];
+        let whole = [ahead, &header.concat(), body].concat();
+        [&(whole.len() as u32).to_le_bytes()[..3], &[sequence], &whole].concat()
+    }
+
+    #[test]
+    fn a_binary_log_is_certain_from_its_first_whole_event_on() {
+        for semi_sync in [false, true] {
+            let events = [event(7, 30, &[9; 40], semi_sync), event(8, 162, &[0; 5], semi_sync)].concat();
+            for begin in 0..50 {
+                let verdict = look(&opening(b"", &events[begin..], Side::Server, false));
+                assert_eq!(verdict, (Verdict::Certain, Beginning::Binlog), "{begin}");
+            }
+            assert_eq!(of_server(&events), Verdict::NotThis);
+        }
+    }
+
     #[test]
     fn a_header_written_on_its_own_begins_a_command() {
         assert!(begins_command(&PING[..4]) && begins_command(PING));
@@ -567,6 +638,7 @@ mod tests {
         ) {
             let first = if first_is_client { Side::Client } else { Side::Server };
             prop_assert_ne!(look(&opening(&client, &server, first, from_start)).0, Verdict::Certain);
+            prop_assert!(!holds_event(&server));
             begins_command(&client);
         }
 

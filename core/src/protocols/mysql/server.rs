@@ -24,8 +24,13 @@ impl Mysql {
     }
 
     pub(super) fn server(&mut self, packet: &Packet<'_>, context: &mut Context<'_>) -> Result<Meaning, Lost> {
-        if self.phase == Phase::Greeting {
-            return self.greeting(packet, context);
+        match self.phase {
+            Phase::Greeting => return self.greeting(packet, context),
+            Phase::Login { .. } | Phase::NoLogin if packet.is_error() => {
+                self.phase = Phase::NoLogin;
+                return Ok(Meaning::Refused(failure(packet)));
+            }
+            _ => {}
         }
         if self.is_late_eof(packet) {
             return Ok(Meaning::Unrelated);
@@ -71,11 +76,11 @@ impl Mysql {
 
     fn greeting(&mut self, packet: &Packet<'_>, context: &mut Context<'_>) -> Result<Meaning, Lost> {
         self.check(packet, "server", 0)?;
-        self.phase = Phase::Login { sequence: 1 };
         if packet.is_error() {
-            let error = Some(packet.error());
-            return Ok(Meaning::Greeting(Outcome { error, ..Outcome::default() }));
+            self.phase = Phase::NoLogin;
+            return Ok(Meaning::Greeting(failure(packet)));
         }
+        self.phase = Phase::Login { sequence: 1 };
         if !matches!(packet.first(), Some(9 | 10) | None) {
             return Err(Lost("the server does not greet as MySQL does".into()));
         }
@@ -166,6 +171,10 @@ impl Mysql {
             context.switch = Some(Layer::Wrapped(COMPRESSION));
         }
     }
+}
+
+fn failure(packet: &Packet<'_>) -> Outcome {
+    Outcome { error: Some(packet.error()), ..Outcome::default() }
 }
 
 /// Before it hangs up, a server may say why: idle for too long, shut down, killed.

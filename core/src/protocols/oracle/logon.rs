@@ -9,6 +9,7 @@
 
 use super::encodings::{string, universal};
 use crate::cursor::Cursor;
+use crate::protocols::versions::version_in;
 use crate::session::Session;
 
 const KEY_PREFIXES: [&[u8]; 2] = [b"AUTH_", b"SESSION_CLIENT_"];
@@ -22,6 +23,12 @@ pub fn learn_request(session: &mut Session, message: &[u8]) {
     }
     if let Some(program) = value(message, b"AUTH_PROGRAM_NM") {
         session.application.get_or_insert(program);
+    }
+    // `python-oracledb thn : 26.1.0`
+    if let Some(driver) = value(message, b"SESSION_CLIENT_DRIVER_NAME") {
+        let (name, version) = driver.split_once(" : ").unwrap_or((&driver, ""));
+        session.client.says(name);
+        version_in(version).into_iter().for_each(|version| session.client.says_version(version));
     }
 }
 
@@ -110,6 +117,7 @@ fn is_text(text: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::drivers;
 
     #[test]
     fn the_user_stands_before_the_first_key() {
@@ -147,6 +155,26 @@ mod tests {
         let new = b"\x08Oracle Database 19c Release 19.0.0.0.0 - Production\nVersion 19.22.0.0.0\x04";
         assert_eq!(told(new).as_deref(), Some("19.22.0.0.0"));
         assert_eq!(told(b"\x08Release of nothing"), None);
+    }
+
+    #[test]
+    fn the_driver_says_its_name_and_version() {
+        let known = |driver: &str| {
+            let length = driver.len() as u8;
+            let pair =
+                [&b"\x01\x1a\x1aSESSION_CLIENT_DRIVER_NAME\x01"[..], &[length, length], driver.as_bytes(), b"\0"]
+                    .concat();
+            let mut session = Session::default();
+            learn_request(&mut session, &pair);
+            let driver = drivers::driver("oracle", &session.client, session.application.as_deref())
+                .map(|known| known.name.to_owned());
+            (driver, session.client.version().map(str::to_owned))
+        };
+        let expected = |name: &str, version: &str| (Some(name.to_owned()), Some(version.to_owned()));
+        assert_eq!(known("python-oracledb thn : 26.1.0"), expected("python-oracledb", "26.1.0"));
+        assert_eq!(known("node-oracledb : 26.0.0 thn"), expected("node-oracledb", "26.0.0"));
+        assert_eq!(known("jdbcthin : 23.5.0.24.07"), expected("Oracle JDBC", "23.5.0.24.07"));
+        assert_eq!(known("OracleClientGo"), (Some("go-ora".to_owned()), None));
     }
 
     #[test]

@@ -203,6 +203,10 @@ impl Decoder for Oracle {
         recognise::resumes(bytes)
     }
 
+    fn are_whole(&self, bytes: &[u8]) -> bool {
+        recognise::is_whole(bytes)
+    }
+
     /// Cursors may have been closed, and their numbers given to other statements.
     fn missed_requests(&mut self, bytes: u64) {
         if bytes >= SHORTEST_PARSE {

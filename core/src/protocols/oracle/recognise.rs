@@ -97,6 +97,11 @@ pub fn resumes(bytes: &[u8]) -> bool {
     }
 }
 
+/// Does the packet end where the bytes end?
+pub fn is_whole(bytes: &[u8]) -> bool {
+    Header::read(None, bytes).is_some_and(|header| header.length == bytes.len() as u64)
+}
+
 /// In mid-connection: is what the client sends nothing that TTC could be?
 pub fn is_encrypted(opening: &Opening<'_>) -> bool {
     let Some(header) = Header::read(None, opening.client) else {

@@ -172,6 +172,11 @@ pub fn ends_ready(bytes: &[u8]) -> bool {
         && last_of_chain(Side::Server, bytes) == Some(Some(b'Z'))
 }
 
+/// Are these bytes of the client whole messages up to their end?
+pub fn are_whole(bytes: &[u8]) -> bool {
+    matches!(last_of_chain(Side::Client, bytes), Some(Some(_)))
+}
+
 /// The tag of the last of these messages, `None` where it goes on; nothing at all if they are no messages.
 fn last_of_chain(side: Side, bytes: &[u8]) -> Option<Option<u8>> {
     let mut rest = bytes;

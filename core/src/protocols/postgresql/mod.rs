@@ -85,27 +85,32 @@ enum Phase {
 #[derive(Debug)]
 struct Postgresql {
     phase: Phase,
+    /// The client has asked whether the server speaks TLS.
+    asked_for_tls: bool,
     requests: Requests,
     answers: Answers,
 }
 
 impl Postgresql {
     fn new(phase: Phase) -> Postgresql {
-        Postgresql { phase, requests: Requests::default(), answers: Answers::default() }
+        Postgresql { phase, asked_for_tls: false, requests: Requests::default(), answers: Answers::default() }
     }
 
     /// The client's first message, or the next one after its wish for encryption was refused.
     fn first(&mut self, message: &Message<'_>, context: &mut Context<'_>) -> Result<Meaning, Lost> {
         let (first, _) = startup::first(message.bytes)?;
         Ok(match first {
-            First::Tls => self.ask("tls", Layer::Tls),
+            First::Tls => {
+                self.asked_for_tls = true;
+                self.ask("tls", Layer::Tls)
+            }
             First::Gss => self.ask("gss", Layer::Encrypted { login: &["startup"] }),
             First::Cancel => {
                 context.session.cancels = message.bytes.get(CANCEL_KEY..).map(hash);
                 Meaning::Request(Request { awaits: Awaits::Nothing, ..Request::new("cancel", Purpose::Cancel) })
             }
             First::Startup => {
-                startup::introduce(message.bytes, context.session);
+                startup::introduce(message.bytes, self.asked_for_tls, context.session);
                 self.phase = Phase::Session;
                 self.requests.startup(&mut self.answers)?
             }
@@ -244,6 +249,10 @@ impl Decoder for Postgresql {
             Phase::Session => framing::begins_request(bytes),
             _ => framing::begins_request(bytes) || startup::recognise(bytes) == Verdict::Certain,
         }
+    }
+
+    fn are_whole(&self, bytes: &[u8]) -> bool {
+        framing::are_whole(bytes)
     }
 
     fn missed_requests(&mut self, bytes: u64) {

@@ -90,8 +90,8 @@ fn parameters(bytes: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
 }
 
 /// What a StartupMessage says about the session.
-pub fn introduce(bytes: &[u8], session: &mut Session) {
-    let mut startup = Vec::new();
+pub fn introduce(bytes: &[u8], asked_for_tls: bool, session: &mut Session) {
+    let mut startup = Vec::from_iter(asked_for_tls.then(|| "SSLRequest".to_owned()));
     for (name, value) in parameters(bytes) {
         let (name, value) = (String::from_utf8_lossy(name), String::from_utf8_lossy(value).into_owned());
         let is_own = OWN_PARAMETERS.contains(&&*name);

@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::drivers;
 use crate::protocols::pass_tests;
 use crate::session::Session;
 use crate::sql::{Sql, Statements};
@@ -184,6 +185,22 @@ fn the_reply_to_an_ssl_request_is_one_bare_byte() {
     assert_eq!(fed.client(&untagged(80_877_103, b"")), ["tls Answer"]);
     assert_eq!(fed.server(b"N"), ["done"]);
     assert_eq!(fed.client(&startup()), ["authenticate Answer"]);
+}
+
+#[test]
+fn a_client_that_asks_for_tls_first_is_not_taken_for_one_that_does_not() {
+    let startup = untagged(196_608, b"user\0ann\0database\0shop\0client_encoding\0UTF8\0\0");
+    let driver = |asks_for_tls: bool| {
+        let mut fed = Fed::new(Phase::Startup);
+        if asks_for_tls {
+            fed.client(&untagged(80_877_103, b""));
+            fed.server(b"N");
+        }
+        fed.client(&startup);
+        drivers::driver("postgresql", &fed.session).map(|known| known.name.to_owned())
+    };
+    assert_eq!(driver(false).as_deref(), Some("pg (Node.js)"));
+    assert_eq!(driver(true), None, "libpq sends the same behind its SSLRequest");
 }
 
 #[test]

@@ -3,9 +3,9 @@
 use super::DIALECT;
 use super::calls::{Call, Calls, NAMED};
 use super::framing::{Kind, Packet, has_headers};
-use super::login;
 use super::server::{Answers, Awaited};
 use super::text::{self, TEXT_MAX};
+use super::{login, prelogin};
 use crate::cursor::{Cursor, Lost};
 use crate::protocols::{Awaits, Context, Meaning, Purpose, Request};
 use crate::sql::{Sql, Statements};
@@ -131,7 +131,10 @@ impl Requests {
                 self.last_batch = request.sql;
             }
             Kind::Bulk => request.sql = self.last_batch,
-            Kind::Prelogin => awaited.is_prelogin = true,
+            Kind::Prelogin => {
+                awaited.is_prelogin = true;
+                context.session.client.starts(&prelogin::startup(&self.body));
+            }
             Kind::Login => {
                 awaited.is_login = true;
                 answers.speaks(login::introduce(&self.body, context.session));

@@ -137,6 +137,20 @@ pub fn is_handshake(bytes: &[u8]) -> bool {
     bytes.first() == Some(&(Kind::Prelogin as u8)) && record::is_record(bytes.get(HEADER..).unwrap_or_default())
 }
 
+/// Are these bytes one message, up to its last packet?
+pub fn is_whole_message(bytes: &[u8]) -> bool {
+    let mut rest = bytes;
+    while let Ok(packet) = Packet::header(rest)
+        && let Some(behind) = rest.get(packet.length..)
+    {
+        if packet.is_last() {
+            return behind.is_empty();
+        }
+        rest = behind;
+    }
+    false
+}
+
 /// Does a message certainly begin here, which the client sends when it has logged in? Few clients number the packets of
 /// each message anew, but what is asked has headers: since TDS 7.2, `always`.
 pub fn begins_request(bytes: &[u8], always: bool) -> bool {

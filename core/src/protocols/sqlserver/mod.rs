@@ -146,6 +146,10 @@ impl Decoder for SqlServer {
         framing::begins_request(bytes, self.answers.layout.is_wide()) || sessions::begins_request(bytes)
     }
 
+    fn are_whole(&self, bytes: &[u8]) -> bool {
+        framing::is_whole_message(bytes)
+    }
+
     fn missed_requests(&mut self, _bytes: u64) {
         self.answers.missed_requests();
     }

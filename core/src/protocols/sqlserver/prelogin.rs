@@ -9,6 +9,8 @@ use crate::session::Session;
 
 const VERSION: u8 = 0;
 const ENCRYPTION: u8 = 1;
+const INSTANCE: u8 = 2;
+const THREAD: u8 = 3;
 const END: u8 = 0xff;
 /// Options that there are, and more.
 const LAST_OPTION: u8 = 0x10;
@@ -55,6 +57,34 @@ fn options(body: &[u8]) -> impl Iterator<Item = (u8, usize, usize)> {
         let at = cursor.u16_be("offset").ok()?;
         Some((option, usize::from(at), usize::from(cursor.u16_be("length").ok()?)))
     })
+}
+
+/// What drivers send each in their own way, in clear also where the login is not:
+/// `prelogin version=18.6.2 options=version,encryption,instance,thread,mars,trace instance=MSSQLServer thread=0`.
+pub fn startup(body: &[u8]) -> String {
+    let version = match option(body, VERSION) {
+        Some([major, minor, high, low, ..]) => version(*major, *minor, [*high, *low]),
+        _ => String::new(),
+    };
+    let names: Vec<_> = options(body).map(|(option, ..)| option_name(option)).collect();
+    let instance = option(body, INSTANCE).unwrap_or_default();
+    let instance = String::from_utf8_lossy(instance.split(|&byte| byte == 0).next().unwrap_or_default());
+    let thread = option(body, THREAD).unwrap_or_default().iter().fold(0_u32, |id, &byte| id << 8 | u32::from(byte));
+    format!("prelogin version={version} options={} instance={instance} thread={thread}", names.join(","))
+}
+
+fn option_name(option: u8) -> &'static str {
+    match option {
+        VERSION => "version",
+        ENCRYPTION => "encryption",
+        INSTANCE => "instance",
+        THREAD => "thread",
+        4 => "mars",
+        5 => "trace",
+        6 => "federated",
+        7 => "nonce",
+        _ => "other",
+    }
 }
 
 /// The server's version: major u8 | minor u8 | build u16 | sub-build u16

@@ -4,8 +4,10 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::conversation::{Common, Dialogue};
+use crate::drivers;
 use crate::exchange::{Exchange, Wait};
 use crate::protocols::{Purpose, Verdict};
+use crate::session::Session;
 use crate::sql::Statements;
 use crate::stream::{Chunk, Mark};
 use Side::{Client, Server};
@@ -272,14 +274,14 @@ fn talk_cut(parts: &[(Side, Vec<u8>)], mut sizes: impl Iterator<Item = usize>) -
     let mut common = Common::new(Statements::new(true));
     let mut exchanges = Vec::new();
     let mut sent = [crate::stream::START; 2];
-    for (side, bytes) in parts {
+    for (time_ns, (side, bytes)) in (0..).zip(parts) {
         let mut rest = &bytes[..];
         while !rest.is_empty() {
             let (now, later) = rest.split_at(sizes.next().unwrap_or(rest.len()).clamp(1, rest.len()));
             let offset = sent[*side as usize];
             sent[*side as usize] += now.len() as u64;
             let acknowledged = sent[side.other() as usize];
-            let mark = Mark { frame: 1, time_ns: 0 };
+            let mark = Mark { frame: 1, time_ns };
             dialogue.read(&Chunk { side: *side, mark, acknowledged, offset, lost: 0, bytes: now, cut: 0 }, &mut common);
             dialogue.pairing.take_finished(&mut exchanges);
             rest = later;
@@ -345,8 +347,66 @@ fn a_dialogue_is_told_request_by_request() {
 fn a_session_is_known_by_its_login_but_for_the_password() {
     let session = talk(&dialogue()).session;
     let texts = [session.user, session.database, session.application, session.server_version];
-    assert_eq!(texts.map(Option::unwrap), ["ann", "shop", "till (lib)", "16.0.4135"].map(str::to_owned));
+    assert_eq!(texts.map(Option::unwrap), ["ann", "shop", "till", "16.0.4135"].map(str::to_owned));
     assert!(session.former_databases.is_empty());
+}
+
+/// The login of a client that asks for these features, each with what it says of it.
+fn login_with(features: &[(u8, &[u8])]) -> Vec<u8> {
+    let mut body = login();
+    let at = body.len() as u16;
+    body[27] |= 0x10;
+    body[36 + 4 * 5..][..4].copy_from_slice(&[&at.to_le_bytes()[..], &4_u16.to_le_bytes()].concat());
+    body.extend(u32::from(at + 4).to_le_bytes());
+    for (feature, data) in features {
+        body.extend([&[*feature][..], &(data.len() as u32).to_le_bytes(), data].concat());
+    }
+    body.push(0xff);
+    let length = body.len() as u32;
+    body[..4].copy_from_slice(&length.to_le_bytes());
+    body
+}
+
+#[test]
+fn the_driver_is_what_the_login_calls_its_library() {
+    let driver = |login: &[u8]| {
+        let mut session = Session::default();
+        super::login::introduce(login, &mut session);
+        let named = drivers::driver("sqlserver", &session.client, session.application.as_deref())
+            .map(|known| known.name.to_owned());
+        (named.unwrap_or_default(), session.client.version().unwrap_or_default().to_owned())
+    };
+    assert_eq!(driver(&login()), ("lib".into(), String::new()));
+    let agent = utf_16("1|MS-ODBC|18.6.2.1|x86_64|Linux");
+    assert_eq!(driver(&login_with(&[(10, b"\x01"), (16, &agent)])), ("lib".into(), "18.6.2.1".into()));
+    // Lengths that lie.
+    let mut lying = login_with(&[(16, &agent)]);
+    for at in [56, 58, lying.len() - agent.len() - 2] {
+        lying[at] = 0xff;
+        driver(&lying);
+    }
+}
+
+#[test]
+fn a_prelogin_alone_tells_some_drivers() {
+    let driver = |version: [u8; 6], options: &[u8]| {
+        let (mut heads, mut data, mut at) = (Vec::new(), Vec::new(), 5 * options.len() as u16 + 1);
+        for &option in options {
+            let value: &[u8] = if option == 0 { &version } else { &[0] };
+            heads.extend([&[option][..], &at.to_be_bytes(), &(value.len() as u16).to_be_bytes()].concat());
+            at += value.len() as u16;
+            data.extend(value);
+        }
+        let mut session = Session::default();
+        session.client.starts(&super::prelogin::startup(&[&heads[..], &[0xff], &data].concat()));
+        drivers::driver("sqlserver", &session.client, session.application.as_deref()).map(|known| known.name.to_owned())
+    };
+    assert_eq!(driver([12, 10, 0, 0, 0, 0], &[0, 1, 5]).as_deref(), Some("mssql-jdbc"));
+    assert_eq!(driver([17, 10, 0, 1, 0, 0], &[0, 1, 2, 3, 4, 5]).as_deref(), Some("ODBC Driver for SQL Server"));
+    // OLE DB and ODBC have both come to version 18; go-mssqldb and SqlClient look alike.
+    assert_eq!(driver([18, 6, 0, 2, 0, 0], &[0, 1, 2, 3, 4, 5]), None);
+    assert_eq!(driver([2, 0, 11, 1, 0, 0], &[0, 1, 2, 3, 4, 5]), None);
+    assert_eq!(super::prelogin::startup(&[0, 0xff]), "prelogin version= options= instance= thread=0");
 }
 
 #[test]
@@ -381,6 +441,30 @@ fn an_attention_in_an_answer_waits_once_more() {
         (Server, packet(4, 1, 2, &[&rows[2000..], &done(0xfd, 0x20, 0, 0)].concat())),
     ]);
     assert_eq!(talk.told()[2], ("batch", 2, Some(2), None, "select a"));
+}
+
+#[test]
+fn an_attention_inside_a_packet_of_the_answer_leaves_it_whole() {
+    let rows = result(&[row(2000), row(2000)]);
+    let (sent, rest) = (packet(4, 0, 1, &rows[..3000]), packet(4, 1, 2, &rows[3000..]));
+    let acknowledged = message(4, &done(0xfd, 0x20, 0, 0));
+    for cut in [1, 8, 9, 1500, 3007] {
+        let talk = after_login(&[
+            (Client, batch("select a")),
+            (Server, sent[..cut].to_vec()),
+            (Client, message(6, &[])),
+            (Server, [&sent[cut..], &rest].concat()),
+            (Server, acknowledged.clone()),
+            (Client, batch("select b")),
+            (Server, message(4, &result(&[row(1)]))),
+        ]);
+        assert_eq!(
+            talk.told()[2..],
+            [("batch", 2, Some(2), None, "select a"), ("batch", 1, Some(1), None, "select b")]
+        );
+        assert!(talk.exchanges.iter().all(|exchange| exchange.complete), "{cut}");
+        assert_eq!(talk.losses, 0);
+    }
 }
 
 #[test]

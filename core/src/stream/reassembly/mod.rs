@@ -55,9 +55,11 @@ pub struct Accepted<'a> {
 /// How the data of a segment relate to what their side sent before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sending {
-    /// There are none, or of no interest: keep-alives (RFC 9293 §3.8.4: at most one byte, already acknowledged).
+    /// There are none, or of no interest.
     #[default]
     Nothing,
+    /// At most one byte, which was acknowledged before (RFC 9293 §3.8.4).
+    KeepAlive,
     New,
     /// Sent again.
     Again,
@@ -124,6 +126,13 @@ fn acknowledges(segment: &Segment<'_>) -> bool {
     segment.flags.0 & (Flags::ACK | Flags::RST) == Flags::ACK
 }
 
+/// Of a connection that was there before the capture, a side's first byte is a keep-alive where it comes alone and is 0:
+/// no message of any protocol is that short.
+fn looks_like_keep_alive(segment: &Segment<'_>) -> bool {
+    let alone = segment.wire_length == 1 && segment.flags.0 & (Flags::SYN | Flags::FIN | Flags::RST) == 0;
+    alone && segment.payload.iter().all(|&byte| byte == 0)
+}
+
 impl Stream {
     /// The stream offset of a sequence number, the nearest one to where the stream is; wraps at 2^32 (RFC 9293 §3.4).
     #[inline]
@@ -165,7 +174,7 @@ impl Reassembly {
         let syn = segment.flags.has(Flags::SYN);
         let sequence = segment.sequence.wrapping_add(u32::from(syn));
         let stream = self.stream_mut(side);
-        stream.first.get_or_insert(sequence);
+        stream.first.get_or_insert(sequence.wrapping_add(u32::from(looks_like_keep_alive(segment))));
         stream.spoke = true;
         let Some(offset) = stream.offset(sequence) else {
             return Accepted::default();
@@ -298,7 +307,7 @@ impl Reassembly {
             let overtaken = stream.was_overtaken(offset, end, segment.time_ns, soonest_ns);
             stream.in_flight.resent(offset);
             return match (keep_alive, overtaken) {
-                (true, _) => Sending::Nothing,
+                (true, _) => Sending::KeepAlive,
                 (_, true) => Sending::Overtaken,
                 _ => {
                     self.retransmissions[side as usize] += 1;

@@ -123,3 +123,44 @@ fn a_client_that_speaks_before_the_greeting_is_not_understood() {
     let mut talk = Talk::new(Beginning::Greeting);
     assert_eq!(talk.lost_to(Client, &query("do 1")), "the client speaks before the server's greeting");
 }
+
+const OUT_OF_ORDER: &[u8] = b"\xff\x84\x04#08S01Got packets out of order";
+const TIMED_OUT: &[u8] = b"\xff\x87\x04#08S01Got timeout reading communication packets";
+
+#[test]
+fn what_is_no_login_is_a_login_that_the_server_refuses() {
+    for bytes in [&b"GET / HTTP/1.1\r\n"[..], b"\x0d\x0a\x0d\x0a", &[0; 15], &query("do 1")] {
+        for cut in 4..=bytes.len() {
+            let mut talk = Talk::new(Beginning::Greeting);
+            talk.says(Server, &greeting(BASE)).says(Client, &bytes[..cut]).says(Client, &bytes[cut..]);
+            talk.says(Server, &packet(1, OUT_OF_ORDER));
+            let told: Vec<String> = talk.told().into_iter().filter(|told| told != "morewithoutwait").collect();
+            assert_eq!(told[..2], ["greeting", "authenticate"], "{bytes:?} {cut}");
+            assert!(told[2].starts_with("refused") && told[2].contains("1156 (08s01)"), "{told:?}");
+        }
+    }
+}
+
+#[test]
+fn a_server_may_refuse_a_login_that_has_not_come() {
+    let mut talk = Talk::new(Beginning::Greeting);
+    talk.says(Server, &greeting(BASE)).says(Client, b"\0\0").says(Server, &packet(2, TIMED_OUT));
+    let told = talk.told();
+    assert!(told.len() == 2 && told[1].starts_with("refused") && told[1].contains("1159 (08s01)"), "{told:?}");
+}
+
+#[test]
+fn nothing_follows_an_error_in_place_of_the_greeting() {
+    let mut talk = Talk::new(Beginning::Greeting);
+    talk.says(Server, &packet(0, b"\xff\x10\x04Too many connections")).says(Client, b"\x01\0\0\0\x01");
+    assert_eq!(talk.told(), ["greeting error 1040", "morewithoutwait"]);
+}
+
+#[test]
+fn a_check_says_good_bye_before_the_answer_to_its_login() {
+    let mut talk = Talk::new(Beginning::Greeting);
+    let login = packet(1, b"\0\x80\0\0\x01haproxy\0");
+    talk.says(Server, &greeting(BASE)).says(Client, &[&login[..], b"\x01\0\0\0\x01"].concat());
+    talk.says(Server, &packet(2, OK));
+    assert_eq!(talk.told(), ["greeting", "authenticate", "quit (Nothing)", "done"]);
+}

@@ -132,3 +132,20 @@ proptest! {
         survive(&mut Talk::new(Beginning::Greeting), &turns);
     }
 }
+
+proptest! {
+    /// Behind a part of a request that was lost, its rest is no request.
+    #[test]
+    fn the_rest_of_a_request_is_no_whole_one(
+        text in prop_oneof!["[ -~]{1,300}".prop_map(String::into_bytes), prop::collection::vec(any::<u8>(), 1..300)],
+        binds in prop::collection::vec(prop_oneof![Just(0u8), 1u8..30, any::<u8>()], 0..300),
+        at in 1usize..400,
+    ) {
+        let decoder = Mysql::new(Beginning::Commands);
+        for request in [command(3, &text), execute(1, 0, &binds)] {
+            let rest = request.get(at..).unwrap_or_default();
+            prop_assert!(!(decoder.resumes(rest) && decoder.are_whole(rest)), "{rest:?}");
+        }
+        prop_assert!(decoder.resumes(&execute(1, 0, &binds)) && decoder.are_whole(&execute(1, 0, &binds)));
+    }
+}
