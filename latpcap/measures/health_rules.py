@@ -50,6 +50,9 @@ RULES = {
     "proxy-legs": (
         "both sides of a proxy were captured: each request is there twice, and counts once ([proxies.md](proxies.md))"
     ),
+    "proxy-port": (
+        "a database connection goes to the usual port of ProxySQL, MaxScale, MySQL Router, PgBouncer or Pgpool-II"
+    ),
     "relayed": (
         "the file's interface is a relay's (`latpcap record --relay`): packets show which data it forwarded, and "
         "when; headers and windows are synthetic ([record.md](record.md#without-root-the-relay))"
