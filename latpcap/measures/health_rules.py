@@ -6,16 +6,13 @@ RULES = {
     "file-cut": (
         "the file ends inside a packet or block; of several files also: it is empty, or ends inside its header"
     ),
-    "file-damaged": (
-        "its structure contradicts itself; the unreadable part is left out. Of several files also: it begins with "
-        "zeros or garbage"
-    ),
+    "file-damaged": "its structure contradicts itself; the unreadable part is left out",
     "file-unreadable": (
-        "the operating system failed while it was read; of several files also: it cannot be decompressed, or is gone"
+        "the operating system failed while it was read; of several files also: it cannot be decompressed"
     ),
     "stopped": (
-        "reading was stopped before the end (Ctrl-C, `Progress.stop()`): figures cover the packets read. A pipe whose "
-        "writer ends within two seconds is read to its end, without a note"
+        "reading was stopped before the end (Ctrl-C, `Progress.stop()`): figures cover the packets read. A pipe "
+        "whose writer ends within two seconds is read to its end, without a note"
     ),
     "unknown-interface": "a packet names an interface that the file does not describe",
     "unknown-link-type": "packets of a link layer that latpcap does not read ([what it reads](layers.md))",
@@ -30,10 +27,9 @@ RULES = {
     "one-direction": "one side sent data, and not one packet of the other side was captured",
     "duplicate-packets": (
         "a packet was captured twice: a mirror port that shows both ports, or an interface and its bridge. Same "
-        "sequence and acknowledgment numbers, flags, length and IP identification within 100 ms (a retransmission has "
-        "an identification of its own); where there is none (IPv6, or 0), within 1 ms. Or several taps saw it, each "
-        "with files of its own ([long-recordings.md](long-recordings.md#two-taps)). Copies are left out everywhere; "
-        "they are not retransmissions"
+        "sequence and acknowledgment numbers, flags, length and IP identification within 100 ms (a retransmission "
+        "has an identification of its own); where there is none (IPv6, or 0), within 1 ms. Or several taps saw it "
+        "([long-recordings.md](long-recordings.md#two-taps)). Copies are left out; they are not retransmissions"
     ),
     "reordered": (
         "a segment came after a later one of its stream, sooner than a retransmission could: within the handshake's "
@@ -47,11 +43,11 @@ RULES = {
         "none of 20 or more responses came soon after the RTT, and all are late by about the same time: probably a "
         "proxy, with a network behind it that looks like service time ([proxies.md](proxies.md))"
     ),
-    "proxy-legs": (
-        "both sides of a proxy were captured: each request is there twice, and counts once ([proxies.md](proxies.md))"
-    ),
     "proxy-port": (
         "a database connection goes to the usual port of ProxySQL, MaxScale, MySQL Router, PgBouncer or Pgpool-II"
+    ),
+    "proxy-legs": (
+        "both sides of a proxy were captured: each request is there twice, and counts once ([proxies.md](proxies.md))"
     ),
     "relayed": (
         "the file's interface is a relay's (`latpcap record --relay`): packets show which data it forwarded, and "
@@ -61,50 +57,54 @@ RULES = {
     "clock-backwards": "a packet of a file is earlier than the one before it; corrected, so no warning",
     "clock-step": (
         "the clock was set: a connection's packets go back by more than 1 ms, or their TCP timestamps and the "
-        "capture's times disagree by more than a second. Exchanges in progress are marked incomplete, and later times "
-        "are corrected by the senders' TCP timestamps (without these, to leave no gap). Other files captured in "
-        "parallel keep their times"
+        "capture's times disagree by more than a second. Exchanges in progress are marked incomplete, and later "
+        "times are corrected by the senders' TCP timestamps (without these, to leave no gap). Other files captured "
+        "in parallel keep their times"
     ),
     "clock-outlier": (
         "the time of a single packet differs from its neighbours' by more than a second: it gets theirs, and "
         "exchanges that begin or end with it have no time"
     ),
     "files-apart": (
-        "nothing was recorded between two files for longer than a minute and than either file lasts. The gap is think "
-        "time in the runtime; rates (`round_trips_per_s`, statements a second) refer to the recorded time"
+        "nothing was recorded between two files for longer than a minute and than either file lasts. The gap is "
+        "think time in the runtime; rates (`round_trips_per_s`, statements a second) refer to the recorded time"
     ),
     "coarse-clock": "all times of a file are multiples of 1 ms or more",
     "path-changed": (
-        "the RTT of a path changed permanently during the capture ([the rule](baseline.md#a-path-that-changes)). Each "
-        "round trip is costed at the RTT of its time"
+        "the RTT of a path changed permanently during the capture ([the rule](baseline.md#a-path-that-changes)). "
+        "Each round trip is costed at the RTT of its time"
     ),
     "retransmissions": (
-        "data was sent again. Spurious retransmissions are counted separately: the receiver reports one (D-SACK, RFC "
-        "2883), or echoes the timestamp of the first copy (RFC 3522), or had acknowledged it in the capture. The "
-        "others were lost: a lower bound, since lost acknowledgments and losses before the capture point are not "
-        "visible. The share is that of packets with data"
+        "data was sent again. Spurious retransmissions are counted separately: the receiver reports one (D-SACK, "
+        "RFC 2883), or echoes the timestamp of the first copy (RFC 3522), or had acknowledged it in the capture. "
+        "The others were lost: a lower bound, since lost acknowledgments and losses before the capture point are "
+        "not visible. The share is that of packets with data"
     ),
     "timeouts": (
         "data (or a SYN) was sent again after at least 200 ms of silence of its sender: a retransmission time-out. "
         "Where both sides waited for the same loss, it counts once"
     ),
     "loss": (
-        "lost packets took more than 1 % of the runtime ([model.md](model.md#c3-the-time-budget)). Part of it may be "
-        "*probable*: a wait as long as other time-outs, without a retransmission in the capture"
+        "lost packets took more than 1 % of the runtime ([model.md](model.md#c3-the-time-budget)). Part of it may "
+        "be *probable*: a wait as long as other time-outs, without a retransmission in the capture"
     ),
     "paced-sender": (
         "more than a quarter of a sender's large messages (above the initial window) leave evenly over a tenth to "
-        "nine tenths of the RTT, in bursts 0.2 ms and more apart, before any acknowledgment can have come, as BBR and "
-        "fair queues do; below 2 ms of RTT it does not show "
+        "nine tenths of the RTT, in bursts 0.2 ms and more apart, before any acknowledgment can have come, as BBR "
+        "and fair queues do; below 2 ms of RTT it does not show "
         "([model.md](model.md#c4-projection-the-job-again-on-another-network))"
     ),
     "zero-window": "a receiver stopped its sender, because its program did not read",
     "delayed-ack": (
         "a side waited for a delayed acknowledgment (at least 30 ms) before it sent the rest: Nagle's algorithm "
-        "against delayed ACKs. `stalled_ms` of an exchange is the wait; the budget's part *stall* adds the round trip "
-        "of each acknowledgment. `info` below 3 packets or 1 % of the runtime"
+        "against delayed ACKs. `stalled_ms` of an exchange is the wait; the budget's part *stall* adds the round "
+        "trip of each acknowledgment. `info` below 3 packets or 1 % of the runtime"
     ),
     "no-database-traffic": "no connection talks to a database, with the reason",
+    "no-login": (
+        "connections closed before anything was asked, after a greeting or none, as load balancers' checks are: no "
+        "errors"
+    ),
     "refused": "the server of a database's port answered the SYN with a RST",
     "unanswered": "the SYN to a database's port was not answered",
     "unrecognised": (
@@ -113,8 +113,9 @@ RULES = {
     "other-database": (
         "a database that latpcap can name but not read yet: Sybase ASE, SQL Server before 7.0, MongoDB, Redis, "
         "Memcached, Couchbase, Cassandra, DB2 and other DRDA servers, ClickHouse, MySQL's X Protocol, Neo4j, SAP "
-        "HANA, Informix, Tarantool, HBase, Elasticsearch and OpenSearch, CouchDB, ArangoDB, InfluxDB. The name comes "
-        "from the first bytes of both sides, never from the port; `--decode-as PORT=opaque` counts the round trips"
+        "HANA, Informix, Tarantool, HBase, Elasticsearch and OpenSearch, CouchDB, ArangoDB, InfluxDB. The name "
+        "comes from the first bytes of both sides, never from the port; `--decode-as PORT=opaque` counts the round "
+        "trips"
     ),
     "selection": (
         "a part of the captures was selected ([selecting.md](selecting.md)); notes about files cover whole files"

@@ -149,7 +149,7 @@ PATTERN = Pattern(
     why="Each row costs a round trip; a batch would cost one for many rows.",
     find=find,
     rule="10 or more single-row changes by one statement with nothing but changes and transaction commands between; "
-    "passed over are keys asked of a sequence, catalog reads, and the row just inserted, read back",
+    "passed over are sequences' keys and catalog reads; reads of the row just inserted, or its key, go with the batch",
     example="`insert into log values (?, ?)` runs 500 times, and the program waits for each answer.",
     is_not="a statement of several rows, a batch, a pipeline, or changes with a read between them that may decide "
     "about the next.",
