@@ -132,7 +132,15 @@ def test_every_command_has_json_but_those_that_write_something_else() -> None:
             if not getattr(param, "hidden", False)
         )
     }
-    others = {"scan", "completion", "help", "record", "watch", "wireshark"}  # what they write: docs/command-line.md
+    others = {
+        "scan",
+        "completion",
+        "explain",
+        "help",
+        "record",
+        "watch",
+        "wireshark",
+    }  # what they write: docs/command-line.md
     assert without == others
 
 
@@ -180,7 +188,7 @@ def test_a_line_ends_neither_in_a_blank_nor_between_a_figure_and_its_unit(latpca
 @pytest.mark.usefixtures("narrow")
 def test_what_follows_an_indented_line_is_indented_too(latpcap: Run) -> None:
     printed = latpcap("analyze", FIXTURES / "findings" / "failing-my.pcapng.zst").stdout.decode()
-    assert "`UPDATE OR\n  INSERT`" in printed
+    assert "ON DUPLICATE KEY\n  UPDATE`" in printed
 
 
 @pytest.mark.usefixtures("narrow")

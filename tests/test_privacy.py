@@ -33,7 +33,7 @@ SECRETS = Path(__file__).parent / "secrets"
 RECORDED = ("mariadb", "postgresql", "mariadb-tls", "postgresql-tls")
 """Real servers' messages about secrets, two of them encrypted and read with keys: see record_secrets.py."""
 of_encrypted = pytest.mark.parametrize("capture", ["recorded-mariadb-tls", "recorded-postgresql-tls"], indirect=True)
-WITHOUT_CAPTURE = {"calibrate", "completion", "help", "record", "rehearse", "verify", "annotate"}
+WITHOUT_CAPTURE = {"calibrate", "completion", "explain", "help", "record", "rehearse", "verify", "annotate"}
 """Commands that read no capture, or make their own; that show what Wireshark says of it; that hand on the packets."""
 RUNS: dict[str, list[list[str]]] = {
     "compare": [["{capture}"], ["{capture}", "--json"]],

@@ -110,8 +110,13 @@ def _finding(pattern: Pattern) -> Iterator[Section]:
     project = f"`latpcap project CAPTURE --fix {pattern.fix}` shows the job with the fix made."
     fixes = [Entry(fix, lead=kind) for kind, fix in said if fix]
     yield Section("", "Fix", [*fixes, *([Sentence(project)] if pattern.fix else [])])
-    keys = dict.fromkeys(fix.key for fix in pattern.fixes.values() if not isinstance(fix, str))
-    yield Section("", "Fix by client", [Entry(text, lead=name) for key in keys for name, text in _by_client(key)])
+    kinds: dict[str, list[str]] = {}
+    for kind, fix in pattern.fixes.items():
+        if not isinstance(fix, str):
+            kinds.setdefault(fix.key, []).append(kind)
+    for key, named in kinds.items():
+        of_kind = f" ({', '.join(named)})" if len(kinds) > 1 else ""
+        yield Section("", f"Fix by client{of_kind}", [Entry(text, lead=name) for name, text in _by_client(key)])
 
 
 def _by_client(key: str) -> Iterator[tuple[str, str]]:
@@ -124,7 +129,8 @@ def _by_client(key: str) -> Iterator[tuple[str, str]]:
             if each.pattern == key:
                 since = f" (from {each.since} on)" if each.since else ""
                 tried = f"; tried: {each.tried}" if each.tried else ""
-                yield f"{client.name} ({client.language})", f"{each.advice}{since}{tried}"
+                language = "" if client.name.endswith(f"({client.language})") else f" ({client.language})"
+                yield f"{client.name}{language}", f"{each.advice}{since}{tried}"
 
 
 def _note(code: str) -> Iterator[Section]:

@@ -19,7 +19,7 @@ from latpcap.tables.columnar import passes
 
 MAX_CLIENTS = 2
 """The clients whose settings a finding names."""
-SAID = ("protocol", "driver", "driver_version", "framework")
+CLIENT_COLUMNS = ("protocol", "driver", "driver_version", "framework")
 """The columns of the connections that name a client."""
 
 
@@ -48,7 +48,7 @@ class Advice(Struct, frozen=True):
 
 def clients_of(evidence: Evidence, connections: NDArray[np.int64]) -> list[SeenClient]:
     """Return the recognised clients of the rows' `connections`, those with most rows first."""
-    said = [evidence.recording.said(name).picked(connections) for name in SAID]
+    said = [evidence.recording.said(name).picked(connections) for name in CLIENT_COLUMNS]
     order, starts = passes.grouped(*(each.codes for each in said))
     firsts = order[starts[:-1]][np.argsort(-np.diff(starts), kind="stable")]
     found = (SeenClient(*each) for each in zip(*(each.picked(firsts).texts() for each in said), strict=True))

@@ -33,6 +33,8 @@ NO_ANSWER = "no answer"
 """The code of a request during which the server closed the connection."""
 SAID_CODES = 3
 """Codes that a sentence names."""
+MAX_MESSAGE = 250
+"""Characters of a server's message in a text."""
 MAX_WORDS = 70
 """Characters of a server's message in a title."""
 
@@ -76,8 +78,8 @@ class Failures(Struct, frozen=True):
             for protocol, code, text, _ in self._distinct(mine)
         ]
         more = (text for meaning, text in said if text.lower() != meaning and (meaning or text != _shortened(text)))
-        shown = list(dict.fromkeys(filter(None, more)))[:SAID_CODES]
-        return f"The server says: {' / '.join(shown)}." if shown else ""
+        shown = [textwrap.shorten(text, MAX_MESSAGE, placeholder=" …") for text in dict.fromkeys(filter(None, more))]
+        return f"The server says: {' / '.join(shown[:SAID_CODES])}." if shown else ""
 
     def _distinct(self, mine: Ints) -> list[tuple[str, str, str, int]]:
         """Return protocol, code and message of each error of `mine`, and how often it is there, most frequent first."""

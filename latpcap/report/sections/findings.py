@@ -69,7 +69,7 @@ def explained(found: Sequence[FindingResult]) -> Iterator[Sentence]:
     codes = {each.code for each in found}
     if codes:
         code = codes.pop() if len(codes) == 1 else "CODE"
-        yield Sentence(f"`latpcap explain {code}` shows the rule, an example and the fix for each client.", "quiet")
+        yield Sentence(f"`latpcap explain {code}` shows the rule, an example and the fixes, client by client.", "quiet")
 
 
 def finding_entry(found: FindingResult, told_rtt_ms: float | None) -> Entry:
