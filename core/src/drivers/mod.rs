@@ -78,11 +78,16 @@ fn short(text: &str) -> Option<Box<str>> {
 pub struct Known<'a> {
     pub name: &'a str,
     pub by: String,
+    /// What it says of itself; where it is known by more than its name, a library below it may have said this.
+    pub version: Option<&'a str>,
 }
 
 /// The driver of a connection, where it shows which.
 pub fn driver<'a>(protocol: &str, client: &'a Client, application: Option<&str>) -> Option<Known<'a>> {
-    let said = || client.name.as_deref().map(|name| Known { name, by: words(&[Kind::Says]) });
+    let said = || {
+        let name = client.name.as_deref()?;
+        Some(Known { name, by: words(&[Kind::Says]), version: client.version() })
+    };
     find(TABLE.drivers_of(protocol).iter(), client, application).or_else(said)
 }
 
@@ -93,11 +98,11 @@ pub fn framework<'a>(protocol: &str, client: &'a Client, application: Option<&st
 }
 
 /// The first entry of which a row holds in which the client names itself, else the first of which any row holds.
-fn find(
+fn find<'a>(
     entries: impl Iterator<Item = &'static Entry>,
-    client: &Client,
+    client: &'a Client,
     application: Option<&str>,
-) -> Option<Known<'static>> {
+) -> Option<Known<'a>> {
     let name = client.name.as_deref().unwrap_or_default().to_ascii_lowercase();
     let application = application.unwrap_or_default().to_ascii_lowercase();
     let fits = |glob: &Option<Glob>, text: &str| glob.as_ref().is_none_or(|glob| glob.fits(text.as_bytes()));
@@ -106,7 +111,8 @@ fn find(
     let mut recognised = None;
     for entry in entries {
         for row in entry.rows.iter().filter(holds) {
-            let known = || Known { name: &entry.name, by: words(&row.kinds) };
+            let version = client.version().filter(|_| row.kinds == [Kind::Says]);
+            let known = || Known { name: &entry.name, by: words(&row.kinds), version };
             if row.names_itself() {
                 return Some(known());
             }
@@ -118,7 +124,7 @@ fn find(
 
 /// By what it is known: `said`, or the kinds of its signs.
 fn words(kinds: &[Kind]) -> String {
-    if kinds.iter().any(|kind| kind.names()) {
+    if kinds.iter().all(|kind| kind.names()) {
         return "said".to_owned();
     }
     kinds.iter().map(|kind| kind.words()).collect::<Vec<_>>().join(" and ")
@@ -170,6 +176,17 @@ mod tests {
         assert_eq!(named(&driver("mysql", &own, None)), Some(("my own driver", "said".into())));
         assert_eq!(driver("mysql", &Client::default(), None), None);
         assert_eq!(framework("mysql", &own, None), None);
+    }
+
+    #[test]
+    fn a_librarys_version_is_not_that_of_the_driver_above_it() {
+        let mut perl = client("libmariadb");
+        perl.says_version("3.3.20");
+        assert_eq!(driver("mysql", &perl, None).unwrap().version, Some("3.3.20"));
+        perl.starts("flags=00bea28e packet=1048576 charset=45 _client_name program_name");
+        let known = driver("mysql", &perl, None).unwrap();
+        assert_eq!((known.name, known.version), ("DBD::mysql", None));
+        assert_eq!(known.by, "the library's name and login parameters");
     }
 
     #[test]

@@ -89,7 +89,7 @@ impl Kind {
     /// The kind as readers know it.
     pub fn words(self) -> &'static str {
         match self {
-            Kind::Says => "the driver's name",
+            Kind::Says => "the library's name",
             Kind::Application => "the application's name",
             Kind::Startup => "login parameters",
             Kind::StatementName => "statement names",

@@ -140,7 +140,7 @@ impl Tables {
             ("database", session(|session| session.database.as_deref())),
             ("application", session(|session| session.application.as_deref())),
             ("driver", name(|row| Some(row.driver.as_ref()?.name))),
-            ("driver_version", session(|session| session.client.version())),
+            ("driver_version", name(|row| row.driver.as_ref()?.version)),
             ("driver_known_by", text(|row| Some(row.driver.as_ref()?.by.clone()))),
             ("framework", name(|row| Some(row.framework.as_ref()?.name))),
             ("framework_known_by", text(|row| Some(row.framework.as_ref()?.by.clone()))),
