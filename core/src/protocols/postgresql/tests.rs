@@ -197,7 +197,7 @@ fn a_client_that_asks_for_tls_first_is_not_taken_for_one_that_does_not() {
             fed.server(b"N");
         }
         fed.client(&startup);
-        drivers::driver("postgresql", &fed.session).map(|known| known.name.to_owned())
+        drivers::driver("postgresql", &fed.session.client, None).map(|known| known.name.to_owned())
     };
     assert_eq!(driver(false).as_deref(), Some("pg (Node.js)"));
     assert_eq!(driver(true), None, "libpq sends the same behind its SSLRequest");
