@@ -6,6 +6,8 @@
 mod glob;
 mod table;
 
+use std::cell::RefCell;
+
 use glob::Glob;
 use table::{Entry, Kind, Row, Shown, TABLE};
 
@@ -13,6 +15,11 @@ use table::{Entry, Kind, Row, Shown, TABLE};
 const MAX_NAME_CHARS: usize = 64;
 /// Names of statements that are looked at in a connection.
 const MAX_STATEMENT_NAMES: u8 = 16;
+
+thread_local! {
+    /// The login that was looked at last, and its signs: connections of one client follow each other.
+    static LAST_STARTUP: RefCell<(String, u128)> = const { RefCell::new((String::new(), 0)) };
+}
 
 /// What a connection has shown of its client.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -51,7 +58,13 @@ impl Client {
 
     /// Its login sends this beside names and values: words in their order.
     pub fn starts(&mut self, words: &str) {
-        self.shown.startups |= TABLE.startups(words);
+        self.shown.startups |= LAST_STARTUP.with_borrow_mut(|(last, signs)| {
+            if last != words {
+                *signs = TABLE.startups(words);
+                words.clone_into(last);
+            }
+            *signs
+        });
     }
 
     /// It gives a statement or portal this name.
