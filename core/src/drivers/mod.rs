@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn a_statement_that_several_mappers_send_names_none_below_anothers_driver() {
-        let drizzle =
+        let ent_or_drizzle =
             "select \"id\", \"name\" from \"users\" where \"users\".\"id\" = ? order by \"users\".\"id\" limit ?";
         for (protocol, name, statement) in [
             ("mysql", "MariaDB Connector/J", "select @@tx_isolation"),
@@ -205,9 +205,10 @@ mod tests {
                 "select u0_.id as id0_0_ from users u0_ where u0_.id = ?",
             ),
             ("postgresql", "", "select ? from pg_database where datname = ?"),
-            ("postgresql", "", drizzle),
+            ("postgresql", "", ent_or_drizzle),
         ] {
             let mut client = client(name);
+            client.names_statement(b"stmtcache_1");
             client.sends(signs_of(statement));
             assert_eq!(framework(protocol, &client, None), None, "{statement}");
         }
