@@ -1,6 +1,9 @@
-//! Texts with gaps: `*` is any text, and case does not matter.
+//! Texts with gaps: `*` is any text, `**` an asterisk, and case does not matter.
 
 use memchr::memmem::Finder;
+
+/// Stands for an asterisk while gaps are looked for.
+const ASTERISK: &str = "\0";
 
 /// A text with gaps, ready to be looked for in one pass over a text.
 #[derive(Debug)]
@@ -11,8 +14,8 @@ pub struct Glob {
 
 impl Glob {
     pub fn new(pattern: &str) -> Glob {
-        let part = |part: &str| Finder::new(part.to_ascii_lowercase().as_bytes()).into_owned();
-        Glob { parts: pattern.split('*').map(part).collect() }
+        let part = |part: &str| Finder::new(part.to_ascii_lowercase().replace(ASTERISK, "*").as_bytes()).into_owned();
+        Glob { parts: pattern.replace("**", ASTERISK).split('*').map(part).collect() }
     }
 
     /// Does it fit the whole of `text`, which is in lower case?
@@ -37,6 +40,7 @@ mod tests {
     fn gaps_stand_for_any_text_in_the_order_of_the_parts() {
         let fits = |pattern: &str, text: &str| Glob::new(pattern).fits(text.as_bytes());
         assert!(fits("Go-MySQL-Driver", "go-mysql-driver"));
+        assert!(fits("select ** from *", "select * from t") && !fits("select ** from *", "select a from t"));
         assert!(fits("_pg3_*", "_pg3_0") && fits("_pg3_*", "_pg3_"));
         assert!(fits("a*b*c", "a-b-b-c") && fits("*", ""));
         assert!(!fits("a*b*c", "a-c-b") && !fits("ab*ba", "aba") && !fits("a", "ab") && !fits("", "a"));

@@ -203,6 +203,31 @@ mod tests {
     }
 
     #[test]
+    fn a_statement_that_several_mappers_send_names_none_below_anothers_driver() {
+        let ent_or_drizzle =
+            "select \"id\", \"name\" from \"users\" where \"users\".\"id\" = ? order by \"users\".\"id\" limit ?";
+        for (protocol, name, statement) in [
+            ("mysql", "MariaDB Connector/J", "select @@tx_isolation"),
+            ("mysql", "MariaDB Connector/J", "select @@lower_case_table_names"),
+            ("mysql", "mysqlnd", "select `users`.`id` as `users__id` from `users` `users` where `users`.`id` = ?"),
+            ("mysql", "mysqlnd", "select * from `users` where `users`.`id` = ? limit ?"),
+            ("mysql", "libmariadb", "select `me`.`id`, `me`.`title` from `book` `me` where `me`.`id` = ?"),
+            (
+                "sqlserver",
+                "Core Microsoft SqlClient Data Provider",
+                "select u0_.id as id0_0_ from users u0_ where u0_.id = ?",
+            ),
+            ("postgresql", "", "select ? from pg_database where datname = ?"),
+            ("postgresql", "", ent_or_drizzle),
+        ] {
+            let mut client = client(name);
+            client.names_statement(b"stmtcache_1");
+            client.sends(signs_of(statement));
+            assert_eq!(framework(protocol, &client, None), None, "{statement}");
+        }
+    }
+
+    #[test]
     fn names_and_versions_are_cut() {
         let long = client(&"x".repeat(10_000));
         assert_eq!(driver("mysql", &long, None).unwrap().name.len(), MAX_NAME_CHARS);
