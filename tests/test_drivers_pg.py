@@ -63,3 +63,11 @@ def test_a_client_that_shows_itself_is_recognised(name: str) -> None:
 def test_every_capture_of_postgresql_has_a_label() -> None:
     of_others = ("mysql", "mariadb")
     assert [path.name for path in CAPTURES if label(path) is None and not any(o in path.name for o in of_others)] == []
+
+
+def test_a_drivers_savepoints_are_answered_by_its_setting_for_them() -> None:
+    found = latpcap.read(FIXTURES / "clients/pyodbc-postgresql.pcapng.zst").analyze().findings
+    [chatter] = [each for each in found if each.code == "session-chatter"]
+    assert chatter.fix.endswith(
+        "psqlODBC: `Protocol=7.4-1`: no savepoint around each statement, so a failed one fails its transaction."
+    )

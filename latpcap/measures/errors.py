@@ -250,11 +250,19 @@ def _is_unread(recording: Recording) -> Bools:
     exchanges = recording.exchanges
     unread = np.asarray(_is_waited_for(exchanges) & (exchanges.response_bytes == 0), bool)
     nothing = exchanges.response == MISSING
-    unread &= ~(exchanges.complete & nothing)
+    unread &= ~(exchanges.complete & (nothing | _is_read_with_another(exchanges)))
     if unread.any():
         resets = (recording.connection_column(f"{side}_reset_time").is_valid() for side in ("client", "server"))
         unread &= ~(nothing & np.logical_or(*resets)[exchanges.connection])
     return unread
+
+
+def _is_read_with_another(exchanges: Exchanges) -> Bools:
+    """Return which requests share their packets with one whose response was read: its bytes count for all of them."""
+    columns = np.stack((exchanges.connection, exchanges.request, exchanges.response))
+    begins = np.any(np.diff(columns, prepend=columns[:, :1] - 1), axis=0)
+    packet = np.cumsum(begins)
+    return np.asarray((np.bincount(packet, exchanges.response_bytes > 0) > 0)[packet], bool)
 
 
 def _is_hidden(recording: Recording) -> Bools:

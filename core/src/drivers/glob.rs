@@ -1,4 +1,4 @@
-//! Texts with gaps: `*` is any text, and case does not matter.
+//! Texts with gaps: `*` is any text, `\*` a star, and case does not matter.
 
 use memchr::memmem::Finder;
 
@@ -11,7 +11,9 @@ pub struct Glob {
 
 impl Glob {
     pub fn new(pattern: &str) -> Glob {
-        let part = |part: &str| Finder::new(part.to_ascii_lowercase().as_bytes()).into_owned();
+        const STAR: &str = "\0";
+        let pattern = pattern.to_ascii_lowercase().replace(r"\*", STAR);
+        let part = |part: &str| Finder::new(part.replace(STAR, "*").as_bytes()).into_owned();
         Glob { parts: pattern.split('*').map(part).collect() }
     }
 
@@ -39,6 +41,7 @@ mod tests {
         assert!(fits("Go-MySQL-Driver", "go-mysql-driver"));
         assert!(fits("_pg3_*", "_pg3_0") && fits("_pg3_*", "_pg3_"));
         assert!(fits("a*b*c", "a-b-b-c") && fits("*", ""));
+        assert!(fits(r"a \* b*", "a * b") && !fits(r"a \* b*", "a c b"));
         assert!(!fits("a*b*c", "a-c-b") && !fits("ab*ba", "aba") && !fits("a", "ab") && !fits("", "a"));
     }
 }

@@ -13,6 +13,8 @@ use table::{Entry, Kind, Row, Shown, TABLE};
 const MAX_NAME_CHARS: usize = 64;
 /// Names of statements that are looked at in a connection.
 const MAX_STATEMENT_NAMES: u8 = 16;
+/// The languages of libraries on which programs in other languages are built.
+const LIBRARY_LANGUAGES: [&str; 4] = ["C", "C++", "ODBC", "OLE DB"];
 
 /// What a connection has shown of its client.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -80,21 +82,27 @@ pub struct Known<'a> {
     pub by: String,
     /// What it says of itself; where it is known by more than its name, a library below it may have said this.
     pub version: Option<&'a str>,
+    /// That of the programs that use it; `None` for a client that only its own name tells.
+    language: Option<&'static str>,
 }
 
 /// The driver of a connection, where it shows which.
 pub fn driver<'a>(protocol: &str, client: &'a Client, application: Option<&str>) -> Option<Known<'a>> {
     let said = || {
         let name = client.name.as_deref()?;
-        Some(Known { name, by: words(&[Kind::Says]), version: client.version() })
+        Some(Known { name, by: words(&[Kind::Says]), version: client.version(), language: None })
     };
     find(TABLE.drivers_of(protocol).iter(), client, application).or_else(said)
 }
 
-/// The framework, object mapper or pool above the driver, where it shows which.
+/// The framework, object mapper or pool above the driver, where it shows which: another's statements may look like its
+/// own, so it is in the driver's language.
 pub fn framework<'a>(protocol: &str, client: &'a Client, application: Option<&str>) -> Option<Known<'a>> {
+    let language = driver(protocol, client, application).and_then(|driver| driver.language);
+    let language = language.filter(|language| !LIBRARY_LANGUAGES.contains(language));
     let speaks = |entry: &&Entry| entry.protocol.as_deref().is_none_or(|only| only == protocol);
-    find(TABLE.frameworks.iter().filter(speaks), client, application)
+    let is_of_language = |entry: &&Entry| language.is_none_or(|language| language == entry.language);
+    find(TABLE.frameworks.iter().filter(speaks).filter(is_of_language), client, application)
 }
 
 /// The first entry of which a row holds in which the client names itself, else the first of which any row holds.
@@ -112,7 +120,8 @@ fn find<'a>(
     for entry in entries {
         for row in entry.rows.iter().filter(holds) {
             let version = client.version().filter(|_| row.kinds == [Kind::Says]);
-            let known = || Known { name: &entry.name, by: words(&row.kinds), version };
+            let language = Some(&*entry.language);
+            let known = || Known { name: &entry.name, by: words(&row.kinds), version, language };
             if row.names_itself() {
                 return Some(known());
             }
@@ -176,6 +185,30 @@ mod tests {
         assert_eq!(named(&driver("mysql", &own, None)), Some(("my own driver", "said".into())));
         assert_eq!(driver("mysql", &Client::default(), None), None);
         assert_eq!(framework("mysql", &own, None), None);
+    }
+
+    #[test]
+    fn a_framework_is_in_the_language_of_its_driver() {
+        let signs = TABLE.statements("select @@transaction_isolation");
+        for (says, expected) in
+            [("pymysql", Some("SQLAlchemy")), ("MariaDB Connector/J", None), ("libmariadb", Some("SQLAlchemy"))]
+        {
+            let mut client = client(says);
+            client.sends(signs);
+            assert_eq!(framework("mysql", &client, None).map(|known| known.name), expected, "{says}");
+        }
+    }
+
+    #[test]
+    fn columns_by_name_are_not_gorms_star() {
+        let gorm = |columns: &str| {
+            let mut client = Client::default();
+            let statement = r#" from "users" where "users"."id" = ? order by "users"."id" limit ?"#;
+            client.sends(TABLE.statements(&format!("select {columns}{statement}")));
+            framework("postgresql", &client, None).map(|known| known.name)
+        };
+        assert_eq!(gorm("*"), Some("GORM"));
+        assert_eq!(gorm(r#""id", "name""#), None);
     }
 
     #[test]

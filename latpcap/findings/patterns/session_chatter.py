@@ -167,7 +167,7 @@ KINDS = (
         "savepoint command",
         "savepoint commands",
         Advice(
-            "session-chatter/transaction",
+            "session-chatter/savepoint",
             "Set a savepoint only where the program goes on after an error: a transaction alone rolls back without one",
         ),
     ),
