@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import drivers_page
 import pytest
 from builder import Conn, Ex, build
 from conftest import FIXTURES
@@ -63,3 +64,8 @@ def test_wireshark_shows_a_connections_client() -> None:
         "client\t0\tgo-sql-driver/mysql 1.9.3, GORM",
         "client\t1\tacme inc",
     ]
+
+
+def test_the_page_of_drivers_is_made_of_the_table() -> None:
+    """After a change of the table: `python tests/drivers_page.py`."""
+    assert drivers_page.PAGE.read_text() == drivers_page.page()

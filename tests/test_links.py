@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from pathlib import Path
 
+import drivers_page
 import pytest
 from docs_site import links, reached
 
@@ -67,7 +68,9 @@ def test_each_page_for_readers_can_be_reached_from_the_readme():
 
 
 def test_the_pages_for_readers_stay_short():
-    assert sum(len(page.read_text().split()) for page in (ROOT / "docs").rglob("*.md")) <= 60_000
+    """The page that is made of the table of drivers is looked up, not read."""
+    pages = {*(ROOT / "docs").rglob("*.md")} - {drivers_page.PAGE}
+    assert sum(len(page.read_text().split()) for page in pages) <= 60_000
 
 
 @pytest.mark.parametrize("link", ["no.md", "README.md#no-such-heading", "#no"])

@@ -237,7 +237,7 @@ impl Statements {
 }
 
 /// Texts in which signs of drivers are looked for.
-const MAX_SIGNED: usize = 20_000;
+const MAX_SIGNED: usize = 5_000;
 
 /// No code of an error is longer.
 const LONGEST_CODE: usize = 40;
