@@ -33,10 +33,10 @@ NO_ANSWER = "no answer"
 """The code of a request during which the server closed the connection."""
 SAID_CODES = 3
 """Codes that a sentence names."""
-MAX_MESSAGE = 250
-"""Characters of a server's message in a text."""
-MAX_WORDS = 70
-"""Characters of a server's message in a title."""
+MAX_MESSAGE_CHARS = 250
+"""The length of a server's message in a text."""
+MAX_TITLE_CHARS = 70
+"""The length of a server's message in a title."""
 
 
 class Failures(Struct, frozen=True):
@@ -78,7 +78,9 @@ class Failures(Struct, frozen=True):
             for protocol, code, text, _ in self._distinct(mine)
         ]
         more = (text for meaning, text in said if text.lower() != meaning and (meaning or text != _shortened(text)))
-        shown = [textwrap.shorten(text, MAX_MESSAGE, placeholder=" …") for text in dict.fromkeys(filter(None, more))]
+        shown = [
+            textwrap.shorten(text, MAX_MESSAGE_CHARS, placeholder=" …") for text in dict.fromkeys(filter(None, more))
+        ]
         return f"The server says: {' / '.join(shown[:SAID_CODES])}." if shown else ""
 
     def _distinct(self, mine: Ints) -> list[tuple[str, str, str, int]]:
@@ -171,7 +173,7 @@ def _shortened(message: str) -> str:
     >>> _shortened("Data modification failed. Try again"), _shortened(f"all {'words ' * 20}")[-7:]
     ('Data modification failed', 'words …')
     """
-    return textwrap.shorten(message.partition(". ")[0], MAX_WORDS, placeholder=" …")
+    return textwrap.shorten(message.partition(". ")[0], MAX_TITLE_CHARS, placeholder=" …")
 
 
 def _message(protocol: str, code: str, message: str) -> str:

@@ -23,7 +23,7 @@ thread_local! {
     static LAST_STARTUP: RefCell<(String, u128)> = const { RefCell::new((String::new(), 0)) };
 }
 
-/// What a connection has shown of its client.
+/// The signs that a connection has shown of its client.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Client {
     name: Option<Box<str>>,
@@ -93,7 +93,7 @@ fn short(text: &str) -> Option<Box<str>> {
 pub struct Known<'a> {
     pub name: &'a str,
     pub by: String,
-    /// What it says of itself; where it is known by more than its name, a library below it may have said this.
+    /// The version that it says; `None` where it is known by more than its name, as a library below may have said it.
     pub version: Option<&'a str>,
     /// That of the programs that use it; `None` for a client that only its own name tells.
     language: Option<&'static str>,
