@@ -11,6 +11,7 @@ import pytest
 from conftest import FIXTURES
 
 import latpcap
+from latpcap.protocols.drivers import setting
 
 LABELS: dict[str, dict[str, dict[str, Any]]] = {
     "mysql": tomllib.loads((FIXTURES / "drivers-my.toml").read_text("utf-8")),
@@ -97,3 +98,13 @@ def test_a_drivers_savepoints_are_answered_by_its_setting_for_them() -> None:
     assert chatter.fix.endswith(
         "psqlODBC: `Protocol=7.4-1`: no savepoint around each statement, so a failed one fails its transaction."
     )
+
+
+def test_a_setting_against_resets_of_the_session_is_none_against_rollbacks() -> None:
+    """SQLAlchemy's pool rolls back, and sends no reset; that of MySQL's connector for Python resets."""
+    kinds = ("reset", "rollback")
+    found = {
+        name: [kind for kind in kinds if setting("mysql", name, f"session-chatter/{kind}")]
+        for name in ("SQLAlchemy", "mysql-connector-python")
+    }
+    assert found == {"SQLAlchemy": ["rollback"], "mysql-connector-python": ["reset"]}

@@ -149,7 +149,11 @@ fn words(kinds: &[Kind]) -> String {
     if kinds.iter().all(|kind| kind.names()) {
         return "said".to_owned();
     }
-    kinds.iter().map(|kind| kind.words()).collect::<Vec<_>>().join(" and ")
+    let words: Vec<_> = kinds.iter().map(|kind| kind.words()).collect();
+    match &words[..] {
+        [first @ .., last] if first.len() > 1 => format!("{} and {last}", first.join(", ")),
+        words => words.join(" and "),
+    }
 }
 
 #[cfg(test)]
@@ -233,6 +237,8 @@ mod tests {
         let known = driver("mysql", &perl, None).unwrap();
         assert_eq!((known.name, known.version), ("DBD::mysql", None));
         assert_eq!(known.by, "the library's name and login parameters");
+        let three = [Kind::Says, Kind::Startup, Kind::Statement];
+        assert_eq!(words(&three), "the library's name, login parameters and statements");
     }
 
     #[test]

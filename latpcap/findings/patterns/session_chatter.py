@@ -149,7 +149,7 @@ KINDS = (
         "rollback after a single read or nothing",
         "rollbacks after a single read or nothing",
         Advice(
-            "session-chatter/reset",
+            "session-chatter/rollback",
             "Run single reads in autocommit, so that the pool has nothing to roll back when a connection returns",
         ),
     ),
