@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+from collections.abc import Callable
+
 import drivers_page
 import pytest
 from builder import Conn, Ex, build
@@ -14,6 +17,7 @@ from latpcap.tables.privacy.pseudonyms import PseudonymousTables, Pseudonyms
 from latpcap.tables.recording import Recording
 from latpcap.wireshark.facts import facts
 
+Run = Callable[..., subprocess.CompletedProcess[bytes]]
 GO = FIXTURES / "clients/go-sql-driver-mysql97.pcapng.zst"
 
 
@@ -69,3 +73,8 @@ def test_wireshark_shows_a_connections_client() -> None:
 def test_the_page_of_drivers_is_made_of_the_table() -> None:
     """After a change of the table: `python tests/drivers_page.py`."""
     assert drivers_page.PAGE.read_text() == drivers_page.page()
+
+
+def test_the_table_of_connections_names_the_framework(latpcap: Run) -> None:
+    shown = latpcap("connections", FIXTURES / "clients/gorm-mysql.pcapng.zst").stdout.decode()
+    assert "go-sql-driver/mysql  GORM " in shown

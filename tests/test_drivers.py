@@ -11,6 +11,7 @@ import pytest
 from conftest import FIXTURES
 
 import latpcap
+from latpcap.protocols.drivers import setting
 
 LABELS: dict[str, dict[str, dict[str, Any]]] = {
     "mysql": tomllib.loads((FIXTURES / "drivers-my.toml").read_text("utf-8")),
@@ -89,3 +90,21 @@ def test_most_captures_of_mysql_show_their_client(kind: str) -> None:
 def test_every_program_has_a_label(protocol: str) -> None:
     programs = [path for path in CAPTURES[protocol] if path.parent.name == "programs"]
     assert [path.name for path in programs if label(protocol, path) is None] == []
+
+
+def test_a_drivers_savepoints_are_answered_by_its_setting_for_them() -> None:
+    found = latpcap.read(FIXTURES / "clients/pyodbc-postgresql.pcapng.zst").analyze().findings
+    [chatter] = [each for each in found if each.code == "session-chatter"]
+    assert chatter.fix.endswith(
+        "psqlODBC: `Protocol=7.4-1`: no savepoint around each statement, so a failed one fails its transaction."
+    )
+
+
+def test_a_setting_against_resets_of_the_session_is_none_against_rollbacks() -> None:
+    """SQLAlchemy's pool rolls back, and sends no reset; that of MySQL's connector for Python resets."""
+    kinds = ("reset", "rollback")
+    found = {
+        name: [kind for kind in kinds if setting("mysql", name, f"session-chatter/{kind}")]
+        for name in ("SQLAlchemy", "mysql-connector-python")
+    }
+    assert found == {"SQLAlchemy": ["rollback"], "mysql-connector-python": ["reset"]}

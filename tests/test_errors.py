@@ -174,6 +174,11 @@ def test_answers_that_the_snap_length_cut_are_told_as_unread(tmp_path: Path) -> 
     assert "may be an error" in errors.text
 
 
+def test_a_response_to_a_whole_batch_is_read() -> None:
+    errors = latpcap.read(FIXTURES / "sqlserver/jtds-batch.pcapng").analyze().errors
+    assert errors.text == "nothing failed among 30 statements and 1 login"
+
+
 def test_a_login_that_asks_for_refused_encryption_has_failed() -> None:
     errors = latpcap.read(FIXTURES / "firebird/go-firebirdsql-refused.pcapng").analyze().errors
     assert (errors.failed_logins, errors.logins, errors.codes("login")) == (1, 1, "1 × no answer")

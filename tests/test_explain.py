@@ -75,6 +75,13 @@ def test_codes_of_all_kinds_are_explained(latpcap: Run) -> None:
         assert pages_named(shown) == []
 
 
+def test_a_note_is_explained_by_its_effect_its_rule_and_what_to_do(latpcap: Run) -> None:
+    shown = said("no-login", latpcap=latpcap)
+    parts = ("Health note no-login", "Effect on the figures: these", "Recognised by Connections closed", "To do Let")
+    assert [part for part in parts if part not in shown] == []
+    assert sorted(parts, key=shown.index) == list(parts)
+
+
 def test_a_code_of_two_kinds_is_explained_as_both(latpcap: Run) -> None:
     shown = said("delayed-ack", latpcap=latpcap)
     assert "Finding delayed-ack" in shown

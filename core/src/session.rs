@@ -12,7 +12,7 @@ pub struct Session {
     pub user: Option<String>,
     pub database: Option<String>,
     pub application: Option<String>,
-    /// What it has shown of its driver.
+    /// The signs of its driver.
     pub client: Client,
     /// Users and databases that the connection has left behind.
     pub former_users: Vec<String>,

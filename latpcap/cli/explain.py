@@ -99,11 +99,15 @@ def plain(markdown: str) -> str:
     return LINK.sub(r"\1", POINTER.sub("", markdown))
 
 
+def _capital(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"
+
+
 def _finding(pattern: Pattern) -> Iterator[Section]:
     from latpcap.report.section import Entry, Section, Sentence
 
     yield Section("", f"Finding {pattern.code}", [Sentence(pattern.why)])
-    yield Section("", "Recognised by", [Sentence(f"{plain(pattern.rule)}.")])
+    yield Section("", "Recognised by", [Sentence(f"{_capital(plain(pattern.rule))}.")])
     yield Section("", "Example", [Sentence(pattern.example)])
     yield Section("", "What it is not", [Sentence(f"It is not {pattern.is_not}")])
     said = [(kind, fix if isinstance(fix, str) else f"{fix.general}.") for kind, fix in pattern.fixes.items()]
@@ -139,9 +143,9 @@ def _note(code: str) -> Iterator[Section]:
     from latpcap.report.section import Section, Sentence
 
     effect, advice = ADVICE[code]
-    yield Section("", f"Health note {code}", [Sentence(f"Seen when: {plain(RULES[code])}.")])
-    yield Section("", "Effect on the figures", [Sentence(f"{effect[:1].upper()}{effect[1:]}.")])
-    yield Section("", "To do", [Sentence(f"{advice[:1].upper()}{advice[1:]}.")])
+    yield Section("", f"Health note {code}", [Sentence(f"Effect on the figures: {effect}.")])
+    yield Section("", "Recognised by", [Sentence(f"{_capital(plain(RULES[code]))}.")])
+    yield Section("", "To do", [Sentence(f"{_capital(advice)}.")])
 
 
 def _category(category: str) -> Iterator[Section]:
@@ -150,5 +154,5 @@ def _category(category: str) -> Iterator[Section]:
     from latpcap.report.section import Section, Sentence
 
     listed = "`latpcap errors CAPTURE` lists them."
-    yield Section("", f"Errors of the category {category}", [Sentence(f"{CLASSES[category]}.")])
+    yield Section("", f"Errors of the category {category}", [Sentence(f"{_capital(CLASSES[category])}.")])
     yield Section("", "Fix", [*([Sentence(FIXES[category])] if FIXES[category] else []), Sentence(listed)])

@@ -110,7 +110,7 @@ class Pattern(Struct, frozen=True):
     """How it is recognised, as docs/findings.md has it: Markdown."""
     example: str
     is_not: str
-    """What is easily taken for it: the end of a sentence."""
+    """The end of a sentence: "It is not …" what is easily taken for it."""
     fixes: Mapping[str, Advice | str]
     """By the kind of it; the only one under an empty name."""
     beside: str = ""

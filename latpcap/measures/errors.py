@@ -33,10 +33,10 @@ NO_ANSWER = "no answer"
 """The code of a request during which the server closed the connection."""
 SAID_CODES = 3
 """Codes that a sentence names."""
-MAX_MESSAGE = 250
-"""Characters of a server's message in a text."""
-MAX_WORDS = 70
-"""Characters of a server's message in a title."""
+MAX_MESSAGE_CHARS = 250
+"""The length of a server's message in a text."""
+MAX_TITLE_CHARS = 70
+"""The length of a server's message in a title."""
 
 
 class Failures(Struct, frozen=True):
@@ -78,7 +78,9 @@ class Failures(Struct, frozen=True):
             for protocol, code, text, _ in self._distinct(mine)
         ]
         more = (text for meaning, text in said if text.lower() != meaning and (meaning or text != _shortened(text)))
-        shown = [textwrap.shorten(text, MAX_MESSAGE, placeholder=" …") for text in dict.fromkeys(filter(None, more))]
+        shown = [
+            textwrap.shorten(text, MAX_MESSAGE_CHARS, placeholder=" …") for text in dict.fromkeys(filter(None, more))
+        ]
         return f"The server says: {' / '.join(shown[:SAID_CODES])}." if shown else ""
 
     def _distinct(self, mine: Ints) -> list[tuple[str, str, str, int]]:
@@ -171,7 +173,7 @@ def _shortened(message: str) -> str:
     >>> _shortened("Data modification failed. Try again"), _shortened(f"all {'words ' * 20}")[-7:]
     ('Data modification failed', 'words …')
     """
-    return textwrap.shorten(message.partition(". ")[0], MAX_WORDS, placeholder=" …")
+    return textwrap.shorten(message.partition(". ")[0], MAX_TITLE_CHARS, placeholder=" …")
 
 
 def _message(protocol: str, code: str, message: str) -> str:
@@ -250,11 +252,19 @@ def _is_unread(recording: Recording) -> Bools:
     exchanges = recording.exchanges
     unread = np.asarray(_is_waited_for(exchanges) & (exchanges.response_bytes == 0), bool)
     nothing = exchanges.response == MISSING
-    unread &= ~(exchanges.complete & nothing)
+    unread &= ~(exchanges.complete & (nothing | _is_read_with_another(exchanges)))
     if unread.any():
         resets = (recording.connection_column(f"{side}_reset_time").is_valid() for side in ("client", "server"))
         unread &= ~(nothing & np.logical_or(*resets)[exchanges.connection])
     return unread
+
+
+def _is_read_with_another(exchanges: Exchanges) -> Bools:
+    """Return which requests share their packets with one whose response was read: its bytes count for all of them."""
+    columns = np.stack((exchanges.connection, exchanges.request, exchanges.response))
+    begins = np.any(np.diff(columns, prepend=columns[:, :1] - 1), axis=0)
+    packet = np.cumsum(begins)
+    return np.asarray((np.bincount(packet, exchanges.response_bytes > 0) > 0)[packet], bool)
 
 
 def _is_hidden(recording: Recording) -> Bools:

@@ -1,4 +1,4 @@
-"""What each kind of health note does to the numbers, and what to do.
+"""The effect of each kind of health note on the numbers, and what to do.
 
 When one is seen: `health_rules.py` and docs/health.md.
 """

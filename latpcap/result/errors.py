@@ -132,7 +132,7 @@ class ErrorsResult(Brief, Struct, frozen=True):
         return f"nothing failed among {' and '.join(every)}{logins}{unread}"
 
     def codes(self, kind: str | None = None) -> str:
-        """What failed, the most frequent first: `20 × no such table (1146)`; `kind` of it only."""
+        """List what failed, the most frequent first: `20 × no such table (1146)`; `kind` of it only."""
         return failures_said((each.words, each.count) for each in self.found if kind in (None, each.kind))
 
 

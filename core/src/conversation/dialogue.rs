@@ -47,7 +47,7 @@ pub struct Dialogue {
     lost: bool,
     /// The server has sent something since the client last did.
     server_spoke: bool,
-    /// Where the last bytes end that the server was seen to send.
+    /// The end of the last bytes that the server was seen to send.
     server_until: u64,
     /// The client sends what follows bytes that were not captured, with an answer to these: nothing else was under way.
     behind_unseen: bool,

@@ -8,7 +8,7 @@ const ASTERISK: &str = "\0";
 /// A text with gaps, ready to be looked for in one pass over a text.
 #[derive(Debug)]
 pub struct Glob {
-    /// What stands between the gaps, in lower case.
+    /// The texts between the gaps, in lower case.
     parts: Vec<Finder<'static>>,
 }
 

@@ -15,13 +15,15 @@ use table::{Entry, Kind, Row, Shown, TABLE};
 const MAX_NAME_CHARS: usize = 64;
 /// Names of statements that are looked at in a connection.
 const MAX_STATEMENT_NAMES: u8 = 16;
+/// The languages of libraries on which programs in other languages are built.
+const LIBRARY_LANGUAGES: [&str; 4] = ["C", "C++", "ODBC", "OLE DB"];
 
 thread_local! {
     /// The login that was looked at last, and its signs: connections of one client follow each other.
     static LAST_STARTUP: RefCell<(String, u128)> = const { RefCell::new((String::new(), 0)) };
 }
 
-/// What a connection has shown of its client.
+/// The signs that a connection has shown of its client.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Client {
     name: Option<Box<str>>,
@@ -91,23 +93,29 @@ fn short(text: &str) -> Option<Box<str>> {
 pub struct Known<'a> {
     pub name: &'a str,
     pub by: String,
-    /// What it says of itself; where it is known by more than its name, a library below it may have said this.
+    /// The version that it says; `None` where it is known by more than its name, as a library below may have said it.
     pub version: Option<&'a str>,
+    /// That of the programs that use it; `None` for a client that only its own name tells.
+    language: Option<&'static str>,
 }
 
 /// The driver of a connection, where it shows which.
 pub fn driver<'a>(protocol: &str, client: &'a Client, application: Option<&str>) -> Option<Known<'a>> {
     let said = || {
         let name = client.name.as_deref()?;
-        Some(Known { name, by: words(&[Kind::Says]), version: client.version() })
+        Some(Known { name, by: words(&[Kind::Says]), version: client.version(), language: None })
     };
     find(TABLE.drivers_of(protocol).iter(), client, application).or_else(said)
 }
 
-/// The framework, object mapper or pool above the driver, where it shows which.
+/// The framework, object mapper or pool above the driver, where it shows which: another's statements may look like its
+/// own, so it is in the driver's language.
 pub fn framework<'a>(protocol: &str, client: &'a Client, application: Option<&str>) -> Option<Known<'a>> {
+    let language = driver(protocol, client, application).and_then(|driver| driver.language);
+    let language = language.filter(|language| !LIBRARY_LANGUAGES.contains(language));
     let speaks = |entry: &&Entry| entry.protocol.as_deref().is_none_or(|only| only == protocol);
-    find(TABLE.frameworks.iter().filter(speaks), client, application)
+    let is_of_language = |entry: &&Entry| language.is_none_or(|language| language == entry.language);
+    find(TABLE.frameworks.iter().filter(speaks).filter(is_of_language), client, application)
 }
 
 /// The first entry of which a row holds in which the client names itself, else the first of which any row holds.
@@ -125,7 +133,8 @@ fn find<'a>(
     for entry in entries {
         for row in entry.rows.iter().filter(holds) {
             let version = client.version().filter(|_| row.kinds == [Kind::Says]);
-            let known = || Known { name: &entry.name, by: words(&row.kinds), version };
+            let language = Some(&*entry.language);
+            let known = || Known { name: &entry.name, by: words(&row.kinds), version, language };
             if row.names_itself() {
                 return Some(known());
             }
@@ -140,7 +149,11 @@ fn words(kinds: &[Kind]) -> String {
     if kinds.iter().all(|kind| kind.names()) {
         return "said".to_owned();
     }
-    kinds.iter().map(|kind| kind.words()).collect::<Vec<_>>().join(" and ")
+    let words: Vec<_> = kinds.iter().map(|kind| kind.words()).collect();
+    match &words[..] {
+        [first @ .., last] if first.len() > 1 => format!("{} and {last}", first.join(", ")),
+        words => words.join(" and "),
+    }
 }
 
 #[cfg(test)]
@@ -192,6 +205,30 @@ mod tests {
     }
 
     #[test]
+    fn a_framework_is_in_the_language_of_its_driver() {
+        let signs = TABLE.statements("select @@transaction_isolation");
+        for (says, expected) in
+            [("pymysql", Some("SQLAlchemy")), ("MariaDB Connector/J", None), ("libmariadb", Some("SQLAlchemy"))]
+        {
+            let mut client = client(says);
+            client.sends(signs);
+            assert_eq!(framework("mysql", &client, None).map(|known| known.name), expected, "{says}");
+        }
+    }
+
+    #[test]
+    fn columns_by_name_are_not_gorms_star() {
+        let gorm = |columns: &str| {
+            let mut client = Client::default();
+            let statement = r#" from "users" where "users"."id" = ? order by "users"."id" limit ?"#;
+            client.sends(TABLE.statements(&format!("select {columns}{statement}")));
+            framework("postgresql", &client, None).map(|known| known.name.to_owned())
+        };
+        assert_eq!(gorm("*").as_deref(), Some("GORM"));
+        assert_eq!(gorm(r#""id", "name""#), None);
+    }
+
+    #[test]
     fn a_librarys_version_is_not_that_of_the_driver_above_it() {
         let mut perl = client("libmariadb");
         perl.says_version("3.3.20");
@@ -200,6 +237,8 @@ mod tests {
         let known = driver("mysql", &perl, None).unwrap();
         assert_eq!((known.name, known.version), ("DBD::mysql", None));
         assert_eq!(known.by, "the library's name and login parameters");
+        let three = [Kind::Says, Kind::Startup, Kind::Statement];
+        assert_eq!(words(&three), "the library's name, login parameters and statements");
     }
 
     #[test]

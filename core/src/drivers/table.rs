@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::glob::Glob;
 
-/// Of each protocol its drivers; frameworks stand above drivers of several protocols.
+/// The drivers of each protocol; frameworks stand above drivers of several.
 const FILES: [(&str, &str); 5] = [
     ("mysql", include_str!("../../drivers/mysql.toml")),
     ("postgresql", include_str!("../../drivers/postgresql.toml")),
@@ -15,7 +15,7 @@ const FILES: [(&str, &str); 5] = [
     ("firebird", include_str!("../../drivers/firebird.toml")),
     ("sqlserver", include_str!("../../drivers/sqlserver.toml")),
 ];
-/// A text is looked at so far.
+/// The part of a text in which signs are looked for.
 const MAX_TEXT_BYTES: usize = 2048;
 const FRAMEWORKS: &str = include_str!("../../drivers/frameworks.toml");
 
@@ -29,7 +29,7 @@ pub struct Entry {
     pub protocol: Option<String>,
     /// Each row is one way to recognise it.
     pub known_by: Vec<Signs>,
-    /// Where this is documented, or with which version it was recorded.
+    /// The page that documents this, or the version with which it was recorded.
     pub source: String,
     #[serde(default, rename(deserialize = "setting"))]
     pub settings: Vec<Setting>,
@@ -37,7 +37,7 @@ pub struct Entry {
     pub rows: Vec<Row>,
 }
 
-/// What a client shows of itself: texts with gaps, all of which must fit.
+/// The signs of a client: texts with gaps, all of which must fit.
 #[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Signs {
@@ -46,7 +46,7 @@ pub struct Signs {
     pub says: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub application: Option<String>,
-    /// What the login sends beside names and values.
+    /// The words of the login beside names and values.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub startup: Option<String>,
     /// A prepared statement's or portal's name.
@@ -58,7 +58,7 @@ pub struct Signs {
 }
 
 impl Signs {
-    /// Those that are there, each with its place among the others.
+    /// The signs that are there, each with its kind.
     pub fn each(&self) -> impl Iterator<Item = (Kind, &str)> {
         let all = [
             (Kind::Says, &self.says),

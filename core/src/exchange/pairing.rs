@@ -26,8 +26,9 @@ pub struct Pairing {
     /// What the client had received when it hung up.
     pub(super) hung_up: Option<u64>,
     next_number: u32,
-    /// Where the packet of the last request begins, and whether one was ever sent in a packet of its own without waiting.
+    /// The stream offset of the packet of the last request.
     asked_at: u64,
+    /// A request was sent in a packet of its own without waiting for the one before.
     pub pipelines: bool,
     previous_request_ns: Option<i64>,
     pub(super) previous_response: Option<Mark>,

@@ -218,7 +218,7 @@ impl Statements {
             self.overflowed += 1;
             return self.texts.number_of_others();
         };
-        if self.signs.len() <= number as usize && self.signs.len() < MAX_SIGNED {
+        if self.signs.len() <= number as usize && self.signs.len() < MAX_SEARCHED_TEXTS {
             self.signs.resize(number as usize, 0);
             self.signs.push(drivers::signs_of(&self.reader.fingerprint));
         }
@@ -237,7 +237,7 @@ impl Statements {
 }
 
 /// Texts in which signs of drivers are looked for.
-const MAX_SIGNED: usize = 5_000;
+const MAX_SEARCHED_TEXTS: usize = 5_000;
 
 /// No code of an error is longer.
 const LONGEST_CODE: usize = 40;

@@ -21,7 +21,7 @@ MIN_COMMANDS = 5
 MIN_SHARE = 0.1
 """Of the round trips after the connections were set up."""
 MIN_KIND_SHARE = 0.2
-"""Of the commands, those of a kind from which on the fix speaks of it."""
+"""The share of the commands from which on the fix speaks of a kind."""
 RESET_COMMANDS = frozenset(("reset_connection", "change_user", "sp_reset_connection"))
 RESET_WORDS = ("discard all", "reset all", "pg_advisory_unlock_all")
 RESETS = re.compile("discard all|reset all|select pg_advisory_unlock_all")
@@ -149,7 +149,7 @@ KINDS = (
         "rollback after a single read or nothing",
         "rollbacks after a single read or nothing",
         Advice(
-            "session-chatter/reset",
+            "session-chatter/rollback",
             "Run single reads in autocommit, so that the pool has nothing to roll back when a connection returns",
         ),
     ),

@@ -29,6 +29,7 @@ CONNECTIONS = (
     *PACE,
     Column("client", "text", least=15, name="client"),
     Column("driver", "text", least=10, optional=True, name="driver"),
+    Column("framework", "text", least=9, optional=True, name="framework"),
     Column("server", "text", least=14, name="server"),
 )
 COLUMNS = (

@@ -66,7 +66,7 @@ def listed_findings(
 
 def explained(found: Sequence[FindingResult]) -> Iterator[Sentence]:
     """Yield the command that explains the findings."""
-    codes = {each.code for each in found}
+    codes = {each.code for each in found} - {"healthy"}
     if codes:
         code = codes.pop() if len(codes) == 1 else "CODE"
         yield Sentence(f"`latpcap explain {code}` shows the rule, an example and the fixes, client by client.", "quiet")

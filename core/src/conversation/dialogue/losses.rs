@@ -22,8 +22,8 @@ impl Dialogue {
         self.server_spoke = side == Side::Server;
     }
 
-    /// Nothing was under way, and the client had received more than the server was seen to send: the answer to what was
-    /// not captured, either. One that pipelines may have asked on without it.
+    /// The client waited for nothing, and had received more than the server was seen to send: the answer to what was not
+    /// captured, either. One that pipelines may have asked on without it.
     fn was_answered_unseen(&self, chunk: &Chunk<'_>) -> bool {
         let waits = !self.pairing.is_open() && !self.pairing.pipelines;
         waits && self.server_until > 0 && chunk.acknowledged > self.server_until
@@ -184,7 +184,7 @@ impl Dialogue {
         begins
     }
 
-    /// Of one request that was lost, the rest may stand here.
+    /// Are these whole requests, not the rest of one whose beginning was lost?
     fn are_whole_requests(&mut self, bytes: &[u8]) -> bool {
         self.inbox(Side::Client).layer.is_none() && self.decoder.resumes(bytes) && self.decoder.are_whole(bytes)
     }

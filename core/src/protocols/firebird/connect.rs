@@ -14,7 +14,7 @@ const PLUGINS: u8 = 10;
 /// The machine that all but libfbclient say they are.
 const GENERIC: u32 = 1;
 /// An offer: version, machine, lowest and highest type, weight.
-const OFFER: usize = 20;
+const OFFER_BYTES: usize = 20;
 /// In a database parameter block (DPB).
 const USER_NAME: u8 = 28;
 const PROCESS_NAME: u8 = 74;
@@ -24,7 +24,7 @@ const SERVICE_PROCESS_NAME: u8 = 112;
 const SERVICE_CLIENT_VERSION: u8 = 119;
 const TEXT_MAX: usize = 500;
 /// More tags than any client sends.
-const TAGS_MAX: usize = 64;
+const MAX_TAGS: usize = 64;
 
 /// The user of `connect`, and what clients send each in their own way:
 /// `connect machine=generic versions=16,18,13,15 plugins=Srp256,Srp`.
@@ -38,7 +38,7 @@ pub fn user(clumplets: &[u8], machine: u32, offers: &[u8], session: &mut Session
         }
     }
     // The version's highest bit says that it is Firebird's own, not InterBase's.
-    let versions: Vec<_> = offers.chunks_exact(OFFER).map(|offer| (offer[3] & 0x7f).to_string()).collect();
+    let versions: Vec<_> = offers.chunks_exact(OFFER_BYTES).map(|offer| (offer[3] & 0x7f).to_string()).collect();
     session.client.starts(&format!(
         "connect machine={} versions={} plugins={}",
         if machine == GENERIC { "generic" } else { "native" },
@@ -60,7 +60,7 @@ pub fn parameters(block: &[u8], service: bool, session: &mut Session) {
         false => (PROCESS_NAME, CLIENT_VERSION),
     };
     let mut words = if service { "service" } else { "attach" }.to_owned();
-    for (tag, value) in clumplets_of(clumplets, wide).take(TAGS_MAX) {
+    for (tag, value) in clumplets_of(clumplets, wide).take(MAX_TAGS) {
         words.push(' ');
         words.push_str(&tag_name(tag, service));
         match tag {
@@ -166,8 +166,10 @@ mod tests {
     #[test]
     fn connect_alone_tells_clients_apart_that_encrypt_all_else() {
         let known = |machine, versions: &[u8], plugins: &str| {
-            let offers: Vec<u8> =
-                versions.iter().flat_map(|&version| [&[0, 0, 0x80, version][..], &[0; OFFER - 4]].concat()).collect();
+            let offers: Vec<u8> = versions
+                .iter()
+                .flat_map(|&version| [&[0, 0, 0x80, version][..], &[0; OFFER_BYTES - 4]].concat())
+                .collect();
             let mut session = Session::default();
             user(&[&[PLUGINS, plugins.len() as u8], plugins.as_bytes()].concat(), machine, &offers, &mut session);
             drivers::driver("firebird", &session.client, session.application.as_deref())

@@ -121,7 +121,7 @@ pub struct Login {
     pub application: Option<String>,
     pub driver: Option<String>,
     pub driver_version: Option<String>,
-    /// What tells drivers apart that do not name themselves: `flags=003fa68d packet=16777216 charset=45`, and the names
+    /// The words that tell drivers apart that do not name themselves: `flags=003fa68d packet=16777216 charset=45`, and the names
     /// of the attributes.
     pub startup: String,
 }
@@ -143,7 +143,7 @@ impl Login {
         login
     }
 
-    /// What the client says about itself goes to the session.
+    /// The session takes what the client says about itself.
     pub fn introduce(self, session: &mut Session) {
         self.introduce_driver(&mut session.client);
         session.user = self.user;

@@ -165,16 +165,16 @@ fn login_fits(packet: &Packet<'_>) -> Result<bool, TooShort> {
 // --- the binary log ---
 
 /// Bytes of the server in which an event may begin: the one before it may have begun earlier.
-const BEFORE_EVENT: usize = 2048;
-const EVENT_HEADER: u32 = 19;
-/// What stands before an event whose receipt the client may have to acknowledge.
+const MAX_BYTES_BEFORE_EVENT: usize = 2048;
+const EVENT_HEADER_BYTES: u32 = 19;
+/// The byte before an event whose receipt the client may have to acknowledge.
 const SEMI_SYNC: u8 = 0xef;
 /// The types of MySQL, and those of MariaDB.
 const EVENT_TYPES: [RangeInclusive<u8>; 2] = [1..=50, 160..=180];
 
 /// Do the server's bytes hold the beginning of an event, with a whole header?
 fn holds_event(server: &[u8]) -> bool {
-    let last = BEFORE_EVENT.min(server.len());
+    let last = MAX_BYTES_BEFORE_EVENT.min(server.len());
     (0..last).any(|at| server.get(at + HEADER) == Some(&OK) && begins_event(&server[at..]).unwrap_or(false))
 }
 
@@ -194,7 +194,7 @@ fn begins_event(bytes: &[u8]) -> Result<bool, TooShort> {
     let (event, end) = (cursor.u32_le("length")?, cursor.u32_le("end")?);
     cursor.skip(2, "flags")?;
     let is_known = EVENT_TYPES.iter().any(|types| types.contains(&kind));
-    Ok(is_known && event >= EVENT_HEADER && length == event + before && (end == 0 || end >= event))
+    Ok(is_known && event >= EVENT_HEADER_BYTES && length == event + before && (end == 0 || end >= event))
 }
 
 // --- commands ---

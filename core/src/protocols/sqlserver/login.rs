@@ -14,7 +14,7 @@ use crate::cursor::{Cursor, TooShort};
 use crate::protocols::versions::version_in;
 use crate::session::Session;
 
-/// Where the packet's size stands, and the flags.
+/// The offsets of the packet's size and the flags.
 const PACKET: usize = 8;
 const FLAGS: usize = 24;
 /// In the last flag: the extension is there.
@@ -65,7 +65,7 @@ pub fn introduce(body: &[u8], session: &mut Session) -> Option<u8> {
     minor(version.to_be_bytes())
 }
 
-/// What drivers send each in their own way: `login packet=4096 client=06f283f8 flags=e0030018 features=UTF8`.
+/// The words in which logins of drivers differ: `login packet=4096 client=06f283f8 flags=e0030018 features=UTF8`.
 fn startup(body: &[u8]) -> Option<String> {
     let mut cursor = Cursor::new(body.get(PACKET..FLAGS + 4)?);
     let (packet, client) = (cursor.u32_le("packet").ok()?, cursor.u32_be("client's version").ok()?);

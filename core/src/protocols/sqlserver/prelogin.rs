@@ -59,7 +59,7 @@ fn options(body: &[u8]) -> impl Iterator<Item = (u8, usize, usize)> {
     })
 }
 
-/// What drivers send each in their own way, in clear also where the login is not:
+/// The words in which pre-logins of drivers differ, in clear also where the login is not:
 /// `prelogin version=18.6.2 options=version,encryption,instance,thread,mars,trace instance=MSSQLServer thread=0`.
 pub fn startup(body: &[u8]) -> String {
     let version = match option(body, VERSION) {

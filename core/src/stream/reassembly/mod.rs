@@ -126,7 +126,7 @@ fn acknowledges(segment: &Segment<'_>) -> bool {
     segment.flags.0 & (Flags::ACK | Flags::RST) == Flags::ACK
 }
 
-/// Of a connection that was there before the capture, a side's first byte is a keep-alive where it comes alone and is 0:
+/// A side's first byte is a keep-alive of a connection that was there before the capture, where it comes alone and is 0:
 /// no message of any protocol is that short.
 fn looks_like_keep_alive(segment: &Segment<'_>) -> bool {
     let alone = segment.wire_length == 1 && segment.flags.0 & (Flags::SYN | Flags::FIN | Flags::RST) == 0;
