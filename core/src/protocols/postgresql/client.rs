@@ -239,18 +239,14 @@ impl Requests {
             b'd' | b'c' | b'f' => Ok(answers.copied()),
             _ => {
                 let mut step = Step { is_cut: message.cut, ..Step::read(tag, body) };
-                if matches!(step.answer, Answer::Parse | Answer::Bind) {
-                    let names = step.statement.into_iter().chain(step.portal);
-                    names.for_each(|name| context.session.client.names_statement(name));
-                }
-                self.follow(&mut step, context.statements);
+                self.follow(&mut step, context);
                 self.extended(&step, answers)
             }
         }
     }
 
     /// Messages that only go on with the newest exchange.
-    pub fn pass(&mut self, bytes: &[u8], answers: &mut Answers, statements: &mut Statements) -> Passed {
+    pub fn pass(&mut self, bytes: &[u8], answers: &mut Answers, context: &mut Context<'_>) -> Passed {
         let mut passed = Passed::default();
         while self.group.kind.is_some() && answers.is_newest(self.exchange) && answers.has_room() {
             let rest = bytes.get(passed.length..).unwrap_or_default();
@@ -263,7 +259,7 @@ impl Requests {
                     if !self.group.takes(&step) {
                         break;
                     }
-                    self.follow(&mut step, statements);
+                    self.follow(&mut step, context);
                     self.extended(&step, answers)
                 }
                 _ => break,
@@ -347,7 +343,12 @@ impl Requests {
     }
 
     /// Remember what a message of the extended protocol names, and find the statement that it is about.
-    fn follow(&mut self, step: &mut Step<'_>, statements: &mut Statements) {
+    fn follow(&mut self, step: &mut Step<'_>, context: &mut Context<'_>) {
+        if matches!(step.answer, Answer::Parse | Answer::Bind) {
+            let names = step.statement.into_iter().chain(step.portal);
+            names.for_each(|name| context.session.client.names_statement(name));
+        }
+        let statements = &mut *context.statements;
         let (statement, portal) = (step.statement.unwrap_or_default(), step.portal.unwrap_or_default());
         step.sql = match step.answer {
             Answer::Parse => {

@@ -238,7 +238,7 @@ impl Decoder for Postgresql {
     fn pass(&mut self, side: Side, bytes: &[u8], context: &mut Context<'_>) -> Passed {
         match (&self.phase, side) {
             (Phase::Session, Side::Server) => self.answers.pass(bytes, context),
-            (Phase::Session, Side::Client) => self.requests.pass(bytes, &mut self.answers, context.statements),
+            (Phase::Session, Side::Client) => self.requests.pass(bytes, &mut self.answers, context),
             _ => Passed::default(),
         }
     }
