@@ -23,7 +23,9 @@ from latpcap.reading import read
 
 NEVER = re.compile(r"hush\w*", re.IGNORECASE)
 LITERAL = re.compile(r"datum\w*|(?<!\d)7310\d{3}(?!\d)", re.IGNORECASE)  # not the digits of a longer number
-NAME = re.compile(r"acme\w*|203\.0\.113\.\d+|2001:db8[:\w]*", re.IGNORECASE)
+NAME = re.compile(
+    r"(?<![a-z0-9+/]{20})acme\w*|203\.0\.113\.\d+|2001:db8[:\w]*", re.IGNORECASE
+)  # no chance letters of base64
 WRAPPED = {"base64": base64.b64encode(b"hush")[:5].decode(), "hexadecimal": b"hush".hex()}
 
 PROTOCOLS = ("mysql", "postgresql", "firebird", "oracle", "sqlserver")

@@ -48,7 +48,7 @@ def annotate(request: Request, output: str, force: bool, embed_keys: bool, as_js
     paths = [path for given in request.captures for path in sources.packets(given)]
     check_output(output, paths, force=force)
     keys = key_log(request.reading.keylog, memory=request.reading.memory)
-    capture = request.of(paths, keylog=keys).read(may_stop=False)
+    capture = request.of(paths, keylog=keys, show_literals=False).read(may_stop=False)
     warn(capture, request.quiet)
     written = watch(
         lambda progress: write(

@@ -41,10 +41,13 @@ class ConnectionChecks(Struct, frozen=True):
 
 def connection_checks(recording: Recording) -> ConnectionChecks | None:
     """Look for them; `None` where there are none."""
+    asks_nothing = _asks_nothing(recording)
+    if len(asks_nothing) == len(recording.all_connections_table) and not asks_nothing.any():
+        return None
     of = TcpConnections(recording, {})
     silent = (of.protocol.codes >= 0) & ~of.is_database & ~of.has("data_end")
     silent &= recording.selected is None and recording.period is None
-    silent[recording.database_rows] = _asks_nothing(recording)
+    silent[recording.database_rows] = asks_nothing
     client, server = (
         np.minimum(_known(of.time(f"{side}_fin_time")), _known(of.time(f"{side}_reset_time")))
         for side in ("client", "server")
