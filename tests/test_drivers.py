@@ -96,7 +96,7 @@ def test_a_drivers_savepoints_are_answered_by_its_setting_for_them() -> None:
     found = latpcap.read(FIXTURES / "clients/pyodbc-postgresql.pcapng.zst").analyze().findings
     [chatter] = [each for each in found if each.code == "session-chatter"]
     assert chatter.fix.endswith(
-        "psqlODBC: `Protocol=7.4-1`: no savepoint around each statement, so a failed one fails its transaction."
+        "psqlODBC: `Protocol=7.4-1`: no savepoint around each statement, so a failed one rolls its transaction back."
     )
 
 
