@@ -329,7 +329,7 @@ impl Dialogue {
         self.pairing.transaction = self.session.transaction;
         if meaning == Meaning::More
             && message.side == Side::Client
-            && let Some(origin) = self.inbox(Side::Server).begun()
+            && let Some(origin) = self.inbox(Side::Server).unfinished()
         {
             self.pairing.answer_begins(origin.mark, origin.acknowledged);
         }

@@ -74,7 +74,7 @@ impl Inbox {
     }
 
     /// The packet in which the message begins whose rest is still to come.
-    pub fn begun(&self) -> Option<Origin> {
+    pub fn unfinished(&self) -> Option<Origin> {
         let pending = || Some((**self.pending.as_ref()?).as_ref()?.origin);
         if self.is_empty() { pending() } else { self.origin }
     }
