@@ -257,7 +257,7 @@ def test_a_pipe_has_colour_where_it_is_asked_for(
 def test_a_terminal_has_colour_unless_the_environment_says_otherwise(
     environment: dict[str, str], coloured: bool
 ) -> None:
-    shown = on_terminal("analyze", NPLUS1, "--quiet", environment=environment)  # a slow machine shows progress, which steers
+    shown = on_terminal("analyze", NPLUS1, "--quiet", environment=environment)  # progress would move the cursor
     assert (ESCAPE in shown) == coloured
 
 
