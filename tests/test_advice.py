@@ -1,4 +1,4 @@
-"""What a finding advises: in general by what was seen, and as the clients that were really there do it."""
+"""A finding advises by what was seen, and as the clients that were really there do it."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ CAPTURES = {
 }
 KINDS = ("driver", "framework")
 MIN_SHOWN_SHARE = {"driver": 0.99, "framework": 0.7}
-"""Of the captures whose label says that they show it."""
+"""The least share of the captures whose label says that they show it."""
 EVERY = [(protocol, name) for protocol, labels in LABELS.items() for name in labels]
 
 

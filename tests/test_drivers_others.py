@@ -17,7 +17,7 @@ NAMES = {f"{protocol}/{name}": driver for protocol in PROTOCOLS for name, driver
 
 
 def found(capture: latpcap.Capture, column: str = "driver") -> set[str]:
-    """What the connections say of it; a connection of events, or one that was redirected, says nothing."""
+    """Return what the connections say; one of events, or one that was redirected, says nothing."""
     return {value for value in capture.connections.column(column) if value}
 
 

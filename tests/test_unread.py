@@ -170,7 +170,7 @@ FREETDS = {
     "Sybase ASE or SQL Server before 7.0": (b"\x04\x02\0\0", 588),
     "Sybase ASE": (b"\x05\0\0\0", 619),
 }
-"""What FreeTDS's `tsql` asks for with TDSVER=4.2 and 5.0, and how long both packets of its login are."""
+"""The version that FreeTDS's `tsql` asks for with TDSVER=4.2 and 5.0, and the lengths of its login's packets."""
 
 
 def old_login(version: bytes, length: int) -> bytes:

@@ -1,4 +1,4 @@
-//! What is known of protocols (names, usual ports, which server begins by speaking) and of their clients' drivers.
+//! Protocols (names, usual ports, which server begins by speaking) and the table of their clients.
 
 use pyo3::prelude::*;
 

@@ -18,9 +18,9 @@ _CATALOG = re.compile(
 CATALOG_WORDS = ("pg_", "information_schema", "rdb$", "mon$", "v$", "nls_", "sys.")
 """One of these stands in every statement that reads the catalog: most need not be looked at."""
 NEXT_KEY_WORDS = ("nextval", "next_val", "gen_id", "next value for")
-"""What a statement asks the next key of a sequence by (`next_val`: Hibernate's table of them)."""
+"""Words by which a statement asks a sequence for its next key (`next_val`: Hibernate's table of sequences)."""
 KEY_WORDS = (*NEXT_KEY_WORDS, "currval", "lastval", "last_insert_id", "identity")
-"""What a statement asks a key by: the next of a sequence, or the last given."""
+"""Words by which a statement asks for a key: the next of a sequence, or the last one."""
 CUT = "…"
 """The end of a text that was too long to keep as a whole."""
 _KEY = re.compile(

@@ -1,4 +1,4 @@
-"""What is particular to each protocol in Python: error codes, and what `calibrate` asks a server.
+"""The particulars of each protocol in Python: error codes, and what `calibrate` asks a server.
 
 All else of a protocol is in `core/src/protocols/`. A new one is a file here and a name below.
 """

@@ -500,7 +500,7 @@ impl Pairing {
         let previous = self.previous_response;
         let trust = &self.trust;
         let open = self.open.oldest_mut()?;
-        // What the server sends before it has what the client went on with (an attention) is no answer to that.
+        // A server that has not received what the client went on with (an attention) does not answer that yet.
         let has_heard = !open.answered || span.acknowledged >= open.continued;
         if let Some(asked) = open.waiting_since.take_if(|_| has_heard) {
             let since_ns = match previous {

@@ -1,4 +1,4 @@
-//! What the first packets say about the connection: user, database, application, driver.
+//! User, database, application and driver, as the first packets say them.
 //!
 //! Names and passwords come as clumplets: `tag u8 | length u8 | bytes`. Proofs and keys are passed over.
 
