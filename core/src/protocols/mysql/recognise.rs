@@ -194,7 +194,8 @@ fn begins_event(bytes: &[u8]) -> Result<bool, TooShort> {
     let (event, end) = (cursor.u32_le("length")?, cursor.u32_le("end")?);
     cursor.skip(2, "flags")?;
     let is_known = EVENT_TYPES.iter().any(|types| types.contains(&kind));
-    Ok(is_known && event >= EVENT_HEADER_BYTES && length == event + before && (end == 0 || end >= event))
+    let is_whole = event >= EVENT_HEADER_BYTES && event.checked_add(before) == Some(length);
+    Ok(is_known && is_whole && (end == 0 || end >= event))
 }
 
 // --- commands ---
