@@ -552,6 +552,14 @@ mod tests {
     }
 
     #[test]
+    fn an_event_says_its_packets_length() {
+        let mut bytes = event(7, 30, &[9; 40], false);
+        assert_eq!(begins_event(&bytes), Ok(true));
+        bytes[14..18].fill(0xff);
+        assert_eq!(begins_event(&bytes), Ok(false));
+    }
+
+    #[test]
     fn a_header_written_on_its_own_begins_a_command() {
         assert!(begins_command(&PING[..4]) && begins_command(PING));
         assert!(!begins_command(&OK_1[..4]) && !begins_command(b"\0\0\0\0") && !begins_command(b"abc"));
