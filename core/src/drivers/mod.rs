@@ -108,14 +108,20 @@ pub fn driver<'a>(protocol: &str, client: &'a Client, application: Option<&str>)
     find(TABLE.drivers_of(protocol).iter(), client, application).or_else(said)
 }
 
-/// The framework, object mapper or pool above the driver, where it shows which: another's statements may look like its
-/// own, so it is in the driver's language.
-pub fn framework<'a>(protocol: &str, client: &'a Client, application: Option<&str>) -> Option<Known<'a>> {
-    let language = driver(protocol, client, application).and_then(|driver| driver.language);
+/// The driver, and the framework, object mapper or pool above it, where the connection shows them: another framework's
+/// statements may look like its own, so it is in the driver's language.
+pub fn driver_and_framework<'a>(
+    protocol: &str,
+    client: &'a Client,
+    application: Option<&str>,
+) -> (Option<Known<'a>>, Option<Known<'a>>) {
+    let driver = driver(protocol, client, application);
+    let language = driver.as_ref().and_then(|driver| driver.language);
     let language = language.filter(|language| !LIBRARY_LANGUAGES.contains(language));
     let speaks = |entry: &&Entry| entry.protocol.as_deref().is_none_or(|only| only == protocol);
     let is_of_language = |entry: &&Entry| language.is_none_or(|language| language == entry.language);
-    find(TABLE.frameworks.iter().filter(speaks).filter(is_of_language), client, application)
+    let frameworks = TABLE.frameworks.iter().filter(speaks).filter(is_of_language);
+    (driver, find(frameworks, client, application))
 }
 
 /// The first entry of which a row holds in which the client names itself, else the first of which any row holds.
@@ -166,6 +172,10 @@ mod tests {
         client
     }
 
+    fn framework<'a>(protocol: &str, client: &'a Client) -> Option<Known<'a>> {
+        driver_and_framework(protocol, client, None).1
+    }
+
     fn named<'a>(found: &Option<Known<'a>>) -> Option<(&'a str, String)> {
         found.as_ref().map(|known| (known.name, known.by.clone()))
     }
@@ -201,7 +211,7 @@ mod tests {
         let own = client("  my own driver ");
         assert_eq!(named(&driver("mysql", &own, None)), Some(("my own driver", "said".into())));
         assert_eq!(driver("mysql", &Client::default(), None), None);
-        assert_eq!(framework("mysql", &own, None), None);
+        assert_eq!(framework("mysql", &own), None);
     }
 
     #[test]
@@ -212,7 +222,7 @@ mod tests {
         {
             let mut client = client(says);
             client.sends(signs);
-            assert_eq!(framework("mysql", &client, None).map(|known| known.name), expected, "{says}");
+            assert_eq!(framework("mysql", &client).map(|known| known.name), expected, "{says}");
         }
     }
 
@@ -223,7 +233,7 @@ mod tests {
             client.names_statement(b"stmtcache_1");
             let statement = r#" from "users" where "users"."id" = ? order by "users"."id" limit ?"#;
             client.sends(TABLE.statements(&format!("select {columns}{statement}")));
-            framework("postgresql", &client, None).map(|known| known.name.to_owned())
+            framework("postgresql", &client).map(|known| known.name.to_owned())
         };
         assert_eq!(gorm("*").as_deref(), Some("GORM"));
         assert_eq!(gorm(r#""id", "name""#), None);
@@ -263,7 +273,7 @@ mod tests {
             let mut client = client(name);
             client.names_statement(b"stmtcache_1");
             client.sends(signs_of(statement));
-            assert_eq!(framework(protocol, &client, None), None, "{statement}");
+            assert_eq!(framework(protocol, &client), None, "{statement}");
         }
     }
 

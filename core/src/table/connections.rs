@@ -15,7 +15,7 @@ use arrow_schema::{ArrowError, DataType, TimeUnit};
 
 use super::{Column, Tables, batch};
 use crate::conversation::{Conversation, Dialogue};
-use crate::drivers::{self, Client, Known};
+use crate::drivers::{Known, driver_and_framework};
 use crate::layers::tls::{Reading, TlsFacts};
 use crate::packet::Endpoint;
 use crate::protocols::opaque;
@@ -259,11 +259,11 @@ struct Row<'a> {
 impl<'a> Row<'a> {
     fn new((connection, conversation): (&'a Connection, &'a Conversation)) -> Row<'a> {
         let dialogue = conversation.dialogue();
-        let known = |find: fn(&str, &'a Client, Option<&str>) -> Option<Known<'a>>| {
-            let Dialogue { protocol, session, .. } = dialogue?;
-            find(protocol, &session.client, session.application.as_deref())
-        };
-        Row { connection, dialogue, driver: known(drivers::driver), framework: known(drivers::framework) }
+        let known = dialogue.map(|Dialogue { protocol, session, .. }| {
+            driver_and_framework(protocol, &session.client, session.application.as_deref())
+        });
+        let (driver, framework) = known.unwrap_or_default();
+        Row { connection, dialogue, driver, framework }
     }
 
     fn protocol(&self) -> Option<&'static str> {

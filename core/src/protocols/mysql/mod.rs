@@ -17,6 +17,7 @@ mod framing;
 mod client;
 mod server;
 
+mod binlog;
 mod commands;
 mod compression;
 mod login;

@@ -3,8 +3,7 @@
 //! The server's greeting says so. In mid-connection it takes more: a client packet numbered 0 whose length, command and
 //! contents fit each other, and an answer numbered 1 that fits the command. Without an answer only plain SQL is certain.
 
-use std::ops::RangeInclusive;
-
+use super::binlog;
 use super::commands::{self, Answer, Command};
 use super::compression::{self, MysqlCompression, ZSTD_MAGIC};
 use super::framing::{EOF, ERR, HEADER, OK, Packet, lenenc};
@@ -31,7 +30,7 @@ pub fn look(opening: &Opening<'_>) -> (Verdict, Beginning) {
     let Opening { client, server, first, from_start } = *opening;
     match (first, from_start) {
         (Side::Server, true) => (greeting(server), Beginning::Greeting),
-        (_, false) if holds_event(server) => (Verdict::Certain, Beginning::Binlog),
+        (_, false) if binlog::holds_event(server) => (Verdict::Certain, Beginning::Binlog),
         (Side::Server, false) => match greeting(server) {
             Verdict::NotThis => (Verdict::NotThis, Beginning::Commands),
             verdict => (verdict, Beginning::Greeting),
@@ -160,42 +159,6 @@ fn login_fits(packet: &Packet<'_>) -> Result<bool, TooShort> {
     }
     cursor.skip(4, "capabilities of MariaDB")?;
     Ok(login::asks_for_tls(packet) || is_printable(cursor.until(0, "user")?))
-}
-
-// --- the binary log ---
-
-/// Bytes of the server in which an event may begin: the one before it may have begun earlier.
-const MAX_BYTES_BEFORE_EVENT: usize = 2048;
-const EVENT_HEADER_BYTES: u32 = 19;
-/// The byte before an event whose receipt the client may have to acknowledge.
-const SEMI_SYNC: u8 = 0xef;
-/// The types of MySQL, and those of MariaDB.
-const EVENT_TYPES: [RangeInclusive<u8>; 2] = [1..=50, 160..=180];
-
-/// Do the server's bytes hold the beginning of an event, with a whole header?
-fn holds_event(server: &[u8]) -> bool {
-    let last = MAX_BYTES_BEFORE_EVENT.min(server.len());
-    (0..last).any(|at| server.get(at + HEADER) == Some(&OK) && begins_event(&server[at..]).unwrap_or(false))
-}
-
-/// length u24 | sequence u8 | 00 | (EF | flag) | time u32 | type u8 | server u32 | length u32 | end u32 | flags u16 | …
-fn begins_event(bytes: &[u8]) -> Result<bool, TooShort> {
-    let mut cursor = Cursor::new(bytes);
-    let length = cursor.u24_le("length")?;
-    cursor.skip(2, "sequence and OK")?;
-    let mut before = 1;
-    if let [SEMI_SYNC, 0 | 1, ..] = cursor.peek() {
-        cursor.skip(2, "whether to acknowledge")?;
-        before = 3;
-    }
-    cursor.skip(4, "time")?;
-    let kind = cursor.u8("type")?;
-    cursor.skip(4, "server")?;
-    let (event, end) = (cursor.u32_le("length")?, cursor.u32_le("end")?);
-    cursor.skip(2, "flags")?;
-    let is_known = EVENT_TYPES.iter().any(|types| types.contains(&kind));
-    let is_whole = event >= EVENT_HEADER_BYTES && event.checked_add(before) == Some(length);
-    Ok(is_known && is_whole && (end == 0 || end >= event))
 }
 
 // --- commands ---
@@ -529,34 +492,17 @@ mod tests {
         assert_eq!(look(&opening(b"", definition, Side::Server, false)).0, Verdict::NotThis);
     }
 
-    /// An event of a binary log, in its packet.
-    fn event(sequence: u8, kind: u8, body: &[u8], semi_sync: bool) -> Vec<u8> {
-        let length = 19 + body.len() as u32;
-        let ahead: &[u8] = if semi_sync { &[0, 0xef, 1] } else { &[0] };
-        let header =
-            [&[1, 2, 3, 4, kind, 1, 0, 0, 0][..], &length.to_le_bytes(), &(9_000 + length).to_le_bytes(), &[0; 2]];
-        let whole = [ahead, &header.concat(), body].concat();
-        [&(whole.len() as u32).to_le_bytes()[..3], &[sequence], &whole].concat()
-    }
-
     #[test]
     fn a_binary_log_is_certain_from_its_first_whole_event_on() {
         for semi_sync in [false, true] {
-            let events = [event(7, 30, &[9; 40], semi_sync), event(8, 162, &[0; 5], semi_sync)].concat();
+            let events =
+                [binlog::event(7, 30, &[9; 40], semi_sync), binlog::event(8, 162, &[0; 5], semi_sync)].concat();
             for begin in 0..50 {
                 let verdict = look(&opening(b"", &events[begin..], Side::Server, false));
                 assert_eq!(verdict, (Verdict::Certain, Beginning::Binlog), "{begin}");
             }
             assert_eq!(of_server(&events), Verdict::NotThis);
         }
-    }
-
-    #[test]
-    fn an_event_says_its_packets_length() {
-        let mut bytes = event(7, 30, &[9; 40], false);
-        assert_eq!(begins_event(&bytes), Ok(true));
-        bytes[14..18].fill(0xff);
-        assert_eq!(begins_event(&bytes), Ok(false));
     }
 
     #[test]
@@ -657,7 +603,6 @@ mod tests {
         ) {
             let first = if first_is_client { Side::Client } else { Side::Server };
             prop_assert_ne!(look(&opening(&client, &server, first, from_start)).0, Verdict::Certain);
-            prop_assert!(!holds_event(&server));
             begins_command(&client);
         }
 
