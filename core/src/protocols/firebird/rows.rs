@@ -32,7 +32,7 @@ pub type Messages = Vec<(u8, Format)>;
 impl Format {
     /// The format of rows, from the BLR that comes with a statement. `None` if it cannot be read.
     pub fn of_rows(blr: &[u8]) -> Option<Format> {
-        let (_, items) = messages(blr)?.into_iter().next()?;
+        let (_, items) = described(blr)?.into_iter().next()?;
         let pairs = items.shapes.chunks_exact(2);
         let whole = pairs.remainder().is_empty();
         let shapes = pairs.map(|pair| pair[0]).collect();
@@ -87,8 +87,15 @@ impl Shape {
     }
 }
 
-/// All messages that a BLR begins with.
+/// All messages that a BLR begins with, without the items that take no bytes.
 pub fn messages(blr: &[u8]) -> Option<Messages> {
+    let mut messages = described(blr)?;
+    messages.iter_mut().for_each(|(_, format)| format.shapes.retain(|shape| *shape != Shape::Fixed(0)));
+    Some(messages)
+}
+
+/// The messages with all their items; each has a number of its own.
+fn described(blr: &[u8]) -> Option<Messages> {
     const VERSIONS: [u8; 2] = [4, 5];
     const BEGIN: u8 = 2;
     const MESSAGE: u8 = 4;
@@ -101,7 +108,8 @@ pub fn messages(blr: &[u8]) -> Option<Messages> {
     while cursor.peek_u8() == Some(MESSAGE) {
         cursor.u8("message").ok()?;
         let number = cursor.u8("message number").ok()?;
-        messages.push((number, items(&mut cursor)?));
+        let is_new = messages.iter().all(|(other, _)| *other != number);
+        messages.push((number, is_new.then(|| items(&mut cursor))??));
     }
     Some(messages)
 }

@@ -3,12 +3,14 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::conversation::{Common, Dialogue};
 use crate::protocols::Meaning::{self, Done, More, Rows, Unrelated};
 use crate::protocols::pass_tests;
 use crate::protocols::{Layer, Outcome, Purpose, Request, Verdict};
 use crate::session::Session;
 use crate::side::Side::{Client, Server};
 use crate::sql::Statements;
+use crate::stream::{Chunk, Mark, START};
 use client::SQL_SHOWN;
 
 // --- packets --------------------------------------------------------------------------------------------------------
@@ -651,4 +653,57 @@ fn in_dialect_1_double_quotes_hold_strings() {
         });
         assert_eq!(reader.statements.text(sql.unwrap().fingerprint), shown);
     }
+}
+
+// --- floods -----------------------------------------------------------------------------------------------------------
+
+/// What follows `connected`, in packets of so many bytes: [`Dialogue`] holds its reads against them.
+fn flood(parts: &[(Side, Vec<u8>)], size: usize) -> u32 {
+    let opening = Opening { client: &[], server: &[], first: Client, from_start: true };
+    let mut dialogue = Dialogue::new("firebird", decoder(&opening), false);
+    let mut common = Common::new(Statements::new(true));
+    let begin = [(Client, hello()), (Server, accept(15, 5)), (Client, attach()), (Server, response(0))];
+    let mut sent = [START; 2];
+    for (side, bytes) in begin.iter().chain(parts) {
+        for bytes in bytes.chunks(size) {
+            let (offset, acknowledged) = (sent[*side as usize], sent[side.other() as usize]);
+            sent[*side as usize] += bytes.len() as u64;
+            let mark = Mark { frame: 1, time_ns: 0 };
+            let chunk = Chunk { side: *side, mark, acknowledged, offset, lost: 0, bytes, cut: 0 };
+            dialogue.read(&chunk, &mut common);
+        }
+    }
+    dialogue.losses
+}
+
+/// A BLR with one message of so many such items.
+fn blr_of(item: &[u8], count: u16) -> Vec<u8> {
+    [&[5, 2, 4, 0][..], &count.to_le_bytes(), &item.repeat(count.into()), &[0xff, 0x4c]].concat()
+}
+
+/// A compiled request's messages.
+fn messages_of(item: &[u8], count: u16, values: &[u8]) -> Vec<(Side, Vec<u8>)> {
+    let compile = join(&[words(&[22, 0]), buffer(&blr_of(item, count))]);
+    let message = join(&[words(&[25, 7, 0, 1, 0, 1]), values.repeat(count.into())]);
+    vec![
+        (Client, compile),
+        (Server, response(7)),
+        (Client, words(&[73, 7, 0, 1, 0, 1])),
+        (Server, message.repeat(1 + 8_000 / message.len())),
+    ]
+}
+
+#[test]
+fn messages_whose_items_take_no_bytes_are_counted_in_one_step_each() {
+    assert_eq!(flood(&messages_of(&[14, 0, 0], 20_000, &[]), 4_096), 0);
+}
+
+#[test]
+fn a_blr_says_each_message_once() {
+    let blr = |numbers: &[u8]| {
+        let messages = numbers.iter().flat_map(|number| [4, *number, 1, 0, 8, 0]);
+        [5, 2].into_iter().chain(messages).collect::<Vec<_>>()
+    };
+    assert_eq!(rows::messages(&blr(&[0, 1])).map(|messages| messages.len()), Some(2));
+    assert_eq!(rows::messages(&blr(&[0, 1, 0])), None);
 }
