@@ -206,13 +206,7 @@ fn closing(header: Header, bytes: &[u8], effort: &Effort) -> Option<(usize, Clos
     })
 }
 
-fn closed(
-    bytes: &[u8],
-    at: usize,
-    writing: Writing,
-    gap: usize,
-    effort: &Effort,
-) -> Option<(usize, Vec<u32>)> {
+fn closed(bytes: &[u8], at: usize, writing: Writing, gap: usize, effort: &Effort) -> Option<(usize, Vec<u32>)> {
     let mut cursor = Cursor::new(bytes);
     cursor.skip(at, "header").ok()?;
     writing.pointer(&mut cursor).filter(|&present| present)?;

@@ -136,7 +136,8 @@ impl Oracle {
             return Meaning::More;
         }
         let request = std::mem::take(&mut self.request);
-        let found = calls::find(&request, &self.effort).and_then(|found| Some((found.bytes, Execution::read(found.bytes)?)));
+        let found =
+            calls::find(&request, &self.effort).and_then(|found| Some((found.bytes, Execution::read(found.bytes)?)));
         let Some((bytes, execution)) = found else {
             return Meaning::More;
         };
@@ -332,7 +333,8 @@ fn read_statement(
             (statement, false)
         }
         Text::Partial if last => {
-            let beginning = statement::beginning(bytes, execution, effort).map(|text| [&text[..], "…".as_bytes()].concat());
+            let beginning =
+                statement::beginning(bytes, execution, effort).map(|text| [&text[..], "…".as_bytes()].concat());
             (statement_of(beginning.as_deref(), statements), false)
         }
         Text::Partial => (Statement::default(), true),

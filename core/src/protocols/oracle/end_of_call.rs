@@ -14,8 +14,8 @@
 
 pub mod wide;
 
-use super::encodings::{Family, Order, skip_universal, string, string_with_length, universal};
 use super::effort::Effort;
+use super::encodings::{Family, Order, skip_universal, string, string_with_length, universal};
 use crate::cursor::Cursor;
 use wide::Layout;
 
@@ -115,12 +115,7 @@ pub struct Shape {
 }
 
 /// The end of `response`, if it is there.
-pub fn find<'a>(
-    response: &'a [u8],
-    expected: &Expected,
-    shape: &mut Shape,
-    effort: &Effort,
-) -> Option<EndOfCall<'a>> {
+pub fn find<'a>(response: &'a [u8], expected: &Expected, shape: &mut Shape, effort: &Effort) -> Option<EndOfCall<'a>> {
     if let Some(layout) = shape.layout {
         return wide::read(response, expected, layout, effort);
     }
@@ -136,12 +131,7 @@ pub fn find<'a>(
     }
 }
 
-fn wide<'a>(
-    response: &'a [u8],
-    expected: &Expected,
-    shape: &mut Shape,
-    effort: &Effort,
-) -> Option<EndOfCall<'a>> {
+fn wide<'a>(response: &'a [u8], expected: &Expected, shape: &mut Shape, effort: &Effort) -> Option<EndOfCall<'a>> {
     let (end, layout) = wide::decide(response, expected, shape.family, effort)?;
     shape.layout = Some(layout);
     Some(end)
@@ -175,12 +165,7 @@ pub fn candidates(response: &[u8]) -> impl Iterator<Item = usize> {
     memchr::memrchr_iter(END_OF_CALL, &response[from..until]).map(move |at| from + at)
 }
 
-fn strict<'a>(
-    response: &'a [u8],
-    expected: &Expected,
-    shape: &mut Shape,
-    effort: &Effort,
-) -> Option<EndOfCall<'a>> {
+fn strict<'a>(response: &'a [u8], expected: &Expected, shape: &mut Shape, effort: &Effort) -> Option<EndOfCall<'a>> {
     fitting(response, shape, effort, |fields, variant| {
         let (end, again) = (&fields.end, fields.again);
         let called = expected.is_call(fields.call_number);
@@ -189,24 +174,14 @@ fn strict<'a>(
     })
 }
 
-fn loose<'a>(
-    response: &'a [u8],
-    expected: &Expected,
-    shape: &mut Shape,
-    effort: &Effort,
-) -> Option<EndOfCall<'a>> {
+fn loose<'a>(response: &'a [u8], expected: &Expected, shape: &mut Shape, effort: &Effort) -> Option<EndOfCall<'a>> {
     expected.certain.then_some(())?;
     fitting(response, shape, effort, |fields, _| is_message(&fields.end))
 }
 
 /// Old drivers send no sequence, so that most of an end's numbers are 0: it is told by its cursor and its place. A
 /// connection whose ends had other fields has none of these.
-fn short<'a>(
-    response: &'a [u8],
-    expected: &Expected,
-    shape: &mut Shape,
-    effort: &Effort,
-) -> Option<EndOfCall<'a>> {
+fn short<'a>(response: &'a [u8], expected: &Expected, shape: &mut Shape, effort: &Effort) -> Option<EndOfCall<'a>> {
     shape.variant.is_none_or(|variant| variant.short).then_some(())?;
     let mut tried = Shape { variant: Some(Variant::SHORT), ..*shape };
     let end = fitting(response, &mut tried, effort, |fields, variant| {
@@ -441,7 +416,8 @@ mod tests {
         let response = [&end[..], b"\x33ORA-01017: invalid username/password; logon denied\n"].concat();
         let find = |without_cursor| {
             let expected = Expected { sequence: Some(0), cursor: 0, certain: true, without_cursor };
-            super::find(&response, &expected, &mut Shape::default(), &Effort::default()).map(|end| (end.error, end.cursor))
+            super::find(&response, &expected, &mut Shape::default(), &Effort::default())
+                .map(|end| (end.error, end.cursor))
         };
         assert_eq!(find(true), Some((1017, 0)));
         assert_eq!(find(false), None);
@@ -454,7 +430,8 @@ mod tests {
             \xb8\xce\x01\x01\0\0\0\0\x01\x01";
         let find = |cursor| {
             let expected = Expected { sequence: Some(0), cursor, certain: true, without_cursor: false };
-            super::find(end, &expected, &mut Shape::default(), &Effort::default()).map(|end| (end.rows, end.cursor, end.sql_type))
+            super::find(end, &expected, &mut Shape::default(), &Effort::default())
+                .map(|end| (end.rows, end.cursor, end.sql_type))
         };
         assert_eq!(find(2), Some((3, 2, 6)));
         assert_eq!(find(3), None);

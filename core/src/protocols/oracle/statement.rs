@@ -11,8 +11,8 @@
 use std::borrow::Cow;
 
 use super::calls::{HEADER, token_lengths};
-use super::encodings::{CHUNKED, Family, Writing, string};
 use super::effort::Effort;
+use super::encodings::{CHUNKED, Family, Writing, string};
 use crate::cursor::Cursor;
 
 /// Every version since 10g sends 13 further numbers with an execution; 9i sends 12.
@@ -171,12 +171,7 @@ fn beginnings(execution: &Execution) -> [bool; 256] {
 
 /// A text as a string or bare. JDBC's bare texts may read like a shorter string (`\n` is a length, too), whose buffer
 /// would have the declared length.
-fn text_at<'a>(
-    bytes: &'a [u8],
-    at: usize,
-    execution: &Execution,
-    effort: &Effort,
-) -> Option<(Cow<'a, [u8]>, usize)> {
+fn text_at<'a>(bytes: &'a [u8], at: usize, execution: &Execution, effort: &Effort) -> Option<(Cow<'a, [u8]>, usize)> {
     effort.spend(4)?;
     let as_string = string_at(bytes, at, execution, effort);
     let may_be_bare = execution.family == Family::Universal;
@@ -190,12 +185,7 @@ fn text_at<'a>(
 }
 
 /// A string that reads like text and has the declared length.
-fn string_at<'a>(
-    bytes: &'a [u8],
-    at: usize,
-    execution: &Execution,
-    effort: &Effort,
-) -> Option<(Cow<'a, [u8]>, usize)> {
+fn string_at<'a>(bytes: &'a [u8], at: usize, execution: &Execution, effort: &Effort) -> Option<(Cow<'a, [u8]>, usize)> {
     let declared = execution.text_length;
     let is_wide = matches!(execution.family, Family::Wide(_));
     let right = |length| fits(length, declared) || is_wide && fits_converted(length, declared);

@@ -49,12 +49,7 @@ impl Layout {
 }
 
 /// The end of `response` in the layout that the connection has.
-pub fn read<'a>(
-    response: &'a [u8],
-    expected: &Expected,
-    layout: Layout,
-    effort: &Effort,
-) -> Option<EndOfCall<'a>> {
+pub fn read<'a>(response: &'a [u8], expected: &Expected, layout: Layout, effort: &Effort) -> Option<EndOfCall<'a>> {
     near(response).find_map(|at| fields(&response[at + 1..], layout, expected, effort))
 }
 
