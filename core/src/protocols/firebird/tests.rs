@@ -707,3 +707,53 @@ fn a_blr_says_each_message_once() {
     assert_eq!(rows::messages(&blr(&[0, 1])).map(|messages| messages.len()), Some(2));
     assert_eq!(rows::messages(&blr(&[0, 1, 0])), None);
 }
+
+/// Statements with a row of so many parameters, and the rows of a fetch.
+fn rows_of(item: &[u8], count: u16, value: &[u8]) -> Vec<(Side, Vec<u8>)> {
+    let pair = [item, &[7, 0]].concat();
+    let blr = [&[5, 2, 4, 0][..], &(2 * count).to_le_bytes(), &pair.repeat(count.into()), &[0xff, 0x4c]].concat();
+    let nulls = vec![0; usize::from(count).div_ceil(8).next_multiple_of(4)];
+    let values = join(&[nulls, value.repeat(count.into())]);
+    let executed = join(&[words(&[63, 2, 1]), buffer(&blr), words(&[0, 1]), values.clone()]);
+    vec![
+        (Client, join(&[allocate(), prepare(LAST, b"insert into t")])),
+        (Server, join(&[response(2), described(1)])),
+        (Client, executed),
+        (Server, response(1)),
+        (Client, fetch(2, &blr)),
+        (Server, join(&[row(values.clone()), row(values), cursor_ends()])),
+    ]
+}
+
+/// The states of a batch with so many vectors, and an array of so many texts.
+fn lists_of(count: u32) -> Vec<(Side, Vec<u8>)> {
+    let states = join(&[words(&[103, 2, count, 0, count, 0]), words(&[1, 1, 0, 0]).repeat(count as usize)]);
+    let sdl = b"\x01\x06\x01\x25\0\0\x02\x01T\x04\x01P\xff";
+    vec![
+        (Client, words(&[101, 2, 1])),
+        (Server, states),
+        (Client, join(&[words(&[58, 1, 0, 7, 2 * count]), buffer(sdl), buffer(b""), words(&[0])])),
+        (Server, join(&[words(&[60, 2 * count, 2 * count]), words(&[0]).repeat(count as usize)])),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(8))]
+
+    #[test]
+    fn no_packet_costs_more_than_its_bytes_in_whatever_pieces(
+        size in prop_oneof![Just(4usize), 1usize..64, Just(4_096)],
+        count in prop_oneof![Just(1u16), Just(700), Just(3_000)],
+        kind in 0usize..4,
+    ) {
+        let (item, value) = [
+            (&[14, 0, 0][..], vec![]),
+            (&[14, 1, 0], vec![0; 4]),
+            (&[37, 10, 0], vec![0; 4]),
+            (&[8, 0], vec![0; 4]),
+        ][kind].clone();
+        prop_assert_eq!(flood(&messages_of(item, count, &value), size), 0);
+        prop_assert_eq!(flood(&rows_of(item, count, &value), size), 0);
+        prop_assert_eq!(flood(&lists_of(count.into()), size), 0);
+    }
+}
