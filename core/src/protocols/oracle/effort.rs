@@ -6,18 +6,18 @@
 
 use std::cell::Cell;
 
-/// Steps are numbers read, chunks of texts, or [`BYTES`] of a text looked at.
-const STEPS_AT_FIRST: u64 = 1 << 16;
+/// Steps are numbers read, chunks of texts, or [`BYTES_PER_STEP`] of a text looked at.
+const INITIAL_STEPS: u64 = 1 << 16;
 const STEPS_PER_BYTE: u64 = 16;
 /// Bytes that are looked at in one step.
-pub const BYTES: usize = 16;
+const BYTES_PER_STEP: usize = 16;
 
 #[derive(Clone, Debug)]
 pub struct Effort(Cell<u64>);
 
 impl Default for Effort {
     fn default() -> Effort {
-        Effort(Cell::new(STEPS_AT_FIRST))
+        Effort(Cell::new(INITIAL_STEPS))
     }
 }
 
@@ -36,6 +36,6 @@ impl Effort {
 
     /// Look at so many bytes.
     pub fn look(&self, bytes: usize) -> Option<()> {
-        self.spend(1 + bytes / BYTES)
+        self.spend(1 + bytes / BYTES_PER_STEP)
     }
 }

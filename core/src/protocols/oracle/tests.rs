@@ -318,7 +318,7 @@ fn crumbs() -> Vec<Vec<u8>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(24))]
 
     /// [`Dialogue`] holds its reads against the bytes.
     #[test]
