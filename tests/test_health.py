@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 import struct
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -239,19 +240,42 @@ def test_what_the_capture_lost_is_counted_and_its_exchange_is_incomplete() -> No
     assert is_right(capture)
 
 
-def test_drops_that_the_file_tells_of(tmp_path: Path) -> None:
-    def block(kind: int, body: bytes) -> bytes:
-        length = struct.pack("<I", len(body) + 12)
-        return struct.pack("<I", kind) + length + body + length
+def block(kind: int, body: bytes) -> bytes:
+    """A block of pcapng."""
+    length = struct.pack("<I", len(body) + 12)
+    return struct.pack("<I", kind) + length + body + length
 
-    section = block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))
+
+SECTION = block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))
+
+
+def packet_block(packet: Packet, interface: int) -> bytes:
+    """A packet with a time in nanoseconds."""
+    record = packet.record()
+    seconds, nanoseconds, length, original = struct.unpack_from("<IIII", record)
+    time = divmod(seconds * 10**9 + nanoseconds, 1 << 32)
+    return block(6, struct.pack("<IIIII", interface, *time, length, original) + record[16:] + bytes(-length % 4))
+
+
+@pytest.mark.parametrize("offsets", [(1 << 40, 1 << 40), (-(1 << 40), 1 << 40), (0, 1 << 40), (0, -(1 << 63))])
+def test_times_that_no_clock_shows(offsets: tuple[int, int], tmp_path: Path) -> None:
+    resolution = struct.pack("<HHB3x", 9, 1, 9)
+    described = (struct.pack("<HHI", 1, 0, 0) + resolution + struct.pack("<HHqHH", 14, 8, by, 0, 0) for by in offsets)
+    interfaces = b"".join(block(1, body) for body in described)
+    packets = [packet_block(packet, number % 2) for number, packet in enumerate(talk())]
+    (tmp_path / "far.pcapng").write_bytes(SECTION + interfaces + b"".join(packets))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        capture = latpcap.read(tmp_path / "far.pcapng")
+        found = codes(capture)
+    wrong = len(packets) if offsets[0] else len(packets) // 2
+    assert found["clock-range"] == wrong
+
+
+def test_drops_that_the_file_tells_of(tmp_path: Path) -> None:
+    section = SECTION
     interface = block(1, struct.pack("<HHI", 1, 0, 0) + struct.pack("<HHB3xHH", 9, 1, 9, 0, 0))
-    packets = b""
-    for packet in talk():
-        record = packet.record()
-        seconds, nanoseconds, length, original = struct.unpack_from("<IIII", record)
-        time = divmod(seconds * 10**9 + nanoseconds, 1 << 32)
-        packets += block(6, struct.pack("<IIIII", 0, *time, length, original) + record[16:] + bytes(-length % 4))
+    packets = b"".join(packet_block(packet, 0) for packet in talk())
     statistics = struct.pack("<IIIHHQHHQHH", 0, 0, 0, 5, 8, 300, 7, 8, 12, 0, 0)
     (tmp_path / "drops.pcapng").write_bytes(section + interface + packets + block(5, statistics))
     assert codes(latpcap.read(tmp_path / "drops.pcapng")) == {"capture-drops": 312}

@@ -33,12 +33,38 @@ impl From<TooShort> for Lost {
     }
 }
 
+/// The reads of this thread. Only builds for tests count them: work must be bounded by the bytes that are read.
+#[cfg(debug_assertions)]
+pub mod reads {
+    use std::cell::Cell;
+
+    thread_local!(static READS: Cell<u64> = const { Cell::new(0) });
+
+    pub fn add(reads: u64) {
+        READS.set(READS.get() + reads);
+    }
+
+    pub fn count() -> u64 {
+        READS.get()
+    }
+}
+
+/// One more read, or so many.
+#[inline(always)]
+fn count_reads(_reads: usize) {
+    #[cfg(debug_assertions)]
+    reads::add(_reads as u64);
+}
+
 /// A place in a slice of bytes. A failed read does not move it.
 #[derive(Clone, Copy, Debug)]
 pub struct Cursor<'a> {
     bytes: &'a [u8],
     position: usize,
 }
+
+/// Bytes that are searched in the time of a read.
+const BYTES_PER_READ: usize = 16;
 
 /// One method per integer: the name says width and byte order. Always inlined, as all that they are made of: where the
 /// compiler knows how many bytes there are, the check goes, and with it the error.
@@ -96,6 +122,7 @@ impl<'a> Cursor<'a> {
 
     #[inline(always)]
     pub fn take(&mut self, length: usize, field: &'static str) -> Result<&'a [u8], TooShort> {
+        count_reads(1);
         match self.peek().split_at_checked(length) {
             Some((taken, _)) => {
                 self.position += length;
@@ -108,6 +135,7 @@ impl<'a> Cursor<'a> {
     /// As many as `length` bytes, fewer where fewer are left.
     #[inline]
     pub fn take_up_to(&mut self, length: usize) -> &'a [u8] {
+        count_reads(1);
         let rest = self.peek();
         let taken = rest.get(..length).unwrap_or(rest);
         self.position += taken.len();
@@ -127,6 +155,7 @@ impl<'a> Cursor<'a> {
 
     #[inline(always)]
     pub fn array<const LENGTH: usize>(&mut self, field: &'static str) -> Result<[u8; LENGTH], TooShort> {
+        count_reads(1);
         match self.peek().first_chunk::<LENGTH>() {
             Some(array) => {
                 self.position += LENGTH;
@@ -141,6 +170,7 @@ impl<'a> Cursor<'a> {
         let rest = self.peek();
         // Many are empty: a search costs more than a look.
         let length = if rest.first() == Some(&end) { Some(0) } else { memchr::memchr(end, rest) };
+        count_reads(1 + length.unwrap_or(rest.len()) / BYTES_PER_READ);
         match length {
             Some(length) => {
                 self.position += length + 1;

@@ -29,6 +29,8 @@ named! {
         CaptureDrops = "capture-drops",
         /// A packet is earlier than the one before it.
         ClockBackwards = "clock-backwards",
+        /// A packet's time is beyond any that can be.
+        ClockRange = "clock-range",
         /// The times of a file are multiples of a millisecond or more.
         CoarseClock = "coarse-clock",
         /// A packet's time is far from those of the packets around it.

@@ -51,6 +51,10 @@ ADVICE: dict[str, tuple[str, str]] = {
         "nothing if the capture is a decompression bomb; otherwise split it",
     ),
     # times are wrong
+    "clock-range": (
+        "durations from or to these packets are wrong",
+        "correct `if_tsoffset` or `if_tsresol` of the file's interfaces",
+    ),
     "clock-step": (
         "exchanges in progress are incomplete; later times are corrected by the senders' TCP timestamps (without "
         "these, to leave no gap), and differ from the file's",

@@ -70,6 +70,7 @@ RULES = {
         "nothing was recorded between two files for longer than a minute and than either file lasts. The gap is "
         "think time in the runtime; rates (`round_trips_per_s`, statements a second) refer to the recorded time"
     ),
+    "clock-range": "a packet's time is before 1824 or after 2115",
     "coarse-clock": "all times of a file are multiples of 1 ms or more",
     "path-changed": (
         "the RTT of a path changed permanently during the capture ([the rule](baseline.md#a-path-that-changes)). "

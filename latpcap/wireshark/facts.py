@@ -45,7 +45,7 @@ TIMES = ("service_ms", "client_ms", "loss_ms", "delta_ms", "response_ms")
 TEXTS = ("command", "error", "statement")
 COLUMNS = ("frame", "time", "stream", "exchange", "command", *COUNTS, *TIMES, "error", "statement")
 """What is told of an exchange."""
-CLOCK_NOTES = {"clock-step", "clock-outlier"}
+CLOCK_NOTES = {"clock-step", "clock-outlier", "clock-range"}
 """With these, times of exchanges are not those of the packets."""
 KNOWN_TEXTS = 1 << 16
 

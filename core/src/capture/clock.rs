@@ -1,6 +1,8 @@
 //! The clock of a pcapng interface: what one tick of its timestamps is, and where it starts.
 
 const NANOSECONDS: i128 = 1_000_000_000;
+/// Times reach from 1823 to 2116: the distance of any two fits in 64 bits.
+pub(super) const TIME_MAX_NS: i64 = 1 << 62;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clock {
@@ -35,14 +37,14 @@ impl Clock {
         Self { multiply, divide, offset_ns, whole_ns }
     }
 
-    /// Nanoseconds since 1970; times beyond the years that 64 bits can hold stay at the edge.
+    /// Nanoseconds since 1970; times beyond [`TIME_MAX_NS`] stay there.
     #[inline]
     pub fn nanoseconds(&self, high: u32, low: u32) -> i64 {
         // Unsigned by the book, but only times before 1970 have the top bit set.
         let ticks = (u64::from(high) << 32 | u64::from(low)) as i64;
         let whole_ns =
             self.whole_ns.and_then(|(tick_ns, offset_ns)| ticks.checked_mul(tick_ns)?.checked_add(offset_ns));
-        whole_ns.unwrap_or_else(|| self.nearest(ticks))
+        whole_ns.unwrap_or_else(|| self.nearest(ticks)).clamp(-TIME_MAX_NS, TIME_MAX_NS)
     }
 
     /// The same of any clock.
@@ -95,11 +97,12 @@ mod tests {
                 let clock = Clock::new(resolution, offset);
                 for (high, low) in [(u32::MAX, u32::MAX), (0, 9), (0x6_0000, 0x1234_5678), (0x7fff_ffff, u32::MAX)] {
                     let ticks = (u64::from(high) << 32 | u64::from(low)) as i64;
-                    assert_eq!(clock.nanoseconds(high, low), clock.nearest(ticks));
+                    let nearest = clock.nearest(ticks).clamp(-TIME_MAX_NS, TIME_MAX_NS);
+                    assert_eq!(clock.nanoseconds(high, low), nearest);
                 }
             }
         }
-        assert_eq!(Clock::new(0, 0).nanoseconds(0x7fff_ffff, 0), i64::MAX);
+        assert_eq!(Clock::new(0, 0).nanoseconds(0x7fff_ffff, 0), TIME_MAX_NS);
         assert_eq!(Clock::new(127, 0).nanoseconds(0x7fff_ffff, 0), 0);
     }
 }

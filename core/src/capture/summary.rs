@@ -1,5 +1,6 @@
 //! What is known of each capture file after it was read.
 
+use super::clock::TIME_MAX_NS;
 use super::record::Record;
 use super::recording::resolution::Resolution;
 use crate::note::{Note, NoteCode, Notes};
@@ -53,6 +54,9 @@ impl CaptureFile {
 
     #[inline(always)]
     fn pass(&mut self, time_ns: i64, frame: u64, notes: &mut Notes) {
+        if time_ns.abs() == TIME_MAX_NS {
+            notes.add(NoteCode::ClockRange, || format!("frame {frame} is dated before 1824 or after 2115"));
+        }
         let Some(previous_ns) = self.previous_time_ns.replace(time_ns) else {
             (self.first_time_ns, self.last_time_ns) = (Some(time_ns), Some(time_ns));
             return self.resolution.begin(time_ns);

@@ -2,6 +2,8 @@
 
 mod encrypted;
 mod losses;
+#[cfg(debug_assertions)]
+mod work;
 
 use super::Common;
 use super::inbox::{Inbox, Origin, Pending};
@@ -54,6 +56,8 @@ pub struct Dialogue {
     /// The client's next bytes were not captured, and what it had asked was not answered yet: if the answer was not
     /// lost as well, the client has asked on without it.
     asked_on: bool,
+    #[cfg(debug_assertions)]
+    work: work::Work,
 }
 
 impl Dialogue {
@@ -81,6 +85,8 @@ impl Dialogue {
             server_until: 0,
             behind_unseen: false,
             asked_on: false,
+            #[cfg(debug_assertions)]
+            work: work::Work::default(),
         };
         dialogue.switch(start.layer);
         dialogue
@@ -88,10 +94,14 @@ impl Dialogue {
 
     /// Take in the next bytes of one side.
     pub fn read(&mut self, chunk: &Chunk<'_>, common: &mut Common) {
+        #[cfg(debug_assertions)]
+        let before = crate::cursor::reads::count();
         match self.swapped {
             true => self.read_of(&Chunk { side: chunk.side.other(), ..*chunk }, common),
             false => self.read_of(chunk, common),
         }
+        #[cfg(debug_assertions)]
+        self.work.check(crate::cursor::reads::count() - before, chunk.bytes.len());
     }
 
     /// The next bytes of the side that is named in them.

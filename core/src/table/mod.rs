@@ -206,6 +206,7 @@ fn severity(note: &Note) -> &'static str {
         NoteCode::FileDamaged
         | NoteCode::FileUnreadable
         | NoteCode::OneDirection
+        | NoteCode::ClockRange
         | NoteCode::TooManyConnections
         | NoteCode::TooManyExchanges => "error",
         NoteCode::ClockBackwards

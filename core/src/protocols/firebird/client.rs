@@ -11,6 +11,7 @@ use super::wire::{LAST_OBJECT, Stop, Wire};
 use super::{DIALECT, Firebird, USUAL_VERSION, VERSIONS, connect};
 use crate::cursor::Lost;
 use crate::protocols::{Awaits, Context, Layer, Meaning, Request};
+use crate::side::Side;
 use crate::sql::{Dialect, DoubleQuotes, Sql, Statements};
 
 /// Longer statements are cut in the report.
@@ -23,14 +24,16 @@ impl Firebird {
         if let Some((_, format)) = &self.batch {
             let mut wire = Wire::new(bytes);
             // Batches came after packed rows.
-            return format.row(true, &mut wire).map(|()| wire.position());
+            let progress = &self.progress[Side::Client as usize];
+            return format.row(true, &mut wire, progress).map(|()| wire.position());
         }
         self.packet(bytes).map(|(packet, _)| packet.length)
     }
 
     /// The client's packet in `bytes`, and the protocol version it was read with.
     fn packet<'a>(&self, bytes: &'a [u8]) -> Result<(Packet<'a>, u16), Stop> {
-        let read = |version| Packet::read(bytes, Known { version, objects: &self.objects });
+        let progress = &self.progress[Side::Client as usize];
+        let read = |version| Packet::read(bytes, Known { version, objects: &self.objects, progress });
         if let Some(version) = self.version {
             return read(version).map(|packet| (packet, version));
         }
@@ -50,12 +53,15 @@ impl Firebird {
     }
 
     pub(super) fn batch_row(&mut self) -> Meaning {
+        self.progress[Side::Client as usize].reset();
         self.batch = self.batch.take().filter(|(left, _)| *left > 1).map(|(left, format)| (left - 1, format));
         Meaning::More
     }
 
     pub(super) fn client(&mut self, bytes: &[u8], context: &mut Context<'_>) -> Result<Meaning, Lost> {
-        let (packet, version) = self.packet(bytes)?;
+        let read = self.packet(bytes);
+        self.progress[Side::Client as usize].reset();
+        let (packet, version) = read?;
         if packet.depends_on_version && version != USUAL_VERSION {
             self.version.get_or_insert(version);
         }

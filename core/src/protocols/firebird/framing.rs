@@ -2,6 +2,7 @@
 
 use super::objects::Objects;
 use super::operations::{self, Field, Operation};
+use super::progress::Progress;
 use super::rows::{self, Format};
 use super::wire::{BUFFER_MAX, Stop, Wire, lost};
 
@@ -41,6 +42,7 @@ pub struct Packet<'a> {
 pub struct Known<'a> {
     pub version: u16,
     pub objects: &'a Objects,
+    pub progress: &'a Progress,
 }
 
 /// From this version on rows are packed.
@@ -121,7 +123,7 @@ impl<'a> Packet<'a> {
             Field::Offers => self.offers(wire)?,
             Field::Row => self.row(wire, known)?,
             Field::Message => self.message(wire, known)?,
-            Field::Slice => self.slice(wire)?,
+            Field::Slice => self.slice(wire, known.progress)?,
             Field::Stream => drop(wire.buffer(ARRAY_MAX, "blob stream")?),
             Field::BatchRows => {}
         }
@@ -159,12 +161,12 @@ impl<'a> Packet<'a> {
         let blr = self.buffers[self.buffered.saturating_sub(1)];
         let stored = || self.statement.and_then(|handle| known.objects.statement(handle)?.input.as_deref());
         if !blr.is_empty() {
-            let Some(format) = Format::of_rows(blr) else {
+            let Some(format) = known.progress.format(begin, || Format::of_rows(blr)) else {
                 return lost("a row format that cannot be read");
             };
-            format.row(packed, wire)?;
+            format.row(packed, wire, known.progress)?;
         } else if let Some(format) = stored() {
-            format.row(packed, wire)?;
+            format.row(packed, wire, known.progress)?;
         } else {
             return lost("a row whose format was not captured");
         }
@@ -176,26 +178,26 @@ impl<'a> Packet<'a> {
         let number = self.number(1) as u16;
         let format = self.request.and_then(|request| known.objects.message(request, number));
         match format {
-            Some(format) => format.message(wire),
+            Some(format) => format.message(wire, known.progress),
             None => lost("a message of a request whose compilation was not captured"),
         }
     }
 
-    fn slice(&mut self, wire: &mut Wire<'a>) -> Result<(), Stop> {
+    fn slice(&mut self, wire: &mut Wire<'a>, progress: &Progress) -> Result<(), Stop> {
         let bytes = wire.number("length of an array")? as usize;
         if bytes > ARRAY_MAX {
             return lost(format!("an array claims {bytes} bytes"));
         }
-        rows::slice(self.buffers[0], bytes, wire)
+        rows::slice(self.buffers[0], bytes, wire, progress)
     }
 }
 
 /// Do these bytes begin with packets of a client? How far that is sure.
-pub fn plausible(mut bytes: &[u8], known: Known<'_>) -> Plausibility {
+pub fn plausible(mut bytes: &[u8], version: u16, objects: &Objects) -> Plausibility {
     let mut whole = 0;
     let mut telling = false;
     while !bytes.is_empty() {
-        match Packet::read(bytes, known) {
+        match Packet::read(bytes, Known { version, objects, progress: &Progress::default() }) {
             Ok(packet) => {
                 whole += 1;
                 telling |= packet.is_telling();

@@ -25,6 +25,7 @@ mod info;
 mod objects;
 mod operations;
 mod outstanding;
+mod progress;
 mod responses;
 mod rows;
 mod status;
@@ -32,17 +33,17 @@ mod wire;
 #[cfg(test)]
 mod tests;
 
-use std::cell::Cell;
 use std::sync::Arc;
 
 use super::{Context, Decoder, Frame, Meaning, Message, Opening, Passed, Protocol, Start};
 use crate::cursor::Lost;
 use crate::side::Side;
 use crate::sql::{Dialect, DoubleQuotes, HashSign};
-use framing::{Known, Plausibility, plausible};
+use framing::{Plausibility, plausible};
 use objects::Objects;
 use operations as op;
 use outstanding::Queue;
+use progress::Progress;
 use rows::Format;
 use wire::Stop;
 
@@ -103,8 +104,8 @@ struct Firebird {
     allocated: bool,
     /// How many answers may belong to requests that were not captured.
     strays: u32,
-    /// See [`responses::Asked::scanned`].
-    scanned: Cell<usize>,
+    /// Of each side's packet that is not whole yet.
+    progress: [Progress; 2],
 }
 
 impl Decoder for Firebird {
@@ -137,7 +138,7 @@ impl Decoder for Firebird {
         if bytes.starts_with(&op::CONT_AUTH.to_be_bytes()) {
             return false;
         }
-        let goes = |version| plausible(bytes, Known { version, objects: &self.objects }) != Plausibility::No;
+        let goes = |version| plausible(bytes, version, &self.objects) != Plausibility::No;
         match self.version {
             Some(version) => goes(version),
             None => VERSIONS.into_iter().any(goes),
@@ -154,7 +155,7 @@ impl Decoder for Firebird {
         self.creates = false;
         self.used_unread = false;
         self.strays = STRAYS;
-        self.scanned.set(0);
+        self.progress.iter().for_each(Progress::reset);
         self.objects.forget_nameless();
     }
 }

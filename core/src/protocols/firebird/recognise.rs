@@ -1,6 +1,6 @@
 //! Is it Firebird? By `connect`, by an event on an auxiliary connection, or by whole packets in the middle.
 
-use super::framing::{Known, Plausibility, plausible};
+use super::framing::{Plausibility, plausible};
 use super::objects::Objects;
 use super::wire::{BUFFER_MAX, Stop, Wire};
 use super::{VERSIONS, operations as op, responses};
@@ -95,7 +95,7 @@ fn in_the_middle(opening: &Opening<'_>) -> Verdict {
 /// How the client's bytes read, in whichever version they read best.
 fn reading(client: &[u8]) -> Plausibility {
     let objects = Objects::default();
-    let read = |version| plausible(client, Known { version, objects: &objects });
+    let read = |version| plausible(client, version, &objects);
     let whole = VERSIONS.into_iter().map(read).find(|reading| matches!(reading, Plausibility::Whole { .. }));
     whole.unwrap_or_else(|| read(super::USUAL_VERSION))
 }

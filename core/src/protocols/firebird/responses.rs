@@ -1,8 +1,7 @@
 //! Reads the server's packets. What a row looks like must be known from the request it answers.
 
-use std::cell::Cell;
-
 use super::operations as op;
+use super::progress::Progress;
 use super::rows::{Format, slice};
 use super::status::Status;
 use super::wire::{BUFFER_MAX, Stop, Wire, lost};
@@ -66,8 +65,7 @@ pub struct Asked<'a> {
     pub sdl: &'a [u8],
     /// The bytes of data that the client has room for.
     pub limit: usize,
-    /// No packet begins in the unknown row before this byte: so a row is scanned once, however it arrives.
-    pub scanned: &'a Cell<usize>,
+    pub progress: &'a Progress,
 }
 
 /// A packet's length and the part of it that its meaning depends on.
@@ -104,7 +102,7 @@ pub fn extent(bytes: &[u8], asked: &Asked<'_>) -> Result<Extent, Stop> {
             if length > BUFFER_MAX * 16 {
                 return lost(format!("an array claims {length} bytes"));
             }
-            slice(asked.sdl, length, &mut wire)?;
+            slice(asked.sdl, length, &mut wire, asked.progress)?;
             return Ok(Extent { head: 8, length: wire.position() });
         }
         _ => {
@@ -119,7 +117,8 @@ pub fn fetched_row(bytes: &[u8], asked: &Asked<'_>) -> Option<usize> {
     let format = asked.format.filter(|_| !asked.maybe_plain)?;
     let mut wire = Wire::new(bytes);
     let is_row = wire.number("operation").ok()? == op::FETCH_RESPONSE && fetched(&mut wire).ok()?;
-    format.row(asked.version >= super::framing::PACKED_SINCE, &mut wire).ok().filter(|()| is_row)?;
+    let packed = asked.version >= super::framing::PACKED_SINCE;
+    format.row(packed, &mut wire, asked.progress).ok().filter(|()| is_row)?;
     Some(wire.position())
 }
 
@@ -161,7 +160,7 @@ pub fn read<'a>(bytes: &'a [u8], asked: &Asked<'_>) -> Result<(Answer<'a>, usize
             }
             Answer::Dialogue
         }
-        op::BATCH_CS => batch_states(&mut wire)?,
+        op::BATCH_CS => batch_states(&mut wire, asked.progress)?,
         op::INLINE_BLOB => {
             inline_blob(&mut wire)?;
             Answer::InlineBlob
@@ -220,7 +219,7 @@ fn inline_blob(wire: &mut Wire<'_>) -> Result<(), Stop> {
 }
 
 /// `h statement | records | updates | vectors | errors`, then as many of each.
-fn batch_states<'a>(wire: &mut Wire<'_>) -> Result<Answer<'a>, Stop> {
+fn batch_states<'a>(wire: &mut Wire<'_>, progress: &Progress) -> Result<Answer<'a>, Stop> {
     wire.handle("statement")?;
     wire.number("records")?;
     let [updates, vectors, errors] = [wire.number("updates")?, wire.number("vectors")?, wire.number("errors")?];
@@ -235,11 +234,12 @@ fn batch_states<'a>(wire: &mut Wire<'_>) -> Result<Answer<'a>, Stop> {
         affected += u64::try_from(count).unwrap_or(0);
     }
     let mut error = None;
-    for _ in 0..vectors {
+    progress.each(false, vectors as usize, wire, |_, wire| {
         wire.number("record number")?;
         let status = Status::read(wire)?;
-        error = error.or_else(|| status.error());
-    }
+        error = error.take().or_else(|| status.error());
+        Ok(())
+    })?;
     wire.opaque(errors as usize * 4, "failed records")?;
     Ok(Answer::BatchStates { affected, error })
 }
@@ -255,7 +255,7 @@ fn row(wire: &mut Wire<'_>, bytes: &[u8], asked: &Asked<'_>, follows: Follows) -
         return scan(wire, bytes, asked, follows);
     };
     if !asked.maybe_plain {
-        return format.row(asked.version >= super::framing::PACKED_SINCE, wire);
+        return format.row(asked.version >= super::framing::PACKED_SINCE, wire, asked.progress);
     }
     let packed = try_row(*wire, format, true, asked, follows);
     if let Ok(Some(after)) = packed {
@@ -281,7 +281,7 @@ fn try_row<'a>(
     asked: &Asked<'_>,
     follows: Follows,
 ) -> Result<Option<Wire<'a>>, Stop> {
-    format.row(packed, &mut wire)?;
+    format.row(packed, &mut wire, asked.progress)?;
     let at = wire.position();
     match follows(wire.peek(), asked.version) {
         Ok(follows) => Ok(follows.then_some(wire)),
@@ -293,7 +293,7 @@ fn try_row<'a>(
 /// Rows lie on 4-byte boundaries and another packet follows them.
 fn scan(wire: &mut Wire<'_>, bytes: &[u8], asked: &Asked<'_>, follows: Follows) -> Result<(), Stop> {
     let begin = wire.position();
-    let mut at = begin.max(asked.scanned.get());
+    let mut at = begin.max(asked.progress.scanned.get());
     loop {
         if at - begin > UNKNOWN_ROW_MAX {
             return lost("a row of unknown format without end");
@@ -302,7 +302,7 @@ fn scan(wire: &mut Wire<'_>, bytes: &[u8], asked: &Asked<'_>, follows: Follows) 
             Ok(true) => return wire.opaque(at - begin, "row").map(|_| ()),
             Ok(false) => at += 4,
             Err(Stop::Need(more)) => {
-                asked.scanned.set(at);
+                asked.progress.scanned.set(at);
                 return Err(Stop::Need(at + more));
             }
             Err(lost) => return Err(lost),
@@ -360,7 +360,7 @@ fn request_message(wire: &mut Wire<'_>, bytes: &[u8], asked: &Asked<'_>) -> Resu
     let number = head.short("message number")?;
     let format = asked.messages.and_then(|messages| messages.iter().find(|(known, _)| u16::from(*known) == number));
     match format {
-        Some((_, format)) => format.message(wire),
+        Some((_, format)) => format.message(wire, asked.progress),
         None => lost("a message of a request whose compilation was not captured"),
     }
 }
@@ -374,7 +374,7 @@ pub fn is_packet(bytes: &[u8]) -> bool {
         messages: None,
         sdl: &[],
         limit: BUFFER_MAX,
-        scanned: &Cell::new(0),
+        progress: &Progress::default(),
     };
     match read(bytes, &asked) {
         Ok((answer, _)) => !matches!(answer, Answer::Dummy | Answer::Reject),

@@ -7,6 +7,7 @@
 //! Until protocol 12 every value is sent, each followed by its null indicator; from 13 on a row begins with a bitmap of
 //! the nulls, and only what is not null follows. Blob and array columns are 8-byte ids.
 
+use super::progress::Progress;
 use super::wire::{Stop, Wire, lost};
 use crate::cursor::Cursor;
 
@@ -32,7 +33,7 @@ pub type Messages = Vec<(u8, Format)>;
 impl Format {
     /// The format of rows, from the BLR that comes with a statement. `None` if it cannot be read.
     pub fn of_rows(blr: &[u8]) -> Option<Format> {
-        let (_, items) = messages(blr)?.into_iter().next()?;
+        let (_, items) = described(blr)?.into_iter().next()?;
         let pairs = items.shapes.chunks_exact(2);
         let whole = pairs.remainder().is_empty();
         let shapes = pairs.map(|pair| pair[0]).collect();
@@ -45,35 +46,31 @@ impl Format {
     }
 
     /// Pass one row.
-    pub fn row(&self, packed: bool, wire: &mut Wire<'_>) -> Result<(), Stop> {
-        if packed { self.packed_row(wire) } else { self.plain_row(wire) }
+    pub fn row(&self, packed: bool, wire: &mut Wire<'_>, progress: &Progress) -> Result<(), Stop> {
+        if packed { self.packed_row(wire, progress) } else { self.plain_row(wire, progress) }
     }
 
-    fn packed_row(&self, wire: &mut Wire<'_>) -> Result<(), Stop> {
+    fn packed_row(&self, wire: &mut Wire<'_>, progress: &Progress) -> Result<(), Stop> {
         let nulls = wire.opaque(self.shapes.len().div_ceil(8), "null bitmap")?;
-        for (column, shape) in self.shapes.iter().enumerate() {
+        progress.each(true, self.shapes.len(), wire, |column, wire| {
             let bits = nulls.get(column / 8).copied().unwrap_or(0);
-            if bits >> (column % 8) & 1 == 0 {
-                shape.pass(wire)?;
-            }
-        }
-        Ok(())
+            if bits >> (column % 8) & 1 == 0 { self.shapes[column].pass(wire) } else { Ok(()) }
+        })
     }
 
-    fn plain_row(&self, wire: &mut Wire<'_>) -> Result<(), Stop> {
-        for shape in &self.shapes {
-            shape.pass(wire)?;
+    fn plain_row(&self, wire: &mut Wire<'_>, progress: &Progress) -> Result<(), Stop> {
+        progress.each(false, self.shapes.len(), wire, |column, wire| {
+            self.shapes[column].pass(wire)?;
             match wire.number("null indicator")? {
-                0 | 0xffff_ffff | 0xffff => {}
-                other => return lost(format!("a null indicator is {other:#x}")),
+                0 | 0xffff_ffff | 0xffff => Ok(()),
+                other => lost(format!("a null indicator is {other:#x}")),
             }
-        }
-        Ok(())
+        })
     }
 
     /// Pass one message of a request: every item, whatever the protocol version.
-    pub fn message(&self, wire: &mut Wire<'_>) -> Result<(), Stop> {
-        self.shapes.iter().try_for_each(|shape| shape.pass(wire))
+    pub fn message(&self, wire: &mut Wire<'_>, progress: &Progress) -> Result<(), Stop> {
+        progress.each(false, self.shapes.len(), wire, |item, wire| self.shapes[item].pass(wire))
     }
 }
 
@@ -87,8 +84,15 @@ impl Shape {
     }
 }
 
-/// All messages that a BLR begins with.
+/// All messages that a BLR begins with, without the items that take no bytes.
 pub fn messages(blr: &[u8]) -> Option<Messages> {
+    let mut messages = described(blr)?;
+    messages.iter_mut().for_each(|(_, format)| format.shapes.retain(|shape| *shape != Shape::Fixed(0)));
+    Some(messages)
+}
+
+/// The messages with all their items; each has a number of its own.
+fn described(blr: &[u8]) -> Option<Messages> {
     const VERSIONS: [u8; 2] = [4, 5];
     const BEGIN: u8 = 2;
     const MESSAGE: u8 = 4;
@@ -101,7 +105,8 @@ pub fn messages(blr: &[u8]) -> Option<Messages> {
     while cursor.peek_u8() == Some(MESSAGE) {
         cursor.u8("message").ok()?;
         let number = cursor.u8("message number").ok()?;
-        messages.push((number, items(&mut cursor)?));
+        let is_new = messages.iter().all(|(other, _)| *other != number);
+        messages.push((number, is_new.then(|| items(&mut cursor))??));
     }
     Some(messages)
 }
@@ -163,7 +168,7 @@ fn scaled(cursor: &mut Cursor<'_>, length: u16) -> Option<Shape> {
 }
 
 /// The elements of an array: `bytes` of them in memory, as the SDL describes one.
-pub fn slice(sdl: &[u8], bytes: usize, wire: &mut Wire<'_>) -> Result<(), Stop> {
+pub fn slice(sdl: &[u8], bytes: usize, wire: &mut Wire<'_>, progress: &Progress) -> Result<(), Stop> {
     if bytes == 0 {
         return Ok(());
     }
@@ -176,7 +181,7 @@ pub fn slice(sdl: &[u8], bytes: usize, wire: &mut Wire<'_>) -> Result<(), Stop> 
             let length = usize::from(length).next_multiple_of(4).saturating_mul(count);
             wire.opaque(length, "array").map(|_| ())
         }
-        Shape::Varying(_) => (0..count).try_for_each(|_| shape.pass(wire)),
+        Shape::Varying(_) => progress.each(false, count, wire, |_, wire| shape.pass(wire)),
     }
 }
 
@@ -206,7 +211,7 @@ mod tests {
 
     fn length(format: &Format, packed: bool, bytes: &[u8]) -> Result<usize, Stop> {
         let mut wire = Wire::new(bytes);
-        format.row(packed, &mut wire).map(|()| wire.position())
+        format.row(packed, &mut wire, &Progress::default()).map(|()| wire.position())
     }
 
     #[test]
@@ -240,11 +245,11 @@ mod tests {
     fn an_array_is_as_long_as_its_elements() {
         let longs = [1, 6, 1, 8, 0, 2];
         let mut wire = Wire::new(&[0; 100]);
-        slice(&longs, 12, &mut wire).unwrap();
+        slice(&longs, 12, &mut wire, &Progress::default()).unwrap();
         assert_eq!(wire.position(), 12);
         let shorts = [1, 6, 1, 7, 0, 2];
-        slice(&shorts, 6, &mut wire).unwrap();
+        slice(&shorts, 6, &mut wire, &Progress::default()).unwrap();
         assert_eq!(wire.position(), 24);
-        assert!(slice(b"what", 4, &mut wire).is_err());
+        assert!(slice(b"what", 4, &mut wire, &Progress::default()).is_err());
     }
 }

@@ -7,6 +7,7 @@ use super::{COMPRESS, Firebird, LAZY_SEND, TYPE_MASK, USUAL_VERSION, info};
 use crate::cursor::Lost;
 use crate::layers::DEFLATE;
 use crate::protocols::{Context, Error, Layer, Meaning, Outcome, Passed};
+use crate::side::Side;
 use crate::sql::Statements;
 
 /// Of the answer to `prepare_statement`: it is a SELECT.
@@ -32,9 +33,9 @@ impl Firebird {
         let asked = self.asked();
         while let Some(length) = bytes.get(passed.length..).and_then(|rest| responses::fetched_row(rest, &asked)) {
             passed.add(length, Some(1));
+            asked.progress.reset();
         }
         if passed.length > 0 {
-            self.scanned.set(0);
             self.strays = 0;
         }
         passed
@@ -59,12 +60,12 @@ impl Firebird {
                 _ => &[],
             },
             limit: first.map_or(Outstanding::default().limit, |first| first.limit),
-            scanned: &self.scanned,
+            progress: &self.progress[Side::Server as usize],
         }
     }
 
     pub(super) fn server(&mut self, bytes: &[u8], context: &mut Context<'_>) -> Result<Meaning, Lost> {
-        self.scanned.set(0);
+        self.progress[Side::Server as usize].reset();
         let estimated = self.asked().format.is_none();
         let (answer, _) = responses::read(bytes, &self.asked())?;
         match answer {

@@ -3,12 +3,14 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::conversation::{Common, Dialogue};
 use crate::protocols::Meaning::{self, Done, More, Rows, Unrelated};
 use crate::protocols::pass_tests;
 use crate::protocols::{Layer, Outcome, Purpose, Request, Verdict};
 use crate::session::Session;
 use crate::side::Side::{Client, Server};
 use crate::sql::Statements;
+use crate::stream::{Chunk, Mark, START};
 use client::SQL_SHOWN;
 
 // --- packets --------------------------------------------------------------------------------------------------------
@@ -650,5 +652,108 @@ fn in_dialect_1_double_quotes_hold_strings() {
             _ => None,
         });
         assert_eq!(reader.statements.text(sql.unwrap().fingerprint), shown);
+    }
+}
+
+// --- floods -----------------------------------------------------------------------------------------------------------
+
+/// What follows `connected`, in packets of so many bytes: [`Dialogue`] holds its reads against them.
+fn flood(parts: &[(Side, Vec<u8>)], size: usize) -> u32 {
+    let opening = Opening { client: &[], server: &[], first: Client, from_start: true };
+    let mut dialogue = Dialogue::new("firebird", decoder(&opening), false);
+    let mut common = Common::new(Statements::new(true));
+    let begin = [(Client, hello()), (Server, accept(15, 5)), (Client, attach()), (Server, response(0))];
+    let mut sent = [START; 2];
+    for (side, bytes) in begin.iter().chain(parts) {
+        for bytes in bytes.chunks(size) {
+            let (offset, acknowledged) = (sent[*side as usize], sent[side.other() as usize]);
+            sent[*side as usize] += bytes.len() as u64;
+            let mark = Mark { frame: 1, time_ns: 0 };
+            let chunk = Chunk { side: *side, mark, acknowledged, offset, lost: 0, bytes, cut: 0 };
+            dialogue.read(&chunk, &mut common);
+        }
+    }
+    dialogue.losses
+}
+
+/// A BLR with one message of so many such items.
+fn blr_of(item: &[u8], count: u16) -> Vec<u8> {
+    [&[5, 2, 4, 0][..], &count.to_le_bytes(), &item.repeat(count.into()), &[0xff, 0x4c]].concat()
+}
+
+/// A compiled request's messages.
+fn messages_of(item: &[u8], count: u16, values: &[u8]) -> Vec<(Side, Vec<u8>)> {
+    let compile = join(&[words(&[22, 0]), buffer(&blr_of(item, count))]);
+    let message = join(&[words(&[25, 7, 0, 1, 0, 1]), values.repeat(count.into())]);
+    vec![
+        (Client, compile),
+        (Server, response(7)),
+        (Client, words(&[73, 7, 0, 1, 0, 1])),
+        (Server, message.repeat(1 + 8_000 / message.len())),
+    ]
+}
+
+#[test]
+fn messages_whose_items_take_no_bytes_are_counted_in_one_step_each() {
+    assert_eq!(flood(&messages_of(&[14, 0, 0], 20_000, &[]), 4_096), 0);
+}
+
+#[test]
+fn a_blr_says_each_message_once() {
+    let blr = |numbers: &[u8]| {
+        let messages = numbers.iter().flat_map(|number| [4, *number, 1, 0, 8, 0]);
+        [5, 2].into_iter().chain(messages).collect::<Vec<_>>()
+    };
+    assert_eq!(rows::messages(&blr(&[0, 1])).map(|messages| messages.len()), Some(2));
+    assert_eq!(rows::messages(&blr(&[0, 1, 0])), None);
+}
+
+/// Statements with a row of so many parameters, and the rows of a fetch.
+fn rows_of(item: &[u8], count: u16, value: &[u8]) -> Vec<(Side, Vec<u8>)> {
+    let pair = [item, &[7, 0]].concat();
+    let blr = [&[5, 2, 4, 0][..], &(2 * count).to_le_bytes(), &pair.repeat(count.into()), &[0xff, 0x4c]].concat();
+    let nulls = vec![0; usize::from(count).div_ceil(8).next_multiple_of(4)];
+    let values = join(&[nulls, value.repeat(count.into())]);
+    let executed = join(&[words(&[63, 2, 1]), buffer(&blr), words(&[0, 1]), values.clone()]);
+    vec![
+        (Client, join(&[allocate(), prepare(LAST, b"insert into t")])),
+        (Server, join(&[response(2), described(1)])),
+        (Client, executed),
+        (Server, response(1)),
+        (Client, fetch(2, &blr)),
+        (Server, join(&[row(values.clone()), row(values), cursor_ends()])),
+    ]
+}
+
+/// The states of a batch with so many vectors, and an array of so many texts.
+fn lists_of(count: u32) -> Vec<(Side, Vec<u8>)> {
+    let states = join(&[words(&[103, 2, count, 0, count, 0]), words(&[1, 1, 0, 0]).repeat(count as usize)]);
+    let sdl = b"\x01\x06\x01\x25\0\0\x02\x01T\x04\x01P\xff";
+    vec![
+        (Client, words(&[101, 2, 1])),
+        (Server, states),
+        (Client, join(&[words(&[58, 1, 0, 7, 2 * count]), buffer(sdl), buffer(b""), words(&[0])])),
+        (Server, join(&[words(&[60, 2 * count, 2 * count]), words(&[0]).repeat(count as usize)])),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(8))]
+
+    #[test]
+    fn no_packet_costs_more_than_its_bytes_in_whatever_pieces(
+        size in prop_oneof![Just(4usize), 1usize..64, Just(4_096)],
+        count in prop_oneof![Just(1u16), Just(700), Just(3_000)],
+        kind in 0usize..4,
+    ) {
+        let (item, value) = [
+            (&[14, 0, 0][..], vec![]),
+            (&[14, 1, 0], vec![0; 4]),
+            (&[37, 10, 0], vec![0; 4]),
+            (&[8, 0], vec![0; 4]),
+        ][kind].clone();
+        prop_assert_eq!(flood(&messages_of(item, count, &value), size), 0);
+        prop_assert_eq!(flood(&rows_of(item, count, &value), size), 0);
+        prop_assert_eq!(flood(&lists_of(count.into()), size), 0);
     }
 }

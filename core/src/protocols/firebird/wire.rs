@@ -62,6 +62,11 @@ impl<'a> Wire<'a> {
         self.0.peek()
     }
 
+    /// Stand at a byte that was reached before.
+    pub fn forward(&mut self, position: usize) -> Result<(), Stop> {
+        Ok(self.0.skip(position.saturating_sub(self.position()), "what was read before")?)
+    }
+
     pub fn number(&mut self, field: &'static str) -> Result<u32, Stop> {
         Ok(self.0.u32_be(field)?)
     }

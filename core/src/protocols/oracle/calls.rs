@@ -9,6 +9,7 @@
 //! The sequence counts 1…255 (JDBC: 1…127) and begins again at 1; go-ora always sends 0. From 23ai on a token follows it. Nothing says
 //! how long a piggyback is: the next header is known by its sequence.
 
+use super::effort::Effort;
 use super::encodings::{Family, Writing};
 use crate::cursor::Cursor;
 use crate::protocols::Purpose;
@@ -154,19 +155,22 @@ impl Default for Closed {
 impl Closed {
     fn and(self, other: Closed) -> Closed {
         match (self, other) {
-            (Closed::These(some), Closed::These(others)) => Closed::These([some, others].concat()),
+            (Closed::These(mut some), Closed::These(others)) => {
+                some.extend(others);
+                Closed::These(some)
+            }
             _ => Closed::Unknown,
         }
     }
 }
 
 /// Walks over the piggybacks to the call. A message of piggybacks alone is named by the last of them.
-pub fn find(message: &[u8]) -> Option<Found<'_>> {
+pub fn find<'a>(message: &'a [u8], effort: &Effort) -> Option<Found<'a>> {
     let header = Header::read(message)?;
     let mut found = Found { header, bytes: message, closed: Closed::default(), begins_pipeline: false };
     while found.header.kind == PIGGYBACK {
         found.begins_pipeline |= found.header.function == PIPELINE_BEGIN;
-        let Some((at, closed)) = after_piggyback(found.header, found.bytes) else {
+        let Some((at, closed)) = after_piggyback(found.header, found.bytes, effort) else {
             break;
         };
         found.closed = found.closed.and(closed);
@@ -177,12 +181,12 @@ pub fn find(message: &[u8]) -> Option<Found<'_>> {
 }
 
 /// Where the header after this piggyback is, and the cursors that it closes.
-fn after_piggyback(header: Header, bytes: &[u8]) -> Option<(usize, Closed)> {
+fn after_piggyback(header: Header, bytes: &[u8], effort: &Effort) -> Option<(usize, Closed)> {
     let next = || (HEADER..bytes.len()).find(|&at| next_header(header, bytes, at).is_some());
     if header.function != CLOSE_CURSORS {
         return next().map(|at| (at, Closed::default()));
     }
-    closing(header, bytes).or_else(|| next().map(|at| (at, Closed::Unknown)))
+    closing(header, bytes, effort).or_else(|| next().map(|at| (at, Closed::Unknown)))
 }
 
 fn next_header(previous: Header, bytes: &[u8], at: usize) -> Option<Header> {
@@ -190,25 +194,26 @@ fn next_header(previous: Header, bytes: &[u8], at: usize) -> Option<Header> {
 }
 
 /// Close cursors, in whichever way it is written: the next header has to come right behind.
-fn closing(header: Header, bytes: &[u8]) -> Option<(usize, Closed)> {
+fn closing(header: Header, bytes: &[u8], effort: &Effort) -> Option<(usize, Closed)> {
     token_lengths(bytes).into_iter().find_map(|token| {
         Writing::ALL.into_iter().find_map(|writing| {
             let gaps = if writing.family == Family::Universal { &GAPS[..1] } else { &GAPS };
             gaps.iter().find_map(|&gap| {
-                let (at, closed) = closed(bytes, HEADER + token, writing, gap)?;
+                let (at, closed) = closed(bytes, HEADER + token, writing, gap, effort)?;
                 next_header(header, bytes, at).map(|_| (at, Closed::These(closed)))
             })
         })
     })
 }
 
-fn closed(bytes: &[u8], at: usize, writing: Writing, gap: usize) -> Option<(usize, Vec<u32>)> {
+fn closed(bytes: &[u8], at: usize, writing: Writing, gap: usize, effort: &Effort) -> Option<(usize, Vec<u32>)> {
     let mut cursor = Cursor::new(bytes);
     cursor.skip(at, "header").ok()?;
     writing.pointer(&mut cursor).filter(|&present| present)?;
     let count = writing.number(&mut cursor).filter(|&count| count <= CLOSED_AT_ONCE)?;
     cursor.skip(gap, "gap").ok()?;
-    let closed = (0..count).map(|_| writing.cursor_number(&mut cursor)).collect::<Option<Vec<u32>>>()?;
+    let mut number = || effort.spend(2).and_then(|()| writing.cursor_number(&mut cursor));
+    let closed = (0..count).map(|_| number()).collect::<Option<Vec<u32>>>()?;
     Some((cursor.position(), closed))
 }
 
@@ -314,7 +319,7 @@ mod tests {
     #[test]
     fn a_piggyback_that_closes_cursors_is_walked_over() {
         let message = b"\x11\x69\x08\x01\x01\x01\x01\x02\x03\x5e\x09\x02\x80\x21";
-        let found = find(message).unwrap();
+        let found = find(message, &Effort::default()).unwrap();
         assert_eq!((found.header.function, found.header.sequence), (EXECUTE, 9));
         assert_eq!(found.closed, Closed::These(vec![2]));
     }
@@ -322,14 +327,14 @@ mod tests {
     #[test]
     fn piggybacks_with_tokens_lead_to_their_call() {
         let message = b"\x11\x69\x0e\x00\x01\x01\x04\x01\x05\x01\x04\x01\x03\x01\x02\x03\x09\x0f\x00";
-        let found = find(message).unwrap();
+        let found = find(message, &Effort::default()).unwrap();
         assert_eq!((found.header.function, found.closed), (9, Closed::These(vec![5, 4, 3, 2])));
     }
 
     #[test]
     fn an_unknown_piggyback_ends_where_the_next_sequence_begins() {
         let message = b"\x11\x69\x05\x01\x01\x01\x01\x01\x11\xbf\x06\x01\x01\x09\x00512,0,0,0\x03\x09\x07";
-        assert_eq!(find(message).unwrap().header, Header { kind: CALL, function: 9, sequence: 7 });
+        assert_eq!(find(message, &Effort::default()).unwrap().header, Header { kind: CALL, function: 9, sequence: 7 });
     }
 
     #[test]
@@ -337,7 +342,7 @@ mod tests {
         let mut message = b"\x11\x69\x05".to_vec();
         message.extend(OCI_PRESENT);
         message.extend(b"\x02\0\0\0\x03\0\0\0\x04\0\0\0\x03\x0e\x06");
-        let found = find(&message).unwrap();
+        let found = find(&message, &Effort::default()).unwrap();
         assert_eq!((found.header.function, found.closed), (14, Closed::These(vec![3, 4])));
     }
 

@@ -3,6 +3,7 @@
 use super::calls::{self, Closed, Found};
 use super::connect::{self, Connect};
 use super::cursors::Statement;
+use super::effort::Effort;
 use super::framing::{DataFlags, Kind, Packet};
 use super::statement::{self, Execution, Text, Verb};
 use super::{Answer, Call, DIALECT, Following, OPEN_CALLS, Oracle, logon, native};
@@ -131,12 +132,16 @@ impl Oracle {
         let room = REQUEST_KEPT.saturating_sub(self.request.len());
         self.request.extend_from_slice(&body[..body.len().min(room)]);
         let full = self.request.len() >= REQUEST_KEPT;
+        if self.effort.look(self.request.len()).is_none() {
+            return Meaning::More;
+        }
         let request = std::mem::take(&mut self.request);
-        let found = calls::find(&request).and_then(|found| Some((found.bytes, Execution::read(found.bytes)?)));
+        let found =
+            calls::find(&request, &self.effort).and_then(|found| Some((found.bytes, Execution::read(found.bytes)?)));
         let Some((bytes, execution)) = found else {
             return Meaning::More;
         };
-        let (statement, partial) = read_statement(bytes, &execution, full, statements);
+        let (statement, partial) = read_statement(bytes, &execution, full, statements, &self.effort);
         if let (Some(call), Some(sql)) = (self.calls.back_mut(), statement.sql) {
             call.statement = statement;
             return Meaning::Several(vec![Meaning::More, Meaning::Text(sql)]);
@@ -183,7 +188,7 @@ impl Oracle {
             _ if body.starts_with(native::MAGIC) => {
                 Begun { one_way: self.keys_follow, ..Begun::new("native_services", Purpose::Setup, Answer::Native) }
             }
-            _ => match calls::find(body) {
+            _ => match calls::find(body, &self.effort) {
                 Some(found) => self.call(&found, packet.cut, context),
                 None => Begun::new("call", Purpose::Other, Answer::Plain),
             },
@@ -235,12 +240,12 @@ impl Oracle {
         begun.call.answer = Answer::Rows;
         let execution = match found.header.function {
             calls::EXECUTE => Execution::read(found.bytes),
-            calls::PARSE => Execution::read_version_7(found.bytes, false),
-            _ => Execution::read_version_7(found.bytes, true),
+            calls::PARSE => Execution::read_version_7(found.bytes, false, &self.effort),
+            _ => Execution::read_version_7(found.bytes, true, &self.effort),
         };
         let Some(execution) = execution else {
             (begun.call.executes, begun.call.parses) = (true, true);
-            begun.call.statement = statement_of(statement::guess(found.bytes).as_deref(), statements);
+            begun.call.statement = statement_of(statement::guess(found.bytes, &self.effort).as_deref(), statements);
             begun.sql = begun.call.statement.sql;
             return;
         };
@@ -251,7 +256,7 @@ impl Oracle {
         if execution.only_fetches() {
             begun.purpose = Purpose::Fetch;
         }
-        let (new, partial) = read_statement(found.bytes, &execution, cut, statements);
+        let (new, partial) = read_statement(found.bytes, &execution, cut, statements, &self.effort);
         call.parses = execution.text_length > 0;
         if call.parses {
             call.statement = new;
@@ -312,8 +317,14 @@ impl Oracle {
 
 /// The statement of an execution, and whether more of it is still to come. `last`: nothing more can come, so take what
 /// there is.
-fn read_statement(bytes: &[u8], execution: &Execution, last: bool, statements: &mut Statements) -> (Statement, bool) {
-    match statement::text(bytes, execution) {
+fn read_statement(
+    bytes: &[u8],
+    execution: &Execution,
+    last: bool,
+    statements: &mut Statements,
+    effort: &Effort,
+) -> (Statement, bool) {
+    match statement::text(bytes, execution, effort) {
         Text::Whole(text, end) => {
             let mut statement = statement_of(Some(&text), statements);
             if execution.binds {
@@ -322,12 +333,13 @@ fn read_statement(bytes: &[u8], execution: &Execution, last: bool, statements: &
             (statement, false)
         }
         Text::Partial if last => {
-            let beginning = statement::beginning(bytes, execution).map(|text| [&text[..], "…".as_bytes()].concat());
+            let beginning =
+                statement::beginning(bytes, execution, effort).map(|text| [&text[..], "…".as_bytes()].concat());
             (statement_of(beginning.as_deref(), statements), false)
         }
         Text::Partial => (Statement::default(), true),
         Text::None if execution.text_length > 0 => {
-            (statement_of(statement::guess(bytes).as_deref(), statements), false)
+            (statement_of(statement::guess(bytes, effort).as_deref(), statements), false)
         }
         Text::None => (Statement::default(), false),
     }

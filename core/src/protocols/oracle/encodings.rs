@@ -10,6 +10,7 @@
 
 use std::borrow::Cow;
 
+use super::effort::Effort;
 use crate::cursor::Cursor;
 
 pub const CHUNKED: u8 = 0xfe;
@@ -113,27 +114,33 @@ pub fn skip_universal(cursor: &mut Cursor<'_>, count: usize) -> Option<()> {
 }
 
 /// A string with its length, in whichever way its chunks are written.
-pub fn string<'a>(cursor: &mut Cursor<'a>) -> Option<Cow<'a, [u8]>> {
+pub fn string<'a>(cursor: &mut Cursor<'a>, effort: &Effort) -> Option<Cow<'a, [u8]>> {
     match cursor.u8("string length").ok()? {
         0 | ABSENT => Some(Cow::Borrowed(&[])),
-        CHUNKED => chunked(cursor).map(Cow::Owned),
+        CHUNKED => chunked(cursor, effort).map(Cow::Owned),
         length => cursor.take(length.into(), "string").ok().map(Cow::Borrowed),
     }
 }
 
 /// Chunks with universal lengths where that works out, otherwise with lengths of one byte.
-fn chunked(cursor: &mut Cursor<'_>) -> Option<Vec<u8>> {
+fn chunked(cursor: &mut Cursor<'_>, effort: &Effort) -> Option<Vec<u8>> {
     let mut attempt = *cursor;
-    if let Some(text) = chunks(&mut attempt, |cursor| universal(cursor).and_then(|length| length.try_into().ok())) {
+    let length = |cursor: &mut Cursor<'_>| universal(cursor).and_then(|length| length.try_into().ok());
+    if let Some(text) = chunks(&mut attempt, effort, length) {
         *cursor = attempt;
         return Some(text);
     }
-    chunks(cursor, |cursor| cursor.u8("chunk length").ok().map(usize::from))
+    chunks(cursor, effort, |cursor| cursor.u8("chunk length").ok().map(usize::from))
 }
 
-fn chunks(cursor: &mut Cursor<'_>, length: impl Fn(&mut Cursor<'_>) -> Option<usize>) -> Option<Vec<u8>> {
+fn chunks(
+    cursor: &mut Cursor<'_>,
+    effort: &Effort,
+    length: impl Fn(&mut Cursor<'_>) -> Option<usize>,
+) -> Option<Vec<u8>> {
     let mut text = Vec::new();
     loop {
+        effort.spend(2)?;
         match length(cursor)? {
             0 => return Some(text),
             length => text.extend_from_slice(cursor.take(length, "chunk").ok()?),
@@ -142,8 +149,8 @@ fn chunks(cursor: &mut Cursor<'_>, length: impl Fn(&mut Cursor<'_>) -> Option<us
 }
 
 /// A universal length, and a string where it is not 0.
-pub fn string_with_length<'a>(cursor: &mut Cursor<'a>) -> Option<Cow<'a, [u8]>> {
-    if universal(cursor)? == 0 { Some(Cow::Borrowed(&[])) } else { string(cursor) }
+pub fn string_with_length<'a>(cursor: &mut Cursor<'a>, effort: &Effort) -> Option<Cow<'a, [u8]>> {
+    if universal(cursor)? == 0 { Some(Cow::Borrowed(&[])) } else { string(cursor, effort) }
 }
 
 #[cfg(test)]
@@ -151,7 +158,7 @@ mod tests {
     use super::*;
 
     fn text(bytes: &[u8]) -> Option<Vec<u8>> {
-        string(&mut Cursor::new(bytes)).map(Cow::into_owned)
+        string(&mut Cursor::new(bytes), &Effort::default()).map(Cow::into_owned)
     }
 
     #[test]

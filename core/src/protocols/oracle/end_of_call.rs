@@ -14,6 +14,7 @@
 
 pub mod wide;
 
+use super::effort::Effort;
 use super::encodings::{Family, Order, skip_universal, string, string_with_length, universal};
 use crate::cursor::Cursor;
 use wide::Layout;
@@ -21,6 +22,8 @@ use wide::Layout;
 const END_OF_CALL: u8 = 0x04;
 const STATUS: u8 = 0x09;
 const SHORTEST: usize = 24;
+/// Numbers of an end.
+const FIELDS: usize = 24;
 /// Status bits end here.
 pub const HIGHEST_STATUS: u64 = 0x20_0000;
 const NO_MORE_ROWS: u32 = 1403;
@@ -112,23 +115,24 @@ pub struct Shape {
 }
 
 /// The end of `response`, if it is there.
-pub fn find<'a>(response: &'a [u8], expected: &Expected, shape: &mut Shape) -> Option<EndOfCall<'a>> {
+pub fn find<'a>(response: &'a [u8], expected: &Expected, shape: &mut Shape, effort: &Effort) -> Option<EndOfCall<'a>> {
     if let Some(layout) = shape.layout {
-        return wide::read(response, expected, layout);
+        return wide::read(response, expected, layout, effort);
     }
     let thin = |shape: &mut Shape| {
-        let end = strict(response, expected, shape).or_else(|| loose(response, expected, shape));
-        end.or_else(|| short(response, expected, shape)).or_else(|| before_message(response, expected))
+        let end = strict(response, expected, shape, effort).or_else(|| loose(response, expected, shape, effort));
+        let end = end.or_else(|| short(response, expected, shape, effort));
+        end.or_else(|| before_message(response, expected, effort))
     };
     match shape.family {
-        Some(Family::Wide(_)) => wide(response, expected, shape),
+        Some(Family::Wide(_)) => wide(response, expected, shape, effort),
         Some(Family::Universal) => thin(shape),
-        None => thin(shape).or_else(|| wide(response, expected, shape)),
+        None => thin(shape).or_else(|| wide(response, expected, shape, effort)),
     }
 }
 
-fn wide<'a>(response: &'a [u8], expected: &Expected, shape: &mut Shape) -> Option<EndOfCall<'a>> {
-    let (end, layout) = wide::decide(response, expected, shape.family)?;
+fn wide<'a>(response: &'a [u8], expected: &Expected, shape: &mut Shape, effort: &Effort) -> Option<EndOfCall<'a>> {
+    let (end, layout) = wide::decide(response, expected, shape.family, effort)?;
     shape.layout = Some(layout);
     Some(end)
 }
@@ -161,8 +165,8 @@ pub fn candidates(response: &[u8]) -> impl Iterator<Item = usize> {
     memchr::memrchr_iter(END_OF_CALL, &response[from..until]).map(move |at| from + at)
 }
 
-fn strict<'a>(response: &'a [u8], expected: &Expected, shape: &mut Shape) -> Option<EndOfCall<'a>> {
-    fitting(response, shape, |fields, variant| {
+fn strict<'a>(response: &'a [u8], expected: &Expected, shape: &mut Shape, effort: &Effort) -> Option<EndOfCall<'a>> {
+    fitting(response, shape, effort, |fields, variant| {
         let (end, again) = (&fields.end, fields.again);
         let called = expected.is_call(fields.call_number);
         let agrees = again.is_none_or(|(error, rows)| rows == end.rows && (error == end.error || fields.error == 0));
@@ -170,17 +174,17 @@ fn strict<'a>(response: &'a [u8], expected: &Expected, shape: &mut Shape) -> Opt
     })
 }
 
-fn loose<'a>(response: &'a [u8], expected: &Expected, shape: &mut Shape) -> Option<EndOfCall<'a>> {
+fn loose<'a>(response: &'a [u8], expected: &Expected, shape: &mut Shape, effort: &Effort) -> Option<EndOfCall<'a>> {
     expected.certain.then_some(())?;
-    fitting(response, shape, |fields, _| is_message(&fields.end))
+    fitting(response, shape, effort, |fields, _| is_message(&fields.end))
 }
 
 /// Old drivers send no sequence, so that most of an end's numbers are 0: it is told by its cursor and its place. A
 /// connection whose ends had other fields has none of these.
-fn short<'a>(response: &'a [u8], expected: &Expected, shape: &mut Shape) -> Option<EndOfCall<'a>> {
+fn short<'a>(response: &'a [u8], expected: &Expected, shape: &mut Shape, effort: &Effort) -> Option<EndOfCall<'a>> {
     shape.variant.is_none_or(|variant| variant.short).then_some(())?;
     let mut tried = Shape { variant: Some(Variant::SHORT), ..*shape };
-    let end = fitting(response, &mut tried, |fields, variant| {
+    let end = fitting(response, &mut tried, effort, |fields, variant| {
         let end = &fields.end;
         let known = end.cursor != 0 && end.sql_type != 0 && expected.is_cursor(end.cursor);
         variant.short && known && expected.is_call(fields.call_number) && is_message(end)
@@ -192,14 +196,16 @@ fn short<'a>(response: &'a [u8], expected: &Expected, shape: &mut Shape) -> Opti
 fn fitting<'a>(
     response: &'a [u8],
     shape: &mut Shape,
+    effort: &Effort,
     accepts: impl Fn(&Fields<'a>, Variant) -> bool,
 ) -> Option<EndOfCall<'a>> {
     let variants = || shape.variant.into_iter().chain(Variant::ALL);
     let (end, variant) = candidates(response).find_map(|at| {
-        let bytes = &response[at + 1..];
-        let start = Start::read(bytes)?;
+        effort.spend(2)?;
+        let start = Start::read(&response[at + 1..])?;
         variants().find_map(|variant| {
-            let fields = start.fields(variant)?;
+            effort.spend(FIELDS)?;
+            let fields = start.fields(variant, effort)?;
             accepts(&fields, variant).then_some((fields.end, variant))
         })
     })?;
@@ -238,7 +244,7 @@ impl<'a> Start<'a> {
         Some((EndOfCall { rows, error, cursor: id, ..EndOfCall::default() }, cursor))
     }
 
-    fn fields(&self, variant: Variant) -> Option<Fields<'a>> {
+    fn fields(&self, variant: Variant, effort: &Effort) -> Option<Fields<'a>> {
         let (mut end, mut cursor) = self.head(variant.end_to_end)?;
         universal(&mut cursor)?;
         end.sql_type = cursor.u8("SQL type").ok()?;
@@ -260,8 +266,8 @@ impl<'a> Start<'a> {
         let call_number = cursor.u8("call number").ok()?;
         skip_universal(&mut cursor, 2)?;
         if !variant.short {
-            string_with_length(&mut cursor)?;
-            batch_errors(&mut cursor)?;
+            string_with_length(&mut cursor, effort)?;
+            batch_errors(&mut cursor, effort)?;
         }
         let error = end.error;
         let again = if variant.row_count { Some(error_and_rows(&mut cursor)?) } else { None };
@@ -287,11 +293,11 @@ fn row_id(cursor: &mut Cursor<'_>) -> Option<()> {
 }
 
 /// Errors of single rows of an array: codes, offsets and messages.
-fn batch_errors(cursor: &mut Cursor<'_>) -> Option<()> {
+fn batch_errors(cursor: &mut Cursor<'_>, effort: &Effort) -> Option<()> {
     for _ in 0..2 {
         let count = universal(cursor)?;
         if count > 0 {
-            numbers_in_chunks(cursor, count)?;
+            numbers_in_chunks(cursor, count, effort)?;
         }
     }
     let messages = universal(cursor)?;
@@ -299,16 +305,18 @@ fn batch_errors(cursor: &mut Cursor<'_>) -> Option<()> {
         cursor.u8("packed size").ok()?;
     }
     for _ in 0..messages {
+        effort.spend(4)?;
         universal(cursor)?;
-        string(cursor)?;
+        string(cursor, effort)?;
         cursor.skip(2, "end of message").ok()?;
     }
     Some(())
 }
 
-fn numbers_in_chunks(cursor: &mut Cursor<'_>, count: u64) -> Option<()> {
+fn numbers_in_chunks(cursor: &mut Cursor<'_>, count: u64, effort: &Effort) -> Option<()> {
     let chunked = cursor.u8("list").ok()? == 0xfe;
     for _ in 0..count {
+        effort.spend(2)?;
         skip_universal(cursor, 1 + usize::from(chunked))?;
     }
     if chunked { cursor.u8("end of list").map(drop).ok() } else { Some(()) }
@@ -338,7 +346,7 @@ fn begins_with_code(text: &[u8], code: u32) -> bool {
 }
 
 /// Servers up to 10g: the fields behind the cursor differ, but an error's message ends the response.
-fn before_message<'a>(response: &'a [u8], expected: &Expected) -> Option<EndOfCall<'a>> {
+fn before_message<'a>(response: &'a [u8], expected: &Expected, effort: &Effort) -> Option<EndOfCall<'a>> {
     expected.certain.then_some(())?;
     let from = response.len().saturating_sub(SEARCHED);
     let at = from + memchr::memmem::rfind(&response[from..], b"ORA-")?;
@@ -347,6 +355,7 @@ fn before_message<'a>(response: &'a [u8], expected: &Expected) -> Option<EndOfCa
     let error: u32 = std::str::from_utf8(message.get(4..9)?).ok()?.parse().ok()?;
     whole.then_some(())?;
     let head = |at: usize| {
+        effort.spend(FIELDS)?;
         let start = Start::read(&response[at + 1..])?;
         let fits = |end: &EndOfCall<'_>| end.error == error && (end.cursor > 0 || expected.without_cursor);
         [false, true].into_iter().find_map(|end_to_end| start.head(end_to_end).map(|(end, _)| end).filter(fits))
@@ -368,7 +377,7 @@ mod tests {
     }
 
     fn end_of(response: &[u8], sequence: u8) -> Option<EndOfCall<'_>> {
-        find(response, &expected(sequence, false), &mut Shape::default())
+        find(response, &expected(sequence, false), &mut Shape::default(), &Effort::default())
     }
 
     #[test]
@@ -397,7 +406,7 @@ mod tests {
     fn a_10g_server_says_it_with_other_fields_before_the_same_message() {
         let response = b"\x09\x04\x01\x04\x01\x05\x02\x05\x7b\0\0\x01\x03\0\x01\x17\x03\0\x01\x20\0\0\0\0\0\0\0\0\0\0\0\0\x01\0\0\0\0\
             \x19ORA-01403: no data found\n";
-        let end = find(response, &expected(0, true), &mut Shape::default()).unwrap();
+        let end = find(response, &expected(0, true), &mut Shape::default(), &Effort::default()).unwrap();
         assert_eq!((end.rows, end.error, end.cursor), (5, 1403, 3));
     }
 
@@ -407,7 +416,8 @@ mod tests {
         let response = [&end[..], b"\x33ORA-01017: invalid username/password; logon denied\n"].concat();
         let find = |without_cursor| {
             let expected = Expected { sequence: Some(0), cursor: 0, certain: true, without_cursor };
-            super::find(&response, &expected, &mut Shape::default()).map(|end| (end.error, end.cursor))
+            super::find(&response, &expected, &mut Shape::default(), &Effort::default())
+                .map(|end| (end.error, end.cursor))
         };
         assert_eq!(find(true), Some((1017, 0)));
         assert_eq!(find(false), None);
@@ -420,7 +430,8 @@ mod tests {
             \xb8\xce\x01\x01\0\0\0\0\x01\x01";
         let find = |cursor| {
             let expected = Expected { sequence: Some(0), cursor, certain: true, without_cursor: false };
-            super::find(end, &expected, &mut Shape::default()).map(|end| (end.rows, end.cursor, end.sql_type))
+            super::find(end, &expected, &mut Shape::default(), &Effort::default())
+                .map(|end| (end.rows, end.cursor, end.sql_type))
         };
         assert_eq!(find(2), Some((3, 2, 6)));
         assert_eq!(find(3), None);

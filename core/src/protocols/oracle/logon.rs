@@ -7,6 +7,7 @@
 //! pair       length | key | length | value | flags           lengths universal or u32, then once more in the string
 //! ```
 
+use super::effort::Effort;
 use super::encodings::{string, universal};
 use crate::cursor::Cursor;
 use crate::protocols::versions::version_in;
@@ -99,12 +100,13 @@ fn value(message: &[u8], key: &[u8]) -> Option<String> {
     let at = memchr::memmem::find(message, key)? + key.len();
     let mut thin = Cursor::new(message.get(at..)?);
     let mut wide = thin;
-    let read_thin = universal(&mut thin).filter(|&length| length > 0).and_then(|_| string(&mut thin));
+    let effort = Effort::default();
+    let read_thin = universal(&mut thin).filter(|&length| length > 0).and_then(|_| string(&mut thin, &effort));
     let text = match read_thin {
         Some(text) if is_text(&text) => text,
         _ => {
             wide.u32_le("length").ok().filter(|&length| length > 0)?;
-            string(&mut wide).filter(|text| is_text(text))?
+            string(&mut wide, &effort).filter(|text| is_text(text))?
         }
     };
     Some(String::from_utf8_lossy(&text).trim().to_owned())

@@ -20,6 +20,7 @@ mod server;
 mod calls;
 mod connect;
 mod cursors;
+mod effort;
 mod encodings;
 mod end_of_call;
 mod logon;
@@ -37,6 +38,7 @@ use crate::cursor::Lost;
 use crate::side::Side;
 use crate::sql::{Dialect, DoubleQuotes, HashSign};
 use cursors::{Cursors, Statement};
+use effort::Effort;
 use end_of_call::Shape;
 use framing::{Form, Unit};
 
@@ -141,6 +143,8 @@ struct Oracle {
     response: Vec<u8>,
     response_length: u64,
     shape: Shape,
+    /// What may still be tried.
+    effort: Effort,
     /// The server marks the ends of its responses.
     marks_ends: bool,
     /// Bytes still to come of a server's packet that is read in pieces, and its flags.
@@ -185,6 +189,7 @@ impl Decoder for Oracle {
     }
 
     fn message(&mut self, message: &Message<'_>, context: &mut Context<'_>) -> Result<Meaning, Lost> {
+        self.effort.earn(message.bytes.len());
         if message.side == Side::Server && self.long_packet.is_some() {
             return Ok(self.piece(message, context));
         }

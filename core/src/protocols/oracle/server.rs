@@ -199,7 +199,7 @@ impl Oracle {
         let certain = marked || !full && !self.marks_ends;
         let without_cursor = call.answer == Answer::Logon;
         let expected = Expected { sequence: call.sequence, cursor: call.cursor, certain, without_cursor };
-        let end = end_of_call::find(&response, &expected, &mut self.shape);
+        let end = end_of_call::find(&response, &expected, &mut self.shape, &self.effort);
         let status = call.answer != Answer::Rows && end_of_call::ends_with_status(&response);
         let over = end.is_some() || status || marked;
         match call.answer {

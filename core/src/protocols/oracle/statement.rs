@@ -11,6 +11,7 @@
 use std::borrow::Cow;
 
 use super::calls::{HEADER, token_lengths};
+use super::effort::Effort;
 use super::encodings::{CHUNKED, Family, Writing, string};
 use crate::cursor::Cursor;
 
@@ -64,10 +65,10 @@ impl Execution {
 
     /// The calls of version 7 clients, with options or (a parse) without: of the ways to read them the one by which the
     /// text is where it should be.
-    pub fn read_version_7(bytes: &[u8], has_options: bool) -> Option<Execution> {
+    pub fn read_version_7(bytes: &[u8], has_options: bool, effort: &Effort) -> Option<Execution> {
         let readings =
             || Writing::ALL.into_iter().filter_map(|writing| fields_of_version_7(bytes, writing, has_options));
-        let has_text = |execution: &Execution| matches!(text(bytes, execution), Text::Whole(..));
+        let has_text = |execution: &Execution| matches!(text(bytes, execution, effort), Text::Whole(..));
         readings().find(has_text).or_else(|| readings().next())
     }
 }
@@ -122,7 +123,7 @@ pub enum Text<'a> {
 }
 
 /// Looks for the text of `length` bytes behind the fields that announced it.
-pub fn text<'a>(bytes: &'a [u8], execution: &Execution) -> Text<'a> {
+pub fn text<'a>(bytes: &'a [u8], execution: &Execution, effort: &Effort) -> Text<'a> {
     let (from, length) = (execution.after, execution.text_length);
     if length == 0 {
         return Text::None;
@@ -130,7 +131,7 @@ pub fn text<'a>(bytes: &'a [u8], execution: &Execution) -> Text<'a> {
     let until = bytes.len().min(from + SEARCHED);
     let begins = beginnings(execution);
     let mut places = (from..until).filter(|&at| begins[usize::from(bytes[at])]);
-    match places.find_map(|at| text_at(bytes, at, execution)) {
+    match places.find_map(|at| text_at(bytes, at, execution, effort)) {
         Some((text, end)) => Text::Whole(text, end),
         None if bytes.len() < length.saturating_add(from + SEARCHED) => Text::Partial,
         None => Text::None,
@@ -138,14 +139,15 @@ pub fn text<'a>(bytes: &'a [u8], execution: &Execution) -> Text<'a> {
 }
 
 /// As much of an incomplete text as there is: it runs to the end of the bytes.
-pub fn beginning<'a>(bytes: &'a [u8], execution: &Execution) -> Option<Cow<'a, [u8]>> {
+pub fn beginning<'a>(bytes: &'a [u8], execution: &Execution, effort: &Effort) -> Option<Cow<'a, [u8]>> {
     let until = bytes.len().min(execution.after + SEARCHED);
     (execution.after.max(1)..until).find_map(|at| {
         let before = bytes[at - 1];
         let begins = !is_printable(before) || usize::from(before) == execution.text_length;
         let text = &bytes[at..bytes.len().min(at + KEPT)];
         let reads = begins && starts_a_statement(text[0]) && text.len() >= SHORTEST;
-        (reads && text.iter().copied().all(is_printable)).then_some(Cow::Borrowed(text))
+        let looks = || effort.look(text.len()).is_some() && text.iter().copied().all(is_printable);
+        (reads && looks()).then_some(Cow::Borrowed(text))
     })
 }
 
@@ -169,10 +171,11 @@ fn beginnings(execution: &Execution) -> [bool; 256] {
 
 /// A text as a string or bare. JDBC's bare texts may read like a shorter string (`\n` is a length, too), whose buffer
 /// would have the declared length.
-fn text_at<'a>(bytes: &'a [u8], at: usize, execution: &Execution) -> Option<(Cow<'a, [u8]>, usize)> {
-    let as_string = string_at(bytes, at, execution);
+fn text_at<'a>(bytes: &'a [u8], at: usize, execution: &Execution, effort: &Effort) -> Option<(Cow<'a, [u8]>, usize)> {
+    effort.spend(4)?;
+    let as_string = string_at(bytes, at, execution, effort);
     let may_be_bare = execution.family == Family::Universal;
-    let bare = may_be_bare.then(|| raw_at(bytes, at, execution.text_length)).flatten();
+    let bare = may_be_bare.then(|| raw_at(bytes, at, execution.text_length, effort)).flatten();
     match (as_string, bare) {
         (Some((text, _)), Some(bare)) if Verb::of(&text) == Verb::Other || Verb::of(&bare.0) != Verb::Other => {
             Some(bare)
@@ -182,7 +185,7 @@ fn text_at<'a>(bytes: &'a [u8], at: usize, execution: &Execution) -> Option<(Cow
 }
 
 /// A string that reads like text and has the declared length.
-fn string_at<'a>(bytes: &'a [u8], at: usize, execution: &Execution) -> Option<(Cow<'a, [u8]>, usize)> {
+fn string_at<'a>(bytes: &'a [u8], at: usize, execution: &Execution, effort: &Effort) -> Option<(Cow<'a, [u8]>, usize)> {
     let declared = execution.text_length;
     let is_wide = matches!(execution.family, Family::Wide(_));
     let right = |length| fits(length, declared) || is_wide && fits_converted(length, declared);
@@ -192,7 +195,8 @@ fn string_at<'a>(bytes: &'a [u8], at: usize, execution: &Execution) -> Option<(C
     }
     let mut cursor = Cursor::new(bytes);
     cursor.skip(at, "fields").ok()?;
-    let text = string(&mut cursor)?;
+    let text = string(&mut cursor, effort)?;
+    effort.look(text.len())?;
     let read = without_zero(&text);
     let reads = right(text.len()) && !read.is_empty() && read.iter().copied().all(is_printable);
     let sure = text.len() == declared || is_wide && fits(text.len(), declared);
@@ -201,7 +205,7 @@ fn string_at<'a>(bytes: &'a [u8], at: usize, execution: &Execution) -> Option<(C
 }
 
 /// The declared number of printable bytes, as JDBC writes them: nothing before or after.
-fn raw_at(bytes: &[u8], at: usize, length: usize) -> Option<(Cow<'_, [u8]>, usize)> {
+fn raw_at<'a>(bytes: &'a [u8], at: usize, length: usize, effort: &Effort) -> Option<(Cow<'a, [u8]>, usize)> {
     if !starts_a_statement(*bytes.get(at)?) {
         return None;
     }
@@ -210,7 +214,7 @@ fn raw_at(bytes: &[u8], at: usize, length: usize) -> Option<(Cow<'_, [u8]>, usiz
     let behind = bytes.get(at + length);
     // A count of 9, 10 or 13 may stand there: a text would have to go on with more than a line's end.
     let alone = [before, behind].into_iter().flatten().all(|&byte| byte < b' ');
-    let right = alone && text.iter().copied().all(is_printable);
+    let right = alone && effort.look(text.len()).is_some() && text.iter().copied().all(is_printable);
     right.then_some((Cow::Borrowed(text), at + length))
 }
 
@@ -246,10 +250,12 @@ fn without_zero(text: &[u8]) -> &[u8] {
 }
 
 /// For unknown layouts: the first string that begins with a word of SQL.
-pub fn guess(bytes: &[u8]) -> Option<Cow<'_, [u8]>> {
+pub fn guess<'a>(bytes: &'a [u8], effort: &Effort) -> Option<Cow<'a, [u8]>> {
     (HEADER..bytes.len().min(HEADER + SEARCHED)).filter(|&at| bytes[at - 1] != CHUNKED).find_map(|at| {
+        effort.spend(2)?;
         let mut cursor = Cursor::new(&bytes[at..]);
-        let text = string(&mut cursor)?;
+        let text = string(&mut cursor, effort)?;
+        effort.look(text.len())?;
         let read = without_zero(&text);
         let reads = read.len() >= SHORTEST && read.iter().copied().all(is_printable) && Verb::of(read) != Verb::Other;
         let kept = read.len();
@@ -353,7 +359,7 @@ mod tests {
     const OCI_PRESENT: [u8; 8] = [0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff];
 
     fn text_of(bytes: &[u8]) -> Option<Vec<u8>> {
-        match text(bytes, &Execution::read(bytes)?) {
+        match text(bytes, &Execution::read(bytes)?, &Effort::default()) {
             Text::Whole(text, _) => Some(text.into_owned()),
             _ => None,
         }
@@ -398,8 +404,8 @@ mod tests {
     #[test]
     fn a_text_whose_end_has_not_come_is_partial() {
         let half = &THIN[..60];
-        assert_eq!(text(half, &Execution::read(half).unwrap()), Text::Partial);
-        assert_eq!(beginning(half, &Execution::read(half).unwrap()).unwrap(), &b"select 1 fr"[..]);
+        assert_eq!(text(half, &Execution::read(half).unwrap(), &Effort::default()), Text::Partial);
+        assert_eq!(beginning(half, &Execution::read(half).unwrap(), &Effort::default()).unwrap(), &b"select 1 fr"[..]);
     }
 
     #[test]
@@ -424,9 +430,9 @@ mod tests {
         let mut bytes = b"\x03\x03\x14\x01\0\0\0\x38\x4d\x46\0\x60\0\0\0\xfe\x28".to_vec();
         bytes.extend(b"select amount, price, name, owner from s");
         bytes.extend(b"\x38tock where ");
-        let execution = Execution::read_version_7(&bytes, false).unwrap();
-        assert_eq!(text(&bytes, &execution), Text::Partial);
-        assert_eq!(guess(&bytes), None);
+        let execution = Execution::read_version_7(&bytes, false, &Effort::default()).unwrap();
+        assert_eq!(text(&bytes, &execution, &Effort::default()), Text::Partial);
+        assert_eq!(guess(&bytes, &Effort::default()), None);
     }
 
     #[test]

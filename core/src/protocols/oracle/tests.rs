@@ -295,3 +295,46 @@ proptest! {
         prop_assert_ne!((PROTOCOL.recognise)(&opening), crate::protocols::Verdict::Certain);
     }
 }
+
+// --- floods -----------------------------------------------------------------------------------------------------------
+
+/// What ends of calls, lists, texts in chunks and piggybacks are made of.
+fn crumbs() -> Vec<Vec<u8>> {
+    let mut list = vec![4; 22];
+    list[1..20].fill(0);
+    list[20] = 2;
+    let crumbs: [&[u8]; 9] = [
+        &[4, 0],
+        &[4, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0x7f, 0x7f, 0],
+        &list,
+        &[0xfe],
+        &[0xfe, 1, b's'],
+        &[1, 1, b's'],
+        b"\na",
+        &[0x11, 0x69, 0, 1, 2, 0x7f, 0x7f],
+        &[4, 0, 0, 0, 0, 0, 0, 0],
+    ];
+    crumbs.map(<[u8]>::to_vec).to_vec()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// [`Dialogue`] holds its reads against the bytes.
+    #[test]
+    fn nothing_that_looks_like_many_beginnings_costs_more_than_its_bytes(
+        crumb in 0..crumbs().len(),
+        first in prop_oneof![Just(4u8), Just(8), Just(11), Just(6)],
+        size in prop_oneof![Just(40usize), Just(500), Just(60_000)],
+        text_length in prop_oneof![Just(18usize), Just(200), Just(30_000)],
+    ) {
+        let repeated = crumbs()[crumb].repeat(60_000 / crumbs()[crumb].len());
+        let response: Vec<u8> = repeated.chunks(size).take(400).flat_map(|part| data(0, &[&[first], part].concat())).collect();
+        read_cut(&[(Client, execute(2, "select a from t")), (Server, response)], std::iter::empty());
+        let called = execute(2, &"s".repeat(18));
+        let length = [&[2][..], &(text_length as u16).to_be_bytes()].concat();
+        let called = [&called[10..18], &length[..], &called[20..57]].concat();
+        let request: Vec<u8> = [called, repeated].concat().chunks(size).take(400).flat_map(|part| data(0, part)).collect();
+        read_cut(&[(Client, request)], std::iter::empty());
+    }
+}

@@ -253,7 +253,10 @@ impl Calls {
                 let flags = skip_flags(cursor, layout)?;
                 let shape = shape(cursor, layout, By::Client)?;
                 names(cursor, 1)?;
-                if flags & IS_DEFAULT == 0 {
+                if shape == Shape::Table {
+                    return Err(Unread::Unknown);
+                }
+                if flags & IS_DEFAULT == 0 && shape.takes_bytes() {
                     self.table.push(shape);
                 }
                 self.state = if left > 1 { State::TableColumns(left - 1) } else { State::TableRows };

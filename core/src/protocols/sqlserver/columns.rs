@@ -88,6 +88,13 @@ pub enum Shape {
     Table,
 }
 
+impl Shape {
+    /// A column whose values take none is passed with its row: a row of one byte may have thousands of them.
+    pub fn takes_bytes(self) -> bool {
+        self != Shape::Fixed(0)
+    }
+}
+
 /// Why a type could not be read.
 #[derive(Debug)]
 pub enum Unread {
@@ -238,16 +245,19 @@ pub fn skip_algorithm(cursor: &mut Cursor<'_>, layout: Layout, by: By) -> Result
     Ok(())
 }
 
-/// A key of encrypted columns, as often as it was encrypted itself.
-pub fn skip_key(cursor: &mut Cursor<'_>) -> Result<(), TooShort> {
+/// Before the values of a key: how often it was encrypted itself.
+pub fn skip_key(cursor: &mut Cursor<'_>) -> Result<u8, TooShort> {
     cursor.skip(4 + 4 + 4 + 8, "numbers of a key")?;
-    for _ in 0..cursor.u8("encrypted keys")? {
-        let length = cursor.u16_le("length of a key")?;
-        cursor.skip(length.into(), "key")?;
-        name(cursor)?;
-        long_name(cursor)?;
-        name(cursor)?;
-    }
+    cursor.u8("encrypted keys")
+}
+
+/// A key of encrypted columns, encrypted itself.
+pub fn skip_encrypted_key(cursor: &mut Cursor<'_>) -> Result<(), TooShort> {
+    let length = cursor.u16_le("length of a key")?;
+    cursor.skip(length.into(), "key")?;
+    name(cursor)?;
+    long_name(cursor)?;
+    name(cursor)?;
     Ok(())
 }
 

@@ -1,6 +1,7 @@
 //! What the server answers.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use super::columns::Layout;
 use super::framing::{HEADER, Packet};
@@ -23,7 +24,7 @@ pub struct Awaited {
     /// What the numbers are that come back with it.
     pub returns: &'static [Handle],
     /// Of its rows, where none come before them.
-    pub columns: Option<Columns>,
+    pub columns: Option<Arc<Columns>>,
 }
 
 #[derive(Debug, Default)]
@@ -229,7 +230,7 @@ impl Answers {
         Meaning::Done(self.ended.drain(..).fold(Outcome::default(), together))
     }
 
-    fn returned(&mut self, number: i32, columns: Option<Columns>) {
+    fn returned(&mut self, number: i32, columns: Option<Arc<Columns>>) {
         let Some(awaited) = self.awaited.front() else { return };
         if let Some(&kind) = awaited.returns.get(self.returned) {
             self.prepared.add(kind, number, awaited.sql, columns);

@@ -1013,3 +1013,75 @@ proptest! {
         prop_assert_ne!((PROTOCOL.recognise)(&opening), Verdict::Certain);
     }
 }
+
+// --- floods -----------------------------------------------------------------------------------------------------------
+
+/// A column of each type, also of those that take no bytes.
+fn kinds() -> Vec<Vec<u8>> {
+    let mut kinds = vec![vec![0x1f], vec![0x30], vec![0x38], vec![0x28], INTN.to_vec(), vec![0x6c, 5, 9, 0]];
+    kinds.extend([NVARCHAR.to_vec(), NVARCHAR_MAX.to_vec(), vec![0xf1, 0], vec![0xf4], vec![0x62, 0, 0, 0, 0]]);
+    kinds
+}
+
+fn described(kind: &[u8], count: u16) -> Vec<u8> {
+    let column = [&[0, 0, 0, 0, 9, 0][..], kind, &[0]].concat();
+    [&[0x81][..], &count.to_le_bytes(), &column.repeat(count.into())].concat()
+}
+
+/// Labels, types and columns of a token about sensitive columns, so many of each.
+fn sensitive(count: u16) -> Vec<u8> {
+    let names = [&count.to_le_bytes()[..], &[0, 0].repeat(count.into())].concat();
+    [&[0xa3][..], &names, &names, &[0; 4], &count.to_le_bytes(), &[0, 0].repeat(count.into())].concat()
+}
+
+fn keys(count: u16, values: u8) -> Vec<u8> {
+    let key = [&[0; 20][..], &[values], &[0; 6].repeat(values.into())].concat();
+    [&[0x81, 1, 0][..], &count.to_le_bytes(), &key.repeat(count.into()), &[0, 0, 0, 0, 9, 0, 0x38, 0]].concat()
+}
+
+fn with_table(kind: &[u8], count: u16, rows: &[u8]) -> Vec<u8> {
+    let column = [&[0, 0, 0, 0, 0, 0][..], kind, &[0]].concat();
+    let columns = [&count.to_le_bytes()[..], &column.repeat(count.into()), &[0]].concat();
+    [HEADERS, &long_text("add_all"), &[0, 0, 0, 0, 0xf3, 0, 0, 0], &columns, rows, &[0]].concat()
+}
+
+#[test]
+fn rows_whose_columns_take_no_bytes_are_counted_in_one_step_each() {
+    let answer = [described(&[0x1f], 32_768), vec![0xd1; 40_000], done(0xfd, 0x10, 0xc1, 40_000)].concat();
+    let talk = after_login(&[(Client, batch("select null")), (Server, message(4, &answer))]);
+    assert_eq!(talk.told()[2], ("batch", 1, Some(40_000), None, "select null"));
+    let table = message(3, &with_table(&[0x1f], 1_024, &[1; 200_000]));
+    let talk = after_login(&[(Client, table), (Server, message(4, &done(OF_CALL, 0, 0xe0, 0)))]);
+    assert_eq!(talk.told()[2], ("rpc", 1, None, None, "EXEC add_all"));
+}
+
+#[test]
+fn a_row_that_says_which_are_null_counts_all_columns() {
+    let columns = [&[0x81, 3, 0][..], &described(&[0x1f], 2)[3..], &described(&[0x30], 1)[3..]].concat();
+    let rows = [&[0xd2, 0b000, 7][..], &[0xd2, 0b100], &[0xd2, 0b011, 7], &done(0xfd, 0x10, 0xc1, 3)].concat();
+    let talk = after_login(&[(Client, batch("select")), (Server, message(4, &[columns, rows].concat()))]);
+    assert_eq!(talk.told()[2].2, Some(3));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// [`Dialogue`] holds its reads against the bytes.
+    #[test]
+    fn no_answer_costs_more_than_its_bytes(
+        kind in 0..kinds().len(),
+        count in prop_oneof![Just(1u16), Just(1_024), Just(8_192)],
+        byte in any::<u8>(),
+        size in prop_oneof![Just(1usize), 2usize..300, Just(4_088)],
+    ) {
+        let nulls = [&[0xd2][..], &vec![byte; usize::from(count).div_ceil(8)]].concat();
+        for tokens in [vec![0xd1], vec![0xd1, byte], nulls, sensitive(count), keys(20, 255), vec![byte; 300]] {
+            let rest = tokens.repeat(1 + 5_000 / tokens.len());
+            let answer = [described(&kinds()[kind], count), rest, done(0xfd, 0, 0, 0)].concat();
+            after_login(&[(Client, batch("select")), (Server, message_in(4, &answer, size))]);
+        }
+        let rows = [&[1][..], &vec![byte; usize::from(count.min(3))]].concat().repeat(2_000);
+        let table = with_table(&kinds()[kind], count.min(1_024), &rows);
+        after_login(&[(Client, message_in(3, &table, size))]);
+    }
+}

@@ -6,16 +6,35 @@
 use std::sync::Arc;
 
 use super::columns::{
-    By, Carry, Layout, Shape, Sink, Unread, Value, column, is_encrypted, long_name, name, names, shape, skip_encrypted,
-    skip_flags, skip_key,
+    By, Carry, Layout, Shape, Sink, Unread, Value, column, is_encrypted, long_name, name, shape, skip_encrypted,
+    skip_encrypted_key, skip_flags, skip_key,
 };
 use super::{login, prelogin, text};
 use crate::cursor::{Cursor, TooShort};
 
-pub type Columns = Arc<[Shape]>;
+/// The columns of a result.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Columns {
+    count: u16,
+    /// Those whose values take bytes, by their numbers.
+    sized: Vec<(u16, Shape)>,
+}
+
+impl Columns {
+    fn add(&mut self, shape: Shape) {
+        if shape.takes_bytes() {
+            self.sized.push((self.count, shape));
+        }
+        self.count += 1;
+    }
+
+    pub fn kept_bytes(&self) -> usize {
+        self.sized.capacity() * size_of::<(u16, Shape)>()
+    }
+}
 
 /// Columns that a result may have (wide tables).
-const COLUMNS_MAX: usize = 32 << 10;
+const COLUMNS_MAX: u16 = 32 << 10;
 /// A part of a token that is longer than this is none.
 const PIECE_MAX: usize = 256 << 10;
 
@@ -30,7 +49,7 @@ pub enum Told {
         message: String,
     },
     /// The number that a parameter came back with: a handle, perhaps of a cursor with these columns.
-    Handle(i32, Option<Columns>),
+    Handle(i32, Option<Arc<Columns>>),
     LoggedIn {
         minor: Option<u8>,
         version: String,
@@ -85,10 +104,13 @@ enum State {
     #[default]
     Token,
     /// So many keys of columns are still to come, then so many columns.
-    Keys(u16, usize),
-    Columns(usize),
-    /// The next column of a row.
+    Keys(u16, u16),
+    /// Likewise, and before them the values of a key.
+    EncryptedKeys(u8, u16, u16),
+    Columns(u16),
+    /// The next column of a row, among those that take bytes.
     Row(usize),
+    Sensitive(Sensitive),
     /// The value of a parameter that comes back.
     Returned(Shape),
     /// Acknowledged features.
@@ -99,6 +121,22 @@ enum State {
     Unknown,
 }
 
+/// What comes next of the token about sensitive columns:
+/// labels u16 | (name | id)* | types u16 | (name | id)* | rank u32, if there is one | columns u16 | (properties u16 |
+/// (label u16 | type u16 | rank u32, if there is one)*)*
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sensitive {
+    /// The number of labels, of types.
+    Labels,
+    Types,
+    /// So many names and ids of labels, of types.
+    LabelNames(u32),
+    TypeNames(u32),
+    Columns,
+    /// The properties of so many columns.
+    Properties(u16),
+}
+
 /// One answer, as far as it was read.
 #[derive(Debug, Default)]
 pub struct Tokens {
@@ -106,8 +144,8 @@ pub struct Tokens {
     value: Value,
     carry: Carry,
     /// Of the rows that come, where they are known.
-    columns: Option<Columns>,
-    described: Vec<Shape>,
+    columns: Option<Arc<Columns>>,
+    described: Columns,
     /// Which columns of the row are null, where it says so at its beginning.
     nulls: Vec<u8>,
     returned: Vec<u8>,
@@ -118,7 +156,7 @@ pub struct Tokens {
 
 impl Tokens {
     /// A new answer, whose rows may have no columns before them but these.
-    pub fn begin(&mut self, columns: Option<Columns>) {
+    pub fn begin(&mut self, columns: Option<Arc<Columns>>) {
         *self = Tokens { columns, ..Tokens::default() };
     }
 
@@ -134,7 +172,8 @@ impl Tokens {
     }
 
     pub fn kept_bytes(&self) -> usize {
-        self.carry.kept_bytes() + self.described.capacity() * size_of::<Shape>() + self.nulls.capacity()
+        let columns = self.columns.as_ref().map_or(0, |columns| columns.kept_bytes());
+        self.carry.kept_bytes() + columns + self.described.kept_bytes() + self.nulls.capacity()
     }
 
     /// Nothing more is read of this answer.
@@ -172,18 +211,31 @@ impl Tokens {
     fn step(&mut self, cursor: &mut Cursor<'_>, layout: Layout, told: &mut Vec<Told>) -> Result<bool, Unread> {
         match self.state {
             State::Token => self.token(cursor, layout, told).map(|()| true),
+            State::Keys(0, columns) => {
+                self.described(columns);
+                Ok(true)
+            }
             State::Keys(left, columns) => {
-                if left == 0 {
-                    self.described(columns);
-                } else {
-                    skip_key(cursor)?;
-                    self.state = State::Keys(left - 1, columns);
-                }
+                self.state = State::EncryptedKeys(skip_key(cursor)?, left - 1, columns);
+                Ok(true)
+            }
+            State::EncryptedKeys(0, keys, columns) => {
+                self.state = State::Keys(keys, columns);
+                Ok(true)
+            }
+            State::EncryptedKeys(left, keys, columns) => {
+                skip_encrypted_key(cursor)?;
+                self.state = State::EncryptedKeys(left - 1, keys, columns);
                 Ok(true)
             }
             State::Columns(left) => {
-                self.described.push(column(cursor, layout)?);
+                self.described.add(column(cursor, layout)?);
                 self.described(left - 1);
+                Ok(true)
+            }
+            State::Sensitive(part) => {
+                let next = sensitive(part, cursor, layout.has_ranks)?;
+                self.state = next.map_or(State::Token, State::Sensitive);
                 Ok(true)
             }
             State::Row(at) => Ok(self.row(at, cursor)),
@@ -208,11 +260,12 @@ impl Tokens {
         }
     }
 
-    fn described(&mut self, left: usize) {
+    fn described(&mut self, left: u16) {
         self.state = State::Columns(left);
         if left == 0 {
-            self.columns = Some(Arc::from(self.described.as_slice()));
-            self.described.clear();
+            let mut columns = std::mem::take(&mut self.described);
+            columns.sized.shrink_to_fit();
+            self.columns = Some(Arc::new(columns));
             self.state = State::Token;
         }
     }
@@ -220,8 +273,8 @@ impl Tokens {
     /// Reads on in a row; `false` where it goes on in the next packet.
     fn row(&mut self, begin: usize, cursor: &mut Cursor<'_>) -> bool {
         let Some(columns) = &self.columns else { return false };
-        for (at, shape) in columns.iter().enumerate().skip(begin) {
-            let is_null = self.nulls.get(at / 8).is_some_and(|byte| byte >> (at % 8) & 1 != 0);
+        for (at, (number, shape)) in columns.sized.iter().enumerate().skip(begin) {
+            let is_null = self.nulls.get(usize::from(number / 8)).is_some_and(|byte| byte >> (number % 8) & 1 != 0);
             if !is_null && !self.value.read(*shape, cursor, None) {
                 self.state = State::Row(at);
                 return false;
@@ -289,7 +342,7 @@ impl Tokens {
             }
             SESSION => self.state = State::Skips(cursor.u32_le("length")?.into()),
             FEATURES => self.state = State::Features,
-            CLASSIFIED => skip_classified(cursor, layout.has_ranks)?,
+            SENSITIVE => self.state = State::Sensitive(Sensitive::Labels),
             _ => return Err(Unread::Unknown),
         }
         // Nothing of it is to come.
@@ -306,20 +359,20 @@ impl Tokens {
             self.has_result = true;
             return Ok(());
         }
-        if usize::from(count) > COLUMNS_MAX {
+        if count > COLUMNS_MAX {
             return Err(Unread::Unknown);
         }
         let keys = if layout.begins_with_keys(*cursor)? { cursor.u16_le("number of keys")? } else { 0 };
         self.has_result |= count > 0;
-        self.described.clear();
-        self.state = State::Keys(keys, count.into());
+        self.described = Columns::default();
+        self.state = State::Keys(keys, count);
         Ok(())
     }
 
     fn row_begins(&mut self, cursor: &mut Cursor<'_>, has_nulls: bool) -> Result<(), Unread> {
-        let columns = self.columns.as_ref().filter(|columns| !columns.is_empty()).ok_or(Unread::Unknown)?;
+        let columns = self.columns.as_ref().filter(|columns| columns.count > 0).ok_or(Unread::Unknown)?;
         if has_nulls {
-            let nulls = cursor.take(columns.len().div_ceil(8), "null columns")?;
+            let nulls = cursor.take(columns.count.div_ceil(8).into(), "null columns")?;
             self.nulls.clear();
             self.nulls.extend_from_slice(nulls);
         }
@@ -334,7 +387,7 @@ const STATUS: u8 = 0x79;
 const COLUMNS: u8 = 0x81;
 const TABLES: u8 = 0xa4;
 const COLUMN_INFO: u8 = 0xa5;
-const CLASSIFIED: u8 = 0xa3;
+const SENSITIVE: u8 = 0xa3;
 const ORDER: u8 = 0xa9;
 const ERROR: u8 = 0xaa;
 const INFO: u8 = 0xab;
@@ -400,20 +453,31 @@ fn acknowledged(feature: u8, data: &[u8]) -> Option<Told> {
     }
 }
 
-/// labels u16 | (name | id)* | types u16 | (name | id)* | rank u32, if there is one | columns u16 | (properties u16 |
-/// (label u16 | type u16 | rank u32, if there is one)*)*
-fn skip_classified(cursor: &mut Cursor<'_>, has_ranks: bool) -> Result<(), TooShort> {
+/// Read one part; what comes next.
+fn sensitive(part: Sensitive, cursor: &mut Cursor<'_>, has_ranks: bool) -> Result<Option<Sensitive>, TooShort> {
+    use Sensitive::*;
     let rank = if has_ranks { 4 } else { 0 };
-    for what in ["number of labels", "number of types"] {
-        let count = cursor.u16_le(what)?;
-        names(cursor, 2 * usize::from(count))?;
-    }
-    cursor.skip(rank, "rank")?;
-    for _ in 0..cursor.u16_le("number of columns")? {
-        let count = cursor.u16_le("number of properties")?;
-        cursor.skip(usize::from(count) * (4 + rank), "properties")?;
-    }
-    Ok(())
+    Ok(match part {
+        Labels => Some(LabelNames(2 * u32::from(cursor.u16_le("number of labels")?))),
+        LabelNames(0) => Some(Types),
+        LabelNames(left) => name(cursor).map(|_| Some(LabelNames(left - 1)))?,
+        Types => Some(TypeNames(2 * u32::from(cursor.u16_le("number of types")?))),
+        TypeNames(0) => Some(Columns),
+        TypeNames(left) => name(cursor).map(|_| Some(TypeNames(left - 1)))?,
+        Columns => {
+            cursor.skip(rank, "rank")?;
+            columns_left(cursor.u16_le("number of columns")?)
+        }
+        Properties(left) => {
+            let count = cursor.u16_le("number of properties")?;
+            cursor.skip(usize::from(count) * (4 + rank), "properties")?;
+            columns_left(left - 1)
+        }
+    })
+}
+
+fn columns_left(left: u16) -> Option<Sensitive> {
+    (left > 0).then_some(Sensitive::Properties(left))
 }
 
 fn changed(mut cursor: Cursor<'_>) -> Result<Option<Told>, Unread> {

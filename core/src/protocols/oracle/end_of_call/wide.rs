@@ -13,6 +13,7 @@
 
 use super::{EndOfCall, Expected, HIGHEST_STATUS, candidates};
 use crate::cursor::Cursor;
+use crate::protocols::oracle::effort::Effort;
 use crate::protocols::oracle::encodings::{Family, Order};
 
 /// From the SQL type to the call number; three bytes more where one stands in front of the rows.
@@ -20,6 +21,8 @@ const BEFORE_CALL_NUMBER: usize = 23;
 const PADDING: usize = 3;
 /// Sizes without the message: 64 (10g, 32 bit) … 152 (64 bit).
 const SIZES: std::ops::RangeInclusive<usize> = 60..=160;
+/// Numbers in front of the rest.
+const FIELDS: usize = 10;
 /// With the longest message that its length of one byte allows.
 const LONGEST: usize = 160 + 256;
 
@@ -46,24 +49,32 @@ impl Layout {
 }
 
 /// The end of `response` in the layout that the connection has.
-pub fn read<'a>(response: &'a [u8], expected: &Expected, layout: Layout) -> Option<EndOfCall<'a>> {
-    candidates(response).find_map(|at| fields(&response[at + 1..], layout, expected))
+pub fn read<'a>(response: &'a [u8], expected: &Expected, layout: Layout, effort: &Effort) -> Option<EndOfCall<'a>> {
+    near(response).find_map(|at| fields(&response[at + 1..], layout, expected, effort))
 }
 
 /// The end of `response`, and the layout by which it fits; nothing is decided by a call without a number.
-pub fn decide<'a>(response: &'a [u8], expected: &Expected, family: Option<Family>) -> Option<(EndOfCall<'a>, Layout)> {
+pub fn decide<'a>(
+    response: &'a [u8],
+    expected: &Expected,
+    family: Option<Family>,
+    effort: &Effort,
+) -> Option<(EndOfCall<'a>, Layout)> {
     expected.sequence.filter(|&sequence| sequence != 0)?;
     let possible = |layout: &Layout| family.is_none_or(|family| family == Family::Wide(layout.order));
-    candidates(response).find_map(|at| {
-        let read = |layout| fields(&response[at + 1..], layout, expected).map(|end| (end, layout));
+    near(response).find_map(|at| {
+        let read = |layout| fields(&response[at + 1..], layout, expected, effort).map(|end| (end, layout));
         Layout::all().filter(possible).find_map(read)
     })
 }
 
-fn fields<'a>(bytes: &'a [u8], layout: Layout, expected: &Expected) -> Option<EndOfCall<'a>> {
-    if bytes.len() > LONGEST {
-        return None;
-    }
+/// The places from which an end may reach to the last byte.
+fn near(response: &[u8]) -> impl Iterator<Item = usize> {
+    candidates(response).take_while(|at| response.len() - (at + 1) <= LONGEST)
+}
+
+fn fields<'a>(bytes: &'a [u8], layout: Layout, expected: &Expected, effort: &Effort) -> Option<EndOfCall<'a>> {
+    effort.spend(FIELDS)?;
     let order = layout.order;
     let mut cursor = Cursor::new(bytes);
     let status = u64::from(order.u32(&mut cursor)?);
@@ -172,7 +183,7 @@ pub mod tests {
     fn each_layout_is_told_by_where_its_call_number_is() {
         for expected in Layout::all() {
             let response = fetched(expected, 31);
-            let (end, layout) = decide(&response, &FETCH, None).unwrap();
+            let (end, layout) = decide(&response, &FETCH, None, &Effort::default()).unwrap();
             assert_eq!((end.rows, end.cursor, end.sql_type, layout), (31, 3, 3, expected));
         }
     }
@@ -180,18 +191,18 @@ pub mod tests {
     #[test]
     fn an_end_in_another_layout_is_not_read() {
         let response = fetched(ORACLE_11G_32_BIT, 31);
-        assert!(read(&response, &FETCH, ORACLE_11G_32_BIT).is_some());
+        assert!(read(&response, &FETCH, ORACLE_11G_32_BIT, &Effort::default()).is_some());
         for other in Layout::all().filter(|&layout| layout != ORACLE_11G_32_BIT) {
-            assert_eq!(read(&response, &FETCH, other), None);
+            assert_eq!(read(&response, &FETCH, other, &Effort::default()), None);
         }
     }
 
     #[test]
     fn an_end_of_another_call_or_cursor_is_not_read() {
         let response = fetched(ORACLE_10G, 31);
-        assert_eq!(decide(&response, &Expected { sequence: Some(0x14), ..FETCH }, None), None);
-        assert_eq!(decide(&response, &Expected { cursor: 4, ..FETCH }, None), None);
-        assert_eq!(decide(&response, &Expected { sequence: None, ..FETCH }, None), None);
+        assert_eq!(decide(&response, &Expected { sequence: Some(0x14), ..FETCH }, None, &Effort::default()), None);
+        assert_eq!(decide(&response, &Expected { cursor: 4, ..FETCH }, None, &Effort::default()), None);
+        assert_eq!(decide(&response, &Expected { sequence: None, ..FETCH }, None, &Effort::default()), None);
     }
 
     #[test]
@@ -206,8 +217,8 @@ pub mod tests {
             message: NO_MORE_ROWS,
         };
         let bytes = end.bytes();
-        let read_end = read(&bytes, &FETCH, ORACLE_9I).unwrap();
+        let read_end = read(&bytes, &FETCH, ORACLE_9I, &Effort::default()).unwrap();
         assert_eq!((read_end.rows, read_end.error, read_end.message), (4, 1403, NO_MORE_ROWS));
-        assert_eq!(read(&bytes[..bytes.len() - 1], &FETCH, ORACLE_9I), None);
+        assert_eq!(read(&bytes[..bytes.len() - 1], &FETCH, ORACLE_9I, &Effort::default()), None);
     }
 }
