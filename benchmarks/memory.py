@@ -22,7 +22,7 @@ from itertools import chain
 from multiprocessing import get_context
 from pathlib import Path
 
-from floods import RTT_NS, Records, compressed_packets, dull, in_gzip, samples, statements, wires
+from floods import RTT_NS, Records, compressed_packets, dull, errors, in_gzip, samples, statements, wires
 from speed.traffic.mysql import DONE, log_in, message
 from speed.traffic.wire import PCAP_HEADER, Wire
 from spending import Spent, spend
@@ -127,6 +127,7 @@ FLOODS: dict[str, Callable[[float, Path], str]] = {
     "Parquet": lambda scale, folder: forged(folder, round(64_000 * scale)),
     "connections": lambda scale, folder: one_file(connections(round(100_000 * scale)), folder),
     "long statements": lambda scale, folder: one_file(long_statements(round(100_000 * scale)), folder),
+    "errors": lambda scale, folder: one_file(errors(round(400_000 * scale)), folder),
     "small files": lambda scale, folder: many_files(small_files(round(3_000 * scale)), folder),
 }
 COMMANDS: dict[str, list[str]] = {

@@ -151,6 +151,8 @@ def significant(value: float) -> str:
     >>> [significant(value) for value in (0.5, 9.996, 15, 152.85, 7890.1, 0.000123, 0, 3e-9)]
     ['0.500', '10.0', '15.0', '153', '7,890', '0.000123', '0', '0']
     """
+    if 0.001 <= abs(value) < 999:
+        return f"{value:#.3g}".removesuffix(".")  # many times quicker than by its decimals
     if abs(value) < MIN_KNOWN:
         return "0"
     if not math.isfinite(value):

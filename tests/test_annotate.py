@@ -115,9 +115,16 @@ def test_a_comment_tells_first_what_went_wrong() -> None:
     told = chain.from_iterable(told_of("findings/failing-my").values())
     [first, *_] = [text for text in told if "error" in text and "exchange" in text]
     assert re.fullmatch(r"latpcap: exchange 3 of stream 0, query: error 1064 \(42000\), 1 round trip, .*", first)
-    row = {"exchange": 7, "stream": 2, "command": "query", "round_trips": 2, "service_ms": 1.0, "rows": math.nan}
+    row: dict[str, Any] = {
+        "exchange": 7,
+        "stream": 2,
+        "command": "query",
+        "round_trips": 2,
+        "service_ms": 1.0,
+        "rows": math.nan,
+    }
     trouble = {"error_code": "40P01", "retransmissions": 3, "loss_ms": 201.0, "complete": False}
-    assert _fact(math.nan, row | trouble) == (
+    assert _fact(math.nan, **row | trouble) == (
         "exchange 7 of stream 2, query: error 40P01, 3 retransmissions, loss 201 ms, captured in part, 2 round trips, "
         "service 1.00 ms"
     )

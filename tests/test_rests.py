@@ -136,7 +136,7 @@ def test_a_longer_rest_never_costs_less_and_the_ends_hold_what_is_likely(
     host: Host, there_ms: list[float], here_ms: float, own_ms: float
 ) -> None:
     rests_ms = np.array([[rest_ms] for rest_ms in sorted(there_ms)])
-    least, likely, most = host.longer_ms(np.array([here_ms]), rests_ms, own_ms)
+    least, likely, most = (host.longer_ms(end, np.array([here_ms]), rests_ms, own_ms) for end in (-1, 0, 1))
     assert (least <= likely).all()
     assert (likely <= most).all()
     for each in (least, likely, most):

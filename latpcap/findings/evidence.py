@@ -331,11 +331,13 @@ class Evidence:
     @cached_property
     def sites(self) -> tuple[list[str], Ints]:
         """The places in the code that comments of statements name, and for each exchange which; -1 for none."""
-        named = [site_of(parse_tags(text)) for text in self.recording.tag_texts]
+        tags, texts = self.recording.exchange_column("tags").ints(-1), self.recording.tag_texts
+        distinct = passes.occurring(tags)  # a group has few of those that all have
+        named = [site_of(parse_tags(texts[tag])) if tag >= 0 else None for tag in distinct.tolist()]
         places = sorted({name for name in named if name})
         numbers = {name: number for number, name in enumerate(places)}
-        of_tags = np.array([numbers.get(name or "", -1) for name in named] + [-1], np.int64)
-        return places, of_tags[self.recording.exchange_column("tags").ints(-1)] if places else of_tags[:0]
+        of_tags = np.array([numbers.get(name or "", -1) for name in named], np.int64)
+        return places, of_tags[np.searchsorted(distinct, tags)] if places else of_tags[:0]
 
     # --- what belongs together ----------------------------------------------------------------------------------------
 

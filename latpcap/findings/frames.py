@@ -42,9 +42,9 @@ class FrameRanges(Struct, frozen=True):
     first: Ints
     last: Ints
 
-    def first_of(self, most: int) -> list[Frames]:
-        """The first of them, at most so many."""
-        parts = (values[:most].tolist() for values in (self.stream, self.first, self.last))
+    def between(self, first: int, last: int) -> list[Frames]:
+        """Those from the place `first` on, up to `last`."""
+        parts = (values[first:last].tolist() for values in (self.stream, self.first, self.last))
         return [Frames(*each) for each in zip(*parts, strict=True)]
 
     def __len__(self) -> int:
@@ -53,18 +53,24 @@ class FrameRanges(Struct, frozen=True):
 
 def frames_of_exchanges(evidence: Evidence, rows: Ints) -> FrameRanges:
     """The intervals that hold the exchanges `rows`."""
-    rows = rows[(evidence.first_frame[rows] >= 0) & (evidence.last_frame[rows] >= 0)]
+    return frames_of_each(evidence, rows, np.zeros(len(rows), np.int64))[0]
+
+
+def frames_of_each(evidence: Evidence, rows: Ints, group: Ints) -> tuple[FrameRanges, Ints]:
+    """The intervals that hold the exchanges `rows` of each group, and the group of each; `group` ascends."""
+    seen = (evidence.first_frame[rows] >= 0) & (evidence.last_frame[rows] >= 0)
+    rows, group = rows[seen], group[seen]
     if len(rows) == 0:
-        return FrameRanges(rows, rows, rows)
+        return FrameRanges(rows, rows, rows), group
     waited = evidence.waited
     connection = evidence.exchanges.connection[rows]
     others_between = waited[rows[1:] - 1] > waited[rows[:-1]]
-    apart = np.concatenate(([True], (np.diff(connection) != 0) | others_between))
+    apart = np.concatenate(([True], (np.diff(connection) != 0) | (np.diff(group) != 0) | others_between))
     begins = np.flatnonzero(apart)
     first = np.minimum.reduceat(evidence.first_frame[rows], begins)
     last = np.maximum.reduceat(evidence.last_frame[rows], begins)
     stream = evidence.recording.connections.stream[connection[begins]]
-    return _merged(stream, first, last)
+    return _merged(stream, first, last, group[begins])
 
 
 def frames_of_connections(evidence: Evidence, connections: Ints) -> FrameRanges:
@@ -74,13 +80,15 @@ def frames_of_connections(evidence: Evidence, connections: Ints) -> FrameRanges:
     return FrameRanges(recording.connections.stream[connections], first, last)
 
 
-def _merged(stream: Ints, first: Ints, last: Ints) -> FrameRanges:
-    """Ranges in order, those that touch joined (exchanges may share a packet)."""
-    order = passes.ordered(stream, first)
-    stream, first, reached = stream[order], first[order], passes.running_maximum(last[order], stream[order])
-    apart = (stream[1:] != stream[:-1]) | (first[1:] > reached[:-1] + 1)
+def _merged(stream: Ints, first: Ints, last: Ints, group: Ints) -> tuple[FrameRanges, Ints]:
+    """Ranges of each group in order, those that touch joined (exchanges may share a packet)."""
+    order = passes.ordered(group, stream, first)
+    path = passes.numbered(group, stream)[order]
+    first, reached = first[order], passes.running_maximum(last[order], path)
+    apart = (path[1:] != path[:-1]) | (first[1:] > reached[:-1] + 1)
     begins = np.flatnonzero(np.concatenate(([True], apart)))
-    return FrameRanges(stream[begins], first[begins], reached[np.append(begins[1:], len(order)) - 1])
+    ends = np.append(begins[1:], len(order)) - 1
+    return FrameRanges(stream[order][begins], first[begins], reached[ends]), group[order][begins]
 
 
 def display_filter(frames: Sequence[Frames], whole: bool) -> str:

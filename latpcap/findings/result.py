@@ -162,7 +162,7 @@ def _result(
     whole = len(finding.effect.closed) > 0
     connection = np.flatnonzero(np.bincount(evidence.exchanges.connection[finding.shown]))
     frames = shown_ranges(evidence, finding)
-    shown = frames.first_of(MAX_STRETCHES)
+    shown = frames.between(0, MAX_STRETCHES)
     result = FindingResult(
         code=finding.code,
         title=finding.title,

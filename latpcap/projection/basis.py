@@ -27,7 +27,7 @@ from latpcap.projection.baseline import longest_ns, usual_ns
 from latpcap.projection.capacity import ClosedNetwork, Limit, crowd
 from latpcap.projection.classes import Work, shares
 from latpcap.projection.job import FixEffects, Job, ReplayNetwork, Waiting
-from latpcap.projection.rests import Rests, hosts, rests_beside_rtt_ms
+from latpcap.projection.rests import Rests, extreme, hosts, rests_beside_rtt_ms
 from latpcap.projection.scope import Scopes
 from latpcap.rtt import Estimate
 from latpcap.tables.recording import Recording
@@ -415,12 +415,10 @@ class Basis:
         turns, budget = max(figures.seconds_per_ms * 1000, 1.0), self.timeline.budget
         hosts_s, own_ms = budget.client_s + budget.service_s, 1000 * figures.own_s / turns
         client_ms = own_ms * (budget.client_s / hosts_s if hosts_s > 0 else 0.5)
-        alone, together = (
-            self._longer_ms(case.rests, baseline_ms, rtt_ms, (client_ms, own_ms - client_ms), at_once)
-            for at_once in (1.0, self._at_once)
-        )
-        longer_ms = (np.minimum(alone, together), together, np.maximum(alone, together))[case.rests + 1]
-        return turns * longer_ms / 1000
+        own = client_ms, own_ms - client_ms
+        at_once = (self._at_once,) if case.rests == 0 else (1.0, self._at_once)
+        longer_ms = [self._longer_ms(case.rests, baseline_ms, rtt_ms, own, several) for several in at_once]
+        return turns * extreme(case.rests, longer_ms) / 1000
 
     def _longer_ms(
         self, end: int, baseline_ms: float, rtt_ms: Floats, own_ms: tuple[float, float], at_once: float
@@ -432,7 +430,7 @@ class Basis:
         longer_ms = np.zeros(len(rtt_ms))
         for host, own, others_ms in zip(self.hosts, own_ms, self._others_ms, strict=True):
             rests_ms, rests_there_ms = baseline_ms + others_ms, rtt_ms[:, None] + others_ms
-            longer_ms += host.longer_ms(rests_ms / at_once, rests_there_ms / at_once, own)[end + 1]
+            longer_ms += host.longer_ms(end, rests_ms / at_once, rests_there_ms / at_once, own)
         return longer_ms
 
     def _lost(self, loss: float, sigma: float) -> float:

@@ -7,6 +7,8 @@ themselves; what the capture shows of that beats both (docs/model.md C.6).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
@@ -75,17 +77,14 @@ class Host(Struct, frozen=True):
         cools = self.per_curve + self.per_own_ms * TYPICAL_OWN_MS
         return cools * (self.most.extra_ms[-1] - self.least.extra_ms[-1])
 
-    def longer_ms(self, rests_ms: Floats, rests_there_ms: Floats, own_ms: float) -> tuple[Floats, Floats, Floats]:
+    def longer_ms(self, end: int, rests_ms: Floats, rests_there_ms: Floats, own_ms: float) -> Floats:
         """Return how much longer than `own_ms` a request takes behind other rests than those of the capture.
 
-        `rests_there_ms` has a row for each place and a column for each of `rests_ms`. The least, the likely and the
-        greatest change at each place; shorter rests have negative ones.
+        `rests_there_ms` has a row for each place and a column for each of `rests_ms`. The least (-1), the likely (0) or
+        the greatest change (1) at each place; shorter rests have negative ones.
         """
-        least, likely, most = (
-            self._longer_ms(curve, rests_ms, rests_there_ms, own_ms) for curve in (self.least, self.likely, self.most)
-        )
-        ends = least, likely, most
-        return np.minimum.reduce(ends), likely, np.maximum.reduce(ends)
+        curves = (self.likely,) if end == 0 else (self.least, self.likely, self.most)
+        return extreme(end, [self._longer_ms(curve, rests_ms, rests_there_ms, own_ms) for curve in curves])
 
     def _longer_ms(self, curve: RestCurve, rests_ms: Floats, rests_there_ms: Floats, own_ms: float) -> Floats:
         here, there = float(curve.at(rests_ms).mean()), curve.at(rests_there_ms).mean(axis=1)
@@ -93,6 +92,18 @@ class Host(Struct, frozen=True):
         cools = self.per_curve + self.per_own_ms * min(warm_ms, MAX_COOLED_MS)
         longer: Floats = np.maximum(cools * (there - here), -own_ms)
         return longer
+
+
+def extreme(end: int, values: Sequence[Floats]) -> Floats:
+    """Return the least of each place for -1, the greatest for 1, and those of the last for 0.
+
+    >>> [extreme(end, [np.array([1.0, 5.0]), np.array([2.0, 4.0])]).tolist() for end in (-1, 0, 1)]
+    [[1.0, 4.0], [2.0, 4.0], [2.0, 5.0]]
+    """
+    if end == 0:
+        return values[-1]
+    least_or_most: Floats = (np.minimum if end < 0 else np.maximum).reduce(values)
+    return least_or_most
 
 
 RESTS_MS = (0.5, 1.0, 2.0, 5.0, 15.0, 50.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 from msgspec import Struct
@@ -10,7 +11,8 @@ from numpy.typing import NDArray
 
 from latpcap.display import Brief
 from latpcap.findings import Evidence
-from latpcap.findings.frames import MAX_STRETCHES, display_filter, frames_of_exchanges
+from latpcap.findings.frames import MAX_STRETCHES, display_filter, frames_of_each
+from latpcap.findings.groups import Groups
 from latpcap.measures.errors import KINDS, LOGIN, NO_ANSWER, STATEMENT, TRANSACTION, error_words, failures_said
 from latpcap.tables.columnar import columns, passes
 from latpcap.tables.columnar.times import iso
@@ -184,50 +186,71 @@ def _found(evidence: Evidence) -> Iterator[ErrorResult]:
     rows = failures.rows
     if len(rows) == 0:
         return
-    group = _groups(evidence)
-    count = int(group.max()) + 1
-    trips = np.bincount(group[failures.cost_of], exchanges.round_trips[failures.cost], count)
-    spent = np.bincount(group[failures.cost_of], _spent_ns(exchanges)[failures.cost], count) / 1e9
-    order = np.argsort(group, kind="stable")
-    begins = np.flatnonzero(np.diff(group[order], prepend=-1))
-    begun, ended = exchanges.begin[rows][order], exchanges.end[rows][order]
-    first_time = iso(columns.NullableArray(np.minimum.reduceat(begun, begins) + recording.start_ns))
-    last_time = iso(columns.NullableArray(np.maximum.reduceat(ended, begins) + recording.start_ns))
-    messages = recording.exchange_codes("error")
-    users = recording.said("user")
-    for number, part in enumerate(np.split(order, begins[1:])):
-        first, mine = int(rows[part[0]]), rows[part]
-        code = failures.code.name(int(part[0]))
-        connection = passes.occurring(exchanges.connection[mine])
-        named = [users.names[code] for code in passes.occurring(users.codes[connection]) if code >= 0]
+    groups = Groups.of(np.arange(len(rows)), _group_numbers(evidence))
+    begins, order = groups.starts[:-1], groups.rows
+    group = np.empty_like(order)
+    group[order] = groups.ids
+    trips = np.bincount(group[failures.cost_of], exchanges.round_trips[failures.cost], len(groups))
+    spent = np.bincount(group[failures.cost_of], _spent_ns(exchanges)[failures.cost], len(groups)) / 1e9
+    mine = rows[order]
+    first_time = iso(columns.NullableArray(np.minimum.reduceat(exchanges.begin[mine], begins) + recording.start_ns))
+    last_time = iso(columns.NullableArray(np.maximum.reduceat(exchanges.end[mine], begins) + recording.start_ns))
+    connections = groups.distinct(exchanges.connection[mine])
+    messages, users, filters = recording.exchange_codes("error"), _users(evidence, groups), _filters(evidence, groups)
+    first_frame = np.minimum.reduceat(evidence.first_frame[mine], begins).tolist()
+    last_frame = np.maximum.reduceat(evidence.last_frame[mine], begins).tolist()
+    for number, (failure, count) in enumerate(zip(groups.firsts.tolist(), groups.sizes.tolist(), strict=True)):
+        first = int(rows[failure])
+        code = failures.code.name(failure)
         yield ErrorResult(
-            count=len(part),
+            count=count,
             code=code,
-            kind=KINDS[failures.kind[part[0]]],
-            category=failures.category.name(int(part[0])),
+            kind=KINDS[failures.kind[failure]],
+            category=failures.category.name(failure),
             message=messages.name(first).removeprefix(f"{code}: ") if code != NO_ANSWER else HUNG_UP,
             statement=evidence.text(int(exchanges.fingerprint[first])) or exchanges.command.name(first),
             protocol=recording.connections.protocol.name(exchanges.connection[first]),
-            connections=len(connection),
-            users=tuple(sorted(filter(None, named))),
+            connections=int(connections[number]),
+            users=users[number],
             round_trips=int(trips[number]),
             seconds=float(spent[number]),
-            first_frame=_frame(evidence.first_frame[mine].min()),
-            last_frame=_frame(evidence.last_frame[mine].max()),
+            first_frame=_frame(first_frame[number]),
+            last_frame=_frame(last_frame[number]),
             first_time=first_time[number],
             last_time=last_time[number],
-            display_filter=_filter(evidence, mine),
+            display_filter=filters[number],
         )
 
 
-def _groups(evidence: Evidence) -> Ints:
-    """The number of each failure's group, in the order in which they first appear: same kind, code and statement."""
+def _group_numbers(evidence: Evidence) -> Ints:
+    """A number for each failure that those of the same kind, code and statement share: that of the first of them."""
     failures, exchanges = evidence.failures, evidence.exchanges
     rows, protocol = failures.rows, evidence.recording.connections.protocol
     asked = np.where(exchanges.fingerprint[rows] >= 0, exchanges.fingerprint[rows], -1 - exchanges.command.codes[rows])
-    keys = np.stack((failures.kind, failures.code.codes, asked, protocol.codes[exchanges.connection[rows]]))
-    _, first, group = np.unique(keys, axis=1, return_index=True, return_inverse=True)
-    return np.argsort(np.argsort(first))[group.reshape(-1)]
+    of = protocol.codes[exchanges.connection[rows]]
+    return passes.first_alike(passes.numbered(failures.kind, failures.code.codes, asked, of))
+
+
+def _users(evidence: Evidence, groups: Groups) -> list[tuple[str, ...]]:
+    """Whose connections the failures of each group were on."""
+    user = evidence.recording.said("user")
+    codes = user.codes[evidence.exchanges.connection[evidence.failures.rows[groups.rows]]]
+    distinct = Groups.of(np.arange(len(codes)), groups.ids, codes)
+    names: list[list[str]] = [[] for _ in range(len(groups))]
+    for group, code in zip(groups.ids[distinct.firsts].tolist(), codes[distinct.firsts].tolist(), strict=True):
+        if code >= 0 and user.names[code]:
+            names[group].append(user.names[code])
+    return [tuple(sorted(each)) for each in names]
+
+
+def _filters(evidence: Evidence, groups: Groups) -> list[str]:
+    """The packets of each group's first failures as a filter for Wireshark; empty where none was captured."""
+    shown = groups.places < MAX_STRETCHES
+    rows = evidence.failures.rows[groups.rows[shown]]
+    frames, group = frames_of_each(evidence, rows, groups.ids[shown])
+    edges = np.searchsorted(group, np.arange(len(groups) + 1)).tolist()
+    found = (frames.between(*bounds) for bounds in pairwise(edges))
+    return [display_filter(each, whole=False) if each else "" for each in found]
 
 
 def _spent_ns(exchanges: Exchanges) -> Ints:
@@ -238,8 +261,3 @@ def _spent_ns(exchanges: Exchanges) -> Ints:
 
 def _frame(number: int) -> int | None:
     return int(number) if number >= 0 else None
-
-
-def _filter(evidence: Evidence, rows: Ints) -> str:
-    frames = frames_of_exchanges(evidence, rows[:MAX_STRETCHES]).first_of(MAX_STRETCHES)
-    return display_filter(frames, whole=False) if frames else ""

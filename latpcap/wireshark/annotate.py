@@ -169,8 +169,8 @@ def _of_exchanges(table: Table) -> Iterator[tuple[int, str]]:
     frames = np.where(np.isnan(request_end := next(ends)), next(ends), request_end)
     order = np.argsort(frames, kind="stable")[: int(np.count_nonzero(~np.isnan(frames)))]
     names = (
-        *("stream", "exchange", "command", "round_trips", "rows", "service_ms", "loss_ms", "retransmissions"),
-        *("complete", "error_code"),
+        *("stream", "exchange", "command", "error_code", "retransmissions", "loss_ms", "complete", "round_trips"),
+        *("service_ms", "rows"),
     )
     rows = table[[*names, "request_time", "response_end_time"]][order]
     step = max(ROWS_AT_ONCE, -(-len(order) // MOST_PASSES))
@@ -180,8 +180,7 @@ def _of_exchanges(table: Table) -> Iterator[tuple[int, str]]:
             part = some.slice(start, ROWS_AT_ONCE)
             of_part = frames[order[begin + start : begin + start + len(part)]]
             values = (part.column(name).tolist() for name in names)
-            for frame, took, *row in zip(of_part.tolist(), _took_ms(part), *values, strict=True):
-                yield int(frame), _fact(took, dict(zip(names, row, strict=True)))
+            yield from zip(of_part.astype(np.int64).tolist(), map(_fact, _took_ms(part), *values), strict=True)
 
 
 def _took_ms(table: Table) -> list[float]:
@@ -192,20 +191,32 @@ def _took_ms(table: Table) -> list[float]:
     return took
 
 
-def _fact(took_ms: float, row: dict[str, Any]) -> str:
+def _fact(
+    took_ms: float,
+    stream: int,
+    exchange: int,
+    command: str,
+    error_code: str | None,
+    retransmissions: int,
+    loss_ms: float,
+    complete: bool,
+    round_trips: int,
+    service_ms: float,
+    rows: float,
+) -> str:
     """One exchange in a line, what went wrong first; a NaN is a number that is not known."""
-    facts = [f"error {row['error_code']}"] * bool(row["error_code"])
-    if row["retransmissions"]:
-        facts.append(counted(row["retransmissions"], "retransmission"))
-    if row["loss_ms"] > 0:
-        facts.append(f"{'loss' if row['retransmissions'] else 'probably loss'} {format_ms(row['loss_ms'])}")
-    if not row["complete"]:
+    facts = [f"error {error_code}"] if error_code else []
+    if retransmissions:
+        facts.append(counted(retransmissions, "retransmission"))
+    if loss_ms > 0:
+        facts.append(f"{'loss' if retransmissions else 'probably loss'} {format_ms(loss_ms)}")
+    if not complete:
         facts.append("captured in part")
-    facts.append(counted(row["round_trips"], "round trip"))
+    facts.append(counted(round_trips, "round trip"))
     if took_ms == took_ms:
         facts.append(format_ms(took_ms))
-    if row["service_ms"] == row["service_ms"]:
-        facts.append(f"service {format_ms(row['service_ms'])}")
-    if row["rows"] == row["rows"]:
-        facts.append(counted(int(row["rows"]), "row"))
-    return f"exchange {row['exchange']} of stream {row['stream']}, {row['command']}: {', '.join(facts)}"
+    if service_ms == service_ms:
+        facts.append(f"service {format_ms(service_ms)}")
+    if rows == rows:
+        facts.append(counted(int(rows), "row"))
+    return f"exchange {exchange} of stream {stream}, {command}: {', '.join(facts)}"

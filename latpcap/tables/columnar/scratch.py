@@ -165,7 +165,10 @@ def filled(where: Scratch | Array | None, length: int, dtype: Any, values: Calla
 
 def laid(where: Scratch | Array | None, array: Array) -> Array:
     """The same array: if it is long, on disk where `where` is."""
-    return array if _is_mapped(array) else filled(where, len(array), array.dtype, lambda rows: array[rows])
+    scratch = _scratch_for(where, len(array), array.dtype)
+    if scratch is None or _is_mapped(array):
+        return array
+    return scratch.array(len(array), array.dtype, (array[rows] for rows in pieces(len(array), PIECE)))
 
 
 def zeros(where: Scratch | Array | None, length: int, dtype: Any) -> Array:

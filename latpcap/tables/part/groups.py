@@ -342,7 +342,9 @@ class _GroupTables:
             first, last = self._bounds(name) or (0, len(table))
             if rows is not None:
                 first, last = first + rows[0], min(first + rows[1], last)
-            part: Table = table if last - first == len(table) else table.slice(first, last - first)
-            return part if columns is None else part.select(columns)
+            part: Table = table if columns is None else table.select(columns)
+            if last - first < len(table):
+                part = part.slice(first, last - first)
+            return part
 
         return made
