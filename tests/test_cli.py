@@ -43,7 +43,7 @@ def test_the_verdict_comes_first_and_standard_error_is_silent(latpcap: Run, nplu
     done = latpcap("analyze", nplus1)
     first, now, *_ = done.stdout.decode().split("\n")
     assert first.startswith("nplus1-300-client.pcapng: 1 connection, MariaDB 10.11.19, ")
-    assert now.startswith("NOW     0.393 s  network 78% (71 to 85%), ")
+    assert now.startswith("NOW     0.393 s: network 78% (71 to 85%), ")
     assert (done.returncode, done.stderr) == (0, b"")
 
 

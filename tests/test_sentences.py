@@ -25,10 +25,10 @@ DURATION = rf"{NUMBER} (µs|ms|s)"
 COUNTS = re.compile(rf"(?:^|\+ ){NUMBER} ")
 LASTS = rf"{DURATION}(?: \([0-9][^)]*\))?"
 NOW = re.compile(
-    rf"(?P<runtime>{LASTS})  network (?P<share>(?:under )?{NUMBER}%)(?: \([0-9.]+ to [0-9.]+%\))?(?P<parts>.*)"
+    rf"(?P<runtime>{LASTS}): network (?P<share>(?:under )?{NUMBER}%)(?: \([0-9.]+ to [0-9.]+%\))?(?P<parts>.*)"
 )
 THERE = re.compile(
-    rf"(?P<runtime>{LASTS})  \((?P<low>{NUMBER}(?: (?:µs|ms|s))?(?: \([^)]*\))?) to (?P<high>{LASTS})\)(?P<rest>.*)"
+    rf"(?P<runtime>{LASTS}) \((?P<low>{NUMBER}(?: (?:µs|ms|s))?(?: \([^)]*\))?) to (?P<high>{LASTS})\)(?P<rest>.*)"
 )
 WAITS = re.compile(
     rf"(?P<counts>[^,]*(?:,[0-9]{{3}}[^,]*)*), (?P<each>{DURATION}) each(?: on average \([^)]*\))?: (?P<alone>{LASTS})"
@@ -77,7 +77,7 @@ def first_line(result: Analysis) -> None:
     found, share = NOW.fullmatch(labelled["NOW"]), result.summary.network_share
     if found is None:
         assert "%" not in labelled["NOW"]
-        assert "network unknown: " in labelled["NOW"] or "nothing to measure" in labelled["NOW"]
+        assert "network unknown (" in labelled["NOW"] or "nothing to measure" in labelled["NOW"]
         assert not any(label.endswith("ms") for label in labelled) or result.projection.told_rtt_ms is not None
         return
     assert found["share"] == percent(share or 0), labelled["NOW"]
@@ -385,7 +385,7 @@ def test_the_share_of_the_network_is_the_same_wherever_it_stands(name: str) -> N
     summary = result.summary
     assert summary.network_share is not None
     share = percent(summary.network_share)
-    assert f"  network {share}" in result.text.split("\n")[1]
+    assert f": network {share}" in result.text.split("\n")[1]
     said = f"{result.waits.text(summary.round_trips)} ({share}"
     assert said in FORMATS["terminal"](result).replace("\n", " ").replace("  ", " ")
     assert said in FORMATS["markdown"](capture.measures, None, None)

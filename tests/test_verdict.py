@@ -38,8 +38,8 @@ def test_the_classic_is_told_on_one_screen() -> None:
     lines = analysed(NPLUS1).text.split("\n")
     assert lines == [
         "nplus1-1000-rtt1.pcapng.zst: 1 connection, MariaDB 10.11.19, PyMySQL, RTT 1.00 ms",
-        "NOW     1.28 s  network 78% (70 to 84%), application 13%, server 9%",
-        "15 ms   15.5 s  (14.7 to 16.5 s), 12 times as long, network 96%",
+        "NOW     1.28 s: network 78% (70 to 84%), application 13%, server 9%",
+        "15 ms   15.5 s (14.7 to 16.5 s), 12 times as long, network 96%",
         "        1,003 round trips + 1 TCP handshake + 1 greeting: each millisecond of RTT costs 1.01 s",
         "WHY     N+1: one statement runs 1,000 times, once for each row of another [n+1]",
         "        select salary, from_date from salaries where emp_no = ?",
@@ -69,7 +69,7 @@ def test_at_the_rtt_of_the_capture_nothing_is_projected() -> None:
     [measured] = labelled(analysis(job, rtt_ms=[15]), "15 ms")
     assert measured.startswith("the RTT of the capture: the runtime there is that of now\n")
     [projected] = labelled(analysis(job, rtt_ms=[16]), "16 ms")
-    assert projected.startswith("1.63 s  (")
+    assert projected.startswith("1.63 s (")
 
 
 def test_a_millisecond_costs_what_it_does_at_the_rtt_of_the_line() -> None:
@@ -140,13 +140,13 @@ def test_where_one_response_shows_no_share_the_answer_does_not_deny_what_the_tab
 
 def test_a_clock_of_a_millisecond_hides_the_rtt_though_time_passes() -> None:
     result = analysis(Conn(rtt_ms=0, exchanges=[Ex("query", sql="select ?", client_ms=2)] * 9))
-    assert labelled(result, "NOW")[0].startswith("18.0 ms  network unknown: the capture's clock is too coarse for the")
+    assert labelled(result, "NOW")[0].startswith("18.0 ms: network unknown (the capture's clock is too coarse for the")
 
 
 def test_a_clock_that_stands_still_projects_nothing() -> None:
     result = analysis(Conn(rtt_ms=0, exchanges=[Ex("query", sql="select ?")] * 5))
     assert [(line.label, line.text) for line in result.verdict[1:3]] == [
-        ("NOW", "0 s  network unknown: no time passes in this capture"),
+        ("NOW", "0 s: network unknown (no time passes in this capture)"),
         ("", "5 round trips + 1 TCP handshake: each millisecond of RTT costs 6.00 ms"),
     ]
 

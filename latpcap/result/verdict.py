@@ -59,6 +59,9 @@ SENTENCE_END = re.compile(r"(?<=[.]) (?=[A-Z`])")
 MAX_FIX_CHARS = 230
 """A fix ends with the last sentence that fits; its first one is shown in any case."""
 
+FAILURES = ("failing-logins", "failing-statements")
+"""Codes of findings about failures."""
+
 MIN_PART = 0.05
 """The share of the runtime from which on a part of it is shown."""
 
@@ -98,7 +101,7 @@ NOTIFIED = "waits for notifications"
 class ShareUnknown(Enum):
     """Why the network's share of the runtime is unknown."""
 
-    CLOCK = "the clock was set during the capture (capture again)"
+    CLOCK = "the clock was set during the capture: capture again"
     FEW_RESPONSES = "a single response does not show it"
     NO_RESPONSE = "no response was captured whole"
 
@@ -176,7 +179,7 @@ def _now(facts: Facts) -> Iterator[VerdictLine]:
         yield VerdictLine("NOW", f"{runtime}: no request waits for an answer, so there is nothing to measure")
         return
     unknown = _unknown(facts)
-    yield VerdictLine("NOW", f"{runtime}  {f'network unknown: {unknown}' if unknown else _parts(facts)}")
+    yield VerdictLine("NOW", f"{runtime}: {f'network unknown ({unknown})' if unknown else _parts(facts)}")
 
 
 def _unknown(facts: Facts) -> str:
@@ -184,7 +187,7 @@ def _unknown(facts: Facts) -> str:
     if facts.doubt is not None:
         return facts.doubt.value
     if facts.projection.baseline_rtt_ms is None:
-        return "the RTT is unknown (give it with --rtt-baseline)"
+        return "the RTT is unknown: give it with --rtt-baseline"
     if facts.base.runtime_s <= 0:
         return "no time passes in this capture"
     return "" if facts.waits.shared_s > 0 else "the capture's clock is too coarse for the RTT"
@@ -234,7 +237,7 @@ def _there(facts: Facts) -> Iterator[VerdictLine]:
     if point is not None and point.of_capture:
         yield VerdictLine(format_given_ms(point.rtt_ms), "the RTT of the capture: the runtime there is that of now")
     elif point is not None and point.runtime_s is not None:
-        yield VerdictLine(format_given_ms(point.rtt_ms), f"{format_s(point.runtime_s)}  {_elsewhere(facts, point)}")
+        yield VerdictLine(format_given_ms(point.rtt_ms), f"{format_s(point.runtime_s)} {_elsewhere(facts, point)}")
     per_ms = projection.seconds_per_ms if point is None else projection.seconds_per_ms_there
     cost = "" if per_ms is None else f": each millisecond of RTT costs {format_s(per_ms)}"
     who = counted(facts.parties.connections, "connection")
@@ -269,10 +272,10 @@ def _between(low_s: float | None, high_s: float | None) -> str:
 def _ratio(value: float) -> str:
     """Return a ratio with two digits.
 
-    >>> [_ratio(each) for each in (0.5213, 1.064, 9.54, 28.1, 1037.2)]
-    ['0.52', '1.1', '9.5', '28', '1,037']
+    >>> [_ratio(each) for each in (0.5213, 1.064, 7.96, 28.1, 1037.2)]
+    ['0.52', '1.1', '8.0', '28', '1,037']
     """
-    return f"{value:,.0f}" if value >= 9.95 else f"{value:.2g}"
+    return f"{value:,.0f}" if value >= 9.95 else f"{value:.1f}" if value >= 1 else f"{value:.2g}"
 
 
 # --- causes -----------------------------------------------------------------------------------------------------------
@@ -349,7 +352,15 @@ def _first_sentences(text: str) -> str:
 def _notes(facts: Facts) -> Iterator[VerdictLine]:
     """Yield what a reader has to know to trust the figures."""
     said = (text for note in NOTES for text in note(facts) if text)
-    yield from (VerdictLine("NOTE", text) for text in islice(said, MAX_NOTES))
+    yield from (VerdictLine("NOTE", _sentence(text, facts.files)) for text in islice(said, MAX_NOTES))
+
+
+def _sentence(text: str, files: Sequence[str]) -> str:
+    """Return a note as a sentence. A file is called by its name without its folders."""
+    begins = text if text.startswith(tuple(files)) else text[:1].upper() + text[1:]
+    for path in files:
+        begins = begins.replace(path, re.split(r"[/\\]", path)[-1] or path)
+    return f"{begins.rstrip('.')}."
 
 
 def _refused(facts: Facts) -> str:
@@ -358,14 +369,9 @@ def _refused(facts: Facts) -> str:
 
 
 def _warnings(facts: Facts) -> Iterator[str]:
-    """Yield the gravest health notes about the capture. A file is called by its name without its folders."""
+    """Return the gravest health notes about the capture."""
     grave = (note for note in facts.health if note.severity != "info" and note.code not in ABOUT_NETWORK)
-    for note in islice(grave, MAX_WARNINGS):
-        message = note.message.rstrip(".")
-        begins = message[:1].upper() + message[1:] if not message.startswith(tuple(facts.files)) else message
-        for path in facts.files:
-            begins = begins.replace(path, re.split(r"[/\\]", path)[-1] or path)
-        yield f"{begins}."
+    return (note.message for note in islice(grave, MAX_WARNINGS))
 
 
 def _timing_only(facts: Facts) -> str:
@@ -387,8 +393,9 @@ def _proxied(facts: Facts) -> str:
 
 
 def _failures(facts: Facts) -> str:
-    """How many statements and logins failed."""
-    return "" if facts.errors.all_logins_failed else said_of_errors(facts.errors)
+    """Return how many statements and logins failed, unless a finding that is shown says so."""
+    shown = facts.findings[: MAX_CAUSES + MAX_FURTHER]
+    return "" if any(found.code in FAILURES for found in shown) else said_of_errors(facts.errors)
 
 
 def _beside_statements(facts: Facts) -> str:

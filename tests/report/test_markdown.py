@@ -173,7 +173,7 @@ def test_a_report_has_no_backslash(name: str) -> None:
 
 def test_the_suffix_says_which_report(latpcap: Run, nplus1: Path, tmp_path: Path) -> None:
     assert latpcap("analyze", nplus1, "--rtt", "15ms", "-o", tmp_path / "r.md").returncode == 0
-    assert "\n\n**NOW** 0.393 s  network 78%" in (tmp_path / "r.md").read_text("utf-8")
+    assert "\n\n**NOW** 0.393 s: network 78%" in (tmp_path / "r.md").read_text("utf-8")
     for arguments, message in (
         (("-o", tmp_path / "r.pdf"), b"name a file that ends with .txt, .json, .html or .md"),
         (("-o", nplus1), b"a capture is never overwritten"),
