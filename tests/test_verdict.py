@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from builder import Conn, Ex, build
-from conftest import analysed, load_fixture
+from conftest import analysed, load_fixture, read_fixture
 from golden import fixtures
 
 from latpcap.result.analysis import Analysis, Measures
@@ -58,6 +58,14 @@ def test_the_first_screen_is_one_screen(
     shown = latpcap("analyze", "--quiet", load_fixture(name).path).stdout.decode().rstrip("\n").split("\n")
     assert len(shown) < 24, name
     assert max(map(len, shown)) <= 80
+
+
+def test_what_was_asked_for_beside_the_rtt_is_answered() -> None:
+    capture = read_fixture("mysql/nplus1-300-client")
+    [within] = labelled(capture.analyze([15], within_s=2), "WITHIN")
+    assert within == capture.project([15], within_s=2).within.text
+    moved = capture.analyze(move={":3306": 15})
+    assert "\n        there: only 10.77.0.2:3306 at 15 ms, all else unchanged\n" in moved.text
 
 
 def test_the_largest_rtt_that_was_asked_for_is_told() -> None:

@@ -1,8 +1,7 @@
 """The answer on one screen: what the network costs now and elsewhere, why, what to do, and what limits the trust.
 
-Each line has a label: `NOW`, the RTT of the projection, `WHY`, `DO`, `ALSO`, `ALL`, `NOTE`; one without a label goes on
-with the line before it. A note is a function of the facts that returns nothing where it has nothing to say. To add one:
-its function, what it needs as a field of `Facts`, and its place in `NOTES`, of which the first `MAX_NOTES` are shown.
+A note is a function of the facts that returns nothing where it has nothing to say. To add one: its function, what it
+needs as a field of `Facts`, and its place in `NOTES`, of which the first `MAX_NOTES` are shown.
 """
 
 from __future__ import annotations
@@ -110,7 +109,8 @@ class VerdictLine(Struct, frozen=True):
     """One line of the answer."""
 
     label: str
-    """`NOW`, the RTT of the projection, `WHY`, `DO`, `ALSO`, `ALL`, `NOTE`; empty where the line before goes on."""
+    """`NOW`, the RTT of the projection, `WITHIN`, `WHY`, `DO`, `ALSO`, `ALL`, `NOTE`; empty where the line before it
+    goes on."""
     text: str
     kind: Literal["text", "code", "head"] = "text"
     """A statement is `code`; what the answer is about is the `head`."""
@@ -243,8 +243,12 @@ def _there(facts: Facts) -> Iterator[VerdictLine]:
     who = counted(facts.parties.connections, "connection")
     beside = f" on {who}, partly at the same time" if facts.waits.overlap else ""
     yield VerdictLine("", f"{facts.waits.counts(facts.round_trips)}{beside}{cost}")
+    if projection.conditions.text and point is not None:
+        yield VerdictLine("", f"there: {projection.conditions.text}")
     if projection.guess_text:
         yield VerdictLine("", projection.guess_text)
+    if projection.within is not None:
+        yield VerdictLine("WITHIN", projection.within.text)
 
 
 def _elsewhere(facts: Facts, point: Point) -> str:
