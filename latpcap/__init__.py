@@ -2,7 +2,7 @@
 
 >>> import latpcap
 >>> capture = latpcap.read("fixtures/mysql/nplus1-300-client.pcapng")  # doctest: +SKIP
->>> print(capture.analyze().summary.verdict)  # doctest: +SKIP
+>>> print(capture.analyze().text)  # doctest: +SKIP
 >>> capture.project(rtt_ms=[1, 5, 15, 50]).points  # doctest: +SKIP
 """
 

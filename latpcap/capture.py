@@ -120,7 +120,7 @@ class Capture(Tidy):
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         """The report as a page within the notebook; where that is not shown, its verdict."""
-        said = f"\n{self.measures.analyze().summary.verdict}" if self._has_traffic else ""
+        said = f"\n{self.measures.analyze().text}" if self._has_traffic else ""
         return {"text/html": self._repr_html_(), "text/plain": f"{self!r}{said}"}
 
     def select(

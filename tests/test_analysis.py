@@ -16,7 +16,7 @@ KEYS = {
     "statements": "fingerprint text protocol executions exchanges round_trips rows affected_rows request_bytes "
     "response_bytes network_s service_s response_ms delta_ms",
 }
-SUMMARY = "runtime_s connections exchanges round_trips baseline_rtt_ms network_share seconds_per_ms verdict"
+SUMMARY = "runtime_s connections exchanges round_trips baseline_rtt_ms network_share seconds_per_ms"
 BUDGET = "network_s service_s transfer_s stall_s client_s think_s setup_s loss_s unknown_s"
 RTT = "baseline_ms method handshake_ms in_stream_min_ms in_stream_median_ms samples position"
 POINT = "budget rtt_ms runtime_s optimistic_s pessimistic_s throughput_per_s factor method work coverage"

@@ -42,7 +42,7 @@ def test_a_deadlock_is_told_as_a_wait_for_a_lock() -> None:
     assert found.title.endswith("6.00 s of that in 12 waits for locks")
     assert "keep transactions short" in found.fix
     assert "cheaper" not in found.fix
-    assert "the server, mostly lock waits" in result.summary.verdict
+    assert "server (mostly lock waits)" in result.text
 
 
 def test_who_is_answered_when_another_transaction_ends_waited_for_it() -> None:

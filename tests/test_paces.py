@@ -28,13 +28,13 @@ def waits(*connections: Conn) -> PushWaits:
 
 
 def verdict(*connections: Conn) -> str:
-    return Capture(build(list(connections))).analyze([15]).summary.verdict
+    return Capture(build(list(connections))).analyze([15]).text
 
 
 def test_who_waits_for_pushes_is_not_told_to_work() -> None:
     assert waits(listener(1)).client_s == pytest.approx(9 * 0.099)
-    assert "the application between requests, mostly waits for notifications" in verdict(listener(1))
-    assert "mostly waits for notifications" in analysed("runs/psycopg2-notified-15").summary.verdict
+    assert "application (waits for notifications)" in verdict(listener(1))
+    assert "(waits for notifications)" in analysed("runs/psycopg2-notified-15").text
 
 
 @pytest.mark.parametrize("other", [listener(80), listener(1, count=3), listener(0)], ids=["works", "twice", "never"])

@@ -123,7 +123,7 @@ def test_behind_a_proxy_nobody_is_told_that_a_faster_network_will_not_help(name:
     assert "proxy-likely" in [note.code for note in result.health]
     assert "slow-server" not in [finding.code for finding in result.findings]
     relays = name.startswith("haproxy")  # whatever is asked takes as long: the RTT holds both networks
-    assert ("the server or the network behind a proxy" in result.summary.verdict) is not relays
+    assert ("server or network behind a proxy" in result.text) is not relays
 
 
 def test_a_relay_seen_from_one_side_has_the_share_that_both_sides_show() -> None:
@@ -157,7 +157,7 @@ def test_what_a_proxy_passes_on_counts_once() -> None:
     both = sum(connection.round_trips for connection in result.connections)
     assert 2 * result.summary.round_trips == pytest.approx(both, abs=1)
     together = f"{both} round trips on both sides together, {result.summary.round_trips} of them the application's"
-    assert together in result.summary.verdict
+    assert together in result.text
     assert "proxy-legs" in [note.code for note in result.health]
     assert "proxy-likely" not in [note.code for note in result.health]
 
@@ -266,7 +266,7 @@ def test_a_server_moves_away_from_the_proxy_on_its_machine(pause_ms: float, wait
 
 
 def test_what_a_proxy_asks_by_itself_is_named() -> None:
-    verdict = Capture(build(reset_between(2))).analyze(15).summary.verdict
+    verdict = Capture(build(reset_between(2))).analyze(15).text
     assert "the proxy adds 20 round trips of its own (discard all)" in verdict
 
 
@@ -300,7 +300,7 @@ def test_what_goes_on_on_one_machine_counts_once(name: str) -> None:
     ranked = rank(PROXIES / f"{name}.pcapng", by="task")
     assert capture.tasks.column("round_trips").tolist() == ranked.column("round_trips").tolist() == [55]
     assert [each.behind_proxy for each in result.connections] == [False, True]
-    assert "55 of them the application's" in result.summary.verdict
+    assert "55 of them the application's" in result.text
 
 
 def test_one_session_is_known_by_its_first_packets(tmp_path: Path) -> None:
@@ -358,7 +358,7 @@ def test_nat_rewrites_a_session_and_adds_no_network(tmp_path: Path) -> None:
     round_trips, behind = counts(direct + rewritten, tmp_path)
     assert (round_trips, behind) == (55, [False, True])
     result = read(tmp_path / "made.pcapng").analyze()
-    assert "an RTT that is asked for" not in result.summary.verdict
+    assert "an RTT that is asked for" not in result.text
     alone = damage.pcapng(sorted(rewritten, key=lambda packet: packet.time_ns))
     (tmp_path / "alone.pcapng").write_bytes(alone)
     assert result.budget.network_s == pytest.approx(read(tmp_path / "alone.pcapng").analyze().budget.network_s, rel=0.3)

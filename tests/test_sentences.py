@@ -1,4 +1,4 @@
-"""The numbers of a sentence add up: the verdict's product is its time, a share is the same wherever it stands."""
+"""The numbers of a sentence add up: the product of the waits is their time, a share is the same wherever it stands."""
 
 from __future__ import annotations
 
@@ -18,18 +18,21 @@ from latpcap.report import FORMATS, html
 from latpcap.result.analysis import Analysis, Measures
 from latpcap.result.page.exploration import explore
 from latpcap.result.pairs.comparison import compare
-from latpcap.units import format_s, percent
+from latpcap.units import format_given_ms, percent
 
 NUMBER = r"([0-9][0-9,.]*)"
 DURATION = rf"{NUMBER} (µs|ms|s)"
-COUNTS = re.compile(
-    rf"(?:[0-9,]+ of )?{NUMBER} (?:of [0-9,]+ )?(round trips?|TCP handshakes?|greetings?|waits? for the)"
-)
+COUNTS = re.compile(rf"(?:^|\+ ){NUMBER} ")
 LASTS = rf"{DURATION}(?: \([0-9][^)]*\))?"
-FIRST = re.compile(
-    rf"(?P<share>(?:Under )?{NUMBER}%) of the (?P<runtime>{LASTS}) is network(?: \((.*?) to (.*?)%\))?: "
-    rf"\(?(?P<counts>[^()]*?)\)? × (?P<each>{DURATION})(?: on average \([^)]*\))? = "
-    rf"(?:(?P<alone>{LASTS}) in sequence, (?P<overlap>{LASTS}) with overlap|(?P<product>{LASTS}))\."
+NOW = re.compile(
+    rf"(?P<runtime>{LASTS}): network (?P<share>(?:under )?{NUMBER}%)(?: \([0-9.]+ to [0-9.]+%\))?(?P<parts>.*)"
+)
+THERE = re.compile(
+    rf"(?P<runtime>{LASTS}) \((?P<low>{NUMBER}(?: (?:µs|ms|s))?(?: \([^)]*\))?) to (?P<high>{LASTS})\)(?P<rest>.*)"
+)
+WAITS = re.compile(
+    rf"(?P<counts>[^,]*(?:,[0-9]{{3}}[^,]*)*), (?P<each>{DURATION}) each(?: on average \([^)]*\))?: (?P<alone>{LASTS})"
+    rf"(?:, (?P<overlap>{LASTS}) with overlap)?"
 )
 SECONDS = {"µs": 1e-6, "ms": 1e-3, "s": 1.0}
 
@@ -69,21 +72,24 @@ def test_what_is_said_of_a_capture_agrees_with_its_numbers(path: Path) -> None:
 
 
 def first_line(result: Analysis) -> None:
-    """It is a product that is its time."""
-    first = next(line for line in result.summary.verdict.split("\n") if "login" not in line)
-    if " × " not in first:
-        assert "%" not in first  # where nothing is multiplied, nothing is claimed
-        assert ": about" not in result.summary.verdict, "what cannot be told is not projected"
+    """What waits is a product that is its time, and its share of the runtime; where none is known, none is claimed."""
+    labelled = {line.label: line.text for line in result.verdict if line.label not in ("", "NOTE")}
+    found, share = NOW.fullmatch(labelled["NOW"]), result.summary.network_share
+    if found is None:
+        assert "%" not in labelled["NOW"]
+        assert "network unknown (" in labelled["NOW"] or "nothing to measure" in labelled["NOW"]
+        assert not any(label.endswith("ms") for label in labelled) or result.projection.told_rtt_ms is not None
         return
-    found = FIRST.fullmatch(first)
-    assert found, first
-    trips = sum(int(_counted(match)) for match in COUNTS.finditer(found["counts"]))
-    each, each_off = amount(found["each"])
-    product, off = amount(found["alone"] or found["product"])
-    assert abs(trips * each - product) <= trips * each_off + off, first
-    shared, runtime = amount(found["overlap"] or found["product"])[0], amount(found["runtime"])[0]
-    assert shared / runtime == pytest.approx(result.summary.network_share, rel=0.02, abs=1e-6), first
-    assert found["share"].lower() == percent(result.summary.network_share or 0), first
+    assert found["share"] == percent(share or 0), labelled["NOW"]
+    text = result.waits.text(result.summary.round_trips)
+    waits = WAITS.fullmatch(text)
+    assert waits, text
+    trips = sum(count(number) for number in COUNTS.findall(waits["counts"]))
+    each, each_off = amount(waits["each"])
+    product, off = amount(waits["alone"])
+    assert abs(trips * each - product) <= trips * each_off + off, text
+    shared, runtime = amount(waits["overlap"] or waits["alone"])[0], amount(found["runtime"])[0]
+    assert shared / runtime == pytest.approx(share, rel=0.02, abs=1e-6), text
 
 
 # --- every other sentence -------------------------------------------------------------------------------------------
@@ -95,7 +101,8 @@ AMOUNT = rf"{NUMBER} (µs|ms|s|%)(?: \([0-9][^)]*\))?"
 
 def told(result: Analysis) -> Iterator[Claim]:
     """Every number of the verdict, the findings, the projection and the notes that stands in the JSON as well."""
-    verdict = result.summary.verdict.replace("\n", " ")
+    yield from _lines(result)
+    verdict = " ".join(line.text for line in result.verdict if line.kind == "text")
     notes = " ".join(f"{note.message}." for note in result.health)
     projected = " ".join(saving.text(result.projection.told_rtt_ms or 0) for saving in result.projection.fetches)
     for pattern, claims in VERDICT.items():
@@ -139,22 +146,39 @@ def _holds(claim: bool) -> tuple[float, float, float]:
     return float(claim), 0.0, 1.0
 
 
-def _projection(result: Analysis, match: re.Match[str]) -> Checked:
-    point = next(point for point in result.projection.points if point.rtt_ms == result.projection.told_rtt_ms)
-    yield _is(match["rtt"], point.rtt_ms / 1000)
-    for name in ("runtime", "optimistic", "pessimistic"):
-        yield _is(match[name], getattr(point, f"{name}_s"))
-    yield _is(match["more"], result.projection.seconds_per_ms_there)
-    yield _holds((point.optimistic_s or 0) <= (point.runtime_s or 0) <= (point.pessimistic_s or 0))
+def _lines(result: Analysis) -> Iterator[Claim]:
+    """The runtimes and shares of now and there, and what a millisecond costs."""
+    told = result.projection.told_rtt_ms
+    points = {format_given_ms(point.rtt_ms): point for point in result.projection.points if point.rtt_ms == told}
+    for line in result.verdict:
+        if line.label == "NOW" and (now := NOW.fullmatch(line.text)):
+            yield from ((line.text, *claim) for claim in _now(result, now))
+        elif (point := points.get(line.label)) and (there := THERE.fullmatch(line.text)):
+            ends = zip(("runtime", "low", "high"), ("runtime", "optimistic", "pessimistic"), strict=True)
+            for name, end in ends:
+                unit = "" if re.search("[a-zµ]", there[name]) else f" {there['high'].split()[1]}"
+                yield (line.text, *_is(f"{there[name]}{unit}", getattr(point, f"{end}_s")))
+            yield (
+                line.text,
+                *_holds((point.optimistic_s or 0) <= (point.runtime_s or 0) <= (point.pessimistic_s or 0)),
+            )
+        elif cost := re.search(rf"each millisecond of RTT costs ({AMOUNT})", line.text):
+            projection = result.projection
+            has_point = any(each.label in points for each in result.verdict)
+            yield (
+                line.text,
+                *_is(cost[1], projection.seconds_per_ms_there if has_point else projection.seconds_per_ms),
+            )
 
 
-def _most_time(result: Analysis, match: re.Match[str]) -> Checked:
+def _now(result: Analysis, match: re.Match[str]) -> Checked:
+    yield _is(match["runtime"], result.summary.runtime_s)
     parts = result.budget.parts()
     within_setup = (result.summary.network_s or 0) - parts["network_s"]
-    parts |= {"network_s": result.summary.network_s or 0, "setup_s": parts["setup_s"] - within_setup}
-    ordered = sorted(parts.values(), reverse=True)
-    for place, share in enumerate(re.findall(r"\(([0-9.]+%)\)", match[0])):
-        yield _is(share, ordered[place] / sum(parts.values()))
+    parts |= {"network_s": 0.0, "setup_s": parts["setup_s"] - within_setup}
+    ordered, total = sorted(parts.values(), reverse=True), sum(result.budget.parts().values())
+    for place, share in enumerate(re.findall(r" ([0-9]+%)", match["parts"])):
+        yield _is(share, ordered[place] / total)
 
 
 def _failed(result: Analysis, match: re.Match[str]) -> Checked:
@@ -170,28 +194,6 @@ def _failed(result: Analysis, match: re.Match[str]) -> Checked:
 def _of_the_round_trips(result: Analysis, match: re.Match[str]) -> Checked:
     yield count(match[1]), 0, result.purposes[0].round_trips
     yield _holds(result.purposes[0].round_trips <= result.summary.round_trips)
-
-
-def _per_row(result: Analysis, match: re.Match[str]) -> Checked:
-    yield (
-        float(match[1].replace(",", "")),
-        0.01 * float(match[1].replace(",", "")),
-        1 / _known(result.chattiness.round_trips_per_row),
-    )
-
-
-def _per_transaction(result: Analysis, match: re.Match[str]) -> Checked:
-    said = float(match[1].replace(",", ""))
-    yield said, 0.01 * said, _known(result.chattiness.round_trips_per_transaction)
-
-
-def _known(value: float | None) -> float:
-    assert value is not None
-    return value
-
-
-def _extra(result: Analysis, match: re.Match[str]) -> Checked:
-    yield _is(match[1], result.projection.seconds_per_ms)
 
 
 def _lost(result: Analysis, match: re.Match[str]) -> Checked:
@@ -286,14 +288,8 @@ FETCHED = (
     r"([0-9,]+) rows a fetch would save ([0-9,]+)"
 )
 VERDICT: dict[str, Callable[[Analysis, re.Match[str]], Checked]] = {
-    rf"At (?P<rtt>{AMOUNT}): about (?P<runtime>{AMOUNT}) \(optimistic (?P<optimistic>{AMOUNT}), "
-    rf"pessimistic (?P<pessimistic>{AMOUNT})\); each extra millisecond adds (?P<more>{AMOUNT})": _projection,
-    r"Most time goes to .*?%\)\.": _most_time,
     r"([0-9,]+) of ([0-9,]+) (statement|login)s? failed: ((?:[^.]|\.[0-9])*)": _failed,
     r"([0-9,]+) of the round trips": _of_the_round_trips,
-    rf"A round trip brings {NUMBER} rows on average": _per_row,
-    rf"A transaction takes {NUMBER} round trips on average": _per_transaction,
-    rf"Each extra millisecond of RTT adds ({AMOUNT})": _extra,
 }
 NOTES: dict[str, Callable[[Analysis, re.Match[str]], Checked]] = {
     rf"lost packets took ({NUMBER} (?:µs|ms|s))(?: \([^)]*min\))? \(({NUMBER}%) of the runtime\)"
@@ -318,9 +314,9 @@ def test_the_sentences_of_the_test_are_said_somewhere() -> None:
     names = ("nplus1-300-loss2", "oltp-pg", "failing-my", "chatter-pg", "pyodbc-postgresql", "killed-my")
     paths = [path for path in captures() if path.name.split(".")[0] in names]
     results = [result for result in map(analysed, paths) if isinstance(result, Analysis)]
-    said = " ".join(each.summary.verdict.replace("\n", " ") for each in results)
+    said = " ".join(line.text for each in results for line in each.verdict)
     notes = " ".join(note.message for each in results for note in each.health)
-    missing = [pattern for pattern in list(VERDICT)[:5] if not re.search(pattern, said)]
+    missing = [pattern for pattern in list(VERDICT) if not re.search(pattern, said)]
     missing += [pattern for pattern in list(NOTES)[:3] if not re.search(pattern, notes)]
     assert not missing
 
@@ -380,11 +376,6 @@ def test_a_comparison_tells_the_difference_and_what_makes_it(before: str, after:
     assert sum(signed) == pytest.approx(result.runtime_after_s - result.runtime_before_s, rel=0.2)
 
 
-def _counted(match: re.Match[str]) -> str:
-    """`143 of 145 round trips` are 143."""
-    return match[0].split(" ")[0].replace(",", "")
-
-
 @pytest.mark.parametrize(
     "name", ["mysql/churn-20", "clients/django-postgresql", "firebird/fbclient3-nplus1-100-client"]
 )
@@ -394,10 +385,8 @@ def test_the_share_of_the_network_is_the_same_wherever_it_stands(name: str) -> N
     summary = result.summary
     assert summary.network_share is not None
     share = percent(summary.network_share)
-    first, _, third, *_ = summary.verdict.split("\n")
-    assert first.startswith(f"{share} of the ")
-    assert f"waiting for the network ({share})" in third
-    said = f"the network takes {format_s(summary.network_s or 0)} ({share}"
+    assert f": network {share}" in result.text.split("\n")[1]
+    said = f"{result.waits.text(summary.round_trips)} ({share}"
     assert said in FORMATS["terminal"](result).replace("\n", " ").replace("  ", " ")
     assert said in FORMATS["markdown"](capture.measures, None, None)
     assert said in html.render(explore(capture.measures))
@@ -421,13 +410,11 @@ def test_where_the_network_costs_little_there_is_nothing_to_fix() -> None:
 
 
 def test_a_given_rtt_has_no_range() -> None:
-    first = (
-        latpcap.read(load_fixture("mysql/churn-20").path, rtt_baseline_ms=1).analyze().summary.verdict.split("\n")[0]
-    )
-    assert " to " not in first
+    result = latpcap.read(load_fixture("mysql/churn-20").path, rtt_baseline_ms=1).analyze()
+    assert " to " not in result.text.split("\n")[1]
 
 
 def test_connections_at_different_distances_wait_on_average() -> None:
     near, far = (Conn(rtt_ms=rtt, client=f"10.0.0.{rtt}:40000", exchanges=[Ex("query")] * 10) for rtt in (1, 9))
-    first = Measures(build([near, far])).analyze().summary.verdict.split("\n")[0]
-    assert "on average (RTTs of 1.00 ms to 9.00 ms)" in first
+    result = Measures(build([near, far])).analyze()
+    assert "each on average (RTTs 1.00 to 9.00 ms)" in result.waits.text(result.summary.round_trips)

@@ -18,6 +18,7 @@ from latpcap.result.signoff import PROGRAM
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
 NPLUS1 = "mysql/nplus1-300-client"
+HEAD = "nplus1-300-client.pcapng: "
 SIZE = "2026-11-21 08:36:22 UTC · 619 packets · 1 database connection · 305 exchanges · runtime 0.393 s"
 HOSTILE = "<script>alert(1)</script> | `a` \x1b[31m\N{RIGHT-TO-LEFT OVERRIDE} **b** [c](http://d.example)"
 
@@ -116,14 +117,14 @@ def test_a_date_is_today_or_a_day(latpcap: Run, far: Path, tmp_path: Path) -> No
     with pytest.raises(UsageError, match="is not a date"):
         read_fixture(NPLUS1).report(tmp_path / "r.md", date="22.11.2026")
     read_fixture(NPLUS1).report(tmp_path / "r.md", title="T", note="N", date="2026-11-22")
-    assert (tmp_path / "r.md").read_text().startswith(f"# T\n\n2026-11-22\n\nN\n\n{SIZE}\n\n**78% of")
+    assert (tmp_path / "r.md").read_text().startswith(f"# T\n\n2026-11-22\n\nN\n\n{SIZE}\n\n**{HEAD}")
 
 
 def test_what_is_empty_is_not_said(tmp_path: Path) -> None:
     read_fixture(NPLUS1).report(tmp_path / "r.md", title="", customer="", note=["", ""])
-    assert (tmp_path / "r.md").read_text().startswith(f"# nplus1-300-client.pcapng\n\n{SIZE}\n\n**78% of")
+    assert (tmp_path / "r.md").read_text().startswith(f"# nplus1-300-client.pcapng\n\n{SIZE}\n\n**{HEAD}")
     read_fixture(NPLUS1).report(tmp_path / "r.md", note="N")
-    assert (tmp_path / "r.md").read_text().startswith(f"# nplus1-300-client.pcapng\n\nN\n\n{SIZE}\n\n**78% of")
+    assert (tmp_path / "r.md").read_text().startswith(f"# nplus1-300-client.pcapng\n\nN\n\n{SIZE}\n\n**{HEAD}")
 
 
 @pytest.mark.parametrize(

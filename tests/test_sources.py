@@ -62,7 +62,7 @@ def test_what_cannot_be_read_is_refused() -> None:
 
 
 def verdict(source: object) -> str:
-    return latpcap.read(source).analyze().summary.verdict
+    return latpcap.read(source).analyze().text
 
 
 def test_path_bytes_and_file_object_say_the_same() -> None:
@@ -171,7 +171,7 @@ def made(**options): return pyshark.FileCapture(path, **options)
 
 
 def test_a_file_capture_of_pyshark_is_read_through_its_file() -> None:
-    code = "print(latpcap.read(made()).analyze().summary.verdict, len(latpcap.read([made(), path]).captures), sep='|')"
+    code = "print(latpcap.read(made()).analyze().text, len(latpcap.read([made(), path]).captures), sep='|')"
     assert of_pyshark(code).strip() == f"{verdict(load_fixture(NPLUS1).path)}|2"
 
 

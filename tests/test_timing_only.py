@@ -40,7 +40,7 @@ def test_every_report_marks_it_and_says_how_to_read_it(form: str, tmp_path: Any)
         of.report(tmp_path / f"report.{form}")
         text = (tmp_path / f"report.{form}").read_text()
     assert text.count("Timing only: the connection is encrypted (TLSv1.3), so no statement, row or error is known") >= 2
-    assert "`latpcap explain keys`" in text
+    assert "latpcap explain keys" in text
     assert "patterns in statements (N+1, repeated queries" in text.replace("\\", "")
     assert "timing only: counted by direction changes" in text
 
@@ -71,7 +71,7 @@ def test_an_opened_connection_is_like_any_other() -> None:
 def test_a_few_hidden_round_trips_are_no_matter_of_the_verdict() -> None:
     busy = Conn(exchanges=[Ex(sql="select ?")] * 500, client="10.0.0.9:40000")
     result = capture(encrypted(), busy).analyze()
-    assert "iming only" not in result.summary.verdict
+    assert "iming only" not in result.text
     assert "encrypted" in [note.code for note in result.health]
 
 

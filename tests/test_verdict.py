@@ -1,108 +1,172 @@
+"""The answer: what the network costs now and elsewhere, why, what to do, and what limits the trust."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
 import pytest
 from builder import Conn, Ex, build
-from conftest import analysed
+from conftest import analysed, load_fixture, read_fixture
+from golden import fixtures
 
-from latpcap.result.analysis import Measures
+from latpcap.result.analysis import Analysis, Measures
+from latpcap.result.verdict import VerdictLine
 
 QUERIES = [Ex("query", sql="select ?", service_ms=0.15, client_ms=0.1)] * 10_000
+NPLUS1 = "mysql/nplus1-1000-rtt1"
 
 
-def verdict(*connections: Conn, rtt_ms: list[float] | None = None) -> list[str]:
-    return Measures(build(list(connections))).analyze(rtt_ms).summary.verdict.split("\n")
+def analysis(*connections: Conn, rtt_ms: list[float] | None = None) -> Analysis:
+    return Measures(build(list(connections))).analyze(rtt_ms)
 
 
-def test_the_classic_is_told_in_three_lines() -> None:
-    login = [Ex("connect"), Ex("query", sql="select * from employees", service_ms=3, transfer_ms=12)]
-    assert verdict(Conn(rtt_ms=0.389, greeting=True, exchanges=[*login, *QUERIES])) == [
-        "61% of the 6.41 s is network (29 to 67%): (10,002 round trips + 1 TCP handshake + 1 greeting) × 0.389 ms = "
-        "3.89 s.",
-        "At 15 ms: about 155 s (optimistic 147 s, pessimistic 166 s); each extra millisecond adds 10.1 s.",
-        "Most time goes to waiting for the network (61%), then the server (23%).",
+def labelled(result: Analysis, label: str) -> list[str]:
+    """The texts behind a label, with what goes on below it."""
+    found: list[list[str]] = []
+    for line in result.verdict:
+        if line.label:
+            found.append([line.label, line.text])
+        elif found:
+            found[-1].append(line.text)
+    return ["\n".join(texts) for first, *texts in found if first == label]
+
+
+def test_the_classic_is_told_on_one_screen() -> None:
+    lines = analysed(NPLUS1).text.split("\n")
+    assert lines == [
+        "nplus1-1000-rtt1.pcapng.zst: 1 connection, MariaDB 10.11.19, PyMySQL, RTT 1.00 ms",
+        "NOW     1.28 s: network 78% (70 to 84%), application 13%, server 9%",
+        "15 ms   15.5 s (14.7 to 16.5 s), 12 times as long, network 96%",
+        "        1,003 round trips + 1 TCP handshake + 1 greeting: each millisecond of RTT costs 1.01 s",
+        "WHY     N+1: one statement runs 1,000 times, once for each row of another [n+1]",
+        "        select salary, from_date from salaries where emp_no = ?",
+        "DO      Query once: join the two statements, or fetch the rows of all keys with one `IN (…)`; an object "
+        "mapper does so by eager loading.",
+        "        saves 1,000 round trips: 15.5 s → 0.176 s at 15 ms",
     ]
 
 
+@pytest.mark.parametrize("name", [*fixtures()][::40])
+def test_the_first_screen_is_one_screen(
+    name: str, latpcap: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Eighty columns and 24 lines, the prompt among them."""
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = latpcap("analyze", "--quiet", load_fixture(name).path).stdout.decode().rstrip("\n").split("\n")
+    assert len(shown) < 24, name
+    assert max(map(len, shown)) <= 80
+
+
+def test_what_was_asked_for_beside_the_rtt_is_answered() -> None:
+    capture = read_fixture("mysql/nplus1-300-client")
+    [within] = labelled(capture.analyze([15], within_s=2), "WITHIN")
+    assert within == capture.project([15], within_s=2).within.text
+    moved = capture.analyze(move={":3306": 15})
+    assert "\n        there: only 10.77.0.2:3306 at 15 ms, all else unchanged\n" in moved.text
+
+
 def test_the_largest_rtt_that_was_asked_for_is_told() -> None:
-    assert verdict(Conn(exchanges=QUERIES[:5]), rtt_ms=[2, 80, 3])[1].startswith("At 80 ms")
+    assert labelled(analysis(Conn(exchanges=QUERIES[:5]), rtt_ms=[2, 80, 3]), "80 ms")
 
 
 def test_at_the_rtt_of_the_capture_nothing_is_projected() -> None:
     job = Conn(rtt_ms=15.018, exchanges=QUERIES[:100])
-    measured = "15 ms is the RTT of the capture: 1.54 s; each extra millisecond of RTT adds 0.101 s."
-    assert verdict(job, rtt_ms=[15])[1] == measured
-    assert verdict(job, rtt_ms=[16])[1].startswith("At 16 ms: about ")
+    [measured] = labelled(analysis(job, rtt_ms=[15]), "15 ms")
+    assert measured.startswith("the RTT of the capture: the runtime there is that of now\n")
+    [projected] = labelled(analysis(job, rtt_ms=[16]), "16 ms")
+    assert projected.startswith("1.63 s (")
 
 
-def test_the_slope_of_the_sentence_is_that_at_its_rtt() -> None:
+def test_a_millisecond_costs_what_it_does_at_the_rtt_of_the_line() -> None:
     """A round every 30 ms: near, a timer hides what a round trip costs; at 50 ms each round waits for its answer."""
     rounds = [Ex(sql="select ?", at_ms=30.0 * turn, waited_ms=1.0 + (turn * 7) % 5) for turn in range(200)]
-    near = Measures(build([Conn(rtt_ms=0.1, exchanges=rounds)])).analyze([50])
+    near = analysis(Conn(rtt_ms=0.1, exchanges=rounds), rtt_ms=[50])
     assert near.projection.seconds_per_ms == pytest.approx(0.003)
-    assert near.summary.verdict.split("\n")[1].endswith("; each extra millisecond adds 0.201 s.")
+    assert "each millisecond of RTT costs 0.201 s" in near.text
 
 
-def test_far_away_a_farther_point_of_the_ladder_is_told() -> None:
-    assert verdict(Conn(rtt_ms=20, exchanges=QUERIES[:5]))[1].startswith("At 30 ms")
-    assert verdict(Conn(rtt_ms=30, exchanges=QUERIES[:5]))[1].startswith("At 50 ms")
+@pytest.mark.parametrize(("rtt_ms", "told"), [(20, "30 ms"), (30, "50 ms"), (14.97, "30 ms"), (15.01, "30 ms")])
+def test_far_away_a_farther_point_of_the_ladder_is_told(rtt_ms: float, told: str) -> None:
+    assert labelled(analysis(Conn(rtt_ms=rtt_ms, exchanges=QUERIES[:5])), told)
 
 
-def test_a_hair_of_the_baseline_does_not_decide_of_which_rtt_is_spoken() -> None:
-    told = {verdict(Conn(rtt_ms=rtt, exchanges=QUERIES[:5]))[1][:9] for rtt in (14.97, 15.01)}
-    assert told == {"At 30 ms:"}
+def test_parallel_work_is_said_to_run_at_the_same_time() -> None:
+    result = analysis(*[Conn(exchanges=QUERIES[:5])] * 4)
+    assert "20 round trips + 4 TCP handshakes on 4 connections, partly at the same time: each " in result.text
+    told = "20 round trips + 4 TCP handshakes, 1.00 ms each: 24.0 ms, 6.00 ms with overlap"
+    assert result.waits.text(result.summary.round_trips) == told
 
 
-def test_parallel_work_is_said_to_count_once() -> None:
-    first = verdict(*[Conn(exchanges=QUERIES[:5])] * 4)[0]
-    assert first.endswith(
-        ": (20 round trips + 4 TCP handshakes) × 1.00 ms = 24.0 ms in sequence, 6.00 ms with overlap."
-    )
+def test_an_unknown_rtt_is_said_honestly() -> None:
+    result = analysis(Conn(handshake=False, exchanges=[Ex(answered=False)]))
+    assert "RTT unknown\n" in result.text
+    assert "; give it with --rtt-baseline." in result.text
+    assert "%" not in result.text
 
 
-def test_an_unknown_baseline_is_said_honestly() -> None:
-    cost, elsewhere, *_ = verdict(Conn(handshake=False, exchanges=[Ex(answered=False)]))
-    assert "unknown" in cost
-    assert "--rtt-baseline" in elsewhere
-
-
-def test_of_several_warnings_the_gravest_is_told() -> None:
+def test_of_several_warnings_the_gravest_comes_first() -> None:
     trivial = ("clock-backwards", "warning", "frame 3 is 0.012 ms earlier than the packet before it", 1)
     grave = ("capture-drops", "warning", "interface 0 dropped 4,000 packets", 4000)
     for notes in ([trivial, grave], [grave, trivial]):
         result = Measures(build([Conn(exchanges=QUERIES[:5])], notes)).analyze()
-        assert result.summary.verdict.endswith("Warning: interface 0 dropped 4,000 packets.")
+        assert labelled(result, "NOTE")[0] == "Interface 0 dropped 4,000 packets."
 
 
 def test_no_request_is_no_statement_about_the_network() -> None:
-    first, *_ = verdict(Conn(handshake=False, exchanges=[Ex("quit", answered=False, round_trips=0)]))
-    assert first.endswith(" holds no request that waits for an answer, so there is nothing to measure.")
+    result = analysis(Conn(handshake=False, exchanges=[Ex("quit", answered=False, round_trips=0)]))
+    [now] = labelled(result, "NOW")
+    assert now.endswith(": no request waits for an answer, so there is nothing to measure")
+    assert [line.label for line in result.verdict].count("15 ms") == 0
 
 
-def test_the_worst_note_is_part_of_it() -> None:
+def test_a_note_that_begins_with_a_file_keeps_its_name() -> None:
     notes = [("snap-length", "warning", "built.pcap: 3 packets were cut.", 3), ("other", "info", "nothing", 1)]
     result = Measures(build([Conn(exchanges=QUERIES[:5])], notes)).analyze()
-    assert result.summary.verdict.endswith("Warning: built.pcap: 3 packets were cut.")
+    assert labelled(result, "NOTE") == ["built.pcap: 3 packets were cut."]
 
 
-def test_nothing_is_said_of_packets_that_were_not_held_back() -> None:
-    told = analysed("mysql/too-many-connections").summary.verdict
-    assert told.startswith("5 of 5 logins failed: 5 × too many connections (1040).")
-    assert "held back" not in told
+def test_what_the_network_did_is_no_doubt_about_the_figures() -> None:
+    notes = [("timeouts", "warning", "senders waited for 5 time-outs", 5)]
+    assert not labelled(Measures(build([Conn(exchanges=QUERIES[:5])], notes)).analyze(), "NOTE")
 
 
-def test_where_one_response_shows_no_share_the_verdict_does_not_deny_what_the_table_projects() -> None:
+def test_where_every_login_fails_no_other_figure_means_much() -> None:
+    result = analysed("mysql/too-many-connections")
+    assert labelled(result, "WHY")[0].startswith("5 of 5 logins failed: 5 × too many connections (1040)")
+    assert labelled(result, "NOTE")[0] == "No statement ran: all figures are about refused logins."
+    assert "held back" not in result.text
+
+
+def test_where_one_response_shows_no_share_the_answer_does_not_deny_what_the_table_projects() -> None:
     result = analysed("firebird/go-firebirdsql-refused")
-    assert "Each extra millisecond of RTT adds 2.00 ms." in result.summary.verdict.split("\n")
+    assert "each millisecond of RTT costs 2.00 ms" in result.text
     assert any(point.runtime_s is not None for point in result.projection.points)
 
 
 def test_a_clock_of_a_millisecond_hides_the_rtt_though_time_passes() -> None:
-    hidden = Conn(rtt_ms=0, exchanges=[Ex("query", sql="select ?", client_ms=2)] * 9)
-    told = "9 round trips in 18.0 ms: the capture's clock is too coarse for the RTT"
-    assert verdict(hidden)[0] == f"{told}, so the network's share is unknown."
+    result = analysis(Conn(rtt_ms=0, exchanges=[Ex("query", sql="select ?", client_ms=2)] * 9))
+    assert labelled(result, "NOW")[0].startswith("18.0 ms: network unknown (the capture's clock is too coarse for the")
 
 
 def test_a_clock_that_stands_still_projects_nothing() -> None:
-    still = Conn(rtt_ms=0, exchanges=[Ex("query", sql="select ?")] * 5)
-    assert verdict(still) == [
-        "5 round trips in 0 s: no time passes in this capture, so the network's share is unknown.",
-        "Each extra millisecond of RTT adds 6.00 ms; no runtime can be projected.",
+    result = analysis(Conn(rtt_ms=0, exchanges=[Ex("query", sql="select ?")] * 5))
+    assert [(line.label, line.text) for line in result.verdict[1:3]] == [
+        ("NOW", "0 s: network unknown (no time passes in this capture)"),
+        ("", "5 round trips + 1 TCP handshake: each millisecond of RTT costs 6.00 ms"),
     ]
+
+
+def test_each_label_is_known_and_each_statement_is_code() -> None:
+    lines = [line for name in ("findings/failing-my", "mysql/churn-20", NPLUS1) for line in analysed(name).verdict]
+    assert {line.label for line in lines} <= {"", "NOW", "15 ms", "WHY", "DO", "ALSO", "ALL", "NOTE"}
+    code = [line for line in lines if line.kind == "code"]
+    assert code
+    assert all(re.match(r"[a-z(]", line.text) for line in code)
+
+
+def test_the_name_of_a_file_stands_without_its_folders(tmp_path: Path) -> None:
+    assert analysed(NPLUS1).verdict[0] == VerdictLine("", analysed(NPLUS1).text.split("\n")[0], "head")
+    assert str(tmp_path.parent) not in analysed(NPLUS1).text

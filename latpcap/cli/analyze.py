@@ -31,8 +31,17 @@ if TYPE_CHECKING:
 @gate_options
 @json_option
 @output_option
-def analyze(request: Request, target: Target, cover: Cover, gating: Gating, as_json: bool, output: str | None) -> None:
-    """Verdict, health, budget, findings, projection, statements and connections.
+@click.option("-v", "--verbose", is_flag=True, help="Show all: budget, findings, projection, statements, connections.")
+def analyze(
+    request: Request,
+    target: Target,
+    cover: Cover,
+    gating: Gating,
+    as_json: bool,
+    output: str | None,
+    verbose: bool,
+) -> None:
+    """What the network costs, why, what to do, and what the same job takes at another RTT.
 
     `-o report.html` writes a page with a slider for the RTT, `-o report.md` Markdown for a ticket or an email.
 
@@ -48,7 +57,7 @@ def analyze(request: Request, target: Target, cover: Cover, gating: Gating, as_j
         tell_formerly("latpcap report", "latpcap analyze")
     chosen = result_format(as_json, output, "result", "report")
     capture = request.read(hashes=chosen != "terminal")  # which names no file by its hash, unless it has a cover
-    write_analysis(capture, gating, chosen, output, target, quiet=request.quiet, cover=cover)
+    write_analysis(capture, gating, chosen, output, target, quiet=request.quiet, cover=cover, whole=verbose)
 
 
 def write_analysis(
@@ -60,6 +69,7 @@ def write_analysis(
     *,
     quiet: bool,
     cover: Cover | None = None,
+    whole: bool = False,
 ) -> None:
     """Write all that is known of a capture in the chosen format, and end with status 1 where a gate fails."""
     from latpcap.report import FORMATS, formats_of
@@ -74,5 +84,10 @@ def write_analysis(
         return
     result = capture.measures.analyze(asked, target.within_s, conditions, cover)
     gates = gating.judge(capture, result, conditions)
-    write_result(result, chosen, output, gates)
+    if chosen == "terminal" and output is None and not whole:
+        from latpcap.report.terminal import render_first_screen
+
+        write([render_first_screen(result, gates)], output)
+    else:
+        write_result(result, chosen, output, gates)
     gating.end(gates, capture, result)

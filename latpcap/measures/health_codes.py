@@ -251,3 +251,8 @@ ADVICE: dict[str, tuple[str, str]] = {
     "other-secrets": ("none: they decrypt no database connection", "nothing"),
 }
 """By code: the effect, and the advice. Of two notes as severe, the one whose code is first here comes first."""
+
+ABOUT_NETWORK = frozenset(
+    {"timeouts", "loss", "delayed-ack", "zero-window", "retransmissions", "paced-sender"},
+)
+"""Codes of what the network did: the figures allow for it, so it limits no trust in them."""

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from msgspec import Struct
+
+from latpcap.units import counted, format_ms, format_s
+
+SIDE_BY_SIDE = 0.98
+"""Waits overlap where they take less than this part of their sum."""
 
 
 class Waits(Struct, frozen=True):
@@ -32,9 +38,47 @@ class Waits(Struct, frozen=True):
         return self.round_trips + self.handshakes + self.greetings + self.hang_ups
 
     @property
+    def overlap(self) -> bool:
+        """Some of them run at the same time."""
+        return self.shared_s < SIDE_BY_SIDE * self.alone_s
+
+    @property
     def mean_ms(self) -> float:
         """The length of one."""
         return 1000 * self.alone_s / self.count if self.count else 0.0
+
+    def counts(self, round_trips: int) -> str:
+        """Return how many waits there are, by their kinds; `round_trips` counts those whose time is unknown, too."""
+        trips = counted(round_trips, "round trip")
+        if 0 < self.round_trips < round_trips:
+            trips = f"{self.round_trips:,} of {trips}"
+        things = {
+            trips: round_trips,
+            counted(self.handshakes, "TCP handshake"): self.handshakes,
+            counted(self.greetings, "greeting"): self.greetings,
+            counted(self.hang_ups, "wait for the server's FIN", "waits for the server's FIN"): self.hang_ups,
+        }
+        return " + ".join(thing for thing, count in things.items() if count)
+
+    def text(self, round_trips: int) -> str:
+        """Return how many waits, how long each, and their time: the product of the first two is the third.
+
+        >>> Waits(1_003, 1, 1, 0, 1.005, 1.005, (0.9, 1.1), (1.0, 1.0)).text(1_003)
+        '1,003 round trips + 1 TCP handshake + 1 greeting, 1.00 ms each: 1.00 s'
+        >>> Waits(18, 0, 0, 0, 0.09, 0.03, (0.03, 0.03), (1.0, 9.0)).text(20)
+        '18 of 20 round trips, 5.00 ms each on average (RTTs 1.00 to 9.00 ms): 90.0 ms, 30.0 ms with overlap'
+        """
+        overlap = f", {format_s(self.shared_s)} with overlap" if self.overlap else ""
+        return f"{self.counts(round_trips)}, {self._each()}: {format_s(self.alone_s)}{overlap}"
+
+    def _each(self) -> str:
+        """Return how long each was: the RTT, or an average where some connections are nearer or some waits shorter."""
+        mean = format_ms(self.mean_ms)
+        least, most = map(format_ms, self.baselines_ms or (math.nan, math.nan))
+        if mean == least == most:
+            return f"{mean} each"
+        rtts = f"RTT {most}" if least == most else f"RTTs {least.removesuffix(most[most.index(' ') :])} to {most}"
+        return f"{mean} each on average ({rtts})"
 
     @classmethod
     def of(

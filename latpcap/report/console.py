@@ -45,13 +45,18 @@ def _wrapped(text: Text, console: Console) -> Text:
     if cell_len(text.plain) <= console.width or "\n" in text.plain:
         return text
     indent = len(text.plain) - len(text.plain.lstrip(" "))
-    bound = text[indent:]
-    bound.plain = FIGURE_AND_UNIT.sub(BOUND, bound.plain)
-    lines = bound.wrap(console, max(console.width - indent, 1))
+    lines = wrapped(text[indent:], console, max(console.width - indent, 1))
+    return Text("\n").join(Text(" " * indent) + line for line in lines)
+
+
+def wrapped(text: Text, console: Console, width: int) -> list[Text]:
+    """Return the lines of a text; a figure stays with its unit."""
+    text.plain = FIGURE_AND_UNIT.sub(BOUND, text.plain)
+    lines = text.wrap(console, width)
     for line in lines:
         line.rstrip()
         line.plain = line.plain.replace(BOUND, " ")
-    return Text("\n").join(Text(" " * indent) + line for line in lines)
+    return list(lines)
 
 
 def heading(text: str) -> Text:

@@ -30,7 +30,7 @@ from msgspec.structs import replace
 from latpcap.display import plain
 from latpcap.report.markup import parts_of, text_of
 from latpcap.report.page import MOST, data_of_both, page_data, rounded
-from latpcap.report.section import Chart, Drawn, Section, Sentence
+from latpcap.report.section import Chart, Drawn, Labelled, Section, SectionPart, Sentence
 from latpcap.report.sections import report
 from latpcap.report.sections.both import both
 from latpcap.report.sections.method import drawn, method
@@ -90,13 +90,17 @@ def _assembled(kicker: str, told: SignOff, sections: Iterable[Section], main: st
 def _section(section: Section) -> str:
     """A section; the verdict is all that one sees first, and what leads to the others stands below it."""
     name, is_verdict = section.name, section.name == "verdict"
-    said = [part for part in section.parts if is_verdict and isinstance(part, Sentence) and part.tone != "quiet"]
+    said = [part for part in section.parts if is_verdict and _is_answer(part)]
     kind = ' class="unseen"' if is_verdict else ' class="part"' if name == "appendix" else ""
     title = "Verdict" if is_verdict else text_of(section.title)
     answer = f'<div class="verdict">\n{parts_of(said)}\n</div>\n' if said else ""
     others = parts_of([part for part in section.parts if part not in said], whole=True)
     heading = f'<h2 id="{name}-title"{kind}>{title}</h2>'
     return f'<section id="{name}" aria-labelledby="{name}-title">\n{heading}\n{answer}{others}\n</section>\n'
+
+
+def _is_answer(part: SectionPart) -> bool:
+    return isinstance(part, Labelled) or (isinstance(part, Sentence) and part.tone != "quiet")
 
 
 def _links(sections: Iterable[Section]) -> str:

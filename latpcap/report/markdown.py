@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any
 
-from latpcap.report.section import Column, Entry, Section, SectionPart, SectionTable, Sentence, written
+from latpcap.report.section import Column, Entry, Labelled, Section, SectionPart, SectionTable, Sentence, written
 from latpcap.report.sections import report
 from latpcap.report.sections.both import both
 from latpcap.report.text import printable
@@ -84,6 +84,9 @@ def _drawn(part: SectionPart) -> str:
         case Sentence(text, tone):
             said = text_of(text)
             return f"**{said}**" if tone == "strong" else f"### {said}" if tone == "head" else said
+        case Labelled(label, text, is_code):
+            said = code_of(text) if is_code else text_of(text)
+            return f"**{text_of(label)}** {said}" if label else said
         case Entry():
             return "\n".join(_entry(part))
         case SectionTable():

@@ -18,6 +18,7 @@ from latpcap.report.section import (
     Column,
     Drawn,
     Entry,
+    Labelled,
     Line,
     Piece,
     Row,
@@ -102,6 +103,8 @@ def _html(part: SectionPart) -> str:
     match part:
         case Sentence():
             return _sentence(part)
+        case Labelled():
+            return _labelled(part)
         case Entry():
             return _entry(part)
         case SectionTable():
@@ -118,6 +121,12 @@ def _sentence(part: Sentence) -> str:
         return f"<h3>{text_of(part.text)}</h3>"
     kind = TONES.get(part.tone)
     return f'<p class="{kind}">{text_of(part.text)}</p>' if kind else f"<p>{text_of(part.text)}</p>"
+
+
+def _labelled(part: Labelled) -> str:
+    label = f"<b>{text_of(part.label)}</b> " if part.label else ""
+    text = f"<code>{html.escape(_cut(part.text))}</code>" if part.is_code else text_of(part.text)
+    return f'<p class="{"labelled" if label else "further"}">{label}{text}</p>'
 
 
 def _entry(part: Entry) -> str:

@@ -11,6 +11,7 @@ from latpcap.report.text import printable
 from latpcap.result.analysis import Analysis
 from latpcap.result.pairs.comparison import Comparison
 from latpcap.result.pairs.validation import Validation
+from latpcap.result.verdict import LABEL_CELLS
 from latpcap.units import counted, format_given_ms, format_ms, format_s
 
 MOST_POINTS = 20
@@ -27,7 +28,14 @@ def render(result: Analysis) -> str:
         counted(len(result.connections), "connection"),
         f"{len(result.projection.points):,} projected RTTs",
     ]
-    return f"<latpcap.Analysis: {', '.join(there)}>\n{_folded(result.summary.verdict)}"
+    return f"<latpcap.Analysis: {', '.join(there)}>\n{_answer(result)}"
+
+
+def _answer(result: Analysis) -> str:
+    """The lines of the answer, what goes on below its beginning."""
+    below = " " * LABEL_CELLS
+    lines = (printable(line) for line in result.text.split("\n"))
+    return "\n".join(textwrap.fill(line, LINE, subsequent_indent=below) for line in lines)
 
 
 @as_text.register

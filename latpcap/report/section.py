@@ -85,6 +85,14 @@ class Sentence(SectionPart, frozen=True):
     detail: bool = False
 
 
+class Labelled(SectionPart, frozen=True):
+    """A line behind a label; without one it goes on with the line before."""
+
+    label: str
+    text: str
+    is_code: bool = False
+
+
 class Line(Struct, frozen=True):
     """What else is known of an entry."""
 

@@ -9,7 +9,7 @@ from msgspec import Struct
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.text import Text
 
-from latpcap.report.console import heading, print_renderables
+from latpcap.report.console import heading, print_renderables, wrapped
 from latpcap.report.grid import Grid
 from latpcap.report.local_time import first_packet
 from latpcap.report.section import (
@@ -18,6 +18,7 @@ from latpcap.report.section import (
     Column,
     Drawn,
     Entry,
+    Labelled,
     Piece,
     Section,
     SectionPart,
@@ -26,8 +27,11 @@ from latpcap.report.section import (
     sections_of,
     written,
 )
+from latpcap.report.sections import first_screen
 from latpcap.report.text import printable
 from latpcap.result.analysis import Analysis
+from latpcap.result.checks.gates import Gates
+from latpcap.result.verdict import LABEL_CELLS
 from latpcap.units import format_ms
 
 STYLES = {
@@ -56,8 +60,17 @@ def render(result: object) -> str:
     return print_renderables(_all_of(result))
 
 
+def render_first_screen(result: Analysis, gates: Gates | None = None) -> str:
+    """Return the answer and where to go on."""
+    return print_renderables(_drawn_of(first_screen(result, gates), result))
+
+
 def _all_of(result: object) -> Iterator[RenderableType]:
-    for section in sections_of(result):
+    yield from _drawn_of(sections_of(result), result)
+
+
+def _drawn_of(sections: Iterable[Section], result: object) -> Iterator[RenderableType]:
+    for section in sections:
         yield from drawn(section)
         if section.name == "verdict" and isinstance(result, Analysis):
             yield from _when(result)
@@ -102,6 +115,8 @@ def _part(part: SectionPart) -> Iterator[RenderableType]:
     match part:
         case Sentence(detail=False):
             yield Text(printable(part.text), style=STYLES.get(part.tone, ""))
+        case Labelled():
+            yield LabelledText(part)
         case Entry():
             yield from _entry(part)
         case SectionTable(detail=False):
@@ -163,6 +178,22 @@ def grid(table: SectionTable) -> Grid:
         below=[" ".join(row[place] for place in below) for row in rows] if below else (),
         among=whole.among,
     )
+
+
+class LabelledText(Struct, frozen=True):
+    """A line behind its label, its further lines below its beginning; a statement is cut to one line."""
+
+    part: Labelled
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Draw the line."""
+        label, indent = f"{self.part.label:<{LABEL_CELLS}}", " " * LABEL_CELLS
+        text = Text(printable(self.part.text), style="dim" if self.part.is_code else "")
+        room = max(options.max_width - LABEL_CELLS, 20)
+        if self.part.is_code:
+            text.truncate(room, overflow="ellipsis")
+        for place, line in enumerate(wrapped(text, console, room)):
+            yield Text.assemble((indent if place else label, "bold"), line)
 
 
 class StackedBar(Struct, frozen=True):

@@ -41,11 +41,12 @@ from latpcap.result.cover import Cover
 from latpcap.result.errors import ErrorsResult, errors_result
 from latpcap.result.errors_at_tcp import with_connections
 from latpcap.result.minutes import MinutesResult, minutes_result
+from latpcap.result.parties import parties
 from latpcap.result.settings import THINK_S, KeysUsed, Settings
 from latpcap.result.signoff import SignOff, sign_off
 from latpcap.result.statements import StatementResult, statement_results
 from latpcap.result.taps import TapsResult, taps_results
-from latpcap.result.verdict import Facts, ShareUnknown, verdict
+from latpcap.result.verdict import Facts, ShareUnknown, VerdictLine, as_text, verdict
 from latpcap.rtt import Baselines, Estimate, estimate_recording
 from latpcap.rtt.baselines import Reason
 from latpcap.rtt.grouped import estimate_groups
@@ -82,8 +83,6 @@ class Summary(Brief, Struct, frozen=True):
     network_s: float | None
     """The seconds of that share: the budget's `network_s` and what of its `setup_s` waited for the network."""
     seconds_per_ms: float | None
-    verdict: str
-    """Three or four lines in plain words."""
 
 
 class Analysis(Displayed, Struct, frozen=True):
@@ -98,6 +97,8 @@ class Analysis(Displayed, Struct, frozen=True):
     """What this is of the captures; null for all."""
     settings: Settings
     health: tuple[HealthNote, ...]
+    verdict: tuple[VerdictLine, ...]
+    """The answer, line by line."""
     summary: Summary
     budget: Budget
     waits: Waits
@@ -128,6 +129,11 @@ class Analysis(Displayed, Struct, frozen=True):
     fixes_together: FixesTogether | None
     """Null where fewer than two fixes would save anything."""
     projection: Projection
+
+    @property
+    def text(self) -> str:
+        """The answer as text."""
+        return as_text(self.verdict)
 
 
 class Measures:
@@ -350,12 +356,14 @@ class Measures:
         findings = self.findings(asked)
         projection = replace(projection, fetches=tuple(fetch_savings(findings)))
         captures = tuple(capture_files(recording))
+        together = fixes_together(self.savings, asked)
         return Analysis(
             sign_off=sign_off(recording, captures, self.settings, projection, cover),
             captures=captures,
             selection=recording.selected,
             settings=self.settings,
             health=health,
+            verdict=verdict(self._facts(projection, findings, together, made_for.round_trips)),
             summary=self._summary(projection, made_for),
             budget=self.budget,
             waits=self.timeline.waits,
@@ -373,7 +381,7 @@ class Measures:
             minutes=over_time,
             findings=findings,
             unjudged=self.savings.unjudged,
-            fixes_together=fixes_together(self.savings, asked),
+            fixes_together=together,
             projection=projection,
         )
 
@@ -415,26 +423,30 @@ class Measures:
             network_share_low=low,
             network_share_high=high,
             seconds_per_ms=projection.seconds_per_ms,
-            verdict=verdict(
-                Facts(
-                    base=self.basis,
-                    budget=self.timeline.budget,
-                    waits=self.timeline.waits,
-                    round_trips=made_for.round_trips,
-                    purposes=self.purposes,
-                    chattiness=made_for,
-                    projection=projection,
-                    health=self.health,
-                    errors=self.errors,
-                    doubt=self.doubt,
-                    timing_only=self.timing_only,
-                    proxied=self.proxied,
-                    locks=self.evidence.lock_waits,
-                    pushes=push_waits(self.recording, self.timeline),
-                    rests=self.rests,
-                    files=[path for path in columns.texts(self.recording.captures_table, "path") if path],
-                )
-            ),
+        )
+
+    def _facts(
+        self, projection: Projection, findings: Sequence[FindingResult], together: FixesTogether | None, trips: int
+    ) -> Facts:
+        return Facts(
+            base=self.basis,
+            parties=parties(self.recording),
+            findings=findings,
+            fixes_together=together,
+            budget=self.timeline.budget,
+            waits=self.timeline.waits,
+            round_trips=trips,
+            purposes=self.purposes,
+            projection=projection,
+            health=self.health,
+            errors=self.errors,
+            doubt=self.doubt,
+            timing_only=self.timing_only,
+            proxied=self.proxied,
+            locks=self.evidence.lock_waits,
+            pushes=push_waits(self.recording, self.timeline),
+            rests=self.rests,
+            files=[path for path in columns.texts(self.recording.captures_table, "path") if path],
         )
 
     @property

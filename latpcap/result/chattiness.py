@@ -17,7 +17,6 @@ from latpcap.measures.routes import RouteResult
 from latpcap.result.statements import quantiles_of, ratios
 from latpcap.tables.columnar.columns import Bools
 from latpcap.tables.columnar.values import Fractions, Numbers, Rows, Values
-from latpcap.units import format_ratio
 
 NOTABLE_SHARE = 0.1
 """Of the runtime; below it the verdict does not speak of chattiness."""
@@ -119,16 +118,3 @@ def _figures(groups: ChattinessGroups, runtime_s: float, known: Bools) -> dict[s
         "delta_ms": quantiles_of(groups.delta_ms),
         "client_ms": quantiles_of(groups.client_ms),
     }
-
-
-def chattiness_in_words(result: Chattiness) -> str:
-    """One sentence for the verdict: nothing where the round trips take little time, or what they brought is unknown."""
-    if result.network_share is None or result.network_share < NOTABLE_SHARE:
-        return ""
-    per_transaction, per_row = result.round_trips_per_transaction, result.round_trips_per_row
-    mostly_transactions = 2 * result.transaction_round_trips > result.round_trips and result.transactions > 1
-    if per_transaction and mostly_transactions:
-        return f"A transaction takes {format_ratio(per_transaction)} round trips on average."
-    if per_row is None or per_row >= 1:  # mostly writes, pings, fetches to the end: rows are not what they were for
-        return ""
-    return f"A round trip brings {format_ratio(1 / per_row)} rows on average."

@@ -1,21 +1,24 @@
-"""Three or four lines in plain words: what the network cost, what it would cost elsewhere, what stands out, a warning.
+"""The answer on one screen: what the network costs now and elsewhere, why, what to do, and what limits the trust.
 
-Each sentence is a function of the facts that returns nothing where it has nothing to say. To add one: its function,
-what it needs as a field of `Facts`, and its place in `STANDS_OUT`, which ends after `MOST` sentences: the first ones
-win.
+A note is a function of the facts that returns nothing where it has nothing to say. To add one: its function, what it
+needs as a field of `Facts`, and its place in `NOTES`, of which the first `MAX_NOTES` are shown.
 """
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
+from itertools import islice
+from typing import Literal
 
 from msgspec import Struct
 
+from latpcap.findings import FindingResult, FixesTogether
+from latpcap.findings.registry import NO_FINDINGS
 from latpcap.measures.budget import Budget
 from latpcap.measures.health import HealthNote
+from latpcap.measures.health_codes import ABOUT_NETWORK
 from latpcap.measures.legs import LegRoundTrips
 from latpcap.measures.lock_waits import LockWaits
 from latpcap.measures.purposes import PURPOSES, PurposeResult
@@ -24,16 +27,42 @@ from latpcap.measures.rests import ReadCurve
 from latpcap.measures.timing_only import TimingOnly
 from latpcap.measures.waits import Waits
 from latpcap.projection.basis import Basis
-from latpcap.projection.project import Projection
-from latpcap.result.chattiness import Chattiness, chattiness_in_words
+from latpcap.projection.project import Point, Projection
 from latpcap.result.errors import ErrorsResult, said_of_errors
-from latpcap.units import counted, format_given_ms, format_ms, format_s, listed, percent, percent_range
+from latpcap.result.parties import Parties
+from latpcap.units import (
+    counted,
+    format_given_ms,
+    format_ms,
+    format_s,
+    listed,
+    percent_range,
+)
 
-MOST = 3
-"""Sentences of the verdict's third line: more are not read."""
+MAX_CAUSES = 2
+"""Causes that are shown with their fix; further ones get a line."""
 
-SIDE_BY_SIDE = 0.98
-"""Overlap is mentioned where it leaves less than this part of the time."""
+MAX_FURTHER = 2
+"""Further causes that get a line."""
+
+MAX_NOTES = 3
+
+MAX_WARNINGS = 2
+"""Health warnings among the notes."""
+
+LABEL_CELLS = 8
+"""The width of the labels' column in text."""
+
+SENTENCE_END = re.compile(r"(?<=[.]) (?=[A-Z`])")
+
+MAX_FIX_CHARS = 230
+"""A fix ends with the last sentence that fits; its first one is shown in any case."""
+
+FAILURES = ("failing-logins", "failing-statements")
+"""Codes of findings about failures."""
+
+MIN_PART = 0.05
+"""The share of the runtime from which on a part of it is shown."""
 
 MIN_BESIDE = 0.3
 """The share of round trips beside the statements from which on the verdict mentions them."""
@@ -51,41 +80,53 @@ MIN_TIMED = 0.5
 """A timer sets the pace of a job from this share of its round trips, and of its runtime, on."""
 
 PART_NAMES = {
-    "network_s": "waiting for the network",
-    "service_s": "the server",
-    "transfer_s": "transferring data",
-    "stall_s": "Nagle's algorithm and delayed ACKs",
-    "client_s": "the application between requests",
+    "network_s": "network",
+    "service_s": "server",
+    "transfer_s": "data transfer",
+    "stall_s": "Nagle and delayed ACKs",
+    "client_s": "application",
     "think_s": "think time",
-    "setup_s": "setting up connections",
-    "loss_s": "lost packets",
-    "unknown_s": "partly captured exchanges",
+    "setup_s": "connecting",
+    "loss_s": "packet loss",
+    "unknown_s": "unknown",
 }
-BEHIND_PROXY = "the server or the network behind a proxy"
-"""Where a proxy is likely."""
-WAITS_FOR_LOCKS = "the server, mostly lock waits"
-"""Where most of its time is that."""
-REST_OF_SETUP = "connection set-up, apart from its round trips"
-"""Where its network part is included in the network."""
+BEHIND_PROXY = "server or network behind a proxy"
+"""The server's part where a proxy is likely."""
+WAITS_FOR_LOCKS = "server (mostly lock waits)"
+"""The server's part where most of it is that."""
+NOTIFIED = "waits for notifications"
 
 
 class ShareUnknown(Enum):
     """Why the network's share of the runtime is unknown."""
 
-    CLOCK = "the clock was set during the capture, so their cost in seconds is unknown"
-    FEW_RESPONSES = "a single response does not show how much of its time was network"
-    NO_RESPONSE = "no response was captured whole, so the network's share is unknown"
+    CLOCK = "the clock was set during the capture: capture again"
+    FEW_RESPONSES = "a single response does not show it"
+    NO_RESPONSE = "no response was captured whole"
+
+
+class VerdictLine(Struct, frozen=True):
+    """One line of the answer."""
+
+    label: str
+    """`NOW`, the RTT of the projection, `WITHIN`, `WHY`, `DO`, `ALSO`, `ALL`, `NOTE`; empty where the line before it
+    goes on."""
+    text: str
+    kind: Literal["text", "code", "head"] = "text"
+    """A statement is `code`; what the answer is about is the `head`."""
 
 
 class Facts(Struct, frozen=True):
-    """The facts that the sentences are made of."""
+    """The facts that the lines are made of."""
 
     base: Basis
+    parties: Parties
+    findings: Sequence[FindingResult]
+    fixes_together: FixesTogether | None
     budget: Budget
     waits: Waits
     round_trips: int
     purposes: Sequence[PurposeResult]
-    chattiness: Chattiness
     projection: Projection
     health: Sequence[HealthNote]
     errors: ErrorsResult
@@ -100,132 +141,241 @@ class Facts(Struct, frozen=True):
     """The paths of the captures."""
 
     @property
-    def runtime(self) -> str:
-        """The runtime, formatted."""
-        return format_s(self.base.runtime_s)
+    def there(self) -> Point | None:
+        """The point of the projection that the lines are about, where its runtime is known."""
+        told = self.projection.told_rtt_ms
+        points = self.projection.points if self.doubt is None and self.base.runtime_s > 0 else ()
+        return next((point for point in points if point.rtt_ms == told and point.runtime_s is not None), None)
 
 
-def verdict(facts: Facts) -> str:
-    """Return the verdict."""
-    lines = (_refused(facts), _cost(facts), _elsewhere(facts), _stands_out(facts), _warning(facts))
-    return "\n".join(filter(None, lines))
+def verdict(facts: Facts) -> tuple[VerdictLine, ...]:
+    """Return the answer."""
+    return (*_subject(facts), *_now(facts), *_there(facts), *_why(facts), *_notes(facts))
+
+
+def as_text(lines: Sequence[VerdictLine]) -> str:
+    """Return the answer as text, the labels in a column."""
+    return "\n".join(line.text if line.kind == "head" else f"{line.label:<{LABEL_CELLS}}{line.text}" for line in lines)
 
 
 # --- the lines ------------------------------------------------------------------------------------------------------
 
 
-def _refused(facts: Facts) -> str:
-    """If every login failed, no other line means much."""
-    if not facts.errors.all_logins_failed:
-        return ""
-    return f"{said_of_errors(facts.errors)} No statement ran: every figure below is about refused logins."
+def _subject(facts: Facts) -> Iterator[VerdictLine]:
+    """Yield the file, its connections and their ends, and the RTT."""
+    first, *others = [re.split(r"[/\\]", path)[-1] or path for path in facts.files] or ["packets"]
+    name = f"{first} and {len(others):,} more" if others else first
+    who = facts.parties
+    rtt_ms = facts.projection.baseline_rtt_ms
+    rtt = "RTT unknown" if rtt_ms is None else f"RTT {format_ms(rtt_ms)}"
+    parts = (counted(who.connections, "connection"), who.servers, who.clients, rtt)
+    yield VerdictLine("", f"{name}: {', '.join(filter(None, parts))}", "head")
 
 
-def _cost(facts: Facts) -> str:
-    base, projection = facts.base, facts.projection
-    trips = counted(facts.round_trips, "round trip")
+def _now(facts: Facts) -> Iterator[VerdictLine]:
+    """Yield the runtime as captured and its parts."""
+    runtime = format_s(facts.base.runtime_s)
     if facts.round_trips == 0 and (facts.doubt or facts.waits.count == 0):
-        return (
-            f"The capture ({facts.runtime}) holds no request that waits for an answer, so there is nothing to measure."
-        )
-    if facts.doubt is ShareUnknown.CLOCK:
-        return f"{trips}; {facts.doubt.value}."
-    if projection.baseline_rtt_ms is None:
-        whose = "its" if facts.round_trips == 1 else "their"
-        return f"{trips} in {facts.runtime}; the RTT is unknown, and so is {whose} cost."
+        yield VerdictLine("NOW", f"{runtime}: no request waits for an answer, so there is nothing to measure")
+        return
+    unknown = _unknown(facts)
+    yield VerdictLine("NOW", f"{runtime}: {f'network unknown ({unknown})' if unknown else _parts(facts)}")
+
+
+def _unknown(facts: Facts) -> str:
+    """Return why the network's share is unknown."""
     if facts.doubt is not None:
-        return f"{trips} in {facts.runtime}; {facts.doubt.value}."
-    if facts.waits.shared_s <= 0 or base.runtime_s <= 0:
-        why = (
-            "the capture's clock is too coarse for the RTT" if base.runtime_s > 0 else "no time passes in this capture"
-        )
-        return f"{trips} in {facts.runtime}: {why}, so the network's share is unknown."
-    ends = (seconds / base.runtime_s for seconds in facts.waits.range_s)
-    share, _, between = percent_range(facts.waits.shared_s / base.runtime_s, *ends).partition(", ")
-    answer = f"{share} of the {facts.runtime} is network{f' ({between})' if between else ''}"
-    return f"{answer[:1].upper()}{answer[1:]}: {_product(facts)}."
-
-
-def _product(facts: Facts) -> str:
-    """How many waits, how long each, and the seconds in all: the product of the first two is the third."""
-    waits = facts.waits
-    things = [
-        counted(waits.round_trips, "round trip") if facts.round_trips else "",
-        counted(waits.handshakes, "TCP handshake") if waits.handshakes else "",
-        counted(waits.greetings, "greeting") if waits.greetings else "",
-        counted(waits.hang_ups, "wait for the server's FIN", "waits for the server's FIN") if waits.hang_ups else "",
-    ]
-    if waits.round_trips < facts.round_trips:
-        things[0] = f"{waits.round_trips:,} of {counted(facts.round_trips, 'round trip')}"
-    counts = [thing for thing in things if thing]
-    what = f"({' + '.join(counts)})" if counts[1:] else counts[0]
-    alone, shared = format_s(waits.alone_s), format_s(waits.shared_s)
-    if waits.shared_s < SIDE_BY_SIDE * waits.alone_s:
-        return f"{what} × {_each(waits)} = {alone} in sequence, {shared} with overlap"
-    return f"{what} × {_each(waits)} = {shared}"
-
-
-def _each(waits: Waits) -> str:
-    """How long each wait was: the RTT, or on average where some connections are nearer or some waits shorter."""
-    seconds = waits.shared_s if waits.shared_s >= SIDE_BY_SIDE * waits.alone_s else waits.alone_s
-    mean = format_ms(1000 * seconds / waits.count)
-    least, most = map(format_ms, waits.baselines_ms or (math.nan, math.nan))
-    if mean == least == most:
-        return mean
-    known = f"the RTT is {most}" if least == most else f"RTTs of {least} to {most}"
-    return f"{mean} on average ({known})"
-
-
-def _elsewhere(facts: Facts) -> str:
-    projection = facts.projection
-    if facts.round_trips == 0:
-        return ""
-    if facts.doubt is ShareUnknown.CLOCK:
-        return "All times below are based on that clock: capture again with the clock left alone."
-    if projection.baseline_rtt_ms is None or projection.seconds_per_ms is None:
-        return "No projection without the RTT: give it with --rtt-baseline."
-    point = next((point for point in projection.points if point.rtt_ms == projection.told_rtt_ms), None)
-    added = f"Each extra millisecond of RTT adds {format_s(projection.seconds_per_ms)}"
+        return facts.doubt.value
+    if facts.projection.baseline_rtt_ms is None:
+        return "the RTT is unknown: give it with --rtt-baseline"
     if facts.base.runtime_s <= 0:
-        return f"{added}; no runtime can be projected."
-    if (
-        facts.doubt
-        or point is None
-        or point.runtime_s is None
-        or point.optimistic_s is None
-        or point.pessimistic_s is None
-    ):
-        return f"{added}."
-    if point.of_capture:
-        return f"{point.of_capture}: {format_s(point.runtime_s)}; {added[:1].lower()}{added[1:]}."
-    return (
-        f"At {format_given_ms(point.rtt_ms)}: about {format_s(point.runtime_s)} "
-        f"(optimistic {format_s(point.optimistic_s)}, pessimistic {format_s(point.pessimistic_s)}); "
-        f"each extra millisecond adds {format_s(projection.seconds_per_ms_there or 0.0)}."
-        f"{projection.guess_text and ' '}{projection.guess_text}"
-    )
+        return "no time passes in this capture"
+    return "" if facts.waits.shared_s > 0 else "the capture's clock is too coarse for the RTT"
 
 
-def _stands_out(facts: Facts) -> str:
-    return " ".join(list(_sentences(facts))[:MOST])
+def _parts(facts: Facts) -> str:
+    """Return the shares of the runtime: the network's with its range, then the largest others."""
+    runtime_s = facts.base.runtime_s
+    seconds = _with_network(facts.budget.parts(), facts.base.network_s)
+    ends = (end / runtime_s for end in facts.waits.range_s)
+    share, _, between = percent_range(facts.waits.shared_s / runtime_s, *ends).partition(", ")
+    network = f"network {share}{f' ({between})' if between else ''}"
+    return ", ".join((network, *_shares(seconds, _names_now(facts), but="network_s")))
 
 
-def _sentences(facts: Facts) -> Iterator[str]:
-    return filter(None, (sentence(facts) for sentence in STANDS_OUT))
+def _with_network(parts: Mapping[str, float], network_s: float) -> dict[str, float]:
+    """Return the parts with all waiting for the network in one, that of set-up included."""
+    within_setup = network_s - parts["network_s"]
+    return {**parts, "network_s": network_s, "setup_s": parts["setup_s"] - within_setup}
 
 
-def _warning(facts: Facts) -> str:
-    """The most severe note, which comes first. A file is called by its name without its folders."""
-    worst = next(iter(facts.health), None)
-    if worst is None or worst.severity == "info":
+def _shares(seconds: Mapping[str, float], names: Mapping[str, str], but: str = "") -> list[str]:
+    """Return the parts that are large enough to be shown, the largest first."""
+    total = sum(seconds.values())
+    ordered = sorted(((each, name) for name, each in seconds.items() if name != but), reverse=True)
+    return [f"{names[name]} {each / total:.0%}" for each, name in ordered if each >= MIN_PART * total > 0]
+
+
+def _names_now(facts: Facts) -> dict[str, str]:
+    """Return what the parts are called, with what most of one is."""
+    names, seconds = dict(PART_NAMES), facts.budget.parts()
+    for part in ("client_s", "think_s"):
+        if getattr(facts.pushes, part) > seconds[part] / 2:
+            names[part] = f"{names[part]} ({NOTIFIED})"
+    if any(note.code == "proxy-likely" for note in facts.health):
+        names["service_s"] = BEHIND_PROXY
+    elif facts.locks.is_most_of(seconds["service_s"]):
+        names["service_s"] = WAITS_FOR_LOCKS
+    return names
+
+
+def _there(facts: Facts) -> Iterator[VerdictLine]:
+    """Yield the runtime at the RTT of the projection, and what a millisecond costs."""
+    point, projection = facts.there, facts.projection
+    if facts.doubt is ShareUnknown.CLOCK or facts.round_trips == 0:
+        return
+    if point is not None and point.of_capture:
+        yield VerdictLine(format_given_ms(point.rtt_ms), "the RTT of the capture: the runtime there is that of now")
+    elif point is not None and point.runtime_s is not None:
+        yield VerdictLine(format_given_ms(point.rtt_ms), f"{format_s(point.runtime_s)} {_elsewhere(facts, point)}")
+    per_ms = projection.seconds_per_ms if point is None else projection.seconds_per_ms_there
+    cost = "" if per_ms is None else f": each millisecond of RTT costs {format_s(per_ms)}"
+    who = counted(facts.parties.connections, "connection")
+    beside = f" on {who}, partly at the same time" if facts.waits.overlap else ""
+    yield VerdictLine("", f"{facts.waits.counts(facts.round_trips)}{beside}{cost}")
+    if projection.conditions.text and point is not None:
+        yield VerdictLine("", f"there: {projection.conditions.text}")
+    if projection.guess_text:
+        yield VerdictLine("", projection.guess_text)
+    if projection.within is not None:
+        yield VerdictLine("WITHIN", projection.within.text)
+
+
+def _elsewhere(facts: Facts, point: Point) -> str:
+    """Return the range at another RTT, how many times as long that is, and the largest part there."""
+    there, network_s = facts.projection.budget_at, facts.projection.network_s_at
+    parts = {} if there is None or network_s is None else _with_network(there.parts(), network_s)
+    shares = _shares(parts, _names_now(facts))[:1]
+    times = "" if point.factor is None else f"{_ratio(point.factor)} times as long"
+    return ", ".join(filter(None, (_between(point.optimistic_s, point.pessimistic_s), times, *shares)))
+
+
+def _between(low_s: float | None, high_s: float | None) -> str:
+    """Return a range in parentheses; its unit stands once.
+
+    >>> _between(14.71, 16.5), _between(0.0913, 0.12), _between(None, 1)
+    ('(14.7 to 16.5 s)', '(91.3 ms to 0.120 s)', '')
+    """
+    if low_s is None or high_s is None:
         return ""
-    message = worst.message.rstrip(".")
-    for path in facts.files:
-        message = message.replace(path, re.split(r"[/\\]", path)[-1] or path)
-    return f"Warning: {message}."
+    low, high = format_s(low_s), format_s(high_s)
+    number, _, unit = low.partition(" ")
+    return f"({number if high.endswith(f' {unit}') else low} to {high})"
 
 
-# --- what stands out ------------------------------------------------------------------------------------------------
+def _ratio(value: float) -> str:
+    """Return a ratio with two digits.
+
+    >>> [_ratio(each) for each in (0.5213, 1.064, 7.96, 28.1, 1037.2)]
+    ['0.52', '1.1', '8.0', '28', '1,037']
+    """
+    return f"{value:,.0f}" if value >= 9.95 else f"{value:.1f}" if value >= 1 else f"{value:.2g}"
+
+
+# --- causes -----------------------------------------------------------------------------------------------------------
+
+
+def _why(facts: Facts) -> Iterator[VerdictLine]:
+    """Yield the findings that cost most, with their fixes, and what all fixes save together."""
+    for found in facts.findings[:MAX_CAUSES]:
+        yield VerdictLine("WHY", _title(found))
+        if found.statement:
+            yield VerdictLine("", found.statement, "code")
+        if found.fix:
+            yield VerdictLine("DO", _first_sentences(found.fix))
+        if saves := _saves(facts, found):
+            yield VerdictLine("", f"saves {saves}")
+    for found in facts.findings[MAX_CAUSES : MAX_CAUSES + MAX_FURTHER]:
+        saves = _saves(facts, found)
+        yield VerdictLine("ALSO", f"{_title(found)}{f': saves {saves}' if saves else ''}")
+    yield from _all_fixes(facts)
+
+
+def _title(found: FindingResult) -> str:
+    """Return what is wrong, with the code that `latpcap explain` takes."""
+    return found.title if found.code in NO_FINDINGS else f"{found.title} [{found.code}]"
+
+
+def _saves(facts: Facts, found: FindingResult) -> str:
+    """Return the round trips that a fix saves, and the runtime without and with it."""
+    if not found.fix_name:
+        return ""
+    told = facts.projection.told_rtt_ms
+    saved_s = 0.0 if told is None else found.saved_s[f"{told:g}"]
+    trips = counted(found.round_trips_alone, "round trip") if found.round_trips_alone else ""
+    needs = f" (with {listed(found.needs)}, which it needs)" if found.needs else ""
+    share = f" (its share of `--fix {found.fix_name}`)" if found.estimated else ""
+    return ": ".join(filter(None, (trips, _shorter(facts, saved_s)))) + needs + share
+
+
+def _shorter(facts: Facts, saved_s: float) -> str:
+    """Return the runtime without and with a fix; nothing where none is projected."""
+    point = facts.there
+    if point is None or point.runtime_s is None:
+        return ""
+    left = format_s(max(point.runtime_s - saved_s, 0.0))
+    return f"{format_s(point.runtime_s)} → {left} at {format_given_ms(point.rtt_ms)}"
+
+
+def _all_fixes(facts: Facts) -> Iterator[VerdictLine]:
+    """Yield what all fixes save at once: less than their sum where they remove the same waits."""
+    told, together = facts.projection.told_rtt_ms, facts.fixes_together
+    if together is None or told is None or facts.there is None:
+        return
+    saved = _shorter(facts, together.saved_s[f"{told:g}"])
+    yield VerdictLine("ALL", f"the fixes together ({listed(together.fixes)}): {saved}")
+
+
+def _first_sentences(text: str) -> str:
+    """Return the sentences at the beginning that fit.
+
+    >>> _first_sentences("Join them. Or do not."), len(_first_sentences("It is so. " * 40))
+    ('Join them. Or do not.', 229)
+    """
+    first, *others = SENTENCE_END.split(text.strip())
+    for sentence in others:
+        if len(first) + 1 + len(sentence) > MAX_FIX_CHARS:
+            break
+        first = f"{first} {sentence}"
+    return first
+
+
+# --- notes ------------------------------------------------------------------------------------------------------------
+
+
+def _notes(facts: Facts) -> Iterator[VerdictLine]:
+    """Yield what a reader has to know to trust the figures."""
+    said = (text for note in NOTES for text in note(facts) if text)
+    yield from (VerdictLine("NOTE", _sentence(text, facts.files)) for text in islice(said, MAX_NOTES))
+
+
+def _sentence(text: str, files: Sequence[str]) -> str:
+    """Return a note as a sentence. A file is called by its name without its folders."""
+    begins = text if text.startswith(tuple(files)) else text[:1].upper() + text[1:]
+    for path in files:
+        begins = begins.replace(path, re.split(r"[/\\]", path)[-1] or path)
+    return f"{begins.rstrip('.')}."
+
+
+def _refused(facts: Facts) -> str:
+    """Return that no login succeeded."""
+    return "No statement ran: all figures are about refused logins." if facts.errors.all_logins_failed else ""
+
+
+def _warnings(facts: Facts) -> Iterator[str]:
+    """Return the gravest health notes about the capture."""
+    grave = (note for note in facts.health if note.severity != "info" and note.code not in ABOUT_NETWORK)
+    return (note.message for note in islice(grave, MAX_WARNINGS))
 
 
 def _timing_only(facts: Facts) -> str:
@@ -247,8 +397,9 @@ def _proxied(facts: Facts) -> str:
 
 
 def _failures(facts: Facts) -> str:
-    """How many statements and logins failed."""
-    return "" if facts.errors.all_logins_failed else said_of_errors(facts.errors)
+    """Return how many statements and logins failed, unless a finding that is shown says so."""
+    shown = facts.findings[: MAX_CAUSES + MAX_FURTHER]
+    return "" if any(found.code in FAILURES for found in shown) else said_of_errors(facts.errors)
 
 
 def _beside_statements(facts: Facts) -> str:
@@ -259,27 +410,6 @@ def _beside_statements(facts: Facts) -> str:
     if first.round_trips < MIN_BESIDE * facts.round_trips:
         return ""
     return f"{first.round_trips:,} of the round trips {PURPOSES[first.purpose]}."
-
-
-def _largest(facts: Facts) -> str:
-    """The two largest parts of the runtime, all waiting for the network in one, as in the first line."""
-    if facts.doubt or facts.round_trips == 0:
-        return ""
-    found = facts.budget.parts()
-    waits_within_setup = facts.base.network_s - found["network_s"]
-    found |= {"network_s": facts.base.network_s, "setup_s": found["setup_s"] - waits_within_setup}
-    parts = sorted(((seconds, name) for name, seconds in found.items() if seconds > 0), reverse=True)
-    total = sum(seconds for seconds, _ in parts)
-    names = PART_NAMES | ({"setup_s": REST_OF_SETUP} if waits_within_setup > 0 else {})
-    for part in ("client_s", "think_s"):
-        if getattr(facts.pushes, part) > found[part] / 2:
-            names |= {part: f"{names[part]}, mostly waits for notifications"}
-    if any(note.code == "proxy-likely" for note in facts.health):
-        names |= {"service_s": BEHIND_PROXY}
-    elif facts.locks.is_most_of(found["service_s"]):
-        names |= {"service_s": WAITS_FOR_LOCKS}
-    shares = [f"{names[name]} ({percent(seconds / total)})" for seconds, name in parts[:2] if seconds >= 0.1 * total]
-    return f"Most time goes to {', then '.join(shares)}." if shares else ""
 
 
 def _timer(facts: Facts) -> str:
@@ -314,27 +444,20 @@ def _rested(facts: Facts) -> str:
     return f"{hosts.capitalize()} that were idle for {rest_ms:g} ms or more take {extra_ms:.2g} ms longer a round trip."
 
 
-def _chattiness(facts: Facts) -> str:
-    """What the round trips were made for, where they take time."""
-    return chattiness_in_words(facts.chattiness)
-
-
 def _changed_path(facts: Facts) -> str:
     """The RTT changed, so the first line's is an average."""
     changed = next((note.message for note in facts.health if note.code == "path-changed"), "")
     return f"{changed[:1].upper()}{changed[1:]}." if changed else ""
 
 
-STANDS_OUT: tuple[Callable[[Facts], str], ...] = (
-    _proxied,
-    _timing_only,
-    _failures,
-    _changed_path,
-    _beside_statements,
-    _largest,
-    _timer,
-    _held_back,
-    _rested,
-    _chattiness,
+def _only(note: Callable[[Facts], str]) -> Callable[[Facts], Iterator[str]]:
+    """Return a note as a sequence of one."""
+    return lambda facts: iter((note(facts),))
+
+
+NOTES: tuple[Callable[[Facts], Iterator[str]], ...] = (
+    *map(_only, (_refused, _proxied, _timing_only, _failures, _changed_path)),
+    _warnings,
+    *map(_only, (_beside_statements, _timer, _held_back, _rested)),
 )
 """In this order: what a reader must not miss comes first."""

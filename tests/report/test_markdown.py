@@ -30,7 +30,7 @@ def test_the_verdict_comes_first_and_the_tables_follow(nplus1: Path) -> None:
     title, size, verdict, *_ = text.split("\n\n")
     assert title == "# nplus1-300-client.pcapng"
     assert size.startswith("2026-11-21 08:36:22 UTC · 619 packets · ")
-    assert verdict == f"**{result.summary.verdict.splitlines()[0]}**"
+    assert verdict == f"**{result.text.splitlines()[0]}**"
     headings = re.findall(r"^## (.*)$", text, re.MULTILINE)
     first = ["What to do", "How this is known", "At another RTT", "Where the time went"]
     assert headings[:7] == [*first, "Appendix", "Findings (1)", "What the round trips do"]
@@ -173,7 +173,7 @@ def test_a_report_has_no_backslash(name: str) -> None:
 
 def test_the_suffix_says_which_report(latpcap: Run, nplus1: Path, tmp_path: Path) -> None:
     assert latpcap("analyze", nplus1, "--rtt", "15ms", "-o", tmp_path / "r.md").returncode == 0
-    assert "\n\n**78% of the 0.393 s is network" in (tmp_path / "r.md").read_text("utf-8")
+    assert "\n\n**NOW** 0.393 s: network 78%" in (tmp_path / "r.md").read_text("utf-8")
     for arguments, message in (
         (("-o", tmp_path / "r.pdf"), b"name a file that ends with .txt, .json, .html or .md"),
         (("-o", nplus1), b"a capture is never overwritten"),

@@ -45,14 +45,14 @@ def test_a_capture_shows_its_whole_report() -> None:
 def test_where_no_frame_is_shown_there_is_the_verdict() -> None:
     shown = read_fixture(NESTED)._repr_mimebundle_()
     assert sorted(shown) == ["text/html", "text/plain"]
-    assert "(32 round trips + 1 TCP handshake + 1 greeting)" in shown["text/plain"]
+    assert "32 round trips + 1 TCP handshake + 1 greeting: " in shown["text/plain"]
 
 
 def test_a_report_that_is_too_large_for_a_notebook_is_told_in_short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(notebook, "MOST_OF_A_PAGE", 1000)
     shown = read_fixture(NESTED)._repr_html_()
     assert "<iframe" not in shown
-    assert "(32 round trips + 1 TCP handshake + 1 greeting)" in shown
+    assert "32 round trips + 1 TCP handshake + 1 greeting: " in shown
     assert "capture.report('report.html')" in shown
 
 

@@ -13,7 +13,7 @@ from latpcap.report.sections.findings import findings
 from latpcap.report.sections.health import gates as gates_section
 from latpcap.report.sections.health import health
 from latpcap.report.sections.minutes import minutes
-from latpcap.report.sections.opening import captures, cover, opening, sign_off, size_of, summary, title_of
+from latpcap.report.sections.opening import captures, cover, further, opening, sign_off, size_of, summary, title_of
 from latpcap.report.sections.paths import paths, segments
 from latpcap.report.sections.projection import projection
 from latpcap.report.sections.statements import routes, statements
@@ -22,7 +22,7 @@ from latpcap.report.text import TOP
 from latpcap.result.analysis import Analysis
 from latpcap.result.checks.gates import Gates
 
-__all__ = ["report", "sections"]
+__all__ = ["first_screen", "report", "sections"]
 
 FIRST = ("cover", "verdict", "gates", "to-do", "in-short", "elsewhere", "budget")
 """What stands before the appendix of a report."""
@@ -41,7 +41,7 @@ def sections(
     Unless `is_signed` it says how it was made only where it was given something to say of itself: hashes take time.
     """
     yield cover(result.sign_off)
-    yield opening(result.selection, result.settings, result.summary.verdict)
+    yield opening(result.selection, result.settings, result.verdict)
     yield gates_section(gates)
     yield health(result.health)
     yield budget(result)
@@ -60,6 +60,14 @@ def sections(
     if is_signed or result.sign_off.is_asked:
         yield sign_off(result.sign_off)
         yield captures(result.captures, most)
+
+
+def first_screen(result: Analysis, gates: Gates | None = None) -> Iterator[Section]:
+    """The answer, what became of the gates, and where to go on."""
+    yield cover(result.sign_off)
+    yield opening(result.selection, result.settings, result.verdict)
+    yield gates_section(gates)
+    yield further(result)
 
 
 def report(result: Analysis, gates: Gates | None = None, most: int = TOP) -> Iterator[Section]:

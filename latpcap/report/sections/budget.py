@@ -34,7 +34,7 @@ TRIPS = (Column("purpose"), Column("round trips", "count"), Column("share %", "p
 
 def budget(result: Analysis) -> Section:
     """The parts of the runtime, and what encryption hides of them."""
-    besides = (_network_in_all(result), _encrypted(result.timing_only, result.connecting))
+    besides = (_network(result), _encrypted(result.timing_only, result.connecting))
     said = [Sentence(text, "quiet") for text in besides if text]
     return Section("budget", "Where the time went", [*_parts(result.budget, result.projection.budget_at), *said])
 
@@ -49,16 +49,14 @@ def _encrypted(hidden: TimingOnly | None, opened: Connecting | None) -> str:
     return f"{connecting} {counted(hidden.round_trips, 'round trip')} of {counted_so}".strip()
 
 
-def _network_in_all(result: Analysis) -> str:
-    """What all waiting for the network adds up to, where that is more than the table has: set-up waits, too."""
-    summary, within = result.summary, result.budget.network_s
-    if summary.network_s is None or format_s(summary.network_s) == format_s(within):
+def _network(result: Analysis) -> str:
+    """Return what the network's time consists of, that of set-up included, and its share of the runtime."""
+    summary = result.summary
+    if summary.network_share is None or result.waits.count == 0 or result.waits.shared_s <= 0:
         return ""
-    share, low, high = summary.network_share or 0.0, summary.network_share_low or 0.0, summary.network_share_high or 0.0
-    return (
-        f"Including {format_s(summary.network_s - within)} of round trips in set-up, the network takes "
-        f"{format_s(summary.network_s)} ({percent_range(share, low, high)})."
-    )
+    ends = (summary.network_share_low or 0.0, summary.network_share_high or 0.0)
+    share = percent_range(summary.network_share, *ends)
+    return f"Network, with that of set-up: {result.waits.text(summary.round_trips)} ({share})."
 
 
 @sections_of.register

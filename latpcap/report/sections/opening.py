@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from latpcap.findings import FindingResult
 from latpcap.findings.registry import NO_FINDINGS
-from latpcap.report.section import Column, Entry, Line, Section, SectionPart, SectionTable, Sentence
+from latpcap.report.section import Column, Entry, Labelled, Line, Section, SectionPart, SectionTable, Sentence
 from latpcap.report.sections.budget import bars
 from latpcap.report.sections.findings import missing_patterns, together
 from latpcap.report.text import printable
@@ -16,6 +16,7 @@ from latpcap.result.analysis import Analysis
 from latpcap.result.captures import CaptureFile
 from latpcap.result.settings import Settings
 from latpcap.result.signoff import SignOff
+from latpcap.result.verdict import VerdictLine
 from latpcap.tables.part.selection import Selected
 from latpcap.units import counted, format_given_ms, format_ms, format_s
 
@@ -61,10 +62,20 @@ def size_of(result: Analysis) -> str:
     return " · ".join(filter(None, parts))
 
 
-def opening(selected: Selected | None, settings: Settings, verdict: str) -> Section:
-    """The verdict; before it of what it is, where that is not all, and what was asked for beside the captures."""
-    first, *others = (line for line in verdict.split("\n") if line)
-    return Section("verdict", "", [*asked_for(selected, settings), Sentence(first, "strong"), *map(Sentence, others)])
+def opening(selected: Selected | None, settings: Settings, verdict: Iterable[VerdictLine]) -> Section:
+    """Return the answer; before it of what it is, where that is not all, and what was asked for beside the captures."""
+    lines = (
+        Sentence(line.text, "strong") if line.kind == "head" else Labelled(line.label, line.text, line.kind == "code")
+        for line in verdict
+    )
+    return Section("verdict", "", [*asked_for(selected, settings), *lines])
+
+
+def further(result: Analysis) -> Section:
+    """Return where to go on from the answer."""
+    has_warnings = any(note.severity != "info" for note in result.health)
+    commands = "|".join(("findings", "statements", *(["health"] if has_warnings else [])))
+    return Section("further", "", [Labelled("MORE", f"latpcap {commands} FILE; all: -v; page: -o report.html")])
 
 
 def asked_for(selected: Selected | None, settings: Settings | None) -> Iterator[Sentence]:
@@ -77,7 +88,7 @@ def asked_for(selected: Selected | None, settings: Settings | None) -> Iterator[
 
 def summary(result: Analysis) -> Iterator[Section]:
     """The verdict with both runtimes, the findings that save most, and the method in two lines."""
-    verdict = opening(result.selection, result.settings, result.summary.verdict)
+    verdict = opening(result.selection, result.settings, result.verdict)
     yield Section(verdict.name, "", [*verdict.parts, *_trust(result), *_now_and_there(result)])
     yield Section("to-do", "What to do", [*_to_do(result)])
     yield Section("in-short", "How this is known", [*map(Sentence, _in_short(result))])
