@@ -377,6 +377,12 @@ impl<'a> Lexer<'a> {
         rest.starts_with(b".") && !rest.get(1).is_some_and(u8::is_ascii_digit)
     }
 
+    /// Does the colon of T-SQL's labels follow?
+    pub fn makes_label(&self) -> bool {
+        let rest = || self.bytes[self.at..].trim_ascii_start();
+        self.dialect.is_transact && matches!(rest(), [b':'] | [b':', b' '..=b'/' | b'\t' | b'\n' | b'\r', ..])
+    }
+
     /// Does a `.` follow?
     pub fn dot_follows(&self) -> bool {
         self.follows() == Some(b'.')
@@ -419,6 +425,7 @@ impl<'a> Lexer<'a> {
             b'0'..=b'9' => (Kind::Literal, self.number(self.at)),
             b'+' | b'-' if !self.after_value && self.number_begins(1) => (Kind::Literal, self.number(self.at + 1)),
             b'.' if !self.after_value && self.number_begins(0) => (Kind::Literal, self.number(self.at)),
+            b'$' if self.dialect.is_transact && next.is_some_and(is_word) => self.word_or_money(),
             b'$' => self.dollar(),
             b':' => self.colon(),
             b'%' if self.percent_s() => (Kind::Placeholder, self.at + 2),
@@ -636,7 +643,7 @@ impl Lexer<'_> {
     /// A word follows a string without a blank.
     fn sticks(&mut self, end: usize, quote: u8) {
         self.doubtful = true;
-        let word = &self.bytes[end..self.end_of(end, is_word)];
+        let word = &self.bytes[end..self.end_of_letters(end)];
         if quote == b'\'' && !is_keyword(word) && !is_one_of(word, AFTER_STRINGS) {
             self.goes_astray(self.at);
         }
@@ -702,28 +709,34 @@ impl Lexer<'_> {
             (b"n" | b"N" | b"x" | b"X" | b"b" | b"B" | [b'_', ..], [b'\'', ..]) => self.string(end, self.backslash),
             (b"q" | b"Q" | b"nq" | b"nQ" | b"Nq" | b"NQ", [b'\'', _, ..]) => self.q_string(end + 1),
             (b"u" | b"U", [b'&', b'\'', ..]) => self.unambiguous_string(end + 1, false),
+            _ if self.dialect.is_transact => self.word_or_money(),
             _ => (Kind::Word, end),
+        }
+    }
+
+    /// T-SQL's amounts begin with the sign of a currency, and are no names: `$12.50`, `£7`.
+    fn word_or_money(&self) -> (Kind, usize) {
+        match currency(&self.bytes[self.at..]) {
+            0 => (Kind::Word, self.end_of_word()),
+            sign if sign == 1 && !self.number_begins(sign) => (Kind::Word, self.end_of_word()), // `$action`
+            sign => (Kind::Literal, self.number(self.at + sign)),
         }
     }
 
     /// `column#>` is a word and PostgreSQL's operator, unless the dialect has `#` in names only.
     fn end_of_word(&self) -> usize {
-        let end = self.before_wide_blank(self.end_of(self.at, is_word));
+        let end = self.end_of_letters(self.at);
         match &self.bytes[end - 1..] {
             [b'#', b'>', ..] if self.dialect.hash != HashSign::Name => end - 1,
             _ => end,
         }
     }
 
-    /// A word of letters outside of ASCII may hold a blank that is none in ASCII, either.
-    fn before_wide_blank(&self, end: usize) -> usize {
-        let mut at = self.at;
-        while let Some(ahead) = self.bytes[at..end].iter().position(|byte| *byte >= 0x80) {
-            at += ahead;
-            if self.wide_blank(at) > 0 {
-                return at;
-            }
-            at += 1;
+    /// Where the letters from `start` on end: a blank that is none in ASCII is no letter.
+    fn end_of_letters(&self, start: usize) -> usize {
+        let mut end = self.end_of(start, is_ascii_word);
+        while self.bytes.get(end).is_some_and(|byte| is_word(*byte)) && self.wide_blank(end) == 0 {
+            end = self.end_of(end + 1, is_ascii_word);
         }
         end
     }
@@ -733,7 +746,8 @@ impl Lexer<'_> {
         digit(ahead) || self.peek(ahead) == Some(b'.') && digit(ahead + 1)
     }
 
-    /// The end of a number, with all that sticks to it: `1.5e-3`, `0xFF`, `10L`, `2.5.1`.
+    /// The end of a number, with all that sticks to it: `1.5e-3`, `0xFF`, `10L`, `2.5.1`; in T-SQL a backslash at the end of
+    /// a line goes on with the next one.
     fn number(&self, start: usize) -> usize {
         let hexadecimal = matches!(self.bytes[start..], [b'0', b'x' | b'X', ..]);
         let mut at = start;
@@ -742,6 +756,11 @@ impl Lexer<'_> {
             match byte {
                 b'e' | b'E' if !hexadecimal && self.sign_at(at + 1) && digit_after(2) => at += 2,
                 b'.' if self.bytes.get(at + 1) != Some(&b'.') => at += 1,
+                b'\\' if hexadecimal && self.dialect.is_transact => match self.bytes[at + 1..] {
+                    [b'\n', ..] => at += 2,
+                    [b'\r', b'\n', ..] => at += 3,
+                    _ => break,
+                },
                 _ if is_word(*byte) => at += 1,
                 _ => break,
             }
@@ -809,6 +828,10 @@ fn is_word(byte: u8) -> bool {
     WORD[usize::from(byte)]
 }
 
+fn is_ascii_word(byte: u8) -> bool {
+    byte.is_ascii() && is_word(byte)
+}
+
 static WORD: [bool; 256] = {
     let mut word = [false; 256];
     let mut byte = 0;
@@ -827,6 +850,18 @@ pub fn is_one_of(word: &[u8], words: &[&[u8]]) -> bool {
 fn behind(token: &Token<'_>) -> Behind {
     let opens_none = token.kind == Kind::Word && !token.keyword && !is_one_of(token.bytes, BEFORE_STRINGS);
     if opens_none { Behind::Word } else { Behind::Anything }
+}
+
+/// The length of the sign of a currency that T-SQL knows, in UTF-8: `$ ¢ £ ¤ ¥ ৲ ৳ ฿ ៛`, U+20A0 to U+20BF, `﷼ ﹩ ＄ ￠ ￡ ￥ ￦`.
+fn currency(text: &[u8]) -> usize {
+    match text {
+        [b'$', ..] => 1,
+        [0xc2, 0xa2..=0xa5, ..] => 2,
+        [0xe0, 0xa7, 0xb2 | 0xb3, ..] | [0xe0, 0xb8, 0xbf, ..] | [0xe1, 0x9f, 0x9b, ..] => 3,
+        [0xe2, 0x82, 0xa0..=0xbf, ..] | [0xef, 0xb7, 0xbc, ..] | [0xef, 0xb9, 0xa9, ..] => 3,
+        [0xef, 0xbc, 0x84, ..] | [0xef, 0xbf, 0xa0 | 0xa1 | 0xa5 | 0xa6, ..] => 3,
+        _ => 0,
+    }
 }
 
 fn closing(delimiter: u8) -> u8 {

@@ -16,6 +16,7 @@ mod redact;
 mod secrets;
 mod tags;
 mod template;
+mod transact;
 mod visible;
 
 #[cfg(test)]
@@ -36,6 +37,7 @@ pub use kind::StatementKind;
 pub use lexer::{Dialect, DoubleQuotes, HashSign};
 pub use named::{Names, Use};
 use template::{Meant, Templates};
+pub use transact::quotes_behind;
 
 /// A statement as an exchange remembers it: numbers into [`Statements`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -3,17 +3,19 @@
 use proptest::prelude::*;
 
 use super::fingerprint::Fingerprinter;
-use super::{Dialect, Statements};
-use crate::protocols::{REGISTRY, mysql, oracle, postgresql};
+use super::{Dialect, DoubleQuotes, Statements};
+use crate::protocols::{REGISTRY, mysql, oracle, postgresql, sqlserver};
 
-/// Those of all protocols, and that of none.
+/// Those of all protocols, that of none, and T-SQL's with its option on and off.
 pub fn any_dialect() -> impl Strategy<Value = Dialect> {
     prop::sample::select(dialects(|_| true))
 }
 
 fn dialects(which: HasIt) -> Vec<Dialect> {
     let known = REGISTRY.iter().map(|protocol| protocol.dialect);
-    known.chain([Dialect::UNKNOWN]).filter(|dialect| which(*dialect)).collect()
+    let transact = |double_quotes| Dialect { double_quotes, ..sqlserver::DIALECT };
+    let others = [Dialect::UNKNOWN, transact(DoubleQuotes::Name), transact(DoubleQuotes::Literal)];
+    known.chain(others).filter(|dialect| which(*dialect)).collect()
 }
 
 const PARTS: &[&str] = &[
@@ -124,6 +126,25 @@ const PARTS: &[&str] = &[
     "sp_1",
     "tmp_12345678",
     "with ",
+    "exec ",
+    "exec dbo.p ",
+    "print ",
+    "raiserror(",
+    "set quoted_identifier on ",
+    "set quoted_identifier off ",
+    "output ",
+    " as ",
+    " join ",
+    "update ",
+    "grant ",
+    " to ",
+    "$5",
+    "£7",
+    "$action",
+    "\\\n",
+    "call ",
+    "\"t\".",
+    "\u{200b}",
     "\u{0}",
     "\u{202e}",
     "\u{9b}",

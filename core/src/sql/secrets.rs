@@ -40,7 +40,8 @@ const OTHER_VERBS: &str = "commit set rollback use start savepoint release end e
     noaudit notify open optimize pause plan purge reassign recover reindex reload repair resignal restart resume security \
     shutdown signal stop suspend uninstall unlisten unlock verbose xa \
     base_backup identify_system timeline_history upload_manifest start_replication \
-    backup bulk dbcc print raiserror reconfigure restore revert throw waitfor \
+    add backup break bulk continue dbcc disable enable goto print raiserror readtext receive reconfigure restore return \
+    revert save send throw updatetext waitfor writetext \
     alter_replication_slot create_replication_slot drop_replication_slot read_replication_slot";
 /// `CREATE OR REPLACE GLOBAL TEMPORARY TABLE`
 const OBJECT_STANDS: usize = 6;
@@ -149,6 +150,9 @@ impl Secrets {
             *self = Secrets { named: self.named, in_block: self.in_block, hints, ..Secrets::default() };
             return false;
         }
+        if !self.begun && kind == Kind::Word && lexer.makes_label() && !speaks(token.bytes, Reach::Commands) {
+            return false;
+        }
         if !self.begun && self.hinted.is_none() && self.begins_with_no_verb(token, kind, lexer) {
             self.hide();
             self.no_sql = true;
@@ -176,17 +180,18 @@ impl Secrets {
     /// A statement begins with a verb, and in blocks with a name that is called or assigned to.
     fn begins_with_no_verb(&mut self, token: &Token<'_>, kind: Kind, lexer: &Lexer<'_>) -> bool {
         let is_before = matches!(kind, Kind::Open | Kind::Close | Kind::HintOpen | Kind::HintClose | Kind::Placeholder)
-            || kind == Kind::Operator && matches!(token.bytes, b"{" | b"}" | b"=" | b":=" | b"<<" | b">>");
+            || kind == Kind::Operator && matches!(token.bytes, b"{" | b"}" | b"=" | b":" | b":=" | b"<<" | b">>");
         if is_before {
             return false;
         }
         self.begun = true;
         let begins_block = kind == Kind::Word && is_any(token.bytes, OF_BLOCKS);
         self.in_block |= begins_block && !begins_transaction(token, lexer);
-        let is_verb = || [OF_ROWS, OTHER_VERBS, DEFINING, CREATING].iter().any(|verbs| is_any(token.bytes, verbs));
-        let is_called = || lexer.follows() == Some(b'(') || lexer.name_goes_on() || lexer.arrow_follows();
+        // Behind a word of the family no dot is shown, so it is none that is called.
+        let goes_on = || lexer.name_goes_on() && !speaks(token.bytes, Reach::Commands);
+        let is_called = || lexer.follows() == Some(b'(') || lexer.arrow_follows() || goes_on();
         let is_statement = match kind {
-            Kind::Word => begins_block || self.in_block || is_verb() || is_called(),
+            Kind::Word => begins_block || self.in_block || is_verb(token.bytes) || is_called(),
             Kind::Name => self.in_block || is_called() && !speaks(unquoted(token, kind), Reach::Commands),
             _ => false,
         };
@@ -479,6 +484,11 @@ impl Secrets {
         };
         here
     }
+}
+
+/// Does a statement of any dialect begin with this word, other than a block?
+pub fn is_verb(word: &[u8]) -> bool {
+    [OF_ROWS, OTHER_VERBS, DEFINING, CREATING].iter().any(|verbs| is_any(word, verbs))
 }
 
 /// `BEGIN` of a transaction, not of a block.
