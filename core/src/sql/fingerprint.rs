@@ -293,14 +293,16 @@ impl<'a> Composer<'a> {
         while let Some(token) = lexer.next() {
             self.comment(text, end..token.start);
             end = token.end();
-            let kind = self.kind_of(&token, &lexer);
+            let before = self.transact;
+            let kind = self.kind_of(&token, &lexer, text);
             let is_shown = !self.rows.passes_over(&token, kind);
             let told = if self.rows.more(&token) { Kind::Comma } else { kind };
-            if is_shown && self.secrets.hold(&token, told, &lexer, self.text) {
+            if is_shown && !is_cut(&token, text) && self.secrets.hold(&token, told, &lexer, self.text) {
                 let secret = if self.secrets.hides_all() { token } else { whole_secret(&mut lexer, token) };
                 end = secret.end();
                 self.values.secrets |= !self.secrets.no_sql;
                 self.values.unknown |= self.secrets.no_sql;
+                self.follow(before, &secret, Kind::Literal, &lexer);
                 self.token(&secret, Kind::Literal);
                 if self.previous == Class::Value {
                     self.previous = Class::Secret;
@@ -308,6 +310,11 @@ impl<'a> Composer<'a> {
             } else {
                 if kind == Kind::Literal {
                     self.literal(&token, lexer.follows() == Some(b','));
+                }
+                if is_shown {
+                    self.follow(before, &token, kind, &lexer);
+                } else {
+                    self.transact = before;
                 }
                 self.token(&token, kind);
             }
@@ -324,12 +331,25 @@ impl<'a> Composer<'a> {
         Reading { parameters, doubtful_from, stray_from: lexer.stray }
     }
 
+    /// T-SQL goes on as it is shown: values side by side are one.
+    fn follow(&mut self, before: Option<Transact>, token: &Token<'_>, kind: Kind, lexer: &Lexer<'_>) {
+        if !matches!(kind, Kind::Literal | Kind::Placeholder) || before.is_none() {
+            return;
+        }
+        self.transact = before;
+        let goes_on = matches!(self.previous, Class::Value | Class::Secret) && !self.semicolon_waits;
+        if let Some(transact) = self.transact.as_mut().filter(|_| !goes_on) {
+            transact.hides(token, lexer);
+        }
+    }
+
     /// What a token is, once it is known what stands around it. A name that was made up is no more than a placeholder.
-    fn kind_of(&mut self, token: &Token<'_>, lexer: &Lexer<'_>) -> Kind {
+    fn kind_of(&mut self, token: &Token<'_>, lexer: &Lexer<'_>, text: &[u8]) -> Kind {
         self.backtick_seen |= token.bytes.starts_with(b"`");
         let stands = self.transact.as_mut().map_or(Stands::Anywhere, |transact| transact.stands(token, lexer));
         self.quotes = Quotes::None;
         let kind = match token.kind {
+            Kind::Word if is_cut(token, text) => Kind::Word,
             Kind::Word | Kind::Name | Kind::DoubleQuoted if stands == Stands::Value => Kind::Literal,
             Kind::DoubleQuoted if self.is_name(token, lexer, stands) => Kind::Name,
             Kind::DoubleQuoted => Kind::Literal,
@@ -352,8 +372,10 @@ impl<'a> Composer<'a> {
         if let Some(transact) = &self.transact {
             return self.is_name_of_transact(transact.quotes, stands);
         }
+        // Behind a word of the family no dot may be shown.
+        let goes_on = || lexer.dot_follows() && !family::speaks(token.bytes, family::Reach::Commands);
         match self.dialect.double_quotes {
-            _ if self.after_dot || lexer.dot_follows() => true,
+            _ if self.after_dot || goes_on() => true,
             DoubleQuotes::Name => true,
             DoubleQuotes::Literal => false,
             DoubleQuotes::Either => !self.value_stands_here(),
@@ -519,6 +541,11 @@ impl<'a> Composer<'a> {
 /// Unless it stands in quotes, a secret may hold signs that end a token.
 fn whole_secret<'a>(lexer: &mut Lexer<'a>, token: Token<'a>) -> Token<'a> {
     if token.bytes.last().is_some_and(|byte| is_quote(*byte)) { token } else { lexer.extend(token) }
+}
+
+/// Is it the sign that the text goes on?
+fn is_cut(token: &Token<'_>, text: &[u8]) -> bool {
+    token.bytes == CUT.as_bytes() && token.end() == text.len()
 }
 
 fn is_quote(byte: u8) -> bool {

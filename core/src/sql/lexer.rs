@@ -164,9 +164,6 @@ fn is_keyword(word: &[u8]) -> bool {
     )
 }
 
-/// Of a hint, this much is read ahead.
-const LONGEST_HINT: usize = 512;
-
 /// The tokens of a text.
 #[derive(Clone)]
 pub struct Lexer<'a> {
@@ -356,31 +353,40 @@ impl<'a> Lexer<'a> {
 
     /// Do `=>` or `:=` follow?
     pub fn arrow_follows(&self) -> bool {
-        let rest = self.bytes[self.at..].trim_ascii_start();
+        let rest = self.behind_blanks();
         rest.starts_with(b"=>") || rest.starts_with(b":=")
     }
 
-    /// What follows of a hint, as far as it is looked at.
-    pub fn hint(&self) -> &'a [u8] {
-        let near = &self.bytes[self.at..self.bytes.len().min(self.at + LONGEST_HINT)];
-        &near[..find(near, b"*/").unwrap_or(near.len())]
+    /// The text behind blanks and comments.
+    fn behind_blanks(&self) -> &'a [u8] {
+        let rest = self.bytes[self.at..].trim_ascii_start();
+        if !rest.first().is_some_and(|first| matches!(first, b'/' | b'-' | b'#' | 0x7f.. | ..b' ')) {
+            return rest;
+        }
+        let mut ahead = self.clone();
+        ahead.skip_blanks();
+        &self.bytes[ahead.at..]
     }
 
     /// The next sign.
     pub fn follows(&self) -> Option<u8> {
-        self.bytes[self.at..].iter().copied().find(|byte| !is_blank(*byte))
+        self.behind_blanks().first().copied()
     }
 
     /// Does a `.` follow that is none of a number?
     pub fn name_goes_on(&self) -> bool {
-        let rest = self.bytes[self.at..].trim_ascii_start();
+        let rest = self.behind_blanks();
         rest.starts_with(b".") && !rest.get(1).is_some_and(u8::is_ascii_digit)
     }
 
     /// Does the colon of T-SQL's labels follow?
     pub fn makes_label(&self) -> bool {
-        let rest = || self.bytes[self.at..].trim_ascii_start();
-        self.dialect.is_transact && matches!(rest(), [b':'] | [b':', b' '..=b'/' | b'\t' | b'\n' | b'\r', ..])
+        let goes_on = |next: &u8| b":=\"".contains(next) || is_word(*next);
+        let follows = || match self.behind_blanks() {
+            [b':', rest @ ..] => !rest.first().is_some_and(goes_on),
+            _ => false,
+        };
+        self.dialect.is_transact && follows()
     }
 
     /// Does a `.` follow?
@@ -425,7 +431,7 @@ impl<'a> Lexer<'a> {
             b'0'..=b'9' => (Kind::Literal, self.number(self.at)),
             b'+' | b'-' if !self.after_value && self.number_begins(1) => (Kind::Literal, self.number(self.at + 1)),
             b'.' if !self.after_value && self.number_begins(0) => (Kind::Literal, self.number(self.at)),
-            b'$' if self.dialect.is_transact && next.is_some_and(is_word) => self.word_or_money(),
+            b'$' if self.dialect.is_transact => self.word_or_money(),
             b'$' => self.dollar(),
             b':' => self.colon(),
             b'%' if self.percent_s() => (Kind::Placeholder, self.at + 2),
@@ -785,7 +791,8 @@ impl Lexer<'_> {
     /// `%s` where a value may stand; after a `+` it may follow folded rows, and is an operator then.
     fn percent_s(&self) -> bool {
         let may_stand = !self.after_value && !self.after_plus;
-        let goes_on = self.peek(2).is_some_and(|byte| is_word(byte) && byte != b'#');
+        let goes_on = self.bytes.get(self.at + 2..).is_some_and(|_| self.wide_blank(self.at + 2) == 0)
+            && self.peek(2).is_some_and(|byte| is_word(byte) && byte != b'#');
         may_stand && matches!(self.peek(1), Some(b's' | b'S')) && !goes_on
     }
 

@@ -80,8 +80,8 @@ pub struct Secrets {
     creates: bool,
     /// Behind the token before a statement may begin.
     verb_may_follow: bool,
-    /// In a hint: what the statement does, and its words before.
-    hinted: Option<(What, usize)>,
+    /// In a hint: what the statement does, its words and brackets before, and the clause around.
+    hinted: Option<(What, usize, usize, State, usize)>,
     /// Of the hints that are open, whether their beginning is hidden: then their end is, too.
     hints: Vec<bool>,
     /// Behind a dot, or the `@` of a variable.
@@ -150,7 +150,7 @@ impl Secrets {
             *self = Secrets { named: self.named, in_block: self.in_block, hints, ..Secrets::default() };
             return false;
         }
-        if !self.begun && kind == Kind::Word && lexer.makes_label() && !speaks(token.bytes, Reach::Commands) {
+        if !self.begun && kind == Kind::Word && lexer.makes_label() && !is_marked(token) {
             return false;
         }
         if !self.begun && self.hinted.is_none() && self.begins_with_no_verb(token, kind, lexer) {
@@ -169,7 +169,7 @@ impl Secrets {
         match kind {
             Kind::Close => self.close(),
             Kind::HintOpen => self.hints.push(hidden),
-            Kind::HintClose => hidden |= self.hints.pop().unwrap_or_default(),
+            Kind::HintClose => hidden = self.hints.pop().unwrap_or(hidden),
             _ => {}
         }
         self.verb_may_follow = self.what == What::Commands && (kind == Kind::Open || token.is_any(VERB_MAY_FOLLOW));
@@ -188,11 +188,11 @@ impl Secrets {
         let begins_block = kind == Kind::Word && is_any(token.bytes, OF_BLOCKS);
         self.in_block |= begins_block && !begins_transaction(token, lexer);
         // Behind a word of the family no dot is shown, so it is none that is called.
-        let goes_on = || lexer.name_goes_on() && !speaks(token.bytes, Reach::Commands);
+        let goes_on = || lexer.name_goes_on() && !is_marked(token);
         let is_called = || lexer.follows() == Some(b'(') || lexer.arrow_follows() || goes_on();
         let is_statement = match kind {
             Kind::Word => begins_block || self.in_block || is_verb(token.bytes) || is_called(),
-            Kind::Name => self.in_block || is_called() && !speaks(unquoted(token, kind), Reach::Commands),
+            Kind::Name => self.in_block || is_called() && !is_marked(token),
             _ => false,
         };
         !is_statement
@@ -263,14 +263,7 @@ impl Secrets {
                 self.state = State::Free;
             }
             Kind::Literal => self.state = State::Free,
-            // Whoever writes a hint may write anything.
-            Kind::HintOpen if token.bytes == b"/*+" => {
-                if self.hinted.is_none() && speaks(lexer.hint(), Reach::Commands) {
-                    self.hide();
-                }
-                self.hinted.get_or_insert((self.what, self.words));
-                self.what = What::Commands;
-            }
+            Kind::HintOpen => self.hint_begins(token, lexer),
             Kind::HintClose => self.hint_ends(),
             _ => {}
         }
@@ -300,8 +293,8 @@ impl Secrets {
         let name = unquoted(token, kind);
         let is_command = self.what == What::Commands && !lexer.arrow_follows();
         let of_commands = speaks(name, if is_command { Reach::Commands } else { Reach::Functions });
-        let is_one = of_commands && (self.what == What::Commands || speaks(name, Reach::Names))
-            || visible::hides(name) && !of_commands;
+        let is_unseen = visible::hides(name) && !of_commands;
+        let is_one = of_commands && (self.what == What::Commands || speaks(name, Reach::Names)) || is_unseen;
         let is_named = is_one || name.eq_ignore_ascii_case(b"key") && lexer.arrow_follows();
         self.named |= is_named;
         let is_call = lexer.follows() == Some(b'(');
@@ -313,6 +306,8 @@ impl Secrets {
             self.leave();
             return false;
         }
+        // What nobody sees is one more sign where it is shown.
+        let hidden = (is_unseen || !is_named && !of_commands) && self.other(token, kind, lexer, shown);
         match (is_named, place) {
             (true, Place::Table) if self.what == What::Commands => {}
             (true, _) if self.what == What::Commands && !is_call => self.opens(),
@@ -325,9 +320,9 @@ impl Secrets {
                 self.named = true;
                 self.state = if is_call { State::Keyed } else { State::Identified };
             }
-            (false, _) => return self.other(token, kind, lexer, shown),
+            (false, _) => {}
         }
-        false
+        hidden
     }
 
     /// A word that is not of the family: an alias or a type behind one that is, or its value.
@@ -365,6 +360,8 @@ impl Secrets {
         match kind {
             Kind::Word | Kind::Name => return self.word_of_value(token, kind, lexer, shown),
             Kind::Comma if self.depth == self.base && !self.in_call => self.leave(),
+            Kind::HintOpen => self.hint_begins(token, lexer),
+            Kind::HintClose => self.hint_ends(),
             _ => {}
         }
         kind == Kind::Literal
@@ -400,10 +397,22 @@ impl Secrets {
         false
     }
 
+    /// Whoever writes a hint may write anything.
+    fn hint_begins(&mut self, token: &Token<'_>, lexer: &Lexer<'_>) {
+        if token.bytes != b"/*+" {
+            return;
+        }
+        let is_first = self.hinted.is_none();
+        self.hinted.get_or_insert((self.what, self.words, self.depth, self.state, self.base));
+        self.what = What::Commands;
+        if is_first && hint_speaks(lexer) {
+            self.hide();
+        }
+    }
+
     fn hint_ends(&mut self) {
         if let Some(before) = self.hinted.take() {
-            (self.what, self.words) = before;
-            self.leave();
+            (self.what, self.words, self.depth, self.state, self.base) = before;
         }
     }
 
@@ -495,6 +504,17 @@ pub fn is_verb(word: &[u8]) -> bool {
 fn begins_transaction(token: &Token<'_>, lexer: &Lexer<'_>) -> bool {
     let next = || lexer.clone().next();
     token.is("begin") && next().is_none_or(|next| next.kind == Kind::Semicolon || next.is_any(OF_TRANSACTIONS))
+}
+
+/// Does the hint that has begun hold a word of the family?
+fn hint_speaks(lexer: &Lexer<'_>) -> bool {
+    let ends = |token: &Token<'_>| matches!(token.kind, Kind::HintClose | Kind::Semicolon);
+    lexer.clone().take_while(|token| !ends(token)).any(|token| speaks(token.bytes, Reach::Commands))
+}
+
+/// Is it of the family in commands, or nobody sees all of it?
+fn is_marked(token: &Token<'_>) -> bool {
+    speaks(token.bytes, Reach::Commands) || visible::hides(token.bytes)
 }
 
 fn unquoted<'a>(token: &Token<'a>, kind: Kind) -> &'a [u8] {

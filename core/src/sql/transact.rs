@@ -74,7 +74,7 @@ enum Place {
 }
 
 /// Follows a batch token by token.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Transact {
     /// What "…" holds from here on.
     pub quotes: DoubleQuotes,
@@ -143,6 +143,11 @@ impl Transact {
         }
     }
 
+    /// In the place of the token stands a `?`.
+    pub fn hides(&mut self, token: &Token<'_>, lexer: &Lexer<'_>) {
+        self.stands(&Token { kind: Kind::Literal, keyword: false, ..*token }, lexer);
+    }
+
     fn goes_to(&mut self, place: Place) -> Stands {
         self.place = place;
         Stands::Anywhere
@@ -180,8 +185,7 @@ impl Transact {
                 Stands::Name
             }
             Kind::Word => self.word(token, lexer),
-            Kind::Operator | Kind::Open | Kind::Close | Kind::Placeholder => Stands::Anywhere,
-            _ => self.goes_to(Place::Other),
+            _ => Stands::Anywhere,
         }
     }
 
@@ -213,7 +217,7 @@ impl Transact {
 
     fn exec(&mut self, token: &Token<'_>, lexer: &Lexer<'_>) -> Stands {
         match token.kind {
-            Kind::Placeholder if lexer.follows() == Some(b'=') => Stands::Anywhere,
+            Kind::Placeholder | Kind::Literal if lexer.follows() == Some(b'=') => Stands::Anywhere,
             Kind::Operator if token.bytes == b"=" => Stands::Anywhere,
             Kind::Open => self.opens(),
             // `GRANT EXECUTE ON`, `EXECUTE AS`
@@ -237,8 +241,7 @@ impl Transact {
 
     fn argument(&mut self, token: &Token<'_>, lexer: &Lexer<'_>, is_first: bool) -> Stands {
         match token.kind {
-            Kind::Placeholder if lexer.follows() != Some(b'=') => self.goes_to(Place::Given),
-            Kind::Placeholder | Kind::Comma | Kind::Operator => self.goes_to(Place::Argument { is_first: false }),
+            Kind::Comma | Kind::Operator => self.goes_to(Place::Argument { is_first: false }),
             Kind::Word if is_first && ends_arguments(token) => self.word(token, lexer),
             Kind::Word if self.behind_at || token.is_any(&["null", "default"]) => self.goes_to(Place::Given),
             Kind::Open => self.opens(),
@@ -273,8 +276,11 @@ impl Transact {
     fn values(&mut self, token: &Token<'_>, lexer: &Lexer<'_>, depth: usize, in_brackets: bool) -> Stands {
         let is_direct = self.depth <= depth + 1;
         let is_name = || {
-            let is_called = lexer.follows() == Some(b'(') || lexer.dot_follows() || self.behind_dot || self.behind_at;
-            is_called || token.keyword || token.is_any(&["null", "end", "collate"])
+            lexer.follows() == Some(b'(')
+                || self.behind_dot
+                || self.behind_at
+                || token.keyword
+                || token.is_any(&["null", "end", "collate"])
         };
         match token.kind {
             Kind::Close if in_brackets && self.depth <= depth => self.goes_to(Place::Given),
