@@ -40,7 +40,7 @@ use super::fold::{Effect, List, Rows, Show};
 use super::hash::Hash;
 use super::lexer::{Dialect, DoubleQuotes, Kind, Lexer, Token};
 use super::made_up::MadeUp;
-use super::secrets::Secrets;
+use super::secrets::{Secrets, is_marked};
 use super::template;
 use super::transact::{Stands, Transact};
 use super::visible;
@@ -296,7 +296,12 @@ impl<'a> Composer<'a> {
             let before = self.transact;
             let kind = self.kind_of(&token, &lexer, text);
             let is_shown = !self.rows.passes_over(&token, kind);
-            let told = if self.rows.more(&token) { Kind::Comma } else { kind };
+            let told = match token.kind {
+                _ if self.rows.more(&token) => Kind::Comma,
+                // A bare word that is a value may be of the family for all that.
+                Kind::Word if kind == Kind::Literal && is_marked(&token) => Kind::Word,
+                _ => kind,
+            };
             if is_shown && !is_cut(&token, text) && self.secrets.hold(&token, told, &lexer, self.text) {
                 let secret = if self.secrets.hides_all() { token } else { whole_secret(&mut lexer, token) };
                 end = secret.end();
@@ -373,7 +378,7 @@ impl<'a> Composer<'a> {
             return self.is_name_of_transact(transact.quotes, stands);
         }
         // Behind a word of the family no dot may be shown.
-        let goes_on = || lexer.dot_follows() && !family::speaks(token.bytes, family::Reach::Commands);
+        let goes_on = || lexer.dot_follows() && !is_marked(token);
         match self.dialect.double_quotes {
             _ if self.after_dot || goes_on() => true,
             DoubleQuotes::Name => true,

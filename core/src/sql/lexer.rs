@@ -360,6 +360,7 @@ impl<'a> Lexer<'a> {
     /// The text behind blanks and comments.
     fn behind_blanks(&self) -> &'a [u8] {
         let rest = self.bytes[self.at..].trim_ascii_start();
+        count_steps(self.bytes.len() - self.at - rest.len());
         if !rest.first().is_some_and(|first| matches!(first, b'/' | b'-' | b'#' | 0x7f.. | ..b' ')) {
             return rest;
         }
@@ -466,7 +467,9 @@ impl<'a> Lexer<'a> {
 
     fn end_of(&self, start: usize, belongs: impl Fn(u8) -> bool) -> usize {
         let other = self.bytes[start..].iter().position(|byte| !belongs(*byte));
-        other.map_or(self.bytes.len(), |length| start + length)
+        let end = other.map_or(self.bytes.len(), |length| start + length);
+        count_steps(end - start);
+        end
     }
 }
 
@@ -478,6 +481,7 @@ impl<'a> Iterator for Lexer<'a> {
         let start = self.at;
         let first = *self.bytes.get(start)?;
         let (kind, end) = if start >= self.gives_up_at { self.rest() } else { self.token(first) };
+        count_steps(end - start + 1);
         self.at = end;
         let mut token = Token { kind, bytes: &self.bytes[start..end], start, gap, keyword: false };
         token.keyword = kind == Kind::Word && is_keyword(token.bytes);
@@ -506,6 +510,7 @@ impl Lexer<'_> {
                 _ => break,
             }
         }
+        count_steps(self.at - start);
         self.at > start
     }
 
@@ -825,6 +830,20 @@ impl Lexer<'_> {
         }
     }
 }
+
+#[cfg(test)]
+thread_local! {
+    /// Bytes that lexers have looked at, each as often as they have.
+    pub static STEPS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
+#[cfg(test)]
+fn count_steps(steps: usize) {
+    STEPS.set(STEPS.get() + steps);
+}
+
+#[cfg(not(test))]
+fn count_steps(_steps: usize) {}
 
 fn is_blank(byte: u8) -> bool {
     byte <= b' ' || byte == 0x7f

@@ -25,6 +25,8 @@ mod fingerprint_tests;
 mod property_tests;
 #[cfg(test)]
 mod secrets_tests;
+#[cfg(test)]
+mod transact_tests;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::fingerprint::Fingerprinter;
+use super::lexer::STEPS;
 use super::{Dialect, DoubleQuotes, Statements};
 use crate::protocols::{REGISTRY, mysql, oracle, postgresql, sqlserver};
 
@@ -155,6 +156,25 @@ const PARTS: &[&str] = &[
     "&",
 ];
 
+/// What is long only where it stands more than once.
+const LONG_PARTS: &[&str] = &[
+    "a\u{200b}",
+    "\u{e9}\u{3000}",
+    "'a'b\u{200b}",
+    "f\u{a0}(",
+    "a /* b */ ",
+    "a -- b\n(",
+    "/*+ x */",
+    "/*+;",
+    "/*+ /* x */",
+    "exec p x;",
+    "declare;",
+    "begin;",
+    "x: ",
+    "0x1\\\n",
+    "pass   ",
+];
+
 fn any_statement() -> impl Strategy<Value = Vec<u8>> {
     let of_parts = prop::collection::vec(prop::sample::select(PARTS), 0..40);
     prop_oneof![
@@ -216,6 +236,37 @@ const STATEMENTS: &[&str] = &[
 fn many_cases() -> ProptestConfig {
     let usual = ProptestConfig::default();
     ProptestConfig { cases: usual.cases * 8, failure_persistence: None, ..usual }
+}
+
+const MAX_STEPS_PER_BYTE: usize = 40;
+const LONG_BYTES: usize = 16 << 10;
+
+/// The bytes that lexers look at for so many repetitions of these parts.
+fn steps_per_byte(dialect: Dialect, part: &str) -> usize {
+    let text = part.repeat(LONG_BYTES / part.len());
+    STEPS.set(0);
+    fingerprint(dialect, text.as_bytes());
+    STEPS.get() / LONG_BYTES
+}
+
+#[test]
+fn each_byte_of_a_statement_is_looked_at_a_few_times() {
+    for part in PARTS.iter().chain(LONG_PARTS) {
+        for dialect in [Dialect::UNKNOWN, sqlserver::DIALECT] {
+            let steps = steps_per_byte(dialect, part);
+            assert!(steps <= MAX_STEPS_PER_BYTE, "{part:?}: {steps}");
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn each_byte_of_repeated_parts_is_looked_at_a_few_times(
+        parts in prop::collection::vec(prop::sample::select(PARTS), 1..5), dialect in any_dialect(),
+    ) {
+        let steps = steps_per_byte(dialect, &parts.concat());
+        prop_assert!(steps <= MAX_STEPS_PER_BYTE, "{:?}: {}", parts, steps);
+    }
 }
 
 proptest! {

@@ -150,7 +150,7 @@ impl Secrets {
             *self = Secrets { named: self.named, in_block: self.in_block, hints, ..Secrets::default() };
             return false;
         }
-        if !self.begun && kind == Kind::Word && lexer.makes_label() && !is_marked(token) {
+        if !self.begun && !self.hides_all() && kind == Kind::Word && lexer.makes_label() && !is_marked(token) {
             return false;
         }
         if !self.begun && self.hinted.is_none() && self.begins_with_no_verb(token, kind, lexer) {
@@ -172,7 +172,8 @@ impl Secrets {
             Kind::HintClose => hidden = self.hints.pop().unwrap_or(hidden),
             _ => {}
         }
-        self.verb_may_follow = self.what == What::Commands && (kind == Kind::Open || token.is_any(VERB_MAY_FOLLOW));
+        let leads = kind == Kind::Open || kind == Kind::Word && token.is_any(VERB_MAY_FOLLOW);
+        self.verb_may_follow = self.what == What::Commands && leads;
         self.after_sign = kind == Kind::Operator && matches!(token.bytes, b"." | b"@" | b"@@");
         hidden
     }
@@ -513,7 +514,7 @@ fn hint_speaks(lexer: &Lexer<'_>) -> bool {
 }
 
 /// Is it of the family in commands, or nobody sees all of it?
-fn is_marked(token: &Token<'_>) -> bool {
+pub fn is_marked(token: &Token<'_>) -> bool {
     speaks(token.bytes, Reach::Commands) || visible::hides(token.bytes)
 }
 

@@ -17,7 +17,7 @@
 use memchr::memchr_iter;
 
 use super::lexer::{Dialect, DoubleQuotes, Kind, Lexer, Token};
-use super::secrets::is_verb;
+use super::secrets::{is_marked, is_verb};
 
 /// Words that begin a statement wherever they stand, since no name may be called so without quotes.
 const BEGINNING: &str = "add alter backup begin break bulk checkpoint close commit continue create dbcc deallocate declare \
@@ -130,7 +130,7 @@ impl Transact {
             (Kind::Word, Place::Other) => self.word(token, lexer),
             (_, Place::Other) => Stands::Anywhere,
         };
-        let is_part = self.behind_dot || is_text(token.kind) && lexer.dot_follows();
+        let is_part = self.behind_dot || is_text(token.kind) && goes_on(token, lexer);
         let next = self.leads_from(token);
         let leads = std::mem::replace(&mut self.leads, next);
         self.behind_dot = token.kind == Kind::Operator && token.bytes.ends_with(b".");
@@ -277,6 +277,7 @@ impl Transact {
         let is_direct = self.depth <= depth + 1;
         let is_name = || {
             lexer.follows() == Some(b'(')
+                || goes_on(token, lexer)
                 || self.behind_dot
                 || self.behind_at
                 || token.keyword
@@ -339,6 +340,11 @@ fn may_set(text: &[u8]) -> bool {
 /// Names, and what might be one.
 fn is_text(kind: Kind) -> bool {
     matches!(kind, Kind::Word | Kind::Name | Kind::DoubleQuoted)
+}
+
+/// Does a dot follow that is shown? Behind a word of the family it may not be.
+fn goes_on(token: &Token<'_>, lexer: &Lexer<'_>) -> bool {
+    lexer.dot_follows() && !is_marked(token)
 }
 
 fn ends_arguments(token: &Token<'_>) -> bool {
