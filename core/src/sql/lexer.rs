@@ -438,6 +438,7 @@ impl<'a> Lexer<'a> {
             b'%' if self.percent_s() => (Kind::Placeholder, self.at + 2),
             b'/' if next == Some(b'*') => self.hint_or_unclosed_comment(),
             b'*' if next == Some(b'/') && self.open_hints > 0 => self.hint_close(),
+            0x80.. if typographic_quote(&self.bytes[self.at..]) > 0 => self.typographic(),
             _ if is_word(first) && first != b'#' => self.word(),
             _ => (Kind::Operator, self.operator()),
         }
@@ -636,6 +637,16 @@ impl Lexer<'_> {
             }
         }
         self.unclosed(quote)
+    }
+
+    /// What a word processor has put quotes around is meant as a string, though no server reads it as one.
+    fn typographic(&mut self) -> (Kind, usize) {
+        let inside = self.at + typographic_quote(&self.bytes[self.at..]);
+        let is_close = |at: &usize| typographic_quote(&self.bytes[*at..]) > 0;
+        let close = (inside..self.bytes.len()).find(is_close);
+        count_steps(close.unwrap_or(self.bytes.len()) - inside);
+        let end = close.map_or(self.bytes.len(), |at| at + typographic_quote(&self.bytes[at..]));
+        (Kind::Literal, end)
     }
 
     /// A name in brackets, where two that close stand for one.
@@ -876,6 +887,15 @@ pub fn is_one_of(word: &[u8], words: &[&[u8]]) -> bool {
 fn behind(token: &Token<'_>) -> Behind {
     let opens_none = token.kind == Kind::Word && !token.keyword && !is_one_of(token.bytes, BEFORE_STRINGS);
     if opens_none { Behind::Word } else { Behind::Anything }
+}
+
+/// The length of a quote that none of SQL's is, in UTF-8: `‘ ’ ‚ ‛ “ ” „ ‟ ‹ › « » ＂ ＇`.
+fn typographic_quote(text: &[u8]) -> usize {
+    match text {
+        [0xe2, 0x80, 0x98..=0x9f | 0xb9 | 0xba, ..] | [0xef, 0xbc, 0x82 | 0x87, ..] => 3,
+        [0xc2, 0xab | 0xbb, ..] => 2,
+        _ => 0,
+    }
 }
 
 /// The length of the sign of a currency that T-SQL knows, in UTF-8: `$ ¢ £ ¤ ¥ ৲ ৳ ฿ ៛`, U+20A0 to U+20BF, `﷼ ﹩ ＄ ￠ ￡ ￥ ￦`.
