@@ -422,7 +422,7 @@ impl<'a> Lexer<'a> {
             b'`' => self.quoted(self.at, b'`', false, Kind::Name),
             b'[' if self.dialect.is_transact => self.bracketed(),
             b'@' if self.dialect.is_transact && next.is_some_and(is_word) => {
-                (Kind::Placeholder, self.end_of(self.at + 1, is_word))
+                (Kind::Placeholder, self.end_of_letters(self.at + 1))
             }
             b'(' | b'[' => self.sign(Kind::Open),
             b')' | b']' => self.sign(Kind::Close),
@@ -783,7 +783,7 @@ impl Lexer<'_> {
                     [b'\r', b'\n', ..] => at += 3,
                     _ => break,
                 },
-                _ if is_word(*byte) => at += 1,
+                _ if is_word(*byte) && self.wide_blank(at) == 0 => at += 1,
                 _ => break,
             }
         }
@@ -799,7 +799,7 @@ impl Lexer<'_> {
         match self.peek(1) {
             Some(b':' | b'=') => (Kind::Operator, self.at + 2),
             Some(b'"') => self.quoted(self.at + 1, b'"', false, Kind::Placeholder),
-            Some(next) if is_word(next) => (Kind::Placeholder, self.end_of(self.at + 1, is_word)),
+            Some(next) if is_word(next) => (Kind::Placeholder, self.end_of_letters(self.at + 1)),
             _ => self.sign(Kind::Operator),
         }
     }

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `exec dbo.find_person Miller, [Bob], @age = "x"` | every argument but `null`, `default` and variables |
 //! | `dbo.find_person Miller` where a statement begins | the same |
+//! | `create procedure p @a sysname = Miller`, `backup … with name = "x"` | what stands behind `=` |
 //! | `print "x"`, `raiserror("x", 16, 1)`, `throw 50000, "x", 1`, `exec("x")` | all but what is called |
 //! | `"x"` elsewhere, unless QUOTED_IDENTIFIER is on | all but the names of tables and columns below |
 //!
@@ -66,6 +67,8 @@ enum Place {
         depth: usize,
         in_brackets: bool,
     },
+    /// Where a value stands behind each `=`: parameters of a routine, options of a backup.
+    Assigned,
     /// Behind `SET`, and behind the option that matters.
     Set {
         quotes: bool,
@@ -86,6 +89,9 @@ pub struct Transact {
     leads: Stands,
     behind_dot: bool,
     behind_at: bool,
+    behind_equals: bool,
+    /// In `{call p}`.
+    in_braces: bool,
     /// The batch defines a routine, whose options are not the session's.
     defines: bool,
     has_begun: bool,
@@ -103,6 +109,8 @@ impl Transact {
             leads: Stands::Anywhere,
             behind_dot: false,
             behind_at: false,
+            behind_equals: false,
+            in_braces: false,
             defines: false,
             has_begun: false,
             grants: false,
@@ -127,13 +135,16 @@ impl Transact {
             (_, Place::Given) => self.given(token, lexer),
             (_, Place::Values { depth, in_brackets }) => self.values(token, lexer, depth, in_brackets),
             (_, Place::Set { quotes }) => self.set(token, lexer, quotes),
+            (_, Place::Assigned) => self.assigned(token, lexer),
             (Kind::Word, Place::Other) => self.word(token, lexer),
             (_, Place::Other) => Stands::Anywhere,
         };
         let is_part = self.behind_dot || is_text(token.kind) && goes_on(token, lexer);
         let next = self.leads_from(token);
         let leads = std::mem::replace(&mut self.leads, next);
-        self.behind_dot = token.kind == Kind::Operator && token.bytes.ends_with(b".");
+        self.in_braces = token.is_operator("{") || self.in_braces && token.kind != Kind::Word;
+        self.behind_equals = token.is_operator("=") || self.behind_equals && token.kind == Kind::Operator;
+        self.behind_dot = is_before_name(token);
         self.behind_at = token.is_operator("@@");
         match stands {
             Stands::Value | Stands::Table => stands,
@@ -167,7 +178,7 @@ impl Transact {
         let names_table = || token.is_any(BEFORE_TABLES) || token.is("from") && self.of_tables & self.bit() != 0;
         match token.kind {
             Kind::Word if self.behind_dot => Stands::Anywhere,
-            Kind::Word if token.is("as") => Stands::Name,
+            Kind::Word if token.is("as") && self.of_tables & self.bit() != 0 => Stands::Name,
             Kind::Word if names_table() => Stands::Table,
             _ => Stands::Anywhere,
         }
@@ -204,10 +215,14 @@ impl Transact {
         let throws = || token.is("throw") && lexer.follows().is_some_and(|sign| sign.is_ascii_digit() || sign == b'@');
         self.goes_to(if self.grants {
             Place::Other
-        } else if token.is_any(&["exec", "execute"]) || token.is("call") && self.place == Place::Start {
+        } else if token.is_any(&["exec", "execute"]) || token.is("call") && self.in_braces {
             Place::Exec
         } else if token.is_any(&["print", "raiserror"]) || throws() {
             Place::Values { depth: self.depth, in_brackets: false }
+        } else if token.is_any(&["backup", "restore"])
+            || self.defines && token.is_any(&["proc", "procedure", "function"])
+        {
+            Place::Assigned
         } else if token.is("set") {
             Place::Set { quotes: false }
         } else {
@@ -218,7 +233,7 @@ impl Transact {
     fn exec(&mut self, token: &Token<'_>, lexer: &Lexer<'_>) -> Stands {
         match token.kind {
             Kind::Placeholder | Kind::Literal if lexer.follows() == Some(b'=') => Stands::Anywhere,
-            Kind::Operator if token.bytes == b"=" => Stands::Anywhere,
+            Kind::Operator if token.bytes == b"=" || is_before_name(token) => Stands::Anywhere,
             Kind::Open => self.opens(),
             // `GRANT EXECUTE ON`, `EXECUTE AS`
             Kind::Word if token.is_any(&["as", "on", "to"]) => self.goes_to(Place::Other),
@@ -233,7 +248,7 @@ impl Transact {
 
     fn procedure(&mut self, token: &Token<'_>, lexer: &Lexer<'_>) -> Stands {
         match token.kind {
-            Kind::Operator if token.bytes.starts_with(b".") => Stands::Anywhere,
+            Kind::Operator if is_before_name(token) => Stands::Anywhere,
             kind if is_text(kind) && self.behind_dot => Stands::Name,
             _ => self.argument(token, lexer, true),
         }
@@ -293,6 +308,15 @@ impl Transact {
         }
     }
 
+    fn assigned(&mut self, token: &Token<'_>, lexer: &Lexer<'_>) -> Stands {
+        match token.kind {
+            Kind::Word if is_any(token.bytes, BEGINNING) => self.word(token, lexer),
+            Kind::Word if token.is("null") => Stands::Anywhere,
+            kind if is_text(kind) && self.behind_equals => Stands::Value,
+            _ => Stands::Anywhere,
+        }
+    }
+
     fn set(&mut self, token: &Token<'_>, lexer: &Lexer<'_>, quotes: bool) -> Stands {
         match token.kind {
             Kind::Comma => Stands::Anywhere,
@@ -335,6 +359,11 @@ fn may_set(text: &[u8]) -> bool {
         name.is_some_and(|name| name.eq_ignore_ascii_case(option))
     };
     memchr_iter(b'_', text).any(|at| OPTIONS.iter().any(|option| is_one(at, option)))
+}
+
+/// Does a part of a name follow: `dbo.p`, `#p`?
+fn is_before_name(token: &Token<'_>) -> bool {
+    token.kind == Kind::Operator && (token.bytes.ends_with(b".") || token.bytes == b"#")
 }
 
 /// Names, and what might be one.

@@ -45,6 +45,21 @@ fn arguments_of_a_call_are_values_in_any_quotes() {
             ("print \"X\"; print Miller", "print ?; print ?"),
             ("raiserror(\"X\", 16, 1, Miller) with nowait", "raiserror(?, ?, ?, ?) with nowait"),
             ("begin throw 50000, \"X\", 1 end", "begin throw ?, ?, ? end"),
+            ("exec #p Miller exec ..q Bob exec tempdb..#r Al", "exec #p ? exec ..q ? exec tempdb..#r ?"),
+            ("select 1 {?=call dbo.p(Miller)}", "select ? {? = call dbo.p(?)}"),
+            (
+                "create or alter proc p (@a sysname = Miller, @b date = [X], @c int = -5) as exec q @a",
+                "create or alter proc p (? sysname = ?, ? date = ?, ? int = ?) as exec q ?",
+            ),
+            (
+                "alter function f(@a int = \"X\") returns int as begin return 1 end",
+                "alter function f(? int = ?) returns int as begin return ? end",
+            ),
+            (
+                "restore verifyonly from disk = 'x' with medianame = Miller",
+                "restore verifyonly from disk = ? with medianame = ?",
+            ),
+            ("exec\u{a0}p\u{a0}@a,\u{a0}5\u{a0}select\u{a0}b", "exec p ?, ? select b"),
         ],
     );
 }
@@ -97,6 +112,7 @@ fn a_table_in_double_quotes_proves_the_option_on() {
             ("select trim(\"X\" from \"Y\")", "select trim(? from ?)"),
             ("select 1 bulk insert t from \"X\"", "select ? bulk insert t from ?"),
             ("select a as \"Total\" from t", "select a as \"Total\" from t"),
+            ("create default d as \"X\"", "create default d as ?"),
         ],
     );
     check(&[OFF], &[("select \"a\" from \"t\"", "select ? from \"t\"")]);
