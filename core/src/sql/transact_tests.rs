@@ -158,6 +158,7 @@ fn with_literals_a_command_of_the_system_is_not_shown() {
         "exec xp_cmdshell 'net use x Tiger#1'",
         "exec sp_xp_cmdshell_proxy_account 'dom\\ann', 'Tiger#1'",
         "exec sp_adddistributor 'srv', 'Tiger#1'",
+        "exec sp_adddistpublisher pub, dist, 1, sa, Tiger#1",
         "exec sp_OAMethod @o, 'Open', null, 'dsn', 'ann', 'Tiger#1'",
         "exec master..xp_regwrite 'HKLM', 'k', 'v', 'REG_SZ', 'Tiger#1'",
         "exec sp_set_session_context password, Tiger#1",
