@@ -22,7 +22,8 @@
 //! Text in double quotes is an identifier or a string. It stays only if it looks like an identifier (letters, digits,
 //! `_ $ # -`, single blanks, a letter first) and stands before or after a dot, or the dialect has only identifiers in
 //! double quotes (PostgreSQL, Oracle), or the dialect is not known and it stands where a value rarely does: not after a
-//! comparison, not in an `IN` list, not in a row of `VALUES`, and after no backtick.
+//! comparison, not in an `IN` list, not in a row of `VALUES`, and after no backtick. What T-SQL takes for a value beside
+//! that says [`super::transact`].
 //!
 //! Where a string ends depends on what `\'` means to the server. The dialect's usual reading is taken, unless it leads
 //! to something that no statement holds (a quote never closed, a word right after a string, a backslash outside of
