@@ -89,6 +89,7 @@ pub struct Transact {
     leads: Stands,
     behind_dot: bool,
     behind_at: bool,
+    behind_hash: bool,
     behind_equals: bool,
     /// In `{call p}`.
     in_braces: bool,
@@ -97,6 +98,7 @@ pub struct Transact {
     has_begun: bool,
     /// Behind `GRANT` and its like, where EXECUTE is what may be done.
     grants: bool,
+    creates: bool,
 }
 
 impl Transact {
@@ -109,11 +111,13 @@ impl Transact {
             leads: Stands::Anywhere,
             behind_dot: false,
             behind_at: false,
+            behind_hash: false,
             behind_equals: false,
             in_braces: false,
             defines: false,
             has_begun: false,
             grants: false,
+            creates: false,
         }
     }
 
@@ -144,7 +148,8 @@ impl Transact {
         let leads = std::mem::replace(&mut self.leads, next);
         self.in_braces = token.is_operator("{") || self.in_braces && token.kind != Kind::Word;
         self.behind_equals = token.is_operator("=") || self.behind_equals && token.kind == Kind::Operator;
-        self.behind_dot = is_before_name(token);
+        self.behind_dot = token.kind == Kind::Operator && token.bytes.ends_with(b".");
+        self.behind_hash = token.is_operator("#");
         self.behind_at = token.is_operator("@@");
         match stands {
             Stands::Value | Stands::Table => stands,
@@ -202,10 +207,11 @@ impl Transact {
 
     /// A word that begins a statement, or is in the middle of one.
     fn word(&mut self, token: &Token<'_>, lexer: &Lexer<'_>) -> Stands {
-        if self.behind_dot || self.behind_at {
+        if self.behind_dot || self.behind_at || self.behind_hash {
             return Stands::Anywhere;
         }
         if is_any(token.bytes, BEGINNING) {
+            self.creates = token.is_any(&["create", "alter"]);
             let bit = self.bit();
             self.of_tables = if token.is_any(READING_TABLES) { self.of_tables | bit } else { self.of_tables & !bit };
         }
@@ -220,7 +226,7 @@ impl Transact {
         } else if token.is_any(&["print", "raiserror"]) || throws() {
             Place::Values { depth: self.depth, in_brackets: false }
         } else if token.is_any(&["backup", "restore"])
-            || self.defines && token.is_any(&["proc", "procedure", "function"])
+            || self.creates && token.is_any(&["proc", "procedure", "function"])
         {
             Place::Assigned
         } else if token.is("set") {
@@ -248,8 +254,9 @@ impl Transact {
 
     fn procedure(&mut self, token: &Token<'_>, lexer: &Lexer<'_>) -> Stands {
         match token.kind {
-            Kind::Operator if is_before_name(token) => Stands::Anywhere,
-            kind if is_text(kind) && self.behind_dot => Stands::Name,
+            Kind::Operator if token.bytes.ends_with(b".") => Stands::Anywhere,
+            Kind::Operator if token.bytes == b"#" && (self.behind_dot || self.behind_hash) => Stands::Anywhere,
+            kind if is_text(kind) && (self.behind_dot || self.behind_hash) => Stands::Name,
             _ => self.argument(token, lexer, true),
         }
     }

@@ -46,6 +46,8 @@ fn arguments_of_a_call_are_values_in_any_quotes() {
             ("raiserror(\"X\", 16, 1, Miller) with nowait", "raiserror(?, ?, ?, ?) with nowait"),
             ("begin throw 50000, \"X\", 1 end", "begin throw ?, ?, ? end"),
             ("exec #p Miller exec ..q Bob exec tempdb..#r Al", "exec #p ? exec ..q ? exec tempdb..#r ?"),
+            ("exec dbo.p ##Miller, #Bob exec p(##Al)", "exec dbo.p ##?, #? exec p(##?)"),
+            ("use shop create proc p @a sysname = Miller as exec q", "use shop create proc p ? sysname = ? as exec q"),
             ("select 1 {?=call dbo.p(Miller)}", "select ? {? = call dbo.p(?)}"),
             (
                 "create or alter proc p (@a sysname = Miller, @b date = [X], @c int = -5) as exec q @a",
