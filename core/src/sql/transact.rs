@@ -98,6 +98,7 @@ pub struct Transact {
     has_begun: bool,
     /// Behind `GRANT` and its like, where EXECUTE is what may be done.
     grants: bool,
+    /// `CREATE` or `ALTER` began the statement.
     creates: bool,
 }
 
