@@ -48,7 +48,7 @@ const WORDS: &[(Counts, &str)] = &[
     (
         Acts,
         "entified entifed entify identf authentic bearer crypt hmac keyring keystore obfuscat wallet addlogin srvlogin \
-        users_login approle signby",
+        users_login approle signby cmdshell adddist addsubscriber changesubscriber sysmail_ sp_oa regwrite",
     ),
     (InTexts, "session sig"),
     (Told, "authoriz"),

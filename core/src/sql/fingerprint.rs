@@ -22,7 +22,8 @@
 //! Text in double quotes is an identifier or a string. It stays only if it looks like an identifier (letters, digits,
 //! `_ $ # -`, single blanks, a letter first) and stands before or after a dot, or the dialect has only identifiers in
 //! double quotes (PostgreSQL, Oracle), or the dialect is not known and it stands where a value rarely does: not after a
-//! comparison, not in an `IN` list, not in a row of `VALUES`, and after no backtick.
+//! comparison, not in an `IN` list, not in a row of `VALUES`, and after no backtick. What T-SQL takes for a value beside
+//! that says [`super::transact`].
 //!
 //! Where a string ends depends on what `\'` means to the server. The dialect's usual reading is taken, unless it leads
 //! to something that no statement holds (a quote never closed, a word right after a string, a backslash outside of
@@ -40,8 +41,9 @@ use super::fold::{Effect, List, Rows, Show};
 use super::hash::Hash;
 use super::lexer::{Dialect, DoubleQuotes, Kind, Lexer, Token};
 use super::made_up::MadeUp;
-use super::secrets::Secrets;
+use super::secrets::{Secrets, is_marked};
 use super::template;
+use super::transact::{Stands, Transact};
 use super::visible;
 
 /// The longest fingerprint, in bytes, its `…` included.
@@ -74,6 +76,8 @@ pub struct Values {
     pub unknown: bool,
     /// A name, a word or a comment is of that family.
     pub names_secrets: bool,
+    /// T-SQL's double quotes were taken as those of names, which nothing proves.
+    pub unproved: bool,
 }
 
 /// What a reading of a statement found.
@@ -88,6 +92,14 @@ struct Reading {
 impl Fingerprinter {
     /// Read a statement into `fingerprint`; the answer is the hash of its literals.
     pub fn read(&mut self, dialect: Dialect, text: &[u8]) -> u64 {
+        let parameters = self.read_as(dialect, text);
+        if !self.values.unproved {
+            return parameters;
+        }
+        self.read_as(Dialect { double_quotes: DoubleQuotes::Literal, ..dialect }, text)
+    }
+
+    fn read_as(&mut self, dialect: Dialect, text: &[u8]) -> u64 {
         let backslash = dialect.escapes_with_backslash;
         let usual = self.compose(dialect, Lexer::new(dialect, backslash, text), text);
         let Some(start) = usual.doubtful_from else {
@@ -158,6 +170,16 @@ pub fn cut(text: &mut String, longest: usize) {
     }
 }
 
+/// What double quotes around names say of T-SQL's option where no login and no `SET` was seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Quotes {
+    None,
+    /// A column or a string.
+    Guess,
+    /// Only a name may stand there.
+    Prove,
+}
+
 /// What the blanks between two tokens depend on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Class {
@@ -225,6 +247,10 @@ struct Composer<'a> {
     values: &'a mut Values,
     secrets: Secrets,
     made_up: MadeUp,
+    transact: Option<Transact>,
+    /// What T-SQL's double quotes around the token, and around those before it, say of the option.
+    quotes: Quotes,
+    quotes_before: Quotes,
     rows: Rows,
     list: Option<List>,
     /// The opening bracket of a list may follow.
@@ -247,6 +273,9 @@ impl<'a> Composer<'a> {
             values,
             secrets: Secrets::default(),
             made_up: MadeUp::default(),
+            transact: dialect.is_transact.then(|| Transact::new(dialect.double_quotes)),
+            quotes: Quotes::None,
+            quotes_before: Quotes::None,
             rows: Rows::default(),
             list: None,
             list_opens_with: None,
@@ -265,14 +294,21 @@ impl<'a> Composer<'a> {
         while let Some(token) = lexer.next() {
             self.comment(text, end..token.start);
             end = token.end();
-            let kind = self.kind_of(&token, &lexer);
+            let before = self.transact;
+            let kind = self.kind_of(&token, &lexer, text);
             let is_shown = !self.rows.passes_over(&token, kind);
-            let told = if self.rows.more(&token) { Kind::Comma } else { kind };
-            if is_shown && self.secrets.hold(&token, told, &lexer, self.text) {
+            let told = match token.kind {
+                _ if self.rows.more(&token) => Kind::Comma,
+                // A bare word that is a value may be of the family for all that.
+                Kind::Word if kind == Kind::Literal && is_marked(&token) => Kind::Word,
+                _ => kind,
+            };
+            if is_shown && !is_cut(&token, text) && self.secrets.hold(&token, told, &lexer, self.text) {
                 let secret = if self.secrets.hides_all() { token } else { whole_secret(&mut lexer, token) };
                 end = secret.end();
                 self.values.secrets |= !self.secrets.no_sql;
                 self.values.unknown |= self.secrets.no_sql;
+                self.follow(before, &secret, Kind::Literal, &lexer);
                 self.token(&secret, Kind::Literal);
                 if self.previous == Class::Value {
                     self.previous = Class::Secret;
@@ -280,6 +316,11 @@ impl<'a> Composer<'a> {
             } else {
                 if kind == Kind::Literal {
                     self.literal(&token, lexer.follows() == Some(b','));
+                }
+                if is_shown {
+                    self.follow(before, &token, kind, &lexer);
+                } else {
+                    self.transact = before;
                 }
                 self.token(&token, kind);
             }
@@ -289,17 +330,34 @@ impl<'a> Composer<'a> {
             self.put(Class::Word, CUT.as_bytes(), true); // the text was cut within its last literal
         }
         self.values.names_secrets |= self.secrets.named;
+        self.values.unproved = self.quotes_before == Quotes::Guess;
         let doubtful_from = lexer.ambiguous.filter(|_| lexer.doubtful);
         // Of a secret there is no trace, so that nobody can tell equal ones: its parameters are not known.
         let parameters = if self.values.secrets || self.values.unknown { 0 } else { self.literals.value() };
         Reading { parameters, doubtful_from, stray_from: lexer.stray }
     }
 
+    /// T-SQL goes on as it is shown: values side by side are one.
+    fn follow(&mut self, before: Option<Transact>, token: &Token<'_>, kind: Kind, lexer: &Lexer<'_>) {
+        if !matches!(kind, Kind::Literal | Kind::Placeholder) || before.is_none() {
+            return;
+        }
+        self.transact = before;
+        let goes_on = matches!(self.previous, Class::Value | Class::Secret) && !self.semicolon_waits;
+        if let Some(transact) = self.transact.as_mut().filter(|_| !goes_on) {
+            transact.hides(token, lexer);
+        }
+    }
+
     /// What a token is, once it is known what stands around it. A name that was made up is no more than a placeholder.
-    fn kind_of(&mut self, token: &Token<'_>, lexer: &Lexer<'_>) -> Kind {
+    fn kind_of(&mut self, token: &Token<'_>, lexer: &Lexer<'_>, text: &[u8]) -> Kind {
         self.backtick_seen |= token.bytes.starts_with(b"`");
+        let stands = self.transact.as_mut().map_or(Stands::Anywhere, |transact| transact.stands(token, lexer));
+        self.quotes = Quotes::None;
         let kind = match token.kind {
-            Kind::DoubleQuoted if self.is_name(token, lexer) => Kind::Name,
+            Kind::Word if is_cut(token, text) => Kind::Word,
+            Kind::Word | Kind::Name | Kind::DoubleQuoted if stands == Stands::Value => Kind::Literal,
+            Kind::DoubleQuoted if self.is_name(token, lexer, stands) => Kind::Name,
             Kind::DoubleQuoted => Kind::Literal,
             Kind::Name if token.bytes.starts_with(b"[") && !looks_like_name(token.bytes) => Kind::Literal,
             Kind::Word | Kind::Name if visible::width(token.bytes) > LONGEST_NAME => Kind::Literal,
@@ -313,15 +371,36 @@ impl<'a> Composer<'a> {
         Kind::Placeholder
     }
 
-    fn is_name(&self, token: &Token<'_>, lexer: &Lexer<'_>) -> bool {
+    fn is_name(&mut self, token: &Token<'_>, lexer: &Lexer<'_>, stands: Stands) -> bool {
         if !looks_like_name(token.bytes) {
             return false;
         }
+        if let Some(transact) = &self.transact {
+            return self.is_name_of_transact(transact.quotes, stands);
+        }
+        // Behind a word of the family no dot may be shown.
+        let goes_on = || lexer.dot_follows() && !is_marked(token);
         match self.dialect.double_quotes {
-            _ if self.after_dot || lexer.dot_follows() => true,
+            _ if self.after_dot || goes_on() => true,
             DoubleQuotes::Name => true,
             DoubleQuotes::Literal => false,
             DoubleQuotes::Either => !self.value_stands_here(),
+        }
+    }
+
+    fn is_name_of_transact(&mut self, quotes: DoubleQuotes, stands: Stands) -> bool {
+        match (quotes, stands) {
+            (DoubleQuotes::Name, _) => true,
+            (DoubleQuotes::Either, Stands::Table) => {
+                self.quotes = Quotes::Prove;
+                true
+            }
+            (_, Stands::Name | Stands::Table) => true,
+            (DoubleQuotes::Literal, _) => false,
+            (DoubleQuotes::Either, _) => {
+                self.quotes = Quotes::Guess;
+                !self.value_stands_here()
+            }
         }
     }
 
@@ -342,7 +421,8 @@ impl<'a> Composer<'a> {
         if token.end() <= template::LONGEST {
             self.values.literals.push(token.start..token.end());
         }
-        let is_text = !token.bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(byte));
+        let is_text = token.kind != Kind::Literal
+            || !token.bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(byte));
         let looked_at = &token.bytes[..token.bytes.len().min(LONGEST_RAW)];
         self.values.secrets |= is_text && credentials::inside(looked_at);
         self.values.names_secrets |= another_follows && is_text && family::is_key_of_value(looked_at);
@@ -424,7 +504,12 @@ impl<'a> Composer<'a> {
             // Strings side by side are one string.
             Class::Value if matches!(self.previous, Class::Value | Class::Secret) && !self.semicolon_waits => {}
             Class::Value => self.put(Class::Value, b"?", token.gap),
-            class => self.put(class, token.bytes, token.gap),
+            class => {
+                self.put(class, token.bytes, token.gap);
+                if !self.full {
+                    self.quotes_before = self.quotes_before.max(self.quotes);
+                }
+            }
         }
     }
 
@@ -462,6 +547,11 @@ impl<'a> Composer<'a> {
 /// Unless it stands in quotes, a secret may hold signs that end a token.
 fn whole_secret<'a>(lexer: &mut Lexer<'a>, token: Token<'a>) -> Token<'a> {
     if token.bytes.last().is_some_and(|byte| is_quote(*byte)) { token } else { lexer.extend(token) }
+}
+
+/// Is it the sign that the text goes on?
+fn is_cut(token: &Token<'_>, text: &[u8]) -> bool {
+    token.bytes == CUT.as_bytes() && token.end() == text.len()
 }
 
 fn is_quote(byte: u8) -> bool {

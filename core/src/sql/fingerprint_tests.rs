@@ -43,6 +43,15 @@ fn strings_become_question_marks() {
 }
 
 #[test]
+fn quotes_of_word_processors_hold_strings() {
+    check(&[
+        ("select a from t where b = \u{2018}Bob Smith\u{2019}", "select a from t where b = ?"),
+        ("select \u{201e}x\u{201c}, \u{ab}x\u{bb}, \u{ff07}x\u{ff07}, b", "select ?, ?, ?, b"),
+        ("select b, \u{2018}x and c", "select b, ?"),
+    ]);
+}
+
+#[test]
 fn numbers_become_question_marks_but_not_inside_of_names() {
     check(&[
         ("select 1, 1.5, .5, 1e10, 1.5E-3, 0x1F, 10L, 1_000", "select ?, ?, ?, ?, ?, ?, ?, ?"),

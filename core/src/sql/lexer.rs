@@ -164,9 +164,6 @@ fn is_keyword(word: &[u8]) -> bool {
     )
 }
 
-/// Of a hint, this much is read ahead.
-const LONGEST_HINT: usize = 512;
-
 /// The tokens of a text.
 #[derive(Clone)]
 pub struct Lexer<'a> {
@@ -356,25 +353,41 @@ impl<'a> Lexer<'a> {
 
     /// Do `=>` or `:=` follow?
     pub fn arrow_follows(&self) -> bool {
-        let rest = self.bytes[self.at..].trim_ascii_start();
+        let rest = self.behind_blanks();
         rest.starts_with(b"=>") || rest.starts_with(b":=")
     }
 
-    /// What follows of a hint, as far as it is looked at.
-    pub fn hint(&self) -> &'a [u8] {
-        let near = &self.bytes[self.at..self.bytes.len().min(self.at + LONGEST_HINT)];
-        &near[..find(near, b"*/").unwrap_or(near.len())]
+    /// The text behind blanks and comments.
+    fn behind_blanks(&self) -> &'a [u8] {
+        let rest = self.bytes[self.at..].trim_ascii_start();
+        count_steps(self.bytes.len() - self.at - rest.len());
+        if !rest.first().is_some_and(|first| matches!(first, b'/' | b'-' | b'#' | 0x7f.. | ..b' ')) {
+            return rest;
+        }
+        let mut ahead = self.clone();
+        ahead.skip_blanks();
+        &self.bytes[ahead.at..]
     }
 
     /// The next sign.
     pub fn follows(&self) -> Option<u8> {
-        self.bytes[self.at..].iter().copied().find(|byte| !is_blank(*byte))
+        self.behind_blanks().first().copied()
     }
 
     /// Does a `.` follow that is none of a number?
     pub fn name_goes_on(&self) -> bool {
-        let rest = self.bytes[self.at..].trim_ascii_start();
+        let rest = self.behind_blanks();
         rest.starts_with(b".") && !rest.get(1).is_some_and(u8::is_ascii_digit)
+    }
+
+    /// Does the colon of T-SQL's labels follow?
+    pub fn makes_label(&self) -> bool {
+        let goes_on = |next: &u8| b":=\"".contains(next) || is_word(*next);
+        let follows = || match self.behind_blanks() {
+            [b':', rest @ ..] => !rest.first().is_some_and(goes_on),
+            _ => false,
+        };
+        self.dialect.is_transact && follows()
     }
 
     /// Does a `.` follow?
@@ -409,7 +422,7 @@ impl<'a> Lexer<'a> {
             b'`' => self.quoted(self.at, b'`', false, Kind::Name),
             b'[' if self.dialect.is_transact => self.bracketed(),
             b'@' if self.dialect.is_transact && next.is_some_and(is_word) => {
-                (Kind::Placeholder, self.end_of(self.at + 1, is_word))
+                (Kind::Placeholder, self.end_of_letters(self.at + 1))
             }
             b'(' | b'[' => self.sign(Kind::Open),
             b')' | b']' => self.sign(Kind::Close),
@@ -419,11 +432,13 @@ impl<'a> Lexer<'a> {
             b'0'..=b'9' => (Kind::Literal, self.number(self.at)),
             b'+' | b'-' if !self.after_value && self.number_begins(1) => (Kind::Literal, self.number(self.at + 1)),
             b'.' if !self.after_value && self.number_begins(0) => (Kind::Literal, self.number(self.at)),
+            b'$' if self.dialect.is_transact => self.word_or_money(),
             b'$' => self.dollar(),
             b':' => self.colon(),
             b'%' if self.percent_s() => (Kind::Placeholder, self.at + 2),
             b'/' if next == Some(b'*') => self.hint_or_unclosed_comment(),
             b'*' if next == Some(b'/') && self.open_hints > 0 => self.hint_close(),
+            0x80.. if typographic_quote(&self.bytes[self.at..]) > 0 => self.typographic(),
             _ if is_word(first) && first != b'#' => self.word(),
             _ => (Kind::Operator, self.operator()),
         }
@@ -453,7 +468,9 @@ impl<'a> Lexer<'a> {
 
     fn end_of(&self, start: usize, belongs: impl Fn(u8) -> bool) -> usize {
         let other = self.bytes[start..].iter().position(|byte| !belongs(*byte));
-        other.map_or(self.bytes.len(), |length| start + length)
+        let end = other.map_or(self.bytes.len(), |length| start + length);
+        count_steps(end - start);
+        end
     }
 }
 
@@ -465,6 +482,7 @@ impl<'a> Iterator for Lexer<'a> {
         let start = self.at;
         let first = *self.bytes.get(start)?;
         let (kind, end) = if start >= self.gives_up_at { self.rest() } else { self.token(first) };
+        count_steps(end - start + 1);
         self.at = end;
         let mut token = Token { kind, bytes: &self.bytes[start..end], start, gap, keyword: false };
         token.keyword = kind == Kind::Word && is_keyword(token.bytes);
@@ -493,6 +511,7 @@ impl Lexer<'_> {
                 _ => break,
             }
         }
+        count_steps(self.at - start);
         self.at > start
     }
 
@@ -620,6 +639,16 @@ impl Lexer<'_> {
         self.unclosed(quote)
     }
 
+    /// What a word processor has put quotes around is meant as a string, though no server reads it as one.
+    fn typographic(&mut self) -> (Kind, usize) {
+        let inside = self.at + typographic_quote(&self.bytes[self.at..]);
+        let is_close = |at: &usize| typographic_quote(&self.bytes[*at..]) > 0;
+        let close = (inside..self.bytes.len()).find(is_close);
+        count_steps(close.unwrap_or(self.bytes.len()) - inside);
+        let end = close.map_or(self.bytes.len(), |at| at + typographic_quote(&self.bytes[at..]));
+        (Kind::Literal, end)
+    }
+
     /// A name in brackets, where two that close stand for one.
     fn bracketed(&mut self) -> (Kind, usize) {
         let mut at = self.at + 1;
@@ -636,7 +665,7 @@ impl Lexer<'_> {
     /// A word follows a string without a blank.
     fn sticks(&mut self, end: usize, quote: u8) {
         self.doubtful = true;
-        let word = &self.bytes[end..self.end_of(end, is_word)];
+        let word = &self.bytes[end..self.end_of_letters(end)];
         if quote == b'\'' && !is_keyword(word) && !is_one_of(word, AFTER_STRINGS) {
             self.goes_astray(self.at);
         }
@@ -702,28 +731,34 @@ impl Lexer<'_> {
             (b"n" | b"N" | b"x" | b"X" | b"b" | b"B" | [b'_', ..], [b'\'', ..]) => self.string(end, self.backslash),
             (b"q" | b"Q" | b"nq" | b"nQ" | b"Nq" | b"NQ", [b'\'', _, ..]) => self.q_string(end + 1),
             (b"u" | b"U", [b'&', b'\'', ..]) => self.unambiguous_string(end + 1, false),
+            _ if self.dialect.is_transact => self.word_or_money(),
             _ => (Kind::Word, end),
+        }
+    }
+
+    /// T-SQL's amounts begin with the sign of a currency, and are no names: `$12.50`, `£7`.
+    fn word_or_money(&self) -> (Kind, usize) {
+        match currency(&self.bytes[self.at..]) {
+            0 => (Kind::Word, self.end_of_word()),
+            sign if sign == 1 && !self.number_begins(sign) => (Kind::Word, self.end_of_word()), // `$action`
+            sign => (Kind::Literal, self.number(self.at + sign)),
         }
     }
 
     /// `column#>` is a word and PostgreSQL's operator, unless the dialect has `#` in names only.
     fn end_of_word(&self) -> usize {
-        let end = self.before_wide_blank(self.end_of(self.at, is_word));
+        let end = self.end_of_letters(self.at);
         match &self.bytes[end - 1..] {
             [b'#', b'>', ..] if self.dialect.hash != HashSign::Name => end - 1,
             _ => end,
         }
     }
 
-    /// A word of letters outside of ASCII may hold a blank that is none in ASCII, either.
-    fn before_wide_blank(&self, end: usize) -> usize {
-        let mut at = self.at;
-        while let Some(ahead) = self.bytes[at..end].iter().position(|byte| *byte >= 0x80) {
-            at += ahead;
-            if self.wide_blank(at) > 0 {
-                return at;
-            }
-            at += 1;
+    /// Where the letters from `start` on end: a blank that is none in ASCII is no letter.
+    fn end_of_letters(&self, start: usize) -> usize {
+        let mut end = self.end_of(start, is_ascii_word);
+        while self.bytes.get(end).is_some_and(|byte| is_word(*byte)) && self.wide_blank(end) == 0 {
+            end = self.end_of(end + 1, is_ascii_word);
         }
         end
     }
@@ -733,7 +768,8 @@ impl Lexer<'_> {
         digit(ahead) || self.peek(ahead) == Some(b'.') && digit(ahead + 1)
     }
 
-    /// The end of a number, with all that sticks to it: `1.5e-3`, `0xFF`, `10L`, `2.5.1`.
+    /// The end of a number, with all that sticks to it: `1.5e-3`, `0xFF`, `10L`, `2.5.1`; in T-SQL a backslash at the end of
+    /// a line goes on with the next one.
     fn number(&self, start: usize) -> usize {
         let hexadecimal = matches!(self.bytes[start..], [b'0', b'x' | b'X', ..]);
         let mut at = start;
@@ -742,7 +778,12 @@ impl Lexer<'_> {
             match byte {
                 b'e' | b'E' if !hexadecimal && self.sign_at(at + 1) && digit_after(2) => at += 2,
                 b'.' if self.bytes.get(at + 1) != Some(&b'.') => at += 1,
-                _ if is_word(*byte) => at += 1,
+                b'\\' if hexadecimal && self.dialect.is_transact => match self.bytes[at + 1..] {
+                    [b'\n', ..] => at += 2,
+                    [b'\r', b'\n', ..] => at += 3,
+                    _ => break,
+                },
+                _ if is_word(*byte) && self.wide_blank(at) == 0 => at += 1,
                 _ => break,
             }
         }
@@ -758,7 +799,7 @@ impl Lexer<'_> {
         match self.peek(1) {
             Some(b':' | b'=') => (Kind::Operator, self.at + 2),
             Some(b'"') => self.quoted(self.at + 1, b'"', false, Kind::Placeholder),
-            Some(next) if is_word(next) => (Kind::Placeholder, self.end_of(self.at + 1, is_word)),
+            Some(next) if is_word(next) => (Kind::Placeholder, self.end_of_letters(self.at + 1)),
             _ => self.sign(Kind::Operator),
         }
     }
@@ -766,7 +807,8 @@ impl Lexer<'_> {
     /// `%s` where a value may stand; after a `+` it may follow folded rows, and is an operator then.
     fn percent_s(&self) -> bool {
         let may_stand = !self.after_value && !self.after_plus;
-        let goes_on = self.peek(2).is_some_and(|byte| is_word(byte) && byte != b'#');
+        let goes_on = self.bytes.get(self.at + 2..).is_some_and(|_| self.wide_blank(self.at + 2) == 0)
+            && self.peek(2).is_some_and(|byte| is_word(byte) && byte != b'#');
         may_stand && matches!(self.peek(1), Some(b's' | b'S')) && !goes_on
     }
 
@@ -800,6 +842,20 @@ impl Lexer<'_> {
     }
 }
 
+#[cfg(test)]
+thread_local! {
+    /// Bytes that lexers have looked at, each as often as they have.
+    pub static STEPS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
+#[cfg(test)]
+fn count_steps(steps: usize) {
+    STEPS.set(STEPS.get() + steps);
+}
+
+#[cfg(not(test))]
+fn count_steps(_steps: usize) {}
+
 fn is_blank(byte: u8) -> bool {
     byte <= b' ' || byte == 0x7f
 }
@@ -807,6 +863,10 @@ fn is_blank(byte: u8) -> bool {
 /// A part of an identifier: all dialects together, and whatever is not ASCII.
 fn is_word(byte: u8) -> bool {
     WORD[usize::from(byte)]
+}
+
+fn is_ascii_word(byte: u8) -> bool {
+    byte.is_ascii() && is_word(byte)
 }
 
 static WORD: [bool; 256] = {
@@ -827,6 +887,27 @@ pub fn is_one_of(word: &[u8], words: &[&[u8]]) -> bool {
 fn behind(token: &Token<'_>) -> Behind {
     let opens_none = token.kind == Kind::Word && !token.keyword && !is_one_of(token.bytes, BEFORE_STRINGS);
     if opens_none { Behind::Word } else { Behind::Anything }
+}
+
+/// The length of a quote that none of SQL's is, in UTF-8: `‘ ’ ‚ ‛ “ ” „ ‟ ‹ › « » ＂ ＇`.
+fn typographic_quote(text: &[u8]) -> usize {
+    match text {
+        [0xe2, 0x80, 0x98..=0x9f | 0xb9 | 0xba, ..] | [0xef, 0xbc, 0x82 | 0x87, ..] => 3,
+        [0xc2, 0xab | 0xbb, ..] => 2,
+        _ => 0,
+    }
+}
+
+/// The length of the sign of a currency that T-SQL knows, in UTF-8: `$ ¢ £ ¤ ¥ ৲ ৳ ฿ ៛`, U+20A0 to U+20BF, `﷼ ﹩ ＄ ￠ ￡ ￥ ￦`.
+fn currency(text: &[u8]) -> usize {
+    match text {
+        [b'$', ..] => 1,
+        [0xc2, 0xa2..=0xa5, ..] => 2,
+        [0xe0, 0xa7, 0xb2 | 0xb3, ..] | [0xe0, 0xb8, 0xbf, ..] | [0xe1, 0x9f, 0x9b, ..] => 3,
+        [0xe2, 0x82, 0xa0..=0xbf, ..] | [0xef, 0xb7, 0xbc, ..] | [0xef, 0xb9, 0xa9, ..] => 3,
+        [0xef, 0xbc, 0x84, ..] | [0xef, 0xbf, 0xa0 | 0xa1 | 0xa5 | 0xa6, ..] => 3,
+        _ => 0,
+    }
 }
 
 fn closing(delimiter: u8) -> u8 {

@@ -66,7 +66,7 @@ impl MadeUp {
             }
             Kind::Word => token.bytes,
             Kind::Name => token.bytes.get(1..token.bytes.len() - 1).unwrap_or_default(),
-            Kind::Placeholder | Kind::Literal if self.place.is_of_a_name() => {
+            Kind::Placeholder | Kind::Literal if self.place.takes_value() => {
                 self.place = Place::Other;
                 return false;
             }
@@ -88,8 +88,8 @@ impl MadeUp {
 
 impl Place {
     /// Does a name stand here, or the `?` of one that was made up?
-    fn is_of_a_name(self) -> bool {
-        matches!(self, Place::Name | Place::Statement | Place::Release | Place::Deallocate)
+    fn takes_value(self) -> bool {
+        matches!(self, Place::Start | Place::Name | Place::Statement | Place::Release | Place::Deallocate)
     }
 
     /// Where one of the words leads that stand before a name.

@@ -16,6 +16,7 @@ mod redact;
 mod secrets;
 mod tags;
 mod template;
+mod transact;
 mod visible;
 
 #[cfg(test)]
@@ -24,6 +25,8 @@ mod fingerprint_tests;
 mod property_tests;
 #[cfg(test)]
 mod secrets_tests;
+#[cfg(test)]
+mod transact_tests;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -36,6 +39,7 @@ pub use kind::StatementKind;
 pub use lexer::{Dialect, DoubleQuotes, HashSign};
 pub use named::{Names, Use};
 use template::{Meant, Templates};
+pub use transact::quotes_behind;
 
 /// A statement as an exchange remembers it: numbers into [`Statements`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -3,17 +3,20 @@
 use proptest::prelude::*;
 
 use super::fingerprint::Fingerprinter;
-use super::{Dialect, Statements};
-use crate::protocols::{REGISTRY, mysql, oracle, postgresql};
+use super::lexer::STEPS;
+use super::{Dialect, DoubleQuotes, Statements};
+use crate::protocols::{REGISTRY, mysql, oracle, postgresql, sqlserver};
 
-/// Those of all protocols, and that of none.
+/// Those of all protocols, that of none, and T-SQL's with its option on and off.
 pub fn any_dialect() -> impl Strategy<Value = Dialect> {
     prop::sample::select(dialects(|_| true))
 }
 
 fn dialects(which: HasIt) -> Vec<Dialect> {
     let known = REGISTRY.iter().map(|protocol| protocol.dialect);
-    known.chain([Dialect::UNKNOWN]).filter(|dialect| which(*dialect)).collect()
+    let transact = |double_quotes| Dialect { double_quotes, ..sqlserver::DIALECT };
+    let others = [Dialect::UNKNOWN, transact(DoubleQuotes::Name), transact(DoubleQuotes::Literal)];
+    known.chain(others).filter(|dialect| which(*dialect)).collect()
 }
 
 const PARTS: &[&str] = &[
@@ -124,6 +127,25 @@ const PARTS: &[&str] = &[
     "sp_1",
     "tmp_12345678",
     "with ",
+    "exec ",
+    "exec dbo.p ",
+    "print ",
+    "raiserror(",
+    "set quoted_identifier on ",
+    "set quoted_identifier off ",
+    "output ",
+    " as ",
+    " join ",
+    "update ",
+    "grant ",
+    " to ",
+    "$5",
+    "£7",
+    "$action",
+    "\\\n",
+    "call ",
+    "\"t\".",
+    "\u{200b}",
     "\u{0}",
     "\u{202e}",
     "\u{9b}",
@@ -132,6 +154,25 @@ const PARTS: &[&str] = &[
     "}",
     "^",
     "&",
+];
+
+/// What is long only where it stands more than once.
+const LONG_PARTS: &[&str] = &[
+    "a\u{200b}",
+    "\u{e9}\u{3000}",
+    "'a'b\u{200b}",
+    "f\u{a0}(",
+    "a /* b */ ",
+    "a -- b\n(",
+    "/*+ x */",
+    "/*+;",
+    "/*+ /* x */",
+    "exec p x;",
+    "declare;",
+    "begin;",
+    "x: ",
+    "0x1\\\n",
+    "pass   ",
 ];
 
 fn any_statement() -> impl Strategy<Value = Vec<u8>> {
@@ -195,6 +236,37 @@ const STATEMENTS: &[&str] = &[
 fn many_cases() -> ProptestConfig {
     let usual = ProptestConfig::default();
     ProptestConfig { cases: usual.cases * 8, failure_persistence: None, ..usual }
+}
+
+const MAX_STEPS_PER_BYTE: usize = 40;
+const LONG_BYTES: usize = 16 << 10;
+
+/// The bytes that lexers look at for so many repetitions of these parts.
+fn steps_per_byte(dialect: Dialect, part: &str) -> usize {
+    let text = part.repeat(LONG_BYTES / part.len());
+    STEPS.set(0);
+    fingerprint(dialect, text.as_bytes());
+    STEPS.get() / LONG_BYTES
+}
+
+#[test]
+fn each_byte_of_a_statement_is_looked_at_a_few_times() {
+    for part in PARTS.iter().chain(LONG_PARTS) {
+        for dialect in [Dialect::UNKNOWN, sqlserver::DIALECT] {
+            let steps = steps_per_byte(dialect, part);
+            assert!(steps <= MAX_STEPS_PER_BYTE, "{part:?}: {steps}");
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn each_byte_of_repeated_parts_is_looked_at_a_few_times(
+        parts in prop::collection::vec(prop::sample::select(PARTS), 1..5), dialect in any_dialect(),
+    ) {
+        let steps = steps_per_byte(dialect, &parts.concat());
+        prop_assert!(steps <= MAX_STEPS_PER_BYTE, "{:?}: {}", parts, steps);
+    }
 }
 
 proptest! {

@@ -40,7 +40,8 @@ const OTHER_VERBS: &str = "commit set rollback use start savepoint release end e
     noaudit notify open optimize pause plan purge reassign recover reindex reload repair resignal restart resume security \
     shutdown signal stop suspend uninstall unlisten unlock verbose xa \
     base_backup identify_system timeline_history upload_manifest start_replication \
-    backup bulk dbcc print raiserror reconfigure restore revert throw waitfor \
+    add backup break bulk continue dbcc disable enable goto print raiserror readtext receive reconfigure restore return \
+    revert save send throw updatetext waitfor writetext \
     alter_replication_slot create_replication_slot drop_replication_slot read_replication_slot";
 /// `CREATE OR REPLACE GLOBAL TEMPORARY TABLE`
 const OBJECT_STANDS: usize = 6;
@@ -79,8 +80,8 @@ pub struct Secrets {
     creates: bool,
     /// Behind the token before a statement may begin.
     verb_may_follow: bool,
-    /// In a hint: what the statement does, and its words before.
-    hinted: Option<(What, usize)>,
+    /// In a hint: what the statement does, its words and brackets before, and the clause around.
+    hinted: Option<(What, usize, usize, State, usize)>,
     /// Of the hints that are open, whether their beginning is hidden: then their end is, too.
     hints: Vec<bool>,
     /// Behind a dot, or the `@` of a variable.
@@ -149,6 +150,9 @@ impl Secrets {
             *self = Secrets { named: self.named, in_block: self.in_block, hints, ..Secrets::default() };
             return false;
         }
+        if !self.begun && !self.hides_all() && kind == Kind::Word && lexer.makes_label() && !is_marked(token) {
+            return false;
+        }
         if !self.begun && self.hinted.is_none() && self.begins_with_no_verb(token, kind, lexer) {
             self.hide();
             self.no_sql = true;
@@ -165,10 +169,11 @@ impl Secrets {
         match kind {
             Kind::Close => self.close(),
             Kind::HintOpen => self.hints.push(hidden),
-            Kind::HintClose => hidden |= self.hints.pop().unwrap_or_default(),
+            Kind::HintClose => hidden = self.hints.pop().unwrap_or(hidden),
             _ => {}
         }
-        self.verb_may_follow = self.what == What::Commands && (kind == Kind::Open || token.is_any(VERB_MAY_FOLLOW));
+        let leads = kind == Kind::Open || kind == Kind::Word && token.is_any(VERB_MAY_FOLLOW);
+        self.verb_may_follow = self.what == What::Commands && leads;
         self.after_sign = kind == Kind::Operator && matches!(token.bytes, b"." | b"@" | b"@@");
         hidden
     }
@@ -176,18 +181,19 @@ impl Secrets {
     /// A statement begins with a verb, and in blocks with a name that is called or assigned to.
     fn begins_with_no_verb(&mut self, token: &Token<'_>, kind: Kind, lexer: &Lexer<'_>) -> bool {
         let is_before = matches!(kind, Kind::Open | Kind::Close | Kind::HintOpen | Kind::HintClose | Kind::Placeholder)
-            || kind == Kind::Operator && matches!(token.bytes, b"{" | b"}" | b"=" | b":=" | b"<<" | b">>");
+            || kind == Kind::Operator && matches!(token.bytes, b"{" | b"}" | b"=" | b":" | b":=" | b"<<" | b">>");
         if is_before {
             return false;
         }
         self.begun = true;
         let begins_block = kind == Kind::Word && is_any(token.bytes, OF_BLOCKS);
         self.in_block |= begins_block && !begins_transaction(token, lexer);
-        let is_verb = || [OF_ROWS, OTHER_VERBS, DEFINING, CREATING].iter().any(|verbs| is_any(token.bytes, verbs));
-        let is_called = || lexer.follows() == Some(b'(') || lexer.name_goes_on() || lexer.arrow_follows();
+        // Behind a word of the family no dot is shown, so it is none that is called.
+        let goes_on = || lexer.name_goes_on() && !is_marked(token);
+        let is_called = || lexer.follows() == Some(b'(') || lexer.arrow_follows() || goes_on();
         let is_statement = match kind {
-            Kind::Word => begins_block || self.in_block || is_verb() || is_called(),
-            Kind::Name => self.in_block || is_called() && !speaks(unquoted(token, kind), Reach::Commands),
+            Kind::Word => begins_block || self.in_block || is_verb(token.bytes) || is_called(),
+            Kind::Name => self.in_block || is_called() && !is_marked(token),
             _ => false,
         };
         !is_statement
@@ -258,14 +264,7 @@ impl Secrets {
                 self.state = State::Free;
             }
             Kind::Literal => self.state = State::Free,
-            // Whoever writes a hint may write anything.
-            Kind::HintOpen if token.bytes == b"/*+" => {
-                if self.hinted.is_none() && speaks(lexer.hint(), Reach::Commands) {
-                    self.hide();
-                }
-                self.hinted.get_or_insert((self.what, self.words));
-                self.what = What::Commands;
-            }
+            Kind::HintOpen => self.hint_begins(token, lexer),
             Kind::HintClose => self.hint_ends(),
             _ => {}
         }
@@ -295,8 +294,8 @@ impl Secrets {
         let name = unquoted(token, kind);
         let is_command = self.what == What::Commands && !lexer.arrow_follows();
         let of_commands = speaks(name, if is_command { Reach::Commands } else { Reach::Functions });
-        let is_one = of_commands && (self.what == What::Commands || speaks(name, Reach::Names))
-            || visible::hides(name) && !of_commands;
+        let is_unseen = visible::hides(name) && !of_commands;
+        let is_one = of_commands && (self.what == What::Commands || speaks(name, Reach::Names)) || is_unseen;
         let is_named = is_one || name.eq_ignore_ascii_case(b"key") && lexer.arrow_follows();
         self.named |= is_named;
         let is_call = lexer.follows() == Some(b'(');
@@ -308,6 +307,8 @@ impl Secrets {
             self.leave();
             return false;
         }
+        // What nobody sees is one more sign where it is shown.
+        let hidden = (is_unseen || !is_named && !of_commands) && self.other(token, kind, lexer, shown);
         match (is_named, place) {
             (true, Place::Table) if self.what == What::Commands => {}
             (true, _) if self.what == What::Commands && !is_call => self.opens(),
@@ -320,9 +321,9 @@ impl Secrets {
                 self.named = true;
                 self.state = if is_call { State::Keyed } else { State::Identified };
             }
-            (false, _) => return self.other(token, kind, lexer, shown),
+            (false, _) => {}
         }
-        false
+        hidden
     }
 
     /// A word that is not of the family: an alias or a type behind one that is, or its value.
@@ -360,6 +361,8 @@ impl Secrets {
         match kind {
             Kind::Word | Kind::Name => return self.word_of_value(token, kind, lexer, shown),
             Kind::Comma if self.depth == self.base && !self.in_call => self.leave(),
+            Kind::HintOpen => self.hint_begins(token, lexer),
+            Kind::HintClose => self.hint_ends(),
             _ => {}
         }
         kind == Kind::Literal
@@ -395,10 +398,22 @@ impl Secrets {
         false
     }
 
+    /// Whoever writes a hint may write anything.
+    fn hint_begins(&mut self, token: &Token<'_>, lexer: &Lexer<'_>) {
+        if token.bytes != b"/*+" {
+            return;
+        }
+        let is_first = self.hinted.is_none();
+        self.hinted.get_or_insert((self.what, self.words, self.depth, self.state, self.base));
+        self.what = What::Commands;
+        if is_first && hint_speaks(lexer) {
+            self.hide();
+        }
+    }
+
     fn hint_ends(&mut self) {
         if let Some(before) = self.hinted.take() {
-            (self.what, self.words) = before;
-            self.leave();
+            (self.what, self.words, self.depth, self.state, self.base) = before;
         }
     }
 
@@ -481,10 +496,26 @@ impl Secrets {
     }
 }
 
+/// Does a statement of any dialect begin with this word, other than a block?
+pub fn is_verb(word: &[u8]) -> bool {
+    [OF_ROWS, OTHER_VERBS, DEFINING, CREATING].iter().any(|verbs| is_any(word, verbs))
+}
+
 /// `BEGIN` of a transaction, not of a block.
 fn begins_transaction(token: &Token<'_>, lexer: &Lexer<'_>) -> bool {
     let next = || lexer.clone().next();
     token.is("begin") && next().is_none_or(|next| next.kind == Kind::Semicolon || next.is_any(OF_TRANSACTIONS))
+}
+
+/// Does the hint that has begun hold a word of the family?
+fn hint_speaks(lexer: &Lexer<'_>) -> bool {
+    let ends = |token: &Token<'_>| matches!(token.kind, Kind::HintClose | Kind::Semicolon);
+    lexer.clone().take_while(|token| !ends(token)).any(|token| speaks(token.bytes, Reach::Commands))
+}
+
+/// Is it of the family in commands, or nobody sees all of it?
+pub fn is_marked(token: &Token<'_>) -> bool {
+    speaks(token.bytes, Reach::Commands) || visible::hides(token.bytes)
 }
 
 fn unquoted<'a>(token: &Token<'a>, kind: Kind) -> &'a [u8] {

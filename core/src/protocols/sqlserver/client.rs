@@ -1,6 +1,5 @@
 //! What the client asks.
 
-use super::DIALECT;
 use super::calls::{Call, Calls, NAMED};
 use super::framing::{Kind, Packet, has_headers};
 use super::server::{Answers, Awaited};
@@ -95,6 +94,7 @@ impl Requests {
         self.begun = 0;
         if packet.resets() {
             answers.prepared.clear();
+            answers.quotes.reset();
         }
         if matches!(packet.kind, Kind::Batch | Kind::Call | Kind::Transaction) {
             let has_headers = has_headers(packet.body);
@@ -127,7 +127,8 @@ impl Requests {
         match kind {
             Kind::Batch => {
                 let text = text::statement(self.batch(answers), self.is_whole);
-                request.sql = Some(context.statements.sql_in(DIALECT, text.as_bytes()));
+                request.sql = Some(context.statements.sql_in(answers.quotes.dialect(), text.as_bytes()));
+                answers.quotes.pass(text.as_bytes(), self.is_whole);
                 self.last_batch = request.sql;
             }
             Kind::Bulk => request.sql = self.last_batch,
@@ -137,6 +138,7 @@ impl Requests {
             }
             Kind::Login => {
                 awaited.is_login = true;
+                answers.quotes.begin(login::client_flags(&self.body));
                 answers.speaks(login::introduce(&self.body, context.session));
             }
             Kind::Transaction => {
@@ -272,11 +274,12 @@ fn about_transaction(body: &[u8]) -> (&'static str, Purpose) {
 fn called(call: &Call, answers: &mut Answers, statements: &mut Statements) -> (Request, Awaited) {
     let procedure = call.procedure;
     let handle = call.handle();
+    let dialect = answers.quotes.dialect();
     let sql = match (call.statement(), procedure.takes.zip(handle)) {
-        (Some(text), _) => Some(statements.sql_in(DIALECT, text.as_bytes())),
+        (Some(text), _) => Some(statements.sql_in(dialect, text.as_bytes())),
         (None, Some((kind, number))) => answers.prepared.sql(kind, number),
         (None, None) if procedure == &NAMED => {
-            Some(statements.sql_in(DIALECT, format!("EXEC {}", call.name).as_bytes()))
+            Some(statements.sql_in(dialect, format!("EXEC {}", call.name).as_bytes()))
         }
         (None, None) => None,
     };
@@ -293,6 +296,7 @@ fn called(call: &Call, answers: &mut Answers, statements: &mut Statements) -> (R
     }
     if procedure.purpose == Purpose::Session {
         answers.prepared.clear();
+        answers.quotes.reset();
     }
     let request = Request { sql, ..Request::new(procedure.name, procedure.purpose) };
     (request, Awaited { sql, returns: procedure.returns, columns, ..Awaited::default() })

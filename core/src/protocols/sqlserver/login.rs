@@ -65,6 +65,11 @@ pub fn introduce(body: &[u8], session: &mut Session) -> Option<u8> {
     minor(version.to_be_bytes())
 }
 
+/// The flags that say of which kind the client is.
+pub fn client_flags(body: &[u8]) -> Option<u8> {
+    body.get(FLAGS + 1).copied()
+}
+
 /// The words in which logins of drivers differ: `login packet=4096 client=06f283f8 flags=e0030018 features=UTF8`.
 fn startup(body: &[u8]) -> Option<String> {
     let mut cursor = Cursor::new(body.get(PACKET..FLAGS + 4)?);

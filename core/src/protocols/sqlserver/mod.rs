@@ -22,6 +22,7 @@ mod columns;
 mod login;
 mod prelogin;
 mod prepared;
+mod quotes;
 mod sealed;
 mod sessions;
 mod text;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::columns::Layout;
 use super::framing::{HEADER, Packet};
 use super::prepared::{Handle, Prepared};
+use super::quotes::Quotes;
 use super::tokens::{Columns, Done, Tokens, Told};
 use crate::cursor::Lost;
 use crate::protocols::{Context, Error, Meaning, Outcome, Purpose, Request};
@@ -31,6 +32,7 @@ pub struct Awaited {
 pub struct Answers {
     pub layout: Layout,
     pub prepared: Prepared,
+    pub quotes: Quotes,
     /// Those that one message has asked for, the oldest first.
     awaited: VecDeque<Awaited>,
     tokens: Tokens,
@@ -70,12 +72,13 @@ impl Answers {
 
     pub fn missed_requests(&mut self) {
         self.prepared.clear();
+        self.quotes.forget();
     }
 
     /// What was asked before is answered, or its answer is not known.
     pub fn resume(&mut self) {
-        let (layout, prepared) = (self.layout, std::mem::take(&mut self.prepared));
-        *self = Answers { layout, prepared, ..Answers::default() };
+        let (layout, quotes, prepared) = (self.layout, self.quotes, std::mem::take(&mut self.prepared));
+        *self = Answers { layout, quotes, prepared, ..Answers::default() };
     }
 
     // --- what the client asks -----------------------------------------------------------------------------------------

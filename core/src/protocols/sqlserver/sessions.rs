@@ -37,7 +37,7 @@ pub struct Sessions {
 }
 
 impl Sessions {
-    /// A packet of a session. What one has prepared (`answers` has that of the login), the others may execute.
+    /// A packet of a session. What one has prepared (`answers` has that of the login), the others may execute; options are those of all.
     pub fn message(
         &mut self,
         message: &Message<'_>,
@@ -63,11 +63,13 @@ impl Sessions {
         }
         let session = self.all.entry(number).or_default();
         session.answers.layout = login.layout;
+        session.answers.quotes = login.quotes;
         session.answers.prepared = std::mem::take(&mut login.prepared);
         let meaning = match message.side {
             Side::Client => session.requests.packet(&packet, &mut session.answers, context),
             Side::Server => session.answers.packet(&packet, context),
         };
+        login.quotes = session.answers.quotes;
         login.prepared = std::mem::take(&mut session.answers.prepared);
         meaning.map(|meaning| Meaning::InSession(number, Box::new(meaning)))
     }

@@ -263,6 +263,7 @@ struct Talk {
     exchanges: Vec<Exchange>,
     session: crate::session::Session,
     texts: Vec<String>,
+    fingerprints: Vec<String>,
     losses: u32,
 }
 
@@ -292,7 +293,9 @@ fn talk_cut(parts: &[(Side, Vec<u8>)], mut sizes: impl Iterator<Item = usize>) -
     exchanges.sort_by_key(|exchange| exchange.number);
     let text = |exchange: &Exchange| exchange.sql.map_or("", |sql| common.statements.text(sql.text)).to_owned();
     let texts = exchanges.iter().map(text).collect();
-    Talk { exchanges, session: dialogue.session.clone(), texts, losses: dialogue.losses }
+    let fingerprint = |exchange: &Exchange| Some(common.statements.text(exchange.sql?.fingerprint).to_owned());
+    let fingerprints = exchanges.iter().filter_map(fingerprint).collect();
+    Talk { exchanges, session: dialogue.session.clone(), texts, fingerprints, losses: dialogue.losses }
 }
 
 fn talk(parts: &[(Side, Vec<u8>)]) -> Talk {
@@ -429,6 +432,26 @@ fn values_tell_executions_apart() {
 /// Requests and answers behind the login.
 fn after_login(more: &[(Side, Vec<u8>)]) -> Talk {
     talk(&[&dialogue()[..4], more].concat())
+}
+
+/// The statements of a session whose login has this second flag.
+fn statements_after(flag: u8, batches: &[&str]) -> Vec<String> {
+    let mut body = login();
+    body[25] = flag;
+    let mut parts = vec![(Client, message(16, &body)), (Server, message(4, &logged_in()))];
+    for text in batches {
+        parts.extend([(Client, batch(text)), (Server, message(4, &done(0xfd, 0, 0xc1, 1)))]);
+    }
+    talk(&parts).fingerprints
+}
+
+#[test]
+fn double_quotes_mean_what_the_login_and_the_batches_before_say() {
+    let asks = "select \"a\"";
+    assert_eq!(statements_after(2, &[asks]), [asks]);
+    assert_eq!(statements_after(0, &[asks]), ["select ?"]);
+    let set = ["set quoted_identifier off", asks, "set quoted_identifier on", asks];
+    assert_eq!(statements_after(2, &set), [set[0], "select ?", set[2], asks]);
 }
 
 #[test]
