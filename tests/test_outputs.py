@@ -397,14 +397,14 @@ def test_what_stands_for_captures_is_read_by_nobody_else(
 def test_a_recording_follows_no_link_and_takes_over_no_mode(tmp_path: Path) -> None:
     precious, path = tmp_path / "precious", tmp_path / "x.pcapng"
     for make in (path.symlink_to, path.hardlink_to):
-        precious.write_text("mine")
+        precious.write_text("")
         precious.chmod(0o666)
         make(precious)
         with socket.create_server(("127.0.0.1", 0)) as server:
             route = f"0:127.0.0.1:{server.getsockname()[1]}"
             with package.record(relay=route, output=path):
                 assert (mode(path), path.is_symlink()) == (0o600, False)
-        assert (precious.read_text(), mode(path)) == ("mine", 0o600)
+        assert (precious.read_text(), mode(path)) == ("", 0o600)
         path.unlink()
 
 
@@ -412,5 +412,35 @@ def test_what_cannot_be_recorded_leaves_the_recording_before(tmp_path: Path) -> 
     path = tmp_path / "x.pcapng"
     path.write_text("the one before")
     with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(package.LatpcapError):
-        package.record(relay=f"{taken.getsockname()[1]}:127.0.0.2:1", output=path).__enter__()
+        package.record(relay=f"{taken.getsockname()[1]}:127.0.0.2:1", output=path, force=True).__enter__()
     assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [("x.pcapng", "the one before")]
+
+
+def test_a_recording_replaces_no_file_unless_it_is_asked_to(latpcap: Run, tmp_path: Path) -> None:
+    path = tmp_path / "x.pcapng"
+    shutil.copy(CAPTURE, path)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        route = f"0:127.0.0.1:{server.getsockname()[1]}"
+        for command in (
+            ("record", "--relay", route, "-o", path, "--", "true"),
+            ("watch", "--relay", route, "-o", path),
+        ):
+            done = latpcap(*command)
+            said = (
+                f"latpcap: {path}: exists already, and a recording replaces no file: name another one, or remove it\n"
+            )
+            assert (done.returncode, done.stderr.decode()) == (2, said)
+        with pytest.raises(UsageError, match="exists already"):
+            package.record(relay=route, output=path)
+        assert path.read_bytes() == CAPTURE.read_bytes()
+        with package.record(relay=route, output=path, force=True):
+            assert path.read_bytes() != CAPTURE.read_bytes()
+
+
+def test_a_recording_of_nothing_is_not_kept(latpcap: Run, tmp_path: Path) -> None:
+    path = tmp_path / "x.pcapng"
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        route = f"0:127.0.0.1:{server.getsockname()[1]}"
+        done = latpcap("record", "--relay", route, "-o", path, "--", "true")
+    assert (done.returncode, list(tmp_path.iterdir())) == (4, [])
+    assert f"latpcap: no packet was recorded, and {path} is removed\n" in done.stderr.decode()
