@@ -159,7 +159,7 @@ class RemoteFile:
         with _explained(self.place):
             part = self._fetched(begin, end)
         if len(part) > end - begin:
-            raise CaptureError(f"{self.place}: its server gives no parts of it: copy it to this machine first")
+            raise CaptureError(f"{self.place}: its server gives no parts of it: copy the file to this machine first")
         if len(part) < end - begin:
             self.check()
             raise CaptureError(f"{self.place}: bytes {begin} to {end} came cut: try again")
