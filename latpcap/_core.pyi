@@ -55,6 +55,9 @@ class Progress:
     def stop(self) -> None:
         """Read no further than what is there: that is the result, with a note (`stopped`)."""
 
+    def leave(self) -> bool:
+        """Whether whoever waits for more of a file elsewhere is to leave it, which a note then says."""
+
     def cancel(self) -> None:
         """Stop at once: nobody wants the result."""
 

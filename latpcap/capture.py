@@ -416,7 +416,8 @@ class Capture(Tidy):
         if self.selected is not None:
             raise UsageError("a part of the captures is selected: save all of them, and select from the dataset")
         outputs.check((), self.inputs, folders=[folder])
-        save(self.recording, folder, self._asked.read_with, force=force)
+        captures = [path for what, path in self.inputs if what == "capture"]
+        save(self.recording, folder, self._asked.read_with, force=force, captures=captures)
 
     # --- tables ------------------------------------------------------------------------------------------------------
 

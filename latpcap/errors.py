@@ -31,11 +31,50 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 IN_USE = (5, 32)
 """What Windows says of a file that somebody has open, and of one that is not for this user."""
 
+WORD = re.compile(r"[^\s'\"]+")
+"""A URL ends where a word does."""
+MAX_URL_CHARACTERS = 4096
+"""A longer one is not shown."""
+SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(?::[/\\]*|[/\\]{2,})")
+URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+"""A drive has one letter, a scheme two at least."""
+USER = re.compile(rf"({URL.pattern})(?:[^/\s:]*:(?!\d*/)[^\s'\"]*|[^/\s]*)@")
+"""A password may have a slash that should have been `%2F`; a port has none."""
+MISSPELT_USER = re.compile(rf"((?<![A-Za-z0-9+.-])(?!{URL.pattern}(?!/)){SCHEME.pattern})[^\s/\\:@'\"]*:[^\s'\"]*@")
+"""A user and a password behind a scheme that has too few slashes, or too many."""
+QUERY = re.compile(rf"((?i:https?):/+[^\s?]*|{URL.pattern}[^\s?]*(?=\?[^\s'\"]*=))\?[^\s'\"]*?(?=:?(?:[\s'\"]|$))")
+"""Behind HTTP `?` always begins one; elsewhere it may be that of a glob."""
+
 
 class LatpcapError(Exception):
-    """Any failure that latpcap explains in one line."""
+    """Any failure that latpcap explains in one line, which shows no secret of a URL."""
 
     exit_status = 1
+
+    def __init__(self, message: str = "") -> None:
+        """`message` may have URLs in it as they were written."""
+        super().__init__(without_secrets(message))
+
+
+def without_secrets(text: str) -> str:
+    """Return `text` with its URLs as they may be shown: without users and passwords, and without signatures.
+
+    >>> without_secrets("https://me:hush@host/live.pcap?X-Amz-Signature=hush: no such file")
+    'https://host/live.pcap: no such file'
+    >>> without_secrets("cannot open 'ftp://me:hu/sh@host/live.pcap', 'http://host:80/me@home.pcap?hush'")
+    "cannot open 'ftp://host/live.pcap', 'http://host:80/me@home.pcap'"
+    >>> without_secrets("http:/me:hush@host, jdbc:db2://me:hush@host: s3://bucket/ring_?.pcap")
+    'http:/host, jdbc:db2://host: s3://bucket/ring_?.pcap'
+    """
+    return WORD.sub(lambda word: _without_secrets(word[0]), text)
+
+
+def _without_secrets(word: str) -> str:
+    if "@" not in word and "?" not in word:
+        return word
+    if len(word) > MAX_URL_CHARACTERS:
+        return "…"
+    return QUERY.sub(r"\1", MISSPELT_USER.sub(r"\1", USER.sub(r"\1", word)))
 
 
 def reason(error: OSError) -> str:

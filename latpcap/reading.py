@@ -113,7 +113,7 @@ def read(
             core, read_with = _saved(folders, resolved, read_with, given, memory, room)
         else:
             core = _core.read(
-                opened(resolved),
+                opened(resolved, progress),
                 names=_called(resolved, names),
                 show_literals=show_literals,
                 decode_as=read_with.decode_as,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
+import signal
 import socket
 import stat
 import subprocess
@@ -19,6 +21,7 @@ import latpcap as package
 from latpcap.cli import cli
 from latpcap.cli.shared.files import CI_OUTPUT, FOLDER, OUTPUT, OUTPUT_FOLDER, _Input
 from latpcap.errors import UsageError
+from latpcap.tables.dataset.writing import new_folder
 from latpcap.tables.writing import outputs
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
@@ -206,6 +209,83 @@ def test_pipes_and_what_the_shell_has_opened_are_written_as_they_are(tmp_path: P
     assert Path("/dev/stdout").is_symlink()
 
 
+def test_what_killed_processes_left_goes_with_the_next_output(tmp_path: Path) -> None:
+    left, held = (tmp_path / f".latpcap-{digit * 16}.part" for digit in "ab")
+    others = [tmp_path / name for name in (".latpcap-mine.part", f".latpcap-{'c' * 16}.part.txt", "notes.part")]
+    link = tmp_path / f".latpcap-{'d' * 16}.part"
+    for path in (left, held, *others):
+        path.write_text("half")
+    link.symlink_to(others[0])
+    with held.open() as owner:
+        fcntl.flock(owner, fcntl.LOCK_EX)
+        outputs.write(tmp_path / "x.txt", ["new"])
+        assert [path.exists() for path in (left, held, *others, link)] == [False, True, True, True, True, True]
+    outputs.write(tmp_path / "x.txt", ["new"])
+    assert not held.exists()
+
+
+def test_outputs_of_one_folder_leave_each_other_alone(tmp_path: Path) -> None:
+    with outputs.written(tmp_path / "x.txt") as first:
+        outputs.write(tmp_path / "y.txt", ["y"])
+        first.write(b"x")
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["x.txt", "y.txt"]
+
+
+WRITES = """
+import sys, time
+from latpcap.cli.shared.progress import watch
+from latpcap.tables.dataset.writing import new_folder
+from latpcap.tables.writing.outputs import written
+
+def waits(progress=None):
+    print("begun", flush=True)
+    while progress is None or not progress.leave():
+        time.sleep(0.01)
+    raise RuntimeError("cancelled")
+
+def watched(progress):
+    with written(sys.argv[2]):
+        waits(progress)
+
+def a_file():
+    with written(sys.argv[2]) as file:
+        file.write(b"half")
+        waits()
+
+def a_folder():
+    with new_folder(sys.argv[2]):
+        waits()
+
+{"file": a_file, "folder": a_folder, "watched": lambda: watch(watched)}[sys.argv[1]]()
+"""
+
+
+@pytest.mark.parametrize("kind", ["file", "folder", "watched"])
+def test_sigterm_leaves_nothing_and_ends_as_it_does(tmp_path: Path, kind: str) -> None:
+    command = [sys.executable, "-c", WRITES, kind, str(tmp_path / "made")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"begun\n"
+        process.terminate()
+        assert process.communicate() == (b"", b"")
+    assert (process.returncode, list(tmp_path.iterdir())) == (-signal.SIGTERM, [])
+
+
+@pytest.mark.parametrize("kind", ["file", "folder"])
+def test_what_sigkill_left_goes_with_the_next_run(tmp_path: Path, kind: str) -> None:
+    command = [sys.executable, "-c", WRITES, kind, str(tmp_path / "made")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.kill()
+    assert len(list(tmp_path.iterdir())) == 1
+    if kind == "file":
+        outputs.write(tmp_path / "made", ["x"])
+    else:
+        package.read(CAPTURE).save(tmp_path / "made")
+    assert [each.name for each in tmp_path.iterdir()] == ["made"]
+
+
 # --- a dataset in the place of another --------------------------------------------------------------------------------
 
 
@@ -258,6 +338,30 @@ def test_of_hidden_folders_a_scan_removes_only_its_own(tmp_path: Path) -> None:
     assert [each.exists() for each in (*others, left)] == [True, True, True, False]
 
 
+def test_a_dataset_that_is_being_written_is_written_by_nobody_else(latpcap: Run, tmp_path: Path) -> None:
+    saved = tmp_path / "saved"
+    with new_folder(saved) as making:
+        done = latpcap("scan", CAPTURE, "-o", saved, "--force")
+        said = f"latpcap: {saved}: another latpcap is writing it: wait for its end, or name another folder\n"
+        assert (done.returncode, done.stderr.decode()) == (2, said)
+        with pytest.raises(UsageError, match="another latpcap is writing it"):
+            package.read(CAPTURE).save(saved)
+        assert [making] == list(tmp_path.iterdir())
+        assert latpcap("scan", CAPTURE, "-o", tmp_path / "other", "--quiet").returncode == 0
+
+
+def test_programs_that_write_a_dataset_at_once_leave_one_that_is_whole(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "latpcap", "scan", str(CAPTURE), "-o", str(tmp_path / "saved"), "--force"]
+    running = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(4)]
+    said = [process.communicate()[1] for process in running]
+    ended = [process.returncode for process in running]
+    assert 0 in ended
+    assert {*ended} <= {0, 2}
+    assert [text for status, text in zip(ended, said, strict=True) if status and b"another latpcap" not in text] == []
+    assert [each.name for each in tmp_path.iterdir()] == ["saved"]
+    assert package.read(tmp_path / "saved").exchanges.columns == package.read(CAPTURE).exchanges.columns
+
+
 # --- for nobody else -------------------------------------------------------------------------------------------------
 
 
@@ -268,17 +372,39 @@ def test_a_capture_with_keys_in_it_is_its_owners_alone(latpcap: Run, tmp_path: P
     assert mode(path) == 0o600
 
 
+@pytest.mark.parametrize(("captures", "made"), [((0o600,), 0o600), ((0o444,), 0o644), ((0o640, 0o604), 0o600)])
+def test_what_stands_for_captures_is_read_by_nobody_else(
+    latpcap: Run, tmp_path: Path, captures: tuple[int, ...], made: int
+) -> None:
+    paths = [tmp_path / f"{number}.pcapng" for number in range(len(captures))]
+    for path, bits in zip(paths, captures, strict=True):
+        shutil.copy(CAPTURE, path)
+        path.chmod(bits)
+    before = os.umask(0o022)
+    try:
+        copy, saved, report = tmp_path / "copy.pcapng", tmp_path / "saved", tmp_path / "report.md"
+        for _ in range(2):
+            assert latpcap("annotate", *paths, copy, "--quiet", "--force").returncode == 0
+            assert mode(copy) == made
+            copy.chmod(0o644)  # which is no leave to show more
+        assert latpcap("scan", *paths, "-o", saved, "--quiet").returncode == 0
+        assert latpcap("analyze", *paths, "-o", report, "--quiet").returncode == 0
+    finally:
+        os.umask(before)
+    assert (mode(saved) & 0o666, mode(report)) == (made, 0o644)
+
+
 def test_a_recording_follows_no_link_and_takes_over_no_mode(tmp_path: Path) -> None:
     precious, path = tmp_path / "precious", tmp_path / "x.pcapng"
     for make in (path.symlink_to, path.hardlink_to):
-        precious.write_text("mine")
+        precious.write_text("")
         precious.chmod(0o666)
         make(precious)
         with socket.create_server(("127.0.0.1", 0)) as server:
             route = f"0:127.0.0.1:{server.getsockname()[1]}"
             with package.record(relay=route, output=path):
                 assert (mode(path), path.is_symlink()) == (0o600, False)
-        assert (precious.read_text(), mode(path)) == ("mine", 0o600)
+        assert (precious.read_text(), mode(path)) == ("", 0o600)
         path.unlink()
 
 
@@ -286,5 +412,35 @@ def test_what_cannot_be_recorded_leaves_the_recording_before(tmp_path: Path) -> 
     path = tmp_path / "x.pcapng"
     path.write_text("the one before")
     with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(package.LatpcapError):
-        package.record(relay=f"{taken.getsockname()[1]}:127.0.0.2:1", output=path).__enter__()
+        package.record(relay=f"{taken.getsockname()[1]}:127.0.0.2:1", output=path, force=True).__enter__()
     assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [("x.pcapng", "the one before")]
+
+
+def test_a_recording_replaces_no_file_unless_it_is_asked_to(latpcap: Run, tmp_path: Path) -> None:
+    path = tmp_path / "x.pcapng"
+    shutil.copy(CAPTURE, path)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        route = f"0:127.0.0.1:{server.getsockname()[1]}"
+        for command in (
+            ("record", "--relay", route, "-o", path, "--", "true"),
+            ("watch", "--relay", route, "-o", path),
+        ):
+            done = latpcap(*command)
+            said = (
+                f"latpcap: {path}: exists already, and a recording replaces no file: name another one, or remove it\n"
+            )
+            assert (done.returncode, done.stderr.decode()) == (2, said)
+        with pytest.raises(UsageError, match="exists already"):
+            package.record(relay=route, output=path)
+        assert path.read_bytes() == CAPTURE.read_bytes()
+        with package.record(relay=route, output=path, force=True):
+            assert path.read_bytes() != CAPTURE.read_bytes()
+
+
+def test_a_recording_of_nothing_is_not_kept(latpcap: Run, tmp_path: Path) -> None:
+    path = tmp_path / "x.pcapng"
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        route = f"0:127.0.0.1:{server.getsockname()[1]}"
+        done = latpcap("record", "--relay", route, "-o", path, "--", "true")
+    assert (done.returncode, list(tmp_path.iterdir())) == (4, [])
+    assert f"latpcap: no packet was recorded, and {path} is removed\n" in done.stderr.decode()

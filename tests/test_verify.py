@@ -8,7 +8,9 @@ import re
 import stat
 import subprocess
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import mysql_wire
 import planted
@@ -16,6 +18,7 @@ import pytest
 from conftest import FIXTURES, Fixture, load_fixture
 from msgspec.structs import replace
 
+import latpcap.verify
 from latpcap import CaptureError, UsageError
 from latpcap.report.notebook import render as render_html
 from latpcap.report.sections.verification import summary
@@ -61,6 +64,32 @@ def test_several_files_are_compared_as_one_recording(nplus1: Path, fixture: Call
     result = verify([nplus1, fixture("postgresql/psycopg2-nplus1-100").path])
     assert result.agrees
     assert {measure.name.split()[0] for measure in result.measures} >= {"MySQL", "PostgreSQL"}
+
+
+@pytest.mark.parametrize("files", [1, 2])
+def test_of_a_growing_capture_both_read_what_it_held_at_the_start(
+    nplus1: Path, fixture: Callable[[str], Fixture], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: int
+) -> None:
+    """It grows whenever somebody has begun to read it, as it would for ever."""
+    whole = nplus1.read_bytes()
+    growing = tmp_path / "growing.pcapng"
+    growing.write_bytes(whole)
+    paths = [str(growing), str(fixture("postgresql/psycopg2-nplus1-100").path)][:files]
+    begun: list[list[str]] = []
+
+    def grows(read: Callable[..., Any], *given: Any, **more: Any) -> Any:
+        with growing.open("ab") as file:
+            file.write(whole)
+        begun.append(given[0])
+        return read(*given, **more)
+
+    for name in ("read", "dissect"):
+        monkeypatch.setattr(f"latpcap.verify.{name}", partial(grows, getattr(latpcap.verify, name)))
+    result = verify(paths)
+    assert result.agrees
+    assert result.measures == compare([str(nplus1), *paths[1:]], ours.read([str(nplus1), *paths[1:]], {})).measures
+    assert result.captures == tuple(os.path.basename(path) for path in paths)
+    assert [given == paths for given in begun[:4]] == [True, True, False, False]
 
 
 # --- it can disagree -------------------------------------------------------------------------------------------------

@@ -84,6 +84,11 @@ impl Progress {
         self.stop.ask();
     }
 
+    /// Whether whoever waits for more of a file elsewhere is to leave it, which a note then says.
+    fn leave(&self) -> bool {
+        self.stop.leave()
+    }
+
     /// Stop at once: nobody wants the result.
     fn cancel(&self) {
         self.cancel.store(true, Ordering::Relaxed);

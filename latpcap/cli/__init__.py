@@ -24,7 +24,7 @@ from latpcap.cli.shared.options import EVERYWHERE
 from latpcap.cli.shared.status import INTERRUPTED, told
 from latpcap.cli.shared.verb import REPORT, write_options
 from latpcap.cli.shared.version import version_option
-from latpcap.errors import LatpcapError, UsageError
+from latpcap.errors import LatpcapError, UsageError, without_secrets
 from latpcap.report import CAPTURES
 
 GROUPS = {
@@ -82,7 +82,7 @@ def _run() -> int:
 def _fail(message: str, status: int) -> int:
     from latpcap.report.text import printable
 
-    line = printable(" ".join(message.split()))
+    line = printable(without_secrets(" ".join(message.split())))
     with suppress(OSError, ValueError, AttributeError):  # without a standard error the status alone must do
         encoding = sys.stderr.encoding or "utf-8"
         sys.stderr.write(f"latpcap: {line}\n".encode(encoding, "replace").decode(encoding, "replace"))

@@ -173,6 +173,9 @@ def _read(
         say("the command logged no TLS secret: it uses no TLS, or needs another setting (`latpcap explain keys`)")
     try:
         capture = request.of([str(each) for each in recorded.paths], keylog=log or ()).read()
+        if is_kept and len(recorded.paths) == 1 and not sum(capture.captures.column("packets").tolist()):
+            say(f"no packet was recorded, and {recorded.path} is removed")
+            recorded.path.unlink(missing_ok=True)
         recording = capture.measures.recording.core
     except NoDatabaseTraffic as error:
         raise nothing_seen(error, recorded) from None

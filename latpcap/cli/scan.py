@@ -117,7 +117,7 @@ def scan(request: Request, force: bool, output: str | None, totals: bool, as_jso
     latpcap sql nightly/ "from statements order by network_s desc limit 5"
     latpcap scan 'ring/*.pcapng' --totals --workers 4 > scan.json
     """  # fmt: skip
-    from latpcap.tables.dataset.writing import check_place
+    from latpcap.tables.dataset.writing import check_free
 
     if (totals or as_json) == (output is not None):
         raise UsageError("ask for one of them: a dataset (-o FOLDER), or the analysis of all parts (--totals)")
@@ -126,7 +126,7 @@ def scan(request: Request, force: bool, output: str | None, totals: bool, as_jso
         return
     if parting.rtt_ms:
         raise UsageError("--rtt is for --totals: a dataset is asked for RTTs later")
-    check_place(output, force=force)
+    check_free(output, force=force)
     if parting.is_asked_for:
         _keep_in_parts(output, force, request, parting)
     else:

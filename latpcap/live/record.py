@@ -39,6 +39,7 @@ def record(
     relay: str | Iterable[str] = (),
     pid: int | None = None,
     output: str | os.PathLike[str] | None = None,
+    force: bool = False,
     privacy: bool = False,
     recorder: Recorder | None = None,
     **reading: Unpack[ReadOptions],
@@ -47,7 +48,8 @@ def record(
 
     Without any it is the usual ports of databases; with `pid` the servers that this process and its children are
     connected to; with `relay` (`"15432:db.example:5432"`), which needs no rights, what connects to that port of this
-    machine. `output` keeps the recording (pcapng), which otherwise goes with the session. `privacy` records the first
+    machine. `output` keeps the recording (pcapng), which otherwise goes with the session; it replaces an older one only
+    with `force`. `privacy` records the first
     100 bytes of packets, headers and little more, by which round trips are counted. Another `recorder` may do it. All
     else is what `latpcap.read` takes.
 
@@ -62,11 +64,19 @@ def record(
         return Session(recorder, reading)
     folder = Folder() if output is None else None
     path = folder.path / "recording.pcapng" if folder is not None else Path(output or "")
+    if not force:
+        check_unused(path)
     asked = [tcp_port(each) for each in several(port)], several(server), several(relay)
     recorder, ports = recorder_of(path, *asked, pid, privacy=privacy)
     if privacy:
         reading.setdefault("decode_as", by_turns(ports))
     return Session(recorder, reading, folder)
+
+
+def check_unused(output: str | os.PathLike[str]) -> None:
+    """Refuse a file that holds something: a recording cannot be made again."""
+    if os.path.isfile(output) and os.path.getsize(output):
+        raise UsageError(f"{output}: exists already, and a recording replaces no file: name another one, or remove it")
 
 
 def _check_reading(reading: ReadOptions) -> None:

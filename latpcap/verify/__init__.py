@@ -19,6 +19,7 @@ from latpcap.tables.reading import sources
 from latpcap.tables.reading.keys import held, key_file
 from latpcap.units import DEFAULT_MEMORY
 from latpcap.verify import mysql, network, postgresql, responses, sqlserver
+from latpcap.verify.growing import Check, as_at_the_start
 from latpcap.verify.ours import Ours, read
 from latpcap.verify.result import Difference, Measure, Verification
 from latpcap.verify.unchecked import unchecked
@@ -47,16 +48,20 @@ def verify(
     paths = sources.on_disk(sources.resolve(captures))
     version()  # before the captures take their time
     keys = held(keylog) if keylog is not None else []
-    return compare(paths, read(paths, decode_as or {}, memory, keylog=keys), keys)
+
+    def work(paths: list[str], check: Check) -> Verification:
+        return compare(paths, read(paths, decode_as or {}, memory, keylog=keys), keys, check)
+
+    return as_at_the_start(paths, work)
 
 
-def compare(paths: Sequence[str], ours: Ours, keylog: Any = ()) -> Verification:
-    """Let Wireshark read `paths`, too, and compare."""
+def compare(paths: Sequence[str], ours: Ours, keylog: Any = (), check: Check = lambda: None) -> Verification:
+    """Let Wireshark read `paths`, too, and compare; `check` may raise meanwhile."""
     wireshark_version = version()
     if not paths or "-" in paths:
         raise UsageError("both latpcap and Wireshark must read the captures: give files, not a pipe or packets")
     with key_file(keylog) as keys:
-        theirs = dissect(paths, ours.ports, None if ours.selected is None else set(ours.by_stream), keys)
+        theirs = dissect(paths, ours.ports, None if ours.selected is None else set(ours.by_stream), keys, check)
     measured = tuple(_all(ours, theirs))
     names = sources.names(paths)
     complaint = theirs.complaint and _named(theirs.complaint, paths, names)

@@ -20,6 +20,7 @@ from msgspec import Struct, field
 
 from latpcap.errors import CaptureError, UsageError
 from latpcap.units import counted
+from latpcap.verify.growing import Check
 from latpcap.verify.installed import installed
 
 FIELDS = (
@@ -35,6 +36,8 @@ FIELDS = (
 JOIN = "\r"
 """Between several values of one field: of all that may stand there, tshark escapes it where a capture contains it."""
 
+CHECKED_FRAMES = 1000
+"""Frames between two looks at whether a capture has grown."""
 KEPT_TEXT = 65_536
 """Characters of a statement that are kept: latpcap keeps no more either."""
 
@@ -220,10 +223,12 @@ def dissect(
     ports: Mapping[str, set[int]],
     streams: Container[int] | None = None,
     keys: str | None = None,
+    check: Check = lambda: None,
 ) -> Dissection:
     """Let Wireshark read `paths` as one recording; `ports` says where it will find which protocol.
 
     Packets are counted all; of what else it says, that of `streams` is kept (`None`: of all); `keys` is a key log.
+    `check` is called now and then, and at the end.
     """
     found = Dissection(streams=streams)
     with ExitStack() as stack:
@@ -233,7 +238,9 @@ def dissect(
         source, given = ("-", merging.stdout) if merging else (os.path.abspath(paths[0]), None)
         command = [_program("tshark"), "-n", "-r", source, *_options(ports, keys)]
         process = stack.enter_context(_run(command, given, errors, environment))
-        for line in process.stdout:
+        for number, line in enumerate(process.stdout):
+            if number % CHECKED_FRAMES == 0:
+                check()
             cells = line.decode("utf-8", "replace").rstrip("\r\n").split("\t")
             found.add(
                 {
@@ -241,6 +248,7 @@ def dissect(
                     for name, cell in zip_longest(FIELDS, cells[: len(FIELDS)], fillvalue="")
                 }
             )
+        check()
         if process.wait() != 0 or (merging and merging.wait() != 0):
             found.complaint = _complaint(errors)
             if found.packets == 0:

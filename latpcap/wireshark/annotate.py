@@ -91,7 +91,7 @@ def annotate(
     paths = sources.on_disk(sources.resolve(captures))
     check_output(output, paths, force=force)
     try:
-        with outputs.written(output, private=embed_keys) as file:
+        with outputs.written(output, private=embed_keys, captures=paths) as file:
             done = _core.annotate(
                 paths,
                 comments(result, exchanges),

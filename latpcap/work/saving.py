@@ -56,7 +56,7 @@ def saved(
 
     Raises what `scanned` and `Capture.save` raise.
     """
-    with new_folder(output, force=force) as making:
+    with new_folder(output, force=force, captures=files) as making:
         # nobody keeps the secret: what it hides cannot be found by guessing afterwards
         more = (str(making), os.urandom(SECRET_BYTES))
         written = each_part(write, files, asked, more, engine, parts, tell)

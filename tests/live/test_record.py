@@ -277,10 +277,12 @@ def command_of(process: subprocess.Popen[bytes]) -> int:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_command_that_is_interrupted_is_analysed(number: signal.Signals, port: int) -> None:
-    with started("--port", port, "--", *job(port, 5, "wait")) as process:
+def test_a_command_that_is_interrupted_is_analysed(number: signal.Signals, port: int, tmp_path: Path) -> None:
+    path = tmp_path / "interrupted.pcapng"
+    with started("--port", port, "-o", path, "--", *job(port, 5, "wait")) as process:
+        wait_until(lambda: holds(path, 5 + LOGIN))  # the kernel hands packets over when it likes
         process.send_signal(number)
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate()
     assert process.returncode == 128 + number
     assert f"{5 + LOGIN} round trips".encode() in said
 

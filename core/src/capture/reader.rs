@@ -157,7 +157,7 @@ impl Reader {
 
     fn note_damage(&self, damage: &Damage, notes: &mut Notes) {
         // A file that cannot or shall not be read on is not a file that ends here: `end` says why.
-        let is_left = self.buffer.failure().is_some() || self.stop.has_left_a_pipe();
+        let is_left = self.buffer.failure().is_some() || self.stop.has_left();
         if damage.code == NoteCode::FileCut && is_left {
             return;
         }
@@ -168,7 +168,7 @@ impl Reader {
     }
 
     fn note_end(&mut self, notes: &mut Notes) {
-        if self.stop.has_left_a_pipe() {
+        if self.stop.has_left() {
             notes.add(NoteCode::Stopped, || "reading was stopped while more could have come".to_owned());
             return;
         }

@@ -23,7 +23,7 @@ pub struct Stop(Arc<Flags>);
 struct Flags {
     asked: AtomicBool,
     at_once: AtomicBool,
-    /// A pipe was left before its end.
+    /// A pipe or a file elsewhere was left before its end.
     left: AtomicBool,
 }
 
@@ -43,7 +43,15 @@ impl Stop {
         self.0.asked.load(Ordering::Relaxed)
     }
 
-    pub(super) fn has_left_a_pipe(&self) -> bool {
+    /// Whether whoever waits for more is to leave what it reads, which is then known as left.
+    pub fn leave(&self) -> bool {
+        if self.is_asked() {
+            self.0.left.store(true, Ordering::Relaxed);
+        }
+        self.is_asked()
+    }
+
+    pub(super) fn has_left(&self) -> bool {
         self.0.left.load(Ordering::Relaxed)
     }
 }
@@ -72,7 +80,7 @@ impl Pipe {
                 Err(RecvTimeoutError::Timeout) => {}
             }
         }
-        self.stop.0.left.store(true, Ordering::Relaxed);
+        self.stop.leave();
         Ok(None)
     }
 
@@ -149,7 +157,7 @@ mod tests {
         assert_eq!(pipe.read(&mut read).unwrap(), 3);
         stop.ask();
         assert_eq!(pipe.read(&mut read).unwrap(), 0);
-        assert!(stop.has_left_a_pipe());
+        assert!(stop.has_left());
     }
 
     #[test]
@@ -159,6 +167,6 @@ mod tests {
         let mut read = Vec::new();
         Pipe::new(io::Cursor::new(b"abc"), &stop).read_to_end(&mut read).unwrap();
         assert_eq!(read, b"abc");
-        assert!(!stop.has_left_a_pipe());
+        assert!(!stop.has_left());
     }
 }

@@ -10,6 +10,7 @@ from typing import TypeVar
 import click
 
 from latpcap._core import Progress
+from latpcap.tables.writing.terminated import Terminated, unwound_by_sigterm
 
 T = TypeVar("T")
 
@@ -22,8 +23,8 @@ CANCEL_S = 2.0
 def watch(work: Callable[[Progress], T], *, quiet: bool = False, may_stop: bool = False, hashes: bool = False) -> T:
     """Run `work` in a thread and return its result.
 
-    Ctrl-C cancels its `Progress` and is raised again. Where the work `may_stop`, that takes a second Ctrl-C: the first
-    one ends the reading, and what was read so far is the result.
+    Ctrl-C and SIGTERM cancel its `Progress` and are raised again. Where the work `may_stop`, that takes a second
+    Ctrl-C: the first one ends the reading, and what was read so far is the result.
     """
     progress = Progress(hashes=hashes)
     results: list[T] = []
@@ -39,22 +40,23 @@ def watch(work: Callable[[Progress], T], *, quiet: bool = False, may_stop: bool 
             done.set()
 
     reading = threading.Thread(target=run, daemon=True)
-    try:
+    with unwound_by_sigterm():
         try:
-            reading.start()  # which waits: the work may be well under way when it returns
-            _wait(done, progress, quiet)
+            try:
+                reading.start()  # which waits: the work may be well under way when it returns
+                _wait(done, progress, quiet)
+            except KeyboardInterrupt as interrupt:
+                if not may_stop or reading.ident is None or isinstance(interrupt, Terminated):
+                    raise
+                progress.stop()
+                if not quiet:
+                    click.echo("latpcap: reading ends here; Ctrl-C again exits at once", err=True)
+                _wait(done, progress, quiet=True)
         except KeyboardInterrupt:
-            if not may_stop or reading.ident is None:
-                raise
-            progress.stop()
-            if not quiet:
-                click.echo("latpcap: reading ends here; Ctrl-C again exits at once", err=True)
-            _wait(done, progress, quiet=True)
-    except KeyboardInterrupt:
-        progress.cancel()
-        if reading.ident is not None:
-            done.wait(CANCEL_S)
-        raise
+            progress.cancel()
+            if reading.ident is not None:
+                done.wait(CANCEL_S)
+            raise
     if errors:
         raise errors[0]
     return results[0]

@@ -50,11 +50,13 @@ class RecordingRequest(Struct, frozen=True):
         return any((self.output, self.ports, self.servers, self.relays, self.pid, self.interfaces))
 
     def check(self) -> None:
-        """Refuse a recording that would be called as something else, before anything runs."""
+        """Refuse a recording that would be called as something else, or replace one, before anything runs."""
+        from latpcap.live.record import check_unused
         from latpcap.report import check_capture_name
 
         if self.output:
             check_capture_name(self.output, f"; for the result there is `--report {self.output}`")
+            check_unused(self.output)
 
 
 def _recording(duration: float | None, **given: Any) -> RecordingRequest:
@@ -85,7 +87,7 @@ def recording_options(
             "--output",
             type=OUTPUT,
             metavar="FILE",
-            help="Keep the recording as pcapng; by default it is removed.",
+            help="Keep the recording as pcapng, in a new file; by default it is removed.",
         ),
         database_options(
             port=f"{verb} this TCP port; repeatable. By default the usual ports of databases.",

@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
@@ -28,6 +28,7 @@ MOST = 1 << 30
 READ_AT_ONCE = 1 << 25
 """So is a file of so many bytes, column by column out of the memory then."""
 
+Kind = TypeVar("Kind")
 Size = Annotated[int, Meta(ge=0, le=1 << 53)]
 Stream = Annotated[int, Meta(ge=0, le=(1 << 32) - 1)]
 
@@ -125,7 +126,7 @@ def of_folder(folder: str) -> Manifest:
         with open(path, "rb") as file:
             size = os.fstat(file.fileno()).st_size
             content = file.read(min(size, MOST))  # Python makes room for all that is asked for
-        schema = msgspec.json.decode(content, type=_Schema).schema
+        schema = _decoded(content, _Schema).schema
     except OSError as error:
         raise CaptureError(f"{path}: cannot be read: {error.strerror}") from None
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -135,12 +136,19 @@ def of_folder(folder: str) -> Manifest:
             f"{folder}: was written as `{schema[:80]}`, and this latpcap reads `{SCHEMA}`: scan the captures again"
         )
     try:
-        manifest = msgspec.json.decode(content, type=Manifest)
+        manifest = _decoded(content, Manifest)
     except msgspec.DecodeError as error:
         raise CaptureError(f"{path}: is damaged: {error}") from None
     for what in _wrong(manifest):
         raise CaptureError(f"{path}: is damaged: it {what}")
     return manifest
+
+
+def _decoded(content: bytes, kind: type[Kind]) -> Kind:
+    try:
+        return msgspec.json.decode(content, type=kind)
+    except RecursionError:
+        raise msgspec.DecodeError("its JSON is nested too deeply") from None
 
 
 def _wrong(manifest: Manifest) -> Iterator[str]:

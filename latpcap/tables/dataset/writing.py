@@ -9,8 +9,8 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -32,7 +32,8 @@ from latpcap.tables.dataset.rows import ExchangeRows, SampleRows, TableRows
 from latpcap.tables.part.window import begins_of
 from latpcap.tables.reading.sources import shown
 from latpcap.tables.recording import Recording
-from latpcap.tables.writing.outputs import check_here
+from latpcap.tables.writing.outputs import check_here, mode_of_all
+from latpcap.tables.writing.terminated import unwound_by_sigterm
 
 ROW_GROUP = 1 << 16
 """Rows that are compressed together."""
@@ -47,59 +48,121 @@ COMPRESSION = "zstd(3)"
 NUMBERS = ("Int", "Uint", "Timestamp")
 
 
-def save(recording: Recording, folder: str | os.PathLike[str], read_with: ReadWith, *, force: bool = False) -> None:
-    """Save a recording as the dataset `folder`, which must be new or empty; `force` replaces a dataset."""
-    with new_folder(folder, force=force) as making:
+def save(
+    recording: Recording,
+    folder: str | os.PathLike[str],
+    read_with: ReadWith,
+    *,
+    force: bool = False,
+    captures: Iterable[str] = (),
+) -> None:
+    """Save a recording of `captures` as the dataset `folder`, new or empty; `force` replaces a dataset."""
+    with new_folder(folder, force=force, captures=captures) as making:
         manifest.write(making, read_with, (write_part(recording, making),))
 
 
 @contextmanager
-def new_folder(folder: str | os.PathLike[str], *, force: bool = False) -> Iterator[Path]:
+def new_folder(folder: str | os.PathLike[str], *, force: bool = False, captures: Iterable[str] = ()) -> Iterator[Path]:
     """A folder to write a dataset to, which is put in its place when all of it is there.
 
-    Whatever ends the program before leaves `folder` as it was.
+    Whatever ends the program before leaves `folder` as it was. Nobody opens it who may not read the `captures`.
     """
     place = Path(os.path.realpath(folder))
     check_place(folder, force=force)
     try:
-        _forget_abandoned(place)
-        making = Path(tempfile.mkdtemp(prefix=f".{place.name}.", suffix=MAKING, dir=place.parent))
-        with _held(making):
-            try:
-                yield making
-                making.chmod(0o777 & ~_umask())
-                _put(making, place, force)
-            finally:
-                _remove(making)
+        with unwound_by_sigterm(), _making(place, folder) as making:
+            yield making
+            making.chmod(0o777 & ~_umask() & mode_of_all(captures))
+            _put(making, place, force)
     except OSError as error:
         raise unwritten(folder, error) from None
 
 
 @contextmanager
-def _held(making: Path) -> Iterator[None]:
-    """Somebody is at work there, which ends with the program at the latest; Windows has no locks of folders."""
+def _making(place: Path, folder: str | os.PathLike[str]) -> Iterator[Path]:
+    """A hidden folder beside `place`, which this program alone writes to; removed unless it takes that name."""
+    with ExitStack() as held:
+        if sys.platform == "win32":
+            held.enter_context(_claimed(place, folder))
+        with _turn(place.parent):
+            _forget_abandoned(place, folder)
+            making = Path(tempfile.mkdtemp(prefix=f".{place.name}.", suffix=MAKING, dir=place.parent))
+            held.enter_context(_held(making))
+        try:
+            yield making
+        finally:
+            _remove(making)
+
+
+@contextmanager
+def _claimed(place: Path, folder: str | os.PathLike[str]) -> Iterator[None]:
+    """A file that Windows removes with whoever has it open; it has no locks of folders."""
+    try:
+        claim = os.open(place.with_name(f".{place.name}.claim"), os.O_CREAT | os.O_EXCL | getattr(os, "O_TEMPORARY", 0))
+    except FileExistsError:
+        raise _in_use(folder) from None
+    try:
+        yield
+    finally:
+        os.close(claim)
+
+
+@contextmanager
+def _turn(parent: Path) -> Iterator[None]:
+    """No other program looks for folders in `parent`, or makes one, where the file system knows locks."""
+    with ExitStack() as held:
+        with suppress(OSError):
+            held.enter_context(_held(parent, waits=True))
+        yield
+
+
+@contextmanager
+def _held(folder: Path, *, waits: bool = False) -> Iterator[None]:
+    """A lock, which ends with the program at the latest; Windows has none of folders."""
     if sys.platform == "win32":
         yield
         return
     import fcntl
 
-    folder = os.open(making, os.O_RDONLY)
+    file = os.open(folder, os.O_RDONLY)
     try:
-        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(file, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
         yield
     finally:
-        os.close(folder)
+        os.close(file)
 
 
-def _forget_abandoned(place: Path) -> None:
-    """Remove what programs have left that were killed while they wrote to the same place, where a lock tells that."""
-    if sys.platform == "win32":
-        return
+def _forget_abandoned(place: Path, folder: str | os.PathLike[str]) -> None:
+    """Remove what programs have left that were killed while they wrote to the same place; refuse where one still does.
+
+    Windows' claim has told that.
+    """
     called = re.compile(rf"\.{re.escape(place.name)}\.[a-z0-9_]{{8}}(\.gone)?{re.escape(MAKING)}")
     for left in place.parent.iterdir():
-        if called.fullmatch(left.name) and not left.is_symlink():
-            with suppress(OSError), _held(left):
+        if not called.fullmatch(left.name) or left.is_symlink():
+            continue
+        try:
+            with _held(left):
                 shutil.rmtree(left, ignore_errors=True)
+        except BlockingIOError:
+            raise _in_use(folder) from None
+        except OSError:
+            continue
+
+
+def _in_use(folder: str | os.PathLike[str]) -> UsageError:
+    return UsageError(f"{folder}: another latpcap is writing it: wait for its end, or name another folder")
+
+
+def check_free(folder: str | os.PathLike[str], *, force: bool = False) -> None:
+    """Refuse what is no place for a new dataset, and what another program writes to: before the captures are read."""
+    check_place(folder, force=force)
+    place = Path(os.path.realpath(folder))
+    try:
+        with _turn(place.parent):
+            _forget_abandoned(place, folder)
+    except OSError as error:
+        raise unwritten(folder, error) from None
 
 
 def check_place(folder: str | os.PathLike[str], *, force: bool = False) -> None:

@@ -26,7 +26,9 @@ def client_groups(source: Any, memory: int = DEFAULT_MEMORY, progress: Any = Non
     from latpcap import _core
 
     resolved = sources.resolve(source)
-    found = _core.client_groups(opened(resolved), names=sources.names(resolved), memory=memory, progress=progress)
+    found = _core.client_groups(
+        opened(resolved, progress), names=sources.names(resolved), memory=memory, progress=progress
+    )
     return Table(found, "client groups")
 
 

@@ -15,11 +15,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakSet, WeakValueDictionary
 
-from latpcap.errors import CaptureError, UsageError
-from latpcap.tables.reading.unreachable import URL, explained, is_mute, said_of, without_secrets
+from latpcap.errors import URL, CaptureError, UsageError, without_secrets
+from latpcap.tables.reading.unreachable import SilentServer, explained, is_mute, said_of, wrong_answer_in
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
+
+    from latpcap._core import Progress
 
 T = TypeVar("T")
 
@@ -33,9 +35,12 @@ AT_ONCE = 4
 KEPT = 8
 """Parts that a process keeps of files that it reads several times at once, for whoever comes later."""
 LOOKED_UP_AT_ONCE = 16
+LOOK_S = 0.1
+"""How long a server is waited for before a Ctrl-C is looked for."""
 
+HTTP, S3 = ("http", "https"), ("s3", "s3a")
 PACKAGES = {
-    '"latpcap[s3]"': ("s3", "s3a", "http", "https"),
+    '"latpcap[s3]"': (*S3, *HTTP),
     "gcsfs": ("gs", "gcs"),
     "adlfs": ("az", "abfs", "abfss", "adl"),
     "paramiko": ("sftp", "ssh"),
@@ -63,17 +68,30 @@ def found(url: str) -> list[str]:
         return [system.unstrip_protocol(name) for name in sorted(files)] or [url]
 
 
-def opened(sources: Sequence[Any]) -> list[Any]:
-    """`sources` as the core reads them: those elsewhere as files, which are there."""
-    files = iter(_looked_up([each for each in sources if is_url(each)]))
-    return [next(files) if is_url(each) else each for each in sources]
+def opened(sources: Sequence[Any], progress: Progress | None = None) -> list[Any]:
+    """`sources` as the core reads them: those elsewhere as files, which are there.
+
+    Whoever stops the `progress` leaves a server that says nothing.
+    """
+    files = iter(_looked_up([each for each in sources if is_url(each)], progress))
+    return [Stoppable(next(files), progress) if is_url(each) else each for each in sources]
 
 
-def _looked_up(urls: Sequence[str]) -> Iterator[RemoteFile]:
+def _looked_up(urls: Sequence[str], progress: Progress | None) -> Iterator[RemoteFile]:
     for first in range(0, len(urls), LOOKED_UP_AT_ONCE):
         several = urls[first : first + LOOKED_UP_AT_ONCE]
         begun = [_begun(partial(_file, url, keep=first < FIRSTS)) for url in several]
-        yield from (each.result() for each in begun)
+        yield from (_result(each, progress) for each in begun)
+
+
+def _result(work: Future[T], progress: Progress | None) -> T:
+    """Wait for `work`; raises `KeyboardInterrupt` where the `progress` is stopped before."""
+    from concurrent.futures import wait
+
+    while not wait([work], LOOK_S).done:
+        if progress is not None and progress.leave():
+            raise KeyboardInterrupt
+    return work.result()
 
 
 def _file(url: str, *, keep: bool) -> RemoteFile:
@@ -132,20 +150,29 @@ class RemoteFile:
                     _kept.append(part)
             return part
 
-    def reader(self) -> Reader:
+    def reader(self, progress: Progress | None = None) -> Reader:
         """Read it from its beginning."""
-        return Reader(self)
+        return Reader(self, progress)
 
     def part(self, begin: int, end: int) -> bytes:
         """Its bytes from `begin` on, before `end`."""
         with _explained(self.place):
-            part: bytes = self._system.cat_file(self._path, start=begin, end=end)
+            part = self._fetched(begin, end)
         if len(part) > end - begin:
-            raise CaptureError(f"{self.place}: its server gives no parts of it: copy it to this machine first")
+            raise CaptureError(f"{self.place}: its server gives no parts of it: copy the file to this machine first")
         if len(part) < end - begin:
             self.check()
             raise CaptureError(f"{self.place}: bytes {begin} to {end} came cut: try again")
         return part
+
+    def _fetched(self, begin: int, end: int) -> bytes:
+        fetch: Callable[[], bytes] = partial(self._system.cat_file, self._path, start=begin, end=end)
+        try:
+            return fetch()
+        except Exception as error:
+            if not isinstance(wrong_answer_in(error), SilentServer):
+                raise
+        return fetch()  # one connection may hang where the next one does not
 
     def check(self) -> None:
         """Raise `CaptureError` where it is no longer what was looked up."""
@@ -155,11 +182,26 @@ class RemoteFile:
             raise CaptureError(f"{self.place}: has changed while it was read: read it again")
 
 
+class Stoppable:
+    """A file elsewhere for one reading, which may be stopped while its server says nothing."""
+
+    def __init__(self, file: RemoteFile, progress: Progress | None) -> None:
+        self.file = file
+        self.place, self.size = file.place, file.size
+        self._progress = progress
+
+    def reader(self) -> Reader:
+        """Read it from its beginning."""
+        return self.file.reader(self._progress)
+
+
 class Reader:
     """Gives a file from its beginning to its end, with its next parts under way."""
 
-    def __init__(self, file: RemoteFile) -> None:
+    def __init__(self, file: RemoteFile, progress: Progress | None = None) -> None:
         self._file = file
+        self._progress = progress
+        self._has_given = False
         self._asked = 0
         self._under_way: deque[Future[bytes]] = deque()
         self._part = memoryview(b"")
@@ -172,7 +214,13 @@ class Reader:
             if not self._under_way:
                 self._end()
                 return b""
-            self._part = memoryview(self._under_way.popleft().result())
+            try:
+                self._part = memoryview(_result(self._under_way.popleft(), self._progress))
+            except KeyboardInterrupt:
+                if self._has_given:
+                    return b""  # what came so far is the result
+                raise
+            self._has_given = True
             if self._asked == self._file.size > FIRST and not self._under_way:
                 self._checked = _begun(self._file.check)  # while its last part is read
         given, self._part = self._part[:most], self._part[most:]
@@ -189,10 +237,9 @@ class Reader:
             self._under_way.append(self._file.begun(begin, self._asked))
 
     def _end(self) -> None:
-        if self._checked is not None:
-            self._checked.result()
-        else:
-            self._file.check()
+        checked = self._checked or _begun(self._file.check)
+        with suppress(KeyboardInterrupt):  # all of it is here
+            _result(checked, self._progress)
         _reading.discard(self)
         if not _reading:
             _kept.clear()
@@ -235,7 +282,8 @@ def _system_of(url: str) -> tuple[Any, str]:
     if scheme not in available_protocols():
         raise UsageError(f"{place}: {scheme}:// is not known: s3://, https://, gs://, az://, sftp:// and others are")
     try:
-        system, path = url_to_fs(scheme + url[len(scheme) :], use_listings_cache=False)
+        options = _bounds(scheme)
+        system, path = url_to_fs(scheme + url[len(scheme) :], use_listings_cache=False, **options)
     except ImportError as error:
         package = next((each for each, schemes in PACKAGES.items() if scheme in schemes), None)
         how = f"pip install {package}" if package else str(error).splitlines()[0]
@@ -243,6 +291,15 @@ def _system_of(url: str) -> tuple[Any, str]:
     except ValueError as error:
         raise UsageError(f"{place}: cannot be read: {said_of(url, str(error))}") from None
     return system, path
+
+
+def _bounds(scheme: str) -> dict[str, Any]:
+    """What has the answers of servers bounded, where the one who reads them can be asked to."""
+    if scheme not in (*HTTP, *S3):
+        return {}
+    from latpcap.tables.reading import answers
+
+    return answers.s3_options() if scheme in S3 else answers.http_options()
 
 
 def _scheme(url: str) -> str:

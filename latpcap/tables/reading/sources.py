@@ -23,11 +23,10 @@ from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
 
-from latpcap.errors import CaptureError, UsageError
+from latpcap.errors import CaptureError, UsageError, without_secrets
 from latpcap.tables.dataset.layout import MANIFEST, is_dataset, lacks_manifest
 from latpcap.tables.reading.packets import as_pcapng, is_packet, link_type_of, packet
 from latpcap.tables.reading.remote import found, is_url
-from latpcap.tables.reading.unreachable import without_secrets
 
 Source = str | bytes | Any
 CAPTURE_NAME = re.compile(r"\.(?:pcapng|pcap|cap|ntar|dmp)\d*(?:\.(?:gz|zst|lz4))?$", re.IGNORECASE)

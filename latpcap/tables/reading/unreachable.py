@@ -9,14 +9,8 @@ from contextlib import contextmanager
 from textwrap import shorten
 from urllib.parse import unquote, urlsplit
 
-from latpcap.errors import CaptureError, LatpcapError
+from latpcap.errors import QUERY, USER, CaptureError, LatpcapError, without_secrets
 
-URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
-"""With two letters at least: one is a drive."""
-USER = re.compile(rf"({URL.pattern})(?:[^/\s:]*:(?!\d*/)[^\s'\"]*|[^/\s]*)@")
-"""A password may have a slash that should have been `%2F`; a port has none."""
-QUERY = re.compile(rf"((?i:https?)://[^\s?]*|{URL.pattern}[^\s?]*(?=\?[^\s'\"]*=))\?[^\s'\"]*?(?=:?(?:[\s'\"]|$))")
-"""Behind HTTP `?` always begins one; elsewhere it may be that of a glob."""
 LONGEST = 240
 """Characters of what others say."""
 
@@ -36,21 +30,27 @@ WHAT_TO_DO = {
     "TokenRefreshRequired": "sign in again",
 }
 """By the codes of S3."""
+WRONG_REDIRECTS = {"InvalidUrlRedirectClientError", "NonHttpUrlRedirectClientError"}
+"""What aiohttp, which need not be installed, calls them."""
 NOT_THERE = (404, 410)
 REFUSED = (401, 403)
 
 
-def without_secrets(text: str) -> str:
-    """`text` with the URLs in it as they may be shown: without users and passwords, and without signatures.
+class WrongAnswer(Exception):
+    """Tells in one line why what a server answers cannot be used."""
 
-    >>> without_secrets("https://me:hush@host/live.pcap?X-Amz-Signature=hush: no such file")
-    'https://host/live.pcap: no such file'
-    >>> without_secrets("cannot open 'ftp://me:hu/sh@host/live.pcap', 'http://host:80/me@home.pcap?hush'")
-    "cannot open 'ftp://host/live.pcap', 'http://host:80/me@home.pcap'"
-    >>> without_secrets("s3://bucket/ring_?.pcap")
-    's3://bucket/ring_?.pcap'
-    """
-    return QUERY.sub(r"\1", USER.sub(r"\1", text))
+
+class SilentServer(WrongAnswer):
+    """Tells that a server has sent nothing for long."""
+
+
+def wrong_answer_in(error: BaseException | None) -> WrongAnswer | None:
+    """Return the wrong answer that an error of a library was caused by."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen and not isinstance(error, WrongAnswer):
+        seen.add(id(error))
+        error = error.__cause__ or error.__context__
+    return error if isinstance(error, WrongAnswer) else None
 
 
 def said_of(url: str, text: str) -> str:
@@ -91,6 +91,8 @@ def is_mute(error: OSError) -> bool:
 
 
 def _reason(error: Exception, url: str) -> str:
+    if wrong := wrong_answer_in(error):
+        return str(wrong)
     cause = _cause(error)
     kind, status = type(cause).__name__, getattr(cause, "status", None)
     if isinstance(cause, FileNotFoundError) or status in NOT_THERE:
@@ -101,6 +103,8 @@ def _reason(error: Exception, url: str) -> str:
         scheme = url.partition("://")[0]
         return f"cannot be read: its server does not answer as one of {scheme}:// does: is it the right one?"
     said = said_of(url, getattr(cause, "message", "") or str(cause)).rstrip(".") or kind
+    if kind in WRONG_REDIRECTS:
+        return f"its server redirects to what is no place of HTTP: {said}"
     what_to_do = WHAT_TO_DO.get(_code(error)) or _what_to_do(cause, status, url)
     if isinstance(cause, PermissionError) or status in REFUSED:
         return f"permission denied: {said}{what_to_do and f' ({what_to_do})'}"

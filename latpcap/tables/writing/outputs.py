@@ -1,12 +1,15 @@
 """Files that latpcap writes: never one that it reads, and all of it or nothing.
 
 An output is a new file beside its place, which takes its name at the end. So links are not followed, whoever reads the
-old file goes on with it, and nothing that looks like a result is left where writing it fails.
+old file goes on with it, and nothing that looks like a result is left where writing it fails. Whoever writes holds a
+lock on the new file (on Windows it cannot be removed while it is open): what a killed process left goes with the next
+output in its folder.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import stat
 import sys
 from collections.abc import Iterable, Iterator
@@ -17,6 +20,7 @@ from latpcap.errors import CaptureError, UsageError, unwritten
 from latpcap.tables.dataset.layout import is_dataset
 from latpcap.tables.reading import sources
 from latpcap.tables.reading.remote import is_url
+from latpcap.tables.writing.terminated import unwound_by_sigterm
 
 Path = str | os.PathLike[str]
 Identity = tuple[int, int]
@@ -25,6 +29,9 @@ OPEN_FILES = ("/proc/", "/dev/fd")
 """Where the files that a process has open have names."""
 EVERYBODY, OWNER = 0o666, 0o600
 """Modes of new files, before the umask."""
+READERS = {0o040: 0o060, 0o004: 0o006}
+"""Which bits others get of what stands for a file that they may read."""
+UNFINISHED = re.compile(r"\.latpcap-[0-9a-f]{16}\.part")
 
 
 def check(outputs: Iterable[Path], inputs: Iterable[tuple[str, str]] = (), *, folders: Iterable[Path] = ()) -> None:
@@ -119,34 +126,86 @@ def write(path: Path, parts: Iterable[str | bytes]) -> None:
 
 
 @contextmanager
-def written(path: Path, *, private: bool = False) -> Iterator[IO[bytes]]:
-    """A file to write to, which takes the name `path` when the block ends; an exception removes it.
+def written(path: Path, *, private: bool = False, captures: Iterable[str] = ()) -> Iterator[IO[bytes]]:
+    """A file to write to, which takes the name `path` when the block ends; an exception or SIGTERM removes it.
 
-    It has the mode of the file that it replaces, where that is this user's own; a `private` one nobody else may read.
-    What is no plain file (a pipe, a device) is written to as it is.
+    It has the mode of the file that it replaces, where that is this user's own; a `private` one nobody else may read,
+    and one that holds packets of `captures` nobody else who may not read these. What is no plain file (a pipe, a
+    device) is written to as it is.
     """
     if _is_special(path):
         with _told(path):
-            file = open(path, "wb")  # noqa: SIM115
-        with _told(path), file:  # what was not written is told again when it closes
-            yield file
+            special = open(path, "wb")  # noqa: SIM115
+        with _told(path), special:  # what was not written is told again when it closes
+            yield special
         return
-    fresh = os.path.join(os.path.dirname(path), f".latpcap-{os.urandom(8).hex()}.part")
-    mode = OWNER if private else _mode_of(path)
-    with _told(path):
-        bits = EVERYBODY if mode is None else OWNER
-        file = open(fresh, "xb", opener=lambda name, flags: os.open(name, flags, bits))  # noqa: SIM115
-    try:
-        with _told(path), file:
-            yield file
+    mode, allowed = OWNER if private else _mode_of(path), mode_of_all(captures)
+    with unwound_by_sigterm():
         with _told(path):
-            if mode not in (None, OWNER):
-                os.chmod(fresh, mode)
-            os.replace(fresh, path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(fresh)
-        raise
+            fresh, file = _fresh(os.path.dirname(path), EVERYBODY & allowed if mode is None else OWNER)
+        try:
+            with _told(path), file:
+                yield file
+            with _told(path):
+                if mode not in (None, OWNER):
+                    os.chmod(fresh, mode & allowed)
+                os.replace(fresh, path)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(fresh)
+            raise
+
+
+def mode_of_all(captures: Iterable[str]) -> int:
+    """Return the bits of a mode that lets nobody read what is made of `captures` who may not read all of them."""
+    allowed = 0o777
+    for path in captures:
+        with suppress(OSError):  # what lies elsewhere has none
+            mode = os.stat(path).st_mode
+            allowed &= 0o711 | sum(given for reads, given in READERS.items() if mode & reads)
+    return allowed
+
+
+def _fresh(folder: str, bits: int) -> tuple[str, IO[bytes]]:
+    """A new file, locked, in a folder that is rid of what killed processes have left."""
+    _remove_left(folder or ".")
+    while True:
+        path = os.path.join(folder, f".latpcap-{os.urandom(8).hex()}.part")
+        file = open(path, "xb", opener=lambda name, flags: os.open(name, flags, bits))  # noqa: SIM115
+        with suppress(OSError):  # where the file system knows no locks, nobody takes it for one that was left, either
+            _lock(file.fileno(), waits=True)
+        if os.path.exists(path):
+            return path, file
+        file.close()  # somebody took it for one that was left
+
+
+def _remove_left(folder: str) -> None:
+    """Remove the unfinished files that no process has open any more, of this user's."""
+    with suppress(OSError):
+        for entry in os.scandir(folder):
+            if UNFINISHED.fullmatch(entry.name) and _mode_of(entry.path) is not None:
+                with suppress(OSError):
+                    _remove_unheld(entry.path)
+
+
+def _remove_unheld(path: str) -> None:
+    if sys.platform == "win32":
+        os.unlink(path)
+        return
+    file = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        _lock(file, waits=False)
+        os.unlink(path)
+    finally:
+        os.close(file)
+
+
+def _lock(file: int, *, waits: bool) -> None:
+    """Hold the file until it is closed; raises `OSError` where somebody else does, or nobody can."""
+    if sys.platform != "win32":
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
 
 
 def _mode_of(path: Path) -> int | None:
