@@ -48,7 +48,7 @@ def running(command: list[str], **options: Any) -> Iterator[subprocess.Popen[byt
         yield process
     finally:
         process.send_signal(signal.SIGTERM)
-        process.wait(60)
+        process.wait(300)
 
 
 @contextmanager

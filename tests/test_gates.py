@@ -14,8 +14,9 @@ from builder import Conn, Ex, build
 import latpcap as latpcap_package
 from latpcap.capture import Capture
 from latpcap.errors import GateFailed, UsageError
-from latpcap.result.checks.figures import FIGURES
+from latpcap.result.checks.figures import FIGURES, read_share
 from latpcap.result.checks.gates import check, parse
+from latpcap.units import percent
 
 FIXTURE = Path(__file__).parent.parent / "fixtures" / "mysql" / "commit-each-row.pcapng"
 
@@ -99,6 +100,38 @@ def test_a_gate_passes_where_it_does_not(text: str) -> None:
 def test_a_malformed_gate_shows_the_grammar(text: str) -> None:
     with pytest.raises(UsageError, match=r"FIGURE OP NUMBER.*finding\(CODE\).*for instance"):
         parse(text)
+
+
+SHARES = [name for name, figure in FIGURES.items() if name.endswith("_share")]
+
+
+@pytest.mark.parametrize("figure", SHARES)
+@pytest.mark.parametrize(
+    ("limit", "said"),
+    [
+        ("50", "`50` has no unit: write 50%"),
+        ("1", "`1` has no unit: write 1% or 100%"),
+        ("1.5", "`1.5` has no unit: write 1.5%"),
+        ("baseline + 5", "`5` has no unit: write 5%"),
+        ("150%", "no share is above 100%"),
+        ("1,000", "no share is above 100%"),
+    ],
+)
+def test_a_limit_that_no_share_reaches_is_refused_in_one_line(figure: str, limit: str, said: str) -> None:
+    with pytest.raises(UsageError) as failed:
+        parse(f"{figure} > {limit}")
+    assert str(failed.value) == f"`{figure} > {limit}`: {said}"
+
+
+@pytest.mark.parametrize("figure", SHARES)
+@pytest.mark.parametrize("limit", ["0", "0.05", "1%", "100%", "baseline + 150%", "baseline * 1.1"])
+def test_a_share_has_any_limit_up_to_all(figure: str, limit: str) -> None:
+    assert parse(f"{figure} > {limit}").figure == figure
+
+
+def test_each_figure_that_is_written_in_percent_is_read_as_a_share() -> None:
+    assert [name for name, figure in FIGURES.items() if figure.write is percent] == SHARES
+    assert all(FIGURES[name].read is read_share for name in SHARES)
 
 
 def test_an_unknown_rtt_fails_a_gate_about_it_and_says_what_to_do() -> None:

@@ -75,7 +75,7 @@ def ended(process: Waiting) -> tuple[int, str, str]:
     assert process.stdout is not None
     assert process.stderr is not None
     out, err = process.stdout.read().decode(), process.stderr.read().decode()
-    return process.wait(60), out, err
+    return process.wait(300), out, err
 
 
 def test_the_first_ctrl_c_ends_the_reading_and_reports_what_was_read(waiting: Waiting) -> None:

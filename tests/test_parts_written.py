@@ -152,7 +152,7 @@ def test_ctrl_c_leaves_nothing(files: list[str], engine: str, tmp_path: Path) ->
             with suppress(BrokenPipeError):
                 writer.write(Path(files[0]).read_bytes())  # a thread notices when it reads on, if not before
             writer.close()
-        assert process.communicate(timeout=60) == (None, b"")
+        assert process.communicate(timeout=300) == (None, b"")
     assert process.returncode == 128 + signal.SIGINT
     assert not [*place.iterdir()]
 

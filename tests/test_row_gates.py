@@ -64,7 +64,9 @@ def test_a_gate_fails_where_any_row_is_so_and_names_it(condition: str, said: str
     assert (found.text, found.holds) == (said, True)
 
 
-@pytest.mark.parametrize("condition", ["round_trips > 30", "duration > 1h", "network > 8ms", "share_per_ms > 51%"])
+@pytest.mark.parametrize(
+    "condition", ["round_trips > 30", "duration > 1h", "network > 8ms", "share_per_ms > 51%", "share_per_ms > 500%"]
+)
 def test_a_gate_passes_where_no_row_is_so(condition: str) -> None:
     assert judged(condition, **ROWS).passed
 
@@ -84,6 +86,9 @@ def test_what_is_unknown_in_each_row_fails_and_no_row_passes() -> None:
         ("duration > 2", "has no unit: write 2s or 2ms"),
         ("round_trips > 2s", "is no duration: write a number"),
         ("route > 2", "is no number"),
+        ("lost_share > 50", "has no unit: write 50%"),
+        ("lost_share > 150%", "no share is above 100%"),
+        ("share_per_ms > 5", "has no unit: write 5% or 500%"),
         ("nothing > 2", "there are task, route, round_trips"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -175,10 +176,42 @@ def test_text_of_a_capture_steers_no_terminal(capture: package.Capture) -> None:
 ENDLESS = "select count(*) from range(10000000000) a, range(10000000000) b where a.range % 7 = b.range % 3"
 
 
-def test_a_query_ends_when_its_time_is_over(latpcap: Run, nplus1: Path) -> None:
-    done = latpcap("sql", nplus1, ENDLESS, "--timeout", "200ms")
+WITHOUT_MEMORY = "select count(*) from range(1000000000000000) where range % 7 = 3"
+"""Takes days."""
+
+
+@pytest.mark.parametrize("query", [ENDLESS, WITHOUT_MEMORY])
+def test_a_query_ends_when_its_time_is_over(latpcap: Run, nplus1: Path, query: str) -> None:
+    done = latpcap("sql", nplus1, query, "--timeout", "200ms")
     assert done.returncode == 2
     assert done.stderr == b"latpcap: the query was ended after 0.200 s: ask for less, or give a --timeout\n"
+
+
+SAYS_WHEN_IT_ASKS = """
+import sys, latpcap.cli as cli, latpcap.tables.writing.sql as sql
+rows = sql._rows
+sql._rows = lambda *given: (print("asked", flush=True), rows(*given))[1]
+sys.argv[0] = "latpcap"
+cli.main()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows sends its Ctrl-C to a whole console")
+def test_the_first_ctrl_c_ends_a_query(nplus1: Path) -> None:
+    asking = subprocess.Popen(
+        [sys.executable, "-c", SAYS_WHEN_IT_ASKS, "sql", str(nplus1), WITHOUT_MEMORY, "--timeout", "1h"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    try:
+        assert asking.stdout is not None
+        assert asking.stdout.readline() == b"asked\n"
+        asking.send_signal(signal.SIGINT)
+        assert asking.communicate(timeout=300) == (b"", b"\n")
+        assert asking.returncode == 128 + signal.SIGINT
+    finally:
+        asking.kill()
 
 
 def test_the_statements_before_the_last_one_count_as_well(capture: package.Capture) -> None:

@@ -118,7 +118,7 @@ def test_ctrl_c_ends_all_workers(files: list[str], tmp_path: Path, engine: str) 
             with suppress(BrokenPipeError):
                 writer.write(Path(files[0]).read_bytes())  # a thread notices when it reads on, if not before
             writer.close()
-        assert process.communicate(timeout=60) == (b"", b"")  # whoever had inherited its standard error has ended
+        assert process.communicate(timeout=300) == (b"", b"")  # whoever had inherited its standard error has ended
     assert process.returncode == 128 + signal.SIGINT
 
 

@@ -46,6 +46,8 @@ pub struct ConnectionColumns<'py> {
     ack_ns: Ints<'py>,
     under_way_ns: Ints<'py>,
     server_first: Bools<'py>,
+    unseen_trips: Ints<'py>,
+    unseen_until_ns: Ints<'py>,
     segment_bytes: Floats<'py>,
     lost_nothing: Bools<'py>,
 }
@@ -85,6 +87,8 @@ impl From<ConnectionColumns<'_>> for Connections {
             ack_ns: cells(&of.ack_ns),
             under_way_ns: cells(&of.under_way_ns),
             server_first: cells(&of.server_first),
+            unseen_trips: numbers(&of.unseen_trips),
+            unseen_until_ns: cells(&of.unseen_until_ns),
             segment_bytes: cells(&of.segment_bytes),
             lost_nothing: cells(&of.lost_nothing),
             closed_ns: vec![UNSEEN; count],

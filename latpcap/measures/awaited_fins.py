@@ -27,11 +27,11 @@ SOON = ((1.0, 1 / 6), (0.6, 1 / 4), (0.3, 1.0))
 are (the spread behind the FIN by the spread behind the client's close)."""
 
 
-def awaited_fins(recording: Recording, near: Ints, closed: Ints) -> Ints:
+def awaited_fins(recording: Recording, near: Ints, syn: Ints, closed: Ints) -> Ints:
     """When the server's FIN passed for which each connection's client waited; `MISSING` where it waited for none.
 
-    `near` is the part of each connection's RTT between client and capture, in ns; `closed`: when its client
-    closed the session, as the last thing on it, `MISSING` where it did not.
+    `near` is the part of each connection's RTT between client and capture, in ns; `syn`: when its client opened it;
+    `closed`: when its client closed the session, as the last thing on it. `MISSING` where it was not seen or did not.
     """
     connections = recording.connections
     half, hosts, fin = near // 2, connections.host.codes, connections.server_fin
@@ -40,7 +40,7 @@ def awaited_fins(recording: Recording, near: Ints, closed: Ints) -> Ints:
     if np.count_nonzero(hung_up) < FEWEST:
         return until
     left, told = closed[hung_up] - half[hung_up], fin[hung_up] + half[hung_up]
-    opened = np.where(connections.syn == MISSING, MISSING, connections.syn - half)
+    opened = np.where(syn == MISSING, MISSING, syn - half)
     following = _next(hosts, opened, hosts[hung_up], left)
     hasty = _alone(hosts, opened, hosts[hung_up], left) & (following != MISSING) & (following < told)
     waits = _host_waits(hosts[hung_up], left, told, following) & ~np.isin(hosts[hung_up], hosts[hung_up][hasty])

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from latpcap import _core
 from latpcap.measures.awaited_fins import awaited_fins
+from latpcap.measures.beginnings import Beginnings, beginnings
 from latpcap.measures.tcp import MAX_FRAME_BYTES, MSS_BYTES, TIMESTAMPS_BYTES
 from latpcap.measures.windows import NarrowWindows, narrow_windows
 from latpcap.rtt import Estimate
@@ -28,6 +29,7 @@ class RecordedJob(Struct, frozen=True, eq=False):
     """What was captured, as the core divides and replays it."""
 
     core: _core.Job
+    beginnings: Beginnings
     closed: Ints
     """When the server's FIN passed for which each connection's client waited; `MISSING` where it waited for none."""
     windows: NarrowWindows
@@ -36,6 +38,7 @@ class RecordedJob(Struct, frozen=True, eq=False):
 def recorded_job(recording: Recording, rtt: Estimate) -> RecordedJob:
     """The job of `recording`."""
     connections, exchanges, phases = recording.connections, recording.exchanges, rtt.of_phases
+    begin = beginnings(recording, rtt)
     core = _core.Job(
         recording.tables.exchanges,
         exchanges.connection,
@@ -49,11 +52,13 @@ def recorded_job(recording: Recording, rtt: Estimate) -> RecordedJob:
             client=connections.host.codes.astype(np.int64),
             server=connections.server.codes.astype(np.int64),
             start_ns=connections.start,
-            syn_ns=connections.syn,
-            syn_ack_ns=connections.syn_ack,
+            syn_ns=begin.syn,
+            syn_ack_ns=begin.syn_ack,
             ack_ns=connections.ack,
             under_way_ns=connections.under_way,
-            server_first=connections.server_first,
+            server_first=begin.server_first,
+            unseen_trips=begin.unseen_trips,
+            unseen_until_ns=begin.unseen_until,
             segment_bytes=_segment_bytes(connections),
             lost_nothing=_lost_nothing(recording),
         ),
@@ -61,10 +66,11 @@ def recorded_job(recording: Recording, rtt: Estimate) -> RecordedJob:
         recording.start_ns,
         recording.scratch is not None,
     )
-    closed = awaited_fins(recording, np.rint(phases.near).astype(np.int64)[rtt.phases.opening], core.session_closed())
+    near = np.rint(phases.near).astype(np.int64)[rtt.phases.opening]
+    closed = awaited_fins(recording, near, begin.syn, core.session_closed())
     windows = narrow_windows(connections, *core.largest())
     core.decide(closed, TAKEN * windows.client_bytes, TAKEN * windows.server_bytes)
-    return RecordedJob(core, closed, windows)
+    return RecordedJob(core, begin, closed, windows)
 
 
 def _segment_bytes(connections: Connections) -> Floats:

@@ -17,6 +17,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from latpcap.measures.beginnings import Beginnings
 from latpcap.measures.job import RecordedJob
 from latpcap.measures.options import IDLE_S, TaskBy
 from latpcap.measures.routes import routes_of_exchanges
@@ -114,8 +115,7 @@ def count_tasks(recording: Recording, rtt: Estimate, job: RecordedJob, idle_s: f
     idle_ns = round(idle_s * 1e9)
     if _may_rest(recording, idle_ns):
         return int(np.count_nonzero(_found(recording, rtt, job, idle_ns, "idle").new))
-    connections = recording.connections
-    seen = connections.syn != MISSING
+    seen = job.beginnings.syn != MISSING
     seen[recording.exchanges.connection] = True
     return int(np.count_nonzero(np.bincount(_clients(recording)[0][seen])))
 
@@ -125,7 +125,7 @@ def _runtime_ns(recording: Recording) -> int:
 
 
 def _found(recording: Recording, rtt: Estimate, job: RecordedJob, idle_ns: int, by: TaskBy) -> _Found:
-    waits = _waits(recording, rtt, job.closed)
+    waits = _waits(recording, rtt, job)
     clients, names = _clients(recording)
     of_connections = _workers(waits, clients, job.core.beside(_runtime_ns(recording), clients), idle_ns)
     worker = of_connections[waits.connection]
@@ -182,24 +182,24 @@ def _with_requests(waits: _Waits, new: Bools, other: Bools) -> tuple[Bools, Bool
 # --- intervals ------------------------------------------------------------------------------------------------------
 
 
-def _waits(recording: Recording, rtt: Estimate, closed: Ints) -> _Waits:
+def _waits(recording: Recording, rtt: Estimate, job: RecordedJob) -> _Waits:
     """All intervals as the client saw them, by connection and time."""
     connections, exchanges, phases = recording.connections, recording.exchanges, rtt.phases
-    near = np.rint(rtt.of_phases.near).astype(np.int64)
-    opened = np.flatnonzero(connections.syn != MISSING)
+    near, beginnings, closed = np.rint(rtt.of_phases.near).astype(np.int64), job.beginnings, job.closed
+    opened = np.flatnonzero(beginnings.syn != MISSING)
     bye = np.flatnonzero(closed != MISSING)
     last = np.searchsorted(exchanges.connection, bye, side="right") - 1
-    shaken = _shaken(recording)[opened]
+    shaken = _shaken(recording, beginnings)[opened]
     connection = np.concatenate((exchanges.connection, opened, bye))
     phase = np.concatenate((rtt.of_exchanges, phases.opening[opened], phases.closing[bye]))
     start = connections.start[exchanges.connection]
     begin = np.where(exchanges.begin == MISSING, start, exchanges.begin)
-    begin = np.concatenate((begin, connections.syn[opened], exchanges.end[last]))
+    begin = np.concatenate((begin, beginnings.syn[opened], exchanges.end[last]))
     goes_on = (exchanges.round_trips == 0) & exchanges.wait.where(("deferred", "none").__contains__)
     goes_on &= exchanges.request != MISSING
     end = np.where(goes_on, exchanges.request_end - near[rtt.of_exchanges], exchanges.end)
     end = np.concatenate((np.maximum(end, start), shaken, closed[bye]))
-    trips = np.concatenate((exchanges.round_trips, 1 + connections.server_first[opened], np.ones_like(bye)))
+    trips = np.concatenate((exchanges.round_trips, 1 + beginnings.server_first[opened], np.ones_like(bye)))
     own = np.arange(len(exchanges))
     exchange = np.concatenate((own, np.full(len(opened) + len(bye), -1)))
     place = np.concatenate((own, len(own) + opened, len(own) + len(connections) + np.arange(len(bye))))
@@ -208,13 +208,13 @@ def _waits(recording: Recording, rtt: Estimate, closed: Ints) -> _Waits:
     return _cut(_Waits(connection, phase, begin - half, end + half, trips, exchange, place).picked(order))
 
 
-def _shaken(recording: Recording) -> Ints:
+def _shaken(recording: Recording, beginnings: Beginnings) -> Ints:
     """When each connection's TCP handshake was over, with the greeting where the server speaks first."""
     connections, exchanges = recording.connections, recording.exchanges
-    shaken = np.maximum(np.maximum(connections.syn_ack, connections.ack), connections.syn)
+    shaken = np.maximum(np.maximum(beginnings.syn_ack, connections.ack), beginnings.syn)
     asked = np.full(len(connections), MISSING)
     asked[exchanges.connection[::-1]] = exchanges.begin[::-1]
-    return np.where(connections.server_first, np.maximum(shaken, asked), shaken)
+    return np.where(beginnings.server_first, np.maximum(shaken, asked), shaken)
 
 
 def _cut(waits: _Waits) -> _Waits:

@@ -4,6 +4,13 @@
 pub const HANDSHAKE: u32 = u32::MAX;
 /// Stands for the exchange of a client's good-bye and the server's FIN.
 pub const GOODBYE: u32 = u32::MAX - 1;
+/// Stands for what was not captured of a login.
+pub const UNSEEN_LOGIN: u32 = u32::MAX - 2;
+
+/// The row of an exchange, not what stands for one.
+pub const fn is_exchange(row: u32) -> bool {
+    row < UNSEEN_LOGIN
+}
 
 /// What does not depend on who waits for whom.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,7 @@
 //! Cuts exchanges, handshakes and closes into what the network took and what it did not, as the client saw them.
 
 use super::UNSEEN;
-use super::body::{Body, EMPTY, GOODBYE};
+use super::body::{Body, EMPTY, GOODBYE, UNSEEN_LOGIN};
 use super::bulk::FEW_SEGMENTS;
 use super::exchange::{Exchange, Exchanges, Visit, walk};
 use super::recorded::{Connections, Job, Phases};
@@ -25,11 +25,13 @@ struct Left {
     /// The latest end of an answer.
     answered: f64,
     first: bool,
+    /// Of its login something was not captured, and no step stands for it yet.
+    lacks_login: bool,
 }
 
 impl Default for Left {
     fn default() -> Left {
-        Left { phase: 0, asked: f64::NEG_INFINITY, answered: f64::NEG_INFINITY, first: true }
+        Left { phase: 0, asked: f64::NEG_INFINITY, answered: f64::NEG_INFINITY, first: true, lacks_login: false }
     }
 }
 
@@ -44,7 +46,7 @@ struct Cut<'a, Seen, Take> {
 impl<Seen: FnMut(&Exchange), Take: FnMut(Body, Start, Span)> Visit for Cut<'_, Seen, Take> {
     fn open(&mut self, connection: usize, _: Option<&Exchange>) {
         let phase = self.connections.opening[connection];
-        self.left = Left { phase, ..Left::default() };
+        self.left = Left { phase, lacks_login: self.connections.unseen_trips[connection] > 0, ..Left::default() };
         let half = self.phases.half_ns(phase);
         let [opened, established] =
             [(self.connections.syn_ns[connection], -half), (self.connections.syn_ack_ns[connection], half)]
@@ -60,6 +62,9 @@ impl<Seen: FnMut(&Exchange), Take: FnMut(Body, Start, Span)> Visit for Cut<'_, S
     }
 
     fn exchange(&mut self, exchange: &Exchange) {
+        if self.left.lacks_login && exchange.begin() >= self.connections.unseen_until_ns[exchange.connection as usize] {
+            self.log_in(exchange.connection as usize);
+        }
         let exchange = exchange.at_client(self.phases);
         (self.seen)(&exchange);
         if !self.connections.is_aside[exchange.connection as usize] {
@@ -83,12 +88,39 @@ impl<Seen: FnMut(&Exchange), Take: FnMut(Body, Start, Span)> Visit for Cut<'_, S
 }
 
 impl<Seen: FnMut(&Exchange), Take: FnMut(Body, Start, Span)> Cut<'_, Seen, Take> {
+    /// The round trips of a login that were not captured.
+    fn log_in(&mut self, connection: usize) {
+        let phase = self.connections.opening[connection];
+        let until = self.connections.unseen_until_ns[connection] + self.phases.half_ns(phase);
+        let round_trips = self.connections.unseen_trips[connection];
+        self.wait_unseen(connection, Body { phase, round_trips, ..EMPTY }, until as f64);
+        self.left.lacks_login = false;
+    }
+
+    /// Round trips of which only the end is known, after the answer before them.
+    fn wait_unseen(&mut self, connection: usize, step: Body, end: f64) {
+        let begin = self.left.answered;
+        if !begin.is_finite() {
+            return;
+        }
+        let end = end.max(begin);
+        let service = end - begin - f64::from(step.round_trips) * self.phases.baseline_ns[step.phase as usize];
+        let step = Body { row: UNSEEN_LOGIN, service, answered: true, whole: true, ..step };
+        self.push(connection, step, FIRST, Span { begin, end, setup: true, ..NOWHERE });
+        (self.left.asked, self.left.answered) = (begin, end);
+    }
+
     fn cut(&mut self, exchange: &Exchange) {
-        let (connection, phase, left) = (exchange.connection as usize, exchange.phase, &self.left);
+        let (connection, phase) = (exchange.connection as usize, exchange.phase);
         let baseline = self.phases.baseline_ns[phase as usize];
         let seen = |time: i64| (time != UNSEEN).then_some(time as f64);
         let response = seen(exchange.response).filter(|_| !exchange.deferred);
-        let is_greeting = left.first && self.connections.server_first[connection] && left.answered.is_finite();
+        let is_greeting =
+            self.left.first && self.connections.server_first[connection] && self.left.answered.is_finite();
+        if let Some(asked) = seen(exchange.request).filter(|_| is_greeting) {
+            self.wait_unseen(connection, Body { phase, round_trips: 1, ..EMPTY }, asked);
+        }
+        let left = &self.left;
         let Some(mut asked) = seen(exchange.request).or(if is_greeting { Some(left.answered) } else { response })
         else {
             return;
@@ -128,7 +160,7 @@ impl<Seen: FnMut(&Exchange), Take: FnMut(Body, Start, Span)> Cut<'_, Seen, Take>
         let span = Span { begin: asked, end, setup, ends_transaction, follows_own, statement, ..NOWHERE };
         let span = Span { stalled: step.stalls[0] > 0.0, sent, phase, since_push: exchange.since_push, ..span };
         let answered = if response.is_some() { left.answered.max(end) } else { left.answered };
-        self.left = Left { phase, asked: sent, answered, first: false };
+        self.left = Left { phase, asked: sent, answered, first: false, lacks_login: left.lacks_login };
         self.push(connection, step, start, span);
     }
 

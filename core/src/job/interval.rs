@@ -2,7 +2,7 @@
 
 use super::Replay;
 use super::attribute::Kind;
-use super::body::{GOODBYE, HANDSHAKE};
+use super::body::is_exchange;
 use super::network::Network;
 use super::pieces::Pieces;
 use super::step::Step;
@@ -89,8 +89,8 @@ pub fn counts(step: &Step, pieces: &Pieces<i64>) -> bool {
 
 /// Which parts a step's interval belongs to.
 pub fn kind(replay: &Replay, step: &Step) -> Kind {
-    match step.row {
-        HANDSHAKE | GOODBYE => Kind::Setup { whole: true },
-        row => replay.connections.kinds[row as usize],
+    match is_exchange(step.row) {
+        true => replay.connections.kinds[step.row as usize],
+        false => Kind::Setup { whole: true },
     }
 }

@@ -53,7 +53,7 @@ mod step;
 
 use abreast::ABREAST;
 use attribute::Sum;
-use body::{GOODBYE, HANDSHAKE};
+use body::is_exchange;
 use bulk::Bulk;
 use changes::Left;
 pub use changes::{Changes, Effect};
@@ -315,7 +315,7 @@ impl Replay {
     /// How many segments the bytes of request and response fill; each packet is full where nobody asked for that.
     fn filled(&self, row: u32) -> [f64; 2] {
         match row {
-            HANDSHAKE | GOODBYE => [0.0, 0.0],
+            row if !is_exchange(row) => [0.0, 0.0],
             row => self.filled.get().unwrap_or(&self.segments).get(row),
         }
     }
@@ -323,7 +323,7 @@ impl Replay {
     /// How many packets the request and the response have.
     fn packets(&self, row: u32) -> [f64; 2] {
         match row {
-            HANDSHAKE | GOODBYE => [1.0, 1.0],
+            row if !is_exchange(row) => [1.0, 1.0],
             row => self.segments.get(row),
         }
     }
@@ -331,7 +331,7 @@ impl Replay {
     /// How many segments the request and the response have.
     fn segments(&self, row: u32) -> [f64; 2] {
         match row {
-            HANDSHAKE | GOODBYE => [0.0, 0.0],
+            row if !is_exchange(row) => [0.0, 0.0],
             row => self.segments.get(row),
         }
     }

@@ -1,6 +1,6 @@
 //! The network that a job is replayed on.
 
-use super::body::{GOODBYE, HANDSHAKE};
+use super::body::{GOODBYE, HANDSHAKE, UNSEEN_LOGIN};
 use super::step::Step;
 
 /// An RTT that is asked for, and what is added to it, ns; NaN stands for the RTTs as they were.
@@ -113,7 +113,7 @@ impl Network {
         let hit = |packets: f64| 1.0 - (1.0 - self.loss).powf(packets);
         match step.row {
             HANDSHAKE => return step.trips * hit(2.0) * SYN_TIMEOUT_NS,
-            GOODBYE => return step.trips * hit(2.0) * (self.timeout_ns + rtt),
+            GOODBYE | UNSEEN_LOGIN => return step.trips * hit(2.0) * (self.timeout_ns + rtt),
             _ => {}
         }
         let cost =

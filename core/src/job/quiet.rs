@@ -8,7 +8,7 @@
 
 use super::Replay;
 use super::bits::Bits;
-use super::body::{GOODBYE, HANDSHAKE};
+use super::body::is_exchange;
 use super::bulk::FEW_SEGMENTS;
 use super::step::{Starts, Step};
 use super::stretches::Stretches;
@@ -127,8 +127,7 @@ impl Search<'_> {
         step.answered
             && !matches!(step.starts, Starts::Clock | Starts::Tick | Starts::AfterPush)
             && !step.whole
-            && step.row != HANDSHAKE
-            && step.row != GOODBYE
+            && is_exchange(step.row)
             && self.replay.silence_of(step.row).is_none()
             && step.stalled_before <= 0.0
             && step.stalled_within <= 0.0

@@ -65,6 +65,9 @@ pub struct Connections {
     /// Until when an exchange went on that had begun before the window.
     pub under_way_ns: Vec<i64>,
     pub server_first: Vec<bool>,
+    /// Round trips of its login that were not captured, and when that was over.
+    pub unseen_trips: Vec<u32>,
+    pub unseen_until_ns: Vec<i64>,
     pub segment_bytes: Vec<f64>,
     /// All that was sent again had arrived, and nobody waited in silence.
     pub lost_nothing: Vec<bool>,
@@ -93,6 +96,8 @@ impl Connections {
             && times.iter().all(|of| of.len() == count)
             && [&self.server_first, &self.lost_nothing, &self.is_aside].iter().all(|of| of.len() == count)
             && self.server.len() == count
+            && self.unseen_trips.len() == count
+            && self.unseen_until_ns.len() == count
             && self.window_bytes.iter().chain([&self.segment_bytes]).all(|of| of.len() == count)
             && of_phases.iter().all(|of| of.len() == phases.count())
             && self.segment_bytes.iter().all(|&bytes| bytes >= 1.0)

@@ -35,6 +35,8 @@ impl Made {
                 ack_ns: nowhere.clone(),
                 under_way_ns: nowhere.clone(),
                 server_first: vec![false; count],
+                unseen_trips: vec![0; count],
+                unseen_until_ns: vec![0; count],
                 segment_bytes: vec![1448.0; count],
                 lost_nothing: vec![false; count],
                 closed_ns: nowhere,

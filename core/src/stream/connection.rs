@@ -395,7 +395,7 @@ impl Connection {
         let acknowledges_all = self.streams.is_acknowledged(side.other());
         self.anomalies_mut().sent_again(side, segment, has_arrived);
         if let Some(segments) = &mut self.segments {
-            segments.again(side, has_arrived);
+            segments.again(side, segment.time_ns, has_arrived);
         }
         self.paces[side.other() as usize].peer_sent(acknowledges_all);
         let silent_ns = self.paces[side as usize].sent_again(segment.time_ns);

@@ -40,29 +40,35 @@ pub struct Segments {
 }
 
 impl Segments {
-    /// `side` sends data. What comes late counts in the last slot that had begun.
+    /// `side` sends data.
     #[inline]
     pub fn sent(&mut self, side: Side, time_ns: i64) {
         let is_open = |last: &Slot| time_ns < last.begin_ns.saturating_add(self.length_ns());
         if !self.slots.last().is_some_and(is_open) {
             self.open(time_ns);
         }
-        let at = match self.slots.last() {
-            Some(last) if last.begin_ns > time_ns => self.slots.partition_point(|slot| slot.begin_ns <= time_ns),
-            _ => self.slots.len(),
-        };
-        if let Some(slot) = self.slots.get_mut(at.saturating_sub(1)) {
+        if let Some(slot) = self.slot_of(time_ns) {
             add(&mut slot.sent, side);
         }
     }
 
-    /// The data that `side` just sent had been sent before, and `has_arrived`.
-    pub fn again(&mut self, side: Side, has_arrived: bool) {
-        let Some(last) = self.slots.last_mut() else { return };
-        add(&mut last.again, side);
+    /// The data that `side` sent at this time had been sent before, and `has_arrived`.
+    pub fn again(&mut self, side: Side, time_ns: i64, has_arrived: bool) {
+        let Some(slot) = self.slot_of(time_ns) else { return };
+        add(&mut slot.again, side);
         if has_arrived {
-            add(&mut last.spurious, side);
+            add(&mut slot.spurious, side);
         }
+    }
+
+    /// The slot that a packet counts in: what comes late in the last one that had begun.
+    #[inline]
+    fn slot_of(&mut self, time_ns: i64) -> Option<&mut Slot> {
+        let at = match self.slots.last() {
+            Some(last) if last.begin_ns > time_ns => self.slots.partition_point(|slot| slot.begin_ns <= time_ns),
+            _ => self.slots.len(),
+        };
+        self.slots.get_mut(at.saturating_sub(1))
     }
 
     /// What `side` had sent again lately had arrived.
@@ -162,6 +168,30 @@ mod tests {
         }
     }
 
+    proptest! {
+        #[test]
+        fn of_no_slot_more_was_sent_again_than_was_sent(
+            packets in prop::collection::vec((0..2_000 * MS, any::<[bool; 4]>()), 0..1_500),
+        ) {
+            let mut segments = Segments::default();
+            for (time_ns, [client, again, has_arrived, had_arrived]) in packets {
+                let side = if client { Side::Client } else { Side::Server };
+                segments.sent(side, time_ns);
+                if again {
+                    segments.again(side, time_ns, has_arrived);
+                }
+                if had_arrived {
+                    segments.had_arrived(side);
+                }
+            }
+            for slot in segments.slots() {
+                for side in 0..2 {
+                    prop_assert!(slot.spurious[side] <= slot.again[side] && slot.again[side] <= slot.sent[side]);
+                }
+            }
+        }
+    }
+
     #[test]
     fn a_long_connection_keeps_few_and_each_in_its_slot() {
         let mut segments = Segments::default();
@@ -177,7 +207,7 @@ mod tests {
     fn what_had_arrived_counts_where_it_was_sent_again() {
         let mut segments = Segments::default();
         segments.sent(Side::Client, 0);
-        segments.again(Side::Client, false);
+        segments.again(Side::Client, 0, false);
         segments.sent(Side::Server, 5 * MS);
         segments.had_arrived(Side::Client);
         segments.had_arrived(Side::Client);

@@ -14,6 +14,7 @@ from latpcap.findings.registry import NO_FINDINGS, PATTERNS
 from latpcap.findings.unjudged import Unjudged
 from latpcap.tables.columnar.values import Rows, column_of
 from latpcap.units import (
+    MissingUnit,
     format_ms,
     format_ratio,
     format_s,
@@ -57,6 +58,31 @@ def amount(text: str) -> float:
     return number / 100 if text.endswith("%") else number
 
 
+class ImpossibleAmount(UsageError):
+    """An amount that its figure never reaches."""
+
+
+def read_share(text: str, largest: float = 1.0) -> float:
+    """Read a part of a whole; a bare number from 1 on may be meant in percent: `MissingUnit`.
+
+    >>> read_share("0.05"), read_share("100%"), read_rise("150%")
+    (0.05, 1.0, 1.5)
+    """
+    number = amount(text)
+    meanings = [number] if number < 1 or text.endswith("%") else [number / 100, number]
+    possible = [f"{100 * meaning:.15g}%" for meaning in meanings if meaning <= largest]
+    if not possible:
+        raise ImpossibleAmount(f"no share is above {largest:.0%}")
+    if len(meanings) > 1:
+        raise MissingUnit(f"`{text}` has no unit: write {' or '.join(possible)}")
+    return number
+
+
+def read_rise(text: str) -> float:
+    """Read what is added as a part of a whole, and may be more than it."""
+    return read_share(text, LARGEST)
+
+
 def _seconds(text: str) -> float:
     return parse_duration_ms(text) / 1000
 
@@ -81,12 +107,12 @@ FIGURES = {
     "connections": Figure("summary.connections"),
     "statements": Figure("statements.executions"),
     "errors": Figure("errors.failures", failed=""),
-    "failed_share": Figure("errors.failed_share", percent, failed="statement"),
+    "failed_share": Figure("errors.failed_share", percent, read_share, failed="statement"),
     "failed_logins": Figure("errors.failed_logins", failed="login"),
     "failed_connections": Figure("errors.failed_connections", failed="connection"),
-    "lost_share": Figure("segments.lost_share", percent, unknown=PART_OF_TIME),
-    "spurious_share": Figure("segments.spurious_share", percent, unknown=PART_OF_TIME),
-    "network_share": Figure("summary.network_share", percent),
+    "lost_share": Figure("segments.lost_share", percent, read_share, unknown=PART_OF_TIME),
+    "spurious_share": Figure("segments.spurious_share", percent, read_share, unknown=PART_OF_TIME),
+    "network_share": Figure("summary.network_share", percent, read_share),
     "seconds_per_ms": Figure("summary.seconds_per_ms", significant),
     "round_trips_per_s": Figure("chattiness.round_trips_per_s", format_ratio, unknown="it took no time"),
     "round_trips_per_transaction": Figure(

@@ -37,6 +37,7 @@ from latpcap.result.checks.figures import (
     PROJECTED,
     Figure,
     FindingFigures,
+    ImpossibleAmount,
     Measured,
     amount,
     count,
@@ -209,7 +210,7 @@ def parse(text: str) -> Gate:
     figure, argument, sign, value = match.groups()
     try:
         return _gate(text.strip(), figure, argument, sign, value)
-    except MissingUnit as error:
+    except (MissingUnit, ImpossibleAmount) as error:
         raise UsageError(f"`{text.strip()}`: {error}") from None
     except (UsageError, ValueError):
         raise _malformed(text) from None

@@ -12,7 +12,7 @@ with the row of the same name; one that the baseline lacks is not, and how many 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from latpcap.errors import UsageError
 from latpcap.result.checks.baseline import read_json
-from latpcap.result.checks.figures import amount, count
+from latpcap.result.checks.figures import ImpossibleAmount, amount, count, read_rise, read_share
 from latpcap.result.checks.gates import CONDITION, DIGITS, OPERATORS, GateResult, Gates, Threshold, limit_of
 from latpcap.tables.columnar.columns import Bools, Floats
 from latpcap.tables.columnar.table import Table
@@ -104,13 +104,26 @@ def parse_row_gate(text: str) -> RowGate:
         raise _malformed(text)
     figure, _, sign, limit = match.groups()
     try:
-        return RowGate(text.strip(), figure, sign, limit_of(limit, amount), False)
+        return RowGate(text.strip(), figure, sign, limit_of(limit, _reader(figure)), False)
+    except (MissingUnit, ImpossibleAmount) as error:
+        raise UsageError(f"`{text.strip()}`: {error}") from None
     except ValueError:
         pass
     try:
         return RowGate(text.strip(), figure, sign, limit_of(limit, parse_duration_ms), True)
     except (UsageError, ValueError):
         raise _malformed(text) from None
+
+
+def _reader(column: str) -> Callable[[str], float]:
+    """Return what reads an amount of a column that is no duration."""
+    if not _is_share(column):
+        return amount
+    return read_rise if column.endswith(_NOT_A_UNIT) else read_share
+
+
+def _is_share(column: str) -> bool:
+    return "share" in column
 
 
 def _malformed(text: str) -> UsageError:
@@ -202,7 +215,7 @@ def _numbers(gate: RowGate, values: NDArray[Any]) -> Floats:
 
 
 def _written(value: float, column: str, unit: str | None) -> str:
-    if "share" in column:
+    if _is_share(column):
         return percent(value)
     if unit is None:
         return count(value) if value == round(value) else significant(value)

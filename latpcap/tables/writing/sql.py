@@ -9,9 +9,10 @@ text.
 from __future__ import annotations
 
 import os
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, wait
+from threading import TIMEOUT_MAX, Thread
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from arro3.core import DataType, RecordBatchReader
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     import duckdb
 
 AGAIN_S = 0.05
-"""A query of several statements may be between two of them when it is told to end."""
+"""How long to wait before a query is interrupted again: it may have been between two of its statements."""
 MOST_THREADS = 4
 """Each works in memory of its own."""
 
@@ -61,7 +62,7 @@ def query(
 
     It may take `timeout_s` seconds, and `memory` bytes for its work and as many for its result.
     """
-    if not 0 < timeout_s <= threading.TIMEOUT_MAX:
+    if not 0 < timeout_s <= TIMEOUT_MAX:
         raise UsageError(f"{timeout_s} s is no time limit: give more than 0, and less than 292 years")
     duck = engine()
     threads = min(os.cpu_count() or 1, MOST_THREADS)
@@ -70,16 +71,8 @@ def query(
         for name in _asked_for(connection, text, tables):
             connection.register(name, _in_zone(_fitting(name, made(name), memory), NO_ZONE))
         connection.execute("set lock_configuration = true")
-        with _ended_after(timeout_s, connection):
-            result = connection.sql(text)
-            if result is None:
-                raise UsageError("the query returns nothing: end it with a `select`")
-            rows = _within(memory, result.project(_plain_columns(result)))
+        rows = _interruptible(lambda: _rows(connection, text, memory), timeout_s, connection)
         return Table(_in_zone(rows, UTC), "rows")
-    except duck.InterruptException:
-        raise UsageError(
-            f"the query was ended after {format_s(timeout_s)}: ask for less, or give a --timeout"
-        ) from None
     except duck.OutOfMemoryException:
         raise UsageError(
             f"the query needs more than {_megabytes(memory)}: ask for less, or give more --memory"
@@ -103,24 +96,49 @@ def _asked_for(connection: Any, text: str, tables: Sequence[str]) -> Sequence[st
     return [name for name in tables if name in named] if named and named <= {*tables} else tables
 
 
-@contextmanager
-def _ended_after(timeout_s: float, connection: Any) -> Iterator[None]:
-    """Interrupt what runs on `connection` when the time is over, until it has ended."""
-    ended = threading.Event()
+def _interruptible(work: Callable[[], ArrowTable], timeout_s: float, connection: Any) -> ArrowTable:
+    """Return what `work` makes on `connection`, which is interrupted when the time is over, and by a Ctrl-C.
 
-    def interrupt() -> None:
-        wait_s = timeout_s
-        while not ended.wait(wait_s):
-            connection.interrupt()
-            wait_s = AGAIN_S
+    It has a thread of its own, since Python hears no signal while DuckDB works.
+    """
+    done: Future[ArrowTable] = Future()
 
-    watch = threading.Thread(target=interrupt, daemon=True)
-    watch.start()
+    def run() -> None:
+        try:
+            done.set_result(work())
+        except BaseException as error:
+            done.set_exception(error)
+
+    asking = Thread(target=run, daemon=True)
+    ends_at, is_over = monotonic() + timeout_s, False
     try:
-        yield
-    finally:
-        ended.set()
-        watch.join()
+        asking.start()  # which waits: the query may be well under way when it returns
+        while not _is_done(done):
+            is_over = monotonic() >= ends_at
+            if is_over:
+                connection.interrupt()
+    except KeyboardInterrupt:
+        while asking.ident is not None and not done.done():
+            connection.interrupt()
+            _is_done(done)
+        raise
+    if is_over and done.exception() is not None:  # of the engine, or of the way out of it
+        raise UsageError(f"the query was ended after {format_s(timeout_s)}: ask for less, or give a --timeout")
+    return done.result()
+
+
+def _is_done(work: Future[ArrowTable]) -> bool:
+    """Wait for it, but not long: on Windows no signal is heard meanwhile."""
+    wait((work,), AGAIN_S)
+    return work.done()
+
+
+def _rows(connection: Any, text: str, memory: int) -> ArrowTable:
+    """The rows of the last statement in `text`."""
+    result = connection.sql(text)
+    if result is None:
+        raise UsageError("the query returns nothing: end it with a `select`")
+    return _within(memory, result.project(_plain_columns(result)))
 
 
 def _within(memory: int, result: Any) -> ArrowTable:
