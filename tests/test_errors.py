@@ -244,7 +244,9 @@ def test_a_statement_that_fails_again_and_again_is_no_loop_over_rows() -> None:
 
 def test_the_verdict_says_how_many_statements_failed() -> None:
     result = analysis(Conn(exchanges=[*[MISSING_TABLE] * 20, *[SYNTAX] * 10, *[GOOD] * 12]))
-    assert "30 of 42 statements failed: 20 × no such table (1146), 10 × syntax error (1064)." in result.text
+    told = "30 of 42 statements failed (30 round trips): 20 × no such table (1146), 10 × syntax error (1064)"
+    assert f"WHY     {told}" in result.text
+    assert result.text.count("statements failed") == 1
 
 
 def test_few_failures_among_many_statements_are_in_the_table_only() -> None:

@@ -18,7 +18,7 @@ from latpcap.result.signoff import PROGRAM
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
 NPLUS1 = "mysql/nplus1-300-client"
-HEAD = "nplus1-300-client.pcapng: "
+HEAD = "1 connection, MariaDB "
 SIZE = "2026-11-21 08:36:22 UTC · 619 packets · 1 database connection · 305 exchanges · runtime 0.393 s"
 HOSTILE = "<script>alert(1)</script> | `a` \x1b[31m\N{RIGHT-TO-LEFT OVERRIDE} **b** [c](http://d.example)"
 

@@ -58,9 +58,6 @@ SENTENCE_END = re.compile(r"(?<=[.]) (?=[A-Z`])")
 MAX_FIX_CHARS = 230
 """A fix ends with the last sentence that fits; its first one is shown in any case."""
 
-FAILURES = ("failing-logins", "failing-statements")
-"""Codes of findings about failures."""
-
 MIN_PART = 0.05
 """The share of the runtime from which on a part of it is shown."""
 
@@ -162,14 +159,12 @@ def as_text(lines: Sequence[VerdictLine]) -> str:
 
 
 def _subject(facts: Facts) -> Iterator[VerdictLine]:
-    """Yield the file, its connections and their ends, and the RTT."""
-    first, *others = [re.split(r"[/\\]", path)[-1] or path for path in facts.files] or ["packets"]
-    name = f"{first} and {len(others):,} more" if others else first
+    """Yield the connections, both their ends, and the RTT."""
     who = facts.parties
     rtt_ms = facts.projection.baseline_rtt_ms
     rtt = "RTT unknown" if rtt_ms is None else f"RTT {format_ms(rtt_ms)}"
     parts = (counted(who.connections, "connection"), who.servers, who.clients, rtt)
-    yield VerdictLine("", f"{name}: {', '.join(filter(None, parts))}", "head")
+    yield VerdictLine("", ", ".join(filter(None, parts)), "head")
 
 
 def _now(facts: Facts) -> Iterator[VerdictLine]:
@@ -398,8 +393,9 @@ def _proxied(facts: Facts) -> str:
 
 def _failures(facts: Facts) -> str:
     """Return how many statements and logins failed, unless a finding that is shown says so."""
+    said = said_of_errors(facts.errors)
     shown = facts.findings[: MAX_CAUSES + MAX_FURTHER]
-    return "" if any(found.code in FAILURES for found in shown) else said_of_errors(facts.errors)
+    return "" if any(found.title.startswith(said.partition(":")[0]) for found in shown) else said
 
 
 def _beside_statements(facts: Facts) -> str:

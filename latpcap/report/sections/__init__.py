@@ -41,7 +41,7 @@ def sections(
     Unless `is_signed` it says how it was made only where it was given something to say of itself: hashes take time.
     """
     yield cover(result.sign_off)
-    yield opening(result.selection, result.settings, result.verdict)
+    yield opening(result.selection, result.settings, result.verdict, "" if is_signed else title_of(result.captures))
     yield gates_section(gates)
     yield health(result.health)
     yield budget(result)
@@ -65,7 +65,7 @@ def sections(
 def first_screen(result: Analysis, gates: Gates | None = None) -> Iterator[Section]:
     """The answer, what became of the gates, and where to go on."""
     yield cover(result.sign_off)
-    yield opening(result.selection, result.settings, result.verdict)
+    yield opening(result.selection, result.settings, result.verdict, title_of(result.captures))
     yield gates_section(gates)
     yield further(result)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from latpcap.findings import FindingResult
@@ -62,10 +61,16 @@ def size_of(result: Analysis) -> str:
     return " · ".join(filter(None, parts))
 
 
-def opening(selected: Selected | None, settings: Settings, verdict: Iterable[VerdictLine]) -> Section:
-    """Return the answer; before it of what it is, where that is not all, and what was asked for beside the captures."""
+def opening(selected: Selected | None, settings: Settings, verdict: Iterable[VerdictLine], name: str = "") -> Section:
+    """Return the answer, whose first line begins with the `name` of the captures where no title stands above it.
+
+    Before it stands of which part of them it is, and what was asked for beside them.
+    """
+    begin = f"{name}: " if name else ""
     lines = (
-        Sentence(line.text, "strong") if line.kind == "head" else Labelled(line.label, line.text, line.kind == "code")
+        Sentence(f"{begin}{line.text}", "strong")
+        if line.kind == "head"
+        else Labelled(line.label, line.text, line.kind == "code")
         for line in verdict
     )
     return Section("verdict", "", [*asked_for(selected, settings), *lines])
@@ -89,17 +94,9 @@ def asked_for(selected: Selected | None, settings: Settings | None) -> Iterator[
 def summary(result: Analysis) -> Iterator[Section]:
     """The verdict with both runtimes, the findings that save most, and the method in two lines."""
     verdict = opening(result.selection, result.settings, result.verdict)
-    yield Section(verdict.name, "", [*verdict.parts, *_trust(result), *_now_and_there(result)])
+    yield Section(verdict.name, "", [*verdict.parts, *_now_and_there(result)])
     yield Section("to-do", "What to do", [*_to_do(result)])
     yield Section("in-short", "How this is known", [*map(Sentence, _in_short(result))])
-
-
-def _trust(result: Analysis) -> Iterator[Sentence]:
-    """Where something limits the trust in it."""
-    counts = Counter(note.severity for note in result.health)
-    words = [counted(counts[severity], severity) for severity in ("error", "warning") if counts[severity]]
-    if words:
-        yield Sentence(f"{' and '.join(words)} about the capture itself: see Health in the appendix.", "quiet")
 
 
 def _now_and_there(result: Analysis) -> list[SectionPart]:
