@@ -23,7 +23,7 @@ LINUX = {"latpcap.live.forwarding", "latpcap.live.link.inside"}
 WITHOUT = """
 import builtins, importlib, os, signal, sys
 import click, msgspec, numpy, arro3.core, tempfile, shutil, subprocess, multiprocessing.resource_tracker  # as they are
-import concurrent.futures.process, asyncio, socket, selectors, pytest, rich.live
+import concurrent.futures.process, asyncio, socket, selectors, aiohttp, pytest, rich.live
 
 def without(name, globals=None, *more, **named):
     importer = (globals or {}).get("__name__", "")

@@ -69,7 +69,7 @@ def write_analysis(
     *,
     quiet: bool,
     cover: Cover | None = None,
-    whole: bool = False,
+    whole: bool = True,
 ) -> None:
     """Write all that is known of a capture in the chosen format, and end with status 1 where a gate fails."""
     from latpcap.report import FORMATS, formats_of
@@ -84,7 +84,7 @@ def write_analysis(
         return
     result = capture.measures.analyze(asked, target.within_s, conditions, cover)
     gates = gating.judge(capture, result, conditions)
-    if chosen == "terminal" and output is None and not whole:
+    if chosen == "terminal" and not whole:
         from latpcap.report.terminal import render_first_screen
 
         write([render_first_screen(result, gates)], output)

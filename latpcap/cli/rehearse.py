@@ -49,6 +49,7 @@ STDOUT, STDERR = 1, 2
 )
 @click.option(
     "--seed",
+    hidden=True,  # the result names it
     type=int,
     metavar="N",
     help="Seed of the random numbers of --loss and --jitter; each further run takes the next number. By default it is "

@@ -105,9 +105,9 @@ def test_it_counts_what_tcpdump_counts_at_the_same_time(
     with captured(theirs, port):
         done = latpcap("record", "--port", port, "-o", ours, "--", *job(port, 40))
     assert done.returncode == 0, done.stderr
-    said, first, *_ = done.stderr.decode().split("\n")
+    said, *answer = done.stderr.decode().split("\n")
     assert said == f"latpcap: recorded TCP port {port} into {ours}"
-    assert f"{40 + LOGIN} round trips" in first
+    assert f"{40 + LOGIN} round trips" in "\n".join(answer)
     assert ours.read_bytes()[:4] == b"\n\r\r\n"  # pcapng, whoever captured
     assert ours.stat().st_mode & 0o077 == 0
     assert round_trips(ours) == round_trips(theirs) == 40 + LOGIN
@@ -163,7 +163,7 @@ def test_a_relay_records_without_the_right_to_capture(port: int, latpcap: Run, t
     relays = ("--relay", f"{at}:127.0.0.1:{port}", "--relay", f"{nobody}:127.0.0.1:{free_port()}")
     assert latpcap("record", *relays, "-o", tmp_path / "relayed.pcapng", "--", *job(at, 5)).returncode == 0
     assert round_trips(tmp_path / "relayed.pcapng") == LOGIN + 5
-    assert f" ({LOGIN + 5} round trips + " in latpcap("record", *relays, "--privacy", "--", *job(at, 5)).stderr.decode()
+    assert f" {LOGIN + 5} round trips + " in latpcap("record", *relays, "--privacy", "--", *job(at, 5)).stderr.decode()
     assert b"refused the connection" in latpcap("record", *relays, "--", *job(nobody, 1)).stderr
 
 
@@ -184,7 +184,7 @@ def test_a_server_that_refuses_is_told_without_advice_for_other_mistakes(way: st
 def test_headers_alone_are_enough_to_count(port: int, latpcap: Run, tmp_path: Path) -> None:
     path = tmp_path / "headers.pcapng"
     done = latpcap("record", "--port", port, "--privacy", "-o", path, "--", *job(port, 30))
-    assert f" ({30 + LOGIN} round trips + " in done.stderr.decode()
+    assert f" {30 + LOGIN} round trips + " in done.stderr.decode()
     assert b"WHERE emp" not in path.read_bytes()  # of each packet 34 bytes behind the headers are kept
 
 
@@ -257,7 +257,7 @@ def test_a_process_that_runs_is_recorded_until_it_ends(port: int, master: list[s
             service.communicate(b"ask\n")
             out, said = process.communicate(timeout=60)
     assert process.returncode == 0, said
-    assert b"20 round trips" in out.partition(b"\n")[0]
+    assert b" 20 round trips" in out
 
 
 def test_it_ends_although_others_go_on_asking(port: int, latpcap: Run) -> None:

@@ -33,7 +33,9 @@ impl Firebird {
     /// The client's packet in `bytes`, and the protocol version it was read with.
     fn packet<'a>(&self, bytes: &'a [u8]) -> Result<(Packet<'a>, u16), Stop> {
         let progress = &self.progress[Side::Client as usize];
-        let read = |version| Packet::read(bytes, Known { version, objects: &self.objects, progress });
+        let read = |version| {
+            Packet::read(bytes, Known { version, objects: &self.objects, progress, described: &self.described })
+        };
         if let Some(version) = self.version {
             return read(version).map(|packet| (packet, version));
         }
@@ -61,6 +63,7 @@ impl Firebird {
     pub(super) fn client(&mut self, bytes: &[u8], context: &mut Context<'_>) -> Result<Meaning, Lost> {
         let read = self.packet(bytes);
         self.progress[Side::Client as usize].reset();
+        self.described.reset();
         let (packet, version) = read?;
         if packet.depends_on_version && version != USUAL_VERSION {
             self.version.get_or_insert(version);

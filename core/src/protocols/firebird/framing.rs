@@ -3,7 +3,7 @@
 use super::objects::Objects;
 use super::operations::{self, Field, Operation};
 use super::progress::Progress;
-use super::rows::{self, Format};
+use super::rows::{self, Described, Format};
 use super::wire::{BUFFER_MAX, Stop, Wire, lost};
 
 /// The longest statement, from Firebird 3 on.
@@ -43,6 +43,7 @@ pub struct Known<'a> {
     pub version: u16,
     pub objects: &'a Objects,
     pub progress: &'a Progress,
+    pub described: &'a Described,
 }
 
 /// From this version on rows are packed.
@@ -161,7 +162,7 @@ impl<'a> Packet<'a> {
         let blr = self.buffers[self.buffered.saturating_sub(1)];
         let stored = || self.statement.and_then(|handle| known.objects.statement(handle)?.input.as_deref());
         if !blr.is_empty() {
-            let Some(format) = known.progress.format(begin, || Format::of_rows(blr)) else {
+            let Some(format) = known.described.format(begin, || Format::of_rows(blr)) else {
                 return lost("a row format that cannot be read");
             };
             format.row(packed, wire, known.progress)?;
@@ -197,7 +198,8 @@ pub fn plausible(mut bytes: &[u8], version: u16, objects: &Objects) -> Plausibil
     let mut whole = 0;
     let mut telling = false;
     while !bytes.is_empty() {
-        match Packet::read(bytes, Known { version, objects, progress: &Progress::default() }) {
+        let (progress, described) = (&Progress::default(), &Described::default());
+        match Packet::read(bytes, Known { version, objects, progress, described }) {
             Ok(packet) => {
                 whole += 1;
                 telling |= packet.is_telling();

@@ -44,7 +44,7 @@ use objects::Objects;
 use operations as op;
 use outstanding::Queue;
 use progress::Progress;
-use rows::Format;
+use rows::{Described, Format};
 use wire::Stop;
 
 /// The version where none is known: what Firebird 3 speaks.
@@ -106,6 +106,7 @@ struct Firebird {
     strays: u32,
     /// Of each side's packet that is not whole yet.
     progress: [Progress; 2],
+    described: Described,
 }
 
 impl Decoder for Firebird {
@@ -156,6 +157,7 @@ impl Decoder for Firebird {
         self.used_unread = false;
         self.strays = STRAYS;
         self.progress.iter().for_each(Progress::reset);
+        self.described.reset();
         self.objects.forget_nameless();
     }
 }

@@ -1,9 +1,7 @@
 //! How far a packet was read that is not whole yet: what comes in pieces is not read again from its beginning.
 
-use std::cell::{Cell, RefCell};
-use std::sync::Arc;
+use std::cell::Cell;
 
-use super::rows::Format;
 use super::wire::{Stop, Wire};
 
 /// Of one side. It is forgotten when the packet has been taken in.
@@ -11,8 +9,6 @@ use super::wire::{Stop, Wire};
 pub struct Progress {
     /// Of what is packed, and of what is not.
     places: [Cell<Place>; 2],
-    /// The row's format that the packet describes, by where the row begins.
-    format: RefCell<Option<(usize, Arc<Format>)>>,
     /// No packet begins in a row of unknown format before this byte.
     pub scanned: Cell<usize>,
 }
@@ -52,25 +48,9 @@ impl Progress {
         Ok(())
     }
 
-    /// The format of the row that begins here.
-    pub fn format(&self, begin: usize, read: impl FnOnce() -> Option<Format>) -> Option<Arc<Format>> {
-        let mut kept = self.format.borrow_mut();
-        match &*kept {
-            Some((known, format)) if *known == begin => Some(format.clone()),
-            _ => {
-                let format = Arc::new(read()?);
-                *kept = Some((begin, format.clone()));
-                Some(format)
-            }
-        }
-    }
-
     /// The packet has been taken in.
     pub fn reset(&self) {
         self.places.iter().for_each(|place| place.set(Place::default()));
         self.scanned.set(0);
-        if self.format.borrow().is_some() {
-            *self.format.borrow_mut() = None;
-        }
     }
 }

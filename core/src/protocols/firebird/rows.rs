@@ -7,6 +7,9 @@
 //! Until protocol 12 every value is sent, each followed by its null indicator; from 13 on a row begins with a bitmap of
 //! the nulls, and only what is not null follows. Blob and array columns are 8-byte ids.
 
+use std::cell::RefCell;
+use std::sync::Arc;
+
 use super::progress::Progress;
 use super::wire::{Stop, Wire, lost};
 use crate::cursor::Cursor;
@@ -29,6 +32,30 @@ pub struct Format {
 
 /// The messages of a compiled request by their number.
 pub type Messages = Vec<(u8, Format)>;
+
+/// The format that a packet describes which is not whole yet, by where its row begins.
+#[derive(Debug, Default)]
+pub struct Described(RefCell<Option<(usize, Arc<Format>)>>);
+
+impl Described {
+    /// The format of the row that begins here.
+    pub fn format(&self, begin: usize, read: impl FnOnce() -> Option<Format>) -> Option<Arc<Format>> {
+        let mut kept = self.0.borrow_mut();
+        match &*kept {
+            Some((known, format)) if *known == begin => Some(format.clone()),
+            _ => {
+                let format = Arc::new(read()?);
+                *kept = Some((begin, format.clone()));
+                Some(format)
+            }
+        }
+    }
+
+    /// The packet has been taken in.
+    pub fn reset(&self) {
+        self.0.take();
+    }
+}
 
 impl Format {
     /// The format of rows, from the BLR that comes with a statement. `None` if it cannot be read.
