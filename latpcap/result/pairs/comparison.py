@@ -33,7 +33,8 @@ MIN_CHANGE = 0.02
 """Parts that changed by less than this share of the larger runtime explain nothing."""
 
 NAMES = {name: text for name, text in PART_NAMES.items() if name != "network_s"}
-"""The parts that have nothing to do with the distance."""
+NAMES |= {"service_s": "the server", "client_s": "the application", "unknown_s": "exchanges that were captured in part"}
+"""The parts that have nothing to do with the distance, as a sentence has them."""
 
 
 class BudgetDifference(Struct, frozen=True):
