@@ -124,7 +124,7 @@ def test_no_help_names_a_page(name: str | None, latpcap: Run) -> None:
 @pytest.mark.parametrize("name", ["mysql/tls12-nplus1-50.pcapng", "findings/failing-my.pcapng.zst"])
 @pytest.mark.parametrize("suffix", ["txt", "md", "html", "json"])
 def test_no_report_names_a_page(name: str, suffix: str, tmp_path: Path, latpcap: Run) -> None:
-    latpcap("analyze", FIXTURES / name, "-o", tmp_path / f"report.{suffix}")
+    latpcap("analyze", FIXTURES / name, "-v", "-o", tmp_path / f"report.{suffix}")
     text = (tmp_path / f"report.{suffix}").read_text()
     assert suffix == "json" or "latpcap explain" in text
     assert pages_named(text) == []

@@ -84,7 +84,7 @@ def write_analysis(
         return
     result = capture.measures.analyze(asked, target.within_s, conditions, cover)
     gates = gating.judge(capture, result, conditions)
-    if chosen == "terminal" and not whole:
+    if chosen == "terminal" and not (whole or result.sign_off.is_asked):
         from latpcap.report.terminal import render_first_screen
 
         write([render_first_screen(result, gates)], output)
