@@ -69,7 +69,8 @@ def test_a_job_is_run_over_a_link_and_compared(port: int, tmp_path: Path) -> Non
     assert told["ends"] == {"client": own, "server": own}
     (there,) = told["rtts"]
     assert there["told"]["round_trips"] == told["told_today"]["round_trips"] == ROUND_TRIPS
-    assert there["told"]["handshake_ms"] >= RTT_MS * 0.95
+    handshake_ms = there["told"]["handshake_ms"]  # unknown where a loaded machine answered the SYN late
+    assert handshake_ms is None or handshake_ms >= RTT_MS * 0.95
     assert there["told"]["runtime_s"] >= RTT_MS / 1e3 * ROUND_TRIPS
     assert there["validation"]["predicted_s"] >= RTT_MS / 1e3 * ROUND_TRIPS * 0.9
     for name in ("today-1.pcapng", "5ms-1.pcapng"):
