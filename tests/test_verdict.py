@@ -49,7 +49,10 @@ def test_the_classic_is_told_on_one_screen() -> None:
     ]
 
 
-@pytest.mark.parametrize("name", [*fixtures()][::40])
+LONG = ("drivers/mysql-async", "postgresql/pgbouncer", "tcp/failed-connections", "findings/prepared-each")
+
+
+@pytest.mark.parametrize("name", [*LONG, *[*fixtures()][::40]])
 def test_the_first_screen_is_one_screen(
     name: str, latpcap: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

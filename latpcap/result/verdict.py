@@ -1,7 +1,7 @@
 """The answer on one screen: what the network costs now and elsewhere, why, what to do, and what limits the trust.
 
 A note is a function of the facts that returns nothing where it has nothing to say. To add one: its function, what it
-needs as a field of `Facts`, and its place in `NOTES`, of which the first `MAX_NOTES` are shown.
+needs as a field of `Facts`, and its place in `NOTES`, of which the first ones are shown.
 """
 
 from __future__ import annotations
@@ -39,13 +39,14 @@ from latpcap.units import (
     percent_range,
 )
 
-MAX_CAUSES = 2
-"""Causes that are shown with their fix; further ones get a line."""
+SHAPES = ((2, 2, 3), (2, 1, 3), (1, 2, 3), (1, 1, 3), (1, 1, 2))
+"""Causes with their fix, further causes and notes: the first of these that fits on a screen is shown."""
 
-MAX_FURTHER = 2
-"""Further causes that get a line."""
+MAX_ROWS = 22
+"""Rows of a terminal of 80 columns and 24 rows that are not the prompt's or the last line's."""
 
-MAX_NOTES = 3
+ROW_CHARS = 66
+"""The text that a row holds beside its label, on average."""
 
 MAX_WARNINGS = 2
 """Health warnings among the notes."""
@@ -146,8 +147,15 @@ class Facts(Struct, frozen=True):
 
 
 def verdict(facts: Facts) -> tuple[VerdictLine, ...]:
-    """Return the answer."""
-    return (*_subject(facts), *_now(facts), *_there(facts), *_why(facts), *_notes(facts))
+    """Return the answer, as much of it as fits on a screen."""
+    figures = (*_subject(facts), *_now(facts), *_there(facts))
+    shown = [(*figures, *_why(facts, causes, further), *_notes(facts, notes)) for causes, further, notes in SHAPES]
+    return next((lines for lines in shown if sum(map(_rows, lines)) <= MAX_ROWS), shown[-1])
+
+
+def _rows(line: VerdictLine) -> int:
+    """Return about how many rows of a terminal a line takes: a statement is cut to one."""
+    return 1 if line.kind == "code" else -(-len(line.text) // ROW_CHARS)
 
 
 def as_text(lines: Sequence[VerdictLine]) -> str:
@@ -280,9 +288,9 @@ def _ratio(value: float) -> str:
 # --- causes -----------------------------------------------------------------------------------------------------------
 
 
-def _why(facts: Facts) -> Iterator[VerdictLine]:
+def _why(facts: Facts, causes: int, further: int) -> Iterator[VerdictLine]:
     """Yield the findings that cost most, with their fixes, and what all fixes save together."""
-    for found in facts.findings[:MAX_CAUSES]:
+    for found in facts.findings[:causes]:
         yield VerdictLine("WHY", _title(found))
         if found.statement:
             yield VerdictLine("", found.statement, "code")
@@ -290,7 +298,7 @@ def _why(facts: Facts) -> Iterator[VerdictLine]:
             yield VerdictLine("DO", _first_sentences(found.fix))
         if saves := _saves(facts, found):
             yield VerdictLine("", f"saves {saves}")
-    for found in facts.findings[MAX_CAUSES : MAX_CAUSES + MAX_FURTHER]:
+    for found in facts.findings[causes : causes + further]:
         saves = _saves(facts, found)
         yield VerdictLine("ALSO", f"{_title(found)}{f': saves {saves}' if saves else ''}")
     yield from _all_fixes(facts)
@@ -348,10 +356,10 @@ def _first_sentences(text: str) -> str:
 # --- notes ------------------------------------------------------------------------------------------------------------
 
 
-def _notes(facts: Facts) -> Iterator[VerdictLine]:
+def _notes(facts: Facts, most: int) -> Iterator[VerdictLine]:
     """Yield what a reader has to know to trust the figures."""
     said = (text for note in NOTES for text in note(facts) if text)
-    yield from (VerdictLine("NOTE", _sentence(text, facts.files)) for text in islice(said, MAX_NOTES))
+    yield from (VerdictLine("NOTE", _sentence(text, facts.files)) for text in islice(said, most))
 
 
 def _sentence(text: str, files: Sequence[str]) -> str:
@@ -394,7 +402,7 @@ def _proxied(facts: Facts) -> str:
 def _failures(facts: Facts) -> str:
     """Return how many statements and logins failed, unless a finding that is shown says so."""
     said = said_of_errors(facts.errors)
-    shown = facts.findings[: MAX_CAUSES + MAX_FURTHER]
+    shown = facts.findings[:2]
     return "" if any(found.title.startswith(said.partition(":")[0]) for found in shown) else said
 
 
