@@ -53,14 +53,19 @@ def running(command: list[str], **options: Any) -> Iterator[subprocess.Popen[byt
 
 @contextmanager
 def mariadb(home: Path, port: int, accounts: Iterable[str], *more: str) -> Iterator[Path]:
-    """A server of its own with the table and these accounts; yields its log of all commands. `more`: options."""
+    """Run a server of its own with the table and these accounts; yield its log of all commands. `more`: options.
+
+    Its folder for temporary tables is its own, too: a server that begins removes those of all others in it.
+    """
     data, log, sock = home / "data", home / "general.log", home / "socket"
     shutil.chown(home, "mysql", "mysql")
     owner = pwd.getpwnam("mysql").pw_name
-    install = ["mariadb-install-db", "--no-defaults", f"--user={owner}", f"--datadir={data}", "--skip-test-db"]
-    subprocess.run([*install, "--auth-root-authentication-method=normal"], check=True, capture_output=True)
+    places = [f"--user={owner}", f"--datadir={data}", f"--tmpdir={home}"]
+    install = ["mariadb-install-db", "--no-defaults", *places, "--skip-test-db"]
+    installed = subprocess.run([*install, "--auth-root-authentication-method=normal"], capture_output=True, text=True)
+    assert installed.returncode == 0, installed.stdout + installed.stderr
     server = shutil.which("mariadbd") or "/usr/sbin/mariadbd"
-    options = [f"--user={owner}", f"--datadir={data}", f"--socket={sock}", f"--port={port}", "--bind-address=127.0.0.1"]
+    options = [*places, f"--socket={sock}", f"--port={port}", "--bind-address=127.0.0.1"]
     lean = ["--skip-log-bin", "--innodb-buffer-pool-size=8M", "--skip-name-resolve", "--general-log"]
     with running(
         [server, "--no-defaults", *options, *lean, f"--general-log-file={log}", f"--pid-file={home}/pid", *more],

@@ -93,21 +93,25 @@ MARIADB_TABLES = f"""
 
 @contextmanager
 def mariadb(home: Path, address: str, port: int, inside: Sequence[str] = ()) -> Iterator[Server]:
-    """MariaDB with statement digests, empty but for the tables of the jobs."""
+    """MariaDB with statement digests, empty but for the tables of the jobs.
+
+    A server that begins removes the temporary tables of all others in its `tmpdir`: it has its own.
+    """
     data, sock = home / "mariadb", home / "mariadb.socket"
     owner = pwd.getpwnam("mysql").pw_name
     shutil.chown(home, owner)
-    install = ["mariadb-install-db", "--no-defaults", f"--user={owner}", f"--datadir={data}", "--skip-test-db"]
+    places = [f"--user={owner}", f"--datadir={data}", f"--tmpdir={home}"]
+    install = ["mariadb-install-db", "--no-defaults", *places, "--skip-test-db"]
     subprocess.run([*install, "--auth-root-authentication-method=normal"], check=True, capture_output=True)
     where = [
-        f"--datadir={data}",
+        *places,
         f"--socket={sock}",
         f"--port={port}",
         f"--bind-address={address}",
         "--skip-name-resolve",
     ]
     program = shutil.which("mariadbd", path="/usr/sbin:/usr/bin")
-    command = [*inside, program, "--no-defaults", f"--user={owner}", *where, *COUNTS, f"--pid-file={home}/mariadb.pid"]
+    command = [*inside, program, "--no-defaults", *where, *COUNTS, f"--pid-file={home}/mariadb.pid"]
 
     def admin(sql: str, *words: str) -> str:
         return asked(["mariadb", "--no-defaults", "-uroot", f"--socket={sock}", "-NB", *words], sql)
