@@ -12,7 +12,7 @@ from builder import Conn, Ex, build
 from conftest import analysed, load_fixture, read_fixture
 from golden import fixtures
 
-from latpcap import read
+from latpcap import Capture, read
 from latpcap.result.analysis import Analysis, Measures
 
 QUERIES = [Ex("query", sql="select ?", service_ms=0.15, client_ms=0.1)] * 10_000
@@ -69,6 +69,16 @@ def test_what_was_asked_for_beside_the_rtt_is_answered() -> None:
     assert within == capture.project([15], within_s=2).within.text
     moved = capture.analyze(move={":3306": 15})
     assert "\n        there: only 10.77.0.2:3306 at 15 ms, all else unchanged\n" in moved.text
+
+
+def test_where_one_of_two_servers_is_moved_no_fix_of_the_other_shortens_the_job() -> None:
+    """The fix saves what it does with both servers there: it may be more than the job takes."""
+    loop = [Ex("query", sql="select id from t", rows=50), *[Ex("query", sql="select v from t where id = ?")] * 50]
+    capture = Capture(build([Conn(server=f"10.0.1.{host}:3306", exchanges=loop) for host in (1, 2)]))
+    assert " → " in capture.analyze([200]).text
+    moved = capture.analyze(move={"10.0.1.1:3306": 200})
+    assert "saves 50 round trips" in moved.text
+    assert " → " not in moved.text
 
 
 def test_the_largest_rtt_that_was_asked_for_is_told() -> None:

@@ -41,7 +41,7 @@ def analyze(
     output: str | None,
     verbose: bool,
 ) -> None:
-    """What the network costs, why, what to do, and what the same job takes at another RTT.
+    """Show what the network costs, why, what to do, and what the same job takes at another RTT.
 
     `-o report.html` writes a page with a slider for the RTT, `-o report.md` Markdown for a ticket or an email.
 

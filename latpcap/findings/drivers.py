@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from latpcap.findings.evidence import Evidence
 from latpcap.protocols.drivers import Setting, setting
-from latpcap.tables.columnar import passes
 
 MAX_CLIENTS = 2
 """The clients whose settings a finding names."""
@@ -48,10 +47,8 @@ class Advice(Struct, frozen=True):
 
 def clients_of(evidence: Evidence, connections: NDArray[np.int64]) -> list[SeenClient]:
     """Return the recognised clients of the rows' `connections`, those with most rows first."""
-    said = [evidence.recording.said(name).picked(connections) for name in CLIENT_COLUMNS]
-    order, starts = passes.grouped(*(each.codes for each in said))
-    firsts = order[starts[:-1]][np.argsort(-np.diff(starts), kind="stable")]
-    found = (SeenClient(*each) for each in zip(*(each.picked(firsts).texts() for each in said), strict=True))
+    rows = evidence.recording.combinations(*CLIENT_COLUMNS, connections=connections)
+    found = (SeenClient(protocol or "", *others) for protocol, *others in rows)
     return [client for client in found if client.driver or client.framework]
 
 

@@ -38,7 +38,7 @@ def beginnings(recording: Recording, rtt: Estimate) -> Beginnings:
     without_answer = (syn != MISSING) & (syn_ack == MISSING)
     syn = np.where((syn == MISSING) & (syn_ack != MISSING), syn_ack - beyond_ns, syn)
     if without_answer.any():
-        first = _first_words(recording)
+        first = first_words(recording)
         without_answer &= first != MISSING
         syn_ack = np.where(without_answer, np.minimum(syn + beyond_ns, np.maximum(first, syn)), syn_ack)
     from_start = (syn != MISSING) & (syn_ack != MISSING)
@@ -47,12 +47,12 @@ def beginnings(recording: Recording, rtt: Estimate) -> Beginnings:
         return Beginnings(syn, syn_ack, greeted, nothing, nothing)
     greeted = greeted | _unseen_greetings(recording, misses & ~greeted)
     rtt_ns = np.nan_to_num(rtt.of_phases.baseline)[rtt.phases.opening]
-    begins_late = ~greeted & (_first_words(recording) - np.maximum(connections.ack, syn_ack) >= rtt_ns)
+    begins_late = ~greeted & (first_words(recording) - np.maximum(connections.ack, syn_ack) >= rtt_ns)
     shaken = np.where(from_start, syn_ack, MISSING)
     return Beginnings(syn, syn_ack, greeted, *_unseen_logins(recording, shaken, misses, begins_late))
 
 
-def _first_words(recording: Recording) -> Ints:
+def first_words(recording: Recording) -> Ints:
     """When each connection's first exchange began; `MISSING` where it has none."""
     exchanges = recording.exchanges
     first = np.full(len(recording.connections), MISSING)

@@ -17,7 +17,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from latpcap.measures.beginnings import Beginnings
+from latpcap.measures.beginnings import Beginnings, first_words
 from latpcap.measures.job import RecordedJob
 from latpcap.measures.options import IDLE_S, TaskBy
 from latpcap.measures.routes import routes_of_exchanges
@@ -210,11 +210,8 @@ def _waits(recording: Recording, rtt: Estimate, job: RecordedJob) -> _Waits:
 
 def _shaken(recording: Recording, beginnings: Beginnings) -> Ints:
     """When each connection's TCP handshake was over, with the greeting where the server speaks first."""
-    connections, exchanges = recording.connections, recording.exchanges
-    shaken = np.maximum(np.maximum(beginnings.syn_ack, connections.ack), beginnings.syn)
-    asked = np.full(len(connections), MISSING)
-    asked[exchanges.connection[::-1]] = exchanges.begin[::-1]
-    return np.where(beginnings.server_first, np.maximum(shaken, asked), shaken)
+    shaken = np.maximum(np.maximum(beginnings.syn_ack, recording.connections.ack), beginnings.syn)
+    return np.where(beginnings.server_first, np.maximum(shaken, first_words(recording)), shaken)
 
 
 def _cut(waits: _Waits) -> _Waits:

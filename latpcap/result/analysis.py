@@ -431,6 +431,7 @@ class Measures:
         return Facts(
             base=self.basis,
             parties=parties(self.recording),
+            connections=len(self.recording.database_rows),
             findings=findings,
             fixes_together=together,
             budget=self.timeline.budget,

@@ -18,9 +18,6 @@ from latpcap.result.statements import quantiles_of, ratios
 from latpcap.tables.columnar.columns import Bools
 from latpcap.tables.columnar.values import Fractions, Numbers, Rows, Values
 
-NOTABLE_SHARE = 0.1
-"""Of the runtime; below it the verdict does not speak of chattiness."""
-
 
 class ConnectionChattiness(Brief, Struct, frozen=True):
     """What the round trips of a connection, or of all of them, were made for."""

@@ -119,6 +119,7 @@ class Facts(Struct, frozen=True):
 
     base: Basis
     parties: Parties
+    connections: int
     findings: Sequence[FindingResult]
     fixes_together: FixesTogether | None
     budget: Budget
@@ -171,7 +172,7 @@ def _subject(facts: Facts) -> Iterator[VerdictLine]:
     who = facts.parties
     rtt_ms = facts.projection.baseline_rtt_ms
     rtt = "RTT unknown" if rtt_ms is None else f"RTT {format_ms(rtt_ms)}"
-    parts = (counted(who.connections, "connection"), who.servers, who.clients, rtt)
+    parts = (counted(facts.connections, "connection"), who.servers, who.clients, rtt)
     yield VerdictLine("", ", ".join(filter(None, parts)), "head")
 
 
@@ -243,7 +244,7 @@ def _there(facts: Facts) -> Iterator[VerdictLine]:
         yield VerdictLine(format_given_ms(point.rtt_ms), f"{format_s(point.runtime_s)} {_elsewhere(facts, point)}")
     per_ms = projection.seconds_per_ms if point is None else projection.seconds_per_ms_there
     cost = "" if per_ms is None else f": each millisecond of RTT costs {format_s(per_ms)}"
-    who = counted(facts.parties.connections, "connection")
+    who = counted(facts.connections, "connection")
     beside = f" on {who}, partly at the same time" if facts.waits.overlap else ""
     yield VerdictLine("", f"{facts.waits.counts(facts.round_trips)}{beside}{cost}")
     if projection.conditions.text and point is not None:
@@ -322,9 +323,12 @@ def _saves(facts: Facts, found: FindingResult) -> str:
 
 
 def _shorter(facts: Facts, saved_s: float) -> str:
-    """Return the runtime without and with a fix; nothing where none is projected."""
+    """Return the runtime without and with a fix; nothing where none is projected.
+
+    Savings are those of all servers at that RTT, so nothing is taken from a runtime where only some are moved.
+    """
     point = facts.there
-    if point is None or point.runtime_s is None:
+    if point is None or point.runtime_s is None or facts.projection.conditions.moved:
         return ""
     left = format_s(max(point.runtime_s - saved_s, 0.0))
     return f"{format_s(point.runtime_s)} → {left} at {format_given_ms(point.rtt_ms)}"
@@ -333,10 +337,10 @@ def _shorter(facts: Facts, saved_s: float) -> str:
 def _all_fixes(facts: Facts) -> Iterator[VerdictLine]:
     """Yield what all fixes save at once: less than their sum where they remove the same waits."""
     told, together = facts.projection.told_rtt_ms, facts.fixes_together
-    if together is None or told is None or facts.there is None:
+    if together is None or told is None:
         return
-    saved = _shorter(facts, together.saved_s[f"{told:g}"])
-    yield VerdictLine("ALL", f"the fixes together ({listed(together.fixes)}): {saved}")
+    if saved := _shorter(facts, together.saved_s[f"{told:g}"]):
+        yield VerdictLine("ALL", f"the fixes together ({listed(together.fixes)}): {saved}")
 
 
 def _first_sentences(text: str) -> str:

@@ -14,7 +14,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from latpcap import _core
-from latpcap.tables.columnar import columns
+from latpcap.tables.columnar import columns, passes
 from latpcap.tables.columnar.columns import Bools, Codes, Ints, NullableArray
 from latpcap.tables.columnar.scratch import Scratch, filled, laid
 from latpcap.tables.columnar.texts import Texts
@@ -210,6 +210,16 @@ class Recording:
     def said(self, name: str) -> Codes:
         """A text column of the connection table, of the database connections."""
         return columns.codes(self.all_connections_table, name).picked(self.database_rows)
+
+    def combinations(self, *names: str, connections: Ints | None = None) -> list[tuple[str | None, ...]]:
+        """Distinct values of several text columns together, of all database connections or some; the most usual first.
+
+        A connection that is in `connections` several times counts as often.
+        """
+        columns_of = [self.said(name) if connections is None else self.said(name).picked(connections) for name in names]
+        order, starts = passes.grouped(*(each.codes for each in columns_of))
+        firsts = order[starts[:-1]][np.argsort(-np.diff(starts), kind="stable")]
+        return list(zip(*(each.picked(firsts).texts() for each in columns_of), strict=True))
 
     @cached_property
     def timing_only(self) -> Bools:

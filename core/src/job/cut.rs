@@ -25,7 +25,7 @@ struct Left {
     /// The latest end of an answer.
     answered: f64,
     first: bool,
-    /// Of its login something was not captured, and no step stands for it yet.
+    /// The capture missed a part of its login, and no step stands for that yet.
     lacks_login: bool,
 }
 

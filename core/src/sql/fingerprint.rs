@@ -170,7 +170,7 @@ pub fn cut(text: &mut String, longest: usize) {
     }
 }
 
-/// What double quotes around names say of T-SQL's option where no login and no `SET` was seen.
+/// The evidence that double quotes around names give of T-SQL's option where neither login nor `SET` was seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Quotes {
     None,

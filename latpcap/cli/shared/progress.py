@@ -42,16 +42,7 @@ def watch(work: Callable[[Progress], T], *, quiet: bool = False, may_stop: bool 
     reading = threading.Thread(target=run, daemon=True)
     with unwound_by_sigterm():
         try:
-            try:
-                reading.start()  # which waits: the work may be well under way when it returns
-                _wait(done, progress, quiet)
-            except KeyboardInterrupt as interrupt:
-                if not may_stop or reading.ident is None or isinstance(interrupt, Terminated):
-                    raise
-                progress.stop()
-                if not quiet:
-                    click.echo("latpcap: reading ends here; Ctrl-C again exits at once", err=True)
-                _wait(done, progress, quiet=True)
+            _run(reading, done, progress, quiet=quiet, may_stop=may_stop)
         except KeyboardInterrupt:
             progress.cancel()
             if reading.ident is not None:
@@ -60,6 +51,20 @@ def watch(work: Callable[[Progress], T], *, quiet: bool = False, may_stop: bool 
     if errors:
         raise errors[0]
     return results[0]
+
+
+def _run(reading: threading.Thread, done: threading.Event, progress: Progress, *, quiet: bool, may_stop: bool) -> None:
+    """Run the thread to its end; where the work `may_stop`, the first Ctrl-C ends its reading only."""
+    try:
+        reading.start()  # which waits: the work may be well under way when it returns
+        _wait(done, progress, quiet)
+    except KeyboardInterrupt as interrupt:
+        if not may_stop or reading.ident is None or isinstance(interrupt, Terminated):
+            raise
+        progress.stop()
+        if not quiet:
+            click.echo("latpcap: reading ends here; Ctrl-C again exits at once", err=True)
+        _wait(done, progress, quiet=True)
 
 
 def _wait(done: threading.Event, progress: Progress, quiet: bool) -> None:

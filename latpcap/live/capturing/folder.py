@@ -17,6 +17,7 @@ from types import TracebackType
 
 from latpcap.errors import unwritten
 from latpcap.tables.reading.room import usual_folder
+from latpcap.tables.writing.locks import lock
 
 IN_USE, KEPT = "latpcap-recording-", "latpcap-kept-"
 
@@ -59,37 +60,33 @@ def _made(place: Path) -> tuple[Path, int | None]:
     """A folder and the file that holds its lock."""
     if sys.platform == "win32":
         return Path(tempfile.mkdtemp(prefix=IN_USE, dir=place)), None
-    import fcntl
-
     while True:
         path = Path(tempfile.mkdtemp(prefix=IN_USE, dir=place))
-        lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        file = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
         with suppress(OSError):  # where the file system knows no locks, nobody takes it for one that was left, either
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            lock(file, waits=True)
         if path.exists():
-            return path, lock
-        os.close(lock)
+            return path, file
+        os.close(file)
 
 
-def _remove(path: Path, lock: int | None, owner: int) -> None:
+def _remove(path: Path, held: int | None, owner: int) -> None:
     if os.getpid() == owner:  # a process that was forked from it has no say
         shutil.rmtree(path, ignore_errors=True)
-    if lock is not None:
-        os.close(lock)
+    if held is not None:
+        os.close(held)
 
 
 def _remove_left(place: Path) -> None:
     """Remove the folders that nobody holds."""
     if sys.platform == "win32":
         return
-    import fcntl
-
     for path in place.glob(f"{IN_USE}*"):
         with suppress(OSError):
-            lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            file = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
             try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if os.fstat(lock).st_uid == os.geteuid():
+                lock(file, waits=False)
+                if os.fstat(file).st_uid == os.geteuid():
                     shutil.rmtree(path, ignore_errors=True)
             finally:
-                os.close(lock)
+                os.close(file)

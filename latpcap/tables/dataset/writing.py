@@ -32,6 +32,7 @@ from latpcap.tables.dataset.rows import ExchangeRows, SampleRows, TableRows
 from latpcap.tables.part.window import begins_of
 from latpcap.tables.reading.sources import shown
 from latpcap.tables.recording import Recording
+from latpcap.tables.writing.locks import lock
 from latpcap.tables.writing.outputs import check_here, mode_of_all
 from latpcap.tables.writing.terminated import unwound_by_sigterm
 
@@ -122,11 +123,9 @@ def _held(folder: Path, *, waits: bool = False) -> Iterator[None]:
     if sys.platform == "win32":
         yield
         return
-    import fcntl
-
     file = os.open(folder, os.O_RDONLY)
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
+        lock(file, waits=waits)
         yield
     finally:
         os.close(file)

@@ -1,4 +1,4 @@
-"""What servers of HTTP and S3 answer, as far as it was asked for: a body ends at a bound, and silence has an end.
+"""Bounds on the answers of HTTP and S3: a body ends where it was asked to, and silence has an end.
 
 aiohttp reads for both, so one class of answers has all checks. It needs what `latpcap[s3]` installs.
 """
@@ -13,18 +13,17 @@ from typing import Any
 
 import aiohttp
 
-from latpcap.tables.reading.unreachable import SilentServer, WrongAnswer, wrong_answer_in
+from latpcap.tables.reading.unreachable import COPY_IT, SilentServer, WrongAnswer, wrong_answer_in
 
 MAX_SILENCE_S = 30.0
-"""How long a server may send nothing."""
+"""A server that sends nothing for longer is given up."""
 MAX_CONNECT_S = 10.0
 MAX_ANSWER_BYTES = 32 << 20
 """Bytes of a listing, or of what a server says of an error."""
 MIN_BYTES_A_SECOND = 1000
 SLOW_AFTER_S = 60.0
-"""How long a body may come more slowly than that."""
+"""A body that came more slowly for longer is given up."""
 
-COPY_IT = "copy the file to this machine first"
 ASKED_PART = re.compile(r"bytes=(\d+)-(\d+)")
 SENT_PART = re.compile(r"bytes (\d+)-")
 NO_ENCODING = ("", "identity")
@@ -113,7 +112,7 @@ def _silent() -> SilentServer:
 
 
 def http_options() -> dict[str, Any]:
-    """How fsspec makes its sessions of HTTP."""
+    """Return the options of fsspec's sessions of HTTP."""
     wait = aiohttp.ClientTimeout(total=None, sock_connect=MAX_CONNECT_S, sock_read=MAX_SILENCE_S)
     headers = {"Accept-Encoding": "identity"}
     options = {"response_class": PlainAnswer, "timeout": wait, "auto_decompress": False, "headers": headers}
@@ -121,7 +120,7 @@ def http_options() -> dict[str, Any]:
 
 
 def s3_options() -> dict[str, Any]:
-    """How s3fs makes its sessions."""
+    """Return the options of s3fs's sessions."""
     options = {"http_session_cls": _bounded_session(), "connect_timeout": MAX_CONNECT_S, "read_timeout": MAX_SILENCE_S}
     return {"config_kwargs": _with_own("s3", "config_kwargs", options)}
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakSet, WeakValueDictionary
 
 from latpcap.errors import URL, CaptureError, UsageError, without_secrets
-from latpcap.tables.reading.unreachable import SilentServer, explained, is_mute, said_of, wrong_answer_in
+from latpcap.tables.reading.unreachable import COPY_IT, SilentServer, explained, is_mute, said_of, wrong_answer_in
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -36,7 +36,7 @@ KEPT = 8
 """Parts that a process keeps of files that it reads several times at once, for whoever comes later."""
 LOOKED_UP_AT_ONCE = 16
 LOOK_S = 0.1
-"""How long a server is waited for before a Ctrl-C is looked for."""
+"""Seconds between two looks for a Ctrl-C while a server is waited for."""
 
 HTTP, S3 = ("http", "https"), ("s3", "s3a")
 PACKAGES = {
@@ -159,7 +159,7 @@ class RemoteFile:
         with _explained(self.place):
             part = self._fetched(begin, end)
         if len(part) > end - begin:
-            raise CaptureError(f"{self.place}: its server gives no parts of it: copy the file to this machine first")
+            raise CaptureError(f"{self.place}: its server gives no parts of it: {COPY_IT}")
         if len(part) < end - begin:
             self.check()
             raise CaptureError(f"{self.place}: bytes {begin} to {end} came cut: try again")
@@ -294,7 +294,7 @@ def _system_of(url: str) -> tuple[Any, str]:
 
 
 def _bounds(scheme: str) -> dict[str, Any]:
-    """What has the answers of servers bounded, where the one who reads them can be asked to."""
+    """Return the options that bound the answers of servers, where their reader has some."""
     if scheme not in (*HTTP, *S3):
         return {}
     from latpcap.tables.reading import answers

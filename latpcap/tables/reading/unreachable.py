@@ -31,7 +31,8 @@ WHAT_TO_DO = {
 }
 """By the codes of S3."""
 WRONG_REDIRECTS = {"InvalidUrlRedirectClientError", "NonHttpUrlRedirectClientError"}
-"""What aiohttp, which need not be installed, calls them."""
+"""Names of errors of aiohttp, which need not be installed."""
+COPY_IT = "copy the file to this machine first"
 NOT_THERE = (404, 410)
 REFUSED = (401, 403)
 

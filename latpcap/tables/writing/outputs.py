@@ -20,6 +20,7 @@ from latpcap.errors import CaptureError, UsageError, unwritten
 from latpcap.tables.dataset.layout import is_dataset
 from latpcap.tables.reading import sources
 from latpcap.tables.reading.remote import is_url
+from latpcap.tables.writing.locks import lock
 from latpcap.tables.writing.terminated import unwound_by_sigterm
 
 Path = str | os.PathLike[str]
@@ -30,7 +31,7 @@ OPEN_FILES = ("/proc/", "/dev/fd")
 EVERYBODY, OWNER = 0o666, 0o600
 """Modes of new files, before the umask."""
 READERS = {0o040: 0o060, 0o004: 0o006}
-"""Which bits others get of what stands for a file that they may read."""
+"""The bits that others get, by the bit with which they may read a capture."""
 UNFINISHED = re.compile(r"\.latpcap-[0-9a-f]{16}\.part")
 
 
@@ -173,7 +174,7 @@ def _fresh(folder: str, bits: int) -> tuple[str, IO[bytes]]:
         path = os.path.join(folder, f".latpcap-{os.urandom(8).hex()}.part")
         file = open(path, "xb", opener=lambda name, flags: os.open(name, flags, bits))  # noqa: SIM115
         with suppress(OSError):  # where the file system knows no locks, nobody takes it for one that was left, either
-            _lock(file.fileno(), waits=True)
+            lock(file.fileno(), waits=True)
         if os.path.exists(path):
             return path, file
         file.close()  # somebody took it for one that was left
@@ -194,18 +195,10 @@ def _remove_unheld(path: str) -> None:
         return
     file = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
-        _lock(file, waits=False)
+        lock(file, waits=False)
         os.unlink(path)
     finally:
         os.close(file)
-
-
-def _lock(file: int, *, waits: bool) -> None:
-    """Hold the file until it is closed; raises `OSError` where somebody else does, or nobody can."""
-    if sys.platform != "win32":
-        import fcntl
-
-        fcntl.flock(file, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
 
 
 def _mode_of(path: Path) -> int | None:

@@ -104,7 +104,7 @@ struct Firebird {
     allocated: bool,
     /// How many answers may belong to requests that were not captured.
     strays: u32,
-    /// Of each side's packet that is not whole yet.
+    /// The progress in each side's packet that is not whole yet.
     progress: [Progress; 2],
     described: Described,
 }

@@ -4,10 +4,10 @@ use std::cell::Cell;
 
 use super::wire::{Stop, Wire};
 
-/// Of one side. It is forgotten when the packet has been taken in.
+/// The progress in one side's packet, until that has been taken in.
 #[derive(Debug, Default)]
 pub struct Progress {
-    /// Of what is packed, and of what is not.
+    /// The places in a row as packed, and in one as plain.
     places: [Cell<Place>; 2],
     /// No packet begins in a row of unknown format before this byte.
     pub scanned: Cell<usize>,

@@ -657,7 +657,7 @@ fn in_dialect_1_double_quotes_hold_strings() {
 
 // --- floods -----------------------------------------------------------------------------------------------------------
 
-/// What follows `connected`, in packets of so many bytes: [`Dialogue`] holds its reads against them.
+/// Feeds what follows `connected`, in packets of so many bytes: [`Dialogue`] holds its reads against them.
 fn flood(parts: &[(Side, Vec<u8>)], size: usize) -> u32 {
     let opening = Opening { client: &[], server: &[], first: Client, from_start: true };
     let mut dialogue = Dialogue::new("firebird", decoder(&opening), false);

@@ -1,4 +1,4 @@
-//! What may be tried where nobody says where a part begins.
+//! Bounds the tries where nobody says where a part begins.
 //!
 //! TTC says neither where the end of a response begins nor where a text does: many places are tried, in several ways
 //! each. All tries of a connection are paid from what its bytes are worth, so that bytes that look like many beginnings

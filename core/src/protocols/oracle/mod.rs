@@ -143,7 +143,7 @@ struct Oracle {
     response: Vec<u8>,
     response_length: u64,
     shape: Shape,
-    /// What may still be tried.
+    /// The tries that are left.
     effort: Effort,
     /// The server marks the ends of its responses.
     marks_ends: bool,

@@ -298,7 +298,7 @@ proptest! {
 
 // --- floods -----------------------------------------------------------------------------------------------------------
 
-/// What ends of calls, lists, texts in chunks and piggybacks are made of.
+/// The bytes of which ends of calls, lists, texts in chunks and piggybacks are made.
 fn crumbs() -> Vec<Vec<u8>> {
     let mut list = vec![4; 22];
     list[1..20].fill(0);

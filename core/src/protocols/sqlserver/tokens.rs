@@ -16,7 +16,7 @@ use crate::cursor::{Cursor, TooShort};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Columns {
     count: u16,
-    /// Those whose values take bytes, by their numbers.
+    /// The columns whose values take bytes, by their numbers.
     sized: Vec<(u16, Shape)>,
 }
 
@@ -121,7 +121,7 @@ enum State {
     Unknown,
 }
 
-/// What comes next of the token about sensitive columns:
+/// The next part of the token about sensitive columns:
 /// labels u16 | (name | id)* | types u16 | (name | id)* | rank u32, if there is one | columns u16 | (properties u16 |
 /// (label u16 | type u16 | rank u32, if there is one)*)*
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,8 +129,9 @@ enum Sensitive {
     /// The number of labels, of types.
     Labels,
     Types,
-    /// So many names and ids of labels, of types.
+    /// The names and ids of labels that are left.
     LabelNames(u32),
+    /// The names and ids of types that are left.
     TypeNames(u32),
     Columns,
     /// The properties of so many columns.
