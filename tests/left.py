@@ -9,7 +9,6 @@ import os
 import select
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -31,7 +30,8 @@ def watch_over_this_run() -> None:
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir())  # where pytest keeps its last three
     folder = tempfile.mkdtemp(prefix="latpcap-tests-")
     os.chmod(folder, 0o1777)  # as /tmp: servers are users of their own
-    subprocess.Popen([sys.executable, "-I", "-S", __file__, str(os.getpid()), folder], start_new_session=True)
+    clean = [sys.executable, "-I", "-S", __file__, str(os.getpid()), folder]
+    os.posix_spawn(clean[0], clean, os.environ, setsid=True)  # nobody waits for it, which Popen would complain of
     os.environ |= {RUN: folder, "TMPDIR": folder}
     tempfile.tempdir = None
 
