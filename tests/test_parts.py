@@ -83,7 +83,7 @@ def test_those_of_a_job_without_some_of_its_exchanges_do(
     [[fixed_s]] = base.runtimes_of([(fixed, ladder_ms)], [CENTRAL])
     there = budgets_there(base, ladder_ms, fixed_s.tolist(), base.as_usual, fixed)
     for runtime_s, found in zip(fixed_s, there, strict=True):
-        parts = found.budget.parts().values()
+        parts = found.parts().values()
         assert min(parts) >= 0
         assert sum(parts) == pytest.approx(runtime_s, rel=1e-9, abs=1e-6)
 
@@ -94,8 +94,8 @@ def test_at_the_rtt_that_a_job_had_they_are_what_they_were(recording: Recording)
     base, budget = measures.basis, measures.timeline.budget.parts()
     assume(base.job is not None and len(np.unique(base.job.baseline_ns)) == 1)
     [there] = budgets_there(base, [base.baseline_ms], [base.runtime_s], base.as_usual)
-    assert there.budget.parts() == pytest.approx(budget, abs=1e-6)
-    assert budget_with(base, AS_IT_IS).budget.parts() == pytest.approx(budget, abs=1e-6)
+    assert there.parts() == pytest.approx(budget, abs=1e-6)
+    assert budget_with(base, AS_IT_IS).parts() == pytest.approx(budget, abs=1e-6)
 
 
 def pool(client_ms: float) -> Recording:

@@ -173,9 +173,7 @@ def _lines(result: Analysis) -> Iterator[Claim]:
 
 def _now(result: Analysis, match: re.Match[str]) -> Checked:
     yield _is(match["runtime"], result.summary.runtime_s)
-    parts = result.budget.parts()
-    within_setup = (result.summary.network_s or 0) - parts["network_s"]
-    parts |= {"network_s": 0.0, "setup_s": parts["setup_s"] - within_setup}
+    parts = result.budget.parts() | {"network_s": 0.0}
     ordered, total = sorted(parts.values(), reverse=True), sum(result.budget.parts().values())
     for place, share in enumerate(re.findall(r" ([0-9]+%)", match["parts"])):
         yield _is(share, ordered[place] / total)
@@ -273,8 +271,8 @@ def _yet_network(result: Analysis, match: re.Match[str]) -> Checked:
     assert result.projection.budget_at is not None
     parts = result.projection.budget_at.parts()
     said, off = amount(match[1])
-    network, setup = (parts[name] / sum(parts.values()) for name in ("network_s", "setup_s"))
-    yield _holds(network - off <= said <= network + setup + off)
+    network = parts["network_s"] / sum(parts.values())
+    yield _holds(network - off <= said <= network + off)
 
 
 def _parts_of_wholes(text: str) -> Iterator[Claim]:

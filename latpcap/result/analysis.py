@@ -81,7 +81,7 @@ class Summary(Brief, Struct, frozen=True):
     network_share_high: float | None
     """The same at the two ends of the baseline's range."""
     network_s: float | None
-    """The seconds of that share: the budget's `network_s` and what of its `setup_s` waited for the network."""
+    """The seconds of that share: the budget's `network_s`."""
     seconds_per_ms: float | None
 
 
@@ -456,8 +456,9 @@ class Measures:
         budget = self.timeline.budget
         if self.doubt not in (ShareUnknown.FEW_RESPONSES, ShareUnknown.NO_RESPONSE):
             return budget
-        unknown_s = budget.unknown_s + budget.network_s + budget.service_s
-        return replace(budget, network_s=0.0, service_s=0.0, unknown_s=unknown_s)
+        own, setup_s = self.timeline.parts_s, self.timeline.parts_s["setup"]
+        unknown_s = own["unknown"] + own["network"] + own["service"]
+        return replace(budget, network_s=0.0, service_s=0.0, setup_s=setup_s, unknown_s=unknown_s)
 
     @cached_property
     def doubt(self) -> ShareUnknown | None:

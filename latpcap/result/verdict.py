@@ -200,17 +200,11 @@ def _unknown(facts: Facts) -> str:
 def _parts(facts: Facts) -> str:
     """Return the shares of the runtime: the network's with its range, then the largest others."""
     runtime_s = facts.base.runtime_s
-    seconds = _with_network(facts.budget.parts(), facts.base.network_s)
+    seconds = facts.budget.parts()
     ends = (end / runtime_s for end in facts.waits.range_s)
     share, _, between = percent_range(facts.waits.shared_s / runtime_s, *ends).partition(", ")
     network = f"network {share}{f' ({between})' if between else ''}"
     return ", ".join((network, *_shares(seconds, _names_now(facts), but="network_s")))
-
-
-def _with_network(parts: Mapping[str, float], network_s: float) -> dict[str, float]:
-    """Return the parts with all waiting for the network in one, that of set-up included."""
-    within_setup = network_s - parts["network_s"]
-    return {**parts, "network_s": network_s, "setup_s": parts["setup_s"] - within_setup}
 
 
 def _shares(seconds: Mapping[str, float], names: Mapping[str, str], but: str = "") -> list[str]:
@@ -257,8 +251,8 @@ def _there(facts: Facts) -> Iterator[VerdictLine]:
 
 def _elsewhere(facts: Facts, point: Point) -> str:
     """Return the range at another RTT, how many times as long that is, and the largest part there."""
-    there, network_s = facts.projection.budget_at, facts.projection.network_s_at
-    parts = {} if there is None or network_s is None else _with_network(there.parts(), network_s)
+    there = facts.projection.budget_at
+    parts = {} if there is None else there.parts()
     shares = _shares(parts, _names_now(facts))[:1]
     times = "" if point.factor is None else f"{_ratio(point.factor)} times as long"
     return ", ".join(filter(None, (_between(point.optimistic_s, point.pessimistic_s), times, *shares)))
