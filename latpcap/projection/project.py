@@ -27,7 +27,7 @@ from latpcap.projection.assumptions import (
     assumptions,
     ends,
 )
-from latpcap.projection.basis import AS_IT_IS, MAX_SAME_RATIO, OBSERVED, Basis, Variant, ratio
+from latpcap.projection.basis import AS_IT_IS, MAX_SAME_RATIO, OBSERVED, Basis, Variant, is_same_rtt, ratio
 from latpcap.projection.budget_elsewhere import HostSaving, budgets_there, host_saving
 from latpcap.projection.capacity import Limit
 from latpcap.projection.classes import Coverage, Work, coverage, coverage_text
@@ -285,13 +285,20 @@ def projections(
                 told_rtt_ms=told,
                 now=_now(base),
                 assumptions=assumptions(base.work, base.clocks, relayed=base.relayed),
-                range_text=coverage_text(base.work),
+                range_text=_range_text(base, told),
                 guess_text=guess_text([point for point in points if point.rtt_ms in chosen], base.baseline_ms),
                 capacity_per_s=limit.per_s if limit is not None and limit.kind == "hosts" else None,
                 limit=_between(limit, points, told, base.unrecorded_s),
             )
         )
     return made
+
+
+def _range_text(base: Basis, told: float | None) -> str:
+    """Return how often the range held at RTTs on that side of the captured one; nothing at the captured one itself."""
+    if told is None or is_same_rtt(told, base.baseline_ms):
+        return ""
+    return coverage_text(base.work, "longer" if told > base.baseline_ms else "shorter")
 
 
 def _next_ms_s(base: Basis, asked: Sequence[float], told: float, conditions: Conditions) -> float:

@@ -33,11 +33,11 @@ EXCHANGES: tuple[Column, ...] = (
     Column("stream", "id", name="stream"),
     Column("number", "id", optional=True, name="exchange"),
     Column("command", "text", least=12, cuts=8, name="command"),
-    Column("trips", "count", name="round_trips"),
+    Column("round trips", "count", name="round_trips"),
     Column("rows", "count", least=7, optional=True, name="rows"),
-    Column("service ms", "ms", name="service_ms"),
-    Column("delta ms", "ms", optional=True, name="delta_ms"),
-    Column("client ms", "ms", optional=True, name="client_ms"),
+    Column("server ms", "ms", name="service_ms"),
+    Column("request interval ms", "ms", optional=True, name="delta_ms"),
+    Column("application ms", "ms", optional=True, name="client_ms"),
     Column("seen", "part", optional=True, name="complete"),
     Column("request spread ms", "ms", optional=True, name="request_spread_ms"),
     Column("response spread ms", "ms", optional=True, name="response_spread_ms"),
@@ -50,7 +50,7 @@ TASKS: tuple[Column, ...] = (
     Column("seconds", "s", name="duration_s"),
     Column("round trips", "count", name="round_trips"),
     Column("statements", "count", optional=True, name="statements"),
-    Column("s per ms", "ms", name="seconds_per_ms"),
+    Column("+s per ms RTT", "s", name="seconds_per_ms"),
     Column("network s", "s", optional=True, name="network_s"),
     Column("transactions", "count", optional=True, name="transactions"),
     Column("connections", "count", optional=True, name="connections"),
@@ -70,6 +70,8 @@ SHOWN = {
     "files": CAPTURES,
 }
 
+TIMED: tuple[Kind, ...] = ("ms", "s")
+"""The kinds of columns whose decimals the first rows decide."""
 TIMES = ("_ms", "_s")
 """How the names of durations end."""
 SENTENCE = "message"
@@ -83,6 +85,8 @@ def render(rows: Table) -> Iterator[str]:
     among = rows.column_names if going_to().bounds_lines and not is_whole else []
     for start in range(0, max(len(rows), 1), ROWS_AT_ONCE):
         part = rows.slice(start, ROWS_AT_ONCE)
+        if start == 0:
+            shown = tuple(each.settled(part.column(each.name)) if each.kind in TIMED else each for each in shown)
         cells = [_cells(part, column) for column in shown]
         is_last = start + ROWS_AT_ONCE >= len(rows)
         grid = Grid(shown, [*zip(*cells, strict=True)], show_header=start == 0, among=among if is_last else ())

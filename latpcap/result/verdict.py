@@ -311,8 +311,8 @@ def _saves(facts: Facts, found: FindingResult) -> str:
     told = facts.projection.told_rtt_ms
     saved_s = 0.0 if told is None else found.saved_s[f"{told:g}"]
     trips = counted(found.round_trips_alone, "round trip") if found.round_trips_alone else ""
-    needs = f" (with {listed(found.needs)}, which it needs)" if found.needs else ""
-    share = f" (its share of `--fix {found.fix_name}`)" if found.estimated else ""
+    needs = f" (includes the {listed(found.needs)} fix)" if found.needs else ""
+    share = f" (share of the `{found.fix_name}` fix)" if found.estimated else ""
     return ": ".join(filter(None, (trips, _shorter(facts, saved_s)))) + needs + share
 
 

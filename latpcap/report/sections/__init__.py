@@ -48,7 +48,7 @@ def sections(
     yield errors(result.errors, most)
     yield findings(result, most)
     yield projection(result.projection)
-    yield purposes(result.purposes)
+    yield purposes(result.purposes, result.waits)
     yield chattiness(result.chattiness)
     yield paths(result.paths, most)
     yield segments(result.paths, most)

@@ -122,8 +122,7 @@ def _to_do(result: Analysis) -> Iterator[SectionPart]:
         )
         yield SectionTable(columns, [_row(each, at) for each in found[:MOST]], "What to do")
     else:
-        which = "Of what could be looked for, no" if missing_patterns(result.timing_only, result.unjudged) else "No"
-        yield Sentence(f"{which} pattern was found that costs round trips without need.")
+        yield Sentence("No avoidable round trips found.")
     yield from together(result.fixes_together, told)
     if hidden := missing_patterns(result.timing_only, result.unjudged):
         yield Sentence(hidden, "missing")

@@ -17,31 +17,31 @@ from latpcap.units import counted, percent
 SHARE = Column("share", "share", optional=True, name="share")
 COST = (
     Column("network s", "s", name="network_s"),
-    Column("service s", "s", name="service_s"),
+    Column("server s", "s", name="service_s"),
     Column("runs", "count", name="executions"),
     Column("round trips", "count", name="round_trips"),
 )
 TIMES = (
-    Column("p50 ms", "ms", full="response p50 ms", name="response_p50_ms"),
-    Column("p95 ms", "ms", full="response p95 ms", optional=True, name="response_p95_ms"),
+    Column("median ms", "ms", full="median response ms", name="response_p50_ms"),
+    Column("95th ms", "ms", full="95th response ms", optional=True, name="response_p95_ms"),
 )
 PACE = tuple(
-    Column(f"{what} {which} ms", "ms", optional=True, name=f"{what}_{which}_ms")
-    for what in ("delta", "client")
-    for which in ("p50", "p95")
+    Column(f"{title} {which} ms", "ms", optional=True, detail=True, name=f"{what}_{quantile}_ms")
+    for what, title in (("delta", "request interval"), ("client", "application"))
+    for quantile, which in (("p50", "median"), ("p95", "95th"))
 )
 GROUPED = (
     SHARE,
     Column("cumulative", "share", optional=True, name="cumulative_share"),
     *COST,
     *TIMES,
-    Column("avg ms", "ms", optional=True, name="response_avg_ms"),
+    Column("mean ms", "ms", optional=True, name="response_avg_ms"),
     Column("stddev ms", "ms", optional=True, name="response_stddev_ms"),
     *PACE,
     Column("first seen", "moment", optional=True, name="first_seen"),
     Column("last seen", "moment", optional=True, name="last_seen"),
 )
-"""What tells of a group of exchanges, whatever they have in common."""
+"""The figures of a group of exchanges, whatever they have in common."""
 STATEMENTS = (*GROUPED, Column("statement", least=30, name="text"))
 COLUMNS = (
     *COST,
@@ -58,9 +58,10 @@ ROUTES = (
     Column("route", least=30, heads=True, name="route"),
 )
 HOW = (
-    "Seconds of overlapping connections are shared, so that they add up to the budget. Response: first packet of the "
-    "request to the last of the response. Delta: start of the previous request to the start of this one. Client: end "
-    "of the previous response to the start of this request. Share: of the network and service time of all statements."
+    "Where connections wait at the same time, each counts its part of that time, so the seconds add up to those of the "
+    "runtime. Response: from the first packet of the request to the last of the response. Request interval: from the "
+    "start of the previous request to the start of this one. Application: from the end of the previous response to "
+    "the start of this request. Share: of the network and server time of all statements."
 )
 SUMMED = ("network_s", "service_s", "executions", "round_trips")
 
