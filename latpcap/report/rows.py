@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -22,6 +23,7 @@ from latpcap.report.sections.opening import CAPTURES
 from latpcap.report.sections.statements import GROUPED, STATEMENTS
 from latpcap.report.text import printable
 from latpcap.tables.columnar.table import Table
+from latpcap.units import format_given_ms
 
 ROWS_AT_ONCE = 500
 LEAST: dict[Kind, int] = {"count": 6, "clock": 12, "moment": 19, "local": 26, "ms": 7, "s": 7, "name": 20, "frames": 9}
@@ -70,6 +72,8 @@ SHOWN = {
     "files": CAPTURES,
 }
 
+THERE = re.compile(r"(?:network|duration)_([0-9.e+-]+)ms_s")
+"""The name of a column of seconds at another RTT."""
 TIMED: tuple[Kind, ...] = ("ms", "s")
 """The kinds of columns whose decimals the first rows decide."""
 TIMES = ("_ms", "_s")
@@ -108,9 +112,19 @@ def _all(rows: Table) -> tuple[Column, ...]:
 
 def _some(rows: Table) -> tuple[Column, ...]:
     """Those that tell most, but for texts that can be spared and that no row has."""
-    wide = [replace(each, least=max(each.least, LEAST.get(each.kind, 0))) for each in SHOWN[rows.name]]
+    wide = [replace(each, least=max(each.least, LEAST.get(each.kind, 0))) for each in _with_there(rows)]
     shown = _with_sorted(rows, _with_days(rows, wide))
     return tuple(each for each in shown if not (each.optional and _is_empty(rows, each)))
+
+
+def _with_there(rows: Table) -> Iterator[Column]:
+    """Yield the columns of a table for people; seconds at other RTTs stand behind those of now."""
+    there = {match[0]: match[1] for name in rows.column_names if (match := THERE.fullmatch(name))}
+    for column in SHOWN[rows.name]:
+        yield column
+        for name, rtt in there.items():
+            if column.name == f"{name.partition('_')[0]}_s":
+                yield Column(f"{column.title} at {format_given_ms(float(rtt))}", "s", name=name)
 
 
 def _with_days(rows: Table, shown: list[Column]) -> tuple[Column, ...]:

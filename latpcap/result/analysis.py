@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 
@@ -83,6 +84,11 @@ class Summary(Brief, Struct, frozen=True):
     network_s: float | None
     """The seconds of that share: the budget's `network_s`."""
     seconds_per_ms: float | None
+
+
+def growth(now: Budget, there: Budget | None) -> float:
+    """Return by what factor the waiting for the network grows from one budget to another; NaN where that is unknown."""
+    return there.network_s / now.network_s if there is not None and now.network_s > 0 else math.nan
 
 
 class Analysis(Displayed, Struct, frozen=True):
@@ -310,6 +316,11 @@ class Measures:
         """Replayed while the measures and findings are made: it needs none of their columns."""
         work = partial(project, self.basis, rtt_ms, within_s, conditions)
         return ahead(work, apart=self.recording.is_worth_threads)
+
+    def network_growth(self, rtt_ms: Sequence[float]) -> dict[float, float]:
+        """Return by what factor all waiting for the network grows at each RTT; NaN where that is unknown."""
+        points = self.project(rtt_ms).points
+        return {point.rtt_ms: growth(self.budget, point.budget) for point in points}
 
     def project_grid(
         self,
