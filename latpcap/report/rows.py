@@ -86,14 +86,12 @@ def render(rows: Table) -> Iterator[str]:
     """Yield `rows` as text, a few hundred rows at a time: a line too long for the terminal goes on in the next one."""
     is_whole = rows.name not in SHOWN or rows.is_chosen
     shown = _all(rows) if is_whole else _some(rows)
-    among = rows.column_names if going_to().bounds_lines and not is_whole else []
     for start in range(0, max(len(rows), 1), ROWS_AT_ONCE):
         part = rows.slice(start, ROWS_AT_ONCE)
         if start == 0:
             shown = tuple(each.settled(part.column(each.name)) if each.kind in TIMED else each for each in shown)
         cells = [_cells(part, column) for column in shown]
-        is_last = start + ROWS_AT_ONCE >= len(rows)
-        grid = Grid(shown, [*zip(*cells, strict=True)], show_header=start == 0, among=among if is_last else ())
+        grid = Grid(shown, [*zip(*cells, strict=True)], show_header=start == 0)
         yield print_renderables([grid], width=grid.width if is_whole else None)
         *others, last = grid.settled()
         shown = (*others, last if is_whole else shown[-1])

@@ -138,8 +138,6 @@ class SectionTable(SectionPart, frozen=True):
     foot: Row | None = None
     """What the rows together are that are not shown."""
     detail: bool = False
-    among: Sequence[str] = ()
-    """The names of all columns there are, where those are told that a terminal has no room for."""
 
     def filled(self, keep: Callable[[Column], bool] = bool) -> SectionTable:
         """The columns that `keep` keeps, but for those that can be spared and that no row fills."""
@@ -151,7 +149,7 @@ class SectionTable(SectionPart, frozen=True):
         foot = None if self.foot is None else [self.foot[place] for place in places]
         rows = [[row[place] for place in places] for row in self.rows]
         columns = [self.columns[place].settled(row[place] for row in self.rows) for place in places]
-        return SectionTable(columns, rows, self.caption, foot, among=self.among)
+        return SectionTable(columns, rows, self.caption, foot)
 
 
 class Piece(Struct, frozen=True):

@@ -357,10 +357,16 @@ def _first_sentences(text: str) -> str:
 def _notes(facts: Facts, most: int) -> Iterator[VerdictLine]:
     """Yield what a reader has to know to trust the figures."""
     said = (text for note in NOTES for text in note(facts) if text)
-    yield from (VerdictLine("NOTE", _sentence(text, facts.files)) for text in islice(said, most))
+    yield from (VerdictLine("NOTE", note_sentence(text, facts.files)) for text in islice(said, most))
 
 
-def _sentence(text: str, files: Sequence[str]) -> str:
+def has_note(lines: Sequence[VerdictLine], message: str, files: Sequence[str]) -> bool:
+    """Return whether the answer holds a message already."""
+    begin = note_sentence(message, files).rstrip(".")
+    return any(line.label == "NOTE" and line.text.startswith(begin) for line in lines)
+
+
+def note_sentence(text: str, files: Sequence[str]) -> str:
     """Return a note as a sentence. A file is called by its name without its folders."""
     begins = text if text.startswith(tuple(files)) else text[:1].upper() + text[1:]
     for path in files:

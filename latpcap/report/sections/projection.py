@@ -126,7 +126,7 @@ def _rested(now: Budget, there: Budget) -> Iterator[Sentence]:
 
 def _figures(point: Point) -> tuple[float | str | None, ...]:
     """A projection has three digits at most; that of the capture itself has no range."""
-    is_known = point.optimistic_s == point.pessimistic_s
+    is_known = bool(point.of_capture) or point.optimistic_s == point.pessimistic_s
     likely = "" if is_known else between(point.optimistic_s, point.pessimistic_s)
     return (point.runtime_s, likely, point.factor, point.throughput_per_s)
 

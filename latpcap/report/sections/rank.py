@@ -6,8 +6,6 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from msgspec.structs import replace
-
 from latpcap.report.destination import going_to
 from latpcap.report.section import Column, Section, Sentence, rise, table_of
 from latpcap.report.text import printable
@@ -36,7 +34,6 @@ def ranked_sections(rows: Table, asked: RankOrder, shown: int) -> Iterator[Secti
         longest = max((len(_called(row["file"], folder)) for row in ranked[:shown]), default=0)
         columns = _columns(asked, min(longest, FILE_CELLS), any(row["errors"] for row in ranked))
         table = table_of(columns, [_filled(row, asked, folder) for row in ranked[:shown]])
-        table = replace(table, among=rows.column_names if going_to().bounds_lines else ())
         thinks = any(row["think_s"] >= MUCH_THINK * row["runtime_s"] for row in ranked)
         said = [Sentence(_first(ranked, asked, folder), "strong"), table]
         yield Section("rank", "", [*said, *([Sentence(THINKS)] if thinks else [])])
