@@ -20,8 +20,8 @@ MOST = 50
 
 
 def health(notes: Iterable[HealthNote], already: Callable[[str], bool]) -> Section:
-    """The notes; what to do about those that are no mere information. A message that stands `already` is not repeated."""
-    found = [note for note in notes if note.effect or not already(note.message)]
+    """Return the notes, and what to do about warnings; a message that stands `already` in the answer is not repeated."""
+    found = [note for note in notes if (note.effect and note.severity != "info") or not already(note.message)]
     shown = [
         Entry(_effect(note), note.severity, note.severity, note.code)
         if already(note.message)

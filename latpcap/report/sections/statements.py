@@ -87,7 +87,7 @@ def statements(
     grown, columns = _grown(projection), list(COLUMNS)
     if not math.isnan(grown) and projection.told_rtt_ms is not None and not is_whole:
         title = f"network s at {format_given_ms(projection.told_rtt_ms)}"
-        columns.insert(1, Column(title, "s", optional=True, name="network_there_s"))
+        columns.insert(1, Column(title, "s", name="network_there_s"))
     names, commands = list[StatementResult](), list[StatementResult]()
     for each in found[:most]:
         (commands if not is_whole and _is_minor(each) else names).append(each)
