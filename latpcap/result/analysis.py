@@ -47,7 +47,7 @@ from latpcap.result.settings import THINK_S, KeysUsed, Settings
 from latpcap.result.signoff import SignOff, sign_off
 from latpcap.result.statements import StatementResult, statement_results
 from latpcap.result.taps import TapsResult, taps_results
-from latpcap.result.verdict import Facts, ShareUnknown, VerdictLine, as_text, verdict
+from latpcap.result.verdict import Facts, ShareUnknown, Step, VerdictLine, as_text, steps, verdict
 from latpcap.rtt import Baselines, Estimate, estimate_recording
 from latpcap.rtt.baselines import Reason
 from latpcap.rtt.grouped import estimate_groups
@@ -105,6 +105,8 @@ class Analysis(Displayed, Struct, frozen=True):
     health: tuple[HealthNote, ...]
     verdict: tuple[VerdictLine, ...]
     """The answer, line by line."""
+    steps: tuple[Step, ...]
+    """What is to be done that no finding is about: packet loss, receivers, locks, proxies."""
     summary: Summary
     budget: Budget
     waits: Waits
@@ -375,6 +377,7 @@ class Measures:
             settings=self.settings,
             health=health,
             verdict=verdict(self._facts(projection, findings, together, made_for.round_trips)),
+            steps=self._steps(findings),
             summary=self._summary(projection, made_for),
             budget=self.budget,
             waits=self.timeline.waits,
@@ -444,6 +447,7 @@ class Measures:
             parties=parties(self.recording),
             connections=len(self.recording.database_rows),
             findings=findings,
+            steps=self._steps(findings),
             fixes_together=together,
             budget=self.timeline.budget,
             waits=self.timeline.waits,
@@ -460,6 +464,9 @@ class Measures:
             rests=self.rests,
             files=[path for path in columns.texts(self.recording.captures_table, "path") if path],
         )
+
+    def _steps(self, findings: Sequence[FindingResult]) -> tuple[Step, ...]:
+        return steps(findings, self.health, self.evidence.lock_waits, self.timeline.budget)
 
     @property
     def budget(self) -> Budget:

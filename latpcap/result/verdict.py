@@ -93,6 +93,17 @@ BEHIND_PROXY = "server or network behind a proxy"
 WAITS_FOR_LOCKS = "server (mostly lock waits)"
 """The server's part where most of it is that."""
 NOTIFIED = "waits for notifications"
+STEPS = {
+    "timeouts": "packet-loss",
+    "loss": "packet-loss",
+    "zero-window": "window-bound",
+    "delayed-ack": "delayed-ack",
+    "proxy-likely": "",
+}
+"""Health notes with something to do, and the finding that says it where there is one."""
+LOCK_FINDINGS = {"failing-statements", "slow-server"}
+"""Findings that say what to do about locks."""
+FEWER_LOCKS = "keep transactions short, and take locks in a fixed order"
 
 
 class ShareUnknown(Enum):
@@ -114,6 +125,15 @@ class VerdictLine(Struct, frozen=True):
     """A statement is `code`; what the answer is about is the `head`."""
 
 
+class Step(Struct, frozen=True):
+    """Something to do that no finding is about."""
+
+    code: str
+    """The health note's, or `lock-waits`."""
+    text: str
+    advice: str
+
+
 class Facts(Struct, frozen=True):
     """The facts that the lines are made of."""
 
@@ -121,6 +141,7 @@ class Facts(Struct, frozen=True):
     parties: Parties
     connections: int
     findings: Sequence[FindingResult]
+    steps: Sequence[Step]
     fixes_together: FixesTogether | None
     budget: Budget
     waits: Waits
@@ -296,6 +317,8 @@ def _why(facts: Facts, causes: int, further: int) -> Iterator[VerdictLine]:
     for found in facts.findings[causes : causes + further]:
         saves = _saves(facts, found)
         yield VerdictLine("ALSO", f"{_title(found)}{f': saves {saves}' if saves else ''}")
+    for step in [each for each in facts.steps if each.code != "proxy-likely"][:1]:  # that one is a note
+        yield VerdictLine("ALSO", note_sentence(f"{step.text}: {step.advice}", facts.files))
     yield from _all_fixes(facts)
 
 
@@ -358,6 +381,21 @@ def _notes(facts: Facts, most: int) -> Iterator[VerdictLine]:
     """Yield what a reader has to know to trust the figures."""
     said = (text for note in NOTES for text in note(facts) if text)
     yield from (VerdictLine("NOTE", note_sentence(text, facts.files)) for text in islice(said, most))
+
+
+def steps(
+    findings: Sequence[FindingResult], health: Sequence[HealthNote], locks: LockWaits, budget: Budget
+) -> tuple[Step, ...]:
+    """Return what is to be done about locks, packets and proxies where no finding says it."""
+    found = {each.code for each in findings}
+    rows = list[Step]()
+    is_long = locks.seconds >= MIN_PART * sum(budget.parts().values()) > 0
+    if locks.is_most_of(budget.service_s) and is_long and not found & LOCK_FINDINGS:
+        rows.append(Step("lock-waits", f"statements wait {format_s(locks.seconds)} for locks", FEWER_LOCKS))
+    for note in health:
+        if note.severity != "info" and STEPS.get(note.code, note.code) not in found and note.code in STEPS:
+            rows.append(Step(note.code, note.message, note.advice))
+    return tuple(rows)
 
 
 def has_note(lines: Sequence[VerdictLine], message: str, files: Sequence[str]) -> bool:

@@ -20,7 +20,7 @@ MOST = 50
 
 
 def health(notes: Iterable[HealthNote], already: Callable[[str], bool]) -> Section:
-    """Return the notes, and what to do about warnings; a message that stands `already` in the answer is not repeated."""
+    """Return the notes, and what to do about warnings; messages that stand `already` in the answer are not repeated."""
     found = [note for note in notes if (note.effect and note.severity != "info") or not already(note.message)]
     shown = [
         Entry(_effect(note), note.severity, note.severity, note.code)
