@@ -163,10 +163,10 @@ def of_the_captured(capture: latpcap.Capture, result: latpcap.Analysis) -> Compa
         ("terminal", terminal.document([section]), 2),
         ("Markdown", markdown.document([section]), 1),
     ):
-        figures = columns_of(text, column)
+        figures, seconds_of = columns_of(text, column), BUDGET[2].settled([*parts.values(), sum(parts.values())])
         for part, seconds in parts.items():
             if seconds > 0:
-                yield (reader, part), figures.get(PARTS[part][1]), written(BUDGET[2], seconds)
+                yield (reader, part), figures.get(PARTS[part][1]), written(seconds_of, seconds)
     if summary.network_s is None:
         return
     recording, timeline = capture.measures.application.recording, capture.measures.application.timeline
@@ -195,9 +195,10 @@ def embedded(page: str) -> dict:
 
 def columns_of(text: str, column: int) -> dict[str, str]:
     """A figure of each part in a table of the terminal or of Markdown, by the part's title."""
-    rows = (re.findall(r"[^\s|]+", line) for line in text.splitlines())
-    titles = {title for _, title, *_ in PARTS.values()}
-    return {row[0]: row[column] for row in rows if len(row) > column and row[0] in titles}
+    titles = "|".join(re.escape(title) for _, title, *_ in PARTS.values())
+    lines = (re.match(rf"\|? ?({titles})(?= )", line) for line in text.splitlines())
+    rows = ((line[1], re.findall(r"[^\s|]+", line.string[line.end() :])) for line in lines if line)
+    return {title: row[column - 1] for title, row in rows if len(row) >= column}
 
 
 def page_saving(page: dict, name: str) -> float:

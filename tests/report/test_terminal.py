@@ -46,12 +46,12 @@ def test_every_heading_is_there(capture: Capture) -> None:
 
 def test_without_colour_the_bar_is_made_of_letters(capture: Capture) -> None:
     bar = next(line for line in FORMATS["terminal"](capture.analyze()).splitlines() if line.startswith("NN"))
-    assert re.fullmatch("N+S+C+P+U+", bar)
+    assert re.fullmatch("N+S+A+T+", bar)
     assert len(bar) == 80
 
 
 def test_where_hosts_take_another_time_there_the_projection_says_why(capture: Capture) -> None:
-    said = "Idle hosts answer later at a longer RTT; included in server and client time."
+    said = "Idle hosts respond a little later at a higher RTT"
     assert said in document([budget_there(capture.project([50]))])
     awake = Capture(build_awake([Conn(rtt_ms=10, exchanges=QUERIES)]))
     assert said not in document([budget_there(awake.project([50]))])
