@@ -32,7 +32,7 @@ def test_the_verdict_comes_first_and_the_tables_follow(nplus1: Path) -> None:
     assert size.startswith("2026-11-21 08:36:22 UTC · 619 packets · ")
     assert verdict == f"**{result.text.splitlines()[0]}**"
     headings = re.findall(r"^## (.*)$", text, re.MULTILINE)
-    first = ["What to do", "How this is known", "At another RTT", "Where the time went"]
+    first = ["What to do", "At another RTT", "Where the time went", "How this is known"]
     assert headings[:7] == [*first, "Appendix", "Findings (1)", "What the round trips do"]
     assert headings[-4:] == ["Statements (6)", "Connections (1)", "Packets, assumptions, accuracy", "Captures"]
     assert "| `select salary, from_date from salaries where emp_no = ?` |" in text

@@ -26,7 +26,7 @@ from latpcap.result.verdict import has_note
 
 __all__ = ["first_screen", "report", "sections"]
 
-FIRST = ("cover", "verdict", "gates", "to-do", "in-short", "elsewhere", "budget")
+FIRST = ("cover", "verdict", "gates", "to-do", "elsewhere", "budget", "in-short")
 """What stands before the appendix of a report."""
 
 
@@ -79,5 +79,5 @@ def report(result: Analysis, gates: Gates | None = None, most: int = TOP) -> Ite
     titled = cover(result.sign_off, title_of(result.captures), size_of(result))
     made = {each.name: each for each in (*sections(result, gates, most), titled, *summary(result))}
     yield from (made.pop(name) for name in FIRST)
-    yield Section("appendix", "Appendix", [Sentence("The evidence behind the first pages.", "quiet")])
+    yield Section("appendix", "Appendix", [Sentence("The evidence behind the first page.", "quiet")])
     yield from made.values()
