@@ -163,7 +163,7 @@ def of_the_captured(capture: latpcap.Capture, result: latpcap.Analysis) -> Compa
         ("terminal", terminal.document([section]), 2),
         ("Markdown", markdown.document([section]), 1),
     ):
-        figures, seconds_of = columns_of(text, column), BUDGET[2].settled([*parts.values(), sum(parts.values())])
+        figures, seconds_of = columns_of(text, column), BUDGET[2].settled(parts.values())
         for part, seconds in parts.items():
             if seconds > 0:
                 yield (reader, part), figures.get(PARTS[part][1]), written(seconds_of, seconds)

@@ -78,7 +78,7 @@ def test_exchanges_name_time_frames_and_statement_at_any_width(
         monkeypatch.setenv("COLUMNS", str(width))
         lines = latpcap("exchanges", load_fixture("mysql/pool-4").path).stdout.decode().splitlines()
         assert max(map(len, lines)) <= width
-        assert {"time", "frames", "stream", "command", "round", "trips", "server", "statement"} <= set(lines[0].split())
+        assert {"time", "frames", "stream", "command", "trips", "server", "statement"} <= set(lines[0].split())
         [query] = (line for line in lines if " 47→48 " in line)
         assert query.split()[:3] == ["08:39:31.765", "47→48", "0"]
         assert "  query  " in query

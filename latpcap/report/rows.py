@@ -35,7 +35,7 @@ EXCHANGES: tuple[Column, ...] = (
     Column("stream", "id", name="stream"),
     Column("number", "id", optional=True, name="exchange"),
     Column("command", "text", least=12, cuts=8, name="command"),
-    Column("round trips", "count", name="round_trips"),
+    Column("trips", "count", full="round trips", name="round_trips"),
     Column("rows", "count", least=7, optional=True, name="rows"),
     Column("server ms", "ms", name="service_ms"),
     Column("request interval ms", "ms", optional=True, name="delta_ms"),

@@ -21,7 +21,7 @@ export function showBudget() {
     const longest = Math.max(...sides.map(([, parts]) => total(parts)));
     fill(bars, ...sides.map(([each, parts]) => barOf(each, parts, longest)));
     const values = [...names.map((name) => there[`${name}_s`]), total(there)];
-    const written = inColumn(values);
+    const written = inColumn(values.slice(0, -1));
     values.forEach((value, row) => {
       seconds.cells[row].textContent = written(value);
       shares.cells[row].textContent = total(there) > 0 ? percent(value / total(there)) : "";
