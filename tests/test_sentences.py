@@ -32,7 +32,7 @@ THERE = re.compile(
 )
 WAITS = re.compile(
     rf"(?P<counts>[^,]*(?:,[0-9]{{3}}[^,]*)*), (?P<each>{DURATION}) each(?: on average \([^)]*\))?: (?P<alone>{LASTS})"
-    rf"(?:, (?P<overlap>{LASTS}) with overlap)?"
+    rf"(?:, in parallel (?P<overlap>{LASTS}))?"
 )
 SECONDS = {"µs": 1e-6, "ms": 1e-3, "s": 1.0}
 
@@ -191,7 +191,7 @@ def _failed(result: Analysis, match: re.Match[str]) -> Checked:
 
 def _of_the_round_trips(result: Analysis, match: re.Match[str]) -> Checked:
     yield count(match[1]), 0, result.purposes[0].round_trips
-    yield _holds(result.purposes[0].round_trips <= result.summary.round_trips)
+    yield count(match[2]), 0, result.summary.round_trips
 
 
 def _lost(result: Analysis, match: re.Match[str]) -> Checked:
@@ -287,7 +287,7 @@ FETCHED = (
 )
 VERDICT: dict[str, Callable[[Analysis, re.Match[str]], Checked]] = {
     r"([0-9,]+) of ([0-9,]+) (statement|login)s? failed: ((?:[^.]|\.[0-9])*)": _failed,
-    r"([0-9,]+) of the round trips": _of_the_round_trips,
+    r"([0-9,]+) of ([0-9,]+) round trips? only": _of_the_round_trips,
 }
 NOTES: dict[str, Callable[[Analysis, re.Match[str]], Checked]] = {
     rf"lost packets took ({NUMBER} (?:µs|ms|s))(?: \([^)]*min\))? \(({NUMBER}%) of the runtime\)"

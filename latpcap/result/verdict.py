@@ -455,7 +455,7 @@ def _beside_statements(facts: Facts) -> str:
         return ""
     if first.round_trips < MIN_BESIDE * facts.round_trips:
         return ""
-    return f"{first.round_trips:,} of the round trips {PURPOSES[first.purpose]}."
+    return f"{first.round_trips:,} of {counted(facts.round_trips, 'round trip')} only {PURPOSES[first.purpose]}."
 
 
 def _timer(facts: Facts) -> str:
@@ -474,8 +474,7 @@ def _held_back(facts: Facts) -> str:
     held = facts.base.timeline.stalls
     if held == 0 or held < MIN_HELD * facts.round_trips or facts.base.job is None:
         return ""
-    packets, wait = counted(held, "packet"), "waits" if held == 1 else "wait"
-    return f"{packets} held back by Nagle's algorithm also {wait} for a round trip each."
+    return f"{counted(held, 'packet')} held back by Nagle's algorithm: each also costs one RTT."
 
 
 def _rested(facts: Facts) -> str:
@@ -487,7 +486,7 @@ def _rested(facts: Facts) -> str:
         return ""
     hosts = ("clients", "servers")[facts.rests.index(known[0])] if len(known) == 1 else "hosts"
     rest_ms = max(curve.full_from_ms for curve in known)
-    return f"{hosts.capitalize()} that were idle for {rest_ms:g} ms or more take {extra_ms:.2g} ms longer a round trip."
+    return f"{hosts.capitalize()} that were idle for {rest_ms:g} ms or more add {extra_ms:.2g} ms to a round trip."
 
 
 def _changed_path(facts: Facts) -> str:
