@@ -294,7 +294,7 @@ def test_the_value_under_the_crosshair_is_told(page: Any, recorded: Recording) -
 
 def test_histograms_and_minutes_tell_what_is_under_the_crosshair(show: Any) -> None:
     page = show(read_fixture("mysql/path-changes"))
-    for chart, expected in (("response-0", " exchanges, "), ("delta-0", " deltas, "), ("minutes-0", " UTC")):
+    for chart, expected in (("response-0", " exchanges, "), ("delta-0", " intervals, "), ("minutes-0", " UTC")):
         over = page.locator(f"#{chart} .u-over")
         over.scroll_into_view_if_needed()
         box = over.bounding_box()
@@ -371,14 +371,13 @@ def test_an_address_is_read_with_its_unit_and_within_range(page: Any, said: str,
 def test_it_is_told_how_often_the_range_held(page: Any) -> None:
     choose(page, 20)
     assert re.fullmatch(
-        r"Kind of work: stop and wait. Of [0-9,]+ measured runs of this kind at a longer RTT, \d+% lay inside the "
-        r"range.",
+        r"The range held for \d+% of [0-9,]+ comparable test runs at a longer RTT.",
         page.inner_text("#held"),
     )
     choose(page, 0.1)
     assert "at a shorter RTT" in page.inner_text("#held")
     assert "Each runtime is replayed." in page.inner_text("#elsewhere")
-    assert "Optimistic and pessimistic are scenarios" in page.inner_text("#elsewhere")
+    assert "comparable test runs at a longer RTT" in page.inner_text("#elsewhere")
 
 
 def test_a_screen_reader_hears_the_answer_when_the_slider_rests(page: Any) -> None:
@@ -509,8 +508,8 @@ def test_statements_are_sorted_by_their_headings(show: Any) -> None:
 def test_what_is_missing_is_sorted_last(show: Any) -> None:
     page = show(several())
     for _ in range(2):
-        page.locator("#statements thead button", has_text="delta p50").click()
-        values = column(page, "delta p50 ms")
+        page.locator("#statements thead button", has_text="request interval median").click()
+        values = column(page, "request interval median ms")
         assert values[-1] == ""
         assert "" not in values[:-2]
 
