@@ -18,6 +18,7 @@ from latpcap.cli.shared.options import (
     listing_options,
     pacing_options,
     reading_options,
+    rtt_list_option,
     rtt_option,
 )
 from latpcap.cli.shared.rows import RowOutput, rows_options
@@ -120,7 +121,7 @@ def connections(capture: Capture) -> Found:
 @table_command(
     "Every statement: runs, times, share of the waiting.",
     click.option("--by", "grouping", type=click.Choice(GROUPINGS), help="One row for each of these instead."),
-    rtt_option,
+    rtt_list_option,
     gates=keyed_row_gate_options,
 )
 def statements(capture: Capture, grouping: str | None, rtt: tuple[list[float], ...]) -> Found:
@@ -214,7 +215,7 @@ idle_option = click.option(
         show_default=True,
         help="With `route`, a task also ends when the route named in its statements changes.",
     ),
-    rtt_option,
+    rtt_list_option,
     gates=row_gate_options,
 )
 def tasks(capture: Capture, idle: float, by: TaskBy, rtt: tuple[list[float], ...]) -> Found:
