@@ -390,7 +390,7 @@ def test_the_budget_sums_to_the_runtime(page: Any) -> None:
     for rtt in (0.05, 3, 300):
         choose(page, rtt)
         cells = page.locator("#budget-table tfoot td").all_inner_texts()
-        assert float(cells[2].replace(",", "")) == pytest.approx(runtime(page), abs=0.001)
+        assert float(cells[2].replace(",", "")) == pytest.approx(runtime(page), rel=0.005)
 
 
 def test_without_a_baseline_there_is_no_slider(show: Any) -> None:
@@ -546,10 +546,10 @@ def test_errors_are_shown_only_where_something_failed(show: Any) -> None:
 
 def test_it_is_told_why_findings_are_missing(show: Any) -> None:
     page = show(read_fixture("mysql/tls13-nplus1-50"))
-    told = page.inner_text("#statements > .note >> nth=0")
+    told = page.inner_text("#verdict")
     assert "encrypted (TLSv1.3)" in told
     assert "--keylog FILE reads all of that" in told
-    assert "were not looked for" in page.inner_text("#findings .missing")
+    assert "only connection and timing problems were checked" in page.inner_text("#findings .missing")
     assert [page.locator(f"{where} .missing").count() for where in ("main", "#findings", "#to-do")] == [2, 1, 1]
     assert show(read_fixture("mysql/nplus1-300-client")).locator(".missing").count() == 0
 
@@ -573,7 +573,7 @@ def test_periods_of_a_path_that_changed_are_listed(show: Any) -> None:
     rows = page.locator("#paths tbody tr")
     assert rows.count() == len(path.periods) > 1
     for row, period in zip(rows.all(), path.periods, strict=True):
-        assert f"{period.rtt.baseline_ms:.3f}" in row.inner_text()
+        assert f"{period.rtt.baseline_ms:.3g}" in row.inner_text()
         assert f"{period.round_trips:,}" in row.inner_text()
     assert show(several()).locator("#paths tr").count() == 0
 
