@@ -30,7 +30,7 @@ def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_verdict_comes_first(capture: Capture) -> None:
     first, now, *_ = FORMATS["terminal"](capture.analyze()).split("\n")
     assert first.startswith("built.pcap: ")
-    assert now.startswith("NOW     2.30 s: network 10% (9.2 to 11%), ")
+    assert now.startswith("NOW     2.30 s: network 10% (9 to 11%), ")
 
 
 def test_nothing_is_wider_than_80_columns(capture: Capture) -> None:
