@@ -565,6 +565,14 @@ def test_routes_are_listed_where_statements_name_them(show: Any) -> None:
     assert show(several()).locator("#routes").is_hidden()
 
 
+def test_on_a_phone_no_heading_is_cut_off(show: Any) -> None:
+    page = show(read_fixture("mysql/nplus1-300-client"))
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.wait_for_selector("#to-do table.stacked")
+    ends = page.evaluate("[...document.querySelectorAll('.stacked th')].map((e) => e.getBoundingClientRect().right)")
+    assert 0 < max(ends) <= 390
+
+
 def test_periods_of_a_path_that_changed_are_listed(show: Any) -> None:
     capture = read_fixture("mysql/path-changes")
     page = show(capture)
