@@ -466,13 +466,17 @@ class Capture(Tidy):
     @cached_property
     def statements(self) -> Table:
         """One row a statement, sorted by cost; percentiles with their name before them."""
-        return tables.statement_table(self.measures)
+        return self.statements_at()
 
-    def statements_by(self, grouping: str) -> Table:
+    def statements_at(self, rtt_ms: Rtts | None = None) -> Table:
+        """The statements with the seconds that each waits for the network at these RTTs (`network_15ms_s`)."""
+        return tables.statement_table(self.measures, rtts_ms(rtt_ms) or ())
+
+    def statements_by(self, grouping: str, rtt_ms: Rtts | None = None) -> Table:
         """The same for each `user`, `database`, `client` (host), `application` or `server`, sorted by cost."""
         if grouping not in GROUPINGS:
             raise UsageError(f"statements are not grouped by `{grouping}`: there are {', '.join(GROUPINGS)}")
-        return tables.grouped_table(self.measures, grouping)
+        return tables.grouped_table(self.measures, grouping, rtts_ms(rtt_ms) or ())
 
     @cached_property
     def findings(self) -> Table:
@@ -507,12 +511,17 @@ class Capture(Tidy):
         """One row a task: what the application did between idle gaps of a second; see `tasks_at`."""
         return self.tasks_at()
 
-    def tasks_at(self, idle_s: Duration = IDLE_S, by: TaskBy = "idle") -> Table:
-        """The tasks between rests of more than `idle_s` seconds; `by="route"` also ends one where its route changes."""
+    def tasks_at(self, idle_s: Duration = IDLE_S, by: TaskBy = "idle", rtt_ms: Rtts | None = None) -> Table:
+        """The tasks between rests of more than `idle_s` seconds; `by="route"` also ends one where its route changes.
+
+        What each takes at the RTTs of `rtt_ms` stands last (`duration_15ms_s`).
+        """
         if by not in get_args(TaskBy):
             raise UsageError("tasks end by `idle` or by `route`")
         measures = self.measures.application
-        return task_table(measures.tasks(seconds(idle_s), by), measures.recording)
+        rtts = rtts_ms(rtt_ms)
+        grown = measures.network_growth(rtts) if rtts else None
+        return task_table(measures.tasks(seconds(idle_s), by), measures.recording, grown)
 
     @cached_property
     def minutes(self) -> Table:

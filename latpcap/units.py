@@ -223,8 +223,10 @@ def percent(share: float) -> str:
 
 
 def percent_range(share: float, low: float, high: float) -> str:
-    """Return a part of one and, where they look different, the ends of its range.
+    """Return a part of one and, where they look different, the ends of its range, with no more decimals than it has.
 
+    >>> percent_range(0.364, 0.0912, 0.438)
+    '36%, 9 to 44%'
     >>> percent_range(0.364, 0.25, 0.4), percent_range(0.364, 0.364, 0.3641), percent_range(0.004, 0, 0.021)
     ('36%, 25 to 40%', '36%', '0.4%, 0 to 2.1%')
     >>> percent_range(0.0002, 0, 0.0003)
@@ -232,8 +234,8 @@ def percent_range(share: float, low: float, high: float) -> str:
     """
     if percent(low) == percent(share) == percent(high) or percent(high).startswith("under"):
         return percent(share)
-    least = "0" if percent(low).startswith("under") else percent(low).rstrip("%")
-    return f"{percent(share)}, {least} to {percent(high)}"
+    least, most = ((f"{end:.0%}" if share >= 0.0995 else percent(end)) for end in (low, high))
+    return f"{percent(share)}, {'0' if least.startswith('under') else least.rstrip('%')} to {most}"
 
 
 def listed(things: Iterable[str]) -> str:

@@ -101,7 +101,7 @@ def test_without_what_a_fix_removes_its_parts_are_shorter() -> None:
     """A thousand queries become one: what they waited for the network is gone, what connecting took is not."""
     capture = read_fixture("mysql/nplus1-1000-rtt1")
     base, savings = capture.measures.basis, capture.measures.savings
-    was, fixed = (budget_with(base, each).budget for each in (AS_IT_IS, savings.fix_set(["n+1"]).variant))
+    was, fixed = (budget_with(base, each) for each in (AS_IT_IS, savings.fix_set(["n+1"]).variant))
     assert fixed.network_s < 0.05 * was.network_s
     assert fixed.setup_s == pytest.approx(was.setup_s)
 
@@ -145,7 +145,7 @@ def of_fixes(capture: latpcap.Capture, conditions: Conditions, page: dict[str, A
         assert changed is not None
         there = budgets_there(base, RTTS_MS, there_s.tolist(), conditions, variant)
         for rtt, found in zip(RTTS_MS, there, strict=True):
-            parts = found.budget.parts()
+            parts = found.parts()
             runtime_s = changed.all_fixes.runtime_s[f"{rtt:g}"]
             yield ("page", fix, rtt), at(job, rtt), pytest.approx(parts, rel=1e-4, abs=1e-5)
             yield ("project --fix", fix, rtt), runtime_s, pytest.approx(sum(parts.values()))
@@ -163,10 +163,10 @@ def of_the_captured(capture: latpcap.Capture, result: latpcap.Analysis) -> Compa
         ("terminal", terminal.document([section]), 2),
         ("Markdown", markdown.document([section]), 1),
     ):
-        figures = columns_of(text, column)
+        figures, seconds_of = columns_of(text, column), BUDGET[2].settled(parts.values())
         for part, seconds in parts.items():
             if seconds > 0:
-                yield (reader, part), figures.get(PARTS[part][1]), written(BUDGET[2], seconds)
+                yield (reader, part), figures.get(PARTS[part][1]), written(seconds_of, seconds)
     if summary.network_s is None:
         return
     recording, timeline = capture.measures.application.recording, capture.measures.application.timeline
@@ -174,7 +174,9 @@ def of_the_captured(capture: latpcap.Capture, result: latpcap.Analysis) -> Compa
     for name, of_exchanges in (("network_s", timeline.network_ns), ("service_s", timeline.service_ns)):
         of_statements = sum(getattr(each, name) for each in result.statements)
         yield ("statements", name), of_statements, pytest.approx(of_exchanges.sum() / 1e9, rel=1e-6, abs=1e-6)
-        yield ("exchanges", name), of_exchanges[works].sum() / 1e9, pytest.approx(parts[name], rel=1e-6, abs=1e-6)
+        of_work = timeline.parts_s[name.removesuffix("_s")]
+        yield ("exchanges", name), of_exchanges[works].sum() / 1e9, pytest.approx(of_work, rel=1e-6, abs=1e-6)
+    yield "summary", summary.network_s, pytest.approx(parts["network_s"], rel=1e-9)
     connections = capture.measures.application.recording.connections
     if len(capture.tasks) == len(connections) == 1 and parts["unknown_s"] == 0:
         yield "task", capture.tasks.column("network_s")[0], pytest.approx(summary.network_s, rel=0.01, abs=0.0002)
@@ -193,9 +195,10 @@ def embedded(page: str) -> dict:
 
 def columns_of(text: str, column: int) -> dict[str, str]:
     """A figure of each part in a table of the terminal or of Markdown, by the part's title."""
-    rows = (re.findall(r"[^\s|]+", line) for line in text.splitlines())
-    titles = {title for _, title, *_ in PARTS.values()}
-    return {row[0]: row[column] for row in rows if len(row) > column and row[0] in titles}
+    titles = "|".join(re.escape(title) for _, title, *_ in PARTS.values())
+    lines = (re.match(rf"\|? ?({titles})(?= )", line) for line in text.splitlines())
+    rows = ((line[1], re.findall(r"[^\s|]+", line.string[line.end() :])) for line in lines if line)
+    return {title: row[column - 1] for title, row in rows if len(row) >= column}
 
 
 def page_saving(page: dict, name: str) -> float:

@@ -39,7 +39,7 @@ def test_a_ratio_of_many_round_trips_is_their_number() -> None:
         name: (value, made_of)
         for name, value, made_of in chattiness_rows(read_fixture("mysql/path-changes").analyze().chattiness)
     }
-    assert rows["round trips a transaction"] == ("1,037", "1,037 round trips in 1 transaction")
+    assert rows["round trips per transaction"] == ("1,037", "1,037 round trips in 1 transaction")
 
 
 # --- by hand --------------------------------------------------------------------------------------------------------
@@ -185,9 +185,10 @@ def test_what_could_not_be_read_is_not_divided_by_rows() -> None:
 
 def test_the_connections_seconds_sum_to_the_budgets() -> None:
     exchanges = [Ex(sql="a", service_ms=3), Ex(sql="b")] * 5
-    result = analyze(*[Conn(rtt_ms=10, exchanges=exchanges)] * 3)
+    measures = Measures(build([Conn(rtt_ms=10, exchanges=exchanges)] * 3))
+    result = measures.analyze()
     shares = [each.chattiness.network_s for each in result.connections]
-    assert sum(share or 0 for share in shares) == pytest.approx(result.budget.network_s)
+    assert sum(share or 0 for share in shares) == pytest.approx(measures.timeline.parts_s["network"])
 
 
 def test_an_unknown_rtt_leaves_the_share_unknown() -> None:

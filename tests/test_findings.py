@@ -359,7 +359,7 @@ def test_a_job_that_is_held_back_for_most_of_its_time_is_told_so(within: bool) -
     held = [write(n, request_ms=41, stalled_ms=40) for n in range(8)] if within else [Ex(), *before]
     result = Capture(build([only(*held)])).analyze([15])
     assert "Nagle and delayed ACKs 9" in result.text
-    assert "8 packets held back by Nagle's algorithm also wait for a round trip each." in result.text
+    assert "8 packets held back by Nagle's algorithm: each also costs one RTT." in result.text
     assert result.budget.client_s == result.budget.transfer_s == 0
 
 

@@ -32,7 +32,7 @@ THERE = re.compile(
 )
 WAITS = re.compile(
     rf"(?P<counts>[^,]*(?:,[0-9]{{3}}[^,]*)*), (?P<each>{DURATION}) each(?: on average \([^)]*\))?: (?P<alone>{LASTS})"
-    rf"(?:, (?P<overlap>{LASTS}) with overlap)?"
+    rf"(?:, in parallel (?P<overlap>{LASTS}))?"
 )
 SECONDS = {"µs": 1e-6, "ms": 1e-3, "s": 1.0}
 
@@ -173,9 +173,7 @@ def _lines(result: Analysis) -> Iterator[Claim]:
 
 def _now(result: Analysis, match: re.Match[str]) -> Checked:
     yield _is(match["runtime"], result.summary.runtime_s)
-    parts = result.budget.parts()
-    within_setup = (result.summary.network_s or 0) - parts["network_s"]
-    parts |= {"network_s": 0.0, "setup_s": parts["setup_s"] - within_setup}
+    parts = result.budget.parts() | {"network_s": 0.0}
     ordered, total = sorted(parts.values(), reverse=True), sum(result.budget.parts().values())
     for place, share in enumerate(re.findall(r" ([0-9]+%)", match["parts"])):
         yield _is(share, ordered[place] / total)
@@ -193,7 +191,7 @@ def _failed(result: Analysis, match: re.Match[str]) -> Checked:
 
 def _of_the_round_trips(result: Analysis, match: re.Match[str]) -> Checked:
     yield count(match[1]), 0, result.purposes[0].round_trips
-    yield _holds(result.purposes[0].round_trips <= result.summary.round_trips)
+    yield count(match[2]), 0, result.summary.round_trips
 
 
 def _lost(result: Analysis, match: re.Match[str]) -> Checked:
@@ -273,8 +271,8 @@ def _yet_network(result: Analysis, match: re.Match[str]) -> Checked:
     assert result.projection.budget_at is not None
     parts = result.projection.budget_at.parts()
     said, off = amount(match[1])
-    network, setup = (parts[name] / sum(parts.values()) for name in ("network_s", "setup_s"))
-    yield _holds(network - off <= said <= network + setup + off)
+    network = parts["network_s"] / sum(parts.values())
+    yield _holds(network - off <= said <= network + off)
 
 
 def _parts_of_wholes(text: str) -> Iterator[Claim]:
@@ -289,7 +287,7 @@ FETCHED = (
 )
 VERDICT: dict[str, Callable[[Analysis, re.Match[str]], Checked]] = {
     r"([0-9,]+) of ([0-9,]+) (statement|login)s? failed: ((?:[^.]|\.[0-9])*)": _failed,
-    r"([0-9,]+) of the round trips": _of_the_round_trips,
+    r"([0-9,]+) of ([0-9,]+) round trips? only": _of_the_round_trips,
 }
 NOTES: dict[str, Callable[[Analysis, re.Match[str]], Checked]] = {
     rf"lost packets took ({NUMBER} (?:µs|ms|s))(?: \([^)]*min\))? \(({NUMBER}%) of the runtime\)"

@@ -2,7 +2,10 @@ import numpy as np
 import pytest
 from builder import Conn, Ex, build
 
+from latpcap.capture import Capture
 from latpcap.measures.statements import StatementGroups
+from latpcap.report.section import SectionTable
+from latpcap.report.sections.statements import statements
 from latpcap.result.analysis import Measures
 
 
@@ -72,10 +75,36 @@ def test_exchanges_that_were_captured_in_part_have_no_times() -> None:
 def test_the_statements_seconds_sum_to_the_budgets() -> None:
     exchanges = [Ex(sql="a", service_ms=3), Ex(sql="b"), Ex("ping"), Ex("query")] * 5
     measures = Measures(build([Conn(rtt_ms=10, exchanges=exchanges)] * 3))
-    assert measures.statements.network_s.sum() == pytest.approx(measures.timeline.budget.network_s)
+    assert measures.statements.network_s.sum() == pytest.approx(measures.timeline.parts_s["network"])
     assert measures.statements.service_s.sum() == pytest.approx(measures.timeline.budget.service_s)
 
 
 def test_no_exchanges_make_no_statements() -> None:
     assert len(grouped()) == 0
     assert len(grouped(Conn())) == 0
+
+
+def test_what_each_waits_at_another_rtt_grows_as_the_projections_network_does() -> None:
+    exchanges = [Ex(sql="a", service_ms=3), Ex(sql="b")] * 20
+    capture = Capture(build([Conn(rtt_ms=10, exchanges=exchanges)]))
+    table, there = capture.statements_at("50ms"), capture.project([50.0])
+    assert there.budget_now is not None
+    assert there.budget_at is not None
+    factor = there.budget_at.network_s / there.budget_now.network_s
+    assert table.column("network_50ms_s") == pytest.approx(table.column("network_s") * factor)
+    assert "network_50ms_s" not in capture.statements.column_names
+    tasks = capture.tasks_at(rtt_ms="50ms")
+    added = tasks.column("duration_50ms_s") - tasks.column("duration_s")
+    assert added == pytest.approx(tasks.column("network_s") * (factor - 1))
+
+
+def test_commands_without_a_statement_share_a_row_with_their_seconds() -> None:
+    exchanges = [Ex("connect", service_ms=2), Ex("authenticate"), *[Ex(sql="a", service_ms=3)] * 200]
+    result = Measures(build([Conn(rtt_ms=10, exchanges=exchanges)])).analyze()
+    for is_whole in (True, False):
+        section = statements(result.statements, None, 10, result.projection, is_whole=is_whole)
+        [table] = (part for part in section.parts if isinstance(part, SectionTable))
+        place = [column.name for column in table.columns].index("network_s")
+        assert len(table.rows) == (3 if is_whole else 2)
+        network_s = sum(each.network_s for each in result.statements)
+        assert sum(row[place] for row in table.rows) == pytest.approx(network_s)

@@ -187,7 +187,7 @@ def test_a_rest_is_a_length_of_time() -> None:
 def test_the_command_says_what_is_typical_and_lists_them(latpcap: Run) -> None:
     path = FIXTURES / "mysql/think-time.pcapng"
     text = latpcap("tasks", path, "--quiet").stdout.decode()
-    assert text.startswith("3 tasks. Median: 10 round trips in ")
+    assert text.startswith("3 tasks; median 10 round trips, 12.1 ms; largest 12 round trips, ")
     rows = [json.loads(line) for line in latpcap("tasks", path, "--format", "jsonl", "--quiet").stdout.splitlines()]
     assert [row["round_trips"] for row in rows] == [12, 10, 10]
     assert len(latpcap("tasks", path, "--idle", "10s", "--format", "jsonl").stdout.splitlines()) == 1

@@ -13,7 +13,9 @@ from conftest import analysed, load_fixture, read_fixture
 from golden import fixtures
 
 from latpcap import Capture, read
+from latpcap.measures.health import HealthNote
 from latpcap.result.analysis import Analysis, Measures
+from latpcap.result.verdict import steps
 
 QUERIES = [Ex("query", sql="select ?", service_ms=0.15, client_ms=0.1)] * 10_000
 NPLUS1 = "mysql/nplus1-1000-rtt1"
@@ -109,7 +111,7 @@ def test_far_away_a_farther_point_of_the_ladder_is_told(rtt_ms: float, told: str
 def test_parallel_work_is_said_to_run_at_the_same_time() -> None:
     result = analysis(*[Conn(exchanges=QUERIES[:5])] * 4)
     assert "20 round trips + 4 TCP handshakes on 4 connections, partly at the same time: each " in result.text
-    told = "20 round trips + 4 TCP handshakes, 1.00 ms each: 24.0 ms, 6.00 ms with overlap"
+    told = "20 round trips + 4 TCP handshakes, 1.00 ms each: 24.0 ms, in parallel 6.00 ms"
     assert result.waits.text(result.summary.round_trips) == told
 
 
@@ -186,3 +188,11 @@ def test_what_is_said_of_packets_does_not_depend_on_their_file(latpcap: Callable
     assert read(tmp_path / "other.pcapng.zst").analyze().verdict == analysed(NPLUS1).verdict
     shown = latpcap("analyze", tmp_path / "other.pcapng.zst").stdout.decode()
     assert shown.startswith("other.pcapng.zst: 1 connection, MariaDB 10.11.19, PyMySQL, RTT 1.00 ms\n")
+
+
+def test_what_no_finding_says_is_to_be_done_once() -> None:
+    notes = [HealthNote(code, "warning", code, 1) for code in ("timeouts", "zero-window", "proxy-likely", "loopback")]
+    measures = Measures(build([Conn(rtt_ms=10, exchanges=[Ex(sql="a")] * 3)]))
+    locks, budget = measures.evidence.lock_waits, measures.timeline.budget
+    assert [each.code for each in steps((), notes, locks, budget)] == ["timeouts", "zero-window", "proxy-likely"]
+    assert all(each.advice for each in steps((), notes, locks, budget))

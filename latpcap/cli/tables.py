@@ -18,6 +18,7 @@ from latpcap.cli.shared.options import (
     listing_options,
     pacing_options,
     reading_options,
+    rtt_list_option,
     rtt_option,
 )
 from latpcap.cli.shared.rows import RowOutput, rows_options
@@ -120,19 +121,22 @@ def connections(capture: Capture) -> Found:
 @table_command(
     "Every statement: runs, times, share of the waiting.",
     click.option("--by", "grouping", type=click.Choice(GROUPINGS), help="One row for each of these instead."),
+    rtt_list_option,
     gates=keyed_row_gate_options,
 )
-def statements(capture: Capture, grouping: str | None) -> Found:
+def statements(capture: Capture, grouping: str | None, rtt: tuple[list[float], ...]) -> Found:
     """Every statement: runs, network and service time, response times, share of the waiting.
 
     \b
     latpcap statements capture.pcapng
     latpcap statements capture.pcapng --by user
+    latpcap statements capture.pcapng --rtt 15ms
     latpcap statements capture.pcapng -o statements.parquet
     latpcap statements capture.pcapng --fail-if 'round_trips_per_execution > 2'
     latpcap statements capture.pcapng --baseline last.json --fail-if 'round_trips > baseline + 10%'
     """
-    rows = capture.statements_by(grouping) if grouping else capture.statements
+    rtts = flat(rtt)
+    rows = capture.statements_by(grouping, rtts) if grouping else capture.statements_at(rtts)
     return Found(lambda: rows, named_by=(grouping,) if grouping else ("text", "protocol"))
 
 
@@ -211,9 +215,10 @@ idle_option = click.option(
         show_default=True,
         help="With `route`, a task also ends when the route named in its statements changes.",
     ),
+    rtt_list_option,
     gates=row_gate_options,
 )
-def tasks(capture: Capture, idle: float, by: TaskBy) -> Found:
+def tasks(capture: Capture, idle: float, by: TaskBy, rtt: tuple[list[float], ...]) -> Found:
     """What the application does between idle gaps: round trips, statements and seconds of each task.
 
     The connections of a pool are assumed to serve one task after the other; connections that work in parallel and are
@@ -225,7 +230,7 @@ def tasks(capture: Capture, idle: float, by: TaskBy) -> Found:
     latpcap tasks capture.pcapng --by route
     latpcap tasks capture.pcapng --fail-if 'round_trips > 50' --fail-if 'duration > 2s'
     """
-    table = capture.tasks_at(idle / 1000, by)
+    table = capture.tasks_at(idle / 1000, by, flat(rtt))
 
     def text(rows: RowOutput) -> Iterator[str | bytes]:
         from rich.text import Text
@@ -245,14 +250,11 @@ def _typical(found: TaskSummary) -> str:
     """What is typical of the tasks, in a sentence."""
     from latpcap.units import counted, format_s
 
-    trips, took, added = found.round_trips, found.duration_s, found.seconds_per_ms
+    trips, took = found.round_trips, found.duration_s
     if found.tasks == 1:
-        return f"1 task of {counted(int(trips.max), 'round trip')} in {format_s(took.max)}."
-    return (
-        f"{found.tasks:,} tasks. Median: {counted(int(trips.p50), 'round trip')} in {format_s(took.p50)}, and "
-        f"{format_s(added.p50)} more for each further millisecond. p95: {counted(int(trips.p95), 'round trip')} in "
-        f"{format_s(took.p95)}, and {format_s(added.p95)} more."
-    )
+        return f"1 task: {counted(int(trips.max), 'round trip')}, {format_s(took.max)}."
+    typical = f"median {counted(int(trips.p50), 'round trip')}, {format_s(took.p50)}"
+    return f"{found.tasks:,} tasks; {typical}; largest {counted(int(trips.max), 'round trip')}, {format_s(took.max)}."
 
 
 @table_command(

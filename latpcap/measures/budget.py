@@ -4,6 +4,7 @@
 SYN ─setup─► request ─transfer─► last packet ─network, service─► first packet ─transfer─► last packet ─client─► request
 ```
 
+What set-up waits for the network is the network's, too (`Budget.of`).
 An exchange that waits `round_trips` times at a baseline of L spends min(round_trips × L, waited) on the network and the
 rest of its wait on the server. A packet that was held back for a delayed acknowledgment waited for the peer's timer and
 for a round trip (`measures.stalls`): that is a stall, whether it lies in the client's time or within the exchange.
@@ -18,7 +19,7 @@ The core cuts and divides (`core/src/job/captured.rs`, `attribute.rs`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ class Budget(Plotted, Struct, frozen=True):
     """The parts of the runtime in seconds; each ≥ 0."""
 
     network_s: float = 0.0
-    """Waiting for the network: round trips at the baseline."""
+    """Waiting for the network: all round trips at the baseline, those of set-up included."""
     service_s: float = 0.0
     """Waiting for the server."""
     transfer_s: float = 0.0
@@ -55,7 +56,7 @@ class Budget(Plotted, Struct, frozen=True):
     think_s: float = 0.0
     """Intervals of client time above the threshold: never scaled."""
     setup_s: float = 0.0
-    """TCP handshakes, greetings, TLS, authentication, waits for the server's FIN."""
+    """The rest of TCP handshakes, greetings, TLS, authentication and waits for the server's FIN."""
     loss_s: float = 0.0
     """What retransmissions added."""
     unknown_s: float = 0.0
@@ -64,6 +65,19 @@ class Budget(Plotted, Struct, frozen=True):
     def parts(self) -> dict[str, float]:
         """Seconds by part, in their order."""
         return {name: getattr(self, name) for name in self.__struct_fields__}
+
+    @classmethod
+    def of(cls, parts_s: Mapping[str, float]) -> Budget:
+        """Return the budget of the core's parts, in which what set-up waits for the network stands twice.
+
+        >>> Budget.of({"network": 1.0, "setup": 0.5, "setup_network": 0.2}).parts()["network_s"]
+        1.2
+        """
+        within_s = min(parts_s["setup_network"], parts_s["setup"])
+        moved = {"network": parts_s["network"] + within_s, "setup": parts_s["setup"] - within_s}
+        named = {**parts_s, **moved}
+        del named["setup_network"]
+        return cls(**{f"{name}_s": seconds for name, seconds in named.items()})
 
 
 class BudgetTimeline(Struct, frozen=True):
@@ -95,8 +109,8 @@ class BudgetTimeline(Struct, frozen=True):
     """Round trips of each connection, its TCP handshake, greeting and the wait for the server's FIN included."""
     effective: Floats
     """The same, each counted by its weight: the runtime grows by these."""
-    setup_network_s: float
-    """The network's part of `setup_s`."""
+    parts_s: Mapping[str, float]
+    """The core's parts by their names: `setup` is all of set-up, `setup_network` its waiting for the network."""
     stalls: int
     """How many packets were held back."""
     stalls_network_s: float
@@ -111,7 +125,6 @@ def timeline(recording: Recording, rtt: Estimate, think_s: float = 1.0) -> Budge
     runtime_ns, is_window = round(recording.runtime_s * 1e9), recording.period is not None
     told = job.core.timeline(rtt.paths.of_connection, runtime_ns, think_s * 1e9, window=is_window)
     parts = {name: nanoseconds / 1e9 for name, nanoseconds in told["parts"].items()}
-    setup_network_s = parts.pop("setup_network")
     columns = {name: _column(exchanges.connection, told[name]) for name in _COLUMNS}
     handshakes, closes = told["handshakes"], told["closes"]
 
@@ -128,7 +141,7 @@ def timeline(recording: Recording, rtt: Estimate, think_s: float = 1.0) -> Budge
     trips = exchanges.round_trips
     return BudgetTimeline(
         job=job,
-        budget=Budget(**{f"{name}_s": seconds for name, seconds in parts.items()}),
+        budget=Budget.of(parts),
         runtime_s=runtime_ns / 1e9,
         think_above_s=think_s,
         network_ns=columns["network"],
@@ -142,7 +155,7 @@ def timeline(recording: Recording, rtt: Estimate, think_s: float = 1.0) -> Budge
         weight=weight,
         round_trips=of_connections(trips, lambda each: each["trips"]),
         effective=of_connections(trips * weight, lambda each: each["trips"] * each["weight"]),
-        setup_network_s=setup_network_s,
+        parts_s=parts,
         stalls=told["stalls"][0],
         stalls_network_s=told["stalls"][1] / 1e9,
         waits=Waits.of(*told["waits"]),

@@ -142,7 +142,7 @@ class Basis:
         self.runtime_s = timeline.runtime_s
         self.unrecorded_s = recording.runtime_s - recording.recorded_s
         """Of it, between files that do not adjoin."""
-        self.network_s = budget.network_s + timeline.setup_network_s
+        self.network_s = budget.network_s
         """What the round trips took."""
         self.think_s, self.loss_s, self.transfer_s = budget.think_s, budget.loss_s, budget.transfer_s
         *payload, silent_ns = timeline.job.core.moved
@@ -384,9 +384,7 @@ class Basis:
         if rtt_ms is not None:
             replay = replay if scope is None else scope.of(replay, mean)
             asked_ns = (mean(np.asarray(rtt_ms, float), np.array(self.baseline_ms)) * 1e6).tolist()
-        budget = self.timeline.budget.parts()
-        captured_s = {name.removesuffix("_s"): seconds for name, seconds in budget.items()}
-        captured_s["setup_network"] = self.timeline.setup_network_s
+        captured_s = {**self.timeline.parts_s}
         if conditions.loss is not None:
             captured_s["loss"] = 0.0  # another network's
         network = self._network(CENTRAL, conditions)

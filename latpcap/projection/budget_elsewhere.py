@@ -17,21 +17,13 @@ from latpcap.projection.basis import AS_IT_IS, Basis, Variant
 from latpcap.units import format_given_ms, format_s, percent
 
 
-class BudgetElsewhere(Struct, frozen=True):
-    """Where the time goes at another RTT."""
-
-    budget: Budget
-    network_s: float
-    """What all round trips take there."""
-
-
 def budgets_there(
     base: Basis,
     rtt_ms: Sequence[float],
     runtime_s: Sequence[float],
     conditions: Conditions,
     variant: Variant = AS_IT_IS,
-) -> Iterator[BudgetElsewhere]:
+) -> Iterator[Budget]:
     """The budget of each runtime that is projected onto an RTT."""
     alone = replace(conditions, connections=None)
     rested = replace(CENTRAL, rests=None, crowd=None)
@@ -41,7 +33,7 @@ def budgets_there(
         yield _summing_to(runtime, _rested(part_s, own))
 
 
-def budget_with(base: Basis, variant: Variant) -> BudgetElsewhere:
+def budget_with(base: Basis, variant: Variant) -> Budget:
     """What a variant takes where the job was captured."""
     [part_s] = base.parts_there(variant, None)
     return _summing_to(sum(part_s.values()) - part_s["setup_network"], part_s)
@@ -56,16 +48,13 @@ def _rested(part_s: Mapping[str, float], own_s: float) -> Mapping[str, float]:
     return {**part_s, "client": part_s["client"] * more, "service": part_s["service"] * more}
 
 
-def _summing_to(runtime_s: float, part_s: Mapping[str, float]) -> BudgetElsewhere:
+def _summing_to(runtime_s: float, part_s: Mapping[str, float]) -> Budget:
     """The parts of a runtime: what else bounds it (full hosts, another number of connections) is shared by all."""
-    setup_s, setup_network_s = part_s["setup"], part_s["setup_network"]
-    parts = {name: seconds for name, seconds in part_s.items() if name != "setup_network"}
-    total_s = sum(parts.values())
+    total_s = sum(part_s.values()) - part_s["setup_network"]
     if total_s <= 0:
-        return BudgetElsewhere(Budget(transfer_s=runtime_s), 0.0)  # the bottleneck's time for the bytes is left
+        return Budget(transfer_s=runtime_s)  # the bottleneck's time for the bytes is left
     scale = runtime_s / total_s
-    budget = Budget(**{f"{name}_s": seconds * scale for name, seconds in parts.items()})
-    return BudgetElsewhere(budget, (part_s["network"] + min(setup_network_s, setup_s)) * scale)
+    return Budget.of({name: seconds * scale for name, seconds in part_s.items()})
 
 
 class HostSaving(Struct, frozen=True):

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from latpcap.measures.budget import BudgetTimeline
 from latpcap.tables.exchanges import Exchanges
 from latpcap.tables.recording import Recording
-from latpcap.units import listed, percent
+from latpcap.units import percent
 
 Work = Literal[
     "connect per query",
@@ -144,14 +144,12 @@ def coverage(work: Work, direction: Direction) -> Coverage | None:
     return None if found is None else Coverage(found["pairs"], found["inside"] / found["pairs"])
 
 
-def coverage_text(work: Work) -> str:
-    """What the range means, and how often it held for this kind of work."""
-    known = [(way, each) for way in get_args(Direction) if (each := coverage(work, way))]
-    meaning = "Optimistic and pessimistic are scenarios, not a probability."
-    if not known:
-        return f"{meaning} No job of this kind ({work}) was measured."
-    held = listed(f"{percent(each.inside)} of {each.pairs:,} at a {way} RTT" for way, each in known)
-    return f"{meaning} Of the measured jobs of this kind ({work}), {held} lay between them."
+def coverage_text(work: Work, direction: Direction) -> str:
+    """Return how often the range held for this kind of work."""
+    known = coverage(work, direction)
+    if known is None:
+        return f"The range is not validated: no test run of this kind was made at a {direction} RTT."
+    return f"The range held for {percent(known.inside)} of {known.pairs:,} comparable test runs at a {direction} RTT."
 
 
 @cache

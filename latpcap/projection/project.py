@@ -27,7 +27,7 @@ from latpcap.projection.assumptions import (
     assumptions,
     ends,
 )
-from latpcap.projection.basis import AS_IT_IS, MAX_SAME_RATIO, OBSERVED, Basis, Variant, ratio
+from latpcap.projection.basis import AS_IT_IS, MAX_SAME_RATIO, OBSERVED, Basis, Variant, is_same_rtt, ratio
 from latpcap.projection.budget_elsewhere import HostSaving, budgets_there, host_saving
 from latpcap.projection.capacity import Limit
 from latpcap.projection.classes import Coverage, Work, coverage, coverage_text
@@ -182,8 +182,6 @@ class Projection(Plotted, Tabular, Struct, frozen=True):
     budget_now: Budget | None = None
     """Where the time went, and where it goes at `told_rtt_ms`: the parts sum to the runtime that is projected."""
     budget_at: Budget | None = None
-    network_s_at: float | None = None
-    """What all waiting for the network takes at `told_rtt_ms`, that of set-up included."""
     hosts: HostSaving | None = None
     """What other hosts change at `told_rtt_ms`, where they were asked for."""
     capacity_per_s: float | None = None
@@ -226,17 +224,14 @@ def divided(base: Basis, projection: Projection) -> Projection:
         others = {rtt: runtime_s for rtt, runtime_s in zip(at, runtimes_s, strict=True) if rtt not in of_told}
         rest = budgets_there(base, [*others], [*others.values()], conditions) if others else ()
         found = dict(zip(others, rest, strict=True)) | of_told
-        return [found[rtt].budget for rtt in at]
+        return [found[rtt] for rtt in at]
 
     points = tuple(replace(point, divided=BudgetsOnDemand(divide, place)) for place, (point, _) in enumerate(known))
     projection = replace(projection, points=points)
     if told is None:
         return projection
     hosts = _hosts(base, told, runtimes_s[at.index(told)], of_told[told].network_s, conditions)
-    there = of_told[told]
-    return replace(
-        projection, budget_now=base.timeline.budget, budget_at=there.budget, network_s_at=there.network_s, hosts=hosts
-    )
+    return replace(projection, budget_now=base.timeline.budget, budget_at=of_told[told], hosts=hosts)
 
 
 def _hosts(base: Basis, rtt_ms: float, runtime_s: float, network_s: float, conditions: Conditions) -> HostSaving | None:
@@ -290,13 +285,20 @@ def projections(
                 told_rtt_ms=told,
                 now=_now(base),
                 assumptions=assumptions(base.work, base.clocks, relayed=base.relayed),
-                range_text=coverage_text(base.work),
+                range_text=_range_text(base, told),
                 guess_text=guess_text([point for point in points if point.rtt_ms in chosen], base.baseline_ms),
                 capacity_per_s=limit.per_s if limit is not None and limit.kind == "hosts" else None,
                 limit=_between(limit, points, told, base.unrecorded_s),
             )
         )
     return made
+
+
+def _range_text(base: Basis, told: float | None) -> str:
+    """Return how often the range held at RTTs on that side of the captured one; nothing at the captured one itself."""
+    if told is None or is_same_rtt(told, base.baseline_ms):
+        return ""
+    return coverage_text(base.work, "longer" if told > base.baseline_ms else "shorter")
 
 
 def _next_ms_s(base: Basis, asked: Sequence[float], told: float, conditions: Conditions) -> float:

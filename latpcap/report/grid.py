@@ -15,7 +15,6 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Span, Text
 
 from latpcap.report.section import Column
-from latpcap.units import counted
 
 GAP = 2
 BEGINNING = 9
@@ -31,8 +30,6 @@ class Grid(Struct, frozen=True):
     show_header: bool = True
     below: Sequence[str] = ()
     """For each row what stands below its last cell."""
-    among: Sequence[str] = ()
-    """Of the columns among which they are, by name, a line below the table says which are not shown."""
 
     @property
     def width(self) -> int:
@@ -66,15 +63,6 @@ class Grid(Struct, frozen=True):
             yield from (self._line([*[""] * last, part], shown, widths) for part in more)
             if below:
                 yield Text(" " * (options.max_width - room) + below, style="dim", no_wrap=True, overflow="ellipsis")
-        if left := self._left([self.headings[column] for column in shown]):
-            told = f"{counted(len(left), 'more column')} (--columns NAME,… or --format csv): {', '.join(left)}"
-            yield Text(told, style="dim", no_wrap=True, overflow="ellipsis")
-
-    def _left(self, shown: Sequence[Column]) -> list[str]:
-        """The names of the columns that are not shown: first those that gave way."""
-        names = {name for column in shown for name in column.names}
-        gave_way = (name for column in self.headings for name in column.names)
-        return [name for name in dict.fromkeys((*gave_way, *self.among)) if name in self.among and name not in names]
 
     def _cut(self, widths: list[int], shown: Sequence[int], width: int) -> None:
         """Cut those that may be cut, until the last of the columns has what it wants."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -22,6 +23,7 @@ from latpcap.report.sections.opening import CAPTURES
 from latpcap.report.sections.statements import GROUPED, STATEMENTS
 from latpcap.report.text import printable
 from latpcap.tables.columnar.table import Table
+from latpcap.units import format_given_ms
 
 ROWS_AT_ONCE = 500
 LEAST: dict[Kind, int] = {"count": 6, "clock": 12, "moment": 19, "local": 26, "ms": 7, "s": 7, "name": 20, "frames": 9}
@@ -33,11 +35,11 @@ EXCHANGES: tuple[Column, ...] = (
     Column("stream", "id", name="stream"),
     Column("number", "id", optional=True, name="exchange"),
     Column("command", "text", least=12, cuts=8, name="command"),
-    Column("trips", "count", name="round_trips"),
+    Column("trips", "count", full="round trips", name="round_trips"),
     Column("rows", "count", least=7, optional=True, name="rows"),
-    Column("service ms", "ms", name="service_ms"),
-    Column("delta ms", "ms", optional=True, name="delta_ms"),
-    Column("client ms", "ms", optional=True, name="client_ms"),
+    Column("server ms", "ms", name="service_ms"),
+    Column("request interval ms", "ms", optional=True, name="delta_ms"),
+    Column("application ms", "ms", optional=True, name="client_ms"),
     Column("seen", "part", optional=True, name="complete"),
     Column("request spread ms", "ms", optional=True, name="request_spread_ms"),
     Column("response spread ms", "ms", optional=True, name="response_spread_ms"),
@@ -50,7 +52,7 @@ TASKS: tuple[Column, ...] = (
     Column("seconds", "s", name="duration_s"),
     Column("round trips", "count", name="round_trips"),
     Column("statements", "count", optional=True, name="statements"),
-    Column("s per ms", "ms", name="seconds_per_ms"),
+    Column("+s per ms RTT", "s", name="seconds_per_ms"),
     Column("network s", "s", optional=True, name="network_s"),
     Column("transactions", "count", optional=True, name="transactions"),
     Column("connections", "count", optional=True, name="connections"),
@@ -70,6 +72,10 @@ SHOWN = {
     "files": CAPTURES,
 }
 
+THERE = re.compile(r"(?:network|duration)_([0-9.e+-]+)ms_s")
+"""The name of a column of seconds at another RTT."""
+TIMED: tuple[Kind, ...] = ("ms", "s")
+"""The kinds of columns whose decimals the first rows decide."""
 TIMES = ("_ms", "_s")
 """How the names of durations end."""
 SENTENCE = "message"
@@ -80,12 +86,12 @@ def render(rows: Table) -> Iterator[str]:
     """Yield `rows` as text, a few hundred rows at a time: a line too long for the terminal goes on in the next one."""
     is_whole = rows.name not in SHOWN or rows.is_chosen
     shown = _all(rows) if is_whole else _some(rows)
-    among = rows.column_names if going_to().bounds_lines and not is_whole else []
     for start in range(0, max(len(rows), 1), ROWS_AT_ONCE):
         part = rows.slice(start, ROWS_AT_ONCE)
+        if start == 0:
+            shown = tuple(each.settled(part.column(each.name)) if each.kind in TIMED else each for each in shown)
         cells = [_cells(part, column) for column in shown]
-        is_last = start + ROWS_AT_ONCE >= len(rows)
-        grid = Grid(shown, [*zip(*cells, strict=True)], show_header=start == 0, among=among if is_last else ())
+        grid = Grid(shown, [*zip(*cells, strict=True)], show_header=start == 0)
         yield print_renderables([grid], width=grid.width if is_whole else None)
         *others, last = grid.settled()
         shown = (*others, last if is_whole else shown[-1])
@@ -104,9 +110,19 @@ def _all(rows: Table) -> tuple[Column, ...]:
 
 def _some(rows: Table) -> tuple[Column, ...]:
     """Those that tell most, but for texts that can be spared and that no row has."""
-    wide = [replace(each, least=max(each.least, LEAST.get(each.kind, 0))) for each in SHOWN[rows.name]]
+    wide = [replace(each, least=max(each.least, LEAST.get(each.kind, 0))) for each in _with_there(rows)]
     shown = _with_sorted(rows, _with_days(rows, wide))
     return tuple(each for each in shown if not (each.optional and _is_empty(rows, each)))
+
+
+def _with_there(rows: Table) -> Iterator[Column]:
+    """Yield the columns of a table for people; seconds at other RTTs stand behind those of now."""
+    there = {match[0]: match[1] for name in rows.column_names if (match := THERE.fullmatch(name))}
+    for column in SHOWN[rows.name]:
+        yield column
+        for name, rtt in there.items():
+            if column.name == f"{name.partition('_')[0]}_s":
+                yield Column(f"{column.title} at {format_given_ms(float(rtt))}", "s", name=name)
 
 
 def _with_days(rows: Table, shown: list[Column]) -> tuple[Column, ...]:

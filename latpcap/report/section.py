@@ -14,9 +14,10 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from latpcap.report.local_time import local
-from latpcap.report.text import ms, number, printable
+from latpcap.report.text import DECIMALS, decimals_of, number, printable
 from latpcap.units import format_ratio, percent, significant
 
 Text = Literal["text", "code", "key", "short", "name", "clock", "day", "local", "moment"]
@@ -57,6 +58,15 @@ class Column(Struct, frozen=True):
     """Its heading where it stands alone: `p95 ms` beside `p50 ms` is one of the client's time."""
     name: str = ""
     """By what a page finds it whose values follow the reader's choice."""
+    decimals: int = DECIMALS
+    """The most that a time has."""
+
+    def settled(self, values: Iterable[Any]) -> Column:
+        """Return the column with the decimals that these values need, where they are times."""
+        if self.kind not in ("ms", "s"):
+            return self
+        known = (float(value) for value in values if value is not None and value != "" and value == value)
+        return replace(self, decimals=decimals_of(known))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -128,8 +138,6 @@ class SectionTable(SectionPart, frozen=True):
     foot: Row | None = None
     """What the rows together are that are not shown."""
     detail: bool = False
-    among: Sequence[str] = ()
-    """The names of all columns there are, where those are told that a terminal has no room for."""
 
     def filled(self, keep: Callable[[Column], bool] = bool) -> SectionTable:
         """The columns that `keep` keeps, but for those that can be spared and that no row fills."""
@@ -140,7 +148,8 @@ class SectionTable(SectionPart, frozen=True):
         ]
         foot = None if self.foot is None else [self.foot[place] for place in places]
         rows = [[row[place] for place in places] for row in self.rows]
-        return SectionTable([self.columns[place] for place in places], rows, self.caption, foot, among=self.among)
+        columns = [self.columns[place].settled(row[place] for row in self.rows) for place in places]
+        return SectionTable(columns, rows, self.caption, foot)
 
 
 class Piece(Struct, frozen=True):
@@ -258,8 +267,6 @@ WRITERS: dict[Kind, Callable[[Any], str]] = {
     "key": lambda piece: piece.letter,
     "id": str,
     **dict.fromkeys(("count", "bytes"), lambda figure: f"{int(figure):,}"),
-    "ms": ms,
-    "s": number,
     "percent": lambda share: f"{100 * share:.1f}",
     "share": percent,
     "rise": lambda share: rise(share),
@@ -298,4 +305,4 @@ def written(column: Column, value: Any) -> str:
         return f"({printable(value[0])})"
     if value is None or value != value or value == "":
         return NONE if column.kind == "name" else ""
-    return WRITERS[column.kind](value)
+    return number(value, column.decimals) if column.kind in ("ms", "s") else WRITERS[column.kind](value)

@@ -176,7 +176,6 @@ def grid(table: SectionTable) -> Grid:
         [whole.columns[place] for place in beside],
         [[row[place] for place in beside] for row in rows],
         below=[" ".join(row[place] for place in below) for row in rows] if below else (),
-        among=whole.among,
     )
 
 

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
+
 from latpcap.units import significant
 
 TOP = 10
 """Rows of a long list that a report for people shows."""
+DECIMALS = 3
+"""A figure of a column has no more of them unless the largest one of the column is below 0.1."""
+MAX_DECIMALS = 9
+"""A figure in seconds has no more: these are nanoseconds."""
 
 _CONTROLS = [*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029]
 _STEERING = [0x200B, 0x200E, 0x200F, 0x061C, *range(0x202A, 0x202F), *range(0x2060, 0x2070), 0xFEFF]  # or hiding
@@ -47,22 +54,34 @@ def ascii_only(text: str) -> str:
     return text.translate(_ASCII).encode("ascii", "replace").decode("ascii")
 
 
-def number(value: float | None) -> str:
-    """Return a figure of a column with three decimals, or three digits where these would deny it; nothing for none.
+def number(value: float | None, decimals: int = DECIMALS) -> str:
+    """Return a figure of a column with three digits, and no more than `decimals`; nothing for none.
 
-    >>> [number(value) for value in (1234.5, 1.0767, 0.0124, 0.000456, 0.0, None)]
-    ['1,234', '1.077', '0.0124', '0.000456', '0.000', '']
+    >>> [number(value) for value in (1234.6, 152.4, 1.0767, 0.0124, 0.000456, -0.0004, 0.0, None)]
+    ['1,235', '152', '1.08', '0.012', '<0.001', '-0.000', '0', '']
+    >>> number(0.000456, decimals_of([0.00331, 0.000456]))
+    '0.00046'
     """
-    if value is None:
-        return ""
-    if 0 < value < 0.0995:
-        return significant(value)
-    return f"{value:,.0f}" if value >= 1000 else f"{value:,.3f}"
+    if value is None or value == 0:
+        return "" if value is None else "0"
+    shown = min(_decimals(value), decimals)
+    least = 10.0**-shown
+    return f"<{least:.{shown}f}" if 0 < value < least / 2 else f"{value:,.{shown}f}"
 
 
-def ms(value: float | None) -> str:
-    """Return milliseconds with microseconds; nothing for none."""
-    return "" if value is None else f"{value:,.3f}"
+def decimals_of(values: Iterable[float]) -> int:
+    """Return how many decimals a column has at most: what is far below its largest figure does not matter.
+
+    >>> [decimals_of(values) for values in ([1.28, 0.0004], [0.0331], [0.00331, 0.0002], [])]
+    [3, 4, 5, 3]
+    """
+    largest = max(map(abs, values), default=0.0)
+    return max(DECIMALS, _decimals(largest)) if largest else DECIMALS
+
+
+def _decimals(value: float) -> int:
+    """Return the decimals of three significant digits, down to nanoseconds in seconds."""
+    return min(max(2 - int(f"{value:.2e}".partition("e")[2]), 0), MAX_DECIMALS) if math.isfinite(value) else 0
 
 
 def between(low: float | None, high: float | None) -> str:

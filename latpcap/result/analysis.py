@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 
@@ -46,7 +47,7 @@ from latpcap.result.settings import THINK_S, KeysUsed, Settings
 from latpcap.result.signoff import SignOff, sign_off
 from latpcap.result.statements import StatementResult, statement_results
 from latpcap.result.taps import TapsResult, taps_results
-from latpcap.result.verdict import Facts, ShareUnknown, VerdictLine, as_text, verdict
+from latpcap.result.verdict import Facts, ShareUnknown, Step, VerdictLine, as_text, steps, verdict
 from latpcap.rtt import Baselines, Estimate, estimate_recording
 from latpcap.rtt.baselines import Reason
 from latpcap.rtt.grouped import estimate_groups
@@ -81,8 +82,13 @@ class Summary(Brief, Struct, frozen=True):
     network_share_high: float | None
     """The same at the two ends of the baseline's range."""
     network_s: float | None
-    """The seconds of that share: the budget's `network_s` and what of its `setup_s` waited for the network."""
+    """The seconds of that share: the budget's `network_s`."""
     seconds_per_ms: float | None
+
+
+def growth(now: Budget, there: Budget | None) -> float:
+    """Return by what factor the waiting for the network grows from one budget to another; NaN where that is unknown."""
+    return there.network_s / now.network_s if there is not None and now.network_s > 0 else math.nan
 
 
 class Analysis(Displayed, Struct, frozen=True):
@@ -99,6 +105,8 @@ class Analysis(Displayed, Struct, frozen=True):
     health: tuple[HealthNote, ...]
     verdict: tuple[VerdictLine, ...]
     """The answer, line by line."""
+    steps: tuple[Step, ...]
+    """What is to be done that no finding is about: packet loss, receivers, locks, proxies."""
     summary: Summary
     budget: Budget
     waits: Waits
@@ -311,6 +319,11 @@ class Measures:
         work = partial(project, self.basis, rtt_ms, within_s, conditions)
         return ahead(work, apart=self.recording.is_worth_threads)
 
+    def network_growth(self, rtt_ms: Sequence[float]) -> dict[float, float]:
+        """Return by what factor all waiting for the network grows at each RTT; NaN where that is unknown."""
+        points = self.project(rtt_ms).points
+        return {point.rtt_ms: growth(self.budget, point.budget) for point in points}
+
     def project_grid(
         self,
         connections: Sequence[int],
@@ -364,6 +377,7 @@ class Measures:
             settings=self.settings,
             health=health,
             verdict=verdict(self._facts(projection, findings, together, made_for.round_trips)),
+            steps=self._steps(findings),
             summary=self._summary(projection, made_for),
             budget=self.budget,
             waits=self.timeline.waits,
@@ -433,6 +447,7 @@ class Measures:
             parties=parties(self.recording),
             connections=len(self.recording.database_rows),
             findings=findings,
+            steps=self._steps(findings),
             fixes_together=together,
             budget=self.timeline.budget,
             waits=self.timeline.waits,
@@ -450,14 +465,18 @@ class Measures:
             files=[path for path in columns.texts(self.recording.captures_table, "path") if path],
         )
 
+    def _steps(self, findings: Sequence[FindingResult]) -> tuple[Step, ...]:
+        return steps(findings, self.health, self.evidence.lock_waits, self.timeline.budget)
+
     @property
     def budget(self) -> Budget:
         """The parts of the runtime; one response is not divided."""
         budget = self.timeline.budget
         if self.doubt not in (ShareUnknown.FEW_RESPONSES, ShareUnknown.NO_RESPONSE):
             return budget
-        unknown_s = budget.unknown_s + budget.network_s + budget.service_s
-        return replace(budget, network_s=0.0, service_s=0.0, unknown_s=unknown_s)
+        own, setup_s = self.timeline.parts_s, self.timeline.parts_s["setup"]
+        unknown_s = own["unknown"] + own["network"] + own["service"]
+        return replace(budget, network_s=0.0, service_s=0.0, setup_s=setup_s, unknown_s=unknown_s)
 
     @cached_property
     def doubt(self) -> ShareUnknown | None:

@@ -167,7 +167,7 @@ def _budget_at(measures: Measures, rtt_ms: float, projected_s: float | None) -> 
     if projected_s is None or measures.doubt:
         return measures.budget
     [there] = budgets_there(measures.basis, [rtt_ms], [projected_s], measures.basis.as_usual)
-    return there.budget
+    return there
 
 
 def _culprit(budget: Budget) -> str | None:

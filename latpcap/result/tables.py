@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from latpcap.findings import FindingResult
 from latpcap.measures.chattiness import PACE_QUANTILES
 from latpcap.measures.health import HealthNote
-from latpcap.measures.statements import TIMES, group_by, response_ns
+from latpcap.measures.statements import TIMES, StatementGroups, group_by, response_ns
 from latpcap.result.analysis import Measures
 from latpcap.result.chattiness import ConnectionChattiness
 from latpcap.result.connections import ConnectionResult
@@ -25,7 +25,7 @@ from latpcap.result.taps import TapsResult, taps_results
 from latpcap.tables.columnar import columns
 from latpcap.tables.columnar.columns import Codes, Ints, nullable, take
 from latpcap.tables.columnar.table import BLOCK, MOST_PASSES, PIECE, Table
-from latpcap.tables.columnar.values import Names, Rows, TableColumn
+from latpcap.tables.columnar.values import Fractions, Names, Rows, TableColumn
 from latpcap.tables.recording import Recording
 
 MS = 1e6
@@ -54,18 +54,25 @@ def connection_table(measures: Measures) -> Table:
     return _values_table(_flat_columns(measures.connections()), "connections")
 
 
-def statement_table(measures: Measures) -> Table:
-    """One row a statement, sorted by cost; percentiles with their name before them."""
+def statement_table(measures: Measures, rtt_ms: Sequence[float] = ()) -> Table:
+    """One row a statement, sorted by cost; percentiles with their name before them; then its network at other RTTs."""
     results = statement_results(measures.statements, measures.recording.start_ns)
-    return _values_table(_flat_columns(results), "statements")
+    return _values_table(_flat_columns(results) | _network_there(measures, rtt_ms, measures.statements), "statements")
 
 
-def grouped_table(measures: Measures, grouping: str) -> Table:
+def _network_there(measures: Measures, rtt_ms: Sequence[float], groups: StatementGroups) -> dict[str, Fractions]:
+    """The seconds of each row that the network takes at each RTT: all waits of a job grow alike."""
+    grown = measures.network_growth(rtt_ms) if rtt_ms else {}
+    return {f"network_{rtt:g}ms_s": Fractions(groups.network_s * factor) for rtt, factor in grown.items()}
+
+
+def grouped_table(measures: Measures, grouping: str, rtt_ms: Sequence[float] = ()) -> Table:
     """The figures of a statement for each user, database, client, application or server; null where it is not known."""
     names, groups = group_by(measures.recording, measures.timeline, grouping)
     flat = _flat_columns(statement_results(groups, measures.recording.start_ns))
     told = {name: values for name, values in flat.items() if name not in _OF_STATEMENTS}
     values: dict[str, TableColumn[Any]] = {grouping: Names.of(names)} | told
+    values |= _network_there(measures, rtt_ms, groups)
     return _values_table(values, f"statements by {grouping}", f"latpcap.statements-by-{grouping}/1")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -57,20 +58,26 @@ def share_per_ms(tasks: Tasks) -> Floats:
     return np.where(tasks.duration_ns > 0, share, np.nan)
 
 
-def task_table(tasks: Tasks, recording: Recording) -> Table:
-    """One row a task, in the order in which they began, numbered from 1."""
+def task_table(tasks: Tasks, recording: Recording, grown: Mapping[float, float] | None = None) -> Table:
+    """One row a task, in the order in which they began, numbered from 1.
+
+    `grown` says by what factor waiting for the network grows at other RTTs: what each task takes there stands last.
+    """
+    network_s, duration_s = tasks.network_ns / 1e9, tasks.duration_ns / 1e9
+    there = {rtt: duration_s + network_s * (factor - 1) for rtt, factor in (grown or {}).items()}
     counts = ("connections", "exchanges", "statements", "transactions", "round_trips")
     columns: dict[str, Any] = {
         "task": Array.from_numpy(np.arange(1, len(tasks) + 1)).cast(_COUNT),
         **{name: Array(getattr(tasks, name), _TEXT) for name in ("client", "application", "route")},
         "start": Array.from_numpy(tasks.start_ns + recording.start_ns).cast(_TIME),
-        "duration_s": Array.from_numpy(tasks.duration_ns / 1e9),
+        "duration_s": Array.from_numpy(duration_s),
         **{name: Array.from_numpy(getattr(tasks, name)).cast(_COUNT) for name in counts},
         "seconds_per_ms": Array.from_numpy(tasks.effective_round_trips / 1000),
         "share_per_ms": nullable(share_per_ms(tasks)),
-        "network_s": nullable(tasks.network_ns / 1e9),
+        "network_s": nullable(network_s),
         "baseline_rtt_ms": nullable(tasks.baseline_ns / 1e6),
         "timing_only": Array.from_numpy(_timing_only(tasks, recording)).cast(DataType.bool()),
+        **{f"duration_{rtt:g}ms_s": nullable(seconds) for rtt, seconds in there.items()},
     }
     return Table(ArrowTable.from_pydict(columns), "tasks")
 

@@ -93,6 +93,17 @@ BEHIND_PROXY = "server or network behind a proxy"
 WAITS_FOR_LOCKS = "server (mostly lock waits)"
 """The server's part where most of it is that."""
 NOTIFIED = "waits for notifications"
+STEPS = {
+    "timeouts": "packet-loss",
+    "loss": "packet-loss",
+    "zero-window": "window-bound",
+    "delayed-ack": "delayed-ack",
+    "proxy-likely": "",
+}
+"""Health notes with something to do, and the finding that says it where there is one."""
+LOCK_FINDINGS = {"failing-statements", "slow-server"}
+"""Findings that say what to do about locks."""
+FEWER_LOCKS = "keep transactions short, and take locks in a fixed order"
 
 
 class ShareUnknown(Enum):
@@ -114,6 +125,15 @@ class VerdictLine(Struct, frozen=True):
     """A statement is `code`; what the answer is about is the `head`."""
 
 
+class Step(Struct, frozen=True):
+    """Something to do that no finding is about."""
+
+    code: str
+    """The health note's, or `lock-waits`."""
+    text: str
+    advice: str
+
+
 class Facts(Struct, frozen=True):
     """The facts that the lines are made of."""
 
@@ -121,6 +141,7 @@ class Facts(Struct, frozen=True):
     parties: Parties
     connections: int
     findings: Sequence[FindingResult]
+    steps: Sequence[Step]
     fixes_together: FixesTogether | None
     budget: Budget
     waits: Waits
@@ -200,17 +221,11 @@ def _unknown(facts: Facts) -> str:
 def _parts(facts: Facts) -> str:
     """Return the shares of the runtime: the network's with its range, then the largest others."""
     runtime_s = facts.base.runtime_s
-    seconds = _with_network(facts.budget.parts(), facts.base.network_s)
+    seconds = facts.budget.parts()
     ends = (end / runtime_s for end in facts.waits.range_s)
     share, _, between = percent_range(facts.waits.shared_s / runtime_s, *ends).partition(", ")
     network = f"network {share}{f' ({between})' if between else ''}"
     return ", ".join((network, *_shares(seconds, _names_now(facts), but="network_s")))
-
-
-def _with_network(parts: Mapping[str, float], network_s: float) -> dict[str, float]:
-    """Return the parts with all waiting for the network in one, that of set-up included."""
-    within_setup = network_s - parts["network_s"]
-    return {**parts, "network_s": network_s, "setup_s": parts["setup_s"] - within_setup}
 
 
 def _shares(seconds: Mapping[str, float], names: Mapping[str, str], but: str = "") -> list[str]:
@@ -257,8 +272,8 @@ def _there(facts: Facts) -> Iterator[VerdictLine]:
 
 def _elsewhere(facts: Facts, point: Point) -> str:
     """Return the range at another RTT, how many times as long that is, and the largest part there."""
-    there, network_s = facts.projection.budget_at, facts.projection.network_s_at
-    parts = {} if there is None or network_s is None else _with_network(there.parts(), network_s)
+    there = facts.projection.budget_at
+    parts = {} if there is None else there.parts()
     shares = _shares(parts, _names_now(facts))[:1]
     times = "" if point.factor is None else f"{_ratio(point.factor)} times as long"
     return ", ".join(filter(None, (_between(point.optimistic_s, point.pessimistic_s), times, *shares)))
@@ -302,6 +317,8 @@ def _why(facts: Facts, causes: int, further: int) -> Iterator[VerdictLine]:
     for found in facts.findings[causes : causes + further]:
         saves = _saves(facts, found)
         yield VerdictLine("ALSO", f"{_title(found)}{f': saves {saves}' if saves else ''}")
+    for step in [each for each in facts.steps if each.code != "proxy-likely"][:1]:  # that one is a note
+        yield VerdictLine("ALSO", note_sentence(f"{step.text}: {step.advice}", facts.files))
     yield from _all_fixes(facts)
 
 
@@ -317,8 +334,8 @@ def _saves(facts: Facts, found: FindingResult) -> str:
     told = facts.projection.told_rtt_ms
     saved_s = 0.0 if told is None else found.saved_s[f"{told:g}"]
     trips = counted(found.round_trips_alone, "round trip") if found.round_trips_alone else ""
-    needs = f" (with {listed(found.needs)}, which it needs)" if found.needs else ""
-    share = f" (its share of `--fix {found.fix_name}`)" if found.estimated else ""
+    needs = f" (includes the {listed(found.needs)} fix)" if found.needs else ""
+    share = f" (share of the `{found.fix_name}` fix)" if found.estimated else ""
     return ": ".join(filter(None, (trips, _shorter(facts, saved_s)))) + needs + share
 
 
@@ -363,10 +380,31 @@ def _first_sentences(text: str) -> str:
 def _notes(facts: Facts, most: int) -> Iterator[VerdictLine]:
     """Yield what a reader has to know to trust the figures."""
     said = (text for note in NOTES for text in note(facts) if text)
-    yield from (VerdictLine("NOTE", _sentence(text, facts.files)) for text in islice(said, most))
+    yield from (VerdictLine("NOTE", note_sentence(text, facts.files)) for text in islice(said, most))
 
 
-def _sentence(text: str, files: Sequence[str]) -> str:
+def steps(
+    findings: Sequence[FindingResult], health: Sequence[HealthNote], locks: LockWaits, budget: Budget
+) -> tuple[Step, ...]:
+    """Return what is to be done about locks, packets and proxies where no finding says it."""
+    found = {each.code for each in findings}
+    rows = list[Step]()
+    is_long = locks.seconds >= MIN_PART * sum(budget.parts().values()) > 0
+    if locks.is_most_of(budget.service_s) and is_long and not found & LOCK_FINDINGS:
+        rows.append(Step("lock-waits", f"statements wait {format_s(locks.seconds)} for locks", FEWER_LOCKS))
+    for note in health:
+        if note.severity != "info" and STEPS.get(note.code, note.code) not in found and note.code in STEPS:
+            rows.append(Step(note.code, note.message, note.advice))
+    return tuple(rows)
+
+
+def has_note(lines: Sequence[VerdictLine], message: str, files: Sequence[str]) -> bool:
+    """Return whether the answer holds a message already."""
+    begin = note_sentence(message, files).rstrip(".")
+    return any(line.label == "NOTE" and line.text.startswith(begin) for line in lines)
+
+
+def note_sentence(text: str, files: Sequence[str]) -> str:
     """Return a note as a sentence. A file is called by its name without its folders."""
     begins = text if text.startswith(tuple(files)) else text[:1].upper() + text[1:]
     for path in files:
@@ -417,7 +455,7 @@ def _beside_statements(facts: Facts) -> str:
         return ""
     if first.round_trips < MIN_BESIDE * facts.round_trips:
         return ""
-    return f"{first.round_trips:,} of the round trips {PURPOSES[first.purpose]}."
+    return f"{first.round_trips:,} of {counted(facts.round_trips, 'round trip')} only {PURPOSES[first.purpose]}."
 
 
 def _timer(facts: Facts) -> str:
@@ -436,8 +474,7 @@ def _held_back(facts: Facts) -> str:
     held = facts.base.timeline.stalls
     if held == 0 or held < MIN_HELD * facts.round_trips or facts.base.job is None:
         return ""
-    packets, wait = counted(held, "packet"), "waits" if held == 1 else "wait"
-    return f"{packets} held back by Nagle's algorithm also {wait} for a round trip each."
+    return f"{counted(held, 'packet')} held back by Nagle's algorithm: each also costs one RTT."
 
 
 def _rested(facts: Facts) -> str:
@@ -449,7 +486,7 @@ def _rested(facts: Facts) -> str:
         return ""
     hosts = ("clients", "servers")[facts.rests.index(known[0])] if len(known) == 1 else "hosts"
     rest_ms = max(curve.full_from_ms for curve in known)
-    return f"{hosts.capitalize()} that were idle for {rest_ms:g} ms or more take {extra_ms:.2g} ms longer a round trip."
+    return f"{hosts.capitalize()} that were idle for {rest_ms:g} ms or more add {extra_ms:.2g} ms to a round trip."
 
 
 def _changed_path(facts: Facts) -> str:

@@ -213,7 +213,7 @@ def test_statements_beyond_the_dearest_are_summed() -> None:
     *listed, rest = column(page, "statements", "statement")
     assert (len(listed), rest) == (MOST, "(30 further statements together)")
     assert sum(numbers(column(page, "statements", "round trips"))) == count
-    *seconds, further = numbers(column(page, "statements", "service s"))
+    *seconds, further = numbers(column(page, "statements", "server s"))
     assert min(seconds) >= further / 30
 
 

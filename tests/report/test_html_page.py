@@ -294,7 +294,7 @@ def test_the_value_under_the_crosshair_is_told(page: Any, recorded: Recording) -
 
 def test_histograms_and_minutes_tell_what_is_under_the_crosshair(show: Any) -> None:
     page = show(read_fixture("mysql/path-changes"))
-    for chart, expected in (("response-0", " exchanges, "), ("delta-0", " deltas, "), ("minutes-0", " UTC")):
+    for chart, expected in (("response-0", " exchanges, "), ("delta-0", " intervals, "), ("minutes-0", " UTC")):
         over = page.locator(f"#{chart} .u-over")
         over.scroll_into_view_if_needed()
         box = over.bounding_box()
@@ -371,14 +371,13 @@ def test_an_address_is_read_with_its_unit_and_within_range(page: Any, said: str,
 def test_it_is_told_how_often_the_range_held(page: Any) -> None:
     choose(page, 20)
     assert re.fullmatch(
-        r"Kind of work: stop and wait. Of [0-9,]+ measured runs of this kind at a longer RTT, \d+% lay inside the "
-        r"range.",
+        r"The range held for \d+% of [0-9,]+ comparable test runs at a longer RTT.",
         page.inner_text("#held"),
     )
     choose(page, 0.1)
     assert "at a shorter RTT" in page.inner_text("#held")
     assert "Each runtime is replayed." in page.inner_text("#elsewhere")
-    assert "Optimistic and pessimistic are scenarios" in page.inner_text("#elsewhere")
+    assert "comparable test runs at a longer RTT" in page.inner_text("#elsewhere")
 
 
 def test_a_screen_reader_hears_the_answer_when_the_slider_rests(page: Any) -> None:
@@ -391,7 +390,7 @@ def test_the_budget_sums_to_the_runtime(page: Any) -> None:
     for rtt in (0.05, 3, 300):
         choose(page, rtt)
         cells = page.locator("#budget-table tfoot td").all_inner_texts()
-        assert float(cells[2].replace(",", "")) == pytest.approx(runtime(page), abs=0.001)
+        assert float(cells[2].replace(",", "")) == pytest.approx(runtime(page), rel=0.005)
 
 
 def test_without_a_baseline_there_is_no_slider(show: Any) -> None:
@@ -509,8 +508,8 @@ def test_statements_are_sorted_by_their_headings(show: Any) -> None:
 def test_what_is_missing_is_sorted_last(show: Any) -> None:
     page = show(several())
     for _ in range(2):
-        page.locator("#statements thead button", has_text="delta p50").click()
-        values = column(page, "delta p50 ms")
+        page.locator("#statements thead button", has_text="request interval median").click()
+        values = column(page, "request interval median ms")
         assert values[-1] == ""
         assert "" not in values[:-2]
 
@@ -547,10 +546,10 @@ def test_errors_are_shown_only_where_something_failed(show: Any) -> None:
 
 def test_it_is_told_why_findings_are_missing(show: Any) -> None:
     page = show(read_fixture("mysql/tls13-nplus1-50"))
-    told = page.inner_text("#statements > .note >> nth=0")
+    told = page.inner_text("#verdict")
     assert "encrypted (TLSv1.3)" in told
     assert "--keylog FILE reads all of that" in told
-    assert "were not looked for" in page.inner_text("#findings .missing")
+    assert "only connection and timing problems were checked" in page.inner_text("#findings .missing")
     assert [page.locator(f"{where} .missing").count() for where in ("main", "#findings", "#to-do")] == [2, 1, 1]
     assert show(read_fixture("mysql/nplus1-300-client")).locator(".missing").count() == 0
 
@@ -566,6 +565,14 @@ def test_routes_are_listed_where_statements_name_them(show: Any) -> None:
     assert show(several()).locator("#routes").is_hidden()
 
 
+def test_on_a_phone_no_heading_is_cut_off(show: Any) -> None:
+    page = show(read_fixture("mysql/nplus1-300-client"))
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.wait_for_selector("#to-do table.stacked")
+    ends = page.evaluate("[...document.querySelectorAll('.stacked th')].map((e) => e.getBoundingClientRect().right)")
+    assert 0 < max(ends) <= 390
+
+
 def test_periods_of_a_path_that_changed_are_listed(show: Any) -> None:
     capture = read_fixture("mysql/path-changes")
     page = show(capture)
@@ -574,7 +581,7 @@ def test_periods_of_a_path_that_changed_are_listed(show: Any) -> None:
     rows = page.locator("#paths tbody tr")
     assert rows.count() == len(path.periods) > 1
     for row, period in zip(rows.all(), path.periods, strict=True):
-        assert f"{period.rtt.baseline_ms:.3f}" in row.inner_text()
+        assert f"{period.rtt.baseline_ms:.3g}" in row.inner_text()
         assert f"{period.round_trips:,}" in row.inner_text()
     assert show(several()).locator("#paths tr").count() == 0
 
@@ -845,16 +852,18 @@ MANY = "postgresql/psycopg2-connect-each"
 
 
 @pytest.mark.parametrize("name", ["mysql/nplus1-10k", "mysql/path-changes", "findings/failing-my", MANY])
-def test_on_paper_there_are_two_pages_and_an_appendix(show: Any, name: str) -> None:
+def test_the_first_sheet_has_answer_what_to_do_and_chart(show: Any, name: str) -> None:
+    """A chart that has no room there begins the next sheet, and leaves little of the first one empty."""
     page = show(read_fixture(name), color_scheme="light")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     page.emulate_media(media="print")
-    tops = page.evaluate("""() => ["elsewhere", "appendix"].map((id) => document.getElementById(id))
-      .map((each) => [each.getBoundingClientRect().top, getComputedStyle(each).breakBefore])""")
-    (first, broken), (second, broken_again) = tops
-    assert (broken, broken_again) == ("page", "page")
-    assert 0 < first < PAPER_PX
-    assert 0 < second - first < PAPER_PX
+    todo, chart, in_short = page.evaluate("""() => ["to-do", "what-if", "in-short"]
+      .map((id) => document.getElementById(id).getBoundingClientRect()).map(({ top, bottom }) => [top, bottom])""")
+    assert 0 < todo[0] < todo[1] < chart[0] < in_short[0]
+    assert todo[1] < PAPER_PX
+    assert chart[1] < PAPER_PX or todo[1] > PAPER_PX / 2
+    assert not page.evaluate("""() => [...document.querySelectorAll("section")]
+      .some((each) => getComputedStyle(each).breakBefore === "page")""")
     assert page.locator(":not(th) > button:visible, input:visible").count() == 0  # a heading is but its words there
     assert page.locator("table.stacked").count() == 0
     assert page.locator("#connections .scroller >> nth=0").locator("tbody tr:visible").count() == min(

@@ -281,7 +281,7 @@ rtt_is_option = click.option(
     help="How the RTT to project onto was measured: by ping, from TCP handshakes, or in the data stream.",
 )
 
-_rtt_list_option = click.option(
+rtt_list_option = click.option(
     "--rtt",
     "rtt",
     type=RTT_LIST,
@@ -289,7 +289,7 @@ _rtt_list_option = click.option(
     metavar="LIST",
     help="RTTs to project onto: 1ms,15ms, a ladder 1..50ms, places lan,metro,region,ocean; repeatable.",
 )
-rtt_option = all_of(_rtt_list_option, rtt_is_option)
+rtt_option = all_of(rtt_list_option, rtt_is_option)
 
 move_option = click.option(
     "--move",
@@ -321,7 +321,7 @@ def _target(rtt: Sequence[Sequence[float]], move: Sequence[tuple[str, float]], w
     return Target(flat(rtt), dict(move), in_seconds(within))
 
 
-target_options = all_of(gathered("target", _target, _rtt_list_option, move_option, within_option), rtt_is_option)
+target_options = all_of(gathered("target", _target, rtt_list_option, move_option, within_option), rtt_is_option)
 
 condition_options = all_of(
     move_option,

@@ -14,16 +14,17 @@ export function showBudget() {
   document.querySelector("#budget .bar-row").replaceWith(bars);
   table.parentElement.id = "budget-table";
   const names = [...table.querySelectorAll("[data-part]")].map(({ dataset }) => dataset.part);
-  const [shares, seconds] = ["share %", ""].map((title) => addColumn(table, 2, {}, title));
+  const [shares, seconds] = ["share", ""].map((title) => addColumn(table, 2, {}, title));
   follow(({ rtt, fixes }) => {
     const [there, title] = [partsAt(jobWith(data, fixes), rtt), `at ${formatGivenMs(rtt)}${fixes.size ? ", fixed" : ""}`];
     const sides = [["as measured", data.budget], [title, there]];
     const longest = Math.max(...sides.map(([, parts]) => total(parts)));
     fill(bars, ...sides.map(([each, parts]) => barOf(each, parts, longest)));
     const values = [...names.map((name) => there[`${name}_s`]), total(there)];
+    const written = inColumn(values.slice(0, -1));
     values.forEach((value, row) => {
-      seconds.cells[row].textContent = inColumn(value);
-      shares.cells[row].textContent = total(there) > 0 ? ((100 * value) / total(there)).toFixed(1) : "";
+      seconds.cells[row].textContent = written(value);
+      shares.cells[row].textContent = total(there) > 0 ? percent(value / total(there)) : "";
     });
     entitle(seconds.head, seconds.cells, `${title}, s`);
   });

@@ -52,9 +52,17 @@ function clock(seconds) {
   return `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
-/** Seconds in a column, as all tables have them: three decimals, or three digits where these would deny it. */
-export function inColumn(seconds) {
-  if (seconds > 0 && seconds < 0.0995) return significant(seconds);
-  const decimals = seconds >= 1000 ? 0 : 3;
-  return seconds.toLocaleString("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+const decimalsOf = (value) => Math.min(Math.max(2 - Number(value.toExponential(2).split("e")[1]), 0), 9);
+
+/** How the values of a column are written, as in all tables: three digits, and three decimals unless all are small. */
+export function inColumn(values) {
+  const largest = Math.max(0, ...values.map(Math.abs));
+  const most = largest > 0 ? Math.max(3, decimalsOf(largest)) : 3;
+  return (value) => {
+    if (value === 0) return "0";
+    const decimals = Math.min(decimalsOf(value), most);
+    const least = 10 ** -decimals;
+    if (value > 0 && value < least / 2) return `<${least.toFixed(decimals)}`;
+    return value.toLocaleString("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+  };
 }

@@ -39,7 +39,7 @@ export function savedAt(data, index, rtt) {
 }
 
 /** The seconds that all round trips of a job take at an RTT. */
-export const networkAt = ({ curve, network_s: network }, rtt) => Math.max(readAt(curve.rtt_ms, network, rtt), 0);
+export const networkAt = ({ curve, parts }, rtt) => Math.max(readAt(curve.rtt_ms, parts.network_s, rtt), 0);
 
 /** By what the network's waits of the capture grow. */
 export const networkFactor = (job, rtt) => (job.taken_network_s > 0 ? networkAt(job, rtt) / job.taken_network_s : 1);

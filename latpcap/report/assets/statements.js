@@ -19,17 +19,19 @@ export function followStatements() {
   const there = data.moving.text === "" ? addColumn(table, heads.findIndex(({ dataset }) => dataset.name === "network_s"), { "data-sort": "number" }) : null;
   follow(() => {
     const left = (name) => was[name].map((value, row) => Math.max(value - gone(row, name), 0));
-    write(columns.service_s, left("service_s"), inColumn);
+    writeTimes(columns.service_s, left("service_s"));
     write(columns.round_trips, left("round_trips").map(Math.round), count);
     if (!there) return;
     const factor = networkFactor(jobWith(data, state.fixes), state.rtt);
-    write(there.cells.slice(0, rows.length), left("network_s").map((seconds) => seconds * factor), inColumn);
+    writeTimes(there.cells.slice(0, rows.length), left("network_s").map((seconds) => seconds * factor));
     entitle(there.head, there.cells, `network s at ${formatGivenMs(state.rtt)}`);
   });
 }
 
 const gone = (row, name) => [...state.fixes].flatMap((fix) => data.switches[fix].statements)
   .filter(({ statement }) => statement === row).reduce((sum, part) => sum + part[name], 0);
+
+const writeTimes = (cells, values) => write(cells, values, inColumn(values));
 
 function write(cells, values, text) {
   cells.forEach((cell, row) => {

@@ -64,13 +64,13 @@ function answer({ rtt, fixes }) {
   byId("held").textContent = held(rtt);
 }
 
-/** How often the range held for measured runs of this kind of work, nearer or farther as this RTT is. */
+/** Returns how often the range held for test runs of this kind of work, at longer or shorter RTTs as this one is. */
 function held(rtt) {
   const farther = rtt > summary.baseline_rtt_ms;
   const point = projection.points.find((each) => each.coverage && each.rtt_ms > summary.baseline_rtt_ms === farther);
   if (!point) return "";
-  const { work, coverage: { pairs, inside } } = point;
-  return `Kind of work: ${work}. Of ${count(pairs)} measured runs of this kind at a ${farther ? "longer" : "shorter"} RTT, ${percent(inside)} lay inside the range.`;
+  const { pairs, inside } = point.coverage;
+  return `The range held for ${percent(inside)} of ${count(pairs)} comparable test runs at a ${farther ? "longer" : "shorter"} RTT.`;
 }
 
 function figures(rtt, job, there, fixes) {

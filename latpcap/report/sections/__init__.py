@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from latpcap.report.section import Section, Sentence, sections_of
 from latpcap.report.sections.budget import budget, purposes
@@ -21,10 +22,11 @@ from latpcap.report.sections.taps import taps
 from latpcap.report.text import TOP
 from latpcap.result.analysis import Analysis
 from latpcap.result.checks.gates import Gates
+from latpcap.result.verdict import has_note
 
 __all__ = ["first_screen", "report", "sections"]
 
-FIRST = ("cover", "verdict", "gates", "to-do", "in-short", "elsewhere", "budget")
+FIRST = ("cover", "verdict", "gates", "to-do", "elsewhere", "budget", "in-short")
 """What stands before the appendix of a report."""
 
 
@@ -43,18 +45,20 @@ def sections(
     yield cover(result.sign_off)
     yield opening(result.selection, result.settings, result.verdict, "" if is_signed else title_of(result.captures))
     yield gates_section(gates)
-    yield health(result.health)
+    already = partial(has_note, result.verdict, files=[each.path for each in result.captures])
+    yield health(result.health, already)
     yield budget(result)
     yield errors(result.errors, most)
     yield findings(result, most)
     yield projection(result.projection)
-    yield purposes(result.purposes)
+    yield purposes(result.purposes, result.waits)
     yield chattiness(result.chattiness)
     yield paths(result.paths, most)
     yield segments(result.paths, most)
     yield taps(result.taps, most)
     yield minutes(result.minutes)
-    yield statements(result.statements, result.timing_only, most)
+    hidden = None if result.timing_only is None or already(result.timing_only.text) else result.timing_only
+    yield statements(result.statements, hidden, most, result.projection, is_whole=is_signed)
     yield routes(result.routes, result.summary.round_trips, most)
     yield connections(result.connections, most)
     if is_signed or result.sign_off.is_asked:
@@ -75,5 +79,5 @@ def report(result: Analysis, gates: Gates | None = None, most: int = TOP) -> Ite
     titled = cover(result.sign_off, title_of(result.captures), size_of(result))
     made = {each.name: each for each in (*sections(result, gates, most), titled, *summary(result))}
     yield from (made.pop(name) for name in FIRST)
-    yield Section("appendix", "Appendix", [Sentence("The evidence behind the first pages.", "quiet")])
+    yield Section("appendix", "Appendix", [Sentence("The evidence behind the first page.", "quiet")])
     yield from made.values()

@@ -7,29 +7,32 @@ from collections.abc import Iterator, Mapping
 from latpcap.measures.budget import Budget
 from latpcap.measures.connecting import Connecting
 from latpcap.measures.purposes import PURPOSES, PurposeResult
-from latpcap.measures.timing_only import TimingOnly, part_of
+from latpcap.measures.timing_only import TimingOnly
+from latpcap.measures.waits import Waits
 from latpcap.report.section import Bar, Column, Piece, Section, SectionPart, SectionTable, Sentence, sections_of
 from latpcap.result.analysis import Analysis
+from latpcap.result.verdict import PART_NAMES
 from latpcap.units import counted, format_s, percent_range
 
-PARTS = {
-    "network_s": ("N", "network", "red", "round trips at the baseline RTT"),
-    "service_s": ("S", "service", "yellow", "server work"),
-    "transfer_s": ("T", "transfer", "cyan", "long requests and responses"),
-    "stall_s": ("A", "stall", "bright_magenta", "Nagle and delayed ACK, with its round trip"),
-    "client_s": ("C", "client", "green", "application work"),
-    "think_s": ("P", "think", "blue", "long pauses, the same at any RTT"),
-    "setup_s": ("U", "set-up", "magenta", "TCP, TLS, authentication"),
-    "loss_s": ("L", "loss", "bright_red", "retransmissions"),
-    "unknown_s": ("?", "unknown", "bright_black", "partly captured exchanges"),
+_DRAWN = {
+    "network_s": ("N", "red", "waiting for the network"),
+    "service_s": ("S", "yellow", "waiting for the server"),
+    "transfer_s": ("D", "cyan", "sending large requests and responses"),
+    "stall_s": ("K", "bright_magenta", "packets that waited for a delayed ACK"),
+    "client_s": ("A", "green", "time in the application"),
+    "think_s": ("T", "blue", "long pauses, the same at any RTT"),
+    "setup_s": ("C", "magenta", "TCP, TLS and login, apart from the network"),
+    "loss_s": ("L", "bright_red", "retransmissions"),
+    "unknown_s": ("?", "bright_black", "exchanges that were captured in part"),
 }
+PARTS = {name: (letter, PART_NAMES[name], *others) for name, (letter, *others) in _DRAWN.items()}
 """Letter in the bar, name, colour, what it is."""
 
-NAMES = {"setup": "set-up"}
-"""Purposes as people are told of them, where the filterable value is spelled otherwise."""
+NAMES = {"setup": "connecting"}
+"""Purposes in the words of the other tables, where the filterable value is another."""
 
-BUDGET = (Column("part"), Column("", "key"), Column("seconds", "s"), Column("share %", "percent"), Column("what"))
-TRIPS = (Column("purpose"), Column("round trips", "count"), Column("share %", "percent"), Column("what they do"))
+BUDGET = (Column("part"), Column("", "key"), Column("seconds", "s"), Column("share", "share"), Column("what"))
+TRIPS = (Column("purpose"), Column("round trips", "count"), Column("share", "share"), Column("what they do"))
 
 
 def budget(result: Analysis) -> Section:
@@ -44,9 +47,9 @@ def _encrypted(hidden: TimingOnly | None, opened: Connecting | None) -> str:
     connecting = opened.text if opened else ""
     if hidden is None:
         return connecting
-    are = "is" if hidden.round_trips == 1 else "are"
-    counted_so = f"{part_of(hidden.connections, hidden.of)} {are} timing only: counted by direction changes."
-    return f"{connecting} {counted(hidden.round_trips, 'round trip')} of {counted_so}".strip()
+    return (
+        f"{connecting} {counted(hidden.round_trips, 'round trip')} counted from packet direction (encrypted).".strip()
+    )
 
 
 def _network(result: Analysis) -> str:
@@ -56,7 +59,7 @@ def _network(result: Analysis) -> str:
         return ""
     ends = (summary.network_share_low or 0.0, summary.network_share_high or 0.0)
     share = percent_range(summary.network_share, *ends)
-    return f"Network, with that of set-up: {result.waits.text(summary.round_trips)} ({share})."
+    return f"Network: {result.waits.text(summary.round_trips)} ({share})."
 
 
 @sections_of.register
@@ -97,11 +100,12 @@ def pieces_of(parts: Mapping[str, float], there: Mapping[str, float] | None = No
     ]
 
 
-def purposes(found: tuple[PurposeResult, ...]) -> Section:
-    """What the round trips are for, where they are for several things."""
-    total = sum(each.round_trips for each in found)
-    rows = [
-        (NAMES.get(each.purpose, each.purpose), each.round_trips, each.round_trips / total, PURPOSES[each.purpose])
-        for each in found
-    ]
+def purposes(found: tuple[PurposeResult, ...], waits: Waits) -> Section:
+    """What the round trips are for, where they are for several things; what TCP waits for is connecting, too."""
+    trips = {each.purpose: each.round_trips for each in found}
+    if around := waits.count - waits.round_trips:
+        trips["setup"] = trips.get("setup", 0) + around
+    total = sum(trips.values())
+    ordered = sorted(trips.items(), key=lambda each: -each[1])
+    rows = [(NAMES.get(name, name), count, count / total, PURPOSES[name]) for name, count in ordered]
     return Section("purposes", "What the round trips do", [SectionTable(TRIPS, rows)] if len(rows) > 1 else [])

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from latpcap.report.section import Column, Section, SectionTable, sections_of
 from latpcap.result.chattiness import Chattiness
 from latpcap.units import counted, format_ms, format_ratio, format_s, percent
 
 COLUMNS = (Column("ratio"), Column("value", "figures"), Column("from", folds=True))
+OF_ALL = "median / 95th percentile"
 
 Row = tuple[str, str, str]
 """A ratio, its value, and what it is made of."""
@@ -36,16 +37,19 @@ def chattiness_rows(result: Chattiness) -> Iterator[Row]:
 
 def _ratios(result: Chattiness) -> Iterator[Row]:
     trips = counted(result.round_trips, "round trip")
-    yield "round trips a second", _figure(result.round_trips_per_s), f"{trips} in {format_s(result.recorded_s)}"
-    yield "round trips a transaction", _figure(result.round_trips_per_transaction), _transactions(result)
+    yield "round trips per second", _figure(result.round_trips_per_s), f"{trips} in {format_s(result.recorded_s)}"
+    yield "round trips per transaction", _figure(result.round_trips_per_transaction), _transactions(result)
     if result.tasks > 1:
-        yield "round trips a task", _figure(result.round_trips_per_task), f"{trips} in {counted(result.tasks, 'task')}"
-    yield "round trips a row", _figure(result.round_trips_per_row), f"{counted(result.rows, 'row')} came back"
-    yield "round trips a route", _figure(result.round_trips_per_route), _routes(result)
-    sizes = result.request_bytes_per_round_trip, result.response_bytes_per_round_trip
-    yield "bytes a round trip", _pair(*sizes, _bytes), "request / response"
+        yield (
+            "round trips per task",
+            _figure(result.round_trips_per_task),
+            f"{trips} in {counted(result.tasks, 'task')}",
+        )
+    if result.round_trips_per_row:
+        yield "rows per round trip", _figure(1 / result.round_trips_per_row), f"{counted(result.rows, 'row')} came back"
+    yield "round trips per route", _figure(result.round_trips_per_route), _routes(result)
     if result.network_share is not None and result.network_s is not None:
-        yield "share of the runtime", percent(result.network_share), f"{format_s(result.network_s)} for the network"
+        yield "network share", percent(result.network_share), f"{format_s(result.network_s)} of the runtime"
 
 
 def _transactions(result: Chattiness) -> str:
@@ -61,17 +65,13 @@ def _routes(result: Chattiness) -> str:
 
 def _pace(result: Chattiness) -> Iterator[Row]:
     deltas, waits = result.delta_ms, result.client_ms
-    yield "inter-query delta", _pair(deltas["p50"], deltas["p95"], format_ms), "p50 / p95, request → request"
-    yield "client time", _pair(waits["p50"], waits["p95"], format_ms), "p50 / p95, response → request"
+    yield "time between requests", _pair(deltas["p50"], deltas["p95"]), f"{OF_ALL}, from request to request"
+    yield "application time", _pair(waits["p50"], waits["p95"]), f"{OF_ALL}, from response to request"
 
 
-def _pair(first: float | None, second: float | None, write: Callable[[float], str]) -> str:
-    return "" if first is None or second is None else f"{write(first)} / {write(second)}"
+def _pair(first: float | None, second: float | None) -> str:
+    return "" if first is None or second is None else f"{format_ms(first)} / {format_ms(second)}"
 
 
 def _figure(value: float | None) -> str:
     return "" if value is None else format_ratio(value)
-
-
-def _bytes(value: float) -> str:
-    return f"{value:,.0f}"

@@ -14,22 +14,24 @@ from latpcap.result.tables import flat
 from latpcap.tables.columnar.values import column_of
 
 STREAM = Column("stream", "id", name="stream")
-TRIPS = Column("trips", "count", full="round trips", name="round_trips")
+TRIPS = Column("round trips", "count", name="round_trips")
 RTT = (
     Column("RTT ms", "ms", name="rtt_baseline_ms"),
-    Column("iRTT ms", "ms", optional=True, name="rtt_handshake_ms"),
-    Column("in-stream", "ms", optional=True, full="in-stream ms", name="rtt_in_stream_median_ms"),
+    Column("TCP handshake ms", "ms", optional=True, detail=True, name="rtt_handshake_ms"),
+    Column("data ACKs ms", "ms", optional=True, detail=True, name="rtt_in_stream_median_ms"),
 )
 CONNECTIONS = (
-    *(STREAM, TRIPS, *RTT),
-    Column("method", "text", least=14, optional=True, name="rtt_method"),
-    Column("state", "text", least=10, optional=True, name="state"),
-    Column("a transaction", "ratio", optional=True, name="round_trips_per_transaction"),
-    Column("a row", "ratio", optional=True, name="round_trips_per_row"),
-    *PACE,
+    *(STREAM, TRIPS, RTT[0]),
     Column("client", "text", least=15, name="client"),
-    Column("driver", "text", least=10, optional=True, name="driver"),
+    Column("user", "text", least=6, cuts=12, optional=True, name="user"),
+    Column("database", "text", least=8, cuts=12, optional=True, name="database"),
+    Column("driver", "text", least=8, cuts=12, optional=True, name="driver"),
+    Column("RTT from", "text", least=14, optional=True, name="rtt_method"),
+    Column("state", "text", least=10, optional=True, name="state"),
+    *(Column(each.title, each.kind, optional=True, name=each.name) for each in RTT[1:]),
     Column("framework", "text", least=9, optional=True, name="framework"),
+    Column("round trips per transaction", "ratio", optional=True, name="round_trips_per_transaction"),
+    *PACE,
     Column("server", "text", least=14, name="server"),
 )
 COLUMNS = (
@@ -44,7 +46,7 @@ COLUMNS = (
     Column("sent again", "count", detail=True, name="retransmissions"),
     Column("bytes", "bytes", detail=True, name="bytes"),
     *RTT,
-    Column("from", optional=True, name="from"),
+    Column("RTT from", optional=True, name="from"),
     Column("why", detail=True, below=True, name="why"),
     *PACE,
 )

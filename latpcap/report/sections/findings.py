@@ -18,8 +18,8 @@ from latpcap.units import counted, format_given_ms, format_s, listed, percent
 FINDINGS = (
     Column("severity", "text", least=8, name="severity"),
     Column("code", "text", least=16, name="code"),
-    Column("saves trips", "count", name="round_trips_saved"),
-    Column("here s", "s", optional=True, name="saved_at_baseline_s"),
+    Column("saves round trips", "count", name="round_trips_saved"),
+    Column("saves s now", "s", optional=True, name="saved_at_baseline_s"),
     Column("first frame", "count", optional=True, name="first_frame"),
     Column("finding", "text", least=40, name="title"),
 )
@@ -122,8 +122,8 @@ def _saved(found: FindingResult, told_rtt_ms: float | None) -> str:
     if told_rtt_ms is not None:
         times.append(f"{format_s(found.saved_s[f'{told_rtt_ms:g}'])} at {format_given_ms(told_rtt_ms)}")
     trips = counted(found.round_trips_alone, "round trip") if found.round_trips_alone else ""
-    besides = f" (with {', '.join(found.needs)}, which it needs)" if found.needs else ""
-    about = f" (one of several findings that `--fix {found.fix_name}` covers)" if found.estimated else ""
+    besides = f" (includes the {listed(found.needs)} fix)" if found.needs else ""
+    about = f" (share of the `{found.fix_name}` fix)" if found.estimated else ""
     return ": ".join(filter(None, (trips, ", ".join(times) + besides + about)))
 
 
@@ -136,11 +136,7 @@ def hidden_patterns(hidden: TimingOnly | None) -> str:
     """Which patterns could not be looked for."""
     if hidden is None:
         return ""
-    return (
-        f"The statements of {part_of(hidden.connections, hidden.of)} are unknown, so patterns in statements (N+1, "
-        "repeated queries, single-row inserts, small fetches, failing statements, …) were not looked for; only those "
-        "in connections and times (a connection for each query, delayed acknowledgments, …) were."
-    )
+    return f"Encrypted ({part_of(hidden.connections, hidden.of)}): only connection and timing problems were checked."
 
 
 def _in_part(unknown: Unjudged | None) -> str:
@@ -148,4 +144,4 @@ def _in_part(unknown: Unjudged | None) -> str:
     if unknown is None or not unknown.round_trips:
         return ""
     trips = f"{counted(unknown.round_trips, 'round trip')} ({percent(unknown.share)})"
-    return f"{trips} in no finding may be needless, which cannot be told: {unknown.text}."
+    return f"{trips} in no finding might be avoidable; the capture does not show it: {unknown.text}."

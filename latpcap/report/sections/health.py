@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from latpcap.measures.health import HealthNote
 from latpcap.report.section import Column, Entry, Line, Section, Sentence
@@ -19,10 +19,15 @@ MOST = 50
 """Notes that are shown: of thousands of damaged files nobody reads one each."""
 
 
-def health(notes: Iterable[HealthNote]) -> Section:
-    """The notes; what to do about those that are no mere information."""
-    found = list(notes)
-    shown = [Entry(note.message, note.severity, note.severity, note.code, _more(note)) for note in found[:MOST]]
+def health(notes: Iterable[HealthNote], already: Callable[[str], bool]) -> Section:
+    """Return the notes, and what to do about warnings; messages that stand `already` in the answer are not repeated."""
+    found = [note for note in notes if (note.effect and note.severity != "info") or not already(note.message)]
+    shown = [
+        Entry(_effect(note), note.severity, note.severity, note.code)
+        if already(note.message)
+        else Entry(note.message, note.severity, note.severity, note.code, _more(note))
+        for note in found[:MOST]
+    ]
     more = (
         [Sentence(f"and {len(found) - MOST:,} more: `latpcap health` lists all", "quiet")] if len(found) > MOST else []
     )
@@ -30,8 +35,11 @@ def health(notes: Iterable[HealthNote]) -> Section:
 
 
 def _more(note: HealthNote) -> tuple[Line, ...]:
-    text = f"{note.effect[:1].upper()}{note.effect[1:]}. To do: {note.advice}."
-    return (Line(text, kind="quiet", detail=note.severity == "info"),) if note.effect else ()
+    return (Line(_effect(note), kind="quiet", detail=note.severity == "info"),) if note.effect else ()
+
+
+def _effect(note: HealthNote) -> str:
+    return f"{note.effect[:1].upper()}{note.effect[1:]}. To do: {note.advice}."
 
 
 def gates(found: Gates | None) -> Section:

@@ -21,7 +21,7 @@ from latpcap.result.analysis import Analysis
 from latpcap.result.page.exploration import Exploration
 from latpcap.units import counted, format_given_ms, format_ms
 
-TITLES = {"response": ("Response times", "exchanges"), "delta": ("Inter-query deltas", "deltas")}
+TITLES = {"response": ("Response times", "exchanges"), "delta": ("Times between requests", "intervals")}
 QUANTILES = {"p50": "half are within", "p95": "95 % within", "p99": "99 % within", "max": "the longest takes"}
 COUNTED = (
     "They are counted where the client waits for the server, not where packets change direction: requests sent "
@@ -35,8 +35,7 @@ RUNTIME = (
 )
 THERE = (
     "The server, the application, think time, transfers and losses stay as they were measured; what is left of the "
-    "replayed runtime goes to the network, and in the proportion of the capture to the network's share of setting "
-    "up connections. The network column of the statements grows by the same factor."
+    "replayed runtime goes to the network. The network column of the statements grows by the same factor."
 )
 FIXES = (
     "Each combination of them was replayed by itself: runtime, range, parts, statements per second and the "
@@ -48,7 +47,7 @@ LINES = (
     "smoothly; beside a jump, as steady pauses make in the range, it can be several per cent off: `latpcap project "
     "--rtt` replays the very RTT. The range comes from the assumptions below."
 )
-DELTAS = (Column("inter-query delta"), Column("exchanges", "count"))
+DELTAS = (Column("time between requests"), Column("exchanges", "count"))
 LANES = (
     Column("connection", "id"),
     *(Column(title, "ms") for title in ("from s", "to s")),
@@ -94,7 +93,7 @@ def _deltas(found: Deltas) -> Iterator[Section]:
     """The histogram, its quantiles and its rows."""
     bins = zip(found.edges_ms, found.edges_ms[1:], found.counts, strict=False)
     rows = [(f"{format_given_ms(low)} to {format_given_ms(high)}", count) for low, high, count in bins if count]
-    said = [Sentence(_quantiles(found, "delta"), "quiet")] if rows else []
+    said = [Sentence(_quantiles(found, "interval"), "quiet")] if rows else []
     yield Section("deltas", "", [_histogram("delta", found), *said, SectionTable(DELTAS, rows)])
 
 

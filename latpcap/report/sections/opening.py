@@ -15,7 +15,7 @@ from latpcap.result.analysis import Analysis
 from latpcap.result.captures import CaptureFile
 from latpcap.result.settings import Settings
 from latpcap.result.signoff import SignOff
-from latpcap.result.verdict import VerdictLine
+from latpcap.result.verdict import Step, VerdictLine
 from latpcap.tables.part.selection import Selected
 from latpcap.units import counted, format_given_ms, format_ms, format_s
 
@@ -113,17 +113,17 @@ def _to_do(result: Analysis) -> Iterator[SectionPart]:
     told = result.projection.told_rtt_ms
     at = "" if told is None else f"{told:g}"
     found = [each for each in result.findings if each.fix and each.code not in NO_FINDINGS]
-    if found:
+    rows = [*(_row(each, at) for each in found[:MOST]), *(_step(each) for each in result.steps)]
+    if rows:
         there = "" if told is None else f" at {format_given_ms(told)}"
         columns = (
-            Column("finding", least=30),
+            Column("what costs time", least=30),
             *(Column(title, "figures") for title in ("round trips saved", f"saves{there}")),
             Column("what to do", least=40, folds=True),
         )
-        yield SectionTable(columns, [_row(each, at) for each in found[:MOST]], "What to do")
+        yield SectionTable(columns, rows, "What to do")
     else:
-        which = "Of what could be looked for, no" if missing_patterns(result.timing_only, result.unjudged) else "No"
-        yield Sentence(f"{which} pattern was found that costs round trips without need.")
+        yield Sentence("No avoidable round trips found.")
     yield from together(result.fixes_together, told)
     if hidden := missing_patterns(result.timing_only, result.unjudged):
         yield Sentence(hidden, "missing")
@@ -135,6 +135,10 @@ def _row(found: FindingResult, at: str) -> tuple[str, str, str, str]:
     return found.title, trips, format_s(seconds) if seconds else "", found.fix
 
 
+def _step(each: Step) -> tuple[str, str, str, str]:
+    return f"{each.text[:1].upper()}{each.text[1:]}", "", "", f"{each.advice[:1].upper()}{each.advice[1:]}."
+
+
 def _in_short(result: Analysis) -> Iterator[str]:
     made, baseline_ms = result.sign_off, result.summary.baseline_rtt_ms
     when = f", captured on {made.captured} (UTC)" if made.captured else ""
@@ -144,7 +148,8 @@ def _in_short(result: Analysis) -> Iterator[str]:
         f"client waits for the server; {known}."
     )
     if result.projection.baseline_rtt_ms is not None:
-        yield f"Projected: the same job, replayed at another RTT with all else as captured. {made.accuracy.text}"
+        projected = "Projected: the same job, replayed at another RTT with all else as captured."
+        yield f"{projected} {made.accuracy.text}".rstrip()
 
 
 def sign_off(told: SignOff, already: SignOff | None = None) -> Section:

@@ -23,7 +23,7 @@ COLUMNS = (
     *BOUNDS,
     Column("connections", "count", optional=True, name="connections"),
     SAMPLES,
-    Column("from", optional=True, name="from"),
+    Column("RTT from", optional=True, name="from"),
     Column("why", detail=True, below=True, name="rtt_reason"),
     Column("client → server", least=40, heads=True, name="who"),
 )
@@ -92,8 +92,8 @@ def _why(method: str, reason: str) -> str:
 def _in_words(path: PathResult, baseline_ms: float) -> Iterator[Sentence]:
     rtt = path.rtt
     measured = {
-        "iRTT": rtt.handshake_ms,
-        "in-stream": rtt.in_stream_median_ms,
+        "TCP handshake (iRTT)": rtt.handshake_ms,
+        "data ACKs": rtt.in_stream_median_ms,
         "fastest responses": rtt.response_floor_ms,
     }
     figures = ", ".join(f"{name} {format_ms(value)}" for name, value in measured.items() if value is not None)

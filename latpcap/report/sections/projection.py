@@ -22,7 +22,9 @@ from latpcap.units import counted, format_given_ms, format_ms, percent, signific
 SAVINGS = 3
 COLUMNS = (
     Column("RTT ms", "figures"),
-    *(Column(title, "figure") for title in ("runtime s", "×", "optimistic s", "pessimistic s", "statements/s")),
+    Column("runtime s", "figure"),
+    Column("range s", "figures"),
+    *(Column(title, "figure") for title in ("times as long", "statements/s")),
     Column("how", optional=True, detail=True),
 )
 THERE = (Column(""), *(Column(title, "figure") for title in ("now s", "there s")), Column("share", "figures"))
@@ -31,7 +33,7 @@ BY_CONNECTIONS = (
     Column("RTT ms", "figures"),
     Column("connections", "figures"),
     Column("statements/s", "figure"),
-    Column("least to most", "figures"),
+    Column("range", "figures"),
     Column("runtime s", "figure"),
     Column("runtime range", "figures"),
 )
@@ -39,7 +41,7 @@ BY_CONNECTIONS = (
 RUNTIME, THROUGHPUT = ("runtime (s)", "runtime", "s"), ("statements a second", "throughput", "per_s")
 """The axis of a figure, its name and its unit."""
 UNKNOWN = "unknown, because the baseline RTT is; give it with `--rtt-baseline`"
-RESTED = "Idle hosts answer later at a longer RTT; included in server and client time."
+RESTED = "Idle hosts respond a little later at a higher RTT; this is included in server and application time."
 MOST = 20
 """RTTs of a projection that is shown by itself where there is little room."""
 
@@ -63,12 +65,11 @@ def projection(found: Projection) -> Section:
     there = ((f"{point.rtt_ms:,g}", *_figures(point), point.method if methods[1:] else "") for point in found.points)
     table = SectionTable(COLUMNS, [*now, *there], "At other round-trip times")
     alike = [Sentence(f"Each runtime is {each}.", "quiet", detail=True) for each in methods if not methods[1:]]
-    said = (*alike, *_said(found, found.baseline_rtt_ms))
+    said = (*alike, *_said(found))
     return Section("elsewhere", "At another RTT", [Drawn("what-if"), table, *said])
 
 
-def _said(found: Projection, baseline_ms: float) -> Iterator[Sentence]:
-    yield Sentence(f"×: runtime there ÷ runtime now, at the baseline RTT of {format_ms(baseline_ms)}", "quiet")
+def _said(found: Projection) -> Iterator[Sentence]:
     for own in filter(None, (point.of_capture for point in found.points)):
         yield Sentence(f"{own}, so its runtime needs no range.")
     yield from _how(found)
@@ -82,7 +83,8 @@ def _said(found: Projection, baseline_ms: float) -> Iterator[Sentence]:
 
 def _how(found: Projection | ProjectionGrid) -> Iterator[Sentence]:
     """What the range is, and what was assumed."""
-    yield Sentence(found.range_text, "quiet")
+    if found.range_text:
+        yield Sentence(found.range_text, "quiet")
     if found.guess_text:
         yield Sentence(found.guess_text)
     if found.conditions.text:
@@ -122,9 +124,11 @@ def _rested(now: Budget, there: Budget) -> Iterator[Sentence]:
         yield Sentence(RESTED, "quiet")
 
 
-def _figures(point: Point) -> tuple[float | None, ...]:
+def _figures(point: Point) -> tuple[float | str | None, ...]:
     """A projection has three digits at most; that of the capture itself has no range."""
-    return (point.runtime_s, point.factor, point.optimistic_s, point.pessimistic_s, point.throughput_per_s)
+    is_known = bool(point.of_capture) or point.optimistic_s == point.pessimistic_s
+    likely = "" if is_known else between(point.optimistic_s, point.pessimistic_s)
+    return (point.runtime_s, likely, point.factor, point.throughput_per_s)
 
 
 def _what_if(changed: WhatIf | None) -> Section:

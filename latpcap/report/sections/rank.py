@@ -6,8 +6,6 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from msgspec.structs import replace
-
 from latpcap.report.destination import going_to
 from latpcap.report.section import Column, Section, Sentence, rise, table_of
 from latpcap.report.text import printable
@@ -36,7 +34,6 @@ def ranked_sections(rows: Table, asked: RankOrder, shown: int) -> Iterator[Secti
         longest = max((len(_called(row["file"], folder)) for row in ranked[:shown]), default=0)
         columns = _columns(asked, min(longest, FILE_CELLS), any(row["errors"] for row in ranked))
         table = table_of(columns, [_filled(row, asked, folder) for row in ranked[:shown]])
-        table = replace(table, among=rows.column_names if going_to().bounds_lines else ())
         thinks = any(row["think_s"] >= MUCH_THINK * row["runtime_s"] for row in ranked)
         said = [Sentence(_first(ranked, asked, folder), "strong"), table]
         yield Section("rank", "", [*said, *([Sentence(THINKS)] if thinks else [])])
@@ -50,17 +47,20 @@ def ranked_sections(rows: Table, asked: RankOrder, shown: int) -> Iterator[Secti
 
 
 def _first(ranked: list[Row], asked: RankOrder, folder: str) -> str:
-    """The worst one, in a sentence whose product is the figure of its row."""
+    """Return which one is worst, and what it takes now and there, or what a millisecond costs it."""
     worst = ranked[0]
     where = f" (below {folder})" if folder else ""
     of = f"{counted(len(ranked), asked.by or 'capture')}{where}"
     first = " ".join(filter(None, (asked.by, _whose(worst, asked, folder))))
-    longer, added_s = f"an RTT of {format_given_ms(asked.rtt_ms)}", worst["added_s"] or 0.0
-    if RANK_SORTS[asked.sort].endswith("per_ms") or added_s <= 0:
-        longer, added_s = "each further millisecond", worst["seconds_per_ms"]
+    now = f"{format_s(worst['runtime_s'])} today"
+    if (
+        worst["projected_s"] is not None
+        and (worst["added_s"] or 0.0) > 0
+        and not RANK_SORTS[asked.sort].endswith("per_ms")
+    ):
+        return f"{of}. Worst: {first}, {now}, {format_s(worst['projected_s'])} at {format_given_ms(asked.rtt_ms)}."
     share = f" ({rise(worst['share_per_ms'])})" if asked.sort == "share" else ""
-    adds = f"{longer} adds {format_s(added_s)} to its {format_s(worst['runtime_s'])}{share}"
-    return f"{of}. First comes {first}: {adds}, {counted(worst['round_trips'], 'round trip')}."
+    return f"{of}. Worst: {first}, {now}, and {format_s(worst['seconds_per_ms'])} more per millisecond of RTT{share}."
 
 
 def _columns(asked: RankOrder, file_cells: int, fails: bool) -> list[Column]:
@@ -69,13 +69,13 @@ def _columns(asked: RankOrder, file_cells: int, fails: bool) -> list[Column]:
     return [
         Column("", "id", least=2, name="rank"),
         Column(f"+s at {at}", "figure", name="added_s"),
-        Column("+s/ms", "figure", name="seconds_per_ms"),
-        Column("culprit", optional=True, name="culprit"),
+        Column("+s per ms", "figure", name="seconds_per_ms"),
+        Column("cause", optional=True, name="culprit"),
         Column("errors", "count", optional=not fails, name="errors"),
         Column("runtime s", "figure", optional=spare("runtime_s"), name="runtime_s"),
         Column("loss", "share", optional=spare("loss_share"), name="loss_share"),
         Column("round trips", "count", optional=spare("round_trips"), name="round_trips"),
-        Column("+1 ms", "rise", optional=spare("share_per_ms"), name="share_per_ms"),
+        Column("more per ms", "rise", optional=spare("share_per_ms"), name="share_per_ms"),
         *([Column(asked.by, name=asked.by)] if asked.by else []),
         Column("finding", optional=True, name="finding"),
         Column(f"× at {at}", "figure", optional=spare("factor"), name="factor"),

@@ -20,7 +20,7 @@ from latpcap.measures.budget import Budget
 from latpcap.measures.statements import StatementGroups
 from latpcap.projection.assumptions import Conditions
 from latpcap.projection.basis import Basis, Variant
-from latpcap.projection.budget_elsewhere import BudgetElsewhere, budget_with, budgets_there
+from latpcap.projection.budget_elsewhere import budget_with, budgets_there
 from latpcap.projection.curve import FIRST_POINTS, MAX_ERROR, Curve, bends, curves
 from latpcap.tables.columnar.values import Fractions, Numbers, Rows, TableColumn
 
@@ -70,8 +70,6 @@ class FixedJob(Struct, frozen=True):
     seconds_per_ms: float
     parts: dict[str, tuple[float, ...]]
     """The budget at each RTT of the curve: the parts sum to its runtime."""
-    network_s: tuple[float, ...]
-    """What all round trips take there."""
     taken_network_s: float
     """What those that are left took in the capture."""
 
@@ -154,14 +152,13 @@ def _job(
     curve: Curve,
     asked_ms: Sequence[float],
 ) -> FixedJob:
-    *parts, network_s = _divided(base, conditions, made.variant, curve, asked_ms)
+    parts = _divided(base, conditions, made.variant, curve, asked_ms)
     return FixedJob(
         fixes=places,
         curve=curve,
         statements=base.statements - made.variant.statements,
         seconds_per_ms=base.figures(made.variant).seconds_per_ms,
         parts=dict(zip(Budget.__struct_fields__, map(tuple, parts), strict=True)),
-        network_s=tuple(network_s),
         taken_network_s=budget_with(base, made.variant).network_s,
     )
 
@@ -169,7 +166,7 @@ def _job(
 def _divided(
     base: Basis, conditions: Conditions, variant: Variant, curve: Curve, asked_ms: Sequence[float]
 ) -> list[list[float]]:
-    """The parts at each RTT of the curve, and what all round trips take there.
+    """The parts at each RTT of the curve.
 
     They are divided at the RTTs that were asked for and where they bend; between, straight lines sum to the runtime.
     """
@@ -179,7 +176,7 @@ def _divided(
     known: dict[int, tuple[float, ...]] = {}
     while len(new):
         there = _there(base, conditions, variant, rtt[new], runtime[new])
-        known.update((place, (*at.budget.parts().values(), at.network_s)) for place, at in zip(new, there, strict=True))
+        known.update((place, (*at.parts().values(),)) for place, at in zip(new, there, strict=True))
         places = np.array(sorted(known))
         columns = np.array([known[place] for place in places]).T
         middle = (places[:-1] + places[1:]) // 2
@@ -196,7 +193,7 @@ def _divided(
 
 def _there(
     base: Basis, conditions: Conditions, variant: Variant, rtt_ms: Floats, runtime_s: Floats
-) -> Iterator[BudgetElsewhere]:
+) -> Iterator[Budget]:
     """The budget at each RTT; where only some servers move, each is a condition of its own."""
     if not conditions.others_stay:
         yield from budgets_there(base, rtt_ms.tolist(), runtime_s.tolist(), conditions, variant)

@@ -227,7 +227,7 @@ def _explanation(before: Analysis, after: Analysis) -> str:
 
 
 def _causes(before: Analysis, after: Analysis) -> list[tuple[float, str]]:
-    old, new = (_parts(result) for result in (before, after))
+    old, new = (result.budget.parts() for result in (before, after))
     causes = [(new[name] - old[name], f"for {text}") for name, text in NAMES.items()]
     near, far = before.summary.baseline_rtt_ms, after.summary.baseline_rtt_ms
     total = new["network_s"] - old["network_s"]
@@ -239,14 +239,6 @@ def _causes(before: Analysis, after: Analysis) -> list[tuple[float, str]]:
     more = f"{abs(change):,} {'more' if change >= 0 else 'fewer'} round trips"
     rtt = f"because the RTT is {format_ms(far)} instead of {format_ms(near)}"
     return [*causes, (by_trips, f"for {more} at {format_ms(near)}"), (total - by_trips, rtt)]
-
-
-def _parts(result: Analysis) -> dict[str, float]:
-    """The parts of the runtime, all waiting for the network in one."""
-    parts = result.budget.parts()
-    if (network_s := result.summary.network_s) is None:
-        return parts
-    return parts | {"network_s": network_s, "setup_s": parts["setup_s"] - (network_s - parts["network_s"])}
 
 
 def _signed(seconds: float) -> str:
