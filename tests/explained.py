@@ -11,8 +11,8 @@ from latpcap.cli.explain import TOPICS, plain
 
 ROOT = Path(__file__).resolve().parents[1]
 WIDTH = 79
-TESTS = "\n## Tried\n"
-"""The heading from which on a page is about this project's own tests."""
+REST = "\n## Without keys\n"
+"""The heading from which on a page is about something else."""
 
 
 def page(topic: str) -> Path:
@@ -22,7 +22,7 @@ def page(topic: str) -> Path:
 
 def as_text(topic: str) -> str:
     """Return a page of docs/ as text for a terminal."""
-    markdown, _, _ = (ROOT / f"docs/{topic}.md").read_text().partition(TESTS)
+    markdown, _, _ = (ROOT / f"docs/{topic}.md").read_text().partition(REST)
     blocks = re.split(r"\n\n+", plain(markdown).replace("**", "").strip())
     return "\n\n".join("\n".join(_lines(block)) for block in blocks) + "\n"
 
