@@ -120,7 +120,7 @@ RULES = {
         "round trips"
     ),
     "selection": (
-        "a part of the captures was selected ([selecting.md](selecting.md)); notes about files cover whole files"
+        "a part of the captures was selected ([tables.md](tables.md)); notes about files cover whole files"
     ),
     "encrypted": (
         "connections are timing only: TLS (versions are counted) or the protocol's own encryption hides their "
