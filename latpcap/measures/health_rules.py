@@ -1,4 +1,4 @@
-"""How each kind of health note is recognised, as docs/health.md has it: Markdown."""
+"""How each kind of health note is recognised, as Markdown: docs/health.md is made of it (tests/reference.py)."""
 
 from __future__ import annotations
 
