@@ -1,4 +1,4 @@
-"""docs/drivers.md, made of the table of drivers: `python tests/drivers_page.py` writes it anew."""
+"""docs/drivers.md, made of the table of drivers: `python tests/reference.py` writes it anew."""
 
 from __future__ import annotations
 
@@ -59,7 +59,3 @@ def _settings(settings: tuple[Setting, ...]) -> Iterator[str]:
         since = f", from {each.since} on" if each.since else ""
         tried = f", {each.tried}" if each.tried else ""
         yield f"- `{each.pattern}`: {each.advice} ([source]({each.source}){since}{tried})\n"
-
-
-if __name__ == "__main__":
-    PAGE.write_text(page())

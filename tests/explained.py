@@ -1,4 +1,4 @@
-"""The pages that `latpcap explain` prints, as text made of docs/: `python tests/explained.py` writes them anew."""
+"""The pages that `latpcap explain` prints, as text made of docs/: `python tests/reference.py` writes them anew."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
-from latpcap.cli.explain import TOPICS, plain
+from latpcap.cli.explain import plain
 
 ROOT = Path(__file__).resolve().parents[1]
 WIDTH = 79
@@ -48,8 +48,3 @@ def _lines(block: str) -> Iterator[str]:
             yield from _wrapped(" ".join(item.split()), others="  ")
     else:
         yield from _wrapped(" ".join(block.lstrip("# ").split()))
-
-
-if __name__ == "__main__":
-    for each in TOPICS:
-        page(each).write_text(as_text(each))

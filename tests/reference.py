@@ -1,6 +1,7 @@
-"""The tables of pages that say what the code says: `python tests/reference.py` writes them anew.
+"""What is made of the code or of pages: `python tests/reference.py` writes all of it anew.
 
-A table stands in its page between `<!-- made of code: NAME -->` and `<!-- end -->`; the text around it is written by hand.
+A table stands in its page between `<!-- made of code: NAME -->` and `<!-- end -->`, in hand-written text. The
+page of drivers (`drivers_page.py`) and the texts that `latpcap explain` prints (`explained.py`) are made as a whole.
 """
 
 from __future__ import annotations
@@ -10,6 +11,10 @@ import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+import drivers_page
+import explained
+
+from latpcap.cli.explain import TOPICS
 from latpcap.cli.shared.status import EXIT_STATUS
 from latpcap.findings.finding import Pattern
 from latpcap.findings.patterns.healthy import NETWORK_BOUND
@@ -134,3 +139,6 @@ TABLES: dict[str, Callable[[], str]] = {
 if __name__ == "__main__":
     for each in PAGES:
         each.write_text(page(each), "utf-8")
+    drivers_page.PAGE.write_text(drivers_page.page(), "utf-8")
+    for topic in TOPICS:
+        explained.page(topic).write_text(explained.as_text(topic), "utf-8")

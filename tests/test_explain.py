@@ -18,7 +18,6 @@ from latpcap.findings.patterns.healthy import NETWORK_BOUND
 from latpcap.findings.registry import HEALTHY, PATTERNS
 from latpcap.measures.error_classes import CLASSES
 from latpcap.measures.health_codes import ADVICE
-from latpcap.measures.health_rules import RULES
 from latpcap.protocols.drivers import Setting, table
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
@@ -38,7 +37,7 @@ def said(*arguments: str, latpcap: Run) -> str:
 
 @pytest.mark.parametrize("topic", TOPICS)
 def test_the_text_of_a_topic_is_its_page(topic: str) -> None:
-    """After a change of the page: `python tests/explained.py`."""
+    """After a change of the page: `python tests/reference.py`."""
     assert explained.page(topic).read_text() == explained.as_text(topic)
 
 
