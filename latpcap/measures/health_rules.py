@@ -119,9 +119,7 @@ RULES = {
         "comes from the first bytes of both sides, never from the port; `--decode-as PORT=opaque` counts the "
         "round trips"
     ),
-    "selection": (
-        "a part of the captures was selected ([tables.md](tables.md)); notes about files cover whole files"
-    ),
+    "selection": ("a part of the captures was selected ([tables.md](tables.md)); notes about files cover whole files"),
     "encrypted": (
         "connections are timing only: TLS (versions are counted) or the protocol's own encryption hides their "
         "contents, and no key decrypted it"
