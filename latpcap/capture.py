@@ -140,7 +140,7 @@ class Capture(Tidy):
 
         Each takes what the option of the same name does (`stream="0,3-5"`, `server=":3306"`, `user="app*"`), or several
         of these, any of which may hold; different ones must all hold. `start` and `end` (`--from` and `--to`) also take
-        a `datetime` (without a zone: UTC) or, since the first packet, a `timedelta`. See docs/selecting.md.
+        a `datetime` (without a zone: UTC) or, since the first packet, a `timedelta`. See docs/tables.md.
 
         Raises `NothingSelected` where nothing is; the message says what there is.
 
@@ -406,7 +406,7 @@ class Capture(Tidy):
         """Save all that was read as a dataset: a folder of Parquet files, which `latpcap.read` reads as the captures.
 
         `folder` must be new or empty; `force` replaces a dataset that is there. DuckDB, Polars and pandas read the
-        files as well: docs/datasets.md. What was selected cannot be saved alone: select it from the dataset.
+        files as well: docs/long-recordings.md. What was selected cannot be saved alone: select it from the dataset.
 
         >>> capture.save("nightly/")  # doctest: +SKIP
         >>> latpcap.read("nightly/").analyze()  # doctest: +SKIP

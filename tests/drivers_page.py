@@ -1,4 +1,4 @@
-"""docs/drivers.md, made of the table of drivers: `python tests/drivers_page.py` writes it anew."""
+"""docs/drivers.md, made of the table of drivers: `python tests/reference.py` writes it anew."""
 
 from __future__ import annotations
 
@@ -13,15 +13,14 @@ from latpcap.protocols.drivers import Client, Setting, table
 PAGE = ROOT / "docs" / "drivers.md"
 HEAD = """# Drivers, object mappers and pools
 
-A connection's `driver` and `framework` (`latpcap connections`, JSON, page, Wireshark, `rank --by driver`,
-`--application NAME`) are what its packets show: a name that the driver says at the login (`said`), or what only this
+latpcap recognises a connection's `driver` and `framework` (`latpcap connections`, JSON, page, Wireshark, `rank --by
+driver`, `--application NAME`) from its packets: the name that the driver sends at the login (`said`), or what only this
 client sends: login parameters in their order, names of prepared statements, statements of its own (`*` is any text,
-`**` an asterisk). Where that fits several clients, none is named, and no framework in another language than its
-driver's. Findings name the settings below for the clients that were seen, and none for others; `latpcap explain CODE`
-lists them by pattern.
+`**` an asterisk). If several clients fit, none is named. Findings name the settings of the recognised clients only;
+`latpcap explain CODE` lists all of a pattern.
 
-This page is made of the table that latpcap reads, `core/drivers/`. Each setting links to its source; *n → m* are the
-round trips of a program that was run without and with it.
+This page is generated from `core/drivers/`. Each setting links to its source; *n → m* are the round trips of a program
+without and with it.
 """
 SIGNS = {
     "says": "says",
@@ -59,7 +58,3 @@ def _settings(settings: tuple[Setting, ...]) -> Iterator[str]:
         since = f", from {each.since} on" if each.since else ""
         tried = f", {each.tried}" if each.tried else ""
         yield f"- `{each.pattern}`: {each.advice} ([source]({each.source}){since}{tried})\n"
-
-
-if __name__ == "__main__":
-    PAGE.write_text(page())

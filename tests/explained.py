@@ -1,4 +1,4 @@
-"""The pages that `latpcap explain` prints, as text made of docs/: `python tests/explained.py` writes them anew."""
+"""The pages that `latpcap explain` prints, as text made of docs/: `python tests/reference.py` writes them anew."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
-from latpcap.cli.explain import TOPICS, plain
+from latpcap.cli.explain import plain
 
 ROOT = Path(__file__).resolve().parents[1]
 WIDTH = 79
-TESTS = "\n## Tried\n"
-"""The heading from which on a page is about this project's own tests."""
+REST = "\n## Without keys\n"
+"""The heading from which on a page is about something else."""
 
 
 def page(topic: str) -> Path:
@@ -22,7 +22,7 @@ def page(topic: str) -> Path:
 
 def as_text(topic: str) -> str:
     """Return a page of docs/ as text for a terminal."""
-    markdown, _, _ = (ROOT / f"docs/{topic}.md").read_text().partition(TESTS)
+    markdown, _, _ = (ROOT / f"docs/{topic}.md").read_text().partition(REST)
     blocks = re.split(r"\n\n+", plain(markdown).replace("**", "").strip())
     return "\n\n".join("\n".join(_lines(block)) for block in blocks) + "\n"
 
@@ -48,8 +48,3 @@ def _lines(block: str) -> Iterator[str]:
             yield from _wrapped(" ".join(item.split()), others="  ")
     else:
         yield from _wrapped(" ".join(block.lstrip("# ").split()))
-
-
-if __name__ == "__main__":
-    for each in TOPICS:
-        page(each).write_text(as_text(each))

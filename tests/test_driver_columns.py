@@ -71,7 +71,7 @@ def test_wireshark_shows_a_connections_client() -> None:
 
 
 def test_the_page_of_drivers_is_made_of_the_table() -> None:
-    """After a change of the table: `python tests/drivers_page.py`."""
+    """After a change of the table: `python tests/reference.py`."""
     assert drivers_page.PAGE.read_text() == drivers_page.page()
 
 

@@ -18,7 +18,6 @@ from latpcap.findings.patterns.healthy import NETWORK_BOUND
 from latpcap.findings.registry import HEALTHY, PATTERNS
 from latpcap.measures.error_classes import CLASSES
 from latpcap.measures.health_codes import ADVICE
-from latpcap.measures.health_rules import RULES
 from latpcap.protocols.drivers import Setting, table
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
@@ -32,27 +31,13 @@ def pages_named(text: str) -> list[str]:
     return [*re.findall(r"\bdocs/", text), *PAGES.intersection(re.findall(r"[\w-]+\.md", text))]
 
 
-def rows(page: str) -> dict[str, str]:
-    """Return the second cell of the rows of a page's tables that begin with a code."""
-    text = (explained.ROOT / f"docs/{page}.md").read_text()
-    return dict(re.findall(r"^\| `([a-z0-9+-]+)` \| (.*?) \|", text, re.MULTILINE))
-
-
 def said(*arguments: str, latpcap: Run) -> str:
     return " ".join(latpcap("explain", *arguments).stdout.decode().split())
 
 
-def test_the_rules_are_those_of_the_page() -> None:
-    assert {each.code: each.rule for each in EVERY_PATTERN} == {
-        code: rule for code, rule in rows("findings").items() if code in {each.code for each in EVERY_PATTERN}
-    }
-    assert {code: rule for code, rule in rows("health").items() if code in ADVICE} == RULES
-    assert RULES.keys() == ADVICE.keys()
-
-
 @pytest.mark.parametrize("topic", TOPICS)
 def test_the_text_of_a_topic_is_its_page(topic: str) -> None:
-    """After a change of the page: `python tests/explained.py`."""
+    """After a change of the page: `python tests/reference.py`."""
     assert explained.page(topic).read_text() == explained.as_text(topic)
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Service time and runs of each statement beside the server's own counters, on real servers: docs/service-time.md.
+"""Service time and runs of each statement beside the server's own counters, on real servers: docs/accuracy.md.
 
     benchmarks/counters/run.py                     # on loopback; needs root, tcpdump, MariaDB, PostgreSQL
     benchmarks/counters/run.py --rtt 5             # on the link of a lab that is up (benchmarks/lab/up.sh)

@@ -14,7 +14,7 @@ INTRO = """\
 # Clear against encrypted, run by run
 
 Each job of the lab was run clear, clear again, with TLS 1.2 and with TLS 1.3 at 1 ms, and clear and encrypted at 15 ms.
-`benchmarks/encrypted/twins.py` makes this page; [docs/encryption.md](../../docs/encryption.md) says what it shows.
+`benchmarks/encrypted/twins.py` makes this page; [docs/keys.md](../../docs/keys.md) says what it shows.
 
 - *round trips*: without set-up (connecting, TLS, logging in), of the clear run and of the encrypted one, read **without
   keys**. *set-up* likewise.

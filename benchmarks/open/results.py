@@ -87,8 +87,8 @@ def by_kind(recordings: dict[str, Tools]) -> str:
 
 def side_by_side(first: str, titles: tuple[str, ...], columns: list[dict[str, list[Row]]]) -> str:
     """A table of both columns' figures; a dash where nothing was projected."""
-    heads = [f"{title}: median error".removeprefix(": ") + " | p90 | inside" for title in titles]
-    lines = [f"| {first} | {' | '.join(heads)} |", "|---" + "|--:" * 3 * len(titles) + "|"]
+    heads = [f"{title}: median error".removeprefix(": ") + " | p90" for title in titles]
+    lines = [f"| {first} | {' | '.join(heads)} |", "|---" + "|--:" * 2 * len(titles) + "|"]
     for name in columns[0]:
         lines.append(f"| {name} | {' | '.join(brief(column.get(name, [])) for column in columns)} |")
     return "\n".join(lines)
@@ -96,9 +96,9 @@ def side_by_side(first: str, titles: tuple[str, ...], columns: list[dict[str, li
 
 def brief(group: list[Row]) -> str:
     if not group:
-        return "– | – | –"
+        return "– | –"
     of = figures(group)
-    return f"{of['median error']:.1f} % | {of['p90']:.1f} % | {of['inside']:.0f} %"
+    return f"{of['median error']:.1f} % | {of['p90']:.1f} %"
 
 
 def beaten(tools: Tools) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""How each kind of health note is recognised, as docs/health.md has it: Markdown."""
+"""How each kind of health note is recognised, as Markdown: docs/health.md is made of it (tests/reference.py)."""
 
 from __future__ import annotations
 
@@ -119,9 +119,7 @@ RULES = {
         "comes from the first bytes of both sides, never from the port; `--decode-as PORT=opaque` counts the "
         "round trips"
     ),
-    "selection": (
-        "a part of the captures was selected ([selecting.md](selecting.md)); notes about files cover whole files"
-    ),
+    "selection": ("a part of the captures was selected ([tables.md](tables.md)); notes about files cover whole files"),
     "encrypted": (
         "connections are timing only: TLS (versions are counted) or the protocol's own encryption hides their "
         "contents, and no key decrypted it"

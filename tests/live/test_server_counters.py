@@ -1,6 +1,6 @@
 """Real servers count what they execute (MariaDB's digests, pg_stat_statements): latpcap's runs are the same.
 
-Times are compared by people: benchmarks/counters, docs/service-time.md.
+Times are compared by people: benchmarks/counters, docs/accuracy.md.
 """
 
 from __future__ import annotations

@@ -164,7 +164,7 @@ connection_options = all_of(
         help="Only this protocol: mysql, postgresql, …",
     ),
 )
-"""Each that can be given several times means any of these; different ones must all hold: docs/selecting.md."""
+"""Each that can be given several times means any of these; different ones must all hold: docs/tables.md."""
 
 _selection_options = all_of(
     connection_options,

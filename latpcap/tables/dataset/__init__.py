@@ -13,5 +13,6 @@ dataset/
 └── segments/…
 ```
 
-`layout` says what lies where, `manifest` what `dataset.json` says, `writing` saves, `loading` reads; docs/datasets.md.
+`layout` says what lies where, `manifest` what `dataset.json` says, `writing` saves, `loading` reads: see
+docs/long-recordings.md.
 """

@@ -2,7 +2,7 @@
 
 What is given for one option is alternatives (*or*), different options must all hold (*and*); `!` before a value leaves
 out what it names. Names are as the database has them, with `*`, `?` and `[abc]` as in a shell; streams, addresses and
-times: docs/selecting.md.
+times: docs/tables.md.
 """
 
 from __future__ import annotations
