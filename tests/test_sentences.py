@@ -32,7 +32,7 @@ THERE = re.compile(
 )
 WAITS = re.compile(
     rf"(?P<counts>[^,]*(?:,[0-9]{{3}}[^,]*)*), (?P<each>{DURATION}) each(?: on average \([^)]*\))?: (?P<alone>{LASTS})"
-    rf"(?:, (?P<overlap>{LASTS}) with overlap)?"
+    rf"(?: of waiting, (?P<overlap>{LASTS}) of the runtime)?"
 )
 SECONDS = {"µs": 1e-6, "ms": 1e-3, "s": 1.0}
 

@@ -109,7 +109,7 @@ def test_far_away_a_farther_point_of_the_ladder_is_told(rtt_ms: float, told: str
 def test_parallel_work_is_said_to_run_at_the_same_time() -> None:
     result = analysis(*[Conn(exchanges=QUERIES[:5])] * 4)
     assert "20 round trips + 4 TCP handshakes on 4 connections, partly at the same time: each " in result.text
-    told = "20 round trips + 4 TCP handshakes, 1.00 ms each: 24.0 ms, 6.00 ms with overlap"
+    told = "20 round trips + 4 TCP handshakes, 1.00 ms each: 24.0 ms of waiting, 6.00 ms of the runtime"
     assert result.waits.text(result.summary.round_trips) == told
 
 

@@ -54,7 +54,7 @@ class Unjudged(Struct, frozen=True):
         """A sentence part that names how much was lost, cut or is encrypted."""
         if self.is_only_hidden:
             return self.hidden
-        lost = "rows were cut (snap length)" if self.cut else self._in_part
+        lost = "the snap length cut rows" if self.cut else self._in_part
         return f"{lost}, and {self.hidden}" if self.hidden else lost
 
     @property
@@ -64,7 +64,7 @@ class Unjudged(Struct, frozen=True):
         )
         parts += [counted(self.connections, "connection opening")] if self.connections else []
         was = "was" if self.exchanges + self.connections == 1 else "were"
-        return f"{listed(parts)} {was} captured in part"
+        return f"{listed(parts)} {was} captured only in part"
 
 
 def unjudged(evidence: Evidence, claimed: Sequence[Claimed]) -> Unjudged | None:

@@ -161,8 +161,8 @@ def _reopened(evidence: Evidence, mine: Ints) -> Ints:
 
 ADVICE = Advice(
     "connect-per-query",
-    "Keep connections open in a pool and reuse them; where each request is a process of its own, by persistent "
-    "connections or a pooler on its host",
+    "Keep connections open in a pool and reuse them; if each request runs in its own process, use persistent "
+    "connections or a pooler on that host",
 )
 
 PATTERN = Pattern(
@@ -171,10 +171,10 @@ PATTERN = Pattern(
     title="Connect per query: {connections:,} connections{whose}; {about} each",
     why="Every connection waits for the TCP handshake, TLS and the login before its first statement.",
     find=find,
-    rule="5 or more connections of one client, program (`application_name` and its like), user and database to one "
+    rule="5 or more connections of one client, program (`application_name` and the like), user and database to one "
     "server that log in and run 2 statements or fewer, or open and close with a fifth of their round trips; these "
-    "run 2 statements or fewer (median), or most were opened one after the other. Behind TLS, what cannot be read "
-    "counts as statements",
+    "run 2 statements or fewer (median), or most were opened one after the other. Under TLS, requests that "
+    "cannot be read count as statements",
     example="60 connections of one program, each with a TCP handshake, a login and one `select`.",
     is_not="many connections that are open at the same time, as a pool opens them, or logins that fail "
     "(`failing-logins`).",

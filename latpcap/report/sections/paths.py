@@ -81,27 +81,27 @@ def _changes(path: PathResult) -> Iterator[Sentence | SectionTable]:
     for each in path.periods:
         if each.shown_by:
             yield Sentence(f"Changed at {each.begin[11:19]}, as shown by {each.shown_by}")
-    yield from map(Sentence, dict.fromkeys(_why(each.rtt.method, each.rtt.reason) for each in path.periods))
+    yield from map(Sentence, dict.fromkeys(_capitalised(each.rtt.reason) for each in path.periods))
 
 
-def _why(method: str, reason: str) -> str:
-    """How the RTT was measured, and why so; the method once."""
-    return reason if reason.startswith(method) else f"{method}: {reason}"
+def _capitalised(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _in_words(path: PathResult, baseline_ms: float) -> Iterator[Sentence]:
     rtt = path.rtt
     measured = {
-        "iRTT": rtt.handshake_ms,
-        "in-stream": rtt.in_stream_median_ms,
+        "data ACKs": rtt.in_stream_median_ms,
+        "TCP handshake": rtt.handshake_ms,
         "fastest responses": rtt.response_floor_ms,
     }
     figures = ", ".join(f"{name} {format_ms(value)}" for name, value in measured.items() if value is not None)
     place = PLACES.get(rtt.position, f"at the {rtt.position}")
     known = [format_ms(bound) for bound in (rtt.low_ms, rtt.high_ms) if bound is not None]
     between = f" ({' to '.join(known)})" if known else ""
-    yield Sentence(f"{_who(path)}: {format_ms(baseline_ms)}{between}, from {counted(rtt.samples, 'sample')}")
-    yield Sentence(f"{_why(rtt.method, rtt.reason)} ({figures}; captured {place})")
+    seen = f"from {counted(rtt.samples, 'sample')} captured {place}"
+    yield Sentence(f"{_who(path)}: {format_ms(baseline_ms)}{between}, {seen}")
+    yield Sentence(f"{_capitalised(rtt.reason)}{f' ({figures})' if figures else ''}")
 
 
 def _who(path: PathResult) -> str:
