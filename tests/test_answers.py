@@ -167,7 +167,7 @@ MORE = "its server sends more than it was asked for: copy the file to this machi
         (whole_without_end, MORE),
         (part_without_end, MORE),
         (chunks_without_end, MORE),
-        (zeros_without_end, r"(its server sends it compressed, unasked|its server sends more than it was asked for).*"),
+        (zeros_without_end, r"(its server sends it compressed without request|its server sends more than requested).*"),
         (error_without_end, MORE),
         (other_part, "its server sends other bytes than it was asked for: copy the file to this machine first"),
         (less, "bytes 0 to 100 came cut: try again"),

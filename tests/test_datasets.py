@@ -377,7 +377,7 @@ def forge_bomb(folder: Path, table: str, column: str, count: int, length: int, *
             1,
             "its rows take more than [0-9]+ MB: give more --memory, or it is damaged",
         ),
-        ("exchanges", "statement", 1_000_000, 1, "holds more exchanges than fit: give more --memory"),
+        ("exchanges", "statement", 1_000_000, 1, "holds more exchanges than fit: raise --memory"),
     ],
 )
 def test_a_file_that_holds_more_than_fits_is_told_in_one_line(

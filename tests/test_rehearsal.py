@@ -98,7 +98,7 @@ def test_what_lies_behind_the_link_counts_to_the_rtt() -> None:
 
 def test_nothing_brings_a_database_nearer() -> None:
     wire = Wire(job, today_ms=7)
-    with pytest.raises(UsageError, match=r"is already 7\.00 ms, .* cannot shorten it to 5 ms"):
+    with pytest.raises(UsageError, match=r"is already 7\.00 ms, .* cannot reduce it to 5 ms"):
         rehearsed(wire)
     assert len(wire.ran) == 1
 

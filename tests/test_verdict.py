@@ -43,8 +43,8 @@ def test_the_classic_is_told_on_one_screen() -> None:
         "        1,003 round trips + 1 TCP handshake + 1 greeting: each millisecond of RTT costs 1.01 s",
         "WHY     N+1: one statement runs 1,000 times, once for each row of another [n+1]",
         "        select salary, from_date from salaries where emp_no = ?",
-        "DO      Query once: join the two statements, or fetch the rows of all keys with one `IN (…)`; an object "
-        "mapper does so by eager loading.",
+        "DO      Query once: join the two statements, or fetch all keys with one `IN (…)`; ORMs call this eager "
+        "loading.",
         "        saves 1,000 round trips: 15.5 s → 0.176 s at 15 ms",
     ]
 
@@ -109,7 +109,7 @@ def test_far_away_a_farther_point_of_the_ladder_is_told(rtt_ms: float, told: str
 def test_parallel_work_is_said_to_run_at_the_same_time() -> None:
     result = analysis(*[Conn(exchanges=QUERIES[:5])] * 4)
     assert "20 round trips + 4 TCP handshakes on 4 connections, partly at the same time: each " in result.text
-    told = "20 round trips + 4 TCP handshakes, 1.00 ms each: 24.0 ms of waiting, 6.00 ms of the runtime"
+    told = "20 round trips + 4 TCP handshakes, 1.00 ms each: 24.0 ms, 6.00 ms with overlap"
     assert result.waits.text(result.summary.round_trips) == told
 
 

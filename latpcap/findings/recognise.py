@@ -87,7 +87,7 @@ def _in_part(evidence: Evidence, candidate: Candidate) -> str:
     """Say how much of a finding was captured in part."""
     count = int(np.count_nonzero(~evidence.exchanges.complete[candidate.shown]))
     was = "was" if count == 1 else "were"
-    return f"{count:,} of {counted(len(candidate.shown), 'exchange')} {was} captured only in part." if count else ""
+    return f"{count:,} of {counted(len(candidate.shown), 'exchange')} {was} captured in part." if count else ""
 
 
 def _sites(evidence: Evidence, candidate: Candidate) -> dict[str, int]:

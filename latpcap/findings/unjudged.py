@@ -64,7 +64,7 @@ class Unjudged(Struct, frozen=True):
         )
         parts += [counted(self.connections, "connection opening")] if self.connections else []
         was = "was" if self.exchanges + self.connections == 1 else "were"
-        return f"{listed(parts)} {was} captured only in part"
+        return f"{listed(parts)} {was} captured in part"
 
 
 def unjudged(evidence: Evidence, claimed: Sequence[Claimed]) -> Unjudged | None:

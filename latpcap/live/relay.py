@@ -85,7 +85,7 @@ class Relay:
         """Name what is recorded, for people."""
         listens = self.addresses if self._running else [(route.host, route.port) for route in self._routes]
         ways = (f"{written(*at)} to {route.server}" for at, route in zip(listens, self._routes, strict=True))
-        return f"what is relayed from {', '.join(ways)}"
+        return f"relayed connections from {', '.join(ways)}"
 
     @property
     def addresses(self) -> list[tuple[str, int]]:

@@ -32,7 +32,7 @@ def watched(ports: Sequence[int] = (), servers: Sequence[str] = (), pid: int | N
     named = [Server.of(text) for text in servers]
     if pid is not None:
         if ports or named:
-            raise UsageError("--pid names the servers itself: leave --port and --server out")
+            raise UsageError("--pid finds the servers: leave out --port and --server")
         named = servers_of(pid)
         if not named:
             nobody = f"neither process {pid} nor a child of it has a connection yet"

@@ -158,7 +158,7 @@ def _about_baseline(recording: Recording, baselines: Baselines) -> Iterator[Heal
             yield _of_some(code, severity, text, which, frame)
 
     unknown = baselines.method == Method.UNKNOWN
-    text = "the RTT of {} is unknown"
+    text = "the RTT of {} is unknown; give it with --rtt-baseline"
     yield from note("baseline-unknown", "error" if unknown.all() else "warning", unknown, text)
     text = "the RTT of {} is an upper bound: the fastest response"
     yield from note("baseline-upper-bound", "warning", baselines.reason == Reason.FLOOR, text)

@@ -17,7 +17,10 @@ ADVICE: dict[str, tuple[str, str]] = {
         "response times are unknown: no exchange has a duration",
         "mirror both directions of the port, or capture on the host itself",
     ),
-    "baseline-unknown": ("no network share and no projection", "give the RTT with --rtt-baseline"),
+    "baseline-unknown": (
+        "no network share and no projection",
+        "measure the RTT with `ping` or `latpcap calibrate`, and give it",
+    ),
     "file-unreadable": ("everything after that is missing", "check the disk or the network share"),
     "file-damaged": ("the unreadable part is left out", "copy the file again, or repair it (`pcapfix`)"),
     "file-cut": ("everything after that is missing", "capture or copy the file again, if needed"),

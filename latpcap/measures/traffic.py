@@ -21,7 +21,7 @@ NOT_LET_IN = ("refused", "unanswered")
 """States of connections that no server has let in."""
 TOLD = 3
 """Ports that a sentence names."""
-HINT = "port {}; if a database listens there, name it with --decode-as PORT=PROTOCOL"
+HINT = "they go to port {}: if a database listens there, name it with --decode-as PORT=PROTOCOL"
 
 
 def notes_without_traffic(recording: Recording) -> tuple[HealthNote, ...]:
@@ -42,7 +42,7 @@ def why_none(recording: Recording, paths: Sequence[str] = ()) -> str:
         return f"{where}: no TCP connection, so no database traffic: {reason}"
     of = "connection" if seen == 1 else "connections"
     known = list(_told(notes, NO_DIALOGUE, files)) or [_nobody_there(unanswered_ports(recording)) or _hint(recording)]
-    return f"{where}: {seen:,} TCP {of}, none to a database: {'; '.join([*known, *hidden])}"
+    return f"{where}: {seen:,} TCP {of}, none to a database; {'; '.join([*known, *hidden])}"
 
 
 def unanswered_ports(recording: Recording) -> list[int]:
@@ -56,7 +56,7 @@ def unanswered_ports(recording: Recording) -> list[int]:
 def _nobody_there(ports: Sequence[int]) -> str:
     if not ports:
         return ""
-    return f"port {_some(ports)} refused the connections, or did not answer"
+    return f"port {_some(ports)} refused the connections or did not answer"
 
 
 def _hint(recording: Recording) -> str:

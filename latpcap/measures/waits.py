@@ -65,10 +65,10 @@ class Waits(Struct, frozen=True):
 
         >>> Waits(1_003, 1, 1, 0, 1.005, 1.005, (0.9, 1.1), (1.0, 1.0)).text(1_003)
         '1,003 round trips + 1 TCP handshake + 1 greeting, 1.00 ms each: 1.00 s'
-        >>> Waits(18, 0, 0, 0, 0.09, 0.03, (0.03, 0.03), (1.0, 9.0)).text(20).partition(" trips, ")[2]
-        '5.00 ms each on average (RTTs 1.00 to 9.00 ms): 90.0 ms of waiting, 30.0 ms of the runtime'
+        >>> Waits(18, 0, 0, 0, 0.09, 0.03, (0.03, 0.03), (1.0, 9.0)).text(20)
+        '18 of 20 round trips, 5.00 ms each on average (RTTs 1.00 to 9.00 ms): 90.0 ms, 30.0 ms with overlap'
         """
-        overlap = f" of waiting, {format_s(self.shared_s)} of the runtime" if self.overlap else ""
+        overlap = f", {format_s(self.shared_s)} with overlap" if self.overlap else ""
         return f"{self.counts(round_trips)}, {self._each()}: {format_s(self.alone_s)}{overlap}"
 
     def _each(self) -> str:

@@ -27,7 +27,7 @@ MIN_UNFED_REPEATS = 20
 """A loop whose source was not captured, or not that it brought rows, has at least this many repeats."""
 MIN_UNCOUNTED_REPEATS = 10
 """A loop behind a query of whose answer a part without two rows was captured has at least this many repeats."""
-FED_IN_PART = " (captured only in part)"
+FED_IN_PART = " (captured in part)"
 """The end of the title where the query that feeds a loop was captured in part."""
 MIN_ROW_BYTES = 5
 """A row takes at least this many bytes of an answer."""

@@ -142,7 +142,7 @@ def _pattern(text: str, parse: Callable[[str], Callable[[str], bool]]) -> ValueP
     negated = text.startswith("!")
     bare = text.removeprefix("!").strip()
     if not bare:
-        raise UsageError("an empty text selects nothing: give a name, or leave the option out")
+        raise UsageError("an empty text selects nothing: give a name, or leave out the option")
     return ValuePattern(bare, negated, parse(bare))
 
 
