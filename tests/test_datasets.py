@@ -316,7 +316,7 @@ def sign(folder: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("table", "column", "value", "message"),
     [
-        ("connections", "stream", 2**32 - 1, "names connection 4294967295: give more --memory, or it is damaged"),
+        ("connections", "stream", 2**32 - 1, "names connection 4294967295: raise --memory, or it is damaged"),
         ("exchanges", "request_wire_bytes", 2**63 - 1, "`request_wire_bytes` is more than any capture has"),
         ("exchanges", "stream", 2**32 - 1, "is damaged: it has rows of connections that are not there"),
         ("rtt_samples", "stream", 2**20, "is damaged: it has rows of connections that are not there"),
@@ -361,21 +361,21 @@ def forge_bomb(folder: Path, table: str, column: str, count: int, length: int, *
             "text",
             1,
             100_000_000,
-            "100 MB of it must be read at once: give more --memory, or it is damaged",
+            "100 MB of it must be read at once: raise --memory, or it is damaged",
         ),
         (
             "statement_texts",
             "text",
             1_000,
             100_000,
-            "its rows take more than [0-9]+ MB: give more --memory, or it is damaged",
+            "its rows take more than [0-9]+ MB: raise --memory, or it is damaged",
         ),
         (
             "connections",
             "database",
             300_000,
             1,
-            "its rows take more than [0-9]+ MB: give more --memory, or it is damaged",
+            "its rows take more than [0-9]+ MB: raise --memory, or it is damaged",
         ),
         ("exchanges", "statement", 1_000_000, 1, "holds more exchanges than fit: raise --memory"),
     ],

@@ -156,7 +156,7 @@ def test_what_a_proxy_passes_on_counts_once() -> None:
     result = read(PROXIES / "haproxy-nplus1.pcapng").analyze(15)
     both = sum(connection.round_trips for connection in result.connections)
     assert 2 * result.summary.round_trips == pytest.approx(both, abs=1)
-    together = f"{both} round trips on both sides together, {result.summary.round_trips} of them the application's"
+    together = f"{result.summary.round_trips} of {both} round trips are the application's"
     assert together in result.text
     assert "proxy-legs" in [note.code for note in result.health]
     assert "proxy-likely" not in [note.code for note in result.health]

@@ -86,7 +86,7 @@ impl Health {
             format!("{packets} waited for delayed acknowledgments, {} in all", seconds(stalled_ns))
         });
         note(NoteCode::ZeroWindow, self.anomalies.zero_windows, "zero window", &|windows| {
-            format!("{windows}: receivers did not read their data, so senders had to wait")
+            format!("{windows}: a receiver did not read its data, so the sender had to wait")
         });
         note(NoteCode::DuplicatePackets, self.anomalies.duplicates, "packet", &|packets| {
             format!("the capture contains {packets} twice; duplicates are left out")

@@ -236,7 +236,8 @@ def _about_reading(recording: Recording) -> Iterator[HealthNote]:
     in_part = ~recording.exchanges.complete
     if partial := int(np.count_nonzero(in_part)):
         of = f"{partial:,} of {counted(len(in_part), 'exchange')}"
-        text = f"{of} {'was' if partial == 1 else 'were'} captured only in part: their times are not used"
+        was, its = ("was", "its") if partial == 1 else ("were", "their")
+        text = f"{of} {was} captured only in part: {its} times are not used"
         severity = "warning" if partial > NOTABLE_SHARE * len(in_part) else "info"
         frame = health_frames.of_exchanges(recording, in_part)
         yield _of_some("incomplete-exchanges", severity, text, in_part, frame)
@@ -329,7 +330,7 @@ def _about_time(recording: Recording, timeline: BudgetTimeline, budget: Budget) 
         took = f"{format_s(budget.loss_s)} ({percent(loss)} of the runtime)"
         text = f"lost packets took {took}{_probable(timeline)}"
         frame = health_frames.of_largest(recording, timeline.loss_ns)
-        text += "" if frame is None else f" (the longest wait: frame {frame})"
+        text += "" if frame is None else f"; longest wait: frame {frame}"
         yield HealthNote("loss", "warning", text, 1, frame)
     if unknown > NOTABLE_SHARE:
         in_part = 2 * timeline.budget.unknown_s > budget.unknown_s
@@ -348,4 +349,4 @@ def _probable(timeline: BudgetTimeline) -> str:
         return ""
     probable_s = float(timeline.loss_ns.sum(where=timeline.probably_lost)) / 1e9
     which = f"{waits:,} {'wait' if waits == 1 else 'waits'} as long as a time-out"
-    return f", {format_s(probable_s)} of it probably ({which}; the lost packet never passed the capture point)"
+    return f", {format_s(probable_s)} of it probably ({which}, without a retransmission in the capture)"

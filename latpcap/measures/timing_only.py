@@ -68,11 +68,11 @@ def tls_readings(recording: Recording) -> dict[str, int]:
 def part_of(count: int, total: int) -> str:
     """A number of connections out of all.
 
-    >>> part_of(1, 1), part_of(3, 3), part_of(1, 3)
-    ('the connection', 'all 3 connections', '1 of 3 connections')
+    >>> part_of(1, 1), part_of(2, 2), part_of(3, 3), part_of(1, 3)
+    ('the connection', 'both connections', 'all 3 connections', '1 of 3 connections')
     """
     if count == total:
-        return "the connection" if total == 1 else f"all {total:,} connections"
+        return {1: "the connection", 2: "both connections"}.get(total, f"all {total:,} connections")
     return f"{count:,} of {total:,} connections"
 
 

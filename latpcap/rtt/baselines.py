@@ -69,16 +69,16 @@ REASON_TEXTS = {
     Reason.ALONE: "only the TCP handshake was captured",
     Reason.CONFIRMED: "the fastest responses confirm the TCP handshake",
     Reason.SIBLINGS: "from other connections between the same hosts",
-    Reason.SLOW_HANDSHAKE: "the TCP handshake was slower than the fastest responses, so data ACKs count",
+    Reason.SLOW_HANDSHAKE: "the TCP handshake took longer than data ACKs, so the data ACKs count",
     Reason.SLOW_DIRECT: "TCP handshake and data ACKs were slower than the faster responses, which are an upper bound",
     Reason.SLOW_DATA: "data takes longer than the small packets of the TCP handshake, so data ACKs count",
     Reason.SYN_ANSWERED: "data takes much longer than the TCP handshake, so data ACKs count: a host on the path "
     "(firewall, load balancer) probably answered the SYN",
-    Reason.LATE_DATA: "data ACKs were slower than the faster responses, so the TCP handshake counts",
+    Reason.LATE_DATA: "data ACKs took longer than the TCP handshake, so the handshake counts",
     Reason.SPLIT: "TCP handshake and data ACKs differ, and the capture does not show which is right: the range "
     "includes both",
-    Reason.MIDDLEBOX: "TCP handshake and responses agree, so they count; the faster data ACKs probably come from a "
-    "host on the path",
+    Reason.MIDDLEBOX: "the TCP handshake has more evidence than the faster data ACKs, which a host on the path may "
+    "have sent",
     Reason.RESENT: "the SYN was sent more than once, so data ACKs count, not the TCP handshake",
     Reason.DATA: "no TCP handshake was captured, so data ACKs count",
     Reason.FLOOR: "no TCP handshake and no clean data ACK was captured, so the fastest response counts, an upper bound",
