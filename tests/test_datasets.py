@@ -274,10 +274,12 @@ def change(path: Path, change: Callable[[bytes], bytes]) -> None:
         (lambda folder: change(next(folder.glob("exchanges/*/*/*")), lambda b: b[:99] + b"?" + b[100:]), "is damaged"),
         (lambda folder: change(next(folder.glob("connections/*/*/*")), lambda bytes_: bytes_[:-9]), "is damaged"),
         (lambda folder: (folder / "dataset.json").unlink(), "is a dataset without its dataset.json"),
-        (lambda folder: change(folder / "dataset.json", lambda bytes_: bytes_[:300]), "is no manifest"),
-        (lambda folder: change(folder / "dataset.json", lambda b: b'{"a":' * 10**5), "is no manifest"),
-        (lambda folder: change(folder / "dataset.json", lambda b: b'{"x":' + b"[" * 10**5 + b[1:]), "is no manifest"),
-        (lambda folder: change(folder / "dataset.json", lambda b: b[:-2] + b',"x":' + b"[" * 10**5), "is no manifest"),
+        (lambda folder: change(folder / "dataset.json", lambda bytes_: bytes_[:300]), "is not the manifest"),
+        (lambda folder: change(folder / "dataset.json", lambda b: b'{"a":' * 10**5), "is not the manifest"),
+        (lambda folder: change(folder / "dataset.json", lambda b: b'{"x":' + b"[" * 10**5 + b[1:]), "is not the "
+        "manifest"),
+        (lambda folder: change(folder / "dataset.json", lambda b: b[:-2] + b',"x":' + b"[" * 10**5), "is not the "
+        "manifest"),
         (lambda folder: change(folder / "dataset.json", lambda b: b.replace(b"dataset/3", b"dataset/9")), "reads `"),
         (lambda folder: change(folder / "dataset.json", lambda b: b.replace(b'"captures/', b'"../x/')), "is damaged"),
     ],

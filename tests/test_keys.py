@@ -72,7 +72,7 @@ def test_python_takes_paths_bytes_files_and_lists() -> None:
         None,
     ):
         assert len(package.read(CAPTURE, keylog=keys).connections) == 1
-    with pytest.raises(package.UsageError, match="a dict is no key log"):
+    with pytest.raises(package.UsageError, match="a dict is not a key log"):
         package.read(CAPTURE, keylog={})
 
 

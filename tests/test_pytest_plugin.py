@@ -248,8 +248,8 @@ def test_nothing_heavy_is_loaded_before_it_is_asked_for() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--latpcap-relay", "nonsense"], "is no relay"),
-        (["--latpcap-server", "db"], "is no HOST:PORT"),
+        (["--latpcap-relay", "nonsense"], "is not a relay"),
+        (["--latpcap-server", "db"], "is not HOST:PORT"),
         (["--latpcap-port", "70000"], "70000 is no TCP port"),
         (["--latpcap-port", "5432", "--latpcap-relay", "1:db:2"], "ask for one of --latpcap-port, --latpcap-relay"),
         (["--latpcap-port", "5432", "-n", "2"], "give each worker a port of its own with --latpcap-relay"),

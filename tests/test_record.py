@@ -63,10 +63,10 @@ def test_what_does_not_go_together_is_refused_before_anything_runs(latpcap: Run,
         "and not compressed: name it .pcapng": ("-o", "x.pcapng.gz", "--", "true"),
         "no such directory": ("-o", tmp_path / "no/x.pcapng", "--", "true"),
         "'abc' is no TCP port: give a number from 1 to 65535": ("--port", "abc", "--", "true"),
-        "is no HOST:PORT": ("--server", "db", "--", "true"),
-        "there is no such process": ("--pid", 1 << 30),
+        "is not HOST:PORT": ("--server", "db", "--", "true"),
+        "no such process": ("--pid", 1 << 30),
         "--pid finds the servers: leave out": ("--pid", 1, "--port", 1),
-        "is no relay: write": ("--relay", "5432", "--", "true"),
+        "is not a relay: write": ("--relay", "5432", "--", "true"),
         "--relay records what connects to it": ("--relay", "1:db:2", "--port", 1, "--", "true"),
     }
     for message, arguments in refused.items():
@@ -91,8 +91,8 @@ def test_a_keyword_that_there_is_not_is_refused_before_the_block_runs(name: str)
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({"server": 5432}, "`5432` is no HOST:PORT"),
-        ({"relay": 5432}, "`5432` is no relay"),
+        ({"server": 5432}, "`5432` is not HOST:PORT"),
+        ({"relay": 5432}, "`5432` is not a relay"),
         ({"loss": 2}, "2 is not a share of packets"),
         ({"loss": -0.1}, "-0.1 is not a share of packets"),
         ({"bandwidth_bps": 0}, "0 is not a bandwidth above 0"),

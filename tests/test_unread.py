@@ -70,7 +70,7 @@ def test_a_refused_connection_is_no_database_connection() -> None:
     assert count == 2
     assert "mysql on port 3306 (1 connection, first: stream 0), postgresql on port 5432" in text
     with pytest.raises(
-        NoDatabaseTraffic, match=r"2 TCP connections, none to a database; .*connections refused by the server"
+        NoDatabaseTraffic, match=r"2 TCP connections, no database traffic; .*connections refused by the server"
     ):
         capture.analyze()
 
@@ -254,7 +254,7 @@ def test_health_and_captures_always_answer(
 def test_a_capture_without_traffic_shows_itself() -> None:
     capture = read(connection(3306))
     assert "0 connections" in repr(capture)
-    assert "1 TCP connection, none to a database" in capture._repr_html_()
+    assert "1 TCP connection, no database traffic" in capture._repr_html_()
 
 
 def test_what_hides_connections_is_told_beside_the_hint() -> None:

@@ -90,7 +90,7 @@ def _spoken(protocol: str | None, port: int) -> Protocol | None:
     if known is None or known == "none":
         return None
     if known not in NAMES:
-        raise UsageError(f"`{known}` is no protocol of calibrate: give {listed(NAMES)}, or none")
+        raise UsageError(f"`{known}` is not a protocol of calibrate: give {listed(NAMES)}, or none")
     return protocol_called(known)
 
 
@@ -146,7 +146,7 @@ def _failed(address: Address, error: OSError, waited_s: float) -> str:
 
 
 def _others(address: Address, spoken: Protocol | None, wanted: int, deadline: float) -> Iterator[Probe]:
-    """Further connections; those that fail, and those for which there is no time, are missing."""
+    """Further connections; those that fail, and those for which there is not a time, are missing."""
     for number in range(wanted):
         paused = number % 2 == 0
         if time.monotonic() + PAUSE_S > deadline:

@@ -25,7 +25,7 @@ def servers_of(pid: int) -> list[Server]:
         raise RecordingError("--pid needs Linux: name the servers (--server, --port)")
     process = Path(f"/proc/{pid}")
     if not process.is_dir():
-        raise UsageError(f"--pid {pid}: there is no such process")
+        raise UsageError(f"--pid {pid}: no such process")
     try:
         if os.readlink(process / "ns/net") != os.readlink("/proc/self/ns/net"):
             inside = f"sudo nsenter --target {pid} --net latpcap record …"

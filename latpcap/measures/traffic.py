@@ -42,7 +42,7 @@ def why_none(recording: Recording, paths: Sequence[str] = ()) -> str:
         return f"{where}: no TCP connection, so no database traffic: {reason}"
     of = "connection" if seen == 1 else "connections"
     known = list(_told(notes, NO_DIALOGUE, files)) or [_nobody_there(unanswered_ports(recording)) or _hint(recording)]
-    return f"{where}: {seen:,} TCP {of}, none to a database; {'; '.join([*known, *hidden])}"
+    return f"{where}: {seen:,} TCP {of}, no database traffic; {'; '.join([*known, *hidden])}"
 
 
 def unanswered_ports(recording: Recording) -> list[int]:

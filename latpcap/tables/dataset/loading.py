@@ -334,7 +334,7 @@ def _with_server(table: Table, place: SavedFile) -> Table:
     if SERVER_OF_ROW not in table.column_names:
         return table
     if not all(name and manifest.SERVER.fullmatch(name) for name in columns.codes(table, SERVER_OF_ROW).names):
-        raise CaptureError(f"a text of `{SERVER_OF_ROW}` is no server")
+        raise CaptureError(f"a text of `{SERVER_OF_ROW}` is not a server")
     check_there(table, (SERVER_OF_ROW,))
     return table.append_column("server", table.column(SERVER_OF_ROW))
 

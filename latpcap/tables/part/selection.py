@@ -152,7 +152,7 @@ def _streams(text: str) -> Callable[[str], bool]:
     for part in text.split(","):
         found = STREAMS.fullmatch(part.strip())
         if not found or int(found[2] or found[1]) < int(found[1]):
-            raise UsageError(f"`{text}` are no streams: write Wireshark's numbers (tcp.stream) as 0,3-5")
+            raise UsageError(f"`{text}` are not streams: write Wireshark's numbers (tcp.stream) as 0,3-5")
         ranges.append((int(found[1]), int(found[2] or found[1])))
     ranges.sort()
     lows, reach = [low for low, _ in ranges], list(accumulate((high for _, high in ranges), max))
