@@ -290,6 +290,7 @@ def request(number: int, statements: int) -> Conn:
 def test_a_connection_for_each_request_is_found_by_what_opening_it_costs() -> None:
     (finding,) = Capture(build([request(n, statements=3) for n in range(9)])).analyze([15]).findings
     assert (finding.code, finding.round_trips_saved) == ("connect-per-query", 8 * 3)
+    assert finding.fix.endswith(" This also saves 8 TCP handshakes.")
 
 
 def test_connections_that_are_worth_their_opening_are_no_finding() -> None:

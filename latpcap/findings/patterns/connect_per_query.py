@@ -15,6 +15,7 @@ from latpcap.findings.groups import Groups
 from latpcap.tables.columnar import passes
 from latpcap.tables.columnar.columns import Bools, Codes, Ints
 from latpcap.tables.columnar.passes import lanes, ordered
+from latpcap.tables.connections import MISSING
 from latpcap.units import counted
 
 MIN_CONNECTIONS = 5
@@ -61,8 +62,16 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
                 "server": (asked := connections.server.name(mine[0])),
                 "whose": _named({name: _first_said(said, mine) for name, said in whose.items()}, client, asked),
             },
-            fix=ADVICE.sentence(evidence, mine),
+            fix=f"{ADVICE.sentence(evidence, mine)} {_handshakes(evidence, closed)}".rstrip(),
         )
+
+
+def _handshakes(evidence: Evidence, closed: Ints) -> str:
+    """Return a sentence with the TCP handshakes that are saved, which count as no round trips of exchanges."""
+    connections = evidence.recording.connections
+    shaken = (connections.syn[closed] != MISSING) & (connections.syn_ack[closed] != MISSING)
+    count = int(np.count_nonzero(shaken))
+    return f"This also saves {counted(count, 'TCP handshake')}." if count else ""
 
 
 def _programs(evidence: Evidence, used: Ints) -> Groups:
