@@ -73,7 +73,9 @@ def test_each_rtt_is_predicted_from_today_and_compared_with_its_own_run() -> Non
         assert each.told.baseline_ms == pytest.approx(each.asked_ms)
         assert (each.assumed_s or 0) > 1.005 * each.validation.predicted_s  # a typical host answers later behind a rest
     assert "2 of 2 runtimes inside their range" in result.text
-    said = r"At 5 ms: predicted [0-9.]+ m?s, measured [0-9.]+ m?s \(([0-9.]+% (longer|shorter)|no difference), inside the"
+    said = (
+        r"At 5 ms: predicted [0-9.]+ m?s, measured [0-9.]+ m?s \(([0-9.]+% \w+er|no difference), inside the range\)\."
+    )
     assert re.match(said, rehearsed(Wire(job), [5]).text), result.text
     assert result.ends == CongestionControls("cubic", "bbr")
 

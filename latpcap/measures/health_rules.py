@@ -162,9 +162,8 @@ RULES = {
     "baseline-upper-bound": "only the fastest responses bound it",
     "baseline-assumed": "only responses are known, 20 or more, and the faster quarter of them takes the same time",
     "baseline-either": (
-        "handshake and acknowledgments differ, or all responses took plainly longer than a lone handshake (those "
-        "to several statements: than handshake and acknowledgments), and the capture does not show which is the "
-        "path's"
+        "TCP handshake and data ACKs differ, or all responses took clearly longer than a lone handshake (those to "
+        "several statements: than handshake and ACKs), and the capture does not show which is the path's RTT"
     ),
     "loopback": "client and server run on one host",
     "near-zero-baseline": "the RTT is below 0.1 ms",
