@@ -166,7 +166,7 @@ mod tests {
         assert!(told(b"-----BEGIN CERTIFICATE-----\nMIIE").contains("a certificate; give the file"));
         assert!(told(b"\x0a\x0d\x0d\x0a\x1c\0\0\0").contains("a pcapng capture; give captures without --keylog"));
         assert!(told(b"\xd4\xc3\xb2\xa1\x02\0\x04\0").contains("a pcap capture"));
-        assert!(told(b"select * from users;\n").contains("no key log but text; give the file"));
+        assert!(told(b"select * from users;\n").contains("not a key log but text; give the file"));
         assert!(told(b"\x7fELF\x02").contains("an ELF program"));
     }
 }
