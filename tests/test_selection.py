@@ -136,7 +136,7 @@ def test_where_nothing_is_selected_the_message_says_what_there_is(asked: dict[st
 
 
 def test_where_nothing_passed_the_message_says_when_something_did() -> None:
-    with pytest.raises(NoDatabaseTraffic, match="nothing passed from 14:05; these connections were there 2020-09-13 "):
+    with pytest.raises(NoDatabaseTraffic, match="no packets from 14:05; these connections were open 2020-09-13 "):
         three().select(start="14:05")
 
 

@@ -153,7 +153,7 @@ def test_the_exit_status_is_the_commands_then_the_gates(port: int, latpcap: Run,
     assert (failing.returncode, b"gate failed: round_trips > 5: it is 8" in failing.stderr) == (42, True)
     nothing = latpcap("record", "--port", port, "--", "true")
     assert nothing.returncode == 4
-    assert b"the recording: no TCP connection in it" in nothing.stderr
+    assert b"the recording: no TCP connection, so no database traffic" in nothing.stderr
     assert b"Unix socket" in nothing.stderr
     assert latpcap("record", "--port", port, "--", "no-such-command").returncode == 127
 
