@@ -75,7 +75,7 @@ SHARES = (0.005, 0.01, 0.03)
 SNAPS = (68, 80, 96, 128, 160, 200, 256)
 RTT_MS = 15.0
 GATES = ("finding(any)", "finding(n+1)")
-WORDS = ("in part", "cannot be told", "not certain")
+WORDS = ("in part", "cannot be decided", "is unknown", "not certain")
 """How a sentence begins to speak of what was lost."""
 MAX_CHANGE = 0.1
 N_PLUS_ONE = "n+1"
@@ -113,7 +113,7 @@ def told_of(file: bytes) -> Told:
     try:
         result = capture.analyze([RTT_MS])
     except latpcap.NoDatabaseTraffic as error:
-        return Told((), f"It cannot be told: {error}", ((None, str(error)),) * len(GATES), 0.0, (0.0, math.inf))
+        return Told((), f"It is unknown: {error}", ((None, str(error)),) * len(GATES), 0.0, (0.0, math.inf))
     findings = [each for each in result.findings if each.severity in ("medium", "high")]
     changed = capture.what_if(["all"], [RTT_MS])
     gates = capture.check(*GATES).gates

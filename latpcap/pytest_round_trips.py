@@ -34,7 +34,7 @@ RELAY_PORT = "LATPCAP_RELAY_PORT"
 """The variable that tells the tests to which port of this machine they connect."""
 SENT = "latpcap"
 """What a worker tells the controller stands under this name."""
-KEYS = "--latpcap-keylog FILE (and SSLKEYLOGFILE, or what `latpcap explain keys` says of your client) reads them"
+KEYS = "--latpcap-keylog FILE (with SSLKEYLOGFILE, or as `latpcap explain keys` shows for your client) decrypts them"
 UNREAD = "unreadable"
 """What stands in the place of a statement that is encrypted."""
 SITES = 3
@@ -286,7 +286,7 @@ def _limit(item: pytest.Item, otherwise: int | None) -> int | None:
 
 def _too_many(cost: SectionContents, limit: int) -> str:
     """What the test waited for, statements by cost."""
-    lines = [f"{counted(cost.round_trips, 'round trip')} to the database, and at most {limit:,} may be:"]
+    lines = [f"{counted(cost.round_trips, 'database round trip')}, limit {limit:,}:"]
     read = [ran for ran in cost.statements if ran.text != UNREAD]
     lines += [f"  {_often(ran)}" for ran in read[:TOP]]
     if len(read) > TOP:
@@ -327,11 +327,11 @@ def _summary(told: list[RecordingReport]) -> Iterator[str]:
     where = ", ".join(each.where for each in told)
     yield f"{counted(total, 'round trip')} in {len(costly):,} of {counted(len(costs), 'test')}, {known} ({where})"
     if unread:
-        yield f"{unread:,} of them are encrypted, so what they asked is unknown: {KEYS}."
+        yield f"{unread:,} of them are encrypted, so their statements are unknown: {KEYS}."
     if costly:
         yield "  body  fixtures  errors  test"
     else:
-        yield "None was seen: do the tests connect to that port, by TCP? A host `localhost` may mean a Unix socket."
+        yield "No round trips seen: do the tests connect to that port over TCP? `localhost` may mean a Unix socket."
     for cost in costly[:TOP]:
         failed = f"{cost.errors:,}" if not cost.unread else f"{cost.errors or ''}?"
         yield f"{cost.body.round_trips:6,}  {cost.fixtures:8,}  {failed:>6}  {cost.test}"

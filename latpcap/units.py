@@ -170,6 +170,15 @@ def format_ratio(value: float) -> str:
     return f"{value:,.0f}" if value >= 999.5 else significant(value)
 
 
+def format_average(value: float) -> str:
+    """Return an average count as a sentence has it: one decimal below 10 and none above.
+
+    >>> [format_average(value) for value in (4.0, 2.54, 9.97, 12.3, 1234.5)]
+    ['4', '2.5', '10', '12', '1,234']
+    """
+    return (f"{value:,.1f}" if value < 9.95 else f"{value:,.0f}").removesuffix(".0")
+
+
 def format_ms(milliseconds: float) -> str:
     """Return a measured duration with three significant digits in the unit that fits it.
 

@@ -81,7 +81,7 @@ def test_a_fix_names_no_client_that_was_not_seen() -> None:
 def test_reads_one_after_another_are_no_batch() -> None:
     reads = [Ex(sql=f"select a from t{number}", rows=1) for number in range(40)]
     found = finding("serial-reads", *reads)
-    assert "a batch is for changes" in found.fix
+    assert "a batch does not help, as it returns no rows" in found.fix
     assert found.title == "40 reads one after another that look independent"
 
 
@@ -94,7 +94,7 @@ def test_reads_one_after_another_are_no_batch() -> None:
         (
             "insert into t values (?) on duplicate key update a = ?",
             "40 rows written one by one",
-            "one statement of several rows",
+            "one multi-row statement",
             "bulk load",
         ),
     ],
@@ -113,7 +113,7 @@ def test_rows_that_are_committed_one_by_one_are_sent_together_under_a_condition_
     cycle = [[Ex(sql="begin"), Ex(sql="insert into t values (?)", affected_rows=1, parameters=number), Ex(sql="commit")]
              for number in range(40)]  # fmt: skip
     exchanges = [each for steps in cycle for each in steps]
-    assert "need not be committed one by one" in finding("row-by-row-dml", *exchanges).fix
+    assert "only if they do not need separate commits" in finding("row-by-row-dml", *exchanges).fix
     assert "payments" in finding("commit-per-row", *exchanges).fix
 
 
@@ -123,12 +123,12 @@ READ = Ex(sql="select a from t", rows=1)
 @pytest.mark.parametrize(
     ("before", "after", "title", "advised"),
     [
-        ([Ex("reset_connection")], [], "30 session resets by the connection pool", "switch the pool's reset off only"),
-        ([], [Ex(sql="discard all")], "30 session resets by the connection pool", "switch the pool's reset off only"),
-        ([], [Ex(sql="rollback")], "29 rollbacks after a single read or nothing", "nothing to roll back"),
-        ([Ex(sql="begin")], [Ex(sql="commit")], "58 transaction commands around a single read or nothing", "reads"),
+        ([Ex("reset_connection")], [], "30 session resets by the connection pool", "turn the pool's reset off only if"),
+        ([], [Ex(sql="discard all")], "30 session resets by the connection pool", "turn the pool's reset off only if"),
+        ([], [Ex(sql="rollback")], "29 rollbacks after at most one read", "nothing to roll back"),
+        ([Ex(sql="begin")], [Ex(sql="commit")], "58 transaction commands around at most one read", "reads"),
         ([Ex(sql="set a = ?")], [], "30 session commands (SET, SHOW, …)", "once per connection"),
-        ([Ex(sql="savepoint a")], [], "30 savepoint commands", "goes on after an error"),
+        ([Ex(sql="savepoint a")], [], "30 savepoint commands", "continues after an error"),
     ],
 )  # fmt: skip
 def test_chatter_is_called_by_what_it_is(before: list[Ex], after: list[Ex], title: str, advised: str) -> None:

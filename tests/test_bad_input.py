@@ -80,13 +80,13 @@ def healthy(latpcap: Run, path: Path, *options: str) -> dict[str, int]:
     ("content", "said"),
     [
         (b"", "is empty (0 bytes)"),
-        (b"To be, or not to be\n" * 9, "is no capture but text"),
-        (b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n", "is no capture but a PDF document"),
-        (b"\x7fELF\x02\x01\x01" + bytes(57), "is no capture but an ELF program"),
-        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "is no capture but a PNG image"),
-        (bz2.compress(GOOD), "is no capture"),
-        (bytes(64), "is no capture"),
-        (GOOD[:23], "is cut at byte 23, inside the file header"),
+        (b"To be, or not to be\n" * 9, "is not a capture file but text"),
+        (b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n", "is not a capture file but a PDF document"),
+        (b"\x7fELF\x02\x01\x01" + bytes(57), "is not a capture file but an ELF program"),
+        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "is not a capture file but a PNG image"),
+        (bz2.compress(GOOD), "is not a capture file"),
+        (bytes(64), "is not a capture file"),
+        (GOOD[:23], "ends at byte 23, inside the file header"),
     ],
 )
 def test_what_is_no_capture_is_named(latpcap: Run, tmp_path: Path, command: str, content: bytes, said: str) -> None:
@@ -115,10 +115,12 @@ def test_a_file_that_may_not_be_read_is_named(latpcap: Run, tmp_path: Path) -> N
 def test_one_bad_file_among_good_ones_is_named(latpcap: Run, tmp_path: Path) -> None:
     (tmp_path / "good.pcap").write_bytes(GOOD)
     (tmp_path / "bad.pcap").write_text("text")
-    assert told(latpcap("analyze", tmp_path / "*.pcap"), 3).startswith(f"{tmp_path}/bad.pcap: is no capture but text")
+    assert told(latpcap("analyze", tmp_path / "*.pcap"), 3).startswith(
+        f"{tmp_path}/bad.pcap: is not a capture file but text"
+    )
 
 
-@pytest.mark.parametrize(("content", "said"), [(b"", "is empty"), (b"hello\n" * 9, "is no capture but text")])
+@pytest.mark.parametrize(("content", "said"), [(b"", "is empty"), (b"hello\n" * 9, "is not a capture file but text")])
 def test_standard_input_is_named_too(process: Run, content: bytes, said: str) -> None:
     assert told(process("analyze", "-", input=content), 3).startswith(f"standard input: {said}")
 
@@ -269,7 +271,7 @@ def test_http_on_the_port_of_mysql_is_no_database_traffic(latpcap: Run, tmp_path
     opening = [wire.packet(0, tcp.SYN), wire.packet(1, tcp.SYN | tcp.ACK), wire.packet(0, tcp.ACK)]
     path = tmp_path / "x.pcap"
     path.write_bytes(PCAP + b"".join([*opening, *wire.ask(*asked), *wire.ask(*asked)]))
-    assert told(latpcap("analyze", path), 4).startswith(f"{path}: no database traffic among 1 TCP connection")
+    assert told(latpcap("analyze", path), 4).startswith(f"{path}: 1 TCP connection, no database traffic")
 
 
 def test_a_capture_without_packets_has_no_database_traffic(latpcap: Run, tmp_path: Path) -> None:

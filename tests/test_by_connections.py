@@ -66,7 +66,7 @@ def test_where_no_rtt_is_known_it_says_so() -> None:
 
 @pytest.mark.parametrize("connections", [[], [0], [1, -2]])
 def test_a_number_of_connections_is_one_or_more(connections: list[int]) -> None:
-    with pytest.raises(UsageError, match="one connection or more"):
+    with pytest.raises(UsageError, match="a number of connections, 1 or more"):
         read_fixture(POOL).project_grid(connections, [3])
 
 

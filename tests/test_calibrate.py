@@ -89,21 +89,21 @@ def test_what_is_no_database_is_measured_by_handshakes() -> None:
     with serving(silent) as (port, _):
         found = calibrate(f"127.0.0.1:{port}", connections=2)
     assert (found.protocol, found.rtt_is) == (None, "handshake")
-    assert "Nothing was asked" in " ".join(found.notes)
+    assert "TCP handshakes only" in " ".join(found.notes)
 
 
 def test_an_answer_of_another_protocol_does_not_count() -> None:
     with serving(mysql) as (port, _):
         found = calibrate(f"127.0.0.1:{port}", protocol="postgresql", connections=2)
     assert found.protocol is None
-    assert "2 of 2 answers were not from PostgreSQL" in " ".join(found.notes)
+    assert "2 of 2 responses were not from PostgreSQL" in " ".join(found.notes)
 
 
 def test_a_server_that_does_not_answer_what_it_is_asked_ends_in_time() -> None:
     with serving(silent) as (port, _):
         found = calibrate(f"127.0.0.1:{port}", protocol="postgresql", connections=2, timeout_s=0.5)
     assert found.protocol is None
-    assert "got no answer" in " ".join(found.notes)
+    assert "got no response" in " ".join(found.notes)
 
 
 def test_why_nobody_is_let_in_is_told_without_steering_the_terminal(latpcap: Callable[..., object]) -> None:

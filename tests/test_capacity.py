@@ -192,8 +192,8 @@ def test_where_no_limit_shows_the_range_reaches_from_no_gain_to_full_scaling(con
     assert (point.optimistic_s or 0) <= 1.05 * now_s / 4
     assert (point.pessimistic_s or 0) >= now_s
     assert projection.limit is not None
-    assert projection.limit.text.startswith("No limit of hosts or locks is known")
-    assert "no gain at all" in projection.limit.text
+    assert projection.limit.text.startswith("The capture shows no host or lock limit")
+    assert "no speed-up" in projection.limit.text
 
 
 def test_one_connection_tells_of_no_limit() -> None:

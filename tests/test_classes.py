@@ -70,7 +70,9 @@ def test_a_projection_downwards_that_is_mostly_guesswork_says_so() -> None:
     assert asked.projection.guess_text == ""
     own = [Ex("query", sql="select ?", client_ms=0.4, service_ms=0.4)] * 100
     guess = Measures(build([Conn(rtt_ms=15, exchanges=own)])).analyze([0.5, 14, 30])
-    assert guess.projection.guess_text.startswith("At 0.5 ms, below the measured RTT, the projection is unreliable (")
+    assert guess.projection.guess_text.startswith(
+        "At 0.5 ms, less than the captured RTT, the projection is a rough estimate ("
+    )
     assert guess.projection.guess_text in guess.text
 
 

@@ -167,7 +167,7 @@ def test_a_capture_without_database_traffic_is_told(
     path = shared_capture("formats/lwerdna-filesamples__simple_http.pcap")
     status, line = failed(latpcap(command, path))
     assert status == 4
-    assert line.startswith(f"{path}: no database traffic among 2 TCP connections; they go to port 56789; ")
+    assert line.startswith(f"{path}: 2 TCP connections, no database traffic; they go to port 56789: ")
 
 
 def test_a_capture_is_never_overwritten(latpcap: Run, nplus1: Path, tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ def test_connections_without_a_login_are_named(ends: dict[str, Any], said: str) 
     for capture in (read(packets), read([*mysql(), *packets])):
         count, text = notes(capture)["no-login"]
         assert count == 1
-        assert text.startswith(f"{said}, as health checks of load balancers and monitors do (first: frame ")
+        assert text.startswith(f"{said}, like health checks of load balancers and monitors (first: frame ")
         assert capture.errors.to_dicts() == []
 
 

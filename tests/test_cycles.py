@@ -96,7 +96,7 @@ def test_what_rows_are_read_back_by_goes_with_their_batch(reads: list[Ex], per_r
     assert [each.code for each in findings] == ["row-by-row-dml"], "and in no other finding"
     assert batches[0].facts["reads_back"] == per_row * RUNS
     assert batches[0].round_trips_saved == (1 + per_row) * (RUNS - 1)
-    assert f"The {per_row * RUNS} reads of the inserted rows go, too" in batches[0].fix
+    assert f"This also saves the {per_row * RUNS} reads of the inserted rows" in batches[0].fix
 
 
 def test_the_next_key_of_a_sequence_is_no_read_back() -> None:

@@ -274,10 +274,12 @@ def change(path: Path, change: Callable[[bytes], bytes]) -> None:
         (lambda folder: change(next(folder.glob("exchanges/*/*/*")), lambda b: b[:99] + b"?" + b[100:]), "is damaged"),
         (lambda folder: change(next(folder.glob("connections/*/*/*")), lambda bytes_: bytes_[:-9]), "is damaged"),
         (lambda folder: (folder / "dataset.json").unlink(), "is a dataset without its dataset.json"),
-        (lambda folder: change(folder / "dataset.json", lambda bytes_: bytes_[:300]), "is no manifest"),
-        (lambda folder: change(folder / "dataset.json", lambda b: b'{"a":' * 10**5), "is no manifest"),
-        (lambda folder: change(folder / "dataset.json", lambda b: b'{"x":' + b"[" * 10**5 + b[1:]), "is no manifest"),
-        (lambda folder: change(folder / "dataset.json", lambda b: b[:-2] + b',"x":' + b"[" * 10**5), "is no manifest"),
+        (lambda folder: change(folder / "dataset.json", lambda bytes_: bytes_[:300]), "is not the manifest"),
+        (lambda folder: change(folder / "dataset.json", lambda b: b'{"a":' * 10**5), "is not the manifest"),
+        (lambda folder: change(folder / "dataset.json", lambda b: b'{"x":' + b"[" * 10**5 + b[1:]), "is not the "
+        "manifest"),
+        (lambda folder: change(folder / "dataset.json", lambda b: b[:-2] + b',"x":' + b"[" * 10**5), "is not the "
+        "manifest"),
         (lambda folder: change(folder / "dataset.json", lambda b: b.replace(b"dataset/3", b"dataset/9")), "reads `"),
         (lambda folder: change(folder / "dataset.json", lambda b: b.replace(b'"captures/', b'"../x/')), "is damaged"),
     ],
@@ -316,7 +318,7 @@ def sign(folder: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("table", "column", "value", "message"),
     [
-        ("connections", "stream", 2**32 - 1, "names connection 4294967295: give more --memory, or it is damaged"),
+        ("connections", "stream", 2**32 - 1, "names connection 4294967295: raise --memory, or it is damaged"),
         ("exchanges", "request_wire_bytes", 2**63 - 1, "`request_wire_bytes` is more than any capture has"),
         ("exchanges", "stream", 2**32 - 1, "is damaged: it has rows of connections that are not there"),
         ("rtt_samples", "stream", 2**20, "is damaged: it has rows of connections that are not there"),
@@ -361,23 +363,23 @@ def forge_bomb(folder: Path, table: str, column: str, count: int, length: int, *
             "text",
             1,
             100_000_000,
-            "100 MB of it must be read at once: give more --memory, or it is damaged",
+            "100 MB of it must be read at once: raise --memory, or it is damaged",
         ),
         (
             "statement_texts",
             "text",
             1_000,
             100_000,
-            "its rows take more than [0-9]+ MB: give more --memory, or it is damaged",
+            "its rows take more than [0-9]+ MB: raise --memory, or it is damaged",
         ),
         (
             "connections",
             "database",
             300_000,
             1,
-            "its rows take more than [0-9]+ MB: give more --memory, or it is damaged",
+            "its rows take more than [0-9]+ MB: raise --memory, or it is damaged",
         ),
-        ("exchanges", "statement", 1_000_000, 1, "holds more exchanges than fit: give more --memory"),
+        ("exchanges", "statement", 1_000_000, 1, "holds more exchanges than fit: raise --memory"),
     ],
 )
 def test_a_file_that_holds_more_than_fits_is_told_in_one_line(

@@ -281,8 +281,8 @@ def test_a_disk_that_is_full_later_ends_latpcap_in_one_line(beyond: Path, tmp_pa
     assert (told.returncode, told.stdout) == (5, b"")
     (line,) = told.stderr.decode().splitlines()
     assert line == (
-        f"latpcap: {tmp_path}: no room for what does not fit in memory (File too large): give more --disk, another "
-        "--temp-folder, or more --memory"
+        f"latpcap: {tmp_path}: no room for data that does not fit in memory (File too large): give more --disk, "
+        "another --temp-folder, or more --memory"
     )
     assert not [*tmp_path.iterdir()]
 

@@ -176,7 +176,7 @@ def test_answers_that_the_snap_length_cut_are_told_as_unread(tmp_path: Path) -> 
 
 def test_a_response_to_a_whole_batch_is_read() -> None:
     errors = latpcap.read(FIXTURES / "sqlserver/jtds-batch.pcapng").analyze().errors
-    assert errors.text == "nothing failed among 30 statements and 1 login"
+    assert errors.text == "no errors in 30 statements and 1 login"
 
 
 def test_a_login_that_asks_for_refused_encryption_has_failed() -> None:
@@ -302,10 +302,10 @@ def test_a_terminal_shows_each_error_whole(latpcap: Run, monkeypatch: pytest.Mon
 
 def test_where_nothing_failed_the_command_says_so(latpcap: Run) -> None:
     done = latpcap("errors", FIXTURES / "mysql" / "churn-20.pcapng")
-    assert done.stdout == b"Nothing failed among 20 statements and 20 logins.\n"
-    assert b"nothing failed" not in done.stderr
+    assert done.stdout == b"No errors in 20 statements and 20 logins.\n"
+    assert b"no errors" not in done.stderr
     done = latpcap("errors", FIXTURES / "mysql" / "churn-20.pcapng", "--format", "csv")
-    assert b"latpcap: nothing failed among 20 statements and 20 logins\n" in done.stderr
+    assert b"latpcap: no errors in 20 statements and 20 logins\n" in done.stderr
     done = latpcap("errors", FIXTURES / "mysql" / "sql-errors.pcapng", "--json")
     assert b"latpcap: 30 of 40 statements failed\n" in done.stderr
     assert [row["count"] for row in json.loads(done.stdout)["rows"]] == [10, 10, 10]

@@ -211,7 +211,7 @@ def test_two_pings_before_each_use_are_both_needless() -> None:
     steps = [each for n in range(10) for each in (Ex("ping"), Ex(sql="select ?", parameters=5), child(n % 4))]
     (finding, *_) = Capture(build([only(*steps)])).analyze([15]).findings
     assert (finding.code, finding.round_trips_saved) == ("validation-ping", 20)
-    assert finding.title == "Validation ping: 10 of 10 units of work begin with 2 of them"
+    assert finding.title == "Validation ping: 2 pings before 10 of 10 uses of a connection"
 
 
 def test_a_row_of_pings_before_one_piece_of_work_tests_no_other() -> None:
@@ -265,7 +265,7 @@ def test_cancels_of_what_is_over_are_chatter() -> None:
     steps = [each for n in range(9) for each in (child(n % 4), Ex("attention"))]
     (found,) = Capture(build([only(child(1), *steps)])).analyze([15]).findings
     assert (found.code, found.round_trips_saved) == ("session-chatter", 9)
-    assert found.fix.startswith("Read each result to its end")
+    assert found.fix.startswith("Read each result to the end")
 
 
 def test_connections_for_a_statement_each_are_found() -> None:
@@ -290,6 +290,7 @@ def request(number: int, statements: int) -> Conn:
 def test_a_connection_for_each_request_is_found_by_what_opening_it_costs() -> None:
     (finding,) = Capture(build([request(n, statements=3) for n in range(9)])).analyze([15]).findings
     assert (finding.code, finding.round_trips_saved) == ("connect-per-query", 8 * 3)
+    assert finding.fix.endswith(" This also saves 8 TCP handshakes.")
 
 
 def test_connections_that_are_worth_their_opening_are_no_finding() -> None:
@@ -592,7 +593,7 @@ def test_a_fix_of_what_is_not_there_changes_nothing() -> None:
     changed = Capture(build([nplus1()])).what_if(["pool"], [15])
     assert changed is not None
     assert changed.all_fixes.runtime_s == changed.as_is_s
-    assert changed.answer.startswith("Move the database back")
+    assert changed.answer.startswith("Keep the database close: none of these fixes applies")
 
 
 def test_the_answer_is_to_change_the_code_where_that_is_enough() -> None:

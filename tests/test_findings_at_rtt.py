@@ -26,9 +26,7 @@ def found(rtt_ms: float, *connections: Conn) -> list[FindingResult]:
 def test_nothing_to_fix_is_judged_at_the_asked_rtt(rtt_ms: float, code: str) -> None:
     (only,) = found(rtt_ms, Conn(rtt_ms=0.1, exchanges=reads(9, client_ms=20)))
     assert only.code == code
-    assert only.title.startswith(
-        "Nothing to fix" if code == "healthy" else "No pattern wastes round trips, and yet at 15"
-    )
+    assert only.title.startswith("Nothing to fix" if code == "healthy" else "No avoidable round trips found, but at 15")
 
 
 def test_a_slow_capture_is_healthy_where_it_is_asked_for_a_short_rtt() -> None:

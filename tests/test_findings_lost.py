@@ -102,7 +102,7 @@ def test_a_lost_query_whose_answer_may_have_held_the_rows_feeds_a_loop() -> None
     lost = Ex("unknown", complete=False, response_bytes=500)
     (finding,) = of(lost, *loop(40)).analyze([15]).findings
     assert (finding.code, finding.round_trips_saved) == ("n+1", 40)
-    assert finding.title.endswith(", which was captured in part")
+    assert finding.title.endswith(" (captured in part)")
 
 
 @pytest.mark.parametrize(
@@ -154,9 +154,9 @@ def test_a_decision_that_hangs_on_a_lost_request_says_so() -> None:
     capture = of(lost, *loop(15))
     answer = capture.what_if(["all"], [15])
     assert answer is not None
-    assert answer.answer.startswith("It cannot be told whether a change of the code helps: 1 of 16 exchanges")
+    assert answer.answer.startswith("Whether a code change helps is unknown: 1 of 16 exchanges")
     (gate,) = capture.check("finding(n+1)").gates
-    assert (gate.holds, gate.failed, "cannot be told" in gate.text) == (None, True, True)
+    assert (gate.holds, gate.failed, "cannot be decided" in gate.text) == (None, True, True)
     (other,) = capture.check("finding(connect-per-query)").gates
     assert other.holds is False
 
@@ -176,7 +176,7 @@ def test_a_lost_request_beside_a_loop_widens_the_range_and_is_counted() -> None:
     assert lost is not None
     assert lost.all_fixes.lost_requests == 1
     assert lost.all_fixes.optimistic_s["15"] <= whole.all_fixes.runtime_s["15"]
-    assert "1 request that the capture lost may go with them." in lost.answer
+    assert "They may also save 1 request that the capture lost." in lost.answer
 
 
 def test_where_no_change_is_needed_nothing_goes_with_the_fixes() -> None:
@@ -185,7 +185,7 @@ def test_where_no_change_is_needed_nothing_goes_with_the_fixes() -> None:
     assert near is not None
     assert far is not None
     assert near.answer.startswith("No change is needed")
-    assert ("may go with them" in near.answer, "may go with them" in far.answer) == (False, True)
+    assert ("may also save" in near.answer, "may also save" in far.answer) == (False, True)
 
 
 def test_a_gate_for_what_needs_no_statement_can_be_told() -> None:
@@ -222,10 +222,10 @@ def test_where_rows_were_cut_nothing_is_excluded() -> None:
     assert [each.code for each in result.findings if each.severity != "info"] == []
     assert "healthy" not in [each.code for each in result.findings]
     assert result.unjudged is not None
-    assert (result.unjudged.is_much, result.unjudged.text) == (True, "rows were cut (snap length)")
+    assert (result.unjudged.is_much, result.unjudged.text) == (True, "the snap length cut rows")
     answer = capture.what_if(["all"], [15])
     assert answer is not None
-    assert "rows were cut (snap length)" in answer.answer
+    assert "the snap length cut rows" in answer.answer
 
 
 def test_what_is_whole_has_nothing_to_say() -> None:

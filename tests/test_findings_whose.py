@@ -104,7 +104,7 @@ def test_an_n_plus_one_whose_keys_come_again_is_named_with_both_patterns() -> No
         found["n+1"].title
         == "N+1: one statement runs 360 times (15 different parameters), once for each row of another"
     )
-    assert found["repeated-query"].title == "Repeated query: 360 runs, 15 different parameters"
+    assert found["repeated-query"].title == "Repeated query: 360 runs with only 15 different sets of parameters"
     assert found["repeated-query"].round_trips_alone == 345
     assert found["n+1"].round_trips_saved == 360
     assert found["repeated-query"].round_trips_saved == 0, "each round trip counts once"
@@ -185,7 +185,7 @@ def test_what_two_programs_ask_is_no_loop_of_one() -> None:
 
 def test_what_aborted_a_transaction_comes_before_what_was_refused_after_it() -> None:
     (found,) = analysed("findings/aborted").findings
-    first, then = "1 × no such table (42P01)", "its transaction then refused 7 more (25P02)"
+    first, then = "1 × no such table (42P01)", "7 more in the failed transactions (25P02)"
     assert found.title.startswith(f"8 of 8 statements failed (8 round trips): {first}; {then}")
     assert found.statement == found.facts["first_statement"] == "select a from absent"
     assert (found.facts["category"], found.facts["refused_after"]) == ("syntax", 7)
@@ -236,7 +236,7 @@ def test_two_of_four_statements_that_fail_are_a_finding() -> None:
 def test_where_something_failed_it_is_not_said_that_there_is_nothing_to_fix() -> None:
     (found,) = failing(1, 6)
     assert found.code == "network-bound"
-    assert found.title.startswith("No pattern wastes round trips")
+    assert found.title.startswith("No avoidable round trips found")
     assert found.title.endswith("; 1 request failed: 1 × no such table (1146)")
 
 
@@ -256,7 +256,7 @@ def test_blobs_that_are_written_are_told_as_written(monkeypatch: pytest.MonkeyPa
     steps = [each for _ in range(8) for each in (blob("create_blob2"), blob("put_segment"), blob("close_blob"), change)]
     (found,) = of("blob-per-row", Conn(exchanges=steps, protocol="firebird"))
     assert found.title == "Blob per row: 24 round trips write 8 blobs"
-    assert found.fix.startswith("Send small blobs with their statement")
+    assert found.fix.startswith("Send small blobs as bound values of the statement")
 
 
 def test_blobs_that_are_read_are_told_as_read() -> None:

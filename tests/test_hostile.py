@@ -193,4 +193,4 @@ def test_what_is_compressed_twice_is_decompressed_once(latpcap: Run, tmp_path: P
     path.write_bytes(gzip.compress(gzip.compress(mysql_wire.capture([]))))
     done = latpcap("analyze", path)
     assert done.returncode == 3
-    assert b"is no capture" in done.stderr
+    assert b"is not a capture file" in done.stderr

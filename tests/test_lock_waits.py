@@ -58,7 +58,7 @@ def test_who_is_answered_when_another_transaction_ends_waited_for_it() -> None:
 def test_who_is_answered_at_another_time_waited_for_the_server(connections: list[Conn]) -> None:
     found = slow_server(*connections)
     assert "locks" not in found.title
-    assert found.fix.startswith("Make the statements cheaper")
+    assert found.fix.startswith("Speed up the statements")
 
 
 def test_commits_that_a_disk_ends_together_are_no_locks() -> None:

@@ -81,14 +81,14 @@ def test_a_damaged_file_costs_its_own_packets_and_is_named(files: list[Path], tm
     lost = packets[copied[100].name] + packets[copied[-1].name]
     assert sum(capture.captures.column("packets")) == sum(packets.values()) - lost
     notes = {row["code"]: row["message"] for row in capture.health.to_dicts()}
-    assert notes["file-damaged"].startswith(f"{copied[100].name}: is no capture but all zeros")
+    assert notes["file-damaged"].startswith(f"{copied[100].name}: is not a capture file but all zeros")
     assert notes["file-cut"].startswith(f"{copied[-1].name}: is empty")
 
 
 def test_what_was_never_a_capture_is_refused_beside_captures(files: list[Path], tmp_path: Path) -> None:
     notes = tmp_path / "ring.log"
     notes.write_text("dumpcap: 300 files\n")
-    with pytest.raises(latpcap.CaptureError, match=r"ring\.log: is no capture but text"):
+    with pytest.raises(latpcap.CaptureError, match=r"ring\.log: is not a capture file but text"):
         latpcap.read([*files[:3], notes])
 
 

@@ -87,7 +87,7 @@ def test_the_rtt_that_counts_is_that_of_the_time() -> None:
 
 
 def test_too_many_intervals_are_refused() -> None:
-    with pytest.raises(UsageError, match="make them longer"):
+    with pytest.raises(UsageError, match="choose longer ones"):
         read_fixture("mysql/path-changes").minutes_of(1e-6)
     with pytest.raises(UsageError, match="longer than 0 seconds"):
         read_fixture("mysql/path-changes").minutes_of(0)

@@ -95,7 +95,7 @@ def test_two_formats_at_once_are_refused(latpcap: Run, options: list[str], messa
     [
         ("health", "Nothing limits the result."),
         ("findings", "No findings."),
-        ("errors", "Nothing failed among 20 statements"),
+        ("errors", "No errors in 20 statements"),
     ],
 )
 @pytest.mark.parametrize("width", ["", "80"])
@@ -356,8 +356,8 @@ def test_fixes_and_gates_are_under_the_same_conditions_as_the_projection(latpcap
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["errors"], "Nothing failed among 40 statements and 4 logins."),
-        (["errors", "--columns", "code,count"], "Nothing failed among 40 statements and 4 logins."),
+        (["errors"], "No errors in 40 statements and 4 logins."),
+        (["errors", "--columns", "code,count"], "No errors in 40 statements and 4 logins."),
         (["health"], "Nothing limits the result."),
         (["health", "--columns", "code"], "Nothing limits the result."),
     ],

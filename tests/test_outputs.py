@@ -426,9 +426,7 @@ def test_a_recording_replaces_no_file_unless_it_is_asked_to(latpcap: Run, tmp_pa
             ("watch", "--relay", route, "-o", path),
         ):
             done = latpcap(*command)
-            said = (
-                f"latpcap: {path}: exists already, and a recording replaces no file: name another one, or remove it\n"
-            )
+            said = f"latpcap: {path}: already exists: name another file, or remove it\n"
             assert (done.returncode, done.stderr.decode()) == (2, said)
         with pytest.raises(UsageError, match="exists already"):
             package.record(relay=route, output=path)

@@ -49,7 +49,6 @@ def test_what_a_pace_takes_follows_the_rtt() -> None:
 
 def test_health_says_that_a_sender_paces() -> None:
     assert [note.message for note in answers(6.6).health if note.code == "paced-sender"] == [
-        "30 of 30 large messages were spread evenly over the round trip: the sender paces its packets "
-        "(BBR, a fair queue)"
+        "30 of 30 large messages were spread evenly over a round trip: the sender paces its packets (BBR, a fair queue)"
     ]
     assert all(note.code != "paced-sender" for note in answers(0.0).health)

@@ -39,7 +39,7 @@ def test_a_change_of_the_handshakes_splits_the_path() -> None:
     found = estimated(pool(5, 20))
     assert levels(found) == [5.0, 20.0]
     assert found.phases.changes.time.tolist() == [30 * APART_MS * 1_000_000]
-    assert found.phases.changes.shown_text(0) == "handshakes and acknowledgments before and after it"
+    assert found.phases.changes.shown_text(0) == "TCP handshakes and data ACKs before and after"
     assert found.of_connections.baseline.tolist() == [5e6] * 30 + [20e6] * 30
 
 
@@ -70,7 +70,7 @@ def test_responses_to_several_statements_that_are_all_longer_by_as_much_were_on_
     if changed:
         assert levels(found)[shorter] == pytest.approx(20, rel=0.02)
         assert levels(found)[not shorter] == pytest.approx(50, rel=0.02)
-        assert "no work is the same for each" in found.phases.changes.shown_text(0)
+        assert "server work would differ" in found.phases.changes.shown_text(0)
 
 
 def test_each_exchange_has_the_rtt_of_its_time() -> None:
@@ -108,7 +108,7 @@ def test_answers_faster_than_the_handshake_prove_a_shorter_path() -> None:
     found = estimated([Conn([*answers(20), *answers(5)], rtt_ms=20)])
     assert levels(found) == [20.0, 5.0]
     assert found.of_periods.low[1] < 5e6 < found.of_periods.high[1]
-    assert found.phases.changes.shown_text(0).startswith("responses, on one side of it faster")
+    assert found.phases.changes.shown_text(0).startswith("responses that were faster, before or after, than the RTT")
     assert not estimated([Conn([*answers(40), *answers(25)], rtt_ms=20)]).has_changed
 
 
@@ -120,7 +120,7 @@ def test_a_change_is_said_with_its_time() -> None:
     recording = build([*pool(5.02, 20.1), *others])
     said = changed_paths(recording, estimate_paths(recording))
     assert said.startswith("the RTT of the path 10.0.0.1 → 10.0.0.2:3306 changed from 5.02 to 20.1 ms at ")
-    assert said.endswith("; 1 other path changed as well")
+    assert said.endswith("; 1 other path changed, too")
 
 
 def test_a_given_baseline_is_one() -> None:
@@ -180,9 +180,9 @@ def test_the_terminal_lists_the_periods_and_how_each_is_known(capture: latpcap.C
     text = print_renderables(drawn(paths(capture.analyze().paths, 10)))
     assert "10.77.0.1 → 10.77.0.2:3306: the RTT changed" in text
     assert "03:31:09    20.097  19.851  20.343          264" in text
-    assert "Changed at 03:31:09, as shown by responses and the senders' clocks (TCP timestamps)" in text
-    assert "\nhandshake and in-stream agree\n" in text
-    assert "response floor: the path changed: the fastest responses of this time" in text
+    assert "Changed at 03:31:09, as shown by responses and TCP timestamps" in text
+    assert "\nTCP handshake and data ACKs agree\n" in text
+    assert "\nThe path changed: the fastest responses of this period" in text
 
 
 def test_a_window_has_the_rtt_of_its_time(capture: latpcap.Capture) -> None:

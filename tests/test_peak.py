@@ -115,5 +115,5 @@ def test_a_dataset_is_written_within_the_memory(flood: Path, tmp_path: Path) -> 
 
 
 def test_a_table_that_does_not_fit_is_told_before_it_is_made(flood: Path) -> None:
-    with pytest.raises(latpcap.UsageError, match=r"^[0-9,]+ exchanges take more than 32 MB as a table: choose a part"):
+    with pytest.raises(latpcap.UsageError, match=r"^[0-9,]+ exchanges take more than 32 MB as a table: select a part"):
         latpcap.read(flood, memory=LEAST_MB * 10**6).sql("select count(*) from exchanges")

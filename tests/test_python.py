@@ -86,7 +86,7 @@ def test_rows_are_filtered_by_truths_and_by_values(capture: Capture) -> None:
 def test_what_is_no_place_in_a_table_is_refused(capture: Capture, key: Any) -> None:
     with pytest.raises(UsageError, match="a column's name, a row's number"):
         capture.exchanges[key]
-    with pytest.raises(UsageError, match="an array of 34 truths"):
+    with pytest.raises(UsageError, match="a boolean array of length 34"):
         capture.exchanges.filter([1, 2])
 
 

@@ -141,7 +141,7 @@ def test_what_cannot_be_ranked_comes_last_and_says_why(tmp_path: Path) -> None:
     ]
     reasons = [row["reason"] for row in rows]
     assert reasons[0] is None
-    assert reasons[1].startswith("is no capture")
+    assert reasons[1].startswith("is not a capture file")
     assert reasons[2].startswith("no database traffic")
     assert reasons[3] == "no such file"
 
@@ -149,7 +149,7 @@ def test_what_cannot_be_ranked_comes_last_and_says_why(tmp_path: Path) -> None:
 def test_an_empty_capture_is_no_error_of_arithmetic(tmp_path: Path) -> None:
     (tmp_path / "empty.pcap").write_bytes(struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 262_144, 1))
     [row] = rank([tmp_path / "empty.pcap"]).to_dicts()
-    assert row["reason"] == "no TCP connection in it, so no database traffic: it holds no packet"
+    assert row["reason"] == "no TCP connection, so no database traffic: it contains no packets"
 
 
 def test_a_damaged_file_costs_only_itself(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def test_an_address_of_this_machine_is_reached_by_loopback() -> None:
 
 def test_what_does_not_go_together_is_refused_before_anything_runs(latpcap: Run, tmp_path: Path) -> None:
     refused: dict[str, tuple[object, ...]] = {
-        "what is to be recorded?": (),
+        "nothing to record: give a command": (),
         "leave out the command": ("--duration", "1s", "--", "true"),
         "cannot be set for a running process": ("--keylog", "--port", 1),
         "--ring keeps files": ("--ring", "10x1MB", "--port", 1),
@@ -63,10 +63,10 @@ def test_what_does_not_go_together_is_refused_before_anything_runs(latpcap: Run,
         "and not compressed: name it .pcapng": ("-o", "x.pcapng.gz", "--", "true"),
         "no such directory": ("-o", tmp_path / "no/x.pcapng", "--", "true"),
         "'abc' is no TCP port: give a number from 1 to 65535": ("--port", "abc", "--", "true"),
-        "is no HOST:PORT": ("--server", "db", "--", "true"),
-        "there is no such process": ("--pid", 1 << 30),
-        "--pid names the servers itself": ("--pid", 1, "--port", 1),
-        "is no relay: write": ("--relay", "5432", "--", "true"),
+        "is not HOST:PORT": ("--server", "db", "--", "true"),
+        "no such process": ("--pid", 1 << 30),
+        "--pid finds the servers: leave out": ("--pid", 1, "--port", 1),
+        "is not a relay: write": ("--relay", "5432", "--", "true"),
         "--relay records what connects to it": ("--relay", "1:db:2", "--port", 1, "--", "true"),
     }
     for message, arguments in refused.items():
@@ -91,13 +91,13 @@ def test_a_keyword_that_there_is_not_is_refused_before_the_block_runs(name: str)
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({"server": 5432}, "`5432` is no HOST:PORT"),
-        ({"relay": 5432}, "`5432` is no relay"),
+        ({"server": 5432}, "`5432` is not HOST:PORT"),
+        ({"relay": 5432}, "`5432` is not a relay"),
         ({"loss": 2}, "2 is not a share of packets"),
         ({"loss": -0.1}, "-0.1 is not a share of packets"),
         ({"bandwidth_bps": 0}, "0 is not a bandwidth above 0"),
         ({"command": "python job.py"}, "the command is a list of words"),
-        ({"relay": "15432:db:5432", "port": 5432}, "--relay says what is farther away"),
+        ({"relay": "15432:db:5432", "port": 5432}, "--relay names the servers: leave out"),
         ({"command": []}, "the command is a list of words"),
     ],
 )
@@ -111,7 +111,7 @@ def test_connections_that_nobody_let_in_are_told_apart() -> None:
     with pytest.raises(NoDatabaseTraffic, match="with an unanswered SYN") as raised:
         latpcap.read(damage.pcapng(packets[:1])).analyze()
     assert not raised.value.let_in
-    with pytest.raises(NoDatabaseTraffic, match="no TCP connection in it") as raised:
+    with pytest.raises(NoDatabaseTraffic, match="no TCP connection, so no database traffic") as raised:
         latpcap.read(damage.pcapng(packets[:0])).analyze()
     assert raised.value.let_in
 

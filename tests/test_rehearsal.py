@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import ClassVar
@@ -72,6 +73,10 @@ def test_each_rtt_is_predicted_from_today_and_compared_with_its_own_run() -> Non
         assert each.told.baseline_ms == pytest.approx(each.asked_ms)
         assert (each.assumed_s or 0) > 1.005 * each.validation.predicted_s  # a typical host answers later behind a rest
     assert "2 of 2 runtimes inside their range" in result.text
+    said = (
+        r"At 5 ms: predicted [0-9.]+ m?s, measured [0-9.]+ m?s \(([0-9.]+% \w+er|no difference), inside the range\)\."
+    )
+    assert re.match(said, rehearsed(Wire(job), [5]).text), result.text
     assert result.ends == CongestionControls("cubic", "bbr")
 
 
@@ -98,7 +103,7 @@ def test_what_lies_behind_the_link_counts_to_the_rtt() -> None:
 
 def test_nothing_brings_a_database_nearer() -> None:
     wire = Wire(job, today_ms=7)
-    with pytest.raises(UsageError, match=r"is already 7\.00 ms, .* cannot shorten it to 5 ms"):
+    with pytest.raises(UsageError, match=r"is already 7\.00 ms, .* cannot reduce it to 5 ms"):
         rehearsed(wire)
     assert len(wire.ran) == 1
 

@@ -79,7 +79,7 @@ def test_what_passed_is_in_the_file_while_the_relay_runs(tmp_path: Path) -> None
         assert ask(relay.addresses[0], b"question") == b"question"
         relay.flush()
         assert path.read_bytes().count(b"question") == 2
-        assert relay.where == f"what is relayed from 127.0.0.1:{relay.addresses[0][1]} to 127.0.0.1:{port}"
+        assert relay.where == f"relayed connections from 127.0.0.1:{relay.addresses[0][1]} to 127.0.0.1:{port}"
         recorded = relay.stop()
         assert relay.stop() is recorded
     assert (recorded.path, recorded.dropped, recorded.trouble, recorded.problems) == (path, 0, None, ())

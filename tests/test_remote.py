@@ -163,8 +163,8 @@ def test_a_file_behind_http_is_called_as_one_without_the_secrets_of_its_url(s3: 
         (["analyze", "s3://nobucket/a.pcapng"], 3, "s3://nobucket/a.pcapng: no such file"),
         (["analyze", "s3://captures/ring"], 3, "s3://captures/ring: is a folder: name its files, for instance"),
         (["analyze", "s3://captures/empty.pcapng"], 3, "s3://captures/empty.pcapng: is empty (0 bytes)"),
-        (["analyze", "s3://captures/text.pcapng"], 3, "s3://captures/text.pcapng: is no capture but"),
-        (["analyze", "s3://captures/text.pcapng", "--pseudonymise"], 3, "capture-1.pcapng: is no capture but"),
+        (["analyze", "s3://captures/text.pcapng"], 3, "s3://captures/text.pcapng: is not a capture file but"),
+        (["analyze", "s3://captures/text.pcapng", "--pseudonymise"], 3, "capture-1.pcapng: is not a capture file but"),
         (["analyze", "s3://captures/none.pcapng", "--pseudonymise"], 3, "capture-1.pcapng: no such file"),
         (["scan", "s3://captures/none.pcapng", "--totals"], 3, "s3://captures/none.pcapng: no such file"),
         (["analyze", "s3://me:hush/hush@captures/a.pcapng"], 3, 'Invalid bucket name "***:***"'),
@@ -177,9 +177,17 @@ def test_a_file_behind_http_is_called_as_one_without_the_secrets_of_its_url(s3: 
             2,
             "s3://captures/made: results are written on this machine",
         ),
-        (["annotate", "s3://captures/ring/*", "made.pcapng"], 2, "is no file of this machine: copy it there first"),
-        (["verify", "s3://captures/text.pcapng"], 2, "s3://captures/text.pcapng: is no file of this machine: copy it"),
-        (["wireshark", "https://me:hush@host/a.pcapng?hush"], 2, "https://host/a.pcapng: is no file of this machine"),
+        (["annotate", "s3://captures/ring/*", "made.pcapng"], 2, "is not a file of this machine: copy it here first"),
+        (
+            ["verify", "s3://captures/text.pcapng"],
+            2,
+            "s3://captures/text.pcapng: is not a file of this machine: copy it",
+        ),
+        (
+            ["wireshark", "https://me:hush@host/a.pcapng?hush"],
+            2,
+            "https://host/a.pcapng: is not a file of this machine",
+        ),
         (["analyze", "nosuch://captures/a.pcapng"], 2, "nosuch://captures/a.pcapng: nosuch:// is not known: s3://,"),
         (["analyze", "dropbox://a/a.pcapng"], 2, "dropbox://a/a.pcapng: needs a package for dropbox://:"),
     ],
@@ -231,7 +239,7 @@ def test_a_server_that_is_not_there_is_one_line(other: Command, monkeypatch: pyt
     [
         (400, "ExpiredToken", "permission denied: as it says (sign in again)"),
         (403, "SignatureDoesNotMatch", "permission denied: as it says (are AWS_ACCESS_KEY_ID and "),
-        (200, "", "cannot be read: its server does not answer as one of s3:// does: is it the right one?"),
+        (200, "", "cannot be read: its server does not respond as a s3:// server does: is it the right one?"),
     ],
 )
 def test_what_a_store_refuses_is_told_with_what_to_do(

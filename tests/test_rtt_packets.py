@@ -72,9 +72,7 @@ def test_one_answer_that_is_faster_than_the_handshake_bounds_the_rtt() -> None:
     found = rtt(slow)
     assert found.baseline_ms == pytest.approx(RTT_MS + SERVICE_MS)
     assert found.low_ms == 0
-    assert (
-        found.reason == "handshake and acknowledgments were slower than the faster responses, which are an upper bound"
-    )
+    assert found.reason == "TCP handshake and data ACKs were slower than the faster responses, which are an upper bound"
 
 
 def test_an_answer_to_a_part_of_the_request_proves_nothing_of_the_whole() -> None:
@@ -182,7 +180,7 @@ def test_a_clock_of_whole_seconds_measures_no_rtt() -> None:
     found = read(packets).analyze()
     [path] = found.paths
     assert (path.rtt.baseline_ms, path.rtt.position) == (None, "unknown")
-    assert "resolution of a second" in path.rtt.reason
+    assert "resolution of one second" in path.rtt.reason
     assert found.summary.network_share is None
     assert "coarse-clock" in {note.code for note in found.health}
 

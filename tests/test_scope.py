@@ -91,7 +91,7 @@ def test_a_server_that_is_none_of_them_is_refused_with_those_there_are() -> None
 
 
 def test_one_server_has_one_rtt() -> None:
-    with pytest.raises(UsageError, match="name one of them"):
+    with pytest.raises(UsageError, match="give one of them"):
         two_servers().project(move={"10.0.0.3": 12.0, ":5432": 13.0})
 
 

@@ -136,7 +136,7 @@ def test_where_nothing_is_selected_the_message_says_what_there_is(asked: dict[st
 
 
 def test_where_nothing_passed_the_message_says_when_something_did() -> None:
-    with pytest.raises(NoDatabaseTraffic, match="nothing passed from 14:05; these connections were there 2020-09-13 "):
+    with pytest.raises(NoDatabaseTraffic, match="no packets from 14:05; these connections were open 2020-09-13 "):
         three().select(start="14:05")
 
 
@@ -144,13 +144,13 @@ def test_where_nothing_passed_the_message_says_when_something_did() -> None:
     ("asked", "message"),
     [
         ({"server": "db1.example"}, "a capture holds no host names"),
-        ({"server": "10.0.0.1:99999"}, "is no address"),
-        ({"stream": "5-3"}, "are no streams"),
+        ({"server": "10.0.0.1:99999"}, "is not an address"),
+        ({"stream": "5-3"}, "are not streams"),
         ({"user": ""}, "an empty text selects nothing"),
-        ({"start": "yesterday"}, "is no time"),
-        ({"start": "25:00"}, "is no time"),
-        ({"end": "2026-02-30"}, "is no time"),
-        ({"start": 90}, "is no time"),
+        ({"start": "yesterday"}, "is not a time"),
+        ({"start": "25:00"}, "is not a time"),
+        ({"end": "2026-02-30"}, "is not a time"),
+        ({"start": 90}, "is not a time"),
         ({"user": 1.5}, "selects nothing"),
     ],
 )
@@ -482,4 +482,4 @@ def test_nothing_selected_ends_with_status_4(latpcap: Run) -> None:
 def test_what_cannot_be_selected_by_is_told_before_the_captures_are_read(latpcap: Run) -> None:
     done = latpcap("analyze", load_fixture("postgresql/logins").path, "--from", "noon")
     assert done.returncode == 2
-    assert b"`noon` is no time: write 14:05" in done.stderr
+    assert b"`noon` is not a time: write 14:05" in done.stderr

@@ -298,7 +298,7 @@ def test_what_is_no_capture_is_one_clear_line(content: bytes, message: str) -> N
 
 def test_a_capture_without_packets_has_no_database_traffic() -> None:
     header = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
-    with pytest.raises(latpcap.NoDatabaseTraffic, match="no TCP connection in it"):
+    with pytest.raises(latpcap.NoDatabaseTraffic, match="no TCP connection, so no database traffic"):
         latpcap.read(header).analyze()
 
 

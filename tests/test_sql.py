@@ -184,7 +184,7 @@ WITHOUT_MEMORY = "select count(*) from range(1000000000000000) where range % 7 =
 def test_a_query_ends_when_its_time_is_over(latpcap: Run, nplus1: Path, query: str) -> None:
     done = latpcap("sql", nplus1, query, "--timeout", "200ms")
     assert done.returncode == 2
-    assert done.stderr == b"latpcap: the query was ended after 0.200 s: ask for less, or give a --timeout\n"
+    assert done.stderr == b"latpcap: the query was stopped after 0.200 s: select less, or give a longer --timeout\n"
 
 
 SAYS_WHEN_IT_ASKS = """
@@ -215,7 +215,7 @@ def test_the_first_ctrl_c_ends_a_query(nplus1: Path) -> None:
 
 
 def test_the_statements_before_the_last_one_count_as_well(capture: package.Capture) -> None:
-    with pytest.raises(UsageError, match="ended after"):
+    with pytest.raises(UsageError, match="stopped after"):
         capture.sql(f"create table t as {ENDLESS}; select 1", timeout_s=0.2)
 
 

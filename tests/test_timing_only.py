@@ -39,7 +39,10 @@ def test_every_report_marks_it_and_says_how_to_read_it(form: str, tmp_path: Any)
     else:
         of.report(tmp_path / f"report.{form}")
         text = (tmp_path / f"report.{form}").read_text()
-    assert text.count("Timing only: the connection is encrypted (TLSv1.3), so no statement, row or error is known") == 1
+    assert (
+        text.count("Timing only: the connection is encrypted (TLSv1.3), so statements, rows and errors are unknown")
+        == 1
+    )
     assert "latpcap explain keys" in text
     assert "only connection and timing problems were checked" in text
     assert "counted from packet direction (encrypted)" in text
@@ -92,7 +95,7 @@ def test_health_says_what_keys_did_not_open(reading: str, code: str) -> None:
     assert note.effect
     assert note.advice
     assert result.timing_only is not None
-    assert "the keys that were given do not open 1 connection: see health" in result.timing_only.advice
+    assert "the given keys do not decrypt 1 connection: see health" in result.timing_only.advice
     assert result.settings.keys is not None
     assert (result.settings.keys.connections, result.settings.keys.opened) == (2, 1)
 
@@ -135,11 +138,11 @@ def test_of_statements_that_are_encrypted_nothing_is_excluded() -> None:
     answer = sealed.what_if(["all"], [60])
     assert answer is not None
     assert answer.answer.startswith(
-        "It cannot be told whether a change of the code helps: the connection is encrypted; the job takes"
+        "Whether a code change helps is unknown: the connection is encrypted; the job takes"
     )
     gates = sealed.check("finding(any)", "finding(n+1)", "finding(connect-per-query)").gates
     assert [gate.holds for gate in gates] == [None, None, False]
-    assert gates[1].text == "it cannot be told: the connection is encrypted"
+    assert gates[1].text == "it cannot be decided: the connection is encrypted"
     some = capture(encrypted(), encrypted(client="10.0.0.7:40000"), CLEAR).analyze().unjudged
     assert some is not None
     assert some.text == "2 of 3 connections are encrypted"
@@ -149,7 +152,7 @@ def test_a_few_encrypted_statements_decide_nothing() -> None:
     busy = Conn(exchanges=[Ex(sql=f"select {number} from t", rows=1) for number in range(500)], client="10.0.0.9:40000")
     answer = capture(encrypted(), busy).what_if(["all"], [60])
     assert answer is not None
-    assert answer.answer.startswith("Move the database back: no such fix was found")
+    assert answer.answer.startswith("Keep the database close: none of these fixes applies")
 
 
 def test_a_run_of_encrypted_requests_of_another_size_is_another_loop() -> None:

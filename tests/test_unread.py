@@ -70,7 +70,7 @@ def test_a_refused_connection_is_no_database_connection() -> None:
     assert count == 2
     assert "mysql on port 3306 (1 connection, first: stream 0), postgresql on port 5432" in text
     with pytest.raises(
-        NoDatabaseTraffic, match=r"no database traffic among 2 TCP connections; .*connections refused by the server"
+        NoDatabaseTraffic, match=r"2 TCP connections, no database traffic; .*connections refused by the server"
     ):
         capture.analyze()
 
@@ -101,7 +101,7 @@ def test_what_is_not_recognised_on_a_database_port_is_named_with_what_to_try() -
     count, text = notes(read(strange))["unrecognised"]
     assert count == 1
     assert "oracle on port 1521 (1 connection, first: stream 0)" in text
-    assert "--decode-as 1521=oracle reads it all the same, --decode-as 1521=opaque counts its round trips" in text
+    assert "--decode-as 1521=oracle reads it anyway, --decode-as 1521=opaque counts its round trips" in text
     assert "unrecognised" not in notes(read(connection(8080, (0, b"\xffsomething else"), (1, b"\xff"))))
 
 
@@ -202,7 +202,7 @@ def test_a_binary_log_is_known_from_the_middle_on(before: bytes) -> None:
     events = [(1, event(number, 30, bytes(60))) for number in range(6)]
     capture = read(connection(3306, (1, before + event(9, 31, bytes(20))), *events)[3:])
     assert "unrecognised" not in notes(capture)
-    assert "data that the server pushes (replication, events) is not counted" in notes(capture)["replication"][1]
+    assert "pushed data (replication, events) is not counted" in notes(capture)["replication"][1]
     assert [(row["protocol"], row["round_trips"]) for row in capture.connections[["protocol", "round_trips"]]] == [
         ("mysql", 0)
     ]
@@ -225,7 +225,7 @@ PROTECTED = b"\x08\x41" + bytes(22) + bytes(40)
 @pytest.mark.parametrize(
     ("packets", "link_type", "reason"),
     [
-        ([], 1, "it holds no packet"),
+        ([], 1, "it contains no packets"),
         ([NO_TCP] * 3, 1, "none of its 3 packets is TCP"),
         ([b"abc"] * 2, 189, "latpcap cannot read 2 packets of USB (link type 189)"),
         ([PROTECTED] * 5, 105, "packets are encrypted by Wi-Fi (first: frame 1)"),
@@ -245,7 +245,7 @@ def test_health_and_captures_always_answer(
         assert done.returncode == 0, done.stderr
         assert path.name in done.stdout.decode()
     told = latpcap("health", path, "--format", "csv").stdout.decode()
-    assert f"{path.name}: no TCP connection in it, so no database traffic: {reason}" in told
+    assert f"{path.name}: no TCP connection, so no database traffic: {reason}" in told
     done = latpcap("analyze", path)
     assert done.returncode == 4
     assert reason in done.stderr.decode()
@@ -254,7 +254,7 @@ def test_health_and_captures_always_answer(
 def test_a_capture_without_traffic_shows_itself() -> None:
     capture = read(connection(3306))
     assert "0 connections" in repr(capture)
-    assert "no database traffic among 1 TCP connection" in capture._repr_html_()
+    assert "1 TCP connection, no database traffic" in capture._repr_html_()
 
 
 def test_what_hides_connections_is_told_beside_the_hint() -> None:

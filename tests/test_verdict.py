@@ -45,8 +45,8 @@ def test_the_classic_is_told_on_one_screen() -> None:
         "        1,003 round trips + 1 TCP handshake + 1 greeting: each millisecond of RTT costs 1.01 s",
         "WHY     N+1: one statement runs 1,000 times, once for each row of another [n+1]",
         "        select salary, from_date from salaries where emp_no = ?",
-        "DO      Query once: join the two statements, or fetch the rows of all keys with one `IN (…)`; an object "
-        "mapper does so by eager loading.",
+        "DO      Query once: join the two statements, or fetch all keys with one `IN (…)`; ORMs call this eager "
+        "loading.",
         "        saves 1,000 round trips: 15.5 s → 0.176 s at 15 ms",
     ]
 

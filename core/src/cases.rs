@@ -114,7 +114,7 @@ mod tests {
     fn parts_say_together_what_the_whole_says() {
         let timeouts = |count, first, span_ns| Case { span_ns, ..Case::new(NoteCode::Timeouts, count, first) };
         let parts = [timeouts(2, 90, 1_500_400_000), timeouts(1, 4, 499_700_000)];
-        let message = "senders waited for 3 time-outs before they sent again, 2.000 s in all (first: frame 4)";
+        let message = "3 time-outs before retransmissions, 2.000 s in all (first: frame 4)";
         assert_eq!(told(parts), [(message.to_owned(), 3)]);
     }
 

@@ -80,13 +80,13 @@ impl Health {
             format!("the capture's clock was set, and later times were corrected: {steps}")
         });
         note(NoteCode::Timeouts, self.anomalies.timeouts, "time-out", &|timeouts| {
-            format!("senders waited for {timeouts} before they sent again, {} in all", seconds(timeout_ns))
+            format!("{timeouts} before retransmissions, {} in all", seconds(timeout_ns))
         });
         note(NoteCode::DelayedAck, self.anomalies.stalls, "packet", &|packets| {
-            format!("delayed acknowledgments held back {packets}, {} in all", seconds(stalled_ns))
+            format!("{packets} waited for delayed acknowledgments, {} in all", seconds(stalled_ns))
         });
         note(NoteCode::ZeroWindow, self.anomalies.zero_windows, "zero window", &|windows| {
-            format!("receivers that did not read their data stopped the senders: {windows}")
+            format!("{windows}: a receiver did not read its data, so the sender had to wait")
         });
         note(NoteCode::DuplicatePackets, self.anomalies.duplicates, "packet", &|packets| {
             format!("the capture contains {packets} twice; duplicates are left out")

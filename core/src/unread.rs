@@ -108,7 +108,7 @@ impl Unread {
     fn try_this(&self) -> String {
         let ((name, port), _) = largest(&self.unrecognised).unwrap_or((("", 0), Group { count: 0, first: 0 }));
         let as_usual =
-            if name.is_empty() { String::new() } else { format!("--decode-as {port}={name} reads it all the same, ") };
+            if name.is_empty() { String::new() } else { format!("--decode-as {port}={name} reads it anyway, ") };
         format!("{as_usual}--decode-as {port}=opaque counts its round trips")
     }
 }

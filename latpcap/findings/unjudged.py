@@ -54,7 +54,7 @@ class Unjudged(Struct, frozen=True):
         """A sentence part that names how much was lost, cut or is encrypted."""
         if self.is_only_hidden:
             return self.hidden
-        lost = "rows were cut (snap length)" if self.cut else self._in_part
+        lost = "the snap length cut rows" if self.cut else self._in_part
         return f"{lost}, and {self.hidden}" if self.hidden else lost
 
     @property

@@ -70,7 +70,7 @@ class WhatIf(Brief, Struct, frozen=True):
     fixes: tuple[FixResult, ...]
     all_fixes: FixResult
     answer: str
-    """Move the database back, or change the code?"""
+    """Keep the database close, or change the code?"""
     told_rtt_ms: float
     """The RTT that the answer speaks of."""
     left_out: tuple[str, ...] = ()
@@ -163,7 +163,7 @@ def _each_once(fixes: Sequence[Fix]) -> list[Fix]:
         if before.value is None:
             chosen[fix.name] = fix
         elif fix.value is not None and fix.text != before.text:
-            raise UsageError(f"`{before.text}` and `{fix.text}` cannot both be made: give one of them")
+            raise UsageError(f"`{before.text}` and `{fix.text}` contradict each other: give one of them")
     return list(chosen.values())
 
 
@@ -251,7 +251,7 @@ def _answer(
     decided = _decided(times, rtt, together.findings, baseline_ms)
     stays = times.decision == "stay" and rtt > baseline_ms * MOVED_ENOUGH
     if together.lost_requests and together.findings and not stays:
-        decided += f" {counted(together.lost_requests, 'request')} that the capture lost may go with them."
+        decided += f" They may also save {counted(together.lost_requests, 'request')} that the capture lost."
     if unknown is None or rtt <= baseline_ms * MOVED_ENOUGH:
         return decided
     is_much = unknown.is_much and not unknown.is_only_hidden  # what is encrypted can be needless only
@@ -263,7 +263,7 @@ def _answer(
         f"{format_s(s)} at {at}"
         for s, at in ((times.there, format_given_ms(rtt)), (times.here, format_ms(baseline_ms)))
     )
-    return f"It cannot be told whether a change of the code helps: {unknown.text}; the job takes {there}, and {here}."
+    return f"Whether a code change helps is unknown: {unknown.text}; the job takes {there}, and {here}."
 
 
 def _decided(times: _Times, rtt: float, findings: int, baseline_ms: float) -> str:
@@ -273,18 +273,17 @@ def _decided(times: _Times, rtt: float, findings: int, baseline_ms: float) -> st
     if rtt <= baseline_ms * MOVED_ENOUGH:
         return f"With these fixes the job takes {fixed} instead of {there} at {at}."
     if times.decision == "stay":
-        return f"No change is needed: at {at} the job takes {there}, hardly more than the {here} at {back}."
+        return f"No change is needed: the job takes {there} at {at}, hardly more than the {here} at {back}."
     if times.decision == "change":
-        met = "no more" if times.fixed <= times.here or fixed == here else "hardly more"
+        slower = "no slower" if times.fixed <= times.here or fixed == here else "hardly slower"
         return (
-            f"Change the code: with these fixes the job takes {fixed} at {at}, {met} than the {here} at {back} today; "
-            "the database need not move back."
+            f"Change the code: with these fixes the job takes {fixed} at {at}, {slower} than today's {here} at {back}."
         )
     if times.decision == "move":
         saved = format_s(times.there - times.fixed)
-        fixes = f"these fixes save only {saved} of {there} at {at}" if findings else "no such fix was found"
-        return f"Move the database back: {fixes}; the job takes {there} at {at}, and {here} at {back}."
+        fixes = f"these fixes save only {saved} of {there} at {at}" if findings else "none of these fixes applies"
+        return f"Keep the database close: {fixes}; the job takes {there} at {at}, and {here} at {back}."
     return (
         f"Change the code first: with these fixes the job takes {fixed} instead of {there} at {at}; "
-        f"moving the database back to {back} gives {here} without any change."
+        f"at {back} it takes {here} without any change."
     )

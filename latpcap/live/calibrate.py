@@ -72,7 +72,7 @@ def calibrate(
     at most. `timeout_s` bounds all of it. `say` is told beforehand what is about to happen.
     """
     if not 1 <= connections <= MOST_CONNECTIONS:
-        raise UsageError(f"{connections:,} connections: calibrate makes 1 to {MOST_CONNECTIONS}, so as to harm nobody")
+        raise UsageError(f"{connections:,} connections: calibrate opens 1 to {MOST_CONNECTIONS}, to spare the server")
     asked, deadline = Server.of(server), time.monotonic() + timeout_s
     spoken = _spoken(protocol, asked.port)
     if say:
@@ -90,14 +90,15 @@ def _spoken(protocol: str | None, port: int) -> Protocol | None:
     if known is None or known == "none":
         return None
     if known not in NAMES:
-        raise UsageError(f"`{known}` is no protocol that can be asked: {listed(NAMES)}, or none")
+        raise UsageError(f"`{known}` is not a protocol of calibrate: give {listed(NAMES)}, or none")
     return protocol_called(known)
 
 
 def _announced(server: Server, spoken: Protocol | None, connections: int) -> str:
     made = f"{server}: {counted(connections, 'connection')}"
     if spoken is None:
-        return f"{made}, and nothing is asked (--protocol says what may); MySQL counts each towards max_connect_errors"
+        only = "TCP handshakes only (--protocol PROTOCOL asks the database, too)"
+        return f"{made}, {only}; MySQL counts each towards max_connect_errors"
     return f"{made} for {spoken.title}'s {spoken.question.called}, ended without a login: {spoken.question.leaves}"
 
 
@@ -145,7 +146,7 @@ def _failed(address: Address, error: OSError, waited_s: float) -> str:
 
 
 def _others(address: Address, spoken: Protocol | None, wanted: int, deadline: float) -> Iterator[Probe]:
-    """Further connections; those that fail, and those for which there is no time, are missing."""
+    """Further connections; those that fail, and those for which there is not a time, are missing."""
     for number in range(wanted):
         paused = number % 2 == 0
         if time.monotonic() + PAUSE_S > deadline:
@@ -263,7 +264,9 @@ def _result(
     handshakes, acks = _known(probes, "handshake_ms"), _known(probes, "data_ms")
     answers, endings = _known(probes, "answer_ms"), _known(probes, "ending_ms")
     if not handshakes + acks + answers + endings:
-        raise ServerUnreachable(f"{at}: every handshake was sent again, so none can be timed: the path loses packets")
+        raise ServerUnreachable(
+            f"{at}: every handshake was sent again, so none can be timed: packets are lost on the path"
+        )
     jitter_ms = _jitter(handshakes + acks)
     judged = _judged(handshakes, acks, answers + endings)
     is_uneven = jitter_ms > max(UNEVEN_MS, UNEVEN * judged.rtt_ms)
@@ -333,7 +336,7 @@ def _judged(handshakes: Sequence[float], acks: Sequence[float], bounds: Sequence
 def _middle(handshakes: Sequence[float], acks: Sequence[float], jitter_ms: float) -> JudgedRtt:
     """Where the path itself varies, none of a few is typical: the median, and twice its standard error."""
     method = Method.BOTH if acks else Method.HANDSHAKE
-    what = "handshakes and acknowledgments" if acks else "handshakes"
+    what = "TCP handshakes and data ACKs" if acks else "TCP handshakes"
     rtt_ms = median([*handshakes, *acks])
     error_ms = 2 * OF_MEDIAN * jitter_ms / sqrt(len(handshakes) + len(acks))
     return JudgedRtt(
@@ -376,7 +379,7 @@ def _series(name: str, values: Sequence[float]) -> Series:
 def _notes(at: Address, known: int, spoken: Protocol | None, probes: Sequence[Probe], wanted: int) -> Iterator[str]:
     """What was unusual."""
     if known > 1:
-        yield f"The name has {known} addresses; {at.host} answered first and was measured."
+        yield f"The name has {known} addresses; {at.host} responded first and was measured."
     if at.ip.is_loopback:
         yield "The server is on this machine: no network was measured."
     if len(probes) < wanted:
@@ -384,9 +387,9 @@ def _notes(at: Address, known: int, spoken: Protocol | None, probes: Sequence[Pr
     if again := sum(probe.sent_again for probe in probes):
         yield f"{counted(again, 'handshake')} of {len(probes)} had to be sent again: packets are lost, or refused."
     if not probes[0].info:
-        yield "This system does not expose TCP's own timing: times of this program include its wake-up and are longer."
+        yield "This system does not expose TCP's own timing: times measured by this program include its wake-up."
     if spoken is None:
-        yield "Nothing was asked: a host on the way (firewall, load balancer) may answer handshakes for the server."
+        yield "TCP handshakes only: a host on the path (firewall, load balancer) may answer them for the server."
     else:
         yield from _about_answers(spoken, probes)
 
@@ -396,6 +399,6 @@ def _about_answers(spoken: Protocol, probes: Sequence[Probe]) -> Iterator[str]:
     if refusal := next((text for answer in answers if (text := spoken.question.refusal(answer))), None):
         yield f"The server refuses connections from this host: {refusal}"
     elif strange := sum(bool(answer) and not spoken.question.is_answer(answer) for answer in answers):
-        yield f"{strange} of {len(probes)} answers were not from {spoken.title} and are not counted."
+        yield f"{strange} of {len(probes)} responses were not from {spoken.title} and do not count."
     if silent := sum(not answer for answer in answers):
-        yield f"{silent} of {len(probes)} connections got no answer."
+        yield f"{silent} of {len(probes)} connections got no response."

@@ -108,7 +108,7 @@ def _with_curve(recorded: Recorded, curve: HostCurve | None) -> Recorded:
             if file.write(block) < len(block):
                 file.truncate(end)
     except OSError as error:
-        problem = f"how much later this host answers after a rest could not be written: {error.strerror}"
+        problem = f"this host's wake-up times could not be written: {error.strerror}"
         return replace(recorded, problems=(*recorded.problems, problem))
     return recorded
 

@@ -22,17 +22,19 @@ def servers_of(pid: int) -> list[Server]:
     What has connected to the process is none of them.
     """
     if sys.platform != "linux":
-        raise RecordingError("--pid asks Linux whom a process talks to: name the servers here (--server, --port)")
+        raise RecordingError("--pid needs Linux: name the servers (--server, --port)")
     process = Path(f"/proc/{pid}")
     if not process.is_dir():
-        raise UsageError(f"--pid {pid}: there is no such process")
+        raise UsageError(f"--pid {pid}: no such process")
     try:
         if os.readlink(process / "ns/net") != os.readlink("/proc/self/ns/net"):
             inside = f"sudo nsenter --target {pid} --net latpcap record …"
-            raise UsageError(f"--pid {pid}: it has a network of its own (a container): record there: `{inside}`")
+            raise UsageError(
+                f"--pid {pid}: it runs in another network namespace (a container): record there: `{inside}`"
+            )
         own = set(_sockets(process / "fd")).union(*(_sockets_of_child(child) for child in _below(pid)))
     except PermissionError:
-        raise RecordingError(f"--pid {pid}: only its own user and root may see its sockets: use sudo") from None
+        raise RecordingError(f"--pid {pid}: only its user and root may read its sockets: use sudo") from None
     rows = [row for table in ("tcp", "tcp6") for row in _rows(process / "net" / table)]
     serves = {_port(row[1]) for row in rows if row[3] == LISTENING}
     ours = (row for row in rows if row[3] == ESTABLISHED and row[9] in own and _port(row[1]) not in serves)

@@ -28,7 +28,7 @@ HEADERS = 100
 REASONS = (
     "A client of the same machine may use a Unix socket (MySQL's `localhost`, psql without -h: write 127.0.0.1), "
     "a server may have another port or address (--port, --server), and encrypted connections that were open before "
-    "show no protocol (--decode-as PORT=opaque counts what they wait for)"
+    "show no protocol (--decode-as PORT=opaque counts their round trips)"
 )
 
 
@@ -76,7 +76,7 @@ def record(
 def check_unused(output: str | os.PathLike[str]) -> None:
     """Refuse a file that holds something: a recording cannot be made again."""
     if os.path.isfile(output) and os.path.getsize(output):
-        raise UsageError(f"{output}: exists already, and a recording replaces no file: name another one, or remove it")
+        raise UsageError(f"{output}: already exists: name another file, or remove it")
 
 
 def _check_reading(reading: ReadOptions) -> None:
@@ -151,7 +151,7 @@ class Session:
 
     def __enter__(self) -> Session:
         if self._began:
-            raise UsageError("a session records one block: call `latpcap.record` again for another one")
+            raise UsageError("a session records one block: call `latpcap.record` again for the next")
         self._began = True
         self._recorder.start()
         return self
@@ -174,7 +174,7 @@ class Session:
     def recorded(self) -> Recorded:
         """What is known of the recording: its files, dropped packets, and why it ended if that was too soon."""
         if self._recorded is None:
-            raise UsageError("the recording has not ended: ask for this after the `with` block")
+            raise UsageError("the recording has not ended: use this after the `with` block")
         return self._recorded
 
     @cached_property

@@ -71,11 +71,11 @@ def rehearse(
     )
     asked = list(dict.fromkeys(rtts_ms(rtt_ms) or ()))
     if not asked or runs < 1:
-        raise UsageError("a rehearsal needs an RTT, and one run at least")
+        raise UsageError("a rehearsal needs an RTT and at least one run")
     if seed is not None and not 0 <= seed <= MOST_SEED:
         raise UsageError(f"a seed is a number from 0 to {MOST_SEED}, not {seed}")
     if relay and (server or port):
-        raise UsageError("--relay says what is farther away: leave --server and --port out")
+        raise UsageError("--relay names the servers: leave out --server and --port")
     if isinstance(command, str) or not command:
         raise UsageError('the command is a list of words: ["python", "job.py"]')
     job.find(command)
@@ -136,7 +136,7 @@ def _announced(plan: Plan) -> str:
     times = plan.runs * (len(plan.rtt_ms) + (plan.recording is None))
     today = "" if plan.recording is not None else "on today's network and "
     return (
-        f"the command is run {counted(times, 'time')}, {today}at {listed(map(format_given_ms, plan.rtt_ms))}; "
+        f"the command runs {counted(times, 'time')}, {today}at {listed(map(format_given_ms, plan.rtt_ms))}; "
         "it writes to the database each time"
     )
 
@@ -169,7 +169,7 @@ def _fresh(folder: Path) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if any(folder.iterdir()):
-            raise UsageError(f"{folder}: there are files in it: name a folder that is new or empty")
+            raise UsageError(f"{folder}: is not empty: name a new or empty folder")
     except OSError as error:
         raise unwritten(folder, error) from None
     return folder

@@ -143,11 +143,11 @@ def _today(plan: Plan, found: Analysis) -> MeasuredPath:
     servers = plan.servers or dict.fromkeys(path.server for path in found.paths)
     rtt_ms = found.summary.baseline_rtt_ms if plan.now_ms is None else plan.now_ms
     if rtt_ms is None:
-        raise UsageError("today's RTT is unknown, because the command sent too little: nothing can be projected")
+        raise UsageError("today's RTT is unknown, because the command sent too little: no projection")
     if nearer := [asked for asked in plan.rtt_ms if asked <= rtt_ms]:
         asked = listed(map(format_given_ms, nearer))
         raise UsageError(
-            f"the RTT to the database is already {format_ms(rtt_ms)}, and a link cannot shorten it to {asked}"
+            f"the RTT to the database is already {format_ms(rtt_ms)}, and a link cannot reduce it to {asked}"
         )
     return MeasuredPath(tuple(servers), rtt_ms)
 

@@ -45,7 +45,7 @@ class Route(Struct, frozen=True):
         """
         found = WRITTEN.fullmatch(text.strip()) if isinstance(text, str) else None
         if found is None or int(found["port"]) > 65535:
-            raise UsageError(f"`{text}` is no relay: write [BIND:]PORT:HOST:PORT, as in 15432:db.example:5432")
+            raise UsageError(f"`{text}` is not a relay: write [BIND:]PORT:HOST:PORT, as in 15432:db.example:5432")
         return cls(found["bracketed"] or found["host"] or HERE, int(found["port"]), Server.of(found["server"]))
 
 
@@ -85,7 +85,7 @@ class Relay:
         """Name what is recorded, for people."""
         listens = self.addresses if self._running else [(route.host, route.port) for route in self._routes]
         ways = (f"{written(*at)} to {route.server}" for at, route in zip(listens, self._routes, strict=True))
-        return f"what is relayed from {', '.join(ways)}"
+        return f"relayed connections from {', '.join(ways)}"
 
     @property
     def addresses(self) -> list[tuple[str, int]]:

@@ -31,8 +31,7 @@ class StandardInput:
             self._begin = os.lseek(file, 0, os.SEEK_CUR)
         if stat.S_ISFIFO(mode) and _holds_something(file):
             raise UsageError(
-                "standard input is a pipe, which only one of the runs could read: write it to a file, "
-                "and give that with `< FILE`"
+                "standard input is a pipe, which only the first run could read: write it to a file and use `< FILE`"
             )
 
     def rewind(self) -> None:

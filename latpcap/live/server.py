@@ -34,7 +34,7 @@ class Server(Struct, frozen=True):
         """
         found = WRITTEN.fullmatch(text.strip()) if isinstance(text, str) else None
         if found is None or not 0 < int(found["port"]) < 65536:
-            raise UsageError(f"`{text}` is no HOST:PORT: write db.example:5432, 10.0.0.5:3306 or [fd00::1]:5432")
+            raise UsageError(f"`{text}` is not HOST:PORT: write db.example:5432, 10.0.0.5:3306 or [fd00::1]:5432")
         return cls(found["bracketed"] or found["host"], int(found["port"]))
 
     def __str__(self) -> str:
@@ -99,7 +99,7 @@ def _looked_up(server: Server) -> list[Address] | OSError:
     try:
         found = socket.getaddrinfo(server.host, server.port, type=socket.SOCK_STREAM)
     except UnicodeError:
-        return OSError("it is no host name")
+        return OSError("it is not a host name")
     except OSError as error:
         return error
     return list({at: Address(family, at) for family, _, _, _, at in found}.values())

@@ -32,11 +32,11 @@ def watched(ports: Sequence[int] = (), servers: Sequence[str] = (), pid: int | N
     named = [Server.of(text) for text in servers]
     if pid is not None:
         if ports or named:
-            raise UsageError("--pid names the servers itself: leave --port and --server out")
+            raise UsageError("--pid finds the servers: leave out --port and --server")
         named = servers_of(pid)
         if not named:
-            nobody = f"neither process {pid} nor a child of it has a connection yet"
-            return _of_usual_ports(f"the usual ports of databases, as {nobody}")
+            why = f"process {pid} and its children have no connection yet"
+            return _of_usual_ports(f"the usual ports of databases, as {why}")
     if not ports and not named:
         return _of_usual_ports("the usual ports of databases")
     hosts = {server: [each.host.partition("%")[0] for each in addresses(server, LOOKED_UP_S)] for server in named}

@@ -24,7 +24,7 @@ def changed_paths(recording: Recording, rtt: Estimate) -> str:
     steps = [f"to {level} ms at {moment}" for level, moment in zip(levels[1:], moments, strict=True)]
     which = "path" if len(rtt.paths) == 1 else f"path {rtt.paths.client[path]} → {rtt.paths.server[path]}"
     others = len(passes.occurring(changes.path)) - 1
-    more = "" if not others else f"; {others:,} other path{'' if others == 1 else 's'} changed as well"
+    more = "" if not others else f"; {others:,} other path{'' if others == 1 else 's'} changed, too"
     return f"the RTT of the {which} changed from {levels[0]} {', then '.join(steps)} UTC{more}"
 
 

@@ -34,8 +34,8 @@ class ConnectionChecks(Struct, frozen=True):
             ways.append(f"{by_server:,} by the server after up to {lasted}")
         were = "was" if len(self.rows) == 1 else "were"
         return (
-            f"{counted(len(self.rows), 'connection')} {were} opened and closed without a login ({', '.join(ways)}), as "
-            f"health checks of load balancers and monitors do (first: frame {self.first_frame})"
+            f"{counted(len(self.rows), 'connection')} {were} opened and closed without a login ({', '.join(ways)}), "
+            f"like health checks of load balancers and monitors (first: frame {self.first_frame})"
         )
 
 

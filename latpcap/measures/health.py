@@ -29,6 +29,11 @@ from latpcap.units import counted, format_ms, format_s, listed, percent, signifi
 NOTABLE_SHARE = 0.01
 """Loss or unknown time below this share of the runtime is not worth a note; so few exchanges in part no warning."""
 NEAR_ZERO_NS = 100_000
+TWO_RTTS = {
+    Reason.SPLIT: "two RTTs fit {}: TCP handshake and data ACKs differ, about {} or {}",
+    Reason.SPLIT_SYN: "two RTTs fit {}: about {} (TCP handshake or ACKs), or {} (all responses)",
+}
+"""The sentence where the evidence is divided; its last places are the ends of the first connection's range."""
 NAMED_CIPHERS = 3
 """Unsupported cipher suites named in a note."""
 NAMED_SERVERS = 2
@@ -127,8 +132,8 @@ def _about_files(recording: Recording) -> Iterator[HealthNote]:
     before, after = (columns.texts(recording.captures_table, "path")[row] for row in (longest.before, longest.after))
     lasts = _long((longest.end - longest.begin) / 1e9)
     text = (
-        f"there are gaps between files: nothing was recorded for {lasts} between {before} and {after}; "
-        f"{_long(recording.recorded_s)} of the runtime were recorded, and rates refer to these"
+        f"gaps between files: nothing was recorded for {lasts} between {before} and {after}; rates refer to the "
+        f"{_long(recording.recorded_s)} that were recorded"
     )
     yield HealthNote("files-apart", "warning", text, len(recording.gaps))
 
@@ -155,24 +160,21 @@ def _about_baseline(recording: Recording, baselines: Baselines) -> Iterator[Heal
     unknown = baselines.method == Method.UNKNOWN
     text = "the RTT of {} is unknown; give it with --rtt-baseline"
     yield from note("baseline-unknown", "error" if unknown.all() else "warning", unknown, text)
-    text = "the RTT of {} is an upper bound, taken from the fastest responses"
+    text = "the RTT of {} is an upper bound: the fastest response"
     yield from note("baseline-upper-bound", "warning", baselines.reason == Reason.FLOOR, text)
-    text = "the RTT of {} is taken from the fastest responses, "
-    text += "which assumes that the server does not take the same time for each"
+    text = "the RTT of {} is that of the fastest responses, and may include server time that all of them share"
     yield from note("baseline-assumed", "info", baselines.reason == Reason.STEADY, text)
-    two = np.isin(baselines.reason, (Reason.SPLIT, Reason.SPLIT_SYN))
-    if len(rows := np.flatnonzero(two)):
-        ends = " or ".join(format_ms(float(end[rows[0]]) / 1e6) for end in (baselines.low, baselines.high))
-        text = f"the RTT of {{}} is ambiguous, about {ends}: the handshake (and acknowledgments "
-        yield from note(
-            "baseline-either", "warning", two, f"{text}that agree) shows a shorter one than all responses do"
-        )
+    for reason, text in TWO_RTTS.items():
+        two = baselines.reason == reason
+        if len(rows := np.flatnonzero(two)):
+            ends = [format_ms(float(end[rows[0]]) / 1e6) for end in (baselines.low, baselines.high)]
+            yield from note("baseline-either", "warning", two, text.format("{}", *ends))
     text = "all response times of {} shifted by the same amount at one moment: either the path or the server changed"
     yield from note("baseline-either", "warning", baselines.reason == Reason.SPLIT_CHANGE, text)
     local = baselines.position == LOOPBACK
-    text = "client and server of {} run on one machine and share its processors: "
-    yield from note("loopback", "warning", local, f"{text}a projection from this capture can be off by a third")
-    text = "the RTT of {} is below 0.1 ms, close to what hosts and clocks can resolve"
+    text = "client and server of {} run on one host and compete for its CPUs: "
+    yield from note("loopback", "warning", local, f"{text}projections may be off by a third")
+    text = "the RTT of {} is below 0.1 ms: too small to measure well, so the network's share is uncertain"
     yield from note("near-zero-baseline", "info", (baselines.baseline < NEAR_ZERO_NS) & ~local, text)
 
 
@@ -202,7 +204,7 @@ def _about_proxy_ports(recording: Recording, known: Set[str]) -> Iterator[Health
     which: Bools = (proxies.codes >= 0) & ~servers.where(known.__contains__)
     if which.any():
         rows = np.flatnonzero(which)[np.sort(np.unique(servers.codes[which], return_index=True)[1])]
-        named = [f"{servers.name(row)} is a port of {proxies.name(row)}" for row in rows[:NAMED_SERVERS]]
+        named = [f"{servers.name(row)} is a usual port of {proxies.name(row)}" for row in rows[:NAMED_SERVERS]]
         others = f" (likewise {counted(len(rows) - len(named), 'other server')})" if len(rows) > len(named) else ""
         text = f"{listed(named)}{others}: a network behind it looks like service time"
         yield _of_some("proxy-port", "info", text, which, health_frames.of_connections(recording, which))
@@ -212,8 +214,8 @@ def _about_pacing(timeline: BudgetTimeline) -> Iterator[HealthNote]:
     messages, of = timeline.job.core.paced
     if messages:
         text = (
-            f"{messages:,} of {counted(of, 'large message')} were spread evenly over the round trip: the "
-            "sender paces its packets (BBR, a fair queue)"
+            f"{messages:,} of {counted(of, 'large message')} were spread evenly over a round trip: the sender paces "
+            "its packets (BBR, a fair queue)"
         )
         yield HealthNote("paced-sender", "info", text, messages)
 
@@ -226,7 +228,7 @@ def _about_reading(recording: Recording) -> Iterator[HealthNote]:
     yield from _about_keys(recording)
     pushed = recording.connection_column("replication").values.astype(bool)
     if count := int(np.count_nonzero(pushed)):
-        text = f"data that the server pushes (replication, events) is not counted on {part_of(count, total)}"
+        text = f"pushed data (replication, events) is not counted on {part_of(count, total)}"
         yield _of_some("replication", "info", text, pushed, health_frames.of_connections(recording, pushed))
     yield from _about_states(recording, total)
     if checks := connection_checks(recording):
@@ -234,7 +236,8 @@ def _about_reading(recording: Recording) -> Iterator[HealthNote]:
     in_part = ~recording.exchanges.complete
     if partial := int(np.count_nonzero(in_part)):
         of = f"{partial:,} of {counted(len(in_part), 'exchange')}"
-        text = f"{of} {'was' if partial == 1 else 'were'} captured only in part: these times are not used"
+        was, its = ("was", "its") if partial == 1 else ("were", "their")
+        text = f"{of} {was} captured only in part: {its} times are not used"
         severity = "warning" if partial > NOTABLE_SHARE * len(in_part) else "info"
         frame = health_frames.of_exchanges(recording, in_part)
         yield _of_some("incomplete-exchanges", severity, text, in_part, frame)
@@ -263,7 +266,7 @@ def _about_retransmissions(recording: Recording) -> Iterator[HealthNote]:
         if recording.period is not None:  # of a window only what was sent again is known
             lost = spurious = 0
         if spurious:
-            text += f"{_some(spurious, again)} though the first copy had arrived"
+            text += f"{_some(spurious, again)} although the first copy had arrived"
         if lost and sent:
             text += f": at least {lost:,} of {counted(sent, 'packet')} with data {'was' if lost == 1 else 'were'} lost"
             text += f" ({percent(lost / sent)})"
@@ -308,7 +311,7 @@ def _about_keys(recording: Recording) -> Iterator[HealthNote]:
             yield _of_some(code, "warning", text, which, frame)
 
     yield from note("keys-missing", "no-secret", "the key log has no secret for {}")
-    text = "the given secret does not decrypt a record of {}: the rest is not read"
+    text = "the given secret fails to decrypt a record of {}: the rest is not read"
     yield from note("keys-wrong", "wrong-secret", text)
     text = "{} could be decrypted only up to a point: everything before it is read"
     yield from note("tls-interrupted", "interrupted", text)
@@ -327,12 +330,12 @@ def _about_time(recording: Recording, timeline: BudgetTimeline, budget: Budget) 
         took = f"{format_s(budget.loss_s)} ({percent(loss)} of the runtime)"
         text = f"lost packets took {took}{_probable(timeline)}"
         frame = health_frames.of_largest(recording, timeline.loss_ns)
-        text += "" if frame is None else f" (the longest wait: frame {frame})"
+        text += "" if frame is None else f"; longest wait: frame {frame}"
         yield HealthNote("loss", "warning", text, 1, frame)
     if unknown > NOTABLE_SHARE:
         in_part = 2 * timeline.budget.unknown_s > budget.unknown_s
-        why = "exchanges in part" if in_part else "a single response was captured"
-        text = f"{percent(unknown)} of the runtime cannot be divided: {why}"
+        why = "exchanges captured only in part" if in_part else "only one response was captured"
+        text = f"{percent(unknown)} of the runtime may be network or server: {why}"
         which = ~recording.exchanges.complete if in_part else recording.exchanges.response != MISSING
         frame = health_frames.of_exchanges(recording, which)
         text += "" if frame is None else f" (first: frame {frame})"
@@ -346,4 +349,4 @@ def _probable(timeline: BudgetTimeline) -> str:
         return ""
     probable_s = float(timeline.loss_ns.sum(where=timeline.probably_lost)) / 1e9
     which = f"{waits:,} {'wait' if waits == 1 else 'waits'} as long as a time-out"
-    return f", {format_s(probable_s)} of it probably ({which}; the lost packet never passed the capture point)"
+    return f", {format_s(probable_s)} of it probably ({which}, without a retransmission in the capture)"

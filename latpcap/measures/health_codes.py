@@ -17,25 +17,28 @@ ADVICE: dict[str, tuple[str, str]] = {
         "response times are unknown: no exchange has a duration",
         "mirror both directions of the port, or capture on the host itself",
     ),
-    "baseline-unknown": ("no network share and no projection", "give the RTT with --rtt-baseline"),
+    "baseline-unknown": (
+        "no network share and no projection",
+        "measure the RTT with `ping` or `latpcap calibrate`, and give it",
+    ),
     "file-unreadable": ("everything after that is missing", "check the disk or the network share"),
     "file-damaged": ("the unreadable part is left out", "copy the file again, or repair it (`pcapfix`)"),
-    "file-cut": ("everything after that is missing", "capture or copy the file again if that matters"),
+    "file-cut": ("everything after that is missing", "capture or copy the file again, if needed"),
     "too-many-exchanges": (
         "the result covers the packets before that; everything later is missing",
-        "give more with --memory, or split the capture",
+        "raise --memory, or split the capture",
     ),
     "too-many-connections": (
         "further connections are left out",
-        "give more with --memory, or filter the capture to the database's port",
+        "raise --memory, or filter the capture to the database's port",
     ),
     "too-many-unrecognised": (
-        "they are classified by port, or not counted",
-        "give more with --memory, or filter the capture to the database's port",
+        "these connections are classified by port, or not counted",
+        "raise --memory, or filter the capture to the database's port",
     ),
     "too-many-unfinished": (
         "these exchanges are incomplete, and those within the discarded bytes are not counted",
-        "give more with --memory, or filter the capture to the database's port",
+        "raise --memory, or filter the capture to the database's port",
     ),
     "too-many-unanswered": (
         "these exchanges and the ones after them are incomplete",
@@ -48,7 +51,7 @@ ADVICE: dict[str, tuple[str, str]] = {
     "too-many-fragments": ("the contents of these datagrams are missing", "filter the capture to the database's port"),
     "too-much-inflated": (
         "the contents of these compressed packets are missing: their exchanges are incomplete",
-        "nothing if the capture is a decompression bomb; otherwise split it",
+        "split the capture, unless it is a decompression bomb",
     ),
     # times are wrong
     "clock-range": (
@@ -58,14 +61,14 @@ ADVICE: dict[str, tuple[str, str]] = {
     "clock-step": (
         "exchanges in progress are incomplete; later times are corrected by the senders' TCP timestamps (without "
         "these, to leave no gap), and differ from the file's",
-        "capture again with a clock that is slewed, not stepped (NTP)",
+        "capture again with a clock that NTP slews instead of stepping",
     ),
     "coarse-clock": (
         "each time is off by up to the clock's resolution: no RTT below it can be measured",
         "capture with a finer clock, or give the RTT with --rtt-baseline",
     ),
     "files-apart": (
-        "the gaps between files are think time; runtime and projection include them, rates do not",
+        "the gaps count as think time; runtime and projection include them, rates do not",
         "give files of one recording; compare others with `latpcap compare`, or rank them with `latpcap rank`",
     ),
     # exchanges are missing
@@ -74,26 +77,26 @@ ADVICE: dict[str, tuple[str, str]] = {
         "capture less (`port 3306`) into a larger buffer (`-B 64`)",
     ),
     "capture-loss": (
-        "exchanges that lost a part are incomplete; exchanges that were lost whole are not counted",
+        "exchanges with missing packets are incomplete; exchanges lost as a whole are not counted",
         "capture less (`port 3306`) into a larger buffer (`-B 64`)",
     ),
     "unreadable": (
-        "the part in between is counted by direction changes, and its times are not used",
+        "round trips in between are counted by direction changes, and their times are not used",
         "capture the connection from its beginning, without loss",
     ),
     "incomplete-exchanges": (
         "these exchanges count as round trips, but their times are not used",
-        "look for the cause in the other notes",
+        "see the other notes for the cause",
     ),
     "snap-length": (
-        "statements and rows in the missing part are unknown, so that findings may be missing; times are correct where "
-        "the packets show them",
+        "statements and rows in the cut part are unknown, so findings may be missing; times are correct where the "
+        "packets show them",
         "capture whole packets: `-s 0`",
     ),
     # the network's share is less sure
     "proxy-likely": (
-        "part of the service time may be network behind the proxy, which a faster server does not shorten; the "
-        "projection changes only the path from the application to the proxy, unless the RTT includes both",
+        "part of the service time may be network behind the proxy, which a faster server does not reduce; the "
+        "projection changes only the path from application to proxy, unless the RTT includes both",
         "also capture at the proxy, on both sides of it (one file is enough), or between proxy and server",
     ),
     "proxy-port": (
@@ -101,11 +104,11 @@ ADVICE: dict[str, tuple[str, str]] = {
         "also capture at the proxy, on both sides of it (one file is enough), or between proxy and server",
     ),
     "path-changed": (
-        "each round trip is costed at the RTT of its time; the overall RTT is the mean over all waits",
+        "each round trip counts with the RTT of its time; the overall RTT is the mean over all waits",
         "look for a fail-over, a VPN or congestion at that time; `latpcap minutes` shows the RTT over time",
     ),
     "baseline-either": (
-        "the network's share depends on which one is right; its range covers both",
+        "the network's share depends on which RTT is right; its range covers both",
         "give the RTT with --rtt-baseline, as measured by `ping` or `latpcap calibrate`",
     ),
     "baseline-upper-bound": (
@@ -113,7 +116,7 @@ ADVICE: dict[str, tuple[str, str]] = {
         "start the capture before the application, or give the RTT with --rtt-baseline",
     ),
     "baseline-assumed": (
-        "if the server takes the same time for each response, that time is counted as network",
+        "if the server adds the same time to each response, that time counts as network",
         "start the capture before the application, or give the RTT with --rtt-baseline",
     ),
     "unknown-time": (
@@ -121,34 +124,40 @@ ADVICE: dict[str, tuple[str, str]] = {
         "capture without loss, from the beginning",
     ),
     "one-response": (
-        "it bounds the RTT from above, but does not show what of it was the network",
-        "capture more of the work, or give the RTT with --rtt-baseline",
+        "the response bounds the RTT from above, but does not show how much of it is network",
+        "capture more of the job, or give the RTT with --rtt-baseline",
     ),
     "loopback": ("network and service time are hard to separate", "capture between two machines"),
-    "near-zero-baseline": ("small RTT errors become large in the projection", "give the RTT with --rtt-baseline"),
+    "near-zero-baseline": (
+        "a small error of the RTT becomes a large one in the network's share",
+        "give the RTT with --rtt-baseline",
+    ),
     "too-many-samples": (
         "the baseline RTT uses the samples before that; counts are correct",
-        "give more with --memory",
+        "raise --memory",
     ),
     # what the network did, which the figures allow for
     "timeouts": (
-        "these waits depend on the sender's timer, not only on the RTT; the projection keeps them",
+        "the sender's timer sets these waits, not only the RTT; the projection keeps them",
         "find the cause of packet loss: duplex mismatch, full queue, bad cable",
     ),
     "loss": ("the projection keeps this time unchanged", "find the cause of packet loss"),
     "delayed-ack": (
-        "these waits are the acknowledging host's timer (40 ms or more), not distance",
-        "set TCP_NODELAY in the driver, or write each request in one piece",
+        "the receiver's ACK timer sets these waits (40 ms or more), not the RTT",
+        "set TCP_NODELAY in the driver, or send each request in a single write",
     ),
     "zero-window": (
-        "transfers waited for a program to read its data; a faster network does not shorten that",
+        "transfers waited for a program to read its data; a faster network does not reduce that",
         "look for a client that fetches slowly, or processes each row while it reads",
     ),
-    "retransmissions": ("their time is counted as loss", "nothing, unless `loss` or `timeouts` is reported, too"),
+    "retransmissions": (
+        "their time is counted as loss",
+        "no action needed, unless `loss` or `timeouts` is reported, too",
+    ),
     "paced-sender": (
-        "at another RTT their transfers take as many round trips; captures below 7.5 ms may not show it, and only "
-        "the pessimistic end of a projection from there to a longer RTT holds it",
-        "nothing; to project to a longer RTT capture above 7.5 ms, or switch the sender to CUBIC",
+        "at another RTT the transfers take as many round trips; captures below 7.5 ms may not show pacing, so only the "
+        "pessimistic end of their projection to a higher RTT includes it",
+        "to project to a higher RTT, capture above 7.5 ms, or switch the sender to CUBIC",
     ),
     # something is left out
     "malformed-packets": ("these packets are left out", "capture again, or copy the file again"),
@@ -168,15 +177,16 @@ ADVICE: dict[str, tuple[str, str]] = {
     ),
     "refused": (
         "these connections count as errors only, with the time that clients lost",
-        "check address and port, and whether the server runs",
+        "check address and port, and whether the server is running",
     ),
     "unanswered": (
         "these connections count as errors only, with the time that clients lost",
         "check address, port and firewalls",
     ),
     "no-login": (
-        "these connections count as no logins, but their TCP handshakes and greetings are in the figures",
-        "let the check log in as a user of its own: MySQL may block its host after `max_connect_errors` (error 1129)",
+        "these connections are no logins, but the figures include their TCP handshakes and greetings",
+        "let the health check log in with its own user: MySQL may block its host after `max_connect_errors` (error "
+        "1129)",
     ),
     "too-many-statements": ("further statements share one text; times are correct", "split the capture"),
     "too-many-errors": ("further errors share one text; times are correct", "split the capture"),
@@ -203,21 +213,21 @@ ADVICE: dict[str, tuple[str, str]] = {
     ),
     "too-many-keys": (
         "connections whose secrets were dropped stay timing only",
-        "give more with --memory, or a key log of these connections only",
+        "raise --memory, or give a key log of these connections only",
     ),
     "implausible-rows": ("these rows are not counted", "compare with the client's own counts"),
     "estimated-rows": ("row counts may be off", "capture the connection from its beginning"),
     "clock-outlier": (
         "an exchange that begins or ends with this packet has no time",
-        "nothing; if there are many, check the clock of the capturing machine",
+        "no action needed; if there are many, check the clock of the capturing host",
     ),
     "clock-backwards": (
         "packets are put back in order; where the clock was set, `clock-step` reports it",
-        "`reordercap IN OUT` sorts the packets",
+        "no action needed; `reordercap IN OUT` sorts the packets",
     ),
     "encrypted": (
-        "timing only: no statements, rows or errors; round trips are counted by direction changes, so requests that "
-        "are sent without waiting may count as one",
+        "timing only: no statements, rows or errors; round trips are counted by direction changes, so pipelined "
+        "requests may count as one",
         f"give the client's keys with --keylog ({EXPLAIN_KEYS}), capture behind the TLS end point, or switch "
         "encryption off for the test",
     ),
@@ -226,12 +236,12 @@ ADVICE: dict[str, tuple[str, str]] = {
         "start the capture before the application",
     ),
     # good to know
-    "stopped": ("the result covers the packets before that", "read the capture again to the end if that matters"),
-    "selection": ("figures cover this part only; notes about files cover whole files", "nothing"),
+    "stopped": ("the result covers the packets before that", "read the capture again to the end, if needed"),
+    "selection": ("figures cover this part only; notes about files cover whole files", "no action needed"),
     "relayed": (
         "round trips, RTT and times are correct; TCP's windows, losses and pacing on large transfers are not visible, "
         "so the projection's range is wider",
-        "nothing; for jobs that move much data capture packets: `latpcap record` with capture permission",
+        "no action needed; for jobs that transfer much data, capture packets: `latpcap record` with capture permission",
     ),
     "proxy-header": (
         "the capture measures the path from the proxy to the server, not from the client",
@@ -239,16 +249,16 @@ ADVICE: dict[str, tuple[str, str]] = {
     ),
     "proxy-legs": (
         "figures are the application's, over both networks; connections and paths of both sides are listed",
-        "nothing; `--rtt` is the RTT between proxy and server, `--move` moves any of them",
+        "no action needed; `--rtt` is the RTT between proxy and server, `--move` changes either path",
     ),
-    "replication": ("pushed data is not counted", "nothing"),
+    "replication": ("pushed data is not counted", "no action needed"),
     "offloaded": (
         "none on round trips and times; the capture shows fewer packets and slow-start rounds than the wire",
-        "nothing; for packet counts capture on a mirror port, or `ethtool -K eth0 tso off gro off`",
+        "no action needed; for packet counts capture on a mirror port, or `ethtool -K eth0 tso off gro off`",
     ),
     "duplicate-packets": ("none: each packet is counted once", "capture on one interface, or mirror one port"),
-    "reordered": ("none: TCP streams are reordered by sequence number", "nothing, unless there are many"),
-    "other-secrets": ("none: they decrypt no database connection", "nothing"),
+    "reordered": ("none: TCP streams are reordered by sequence number", "no action needed, unless there are many"),
+    "other-secrets": ("none: they decrypt no database connection", "no action needed"),
 }
 """By code: the effect, and the advice. Of two notes as severe, the one whose code is first here comes first."""
 

@@ -55,7 +55,7 @@ RULES = {
         "when; headers and windows are synthetic ([record.md](record.md#without-root-the-relay))"
     ),
     "proxy-header": "a PROXY protocol header (v1 or v2) precedes the first message; it is skipped",
-    "clock-backwards": "a packet of a file is earlier than the one before it; corrected, so no warning",
+    "clock-backwards": "a packet of a file is earlier than the one before it; the order is corrected",
     "clock-step": (
         "the clock was set: a connection's packets go back by more than 1 ms, or their TCP timestamps and the "
         "capture's times disagree by more than a second. Exchanges in progress are marked incomplete, and later "
@@ -74,7 +74,7 @@ RULES = {
     "coarse-clock": "all times of a file are multiples of 1 ms or more",
     "path-changed": (
         "the RTT of a path changed permanently during the capture ([the rule](baseline.md#a-path-that-changes)). "
-        "Each round trip is costed at the RTT of its time"
+        "Each round trip counts with the RTT of its time"
     ),
     "retransmissions": (
         "data was sent again. Spurious retransmissions are counted separately: the receiver reports one (D-SACK, "
@@ -104,8 +104,7 @@ RULES = {
     ),
     "no-database-traffic": "no connection talks to a database, with the reason",
     "no-login": (
-        "connections closed before anything was asked, after a greeting or none, as load balancers' checks are: "
-        "no errors"
+        "connections closed without a login, after a greeting or none, like health checks of load balancers: no errors"
     ),
     "refused": "the server of a database's port answered the SYN with a RST",
     "unanswered": "the SYN to a database's port was not answered",
@@ -136,14 +135,14 @@ RULES = {
     "tls-suite-unsupported": "a secret was given, but latpcap does not support the cipher suite",
     "key-log-damaged": "lines of a key log that are cut or hold no secret are left out",
     "replication": "the server pushes data, and the client does not wait for it",
-    "unreadable": "messages could not be delimited for a while",
+    "unreadable": "a part of a connection could not be decoded",
     "estimated-rows": "rows were counted without their format",
     "implausible-rows": "the server's count of rows (Oracle) matches neither request nor response; it is left out",
     "incomplete-exchanges": "exchanges were captured only in part; a warning from 1 % on",
     "unknown-time": "more than 1 % of the runtime belongs to incomplete exchanges",
     "one-response": (
-        "more than 1 % of the runtime are waits of the only response captured: how much of it was the network, "
-        "does not show"
+        "more than 1 % of the runtime is the wait for the only response that was captured, so the network's part "
+        "of it is unknown"
     ),
     "too-many-connections": "further TCP connections are left out",
     "too-many-exchanges": "reading ended before the capture did, as there was no room for more exchanges",
@@ -157,15 +156,14 @@ RULES = {
     "too-many-keys": "TLS secrets of key logs were left out",
     "too-much-inflated": "compressed packets expanded to 200 times the size of the files: further ones are not read",
     "too-many-fragments": "IP fragments were discarded",
-    "baseline-unknown": "nothing in the capture shows the RTT",
+    "baseline-unknown": "the capture does not show the RTT",
     "baseline-upper-bound": "only the fastest responses bound it",
     "baseline-assumed": "only responses are known, 20 or more, and the faster quarter of them takes the same time",
     "baseline-either": (
-        "handshake and acknowledgments differ, or all responses took plainly longer than a lone handshake (those "
-        "to several statements: than handshake and acknowledgments), and the capture does not show which is the "
-        "path's"
+        "TCP handshake and data ACKs differ, or all responses took clearly longer than a lone handshake (those to "
+        "several statements: than handshake and ACKs), and the capture does not show which is the path's RTT"
     ),
-    "loopback": "client and server run on one machine",
+    "loopback": "client and server run on one host",
     "near-zero-baseline": "the RTT is below 0.1 ms",
 }
 """By code."""

@@ -52,8 +52,8 @@ class LegRoundTrips(Struct, frozen=True):
         named = ", ".join(self.own_statements[:MAX_NAMED])
         own = f"; the proxy adds {counted(self.own_round_trips, 'round trip')} of its own ({named})" if named else ""
         return (
-            f"the capture has both sides of a proxy: {counted(self.round_trips, 'round trip')} on both sides together, "
-            f"{ours:,} of them the application's, which {listed(self.proxies)} forwards to {listed(self.servers)}{own}"
+            f"the capture has both sides of a proxy: {ours:,} of {counted(self.round_trips, 'round trip')} are the "
+            f"application's, which {listed(self.proxies)} forwards to {listed(self.servers)}{own}"
         )
 
 

@@ -89,7 +89,7 @@ def minutes(recording: Recording, rtt: Estimate, every_s: float | None = None, *
     first = recording.start_ns // width * width
     count = int((recording.start_ns + round(recording.runtime_s * 1e9) - first) // width) + 1
     if count > MOST:
-        raise UsageError(f"{count:,} intervals are too many (at most {MOST:,}): make them longer")
+        raise UsageError(f"{count:,} intervals are too many (at most {MOST:,}): choose longer ones")
     offset = recording.start_ns - first
 
     def at(times: Ints) -> Ints:

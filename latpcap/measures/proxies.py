@@ -76,11 +76,11 @@ class ProxySuspect(Struct, frozen=True):
     @property
     def text(self) -> str:
         """What is seen, and what it may mean."""
-        even = "not even BEGIN, SET or a validation" if self.trifles else "no query"
-        looks = f"the RTT of {format_ms(self.counted_ms)} includes" if self.counted_ms else "looks like service time"
+        even = "even BEGIN, SET and validation queries take" if self.trifles else "every query takes"
+        looks = f"is part of the RTT of {format_ms(self.counted_ms)}" if self.counted_ms else "looks like service time"
         return (
-            f"{self.server} is probably a proxy, with a network behind it that {looks}: {even} was "
-            f"answered in less than {format_ms(self.floor_ms)} beyond the RTT of {format_ms(self.rtt_ms)}"
+            f"{self.server} is probably a proxy, and the network behind it {looks}: {even} at least "
+            f"{format_ms(self.floor_ms)} more than the RTT of {format_ms(self.rtt_ms)}"
         )
 
 

@@ -10,15 +10,15 @@ from msgspec import Struct
 from latpcap.tables.exchanges import Exchanges
 
 PURPOSES = {
-    "statements": "run a statement",
+    "statements": "run statements",
     "fetches": "fetch more rows",
     "blobs": "open, read or write blobs and LOBs",
-    "prepares": "prepare, describe or close a statement",
-    "transactions": "begin or end a transaction",
+    "prepares": "prepare, describe or close statements",
+    "transactions": "begin or end transactions",
     "setup": "connect and log in",
-    "pings": "ask whether the server is there",
-    "unreadable": "are encrypted or were not captured",
-    "others": "do something else",
+    "pings": "check whether the server responds",
+    "unreadable": "encrypted or not captured",
+    "others": "other commands",
 }
 """What each purpose's round trips do, in words that finish `N round trips …`."""
 

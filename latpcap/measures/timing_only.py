@@ -51,7 +51,9 @@ def timing_only(recording: Recording) -> TimingOnly | None:
         of=total,
         round_trips=int(trips.sum()),
         kinds=dict(kinds.most_common()),
-        text=(f"Timing only: {part_of(count, total)} {verb} {_what(kinds)}, so no statement, row or error is known"),
+        text=(
+            f"Timing only: {part_of(count, total)} {verb} {_what(kinds)}, so statements, rows and errors are unknown"
+        ),
         advice=_advice(recording, kinds),
     )
 
@@ -66,11 +68,11 @@ def tls_readings(recording: Recording) -> dict[str, int]:
 def part_of(count: int, total: int) -> str:
     """A number of connections out of all.
 
-    >>> part_of(1, 1), part_of(3, 3), part_of(1, 3)
-    ('the connection', 'all 3 connections', '1 of 3 connections')
+    >>> part_of(1, 1), part_of(2, 2), part_of(3, 3), part_of(1, 3)
+    ('the connection', 'both connections', 'all 3 connections', '1 of 3 connections')
     """
     if count == total:
-        return "the connection" if total == 1 else f"all {total:,} connections"
+        return {1: "the connection", 2: "both connections"}.get(total, f"all {total:,} connections")
     return f"{count:,} of {total:,} connections"
 
 
@@ -98,9 +100,9 @@ def _advice(recording: Recording, kinds: Counter[str]) -> str:
     readings = tls_readings(recording)
     parts = []
     if readings.get("no-keys"):
-        parts.append(f"--keylog FILE reads all of that with the keys that the client logs ({EXPLAIN_KEYS})")
+        parts.append(f"to see statements, pass the client's TLS key log: --keylog FILE ({EXPLAIN_KEYS})")
     if lost := sum(readings.get(word, 0) for word in ("no-secret", "wrong-secret", "unsupported-suite", "interrupted")):
-        parts.append(f"the keys that were given do not open {counted(lost, 'connection')}: see health")
+        parts.append(f"the given keys do not decrypt {counted(lost, 'connection')}: see health")
     if any(name in WITHOUT_KEYS for name in kinds):
         parts.append(f"wire encryption has no key log: switch it off for the measurement ({EXPLAIN_KEYS})")
     return "; ".join(parts)

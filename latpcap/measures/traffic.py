@@ -21,7 +21,7 @@ NOT_LET_IN = ("refused", "unanswered")
 """States of connections that no server has let in."""
 TOLD = 3
 """Ports that a sentence names."""
-HINT = "they go to port {}; if a database listens there, name it with --decode-as PORT=PROTOCOL"
+HINT = "they go to port {}: if a database listens there, name it with --decode-as PORT=PROTOCOL"
 
 
 def notes_without_traffic(recording: Recording) -> tuple[HealthNote, ...]:
@@ -39,10 +39,10 @@ def why_none(recording: Recording, paths: Sequence[str] = ()) -> str:
     seen = len(recording.all_connections_table)
     if seen == 0:
         reason = "; ".join(hidden) or _without_tcp(recording)
-        return f"{where}: no TCP connection in it, so no database traffic: {reason}"
+        return f"{where}: no TCP connection, so no database traffic: {reason}"
     of = "connection" if seen == 1 else "connections"
     known = list(_told(notes, NO_DIALOGUE, files)) or [_nobody_there(unanswered_ports(recording)) or _hint(recording)]
-    return f"{where}: no database traffic among {seen:,} TCP {of}; {'; '.join([*known, *hidden])}"
+    return f"{where}: {seen:,} TCP {of}, no database traffic; {'; '.join([*known, *hidden])}"
 
 
 def unanswered_ports(recording: Recording) -> list[int]:
@@ -56,7 +56,7 @@ def unanswered_ports(recording: Recording) -> list[int]:
 def _nobody_there(ports: Sequence[int]) -> str:
     if not ports:
         return ""
-    return f"nobody listens on port {_some(ports)}: the server refused, or did not answer"
+    return f"port {_some(ports)} refused the connections or did not answer"
 
 
 def _hint(recording: Recording) -> str:
@@ -79,12 +79,12 @@ def _told(notes: Iterable[HealthNote], codes: Iterable[str], files: Sequence[str
             said.setdefault(message.removeprefix(f"{path}: "), []).append(path)
         for message, paths in said.items():
             named = f"{paths[0]}: {message}" if paths[0] and len(files) > 1 else message
-            more = f" (likewise {len(paths) - 1} more)" if len(paths) > 1 else ""
+            more = f" (and in {len(paths) - 1} more)" if len(paths) > 1 else ""
             yield named + more
 
 
 def _without_tcp(recording: Recording) -> str:
     packets = int(columns.column(recording.captures_table, "packets").values.sum())
     if packets == 0:
-        return "it holds no packet"
+        return "it contains no packets"
     return f"none of its {packets:,} packets is TCP" if packets > 1 else "its only packet is not TCP"

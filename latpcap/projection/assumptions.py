@@ -128,14 +128,16 @@ def _assumptions(may: Uncertainty) -> Iterator[Assumption]:
         f"for a handshake RTT up to {MEANINGS['handshake'].above:.0%} above it",
     )
     yield Assumption("own time", "both", _own_time(may))
-    yield Assumption("rests", "both", "hosts that rest longer for a packet answer as fast, or as late as slow ones")
+    yield Assumption(
+        "rests", "both", "hosts that are idle for longer respond as fast as before, or as late as slow hosts"
+    )
     yield Assumption(
         "loss", "both", f"the number of lost packets deviates by {LOSS_SIGMA:g} standard deviations (`--loss`)"
     )
     yield Assumption("windows kept", "optimistic", "senders do not return to slow start after pauses")
     slow = (
-        f"TCP windows grow by {SLOW_GROWTH - 1:.0%} a round trip instead of doubling, and senders pace large messages "
-        "(BBR) if the capture's RTT is too short to show it"
+        f"TCP windows grow by {SLOW_GROWTH - 1:.0%} per round trip instead of doubling, and senders pace large "
+        "messages (BBR) if the capture's RTT is too short to show it"
     )
     yield Assumption("slow windows", "pessimistic", slow)
     yield Assumption(
@@ -175,11 +177,11 @@ RELAYED = Assumption(
 def _own_time(may: Uncertainty) -> str:
     """What client and server may take, where the RTT is longer and where it is shorter."""
     least, most = may.least, may.most
-    text = f"client and server take {least.farther:.0%} to {most.farther:.0%} of the time they took"
+    text = f"client and server take {least.farther:.0%} to {most.farther:.0%} of their time in the capture"
     if (least.nearer, most.nearer) != (least.farther, most.farther):
         text += f", at a tenth of the RTT {least.nearer:.0%} to {most.nearer:.0%}"
     if may.sure_ms < math.inf:
-        text += f"; a tenth of that spread for time above {may.sure_ms:g} ms a round trip"
+        text += f"; a tenth of that spread for time above {may.sure_ms:g} ms per round trip"
     return text
 
 

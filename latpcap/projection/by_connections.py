@@ -91,7 +91,7 @@ def by_connections(
 ) -> ProjectionGrid:
     """Project `base` onto each RTT of `rtt_ms` for each number of `connections`."""
     if not connections or min(connections) < 1:
-        raise UsageError("a grid is of one connection or more: `connections=[1, 2, 4, 8]`")
+        raise UsageError("a grid needs a number of connections, 1 or more: `connections=[1, 2, 4, 8]`")
     conditions = conditions or base.as_usual
     found = {
         count: projections(base, [AS_IT_IS], rtt_ms, within_s, replace(conditions, connections=count))[0]

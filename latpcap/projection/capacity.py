@@ -60,8 +60,7 @@ class Limit(Struct, frozen=True):
 
 NO_LIMIT = Limit(
     *("none", None, None, None),
-    "No limit of hosts or locks is known: the range reaches from no gain at all to all that the capture leaves "
-    "room for.",
+    "The capture shows no host or lock limit: the range goes from no speed-up to the most that the capture allows.",
 )
 
 
@@ -314,8 +313,8 @@ class ClosedNetwork(Struct, frozen=True):
             1 / (self._each_s(self.hosts, side) * self._worse(WORSE, connections, side)) for side in (0, 1, -1)
         )
         text = (
-            "Requests slow each other down at the hosts: the projection limits throughput to what that shows, "
-            "though more may be possible."
+            "Requests slow each other down at the hosts: the projection limits throughput accordingly, although more "
+            "may be possible."
         )
         yield Limit("hosts", per_s, low, high, text)
 
@@ -331,7 +330,7 @@ class ClosedNetwork(Struct, frozen=True):
         held = counted(round(self.locks.round_trips), "round trip")
         text = (
             f"Transactions wait for each other's locks, held for {held}: "
-            f"at most about {significant(per_s)} a second at that RTT, however many connections share the work."
+            f"at most about {significant(per_s)} a second at that RTT, with any number of connections."
             f"{'' if self.hosts is not None and self.hosts.shown else ' The capture shows no limit of the hosts.'}"
         )
         yield Limit("locks", per_s, low, high, text)

@@ -147,11 +147,11 @@ class FetchSaving(Struct, frozen=True):
         """What the larger fetch would save at one of the asked RTTs.
 
         >>> FetchSaving("select a from t", 20, 200, 10, 19, 1000, {"5": 0.1}).text(5)
-        '20 fetches bring 200 rows, usually 10 each; 1,000 rows a fetch would save 19 round trips: 0.100 s at 5 ms.'
+        '20 fetches return 200 rows, usually 10 each; 1,000 rows per fetch would save 19 round trips: 0.100 s at 5 ms.'
         """
         return (
-            f"{counted(self.fetches, 'fetch', 'fetches')} bring {counted(self.rows, 'row')}, "
-            f"usually {self.rows_per_fetch:,} each; {self.rows_per_fetch_after:,} rows a fetch "
+            f"{counted(self.fetches, 'fetch', 'fetches')} return {counted(self.rows, 'row')}, "
+            f"usually {self.rows_per_fetch:,} each; {self.rows_per_fetch_after:,} rows per fetch "
             f"would save {counted(self.round_trips_saved, 'round trip')}: "
             f"{format_s(self.saved_s[f'{rtt_ms:g}'])} at {format_given_ms(rtt_ms)}."
         )
@@ -376,7 +376,7 @@ def guess_text(points: Sequence[Point], baseline_rtt_ms: float) -> str:
     """A warning where a projection downwards says little, of the lowest RTT; empty where none does.
 
     >>> guess_text([Point(0.5, 1.0, 0.6, 1.4, None), Point(2.0, 2.0, 1.9, 2.1, None)], 15.0)
-    'At 0.5 ms, below the measured RTT, the projection is unreliable (0.600 s to 1.40 s): capture at that site.'
+    'At 0.5 ms, less than the captured RTT, the projection is a rough estimate (0.600 s to 1.40 s).'
     >>> guess_text([Point(2.0, 2.0, 1.9, 2.1, None)], 15.0)
     ''
     """
@@ -386,7 +386,7 @@ def guess_text(points: Sequence[Point], baseline_rtt_ms: float) -> str:
     least = min(guesses, key=lambda point: point.rtt_ms)
     runtimes = f"{format_s(least.optimistic_s or 0)} to {format_s(least.pessimistic_s or 0)}"
     rtt = format_given_ms(least.rtt_ms)
-    return f"At {rtt}, below the measured RTT, the projection is unreliable ({runtimes}): capture at that site."
+    return f"At {rtt}, less than the captured RTT, the projection is a rough estimate ({runtimes})."
 
 
 def _is_guess(point: Point) -> bool:
@@ -472,7 +472,7 @@ def _point(base: Basis, statements: int, rtt_ms: float, runtime_s: float, least_
 
 
 def _unknown_budget(target_s: float) -> LatencyBudget:
-    text = f"The RTT that meets {format_given_ms(1000 * target_s)} is unknown, because the baseline RTT is."
+    text = f"The RTT that meets {format_given_ms(1000 * target_s)} is unknown, because the baseline RTT is unknown."
     return LatencyBudget(target_s, None, text)
 
 
@@ -486,7 +486,7 @@ def _latency_budget(base: Basis, variant: Variant, target_s: float, conditions: 
         return float(runtimes[0])
 
     if runtime_s(0.0) > target_s:
-        text = f"{target} cannot be met: {format_s(runtime_s(0.0))} would remain without any network."
+        text = f"{target} cannot be met: without any network the job still takes {format_s(runtime_s(0.0))}."
         return LatencyBudget(target_s, None, text)
     if runtime_s(MAX_RTT_MS) <= target_s:
         return LatencyBudget(target_s, None, f"{target} is met at any RTT: the job does not wait for the network.")

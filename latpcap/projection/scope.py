@@ -39,7 +39,7 @@ def moves(recording: Recording, asked: Mapping[str, float]) -> tuple[ServerMove,
         for code in np.unique(servers.codes[rows]).tolist():
             server = servers.names[code]
             if moved.setdefault(server, rtt_ms) != rtt_ms:
-                raise UsageError(f"{server} is moved to {moved[server]:g} ms and to {rtt_ms:g} ms: name one of them")
+                raise UsageError(f"{server} is moved to {moved[server]:g} ms and to {rtt_ms:g} ms: give one of them")
     return tuple(ServerMove(server, rtt_ms) for server, rtt_ms in moved.items())
 
 

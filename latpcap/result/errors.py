@@ -127,11 +127,11 @@ class ErrorsResult(Brief, Struct, frozen=True):
         if self.failures or self.failed_connections:
             lost = f", which cost clients at least {format_s(self.lost_s)}" if self.failed_connections else ""
             return f"{self.failed_of_all} failed{lost}{unread}"
-        every = counted(self.statements, "statement"), counted(self.logins, "login")
+        every = f"{counted(self.statements, 'statement')} and {counted(self.logins, 'login')}"
         logins = f"; {counted(self.unread_logins, 'login')} could not be read" if self.unread_logins else ""
         if not self.statements and not self.logins:
             return f"whether anything failed is unknown: no statement and no login could be read{unread}"
-        return f"nothing failed among {' and '.join(every)}{logins}{unread}"
+        return f"no errors in {every}{logins}{unread}"
 
     def codes(self, kind: str | None = None) -> str:
         """List what failed, the most frequent first: `20 × no such table (1146)`; `kind` of it only."""

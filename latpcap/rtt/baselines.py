@@ -24,9 +24,9 @@ class Method(IntEnum):
 METHOD_NAMES = {
     Method.UNKNOWN: "unknown",
     Method.HANDSHAKE: "handshake",
-    Method.IN_STREAM: "in-stream",
-    Method.BOTH: "handshake and in-stream",
-    Method.FLOOR: "response floor",
+    Method.IN_STREAM: "data ACKs",
+    Method.BOTH: "handshake and data ACKs",
+    Method.FLOOR: "fastest responses",
     Method.GIVEN: "given",
 }
 
@@ -57,37 +57,44 @@ class Reason(IntEnum):
     SPLIT_SYN = 20
     SPLIT_CHANGE = 21
     FAR_RESPONSES = 22
+    NEAR = 23
 
 
 REASON_TEXTS = {
-    Reason.NONE: "no handshake, no clean ACK and no response was captured",
+    Reason.NONE: "no TCP handshake, no clean data ACK and no response was captured",
     Reason.GIVEN: "given",
-    Reason.AGREE: "handshake and in-stream agree",
-    Reason.ALONE: "only the handshake was seen",
-    Reason.CONFIRMED: "the fastest responses confirm the handshake",
+    Reason.AGREE: "TCP handshake and data ACKs agree",
+    Reason.NEAR: "TCP handshake and data ACKs differ by less than 0.1 ms, which processing in the hosts may add; both "
+    "count",
+    Reason.ALONE: "only the TCP handshake was captured",
+    Reason.CONFIRMED: "the fastest responses confirm the TCP handshake",
     Reason.SIBLINGS: "from other connections between the same hosts",
-    Reason.SLOW_HANDSHAKE: "the handshake was slower than the fastest responses, so acknowledgments of data count",
-    Reason.SLOW_DIRECT: "handshake and acknowledgments were slower than the faster responses, which are an upper bound",
-    Reason.SLOW_DATA: "data takes longer than the handshake's small packets",
-    Reason.SYN_ANSWERED: "a host on the way (firewall, load balancer) answered the SYN: data takes much longer",
-    Reason.LATE_DATA: "acknowledgments were slower than the faster responses, so the handshake counts",
-    Reason.SPLIT: "handshake and in-stream differ, and nothing tells which is right: the range holds both",
-    Reason.MIDDLEBOX: "handshake and responses agree; acknowledgments come from a host on the way",
-    Reason.RESENT: "the SYN was sent more than once, so acknowledgments of data count, not the handshake",
-    Reason.DATA: "no handshake was captured, so acknowledgments of data count",
-    Reason.FLOOR: "no handshake and no clean ACK were captured, so the fastest responses count, an upper bound",
-    Reason.STEADY: "no handshake and no clean ACK were captured, so the fastest responses count: they are alike, "
-    "if the server does not take the same time for each",
-    Reason.SPLIT_SYN: "all responses took plainly longer than what was measured directly: a host on the way (firewall, "
-    "NAT, proxy) answered, or the server takes as long for each; the range holds both",
-    Reason.SPLIT_CHANGE: "responses were all slower by as much until or from one moment on, and nothing tells whether "
-    "the path or the server was: the range holds both",
-    Reason.FAR_RESPONSES: "to the host that answers; every response took much longer: a proxy "
-    "may stand before the server",
-    Reason.CHANGED: "the path changed: the fastest responses of this time, less what the hosts took for them before",
-    Reason.VARIES: "the RTT varies, as responses spread evenly to both sides: the typical one of them, which handshake "
-    "and acknowledgments bear out",
-    Reason.COARSE_CLOCK: "the capture's clock has a resolution of a second: no RTT can be measured",
+    Reason.SLOW_HANDSHAKE: "the TCP handshake took longer than data ACKs, so the data ACKs count",
+    Reason.SLOW_DIRECT: "TCP handshake and data ACKs were slower than the faster responses, which are an upper bound",
+    Reason.SLOW_DATA: "data takes longer than the small packets of the TCP handshake, so data ACKs count",
+    Reason.SYN_ANSWERED: "data takes much longer than the TCP handshake, so data ACKs count: a host on the path "
+    "(firewall, load balancer) probably answered the SYN",
+    Reason.LATE_DATA: "data ACKs took longer than the TCP handshake, so the handshake counts",
+    Reason.SPLIT: "TCP handshake and data ACKs differ, and the capture does not show which is right: the range "
+    "includes both",
+    Reason.MIDDLEBOX: "the TCP handshake has more evidence than the faster data ACKs, which a host on the path may "
+    "have sent",
+    Reason.RESENT: "the SYN was sent more than once, so data ACKs count, not the TCP handshake",
+    Reason.DATA: "no TCP handshake was captured, so data ACKs count",
+    Reason.FLOOR: "no TCP handshake and no clean data ACK was captured, so the fastest response counts, an upper bound",
+    Reason.STEADY: "no TCP handshake and no clean data ACK was captured, so the fastest responses count: they take "
+    "equally long, unless the server adds the same time to each, the RTT",
+    Reason.SPLIT_SYN: "all responses took much longer than TCP handshake or data ACKs: a host on the path (firewall, "
+    "NAT, proxy) answered those, or the server takes as long for each response; the range includes both",
+    Reason.SPLIT_CHANGE: "all responses were slower by the same amount before or after one moment, because of the path "
+    "or of the server: the range includes both",
+    Reason.FAR_RESPONSES: "this is the RTT to the host that answers; every response took much longer, so that host may "
+    "be a proxy in front of the server",
+    Reason.CHANGED: "the path changed: the fastest responses of this period, less the hosts' time known from another "
+    "period",
+    Reason.VARIES: "the RTT varies, and responses spread evenly around it: its typical value, which TCP handshakes or "
+    "data ACKs confirm",
+    Reason.COARSE_CLOCK: "the capture's clock has a resolution of one second, too coarse for an RTT",
 }
 
 

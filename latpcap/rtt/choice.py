@@ -280,7 +280,8 @@ def _weighed(
     even = apart & (np.abs(weight_h - weight_a) < 1)
     rival = np.where(even, np.where(use_a, h, a), np.nan)
     why = [
-        (use_h & use_a, Reason.AGREE),
+        (use_h & use_a & (np.abs(h - a) <= AGREE * np.fmin(h, a)), Reason.AGREE),
+        (use_h & use_a, Reason.NEAR),
         (even, Reason.SPLIT),
         (use_h & (acks == 0), Reason.ALONE),
         (use_h & (a < h), Reason.MIDDLEBOX),

@@ -27,10 +27,11 @@ class ChangeEvidence(IntEnum):
 
 
 SHOWN_TEXTS = {
-    ChangeEvidence.MEASURED: "handshakes and acknowledgments before and after it",
-    ChangeEvidence.ANSWERS: "responses, on one side of it faster than the RTT that was measured on the other",
-    ChangeEvidence.CLOCKS: "responses and the senders' clocks (TCP timestamps): it was the path, not the server",
-    ChangeEvidence.STATEMENTS: "responses to several statements, all longer by as much: no work is the same for each",
+    ChangeEvidence.MEASURED: "TCP handshakes and data ACKs before and after",
+    ChangeEvidence.ANSWERS: "responses that were faster, before or after, than the RTT measured at the other time",
+    ChangeEvidence.CLOCKS: "responses and TCP timestamps: it was the path, not the server",
+    ChangeEvidence.STATEMENTS: "responses to different statements, all longer by the same amount: server work would "
+    "differ",
 }
 
 

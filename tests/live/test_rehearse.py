@@ -139,7 +139,7 @@ def test_a_command_that_asks_no_database_is_told_what_to_look_at(port: int, tmp_
     done = rehearse("--relay", f"{relayed}:127.0.0.1:{port}", "-o", tmp_path / "kept", "--", "true")
     assert (done.returncode, done.stdout) == (4, "")
     last = done.stderr.splitlines()[-1]
-    assert last.startswith("latpcap: the recording: no TCP connection in it")
+    assert last.startswith("latpcap: the recording: no TCP connection, so no database traffic")
     assert "give the command 127.0.0.1; another server or port: --server HOST:PORT" in last
 
 
@@ -158,4 +158,4 @@ def test_a_server_that_is_farther_away_is_brought_no_nearer(port: int, tmp_path:
     relayed = free_port()
     done = rehearse("--rtt", "0.001ms", "--relay", f"{relayed}:127.0.0.1:{port}", *job(tmp_path, relayed))
     assert done.returncode == 2
-    assert "and a link cannot shorten it to 1 µs" in done.stderr
+    assert "and a link cannot reduce it to 1 µs" in done.stderr

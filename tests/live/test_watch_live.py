@@ -112,5 +112,5 @@ def test_what_saw_no_database_says_what_it_watched() -> None:
     command = [sys.executable, "-m", "latpcap", "watch", "--port", str(nobody), "--duration", "1s"]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=WAITS_S)
     assert done.returncode == 4
-    assert done.stderr.splitlines()[-1].startswith("latpcap: the recording: no TCP connection in it")
+    assert done.stderr.splitlines()[-1].startswith("latpcap: the recording: no TCP connection, so no database traffic")
     assert f"(recorded: TCP port {nobody})" in done.stderr

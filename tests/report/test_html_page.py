@@ -548,7 +548,7 @@ def test_it_is_told_why_findings_are_missing(show: Any) -> None:
     page = show(read_fixture("mysql/tls13-nplus1-50"))
     told = page.inner_text("#verdict")
     assert "encrypted (TLSv1.3)" in told
-    assert "--keylog FILE reads all of that" in told
+    assert "pass the client's TLS key log: --keylog FILE" in told
     assert "only connection and timing problems were checked" in page.inner_text("#findings .missing")
     assert [page.locator(f"{where} .missing").count() for where in ("main", "#findings", "#to-do")] == [2, 1, 1]
     assert show(read_fixture("mysql/nplus1-300-client")).locator(".missing").count() == 0

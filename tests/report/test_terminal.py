@@ -62,7 +62,7 @@ def test_each_path_is_a_line_where_there_are_several() -> None:
     text = FORMATS["terminal"](Capture(build([near, near, far])).analyze())
     told = text.split("How the RTT is known")[1]
     assert told.index("a → 10.0.0.2:3306") < told.index("b → 10.0.0.2:3306")
-    assert "handshake: the fastest responses confirm the handshake" in told
+    assert "The fastest responses confirm the TCP handshake" in told
     assert "How the RTT is known" in FORMATS["terminal"](Capture(build([near])).analyze())
 
 

@@ -19,11 +19,11 @@ pub enum CaptureError {
     #[error("{path}: cannot be read at byte {offset}: {reason}")]
     CannotRead { path: String, offset: u64, reason: io::Error },
 
-    #[error("{path}: is cut at byte {offset}, inside the file header; capture again or copy the file again")]
+    #[error("{path}: ends at byte {offset}, inside the file header; capture or copy the file again")]
     CutHeader { path: String, offset: u64 },
 
     #[error(
-        "{path}: is no capture but {looks_like}; latpcap reads pcap and pcapng, also compressed with gzip, zstd or lz4"
+        "{path}: is not a capture file but {looks_like}; latpcap reads pcap and pcapng, also compressed with gzip, zstd or lz4"
     )]
     NotACapture {
         path: String,
@@ -40,7 +40,7 @@ pub enum CaptureError {
     )]
     UnknownVersion { path: String, format: &'static str, major: u16, minor: u16 },
 
-    #[error("what was kept on disk cannot be read back: {0}")]
+    #[error("temporary data cannot be read back from disk: {0}")]
     Kept(io::Error),
 }
 

@@ -84,7 +84,7 @@ impl Pcap {
         };
         let record = self.record(header).map_err(|error| Damage::short(at, error))?;
         if record.length > self.longest_packet as usize {
-            return Err(Damage::broken(at, format!("a packet of {} bytes is announced", record.length)));
+            return Err(Damage::broken(at, format!("a packet claims {} bytes", record.length)));
         }
         match buffer.peek(record.whole) {
             Some(_) => Ok(Some(record)),

@@ -139,7 +139,7 @@ impl Pcapng {
         let (kind, length) = frame(head, order).map_err(|error| Damage::short(at, error))?;
         let total = padded(length);
         if !(FRAMING..=LONGEST_BLOCK).contains(&total) {
-            return Err(Damage::broken(at, format!("a block of {length} bytes is announced")));
+            return Err(Damage::broken(at, format!("a block claims {length} bytes")));
         }
         let Some(whole) = buffer.peek(total) else {
             return Err(Damage::cut(at));
@@ -369,7 +369,7 @@ fn take_secrets(body: Cursor<'_>, order: Order, at: u64, notes: &mut Notes, extr
     match blocks::secrets(body, order).map_err(|error| Damage::short(at, error))? {
         Secrets::TlsKeyLog(text) if extras.keep_key_log(text) => {}
         Secrets::TlsKeyLog(text) => notes.add(NoteCode::TooManyKeys, || {
-            format!("a key log of {} bytes at byte {at} finds no room and is left out", text.len())
+            format!("a key log of {} bytes at byte {at} does not fit in memory and is left out", text.len())
         }),
         Secrets::Other(whose) => notes.add(NoteCode::OtherSecrets, || {
             format!("blocks with decryption secrets are not for TLS and not used (first: {whose}, at byte {at})")

@@ -169,7 +169,7 @@ impl Reader {
 
     fn note_end(&mut self, notes: &mut Notes) {
         if self.stop.has_left() {
-            notes.add(NoteCode::Stopped, || "reading was stopped while more could have come".to_owned());
+            notes.add(NoteCode::Stopped, || "reading was stopped before the end of the input".to_owned());
             return;
         }
         let Some(failure) = self.buffer.failure() else {

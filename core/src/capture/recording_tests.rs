@@ -134,11 +134,11 @@ fn error(bytes: &[u8]) -> String {
 #[test]
 fn what_is_no_capture_is_told_in_one_line() {
     assert!(error(b"").starts_with("x: is empty (0 bytes)"));
-    assert!(error(b"hello, world\n").starts_with("x: is no capture but text;"));
-    assert!(error(b"%PDF-1.7\n%").starts_with("x: is no capture but a PDF document;"));
+    assert!(error(b"hello, world\n").starts_with("x: is not a capture file but text;"));
+    assert!(error(b"%PDF-1.7\n%").starts_with("x: is not a capture file but a PDF document;"));
     assert!(error(b"snoop\0\0\0\0\0\0\x02").starts_with("x: is a snoop capture; convert it: editcap"));
     assert!(error(b"\x1f\x8b\x08\0cut").starts_with("x: cannot be read at byte 0: the gzip data is cut or damaged ("));
-    assert!(error(&pcap(&[])[..20]).starts_with("x: is cut at byte 20, inside the file header"));
+    assert!(error(&pcap(&[])[..20]).starts_with("x: ends at byte 20, inside the file header"));
 }
 
 #[test]
@@ -184,8 +184,8 @@ fn a_damaged_file_among_others_costs_its_own_packets_alone() {
         let notes: Vec<_> = damage.map(|note| format!("{} {}", note.code.as_str(), note.message)).collect();
         assert_eq!(notes.len(), 6, "{notes:?}");
         assert!(notes[0].starts_with("file-cut empty.pcap: is empty (0 bytes)"), "{}", notes[0]);
-        assert!(notes[1].starts_with("file-damaged zeros.pcap: is no capture but all zeros"), "{}", notes[1]);
-        assert!(notes[2].starts_with("file-cut cut.pcap: is cut at byte 20"), "{}", notes[2]);
+        assert!(notes[1].starts_with("file-damaged zeros.pcap: is not a capture file but all zeros"), "{}", notes[1]);
+        assert!(notes[2].starts_with("file-cut cut.pcap: ends at byte 20"), "{}", notes[2]);
         assert!(notes[3].starts_with("file-damaged version.pcap: is pcap version 1.4"), "{}", notes[3]);
         assert!(notes[4].starts_with("file-unreadable damaged.pcap.gz: cannot be read at byte 0"), "{}", notes[4]);
         assert_eq!(
@@ -199,7 +199,7 @@ fn a_damaged_file_among_others_costs_its_own_packets_alone() {
 fn what_was_never_a_capture_is_a_mistake_beside_captures_too() {
     let sources = |other: &[u8]| vec![source(&[(1, b'a')]), Source::bytes("notes.txt", other)];
     let error = Recording::open(sources(b"hello, world\n")).err().unwrap();
-    assert!(error.to_string().starts_with("notes.txt: is no capture but text;"));
+    assert!(error.to_string().starts_with("notes.txt: is not a capture file but text;"));
     let error = Recording::open(vec![Source::bytes("a", &b""[..]), Source::bytes("b", &[0; 64][..])]).err().unwrap();
     assert!(error.to_string().starts_with("a: is empty"), "where nothing can be read the first one is told");
 }

@@ -11,10 +11,11 @@ from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Pattern
 from latpcap.measures.windows import held_back
 from latpcap.tables.connections import MISSING
+from latpcap.units import format_bandwidth
 
 FIX = (
-    "Move fewer bytes: name the columns, filter and aggregate at the server, compress the protocol. "
-    "More bandwidth helps only where the link is full."
+    "Transfer fewer bytes: select only the columns that are needed, filter and aggregate on the server, compress the "
+    "protocol."
 )
 
 
@@ -32,19 +33,23 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
     if held_back(evidence.recording, evidence.rtt, evidence.timeline.job.windows).total.sum() > spread.sum() / 2:
         return iter(())  # no bandwidth helps
     seconds = max(evidence.timeline.budget.transfer_s, 1e-9)
-    rate = sent * 8 / seconds / 1e6
     sent_again_s = float(spread.sum(where=exchanges.retransmissions > 0)) / 1e9  # may have waited for the copy
-    return dominated_by(evidence, "transfer_s", spread, FIX, sent_again_s, mbit_per_s=round(rate, 1))
+    return dominated_by(evidence, "transfer_s", spread, FIX, sent_again_s, **_rate(sent * 8 / seconds))
+
+
+def _rate(bits_per_s: float) -> dict[str, object]:
+    return {"mbit_per_s": round(bits_per_s / 1e6, 1), "rate": format_bandwidth(float(f"{bits_per_s:.3g}"))}
 
 
 PATTERN = Pattern(
     code="bandwidth-bound",
     fix="",
-    title="Moving data takes {share_of_runtime:.0%} of the time{without}, at {mbit_per_s:,g} Mbit/s",
+    title="Transferring data takes {share_of_runtime:.0%} of the time{without}, at {rate}",
     why="The client waits for bytes in transit, not for the first byte of a response.",
     find=find,
-    rule="transfer is half of the time, and 100 kB were moved on the wire; not where a window holds half of it back",
+    rule="transfer takes half of the time, and 100 kB or more crossed the wire; not if a receive window causes half of "
+    "it",
     example="A report reads 400 MB of rows in a few round trips.",
-    is_not="a matter of the RTT, as long as no window limits the transfer (`window-bound`).",
+    is_not="an effect of the RTT, unless a window limits the transfer (`window-bound`).",
     fixes={"": FIX},
 )

@@ -71,15 +71,15 @@ def _blobs(count: int, written: bool) -> str:
 
 SENDING = Advice(
     "blob-per-row/write",
-    "Send small blobs with their statement, as bound values, instead of creating each before it",
+    "Send small blobs as bound values of the statement instead of creating each one first",
 )
-ADVICE = Advice("blob-per-row", "Fetch small blobs with their rows instead of opening each")
+ADVICE = Advice("blob-per-row", "Fetch small blobs with their rows instead of opening each one")
 
 PATTERN = Pattern(
     code="blob-per-row",
     fix="blob",
     title="Blob per row: {round_trips:,} round trips {what}",
-    why="Blobs do not travel with their rows: each one costs at least one more round trip.",
+    why="Blobs are not part of their rows: each one costs at least one more round trip.",
     find=find,
     rule="as many round trips that open and read blobs as the statement has rows, or that create and write them as "
     "there are blobs, 5 or more",

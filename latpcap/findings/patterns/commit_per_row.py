@@ -57,8 +57,8 @@ def _kept(place: NDArray[np.int64], count: int, size: int, is_end: NDArray[np.bo
 
 ADVICE = Advice(
     "commit-per-row",
-    "Commit many rows together where they need not be committed one by one, as payments and acknowledged messages must "
-    "be; a transaction of one statement needs no BEGIN and COMMIT, as autocommit saves their round trips",
+    "Commit many rows per transaction, unless each must be durable at once (payments, acknowledged messages); run a "
+    "transaction of one statement in autocommit, which saves BEGIN and COMMIT",
 )
 
 PATTERN = Pattern(
@@ -67,10 +67,11 @@ PATTERN = Pattern(
     title="Commit per row: {commits:,} commits for {changes:,} changes",
     why="Each commit costs a round trip and a wait for the server's disk.",
     find=find,
-    rule="such a series, 80 % of it (and 10) in transactions of their own that the client ends",
+    rule="a series of `row-by-row-dml` with 80 % of its changes (and 10) in transactions of their own that the client "
+    "ends",
     example="500 times BEGIN, INSERT, COMMIT: 1,500 round trips for 500 rows.",
-    is_not="a fault where each change must be durable before the next begins (payments, messages): then the commits "
-    "are needed, and the finding says what they cost.",
+    is_not="a fault where each change must be durable before the next begins (payments, messages): there the commits "
+    "are needed, and the finding shows their cost.",
     fixes={"": ADVICE},
     choices=("",),
     usual=USUAL_SIZE,

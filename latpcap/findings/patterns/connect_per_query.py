@@ -15,6 +15,7 @@ from latpcap.findings.groups import Groups
 from latpcap.tables.columnar import passes
 from latpcap.tables.columnar.columns import Bools, Codes, Ints
 from latpcap.tables.columnar.passes import lanes, ordered
+from latpcap.tables.connections import MISSING
 from latpcap.units import counted
 
 MIN_CONNECTIONS = 5
@@ -61,8 +62,16 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
                 "server": (asked := connections.server.name(mine[0])),
                 "whose": _named({name: _first_said(said, mine) for name, said in whose.items()}, client, asked),
             },
-            fix=ADVICE.sentence(evidence, mine),
+            fix=f"{ADVICE.sentence(evidence, mine)} {_handshakes(evidence, closed)}".rstrip(),
         )
+
+
+def _handshakes(evidence: Evidence, closed: Ints) -> str:
+    """Return a sentence with the TCP handshakes that are saved, which count as no round trips of exchanges."""
+    connections = evidence.recording.connections
+    shaken = (connections.syn[closed] != MISSING) & (connections.syn_ack[closed] != MISSING)
+    count = int(np.count_nonzero(shaken))
+    return f"This also saves {counted(count, 'TCP handshake')}." if count else ""
 
 
 def _programs(evidence: Evidence, used: Ints) -> Groups:
@@ -161,8 +170,8 @@ def _reopened(evidence: Evidence, mine: Ints) -> Ints:
 
 ADVICE = Advice(
     "connect-per-query",
-    "Keep connections open in a pool and reuse them; where each request is a process of its own, by persistent "
-    "connections or a pooler on its host",
+    "Keep connections open in a pool and reuse them; if each request runs in its own process, use persistent "
+    "connections or a pooler on that host",
 )
 
 PATTERN = Pattern(
@@ -171,10 +180,10 @@ PATTERN = Pattern(
     title="Connect per query: {connections:,} connections{whose}; {about} each",
     why="Every connection waits for the TCP handshake, TLS and the login before its first statement.",
     find=find,
-    rule="5 or more connections of one client, program (`application_name` and its like), user and database to one "
+    rule="5 or more connections of one client, program (`application_name` and the like), user and database to one "
     "server that log in and run 2 statements or fewer, or open and close with a fifth of their round trips; these "
-    "run 2 statements or fewer (median), or most were opened one after the other. Behind TLS, what cannot be read "
-    "counts as statements",
+    "run 2 statements or fewer (median), or most were opened one after the other. Under TLS, requests that "
+    "cannot be read count as statements",
     example="60 connections of one program, each with a TCP handshake, a login and one `select`.",
     is_not="many connections that are open at the same time, as a pool opens them, or logins that fail "
     "(`failing-logins`).",

@@ -31,18 +31,18 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
     )
 
 
-ADVICE = Advice("delayed-ack", "Write each request in one piece, or set TCP_NODELAY")
+ADVICE = Advice("delayed-ack", "Set TCP_NODELAY, or send each request in a single write")
 
 PATTERN = Pattern(
     code="delayed-ack",
     fix="nodelay",
-    title="Delayed-ACK stall: {stalls:,} messages were held back for about {median_ms:g} ms",
+    title="Delayed-ACK stall: {stalls:,} messages waited about {median_ms:g} ms each",
     why="The sender waits for an acknowledgment (Nagle's algorithm) that the receiver delays (delayed ACK).",
     find=find,
     rule="3 or more small messages whose second packet comes 30–510 ms (and the RTT) after the first, or after a "
-    "request without an answer: Nagle's algorithm waits for a delayed acknowledgment. Without a captured "
-    "handshake the fastest answer shows what is late, from the second stall on",
+    "request without a response: Nagle's algorithm waits for a delayed acknowledgment. Without a captured "
+    "handshake, the fastest response shows what is late, from the second stall on",
     example="A request leaves in two small packets, and the second waits 40 ms for the acknowledgment of the first.",
-    is_not="a slow server or a long distance: the time is that of a timer, and the same at any RTT.",
+    is_not="a slow server or a high RTT: a timer sets the time, which is the same at any RTT.",
     fixes={"": ADVICE},
 )

@@ -13,14 +13,14 @@ from latpcap.measures.errors import LOGIN
 MIN_LOGINS = 3
 
 FIXES = {
-    "login": "Check user, password, database and what the server allows from this host (`pg_hba.conf`, `user`@`host`).",
+    "login": "Check user, password, database and the access rules of the server (`pg_hba.conf`, `user`@`host`).",
     "permission": "Grant the user the right to connect to this database.",
     "limit": "Open fewer connections at once (a pool for all processes), or raise the server's limit.",
     "ended": "Check the server's log for the cause: start-up, shutdown, a time-out, a health check without a login.",
 }
 """By class of error."""
 OTHERWISE = "Check the server's log for the reason."
-PAUSE = "A refused client should wait before it retries."
+PAUSE = "Wait before retrying a refused login."
 
 
 def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
@@ -50,10 +50,10 @@ PATTERN = Pattern(
     code="failing-logins",
     fix="",
     title="{failures:,} of {logins:,} logins failed: {codes}",
-    why="Each one pays for a TCP handshake, TLS and a login, and gets only a refusal.",
+    why="Each costs a TCP handshake, TLS and a login, and ends in a refusal.",
     find=find,
     rule="3 or more logins failed",
     example="A monitor logs in every 10 s with an old password.",
-    is_not="connections that no server accepted at TCP: `latpcap errors` lists those.",
+    is_not="connections refused at TCP level: `latpcap errors` lists them.",
     fixes={**FIXES, "other": OTHERWISE},
 )

@@ -35,8 +35,8 @@ FIXES = {
     "delay.",
     "aborted": "Roll back after the first error, or to a savepoint: until then the server refuses every statement.",
     "login": "Check the user and database that the statement connects with.",
-    "limit": "Give the server more resources (memory, disk, connections), or request less at once.",
-    "ended": "Find out what ends them: a client or server time-out, an administrator, a restart.",
+    "limit": "Give the server more resources (memory, disk, connections), or use fewer at once.",
+    "ended": "Find out what ends the statements: a client or server time-out, an administrator, a restart.",
     "application": "Check the procedure or trigger that raises the error.",
     "other": "",
 }
@@ -77,7 +77,7 @@ def _candidate(evidence: Evidence, category: str, mine: Ints, is_cause: Bools) -
     statements = exchanges.fingerprint[rows[is_cause]]
     codes, refused = failures.codes(mine[is_cause]), int(np.count_nonzero(~is_cause))
     if refused:
-        codes += f"; its transaction then refused {refused:,} more ({failures.bare_codes(mine[~is_cause])})"
+        codes += f"; {refused:,} more in the failed transactions ({failures.bare_codes(mine[~is_cause])})"
     own = int(exchanges.round_trips[rows].sum())
     trips = _transactions(evidence, rows) if category == CONFLICT else own
     return Candidate(
@@ -128,13 +128,12 @@ PATTERN = Pattern(
     code="failing-statements",
     fix="",
     title="{failures:,} of {statements:,} statements failed ({cost}): {codes}{reason}",
-    why="Each costs a round trip for an error, and a retry costs another. No saving is claimed: a corrected statement "
-    "takes as long.",
+    why="Each costs a round trip, and a retry costs another. No saving is estimated: the corrected statement needs a "
+    "round trip, too.",
     find=find,
     rule="5 or more statements or transaction commands failed for the same [category](errors.md#categories) of reason, "
-    "or 2 or more that are a quarter of all. What a server refuses in a transaction that has failed belongs to "
-    "what failed first there",
+    "or 2 or more that are a quarter of all. Statements refused in a failed transaction count with its first failure",
     example="40 of 120 statements are answered with `duplicate key`.",
-    is_not="a promise of saved time: a statement that is corrected takes round trips, too.",
+    is_not="a promise of saved time: the corrected statement needs a round trip, too.",
     fixes=FIXES,
 )

@@ -11,7 +11,7 @@ from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import NOTHING, Candidate, Finding, Pattern, effect_of
 from latpcap.measures.responses import FEWEST_RESPONSES, responses
 from latpcap.measures.transactions import transactions
-from latpcap.units import counted, percent, significant
+from latpcap.units import counted, format_average, percent
 
 MIN_NETWORK_SHARE = 0.3
 """A recording is network-bound from this share of the runtime on."""
@@ -38,12 +38,12 @@ def network_bound(evidence: Evidence, finding: Finding, network_share: float, wh
         return replace(finding, facts=facts)
     failed = _failed(evidence)
     helps = list(_helps(evidence))
-    title = f"{NO_WASTE}, and yet {where}the network takes {percent(network_share)} of the time"
+    title = f"{NO_WASTE}, but {where}{percent(network_share)} of the time is network"
     return replace(
         finding,
         code=NETWORK_BOUND.code,
         title=f"{title}; {failed}" if failed else title,
-        fix=" ".join((*helps, f"{'Otherwise only' if helps else 'Only'} a shorter distance helps.")),
+        fix=" ".join((*helps, f"{'Otherwise only' if helps else 'Only'} a lower RTT helps.")),
         facts=facts,
     )
 
@@ -64,7 +64,7 @@ def _helps(evidence: Evidence) -> Iterator[str]:
     opening = waits.count - waits.round_trips + int(exchanges.round_trips.sum(where=exchanges.is_setup))
     if 2 * opening >= waits.count:
         connections = counted(len(evidence.recording.connections), "connection")
-        yield f"{opening:,} of {waits.count:,} waits open and close {connections}: keep connections open to save them."
+        yield f"{opening:,} of {waits.count:,} waits open and close {connections}: keep connections open."
     if not _sends_together(evidence):
         yield from _fewer_waits(evidence, _fewer(evidence))
 
@@ -75,9 +75,9 @@ def _fewer_waits(evidence: Evidence, means: str) -> Iterator[str]:
     inside = int(exchanges.round_trips.sum(where=each.of_exchange >= 0))
     statements = int(exchanges.round_trips.sum(where=exchanges.is_execution))
     if len(each) and inside >= 2 * len(each):
-        yield f"Each transaction makes {significant(inside / len(each))} round trips: {means} would make fewer."
+        yield f"Each transaction makes {format_average(inside / len(each))} round trips: {means} would make fewer."
     elif statements > 1:
-        yield f"{statements:,} statements wait one by one: {means} would wait once for several."
+        yield f"{statements:,} statements are sent one at a time: {means} would send several in one round trip."
 
 
 def _sends_together(evidence: Evidence) -> bool:
@@ -93,10 +93,10 @@ def _fewer(evidence: Evidence) -> str:
     return "a stored procedure, a pipeline or a batch" if pipelines else "a stored procedure or a batch"
 
 
-NO_WASTE = "No pattern wastes round trips"
+NO_WASTE = "No avoidable round trips found"
 MANY_ROWS = ")+"
 """How the fingerprint of an insert of several rows ends its list of values."""
-WHY = "Each wait for the network is for a response that the program needs."
+WHY = "The program needs the response to each of its requests, as far as the capture shows."
 
 PATTERN = Pattern(
     code="healthy",
@@ -105,18 +105,18 @@ PATTERN = Pattern(
     why=WHY,
     find=find,
     rule="no other pattern, and 90 % of the round trips could be read",
-    example="2,000 statements, each needed, most of the time at the server.",
+    example="2,000 different statements, most of the time spent in the server.",
     is_not="a promise that nothing can be improved: only the patterns of this list were looked for.",
     fixes={},
 )
 NETWORK_BOUND = replace(
     PATTERN,
     code="network-bound",
-    title="No pattern wastes round trips, and yet the network takes much of the time",
-    rule="no other pattern, and at the asked RTT the network takes 30 % of the runtime or more. Names remedies that "
-    "the client lacks: open connections, fewer waits a transaction (procedure, batch, pipeline), a shorter "
-    "distance",
+    title="No avoidable round trips found, but much of the time is network",
+    rule="no other pattern, and the network takes 30 % of the runtime or more at the requested RTT. Names what the "
+    "client does not do yet: keep connections open, make fewer round trips per transaction (procedure, batch, "
+    "pipeline)",
     example="Transactions of four statements each, all needed, at an RTT of 30 ms.",
-    is_not="a fault of the network: its RTT is what it is, and the job waits often.",
-    fixes={"": "Wait less often (a stored procedure, a pipeline, a batch), or move closer to the server."},
+    is_not="a fault of the network: the RTT may be fine, and the job waits for it often.",
+    fixes={"": "Make fewer round trips (a stored procedure, a pipeline, a batch), or move closer to the server."},
 )

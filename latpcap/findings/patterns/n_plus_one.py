@@ -27,7 +27,7 @@ MIN_UNFED_REPEATS = 20
 """A loop whose source was not captured, or not that it brought rows, has at least this many repeats."""
 MIN_UNCOUNTED_REPEATS = 10
 """A loop behind a query of whose answer a part without two rows was captured has at least this many repeats."""
-FED_IN_PART = ", which was captured in part"
+FED_IN_PART = " (captured in part)"
 """The end of the title where the query that feeds a loop was captured in part."""
 MIN_ROW_BYTES = 5
 """A row takes at least this many bytes of an answer."""
@@ -268,26 +268,24 @@ def _opens_interval(evidence: Evidence, groups: Groups) -> Bools:
 
 ADVICE = Advice(
     "n+1",
-    "Query once: join the two statements, or fetch the rows of all keys with one `IN (…)`; an object mapper does so by "
-    "eager loading",
+    "Query once: join the two statements, or fetch all keys with one `IN (…)`; ORMs call this eager loading",
 )
 
 PATTERN = Pattern(
     code="n+1",
     fix="n+1",
     title="N+1: one statement runs {least}{repeats:,} times{how}, once for each row of another{fed}",
-    why="Each repeat costs a full round trip for a few rows; the cost grows with the RTT and with the amount of data.",
+    why="Each repeat costs a round trip for a few rows; the cost grows with the RTT and with the number of rows.",
     find=find,
-    rule="5 or more runs of one reading statement in an interval, at least 5 of them with different parameters, soon "
-    "(8 executions) after a query that brought at least as many rows; what a driver or an object mapper asks the "
-    "catalog between is passed over. Half of the parameters differ from each other after each run of that query, "
-    "or there is a run for each row (8 of 10). Over the connections of a pool (one program, user and database): a "
-    "run for each row. A loop that was under way when the capture began: 20 runs "
-    "([losses](#what-the-capture-lost))",
-    example="`select id from orders where day = ?` brings 40 rows; then `select * from lines where order_id = ?` runs "
-    "40 times, each time with another id.",
-    is_not="the same parameters again and again (`repeated-query`), a loop over keys that no query brought, or one run "
-    "each for many users.",
+    rule="5 or more runs of one reading statement in an interval, at least 5 of them with different parameters, within "
+    "8 executions of a query that returned at least as many rows; catalog queries of drivers and ORMs in between are "
+    "ignored. Half of the parameters differ from each other after each run of that query, or there is a run for each "
+    "row (8 of 10). Across the connections of a pool (one program, user and database): a run for each row. A loop "
+    "that had begun before the capture: 20 runs ([losses](#what-the-capture-lost))",
+    example="`select id from orders where day = ?` returns 40 rows; then `select * from lines where order_id = ?` runs "
+    "40 times, each time with a different id.",
+    is_not="the same parameters again and again (`repeated-query`), a loop over keys that no query returned, or "
+    "one run for each of many users.",
     fixes={"": ADVICE},
     choices=("join", "in"),
 )

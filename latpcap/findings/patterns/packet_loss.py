@@ -12,7 +12,7 @@ from latpcap.units import counted, format_s
 
 FIX = (
     "Find where packets are lost: error and drop counters of interfaces and switches, full queues, a rate limit, "
-    "Wi-Fi, a VPN. A retransmission time-out lasts 0.2 s or longer at any RTT: a shorter distance does not remove it."
+    "Wi-Fi, a VPN. A retransmission time-out lasts 0.2 s or longer at any RTT: a lower RTT does not remove it."
 )
 MIN_SHARE = 0.05
 """The share of the time, think time apart, from which on loss is worth a search."""
@@ -51,10 +51,11 @@ PATTERN = Pattern(
     code="packet-loss",
     fix="",
     title="Lost packets {took} ({share_of_runtime:.0%} of the time): {cost}",
-    why="What is lost is sent again, mostly after a time-out of 0.2 s or longer; meanwhile the client waits.",
+    why="Lost packets are sent again, mostly after a time-out of 0.2 s or longer; meanwhile the client waits.",
     find=find,
-    rule="3 or more waits with a lost packet, which take 5 % of the time (think time apart) more than their like",
+    rule="3 or more waits with a lost packet that take longer than similar waits, by 5 % of the time without think "
+    "time",
     example="12 of 3,000 requests wait 0.2 s for a retransmission.",
-    is_not="losses of the capture, which no client waited for (`capture-loss`).",
+    is_not="packets that only the capture lost: no client waited for them (`capture-loss`).",
     fixes={"": FIX},
 )

@@ -105,7 +105,7 @@ PATTERN = Pattern(
     why="Each prepare costs a round trip and makes the server parse and plan the same statement again.",
     find=find,
     rule="5 or more waiting prepares of a statement on a connection, for 90 % of its executions; one that shares a "
-    "packet with the close before it waits as well. Closes that wait (`DEALLOCATE`) go along",
+    "packet with the close before it waits as well. Closes that wait (`DEALLOCATE`) are saved, too",
     example="200 times prepare, execute, close of one statement: 400 of the 600 round trips do no work.",
     is_not="a prepare that is sent together with its execution, or the first one of each connection.",
     fixes={"": ADVICE},

@@ -52,7 +52,7 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
 
 def _facts(evidence: Evidence, runs: Groups) -> dict[str, object]:
     different = len(passes.occurring(evidence.parameter_numbers[runs.rows]))
-    how = "always the same parameters" if different == 1 else f"{different:,} different parameters"
+    how = "the same parameters" if different == 1 else f"only {different:,} different sets of parameters"
     return {"repeats": len(runs.rows), "distinct_parameters": different, "how": how}
 
 
@@ -76,17 +76,17 @@ def _epoch(evidence: Evidence, rows: Ints) -> Ints:
 
 ADVICE = Advice(
     "repeated-query",
-    "Ask once and pass the result on, or cache it for as long as stale data is acceptable",
+    "Query once and pass the result on, or cache it as long as stale data is acceptable",
 )
 
 PATTERN = Pattern(
     code="repeated-query",
     fix="cache",
-    title="Repeated query: {repeats:,} runs, {how}",
+    title="Repeated query: {repeats:,} runs with {how}",
     why="The result is already known: each repeat costs a round trip and server time for no new data.",
     find=find,
-    rule="one reading statement 5 times or more with the same parameters. Reported beside an N+1 of the same runs "
-    "where a cache would save half as much. Volatile functions and locking reads are none; where a connection "
+    rule="one reading statement 5 times or more with the same parameters. Reported as well as an N+1 of the same runs "
+    "where a cache would save half as much. Volatile functions and locking reads do not count; where a connection "
     "writes the table it reads, only runs between two writes count",
     example="`select value from settings where name = ?` runs 200 times with the same name.",
     is_not="a function whose answer changes (`now()`, `nextval`), a read that locks, or one that follows a write to "

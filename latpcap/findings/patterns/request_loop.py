@@ -18,8 +18,8 @@ MIN_REQUESTS = 20
 MAX_SPREAD_BYTES = 4
 """The parameters of one statement differ by so many digits."""
 FIX = (
-    "Look in the program for a loop that runs a statement for each row (a join, a list of keys, a batch or a larger "
-    "fetch waits once for many); with the client's keys (--keylog) latpcap names the statement."
+    "Look for a loop in the program that runs one statement per row: a join, a list of keys, a batch or a larger fetch "
+    "takes one round trip for many rows. With the client's keys (--keylog), latpcap names the statement."
 )
 
 
@@ -79,11 +79,11 @@ PATTERN = Pattern(
     code="request-loop",
     fix="",
     title="{said}",
-    why="Each of them waits for a round trip. What they ask for cannot be read.",
+    why="Each waits for a round trip. Their contents cannot be read.",
     find=find,
-    rule="of a connection that cannot be read: 20 or more requests of one size (within 4 bytes), each sent within 20 "
-    "ms of the answer before. What they ask is unknown: a suggestion",
+    rule="20 or more requests of one size (within 4 bytes) on a connection that cannot be read, each sent within 20 ms "
+    "of the response before. Their contents are unknown: a suggestion",
     example="Behind TLS, 300 requests of 212 bytes each, one after another.",
-    is_not="proof of a loop: what the requests ask cannot be read without the keys.",
+    is_not="proof of a loop: the requests cannot be read without the keys.",
     fixes={"": FIX},
 )

@@ -54,7 +54,9 @@ def find(evidence: Evidence, size: int | None) -> Iterator[Candidate]:
 
 def _with_reads(count: int) -> str:
     """Say that the reads of inserted rows go, too."""
-    text = f" The {count:,} reads of the inserted rows go, too: a batch returns the keys, or one query reads them."
+    text = (
+        f" This also saves the {count:,} reads of the inserted rows: a batch returns the keys, or one query reads them."
+    )
     return text if count else ""
 
 
@@ -119,26 +121,27 @@ CHANGES = "row-by-row-update"
 FIXES = {
     "insert": Advice(
         "row-by-row-dml",
-        "Send many rows at once: as a batch, in one `INSERT` of several rows, or by the database's bulk load",
+        "Send many rows at once: as a batch, in one multi-row `INSERT`, or with the database's bulk load",
     ),
     "update": Advice(
         CHANGES,
-        "Update all rows by one statement (joined with the new values or a temporary table, or `CASE` by key), or send "
-        "the updates together, as a batch or a pipeline",
+        "Update all rows with one statement (joined with the new values or a temporary table, or `CASE` by key), or "
+        "send the updates together, as a batch or a pipeline",
     ),
     "delete": Advice(
         CHANGES,
-        "Delete all rows by one statement (`WHERE key IN (…)`), or send the deletes together, as a batch or a pipeline",
+        "Delete all rows with one statement (`WHERE key IN (…)`), or send the deletes together, as a batch or a "
+        "pipeline",
     ),
     "upsert": Advice(
         CHANGES,
-        "Send many rows at once: in one statement of several rows, by a temporary table, or as a batch or a pipeline",
+        "Send many rows at once: in one multi-row statement, through a temporary table, or as a batch or a pipeline",
     ),
 }
 """By what the statement does to its row."""
 CHANGED = {"insert": "inserted", "update": "updated", "delete": "deleted", "upsert": "written"}
 """The verb of the title."""
-TOGETHER = "This commits the rows together, so do it only where they need not be committed one by one."
+TOGETHER = "This commits the rows together, so do it only if they do not need separate commits."
 """The condition of a batch of rows that are committed one by one."""
 
 
@@ -149,10 +152,11 @@ PATTERN = Pattern(
     why="Each row costs a round trip; a batch would cost one for many rows.",
     find=find,
     rule="10 or more single-row changes by one statement with nothing but changes and transaction commands between; "
-    "passed over are sequences' keys and catalog reads; reads of the row just inserted, or its key, go with the batch",
+    "sequence keys and catalog reads are ignored; reads of the row just inserted, or of its key, are saved with the "
+    "batch",
     example="`insert into log values (?, ?)` runs 500 times, and the program waits for each answer.",
-    is_not="a statement of several rows, a batch, a pipeline, or changes with a read between them that may decide "
-    "about the next.",
+    is_not="a multi-row statement, a batch, a pipeline, or changes with a read between them that the next may "
+    "depend on.",
     fixes=FIXES,
     choices=("",),
     usual=USUAL_SIZE,

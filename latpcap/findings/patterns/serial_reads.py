@@ -59,20 +59,20 @@ def _breaks(evidence: Evidence) -> NDArray[np.bool_]:
 
 ADVICE = Advice(
     "serial-reads",
-    "Read what is independent with one query, over several connections at once, or in a pipeline where the driver has "
-    "one; a batch is for changes and returns no rows",
+    "Combine independent reads in one query, or send them over several connections or in a pipeline, if the driver has "
+    "one; a batch does not help, as it returns no rows",
 )
 
 PATTERN = Pattern(
     code="serial-reads",
     fix="pipeline",
     title="{reads:,} reads one after another that look independent",
-    why="Independent reads can be sent without waiting for each other, so that their waits overlap.",
+    why="Independent reads can be sent without waiting for each other, so their waits overlap.",
     find=find,
-    rule="10 reads in a row on a connection, each asked within 20 ms of the answer before; catalog reads do not count. "
-    "Whether one needs the other's answer cannot be seen: a suggestion",
-    example="A page reads user, basket, prices and stock one after another, each by a statement of its own.",
-    is_not="proof that they are independent: only the program knows whether one read needs the answer of another.",
+    rule="10 reads in a row on a connection, each sent within 20 ms of the response before; catalog reads do not "
+    "count. The capture does not show whether one needs another's result: a suggestion",
+    example="A page reads user, basket, prices and stock one after another, each with its own statement.",
+    is_not="proof that they are independent: only the program knows whether one read needs the result of another.",
     fixes={"": ADVICE},
     suggestion=True,
     choices=("",),

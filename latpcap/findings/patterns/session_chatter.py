@@ -130,8 +130,8 @@ KINDS = (
         "session commands (SET, SHOW, …)",
         Advice(
             "session-chatter",
-            "Set up the session once per connection (by the driver's options, the pool's hook for new connections or "
-            "defaults of the user), and leave out settings that do not change",
+            "Set up the session once per connection (driver options, the pool's hook for new connections, or the "
+            "user's defaults), and drop settings that do not change",
         ),
     ),
     Kind(
@@ -140,23 +140,23 @@ KINDS = (
         "session resets by the connection pool",
         Advice(
             "session-chatter/reset",
-            "Keep a connection for several statements instead of taking it from the pool for each; switch the pool's "
-            "reset off only where no use leaves an open transaction, a changed setting, a lock or a temporary table",
+            "Run several statements before a connection goes back to the pool; turn the pool's reset off only if no "
+            "use leaves an open transaction, a changed setting, a lock or a temporary table behind",
         ),
     ),
     Kind(
         "rollback",
-        "rollback after a single read or nothing",
-        "rollbacks after a single read or nothing",
+        "rollback after at most one read",
+        "rollbacks after at most one read",
         Advice(
             "session-chatter/rollback",
-            "Run single reads in autocommit, so that the pool has nothing to roll back when a connection returns",
+            "Run single reads in autocommit, so the pool has nothing to roll back when a connection is returned",
         ),
     ),
     Kind(
         "transaction",
-        "transaction command around a single read or nothing",
-        "transaction commands around a single read or nothing",
+        "transaction command around at most one read",
+        "transaction commands around at most one read",
         Advice(
             "session-chatter/transaction",
             "Run single reads in autocommit, and begin a transaction only for statements that belong together",
@@ -168,14 +168,14 @@ KINDS = (
         "savepoint commands",
         Advice(
             "session-chatter/savepoint",
-            "Set a savepoint only where the program goes on after an error: a transaction alone rolls back without one",
+            "Set a savepoint only where the program continues after an error",
         ),
     ),
     Kind(
         "cancel",
-        "cancel of a result that had already arrived",
-        "cancels of results that had already arrived",
-        Advice("session-chatter/cancel", "Read each result to its end, or close it, before the next statement"),
+        "cancel of a response that had already arrived",
+        "cancels of responses that had already arrived",
+        Advice("session-chatter/cancel", "Read each result to the end, or close it, before the next statement"),
     ),
 )
 """By their index."""
@@ -187,11 +187,11 @@ PATTERN = Pattern(
     why="Each costs a round trip and reads or changes no row.",
     find=find,
     rule="5 or more SET, SHOW, isolation, savepoint, schema or reset commands (asyncpg's `select "
-    "pg_advisory_unlock_all(); …` is one) after the connection was set up, cancels of answers that had come, or "
-    "transactions around a single read or nothing; 10 % of the round trips",
+    "pg_advisory_unlock_all(); …` is one) after the connection was set up, cancels of responses that had already "
+    "arrived, or transactions around at most one read; 10 % of the round trips",
     example="A pool that sends `DISCARD ALL` (or resets the connection) after each use; BEGIN and COMMIT around one "
     "`select`.",
-    is_not="what opens a connection, or a transaction of several statements. A pool's reset keeps one use from seeing "
-    "another's settings: the finding says what that costs, not that it is wrong.",
+    is_not="commands that open a connection, or a transaction of several statements. A pool's reset keeps one user's "
+    "settings from the next: the finding shows its cost, not that it is wrong.",
     fixes={kind.name: kind.advice for kind in KINDS},
 )

@@ -11,11 +11,11 @@ from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Pattern
 from latpcap.units import counted, format_s
 
-FIX = "Make the statements cheaper for the server (plans, indexes, locks, disks); a faster network does not help."
+FIX = "Speed up the statements on the server (plans, indexes, locks, disks); a faster network does not help."
 LOCKED = (
-    "Let others wait less for locks: keep transactions short, without work of the program between their statements, "
-    "change rows that many need last, and take locks in a fixed order. A transaction that takes several round trips "
-    "holds its locks for longer at a longer RTT."
+    "Shorten the waits for locks: keep transactions short, with no application work between their statements, change "
+    "contended rows last, and take locks in a fixed order. A transaction of several round trips holds its locks longer "
+    "at a higher RTT."
 )
 """Where most of the time is a wait for locks."""
 
@@ -23,7 +23,7 @@ MIN_SERVICE_S = 0.002
 """A server that answers faster than this on average is not slow, however near it is."""
 
 
-UNLESS = " If there is a proxy in front of the server, the time that all responses share may be the network behind it."
+UNLESS = " If a proxy stands in front of the server, the time common to all responses may be the network behind it."
 """Where nothing was answered at once, so that a network behind the host that answers cannot be excluded."""
 
 
@@ -51,12 +51,12 @@ PATTERN = Pattern(
     code="slow-server",
     fix="",
     title="The server takes {share_of_runtime:.0%} of the time{without}{waits}",
-    why="The client waits for the server's work, which takes as long at any RTT.",
+    why="The client waits for the server, which takes as long at any RTT.",
     find=find,
-    rule="service is half of the time (think time apart) and 2 ms an answer (a pipeline has many in one round trip). "
-    "Lock waits are named if half of it: failures by a conflict, and answers after 10 ms or more that come within "
-    "1 ms of another transaction's conflict or end (3 times as often as by chance)",
+    rule="service is half of the time without think time, and 2 ms per response (a pipeline has many in one round "
+    "trip). Lock waits are named if half of it: failures by a conflict, and responses after 10 ms or more that come "
+    "within 1 ms of another transaction's conflict or end (3 times as often as by chance)",
     example="Each statement takes 30 ms at the server, at an RTT of 0.5 ms.",
-    is_not="a matter of the network, unless a proxy answers for a server that is far away (`proxy-likely`).",
+    is_not="the network, unless a proxy answers for a server that is far away (`proxy-likely`).",
     fixes={"": FIX, "waits for locks": LOCKED},
 )

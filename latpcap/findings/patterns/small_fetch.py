@@ -90,18 +90,18 @@ def _removed(evidence: Evidence, cursors: Groups, rows: Ints, size: int) -> Ints
 
 ADVICE = Advice(
     "small-fetch",
-    "Fetch more rows at a time, or read a result that fits into the client's memory without a server-side cursor",
+    "Raise the fetch size, or read a result that fits into the client's memory without a server-side cursor",
 )
 
 PATTERN = Pattern(
     code="small-fetch",
     fix="fetch",
     title="Small fetch size: {fetches:,} fetches return {rows:,} rows, usually {rows_per_fetch:,} each",
-    why="Every fetch costs a round trip and carries less than the network could in one.",
+    why="Every fetch costs a round trip, which could carry more rows.",
     find=find,
-    rule="3 fetches or more of a cursor that bring less than half the rows, and less than ten segments each",
+    rule="3 or more fetches of a cursor that return less than half of the rows, and less than ten segments each",
     example="10,000 rows of one cursor come in 1,000 fetches of 10 rows.",
-    is_not="few rows that are long (a fetch of ten segments or more), or a result that comes whole with its execution.",
+    is_not="fetches of a few long rows (ten segments or more), or a result returned whole by its execution.",
     fixes={"": ADVICE},
     choices=("",),
     usual=USUAL_SIZE,

@@ -43,23 +43,23 @@ SAVED_TIME = SavedTime(client=1.0, service=1.0)
 READ_AGAIN, READ_TO_WRITE, LOOK_UP = "read-again", "read-to-write", "look-up"
 READ_BACK, KEY, TRANSACTION = "read-back", "key", "transaction"
 FIXES = {
-    READ_AGAIN: Advice("statement-cycle", "Keep what the first of two equal reads brought"),
+    READ_AGAIN: Advice("statement-cycle", "Keep the result of the first read instead of reading twice"),
     READ_TO_WRITE: Advice(
         "statement-cycle",
-        "Change the row by one `UPDATE … WHERE`, which reads it too, unless the program needs the old row",
+        "Change the row with one `UPDATE … WHERE` without reading it first, unless the program needs the old row",
     ),
     LOOK_UP: Advice(
         "statement-cycle",
-        "Use one upsert instead of a look-up and an insert (`ON CONFLICT`, `ON DUPLICATE KEY UPDATE`, `MERGE`)",
+        "Replace look-up and insert by one upsert (`ON CONFLICT`, `ON DUPLICATE KEY UPDATE`, `MERGE`)",
     ),
     READ_BACK: Advice(
-        "statement-cycle", "Let the insert bring its row (`RETURNING`, `OUTPUT`) instead of reading it back"
+        "statement-cycle", "Let the insert return its row (`RETURNING`, `OUTPUT`) instead of reading it back"
     ),
     KEY: Advice(
         "statement-cycle",
-        "Let the insert bring its key (`RETURNING`, `OUTPUT`; MySQL's answer has it), or take keys in blocks",
+        "Let the insert return its key (`RETURNING`, `OUTPUT`; MySQL's response has it), or allocate keys in blocks",
     ),
-    TRANSACTION: Advice("statement-cycle", "Leave a single write to autocommit, without a transaction"),
+    TRANSACTION: Advice("statement-cycle", "Run a single write in autocommit, without a transaction"),
 }
 """By kind of what is needless."""
 
@@ -342,17 +342,17 @@ def _step(evidence: Evidence, row: int) -> str:
 PATTERN = Pattern(
     code="statement-cycle",
     fix="cycle",
-    title="Statement cycle: {cycles:,} × ({how}); {needless:,} of {round_trips:,} round trips are needless",
+    title="Statement cycle: {cycles:,} × ({how}); {needless:,} of {round_trips:,} round trips are avoidable",
     why="Each step waits for a round trip, and the write needs only some of them.",
     find=find,
-    rule="10 or more times the same few statements (8 at most) around one write, of which some are needless: a read "
+    rule="10 or more times the same few statements (8 at most) around one write, some of them avoidable: a read "
     "right before a change by the same key, or before an insert where it found nothing; the same read twice; a "
     "key asked for, or the row read back; begin and end around nothing else. No lock, second write, rollback, "
     "serializable isolation, further column in the change's condition (a version), or 20 ms of work between. "
-    "Reads of an `n+1` and commits of a `commit-per-row` are theirs",
+    "Reads of an `n+1` and commits of a `commit-per-row` count there",
     example="40 times `select … from users where id = ?` and `update users set … where id = ?`: the update alone would "
     "do.",
-    is_not="a read that locks its row or guards the change by a version, or one whose answer the program works with "
-    "for 20 ms and more.",
+    is_not="a read that locks its row or guards the change by a version, or one after which the program works for "
+    "20 ms or more.",
     fixes=FIXES,
 )

@@ -11,6 +11,7 @@ from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Pattern, SavedTime, effect_of
 from latpcap.tables.columnar import passes
 from latpcap.tables.columnar.columns import before
+from latpcap.units import format_average
 
 MIN_PINGS = 5
 MIN_SHARE = 0.5
@@ -51,7 +52,7 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
             "pings": len(tests),
             "tested": len(tested),
             "pieces_of_work": len(pieces),
-            "pings_each": "one" if each == 1 else f"{each:.2g} of them",
+            "pings_each": "a ping" if each == 1 else f"{format_average(each)} pings",
         },
         fix=ADVICE.sentence(evidence, exchanges.connection[tests]),
         statement=None if statement >= 0 else exchanges.command.names[int(exchanges.command.codes[first])],
@@ -60,19 +61,19 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
 
 ADVICE = Advice(
     "validation-ping",
-    "Test only connections that were idle for a while, not every one before use; the program must then cope with one "
-    "that broke in between, as it must after a ping",
+    "Test a connection only after it has been idle for a while, not before every use; the program must handle one that "
+    "breaks in between, as it must with a ping",
 )
 
 PATTERN = Pattern(
     code="validation-ping",
     fix="ping",
-    title="Validation ping: {tested:,} of {pieces_of_work:,} units of work begin with {pings_each}",
-    why="A ping before each use costs a round trip to learn what the statement itself would show.",
+    title="Validation ping: {pings_each} before {tested:,} of {pieces_of_work:,} uses of a connection",
+    why="Each ping costs a round trip and shows no more than the statement after it would.",
     find=find,
     rule="5 pings or more (COM_PING, `SELECT 1`, `SELECT NULL`, an empty query, a Sync that ends nothing), at the "
-    "beginning of half the units of work (up to a transaction's end or think time; settings alone are none); all "
-    "consecutive ones there count",
+    "beginning of half of the uses of a connection (up to a transaction's end or think time; settings alone do not "
+    "count); all consecutive pings there count",
     example="`SELECT 1` before each of 80 transactions.",
     is_not="a ping of a connection that was idle, such as a keep-alive, or `select ?` with values that differ.",
     fixes={"": ADVICE},

@@ -61,12 +61,12 @@ PATTERN = Pattern(
     fix="",
     title="The {side}'s receive window of {window_kb:,g} kB limits transfers to {mbit_per_s:,g} Mbit/s, "
     "{share:.0%} of the time",
-    why="Each window of data costs a round trip, however fast the network is.",
+    why="Each window of data costs a round trip, whatever the bandwidth.",
     find=find,
-    rule="transfers larger than a receive window that cannot grow ([model.md](model.md), narrow windows) with half of "
-    "it and more in every round trip take a quarter of the time. Names the side, the window, its rate (window ÷ "
-    "RTT) and what 1 Gbit/s needs",
+    rule="transfers larger than a receive window that cannot grow ([model.md](model.md), narrow windows), with half of "
+    "it or more in every round trip, take a quarter of the time. Names the side, the window, its rate (window ÷ RTT) "
+    "and what 1 Gbit/s needs",
     example="A receive buffer of 64 kB at an RTT of 20 ms: no transfer is faster than 26 Mbit/s.",
-    is_not="a lack of bandwidth: more of it changes nothing.",
+    is_not="a lack of bandwidth: more bandwidth changes nothing.",
     fixes={"client": CLIENT_FIX, "server": SERVER_FIX},
 )

@@ -42,7 +42,7 @@ MARKED_S = 5.0
 MARK_BYTES = 32
 STILL_TALKED = (
     f"packets still arrived {PATIENCE_S:.0f} s after the end, from other clients of the same servers or from child "
-    "processes of the command: those until then are counted, later ones are not recorded"
+    "processes of the command: those until then count, later ones are not recorded"
 )
 ENDS_S = 10.0
 """How long the capturer may take to write what it has."""
@@ -302,7 +302,7 @@ class _Running:
         if before is None and self._process.returncode == 0:
             return None
         if before is None and sys.platform == "win32":
-            return f"{self._name} could not be asked to end: its last packets may be missing"
+            return f"{self._name} could not be stopped: its last packets may be missing"
         if self._process.returncode == 0:
             return f"{self._name} was ended by another program: later packets are not recorded"
         if self._process.returncode < 0:

@@ -43,5 +43,5 @@ def parse_ring(text: str) -> Ring:
     number, _, size = text.partition("x")
     files = whole_number(number, 2, MOST_FILES)
     if files is None or not size:
-        raise UsageError(f"`{text}` is no ring of files: write 10x100MB for ten files of 100 MB")
+        raise UsageError(f"`{text}` is not a ring of files: write 10x100MB for ten files of 100 MB")
     return Ring(files, parse_size(size))

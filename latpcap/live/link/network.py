@@ -145,7 +145,7 @@ class Network:
 
     def _made(self) -> JobNetwork:
         if self._network is None:
-            raise UsageError("the network is there within a `with` statement only")
+            raise UsageError("the network exists within a `with` statement only")
         return self._network
 
 

@@ -11,7 +11,7 @@ from latpcap.result.connections import PathResult
 from latpcap.result.tables import flat
 from latpcap.units import counted, format_ms
 
-PLACES = {"unknown": "at an unknown position", "between": "on the way", "loopback": "on one machine"}
+PLACES = {"unknown": "at an unknown position", "between": "on the path", "loopback": "on one host"}
 """Where a capture was taken; else at the client or at the server."""
 BOUNDS = (
     Column("RTT ms", "ms", name="rtt_baseline_ms"),
@@ -81,27 +81,36 @@ def _changes(path: PathResult) -> Iterator[Sentence | SectionTable]:
     for each in path.periods:
         if each.shown_by:
             yield Sentence(f"Changed at {each.begin[11:19]}, as shown by {each.shown_by}")
-    yield from map(Sentence, dict.fromkeys(_why(each.rtt.method, each.rtt.reason) for each in path.periods))
+    yield from map(Sentence, dict.fromkeys(_capitalised(each.rtt.reason) for each in path.periods))
 
 
-def _why(method: str, reason: str) -> str:
-    """How the RTT was measured, and why so; the method once."""
-    return reason if reason.startswith(method) else f"{method}: {reason}"
+def _capitalised(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _in_words(path: PathResult, baseline_ms: float) -> Iterator[Sentence]:
     rtt = path.rtt
     measured = {
-        "TCP handshake (iRTT)": rtt.handshake_ms,
         "data ACKs": rtt.in_stream_median_ms,
+        "TCP handshake": rtt.handshake_ms,
         "fastest responses": rtt.response_floor_ms,
     }
     figures = ", ".join(f"{name} {format_ms(value)}" for name, value in measured.items() if value is not None)
     place = PLACES.get(rtt.position, f"at the {rtt.position}")
-    known = [format_ms(bound) for bound in (rtt.low_ms, rtt.high_ms) if bound is not None]
-    between = f" ({' to '.join(known)})" if known else ""
-    yield Sentence(f"{_who(path)}: {format_ms(baseline_ms)}{between}, from {counted(rtt.samples, 'sample')}")
-    yield Sentence(f"{_why(rtt.method, rtt.reason)} ({figures}; captured {place})")
+    between = "" if rtt.low_ms is None or rtt.high_ms is None else f" ({_range(rtt.low_ms, rtt.high_ms)})"
+    seen = f"from {counted(rtt.samples, 'sample')} captured {place}"
+    yield Sentence(f"{_who(path)}: RTT {format_ms(baseline_ms)}{between}, {seen}")
+    yield Sentence(f"{_capitalised(rtt.reason)}{f' ({figures})' if figures else ''}")
+
+
+def _range(low_ms: float, high_ms: float) -> str:
+    """Return a range with its unit once, where both ends have the same.
+
+    >>> _range(0.019, 0.095), _range(0.099, 0.15)
+    ('19.0 to 95.0 µs', '99.0 µs to 0.150 ms')
+    """
+    high = format_ms(high_ms)
+    return f"{format_ms(low_ms).removesuffix(high[high.index(' ') :])} to {high}"
 
 
 def _who(path: PathResult) -> str:

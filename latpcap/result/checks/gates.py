@@ -347,7 +347,7 @@ def _finding(gate: Gate, measured: Measured, baseline: Measured | None) -> GateR
         found = [each for each in found if each.key not in known]
     unknown = measured.unjudged
     if not found and unknown and unknown.is_much and gate.argument not in NEED_NO_STATEMENTS:
-        text = f"it cannot be told: {unknown.text}"
+        text = f"it cannot be decided: {unknown.text}"
         return GateResult(gate.text, _name(gate), None, 0.0, before, None, None, text)
     text = _findings_text(found)
     if unknown and (not found or unknown.is_much):

@@ -19,7 +19,7 @@ from latpcap.result.settings import Settings
 from latpcap.result.signoff import PROGRAM
 from latpcap.result.tables import rows_table
 from latpcap.tables.columnar.table import Table
-from latpcap.units import counted, format_given_ms, listed
+from latpcap.units import counted, format_given_ms, format_s, listed, percent
 
 COLUMNS = {
     "recording": DataType.utf8(),
@@ -241,15 +241,24 @@ def _off_s(term: ValidationPart) -> float:
     return abs(term.predicted_s - term.measured_s)
 
 
+def _judged(found: Validation) -> str:
+    """Return the predicted and the measured runtime, and how far they are apart."""
+    off = found.measured_s / found.predicted_s - 1 if found.predicted_s > 0 else 0.0
+    apart = f"{percent(abs(off))} {'longer' if off > 0 else 'shorter'}" if off else "no difference"
+    where = "inside" if found.inside else "outside"
+    return (
+        f"predicted {format_s(found.predicted_s)}, measured {format_s(found.measured_s)} ({apart}, {where} the range)"
+    )
+
+
 def _sentences(rtts: Sequence[RehearsedRtt]) -> Iterator[str]:
-    judged = [each.validation for each in rtts if each.validation is not None]
+    judged = {each.asked_ms: each.validation for each in rtts if each.validation is not None}
+    if len(judged) > 1:
+        inside = sum(each.inside for each in judged.values())
+        yield f"{inside} of {counted(len(judged), 'runtime')} inside their range."
     if judged:
-        worst = max(judged, key=lambda each: abs(each.error))
-        inside = sum(each.inside for each in judged)
-        yield (
-            f"{'Largest prediction error' if len(judged) > 1 else 'Prediction error'}: {worst.error:+.1%}; "
-            f"{inside} of {counted(len(judged), 'runtime')} inside {'its' if len(judged) == 1 else 'their'} range."
-        )
+        asked_ms, worst = max(judged.items(), key=lambda each: abs(each[1].error))
+        yield f"{'Largest error at' if len(judged) > 1 else 'At'} {format_given_ms(asked_ms)}: {_judged(worst)}."
     silent = [format_given_ms(each.asked_ms) for each in rtts if each.validation is None]
     if silent:
         yield f"No verdict at {listed(silent)}: the runs did not do the same job."

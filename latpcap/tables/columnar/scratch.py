@@ -86,7 +86,7 @@ class Scratch:
 
     def _is_full(self, why: str) -> DiskFull:
         return DiskFull(
-            f"{self.folder}: no room for what does not fit in memory ({why}): give more --disk, another "
+            f"{self.folder}: no room for data that does not fit in memory ({why}): give more --disk, another "
             "--temp-folder, or more --memory"
         )
 

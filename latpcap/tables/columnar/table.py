@@ -207,7 +207,7 @@ class Table(Tidy):
         """
         wanted = np.ones(len(self), bool) if rows is None else np.asarray(rows)
         if wanted.dtype != bool or wanted.shape != (len(self),):
-            raise UsageError(f"rows are filtered by an array of {len(self):,} truths, such as table[column] > 5")
+            raise UsageError(f"rows are filtered by a boolean array of length {len(self):,}, such as table[column] > 5")
         for name, value in equal.items():
             column = self.column(name)
             wanted = wanted & (columns.is_missing(column) if value is None else column == value)
@@ -324,7 +324,7 @@ class Table(Tidy):
     def _picked(self, rows: NDArray[Any]) -> Table:
         """The rows with these numbers, or those of which it is true."""
         if rows.ndim != 1 or (len(rows) and rows.dtype.kind not in "biu"):
-            raise UsageError("a table is asked for a column's name, a row's number, a slice or an array of truths")
+            raise UsageError("index a table by a column's name, a row's number, a slice or a boolean array")
         part = _Picked(self._pieces, np.arange(len(self))[rows if len(rows) else slice(0)])
         return Table(part, self.name, self.schema, self.sorted_by)
 

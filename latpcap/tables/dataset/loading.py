@@ -35,7 +35,7 @@ from latpcap.tables.notes import together
 from latpcap.tables.writing.ipc import received, sent
 
 ROWS_AT_ONCE = 1 << 14
-MORE = "give more --memory, or it is damaged"
+MORE = "raise --memory, or it is damaged"
 NUMBER_BYTES = 16
 """Of a number or a text's place, with what says whether it is there."""
 LEAST_BYTES = 64
@@ -122,7 +122,7 @@ class SavedTables:
         table = joined([*self._each("other_connections"), *self._connections_of.values()])
         stream = columns.column(table, "stream").values
         if (highest := int(stream.max(initial=0))) > self._memory // LEAST_BYTES:
-            raise CaptureError(f"{self._parts[0][0]}: names connection {highest}: give more --memory, or it is damaged")
+            raise CaptureError(f"{self._parts[0][0]}: names connection {highest}: raise --memory, or it is damaged")
         if len(np.unique(stream)) < len(stream):
             raise CaptureError(f"{self._parts[-1][0]}: holds connections of another part: name each part once")
         return rows_of(table, np.argsort(stream, kind="stable"))
@@ -172,7 +172,7 @@ class SavedTables:
                         f"{place.path}: has other columns than those of this latpcap: scan again"
                     ) from None
                 if rows.kept_bytes() > self._memory:
-                    raise CaptureError(f"{place.path}: holds more exchanges than fit: give more --memory")
+                    raise CaptureError(f"{place.path}: holds more exchanges than fit: raise --memory")
         rows.finish(words.known)
         return rows
 
@@ -334,7 +334,7 @@ def _with_server(table: Table, place: SavedFile) -> Table:
     if SERVER_OF_ROW not in table.column_names:
         return table
     if not all(name and manifest.SERVER.fullmatch(name) for name in columns.codes(table, SERVER_OF_ROW).names):
-        raise CaptureError(f"a text of `{SERVER_OF_ROW}` is no server")
+        raise CaptureError(f"a text of `{SERVER_OF_ROW}` is not a server")
     check_there(table, (SERVER_OF_ROW,))
     return table.append_column("server", table.column(SERVER_OF_ROW))
 

@@ -130,7 +130,7 @@ def of_folder(folder: str) -> Manifest:
     except OSError as error:
         raise CaptureError(f"{path}: cannot be read: {error.strerror}") from None
     except (msgspec.DecodeError, UnicodeDecodeError):
-        raise CaptureError(f"{path}: is no manifest of a latpcap dataset: scan the captures again") from None
+        raise CaptureError(f"{path}: is not the manifest of a latpcap dataset: scan the captures again") from None
     if schema != SCHEMA:
         raise CaptureError(
             f"{folder}: was written as `{schema[:80]}`, and this latpcap reads `{SCHEMA}`: scan the captures again"

@@ -96,6 +96,6 @@ def _address(host: str) -> IPv4Address | IPv6Address | None:
 
 def _no_address(text: str) -> UsageError:
     return UsageError(
-        f"`{text}` is no address: write 10.0.0.5, 10.0.0.5:3306, :3306, 10.0.0.0/24 or [fd00::1]:3306 "
+        f"`{text}` is not an address: write 10.0.0.5, 10.0.0.5:3306, :3306, 10.0.0.0/24 or [fd00::1]:3306 "
         "(a capture holds no host names)"
     )

@@ -89,7 +89,7 @@ def written(value: object) -> str:
         return aware.isoformat().replace("+00:00", "Z")
     if isinstance(value, np.datetime64):
         return f"{value.astype('datetime64[ns]')}Z"
-    raise UsageError(f"{value!r} is no time: give a text as the command line takes it, a datetime or a timedelta")
+    raise UsageError(f"{value!r} is not a time: give a text as the command line takes it, a datetime or a timedelta")
 
 
 def _of_day(text: str, hours: str, minutes: str, seconds: str | None, fraction: str | None) -> int:
@@ -114,6 +114,6 @@ def _zone(zone: str | None) -> int:
 
 def _no_moment(text: str) -> UsageError:
     return UsageError(
-        f"`{text}` is no time: write 14:05 or 14:05:30.5 (UTC), 2026-11-22T14:05:30Z, +90s since the first packet, "
+        f"`{text}` is not a time: write 14:05 or 14:05:30.5 (UTC), 2026-11-22T14:05:30Z, +90s since the first packet, "
         "or frame:1200"
     )

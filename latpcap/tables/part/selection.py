@@ -142,7 +142,7 @@ def _pattern(text: str, parse: Callable[[str], Callable[[str], bool]]) -> ValueP
     negated = text.startswith("!")
     bare = text.removeprefix("!").strip()
     if not bare:
-        raise UsageError("an empty text selects nothing: give a name, or leave the option out")
+        raise UsageError("an empty text selects nothing: give a name, or leave out the option")
     return ValuePattern(bare, negated, parse(bare))
 
 
@@ -152,7 +152,7 @@ def _streams(text: str) -> Callable[[str], bool]:
     for part in text.split(","):
         found = STREAMS.fullmatch(part.strip())
         if not found or int(found[2] or found[1]) < int(found[1]):
-            raise UsageError(f"`{text}` are no streams: write Wireshark's numbers (tcp.stream) as 0,3-5")
+            raise UsageError(f"`{text}` are not streams: write Wireshark's numbers (tcp.stream) as 0,3-5")
         ranges.append((int(found[1]), int(found[2] or found[1])))
     ranges.sort()
     lows, reach = [low for low, _ in ranges], list(accumulate((high for _, high in ranges), max))

@@ -134,7 +134,7 @@ def _nothing_then(recording: Recording, selection: Selection, begins: int, ends:
     asked = [f"from {selection.start}"] if selection.start else []
     asked += [f"to {selection.end}"] if selection.end else []
     there = utc_span(begins, ends)
-    return f"{files_of(recording)}: nothing passed {' '.join(asked)}; these connections were there {there}"
+    return f"{files_of(recording)}: no packets {' '.join(asked)}; these connections were open {there}"
 
 
 def utc(ns: int) -> str:

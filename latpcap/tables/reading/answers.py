@@ -51,11 +51,11 @@ class BoundedAnswer(aiohttp.ClientResponse):
     def _check_begin(self, begin: int) -> None:
         if self.status != 206:
             if begin:
-                raise WrongAnswer(f"its server gives no parts of it: {COPY_IT}")
+                raise WrongAnswer(f"its server does not support range requests: {COPY_IT}")
             return
         sent = SENT_PART.match(self.headers.get("Content-Range", ""))
         if sent is None or int(sent[1]) != begin:
-            raise WrongAnswer(f"its server sends other bytes than it was asked for: {COPY_IT}")
+            raise WrongAnswer(f"its server sends other bytes than requested: {COPY_IT}")
 
 
 class PlainAnswer(BoundedAnswer):
@@ -66,7 +66,7 @@ class PlainAnswer(BoundedAnswer):
         await super().start(connection)
         encoding = self.headers.get("Content-Encoding", "").strip().lower()
         if self.status < 300 and encoding not in NO_ENCODING:
-            raise WrongAnswer(f"its server sends it compressed, unasked (Content-Encoding): {COPY_IT}")
+            raise WrongAnswer(f"its server sends it compressed without request (Content-Encoding): {COPY_IT}")
         return self
 
 
@@ -97,7 +97,7 @@ class _BoundedContent:
             raise _silent() from None
         self._left -= len(piece)
         if self._left < 0:
-            raise WrongAnswer(f"its server sends more than it was asked for: {COPY_IT}")
+            raise WrongAnswer(f"its server sends more than requested: {COPY_IT}")
         self._check_speed()
         return piece
 

@@ -25,7 +25,7 @@ NAMELESS = "the key log"
 def key_log(source: Any, *, memory: int = DEFAULT_MEMORY, show_names: bool = True) -> _core.KeyLog | None:
     """Return what is read of `keylog`: a path, `-`, bytes, a file object, a list of these, or what was read before.
 
-    Raises `UsageError` where one is not there, is empty or is no key log; it names the file only with `show_names`.
+    Raises `UsageError` where one is not there, is empty or is not a key log; it names the file only with `show_names`.
     """
     if source is None or isinstance(source, _core.KeyLog):
         return source
@@ -102,7 +102,7 @@ def _each(source: Any) -> Iterator[tuple[str, str | bytes]]:
             yield from _each(item)
     else:
         raise UsageError(
-            f"a {type(source).__name__} is no key log: give a path, bytes, a file object, or a list of these"
+            f"a {type(source).__name__} is not a key log: give a path, bytes, a file object, or a list of these"
         )
 
 

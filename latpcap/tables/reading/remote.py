@@ -119,7 +119,7 @@ class RemoteFile:
                 "(a dataset is copied to this machine first)"
             )
         if self._facts["size"] is None:
-            raise CaptureError(f"{self.place}: its server does not say how long it is: copy it to this machine first")
+            raise CaptureError(f"{self.place}: its server does not report its length: copy it to this machine first")
         self.size: int = self._facts["size"]
         self.facts = f"{url} {self._facts}"
         self.readings = 0
@@ -159,7 +159,7 @@ class RemoteFile:
         with _explained(self.place):
             part = self._fetched(begin, end)
         if len(part) > end - begin:
-            raise CaptureError(f"{self.place}: its server gives no parts of it: {COPY_IT}")
+            raise CaptureError(f"{self.place}: its server does not support range requests: {COPY_IT}")
         if len(part) < end - begin:
             self.check()
             raise CaptureError(f"{self.place}: bytes {begin} to {end} came cut: try again")

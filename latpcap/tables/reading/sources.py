@@ -164,7 +164,7 @@ def on_disk(resolved: Iterable[Source]) -> list[str]:
     """The paths of what `resolve` returns, for whoever reads the files by itself."""
     named = [each for each in resolved if isinstance(each, str)]
     if elsewhere := [path for path in named if is_url(path)]:
-        raise UsageError(f"{shown(elsewhere[0])}: is no file of this machine: copy it there first")
+        raise UsageError(f"{shown(elsewhere[0])}: is not a file of this machine: copy it here first")
     return named
 
 

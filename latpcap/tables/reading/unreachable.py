@@ -102,10 +102,10 @@ def _reason(error: Exception, url: str) -> str:
         return "no credentials: name a profile (AWS_PROFILE), or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
     if isinstance(cause, LookupError | TypeError | AttributeError):
         scheme = url.partition("://")[0]
-        return f"cannot be read: its server does not answer as one of {scheme}:// does: is it the right one?"
+        return f"cannot be read: its server does not respond as a {scheme}:// server does: is it the right one?"
     said = said_of(url, getattr(cause, "message", "") or str(cause)).rstrip(".") or kind
     if kind in WRONG_REDIRECTS:
-        return f"its server redirects to what is no place of HTTP: {said}"
+        return f"its server redirects to an address other than HTTP: {said}"
     what_to_do = WHAT_TO_DO.get(_code(error)) or _what_to_do(cause, status, url)
     if isinstance(cause, PermissionError) or status in REFUSED:
         return f"permission denied: {said}{what_to_do and f' ({what_to_do})'}"

@@ -63,7 +63,7 @@ def query(
     It may take `timeout_s` seconds, and `memory` bytes for its work and as many for its result.
     """
     if not 0 < timeout_s <= TIMEOUT_MAX:
-        raise UsageError(f"{timeout_s} s is no time limit: give more than 0, and less than 292 years")
+        raise UsageError(f"{timeout_s} s is not a time limit: give more than 0 and less than 292 years")
     duck = engine()
     threads = min(os.cpu_count() or 1, MOST_THREADS)
     connection = duck.connect(":memory:", config=CLOSED | {"memory_limit": f"{memory}B", "threads": f"{threads}"})
@@ -74,15 +74,13 @@ def query(
         rows = _interruptible(lambda: _rows(connection, text, memory), timeout_s, connection)
         return Table(_in_zone(rows, UTC), "rows")
     except duck.OutOfMemoryException:
-        raise UsageError(
-            f"the query needs more than {_megabytes(memory)}: ask for less, or give more --memory"
-        ) from None
+        raise UsageError(f"the query needs more than {_megabytes(memory)}: select less, or raise --memory") from None
     except duck.Error as error:
         raise UsageError(_one_line(str(error), tables)) from None
     except UsageError:
         raise
     except Exception as error:  # of the rows' way out of the engine: a batch of texts beyond 2 GB
-        raise UsageError(f"the rows are too large: ask for less ({_one_line(str(error), tables)})") from None
+        raise UsageError(f"the rows are too large: select less ({_one_line(str(error), tables)})") from None
     finally:
         connection.close()
 
@@ -123,7 +121,7 @@ def _interruptible(work: Callable[[], ArrowTable], timeout_s: float, connection:
             _is_done(done)
         raise
     if is_over and done.exception() is not None:  # of the engine, or of the way out of it
-        raise UsageError(f"the query was ended after {format_s(timeout_s)}: ask for less, or give a --timeout")
+        raise UsageError(f"the query was stopped after {format_s(timeout_s)}: select less, or give a longer --timeout")
     return done.result()
 
 
@@ -148,7 +146,7 @@ def _within(memory: int, result: Any) -> ArrowTable:
     for batch in reader:
         size += batch.nbytes
         if size > memory:
-            raise UsageError(f"the result is larger than {_megabytes(memory)}: ask for less, or give more --memory")
+            raise UsageError(f"the result is larger than {_megabytes(memory)}: select less, or raise --memory")
         batches.append(batch)
     return ArrowTable.from_batches(batches, schema=reader.schema)
 
@@ -159,7 +157,7 @@ def _fitting(name: str, table: Table, memory: int) -> Table:
     if some.to_arrow().nbytes / max(len(some), 1) * len(table) > memory // 2:
         raise UsageError(
             f"{len(table):,} {name} take more than {_megabytes(memory // 2)} as a table: "
-            "choose a part of them (--from and --to, --client, --server), or give more --memory"
+            "select a part of them (--from and --to, --client, --server), or raise --memory"
         )
     return table
 
