@@ -28,7 +28,7 @@ from latpcap.given import (
 )
 from latpcap.measures import charts
 from latpcap.measures.charts import Deltas, Timeline
-from latpcap.measures.minutes import Minutes
+from latpcap.measures.intervals import Intervals
 from latpcap.measures.options import GROUPINGS, IDLE_S, TaskBy
 from latpcap.measures.traffic import notes_without_traffic, unanswered_ports, why_none
 from latpcap.projection.assumptions import Conditions
@@ -41,7 +41,7 @@ from latpcap.result.captures import CaptureFile, capture_files
 from latpcap.result.checks.gates import Gates, check
 from latpcap.result.errors import ErrorsResult
 from latpcap.result.errors_at_tcp import with_connections
-from latpcap.result.minutes import MinutesResult, all_of, minute_table
+from latpcap.result.intervals import IntervalsResult, all_of, interval_table
 from latpcap.result.tasks import task_table
 from latpcap.tables.columnar.table import Table
 from latpcap.tables.dataset.manifest import ReadWith
@@ -68,7 +68,7 @@ TABLES = (
     "findings",
     "errors",
     "tasks",
-    "minutes",
+    "intervals",
     "health",
     "captures",
     "rtt_samples",
@@ -515,23 +515,23 @@ class Capture(Tidy):
         return task_table(measures.tasks(seconds(idle_s), by), measures.recording)
 
     @cached_property
-    def minutes(self) -> Table:
+    def intervals(self) -> Table:
         """One row a minute, or a shorter interval of a short recording: RTT, loss, round trips, response times."""
-        return self.minutes_of()
+        return self.intervals_of()
 
-    def minutes_of(self, every_s: Duration | None = None) -> Table:
+    def intervals_of(self, every_s: Duration | None = None) -> Table:
         """The same for intervals of `every_s` seconds, those without traffic as well."""
-        return minute_table(self._minutes(every_s))
+        return interval_table(self._intervals(every_s))
 
-    def over_time(self, every_s: Duration | None = None) -> MinutesResult:
+    def over_time(self, every_s: Duration | None = None) -> IntervalsResult:
         """The same as a result, of which `.plot()` is a chart."""
-        return all_of(self._minutes(every_s))
+        return all_of(self._intervals(every_s))
 
-    def _minutes(self, every_s: Duration | None) -> Minutes:
+    def _intervals(self, every_s: Duration | None) -> Intervals:
         interval_s = _or_none(every_s, seconds)
         if interval_s == 0:
             raise UsageError("an interval is longer than 0 seconds")
-        return self.measures.minutes(interval_s)
+        return self.measures.intervals(interval_s)
 
     @cached_property
     def rtt_samples(self) -> Table:

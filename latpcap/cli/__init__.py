@@ -31,7 +31,7 @@ GROUPS = {
     "Look": {
         "analyze": "analyze",
         **dict.fromkeys(("findings", "statements", "errors", "connections"), "tables"),
-        **dict.fromkeys(("exchanges", "tasks", "minutes", "health"), "tables"),
+        **dict.fromkeys(("exchanges", "tasks", "intervals", "health"), "tables"),
     },
     "Ask": {"project": "project", "compare": "compare", "validate": "compare", "rank": "rank"},
     "Hand on": {"wireshark": "wireshark", "annotate": "annotate", "sql": "sql", "verify": "verify"},

@@ -266,15 +266,15 @@ def _typical(found: TaskSummary) -> str:
     gates=row_gate_options,
     reading=pacing_options,
 )
-def minutes(capture: Capture, every: float | None) -> Found:
+def intervals(capture: Capture, every: float | None) -> Found:
     """RTT, loss, round trips and response times over time: one row a minute, or another interval.
 
     \b
-    latpcap minutes capture.pcapng
-    latpcap minutes capture.pcapng --every 10s -o minutes.csv
-    latpcap minutes capture.pcapng --fail-if 'lost_share > 1%'
+    latpcap intervals capture.pcapng
+    latpcap intervals capture.pcapng --every 10s -o intervals.csv
+    latpcap intervals capture.pcapng --fail-if 'lost_share > 1%'
     """
-    table = capture.minutes_of(in_seconds(every))
+    table = capture.intervals_of(in_seconds(every))
     return Found(lambda: table)
 
 

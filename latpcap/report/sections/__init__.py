@@ -12,7 +12,7 @@ from latpcap.report.sections.errors import errors
 from latpcap.report.sections.findings import findings
 from latpcap.report.sections.health import gates as gates_section
 from latpcap.report.sections.health import health
-from latpcap.report.sections.minutes import minutes
+from latpcap.report.sections.intervals import intervals
 from latpcap.report.sections.opening import captures, cover, further, opening, sign_off, size_of, summary, title_of
 from latpcap.report.sections.paths import paths, segments
 from latpcap.report.sections.projection import projection
@@ -53,7 +53,7 @@ def sections(
     yield paths(result.paths, most)
     yield segments(result.paths, most)
     yield taps(result.taps, most)
-    yield minutes(result.minutes)
+    yield intervals(result.intervals)
     yield statements(result.statements, result.timing_only, most)
     yield routes(result.routes, result.summary.round_trips, most)
     yield connections(result.connections, most)
