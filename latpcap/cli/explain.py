@@ -153,6 +153,6 @@ def _category(category: str) -> Iterator[Section]:
     from latpcap.measures.error_classes import CLASSES
     from latpcap.report.section import Section, Sentence
 
-    listed = "`latpcap errors CAPTURE` lists them."
+    listed = "`latpcap table errors CAPTURE` lists them."
     yield Section("", f"Errors of the category {category}", [Sentence(f"{_capital(CLASSES[category])}.")])
     yield Section("", "Fix", [*([Sentence(FIXES[category])] if FIXES[category] else []), Sentence(listed)])

@@ -245,16 +245,6 @@ analysing_options = all_of(
 captures_argument = click.argument("captures", nargs=-1, required=True, metavar="CAPTURE...", type=CAPTURE)
 
 
-def without_effect(old: str, **attributes: Any) -> Callable[[Any], Any]:
-    """An option that changed nothing, and is taken for one release."""
-
-    def tell(ctx: click.Context, param: click.Parameter, value: Any) -> None:
-        if value is not None and not ctx.resilient_parsing:
-            click.echo(f"latpcap: `{old}` changes nothing here; it goes with the next release", err=True)
-
-    return click.option(old, hidden=True, expose_value=False, callback=tell, **attributes)
-
-
 def requesting(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
     """Options that a command gets as its `request`, with those of all commands."""
     return gathered("request", request_of, *options, also=(*ROOM, "quiet", "rtt_is"))
@@ -264,12 +254,8 @@ _how_to_find = (_selection_options, decode_as_option, keylog_option)
 _how_to_read = (*_how_to_find, analysing_options)
 reading_options = requesting(captures_argument, *_how_to_read)
 two_captures_options = requesting(*_how_to_read)
-listing_options = requesting(captures_argument, *_how_to_find)
-"""Where no time is told."""
-pacing_options = requesting(
-    captures_argument, *_how_to_find, _baseline_option, without_effect("--think", type=DURATION)
-)
-"""Where no time of the client is told."""
+finding_options = requesting(captures_argument, *_how_to_find)
+"""Where packets are meant, and no time is divided."""
 scanning_options = requesting(captures_argument, decode_as_option, keylog_option)
 """To read captures, whatever is asked of them later."""
 
@@ -281,7 +267,7 @@ rtt_is_option = click.option(
     help="How the RTT to project onto was measured: by ping, from TCP handshakes, or in the data stream.",
 )
 
-_rtt_list_option = click.option(
+rtt_option = click.option(
     "--rtt",
     "rtt",
     type=RTT_LIST,
@@ -289,8 +275,6 @@ _rtt_list_option = click.option(
     metavar="LIST",
     help="RTTs to project onto: 1ms,15ms, a ladder 1..50ms, places lan,metro,region,ocean; repeatable.",
 )
-rtt_option = all_of(_rtt_list_option, rtt_is_option)
-
 move_option = click.option(
     "--move",
     type=Quantity("server=duration", _server_rtt),
@@ -317,11 +301,15 @@ class Target(Struct, frozen=True):
     within_s: float | None
 
 
-def _target(rtt: Sequence[Sequence[float]], move: Sequence[tuple[str, float]], within: float | None = None) -> Target:
+def _target(
+    rtt: Sequence[Sequence[float]], move: Sequence[tuple[str, float]] = (), within: float | None = None
+) -> Target:
     return Target(flat(rtt), dict(move), in_seconds(within))
 
 
-target_options = all_of(gathered("target", _target, _rtt_list_option, move_option, within_option), rtt_is_option)
+target_options = gathered("target", _target, rtt_option, move_option, within_option)
+recording_target_options = gathered("target", _target, rtt_option, within_option)
+"""Where there is no capture yet whose servers could be named."""
 
 condition_options = all_of(
     move_option,

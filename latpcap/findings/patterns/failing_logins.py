@@ -54,6 +54,6 @@ PATTERN = Pattern(
     find=find,
     rule="3 or more logins failed",
     example="A monitor logs in every 10 s with an old password.",
-    is_not="connections that no server accepted at TCP: `latpcap errors` lists those.",
+    is_not="connections that no server accepted at TCP: `latpcap table errors` lists those.",
     fixes={**FIXES, "other": OTHERWISE},
 )

@@ -24,7 +24,7 @@ def health(notes: Iterable[HealthNote]) -> Section:
     found = list(notes)
     shown = [Entry(note.message, note.severity, note.severity, note.code, _more(note)) for note in found[:MOST]]
     more = (
-        [Sentence(f"and {len(found) - MOST:,} more: `latpcap health` lists all", "quiet")] if len(found) > MOST else []
+        [Sentence(f"and {len(found) - MOST:,} more: `latpcap table health` lists all", "quiet")] if len(found) > MOST else []
     )
     return Section("health", "Health", [*shown, *more])
 
