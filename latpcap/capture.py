@@ -57,6 +57,7 @@ from latpcap.units import (
     check_rtt_is,
     counted,
     fibre_ms,
+    format_given_ms,
 )
 
 shown_by("latpcap.report.notebook", "latpcap.report.plot", "latpcap.report.prompt")
@@ -77,6 +78,8 @@ TABLES = (
 """The tables of a `Capture`, as its attributes, the tables of SQL and the commands that write them are called."""
 
 
+DISTANCE_TOLERANCE = 0.05
+"""A written distance and the speed of light in a fibre are known as well as this."""
 FILES_NAMED = 3
 """Files that the repr of a `Capture` names."""
 INTERNAL = frozenset({"errors_result", "inputs", "measures", "moved", "recording"})
@@ -243,9 +246,9 @@ class Capture(Tidy):
         the command line (`"60s"`, `"34Mbit"`, `"0.1%"`, `"1000km"`).
 
         What else may be different there: the bottleneck's bandwidth in bits a second, the part of the packets that is
-        lost (0 to 1), the jitter, how many connections share the work, and fibre of `distance_km`, whose least RTT is
-        added to each of `rtt_ms` (or stands alone). `rtt_is` says how these RTTs were measured: `"ping"`,
-        `"handshake"` or `"in-stream"`; by default as `read` was told. `move={"10.0.0.5:3306": 15.0}` gives only these
+        lost (0 to 1), the jitter, how many connections share the work, and fibre of `distance_km`: the RTT that light
+        needs stands for a missing `rtt_ms`, and a shorter one is refused. `rtt_is` says how these RTTs were measured:
+        `"ping"`, `"handshake"` or `"in-stream"`; by default as in `read`. `move={"10.0.0.5:3306": 15.0}` gives these
         servers an RTT (ms): the others have each of `rtt_ms`, or, without any, what they had. `service` and `client`
         are the parts of their own time that server and client take there (0.5: half). `window_bytes` is the receive
         window of both, and `compression` the part of the bytes that is left where they are compressed.
@@ -308,7 +311,7 @@ class Capture(Tidy):
             check_rtt_is(rtt_is)
         asked, distance_km = rtts_ms(rtt_ms), _or_none(distance_km, kilometres)
         if distance_km is not None:
-            asked = [rtt + fibre_ms(distance_km) for rtt in asked or [0.0]]
+            asked = _over_fibre(asked, distance_km)
         asked, conditions = self.moved(asked, move)
         if compression is not None and self.recording.exchanges.is_compressed:
             raise UsageError("the capture is compressed already: compression is projected from one that is not")
@@ -542,6 +545,17 @@ class Capture(Tidy):
     def taps(self) -> Table:
         """One row for each two taps that saw the same packets: one-way delays, clocks, what got lost between them."""
         return tables.taps_table(self.recording)
+
+
+def _over_fibre(rtts: list[float] | None, distance_km: float) -> list[float]:
+    """Return the RTTs to project onto over so much fibre; refuse those that light cannot keep."""
+    least_ms = fibre_ms(distance_km)
+    if shorter := [rtt for rtt in rtts or () if rtt < least_ms * (1 - DISTANCE_TOLERANCE)]:
+        raise UsageError(
+            f"an RTT of {format_given_ms(min(shorter))} over {distance_km:,.6g} km is impossible: light in fibre takes "
+            f"{format_given_ms(least_ms)} there and back"
+        )
+    return rtts or [least_ms]
 
 
 def _or_none(given: Any, as_number: Callable[[Any], float]) -> float | None:

@@ -71,14 +71,18 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     return spelt[near[0]] if near else None
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return a question after the known word that is nearest to `word`, as the end of a message; else nothing.
+def did_you_mean(word: str, known: Iterable[str], there: str = "") -> str:
+    """Return a question after the known word that is nearest to `word`, as the end of a message.
 
-    >>> did_you_mean("postgres", ["mysql", "postgresql"]), did_you_mean("x", ["mysql"])
-    ('; did you mean `postgresql`?', '')
+    Where none is near, all follow `there`, if that is given.
+
+    >>> did_you_mean("postgres", ["mysql", "postgresql"]), did_you_mean("x", ["a", "b"], "write")
+    ('; did you mean `postgresql`?', ': write a, b')
     """
-    near = nearest(word, known)
-    return f"; did you mean `{near}`?" if near else ""
+    words = [*known]
+    if near := nearest(word, words):
+        return f"; did you mean `{near}`?"
+    return f": {there} {', '.join(words)}" if there else ""
 
 
 class LatpcapError(Exception):

@@ -13,7 +13,7 @@ import click
 
 from latpcap.cli.shared.gates import RowGating, keyed_row_gate_options
 from latpcap.cli.shared.io import write
-from latpcap.cli.shared.options import RTT, reading_options
+from latpcap.cli.shared.options import RTT, Choice, reading_options
 from latpcap.cli.shared.rows import RowOutput, unsorted_rows_options
 from latpcap.cli.shared.status import INTERRUPTED
 from latpcap.cli.shared.verb import command
@@ -31,12 +31,10 @@ SHOW_AFTER_S = 0.5
 
 @command(short_help="Which of many captures is the chattiest: one line each.")
 @reading_options
-@click.option(
-    "--by", type=click.Choice(RANK_BY), help="What to rank, within and across the files; by default the files."
-)
+@click.option("--by", type=Choice(RANK_BY), help="What to rank, within and across the files; by default the files.")
 @click.option(
     "--sort",
-    type=click.Choice(list(RANK_SORTS)),
+    type=Choice(list(RANK_SORTS)),
     default="added",
     show_default=True,
     help="Sort by the seconds that the RTT of --rtt adds, the share of the runtime that a further millisecond adds, "

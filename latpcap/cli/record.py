@@ -119,7 +119,7 @@ def _check(command: Sequence[str], ring: Ring | None, logs_keys: bool, recording
     """Refuse what does not go together, before anything runs."""
     told = (recording.output, recording.ports, recording.servers, recording.relays, recording.pid, recording.duration_s)
     if not (command or any(told)):
-        raise UsageError("what is to be recorded? Write `latpcap record -- COMMAND`, or --port, --server or --pid")
+        raise UsageError("nothing to record: give a command (`latpcap record -- COMMAND`), --port, --server or --pid")
     if command and (recording.pid is not None or recording.duration_s is not None):
         raise UsageError("--pid and --duration record what is already running: leave out the command")
     if logs_keys and not command:

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from latpcap.cli.shared.files import OUTPUT_FOLDER
 from latpcap.cli.shared.io import teller, warn, warn_of, write
-from latpcap.cli.shared.options import DURATION, RTT_LIST, flat, gathered, scanning_options
+from latpcap.cli.shared.options import DURATION, RTT_LIST, Choice, flat, gathered, scanning_options
 from latpcap.cli.shared.status import INTERRUPTED
 from latpcap.cli.shared.verb import command
 from latpcap.errors import NoDatabaseTraffic, UsageError
@@ -89,7 +89,7 @@ def _parting(rtt: tuple[list[float], ...], think: float, **given: Any) -> PartsR
     ),
     click.option(
         "--engine",
-        type=click.Choice(ENGINES),
+        type=Choice(ENGINES),
         help="What computes the parts, by default threads; if a process dies, its part is computed again.",
     ),
     click.option(

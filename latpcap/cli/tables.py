@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from latpcap.cli.shared.gates import Gating, RowGating, gate_options, keyed_row_gate_options, row_gate_options
 from latpcap.cli.shared.io import warn, write
-from latpcap.cli.shared.options import DURATION, flat, in_seconds, reading_options, rtt_option
+from latpcap.cli.shared.options import DURATION, Choice, flat, in_seconds, reading_options, rtt_option
 from latpcap.cli.shared.rows import RowOutput, rows_options
 from latpcap.cli.shared.values import items
 from latpcap.cli.shared.verb import command
@@ -147,7 +147,7 @@ def findings(capture: Capture, rtt: tuple[list[float], ...]) -> Found:
 
 @table_command(
     "Every statement: runs, times, share of the waiting.",
-    click.option("--by", "grouping", type=click.Choice(GROUPINGS), help="One row for each of these instead."),
+    click.option("--by", "grouping", type=Choice(GROUPINGS), help="One row for each of these instead."),
     gates=keyed_row_gate_options,
 )
 def statements(capture: Capture, grouping: str | None) -> Found:
@@ -230,17 +230,16 @@ def tasks(capture: Capture, idle: float, by: TaskBy) -> Found:
 
 
 def _typical(found: TaskSummary) -> str:
-    """Return what is typical of the tasks, in a sentence."""
+    """What is typical of the tasks, in a sentence."""
     from latpcap.units import counted, format_s
 
     trips, took, added = found.round_trips, found.duration_s, found.seconds_per_ms
-    largest = f"{counted(int(trips.max), 'round trip')}, {format_s(took.max)}"
     if found.tasks == 1:
-        return f"1 task: {largest}."
-    each_ms = f"; each further ms of RTT adds {format_s(added.p95)} to it" if added.p95 else ""
+        return f"1 task of {counted(int(trips.max), 'round trip')} in {format_s(took.max)}."
     return (
-        f"{found.tasks:,} tasks. Median: {counted(int(trips.p50), 'round trip')}, {format_s(took.p50)}. "
-        f"p95: {counted(int(trips.p95), 'round trip')}, {format_s(took.p95)}{each_ms}. Largest: {largest}."
+        f"{found.tasks:,} tasks. Median: {counted(int(trips.p50), 'round trip')} in {format_s(took.p50)}, and "
+        f"{format_s(added.p50)} more for each further millisecond. p95: {counted(int(trips.p95), 'round trip')} in "
+        f"{format_s(took.p95)}, and {format_s(added.p95)} more."
     )
 
 
@@ -317,7 +316,7 @@ latpcap table intervals capture.pcapng --every 10s --fail-if 'lost_share > 1%'
 @idle_option
 @click.option(
     "--by",
-    type=click.Choice(["idle", "route"]),
+    type=Choice(["idle", "route"]),
     default="idle",
     show_default=True,
     help="Of tasks: with `route`, a task also ends when the route named in its statements changes.",

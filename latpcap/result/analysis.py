@@ -17,8 +17,8 @@ from latpcap.measures.budget import Budget, BudgetTimeline, timeline
 from latpcap.measures.chattiness import ChattinessGroups, by_connection, overall
 from latpcap.measures.connecting import Connecting, connecting
 from latpcap.measures.health import HealthNote, by_severity, measured_notes, weighed_notes
-from latpcap.measures.legs import LegRoundTrips, Legs, application, joined_legs
 from latpcap.measures.intervals import Intervals, intervals
+from latpcap.measures.legs import LegRoundTrips, Legs, application, joined_legs
 from latpcap.measures.options import IDLE_S, TaskBy
 from latpcap.measures.purposes import PurposeResult, purpose_results
 from latpcap.measures.push_waits import push_waits

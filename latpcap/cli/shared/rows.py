@@ -10,7 +10,7 @@ import click
 from msgspec import Struct
 
 from latpcap.cli.shared.io import beside, write
-from latpcap.cli.shared.options import gathered, output_option
+from latpcap.cli.shared.options import Choice, gathered, output_option
 from latpcap.cli.shared.values import columns, table_of
 from latpcap.errors import UsageError
 from latpcap.report import FORMATS, chosen_format, formats_of
@@ -83,7 +83,7 @@ format_option = click.option(
     "--format",
     "file_format",
     cls=FormatOption,
-    type=click.Choice(formats_of("rows")),
+    type=Choice(formats_of("rows")),
     multiple=True,
     callback=_one_format,
     help="Output format; by default a table, or the format that the suffix of -o selects.",
