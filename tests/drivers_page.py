@@ -13,7 +13,7 @@ from latpcap.protocols.drivers import Client, Setting, table
 PAGE = ROOT / "docs" / "drivers.md"
 HEAD = """# Drivers, object mappers and pools
 
-A connection's `driver` and `framework` (`latpcap connections`, JSON, page, Wireshark, `rank --by driver`,
+A connection's `driver` and `framework` (`latpcap table connections`, JSON, page, Wireshark, `rank --by driver`,
 `--application NAME`) are what its packets show: a name that the driver says at the login (`said`), or what only this
 client sends: login parameters in their order, names of prepared statements, statements of its own (`*` is any text,
 `**` an asterisk). Where that fits several clients, none is named, and no framework in another language than its

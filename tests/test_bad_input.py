@@ -134,7 +134,7 @@ def test_what_lies_before_a_cut_is_analysed(latpcap: Run, tmp_path: Path, conten
     seen = healthy(latpcap, path)
     assert seen["file-cut"] == 1
     assert seen["exchanges"] == 22
-    line = latpcap("exchanges", path, "--format", "csv").stderr.decode().splitlines()[0]
+    line = latpcap("table", "exchanges", path, "--format", "csv").stderr.decode().splitlines()[0]
     last = len(content) - (len(RECORDS[-1]) if content == GOOD else len(enhanced(RECORDS[-1])))
     assert f"{path.name}: the file ends inside the packet or block that begins at byte {last}" in line
 
@@ -269,7 +269,7 @@ def test_http_on_the_port_of_mysql_is_no_database_traffic(latpcap: Run, tmp_path
     opening = [wire.packet(0, tcp.SYN), wire.packet(1, tcp.SYN | tcp.ACK), wire.packet(0, tcp.ACK)]
     path = tmp_path / "x.pcap"
     path.write_bytes(PCAP + b"".join([*opening, *wire.ask(*asked), *wire.ask(*asked)]))
-    assert told(latpcap("analyze", path), 4).startswith(f"{path}: no database traffic among 1 TCP connection")
+    assert told(latpcap("analyze", path), 4).startswith(f"{path}: 1 TCP connection")
 
 
 def test_a_capture_without_packets_has_no_database_traffic(latpcap: Run, tmp_path: Path) -> None:
@@ -293,7 +293,9 @@ def capture() -> Path:
     return load_fixture("mysql/nplus1-300-client").path
 
 
-@pytest.mark.parametrize("command", ["exchanges", "exchanges --format jsonl", "exchanges --format parquet"])
+@pytest.mark.parametrize(
+    "command", ["table exchanges", "table exchanges --format jsonl", "table exchanges --format parquet"]
+)
 def test_a_reader_that_closes_its_end_ends_latpcap_quietly(command: str) -> None:
     path = load_fixture("mysql/nplus1-10k").path
     done = shell(f'latpcap {command} "$1" | head -c 9 >/dev/null; echo ${{PIPESTATUS[0]}}', path)
@@ -443,7 +445,7 @@ def test_literals_are_in_no_output_unless_asked_for(latpcap: Run, tmp_path: Path
 def test_literals_are_shown_when_asked_for(latpcap: Run, tmp_path: Path) -> None:
     path = tmp_path / "x.pcap"
     path.write_bytes(mysql_wire.capture([(query("SELECT 'Smithers'"), result(1))]))
-    shown = latpcap("exchanges", path, "--show-literals", "--format", "csv").stdout.decode()
+    shown = latpcap("table", "exchanges", path, "--show-literals", "--format", "csv").stdout.decode()
     assert [row["statement"] for row in csv.DictReader(io.StringIO(shown))][-1] == "SELECT 'Smithers'"
 
 
@@ -497,7 +499,7 @@ def test_compressed_packets_in_a_compressed_file_are_read_up_to_what_real_ones_b
     for packets, is_bomb in ((10, False), (20, True)):
         path.write_bytes(gzip.compress(PCAP + compressed_conversation(packets) + after))
         assert ("too-much-inflated" in healthy(latpcap, path)) == is_bomb
-        told = latpcap("exchanges", path, "--format", "jsonl").stdout.splitlines()
+        told = latpcap("table", "exchanges", path, "--format", "jsonl").stdout.splitlines()
         complete = [row["command"] for row in map(json.loads, told) if row["complete"]]
         assert complete.count("query") == 2  # the one before, and the other connection's
         assert len(told) == 3 + packets + 3

@@ -78,7 +78,7 @@ def test_think_time_has_a_threshold(latpcap: Run, fixture: Callable[[str], Fixtu
     assert think_s("--think", "10ms") > 2
 
 
-@pytest.mark.parametrize("command", ["exchanges", "connections", "statements"])
+@pytest.mark.parametrize("command", ["table exchanges", "table connections", "statements"])
 def test_rows_come_as_table_csv_jsonl_and_parquet(latpcap: Run, nplus1: Path, tmp_path: Path, command: str) -> None:
     rows = list(csv.DictReader(io.StringIO(latpcap(command, nplus1, "--format", "csv").stdout.decode())))
     lines = latpcap(command, nplus1, "--format", "jsonl").stdout.splitlines()
@@ -90,14 +90,14 @@ def test_rows_come_as_table_csv_jsonl_and_parquet(latpcap: Run, nplus1: Path, tm
 
 
 def test_the_name_of_the_output_says_its_format(latpcap: Run, nplus1: Path, tmp_path: Path) -> None:
-    latpcap("exchanges", nplus1, "-o", tmp_path / "x.csv")
+    latpcap("table", "exchanges", nplus1, "-o", tmp_path / "x.csv")
     assert (tmp_path / "x.csv").read_text().startswith("stream,exchange,protocol")
 
 
 def test_literals_are_shown_only_when_asked_for(latpcap: Run, nplus1: Path) -> None:
-    assert "emp_no = ?" in latpcap("exchanges", nplus1, "--format", "csv").stdout.decode()
+    assert "emp_no = ?" in latpcap("table", "exchanges", nplus1, "--format", "csv").stdout.decode()
     shown = csv.DictReader(
-        io.StringIO(latpcap("exchanges", nplus1, "--show-literals", "--format", "csv").stdout.decode())
+        io.StringIO(latpcap("table", "exchanges", nplus1, "--show-literals", "--format", "csv").stdout.decode())
     )
     statements = {row["statement"] for row in shown}
     assert len(statements) > 300
@@ -167,7 +167,7 @@ def test_a_capture_without_database_traffic_is_told(
     path = shared_capture("formats/lwerdna-filesamples__simple_http.pcap")
     status, line = failed(latpcap(command, path))
     assert status == 4
-    assert line.startswith(f"{path}: no database traffic among 2 TCP connections; they go to port 56789; ")
+    assert line.startswith(f"{path}: 2 TCP connections (port 56789), none to a database; ")
 
 
 def test_a_capture_is_never_overwritten(latpcap: Run, nplus1: Path, tmp_path: Path) -> None:
@@ -175,7 +175,7 @@ def test_a_capture_is_never_overwritten(latpcap: Run, nplus1: Path, tmp_path: Pa
     shutil.copy(nplus1, capture)
     alias.symlink_to(capture)
     for output in (capture, alias):
-        status, line = failed(latpcap("exchanges", capture, "-o", output))
+        status, line = failed(latpcap("table", "exchanges", capture, "-o", output))
         assert (status, line) == (2, f"{output}: is one of the captures, and a capture is never overwritten")
     assert capture.read_bytes() == nplus1.read_bytes()
 
@@ -188,7 +188,7 @@ def test_an_output_that_cannot_be_written_is_told(latpcap: Run, nplus1: Path, tm
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_long_output_arrives_whole(process: Run, nplus1: Path, unbuffered: str) -> None:
     path = nplus1.with_name("nplus1-10k.pcapng.zst")
-    done = process("exchanges", path, "--format", "csv", env=os.environ | {"PYTHONUNBUFFERED": unbuffered})
+    done = process("table", "exchanges", path, "--format", "csv", env=os.environ | {"PYTHONUNBUFFERED": unbuffered})
     assert done.stdout.count(b"\n") == 10_006
 
 

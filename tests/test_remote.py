@@ -177,8 +177,16 @@ def test_a_file_behind_http_is_called_as_one_without_the_secrets_of_its_url(s3: 
             2,
             "s3://captures/made: results are written on this machine",
         ),
-        (["annotate", "s3://captures/ring/*", "made.pcapng"], 2, "is no file of this machine: copy it there first"),
-        (["verify", "s3://captures/text.pcapng"], 2, "s3://captures/text.pcapng: is no file of this machine: copy it"),
+        (
+            ["wireshark", "s3://captures/ring/*", "-o", "made.pcapng"],
+            2,
+            "is no file of this machine: copy it there first",
+        ),
+        (
+            ["wireshark", "--verify", "s3://captures/text.pcapng"],
+            2,
+            "s3://captures/text.pcapng: is no file of this machine: copy it",
+        ),
         (["wireshark", "https://me:hush@host/a.pcapng?hush"], 2, "https://host/a.pcapng: is no file of this machine"),
         (["analyze", "nosuch://captures/a.pcapng"], 2, "nosuch://captures/a.pcapng: nosuch:// is not known: s3://,"),
         (["analyze", "dropbox://a/a.pcapng"], 2, "dropbox://a/a.pcapng: needs a package for dropbox://:"),

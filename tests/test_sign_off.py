@@ -102,7 +102,7 @@ def test_what_a_report_is_given_to_say_stands_in_it_and_else_no_date_of_its_own(
 def test_a_hostile_title_stays_text(latpcap: Run, far: Path, tmp_path: Path) -> None:
     for suffix in ("html", "md", "txt"):
         output = tmp_path / f"r.{suffix}"
-        assert latpcap("analyze", far, "--title", HOSTILE, "--note", HOSTILE, "-o", output).returncode == 0
+        assert latpcap("report", far, "--title", HOSTILE, "--note", HOSTILE, "-o", output).returncode == 0
         told = output.read_text()
         assert "\x1b" not in told
         if suffix != "txt":
@@ -111,7 +111,7 @@ def test_a_hostile_title_stays_text(latpcap: Run, far: Path, tmp_path: Path) -> 
 
 
 def test_a_date_is_today_or_a_day(latpcap: Run, far: Path, tmp_path: Path) -> None:
-    done = latpcap("analyze", far, "--date", "tomorrow", "-o", tmp_path / "r.md")
+    done = latpcap("report", far, "--date", "tomorrow", "-o", tmp_path / "r.md")
     assert (done.returncode, done.stderr.count(b"\n")) == (2, 1)
     assert b"`tomorrow` is not a date: today, or for instance 2026-11-22" in done.stderr
     with pytest.raises(UsageError, match="is not a date"):

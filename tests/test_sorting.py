@@ -67,8 +67,8 @@ def test_every_format_is_sorted_and_limited(latpcap: Callable[..., Done], chosen
 
 def test_what_rows_are_sorted_by_is_shown(latpcap: Callable[..., Done]) -> None:
     path = load_fixture("mysql/pool-4").path
-    assert b"affected_rows" in latpcap("exchanges", path, "--sort", "-affected_rows").stdout
-    assert b"affected_rows" not in latpcap("exchanges", path).stdout
+    assert b"affected_rows" in latpcap("table", "exchanges", path, "--sort", "-affected_rows").stdout
+    assert b"affected_rows" not in latpcap("table", "exchanges", path).stdout
 
 
 def test_exchanges_name_time_frames_and_statement_at_any_width(
@@ -76,7 +76,7 @@ def test_exchanges_name_time_frames_and_statement_at_any_width(
 ) -> None:
     for width in (72, 80, 120, 240):
         monkeypatch.setenv("COLUMNS", str(width))
-        lines = latpcap("exchanges", load_fixture("mysql/pool-4").path).stdout.decode().splitlines()
+        lines = latpcap("table", "exchanges", load_fixture("mysql/pool-4").path).stdout.decode().splitlines()
         assert max(map(len, lines)) <= width
         assert {"time", "frames", "stream", "command", "trips", "service", "statement"} <= set(lines[0].split())
         [query] = (line for line in lines if " 47→48 " in line)
@@ -90,24 +90,24 @@ def test_a_line_names_the_columns_that_a_terminal_has_no_room_for(
     latpcap: Callable[..., Done], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = load_fixture("mysql/pool-4").path
-    assert b"more column" not in latpcap("exchanges", path).stdout  # a pipe is as wide as it needs
-    every = latpcap("exchanges", path, "--format", "csv").stdout.decode().splitlines()[0].split(",")
+    assert b"more column" not in latpcap("table", "exchanges", path).stdout  # a pipe is as wide as it needs
+    every = latpcap("table", "exchanges", path, "--format", "csv").stdout.decode().splitlines()[0].split(",")
     monkeypatch.setenv("COLUMNS", "600")
-    lines = latpcap("exchanges", path).stdout.decode().splitlines()
+    lines = latpcap("table", "exchanges", path).stdout.decode().splitlines()
     told, _, names = lines[-1].partition(": ")
     named = names.split(", ")
     assert told == f"{len(named)} more columns (--columns NAME,… or --format csv)"
     assert {"request_time", "request_frame", "response_frame", "delta_ms"} | set(named) <= set(every)
     assert not {"request_time", "request_frame", "response_frame", "delta_ms"} & set(named)
     monkeypatch.setenv("COLUMNS", "80")
-    assert ": exchange, rows, delta_ms, " in latpcap("exchanges", path).stdout.decode().splitlines()[-1]
+    assert ": exchange, rows, delta_ms, " in latpcap("table", "exchanges", path).stdout.decode().splitlines()[-1]
 
 
 @pytest.mark.parametrize("chosen", ["table", "csv", "jsonl"])
 def test_columns_are_chosen_in_every_format_and_in_their_order(latpcap: Callable[..., Done], chosen: str) -> None:
     path = load_fixture("mysql/pool-4").path
     asked = ("--columns", "statement,request_frame", "--columns", "rows", "--sort", "-delta_ms", "--limit", 1)
-    said = latpcap("exchanges", path, *asked, "--format", chosen).stdout.decode()
+    said = latpcap("table", "exchanges", path, *asked, "--format", chosen).stdout.decode()
     places = [said.index(name) for name in ("statement", "request_frame", "rows")]
     assert places == sorted(places)
     assert "delta_ms" not in said

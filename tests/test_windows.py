@@ -66,7 +66,7 @@ def test_an_error_is_told_in_any_code_page(process: Run) -> None:
 
 
 def test_a_glob_that_no_shell_has_expanded_is_expanded(process: Run) -> None:
-    done = process("captures", os.path.join(PLAIN.parent, "nplus1-300-*.pcapng"), "--format", "csv", "--quiet")
+    done = process("table", "captures", os.path.join(PLAIN.parent, "nplus1-300-*.pcapng"), "--format", "csv", "--quiet")
     assert done.stdout.count(b"nplus1-300-") == len(list(PLAIN.parent.glob("nplus1-300-*.pcapng"))) > 1
 
 
@@ -114,8 +114,8 @@ def test_files_of_one_name_may_be_on_several_drives() -> None:
 def test_a_capture_from_a_pipe_is_read_byte_by_byte(process: Run) -> None:
     content = PLAIN.read_bytes()
     assert b"\r\n" in content or b"\x1a" in content, "what text would lose"
-    piped = process("exchanges", "-", "--format", "csv", "--quiet", input=content)
-    assert piped.stdout == process("exchanges", PLAIN, "--format", "csv", "--quiet").stdout
+    piped = process("table", "exchanges", "-", "--format", "csv", "--quiet", input=content)
+    assert piped.stdout == process("table", "exchanges", PLAIN, "--format", "csv", "--quiet").stdout
 
 
 def test_a_reader_that_closes_its_end_ends_latpcap_quietly() -> None:

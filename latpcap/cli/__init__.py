@@ -20,7 +20,7 @@ from click.shell_completion import CompletionItem
 
 from latpcap.cli.shared.files import never_over_inputs
 from latpcap.cli.shared.io import click_writes, spell_out
-from latpcap.cli.shared.options import EVERYWHERE
+from latpcap.cli.shared.options import CAPTURE_HELP, EVERYWHERE
 from latpcap.cli.shared.status import INTERRUPTED, told
 from latpcap.cli.shared.verb import ALL, FoldedHelp, write_options
 from latpcap.cli.shared.version import version_option
@@ -140,7 +140,7 @@ class _Group(FoldedHelp, click.Group):
             write_options(ctx, formatter, "Options of all commands, before or after the command's name", EVERYWHERE)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the exit statuses with `--all`."""
+        """Write with `--all` what a capture is, and the exit statuses."""
         if ctx.meta.get(ALL):
             super().format_epilog(ctx, formatter)
 
@@ -202,12 +202,12 @@ def cli(ctx: click.Context, /, **given: Any) -> None:
     """Show what the network costs a database application, now and at another RTT.
 
     \b
-    latpcap capture.pcapng                  (the same as latpcap analyze capture.pcapng)
+    latpcap capture.pcapng                  (short for latpcap analyze)
     latpcap project capture.pcapng --rtt 1ms,15ms,50ms
-    tcpdump -w - port 3306 | latpcap -      (a pipe, a glob, a URL, a dataset of scan)
+    tcpdump -w - port 3306 | latpcap -
     """
     said = {name: given[name] for name in given if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE}
     ctx.default_map = dict.fromkeys(cli.commands, said)
 
 
-cli.epilog = told(cli)
+cli.epilog = f"{CAPTURE_HELP}\n\n{told(cli)}"

@@ -58,7 +58,8 @@ def ports(incomplete: str) -> list[CompletionItem]:
 
 def table_of(ctx: click.Context) -> str:
     """Return the table that a command writes: the one of its name, or the one that it was given."""
-    return str(ctx.params.get("name") or ctx.info_name or "")
+    given = ctx.params.get("name") or next(iter(ctx.args), "")  # behind an option without its value nothing is parsed
+    return str(given if ctx.info_name == "table" else ctx.info_name)
 
 
 def columns(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
