@@ -256,8 +256,8 @@ analysing_options = all_of(
 )  # fmt: skip
 
 CAPTURE_HELP = (
-    "CAPTURE is a pcap or pcapng file (also .gz, .zst, .lz4), a glob, a URL (s3://bucket/ring_*.pcapng), `-` for a pipe, "
-    "or the folder of a dataset that `latpcap scan` has made; several files are one recording."
+    "CAPTURE is a pcap or pcapng file (also .gz, .zst, .lz4), a glob, a URL (s3://bucket/ring_*.pcapng), `-` for a "
+    "pipe, or the folder of a dataset that `latpcap scan` has made; several files are one recording."
 )
 captures_argument = click.argument("captures", nargs=-1, required=True, metavar="CAPTURE...", type=CAPTURE)
 
