@@ -24,7 +24,7 @@ from conftest import FIXTURES, load_fixture
 from mysql_wire import error, message, mysql, query, result, tcp
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
-COMMANDS = ["analyze", "project", "exchanges", "connections", "statements"]
+COMMANDS = ["analyze", "project", "table exchanges", "table connections", "statements"]
 
 PCAP = tcp.PCAP_HEADER
 GOOD = mysql_wire.capture([(query("SELECT 1"), result(1))] * 20)
@@ -308,7 +308,7 @@ def test_a_closed_standard_input_is_empty() -> None:
     assert told(done, 3).startswith("standard input: ")
 
 
-@pytest.mark.parametrize("command", ["analyze", "analyze --json", "exchanges"])
+@pytest.mark.parametrize("command", ["analyze", "analyze --json", "table exchanges"])
 def test_a_full_disk_is_told(capture: Path, command: str) -> None:
     done = shell(f'latpcap {command} "$1" >/dev/full', capture)
     assert done.stderr == b"latpcap: standard output: cannot be written: No space left on device\n"

@@ -16,7 +16,7 @@ from conftest import Fixture
 from latpcap.cli import cli
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
-COMMANDS = ["analyze", "project", "exchanges", "connections", "statements"]
+COMMANDS = ["analyze", "project", "table exchanges", "table connections", "statements"]
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def nplus1(fixture: Callable[[str], Fixture]) -> Path:
     return fixture("mysql/nplus1-300-client").path
 
 
-@pytest.mark.parametrize("command", [[], *([name] for name in [*COMMANDS, "completion"])])
+@pytest.mark.parametrize("command", [[], *(name.split() for name in [*COMMANDS, "completion"])])
 def test_every_help_has_an_example(command: list[str]) -> None:
     shown = CliRunner().invoke(cli, [*command, "--help"]).output
     assert "\b" not in shown
@@ -32,8 +32,8 @@ def test_every_help_has_an_example(command: list[str]) -> None:
 
 
 def test_what_each_command_does_is_told_whole_at_80_columns(latpcap: Run) -> None:
-    told = latpcap("--help").stdout.decode()
-    commands = told.partition("Look:")[2].partition("Options:")[0]
+    told = latpcap("--help", "--all").stdout.decode()
+    commands = told.partition("Commands:")[2].partition("Options:")[0]
     assert commands
     assert "…" not in commands
     assert "..." not in commands
@@ -134,7 +134,7 @@ def failed(done: subprocess.CompletedProcess[bytes]) -> tuple[int, str]:
     ("arguments", "message"),
     [
         (["analyze"], "Missing argument 'CAPTURE...'"),
-        (["nonsense"], "No such command 'nonsense'"),
+        (["nonsense"], "No such command or capture 'nonsense'"),
         (["analyze", "x", "--nonsense"], "No such option"),
         (["--nonsense", "x"], "No such option"),
         (["--rtt", "15ms", "x.pcap"], "write --rtt behind the command or the capture"),
@@ -199,6 +199,7 @@ def test_a_reader_that_goes_away_is_no_error(nplus1: Path) -> None:
             sys.executable,
             "-m",
             "latpcap",
+            "table",
             "exchanges",
             str(nplus1.with_name("nplus1-10k.pcapng.zst")),
             "--format",

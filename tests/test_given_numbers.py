@@ -59,7 +59,7 @@ def test_nothing_to_read_is_an_error() -> None:
 
 
 @pytest.mark.parametrize("device", ["/dev/zero", "/dev/urandom"])
-@pytest.mark.parametrize("command", ["analyze", "verify"])
+@pytest.mark.parametrize("command", ["analyze", "wireshark --verify"])
 def test_a_device_is_no_key_log(latpcap: Run, command: str, device: str) -> None:
     done = latpcap(command, CAPTURE, "--keylog", device)
     assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (2, b"", 1)

@@ -1,4 +1,4 @@
-"""RTT, loss, round trips and response times over time: `latpcap intervals`, its table, its section and its chart."""
+"""RTT, loss, round trips and response times over time: `latpcap table intervals`, its table, its section and its chart."""
 
 from __future__ import annotations
 
@@ -183,8 +183,8 @@ def test_intervals_that_are_no_multiple_of_the_slots_have_no_segments() -> None:
 
 def test_a_gate_holds_the_loss_of_each_interval(latpcap: Run) -> None:
     path = load_fixture("mysql/nplus1-300-loss2").path
-    assert latpcap("intervals", path, "--every", "1s", "--fail-if", "lost_share > 0.1%").returncode == 1
-    assert latpcap("intervals", path, "--every", "1s", "--fail-if", "lost_share > 50%").returncode == 0
+    assert latpcap("table", "intervals", path, "--every", "1s", "--fail-if", "lost_share > 0.1%").returncode == 1
+    assert latpcap("table", "intervals", path, "--every", "1s", "--fail-if", "lost_share > 50%").returncode == 0
 
 
 def test_a_dataset_and_a_part_of_the_time_have_them_too(tmp_path: Path) -> None:

@@ -58,11 +58,11 @@ def test_a_name_without_a_suffix_and_a_dash_are_text(latpcap: Run, tmp_path: Pat
     [
         ("analyze", "x.parquet", ".txt, .json, .html or .md; tables such as `latpcap table exchanges` write .parquet"),
         ("project", "x.md", "name a file that ends with .txt or .json; `latpcap analyze` writes .md"),
-        ("exchanges", "x.xlsx", "name a file that ends with .txt, .json, .csv, .jsonl or .parquet"),
+        ("table exchanges", "x.xlsx", "name a file that ends with .txt, .json, .csv, .jsonl or .parquet"),
         ("findings", "x.html", "`latpcap analyze` writes .html"),
         ("analyze", "x.pcapng", "a capture is never overwritten"),
         ("analyze", "x.pcap.gz", "a capture is never overwritten"),
-        ("exchanges", "x.csv.gz", "x.csv.gz: name a file that ends with"),
+        ("table exchanges", "x.csv.gz", "x.csv.gz: name a file that ends with"),
     ],
 )
 def test_a_name_that_says_another_format_is_refused(
@@ -141,7 +141,7 @@ def test_every_command_has_json_but_those_that_write_something_else() -> None:
         "help",
         "record",
         "watch",
-        "wireshark",
+        "report",
     }  # what they write: docs/command-line.md
     assert without == others
 
@@ -165,7 +165,7 @@ def test_what_is_redirected_is_neither_cut_nor_wrapped(latpcap: Run) -> None:
     text = latpcap("analyze", NPLUS1).stdout.decode()
     assert max(map(len, text.splitlines())) > 100
     assert text.splitlines()[3].endswith(": each millisecond of RTT costs 0.306 s")
-    for table in ("statements", "connections", "captures"):
+    for table in ("statements", "table connections", "table captures"):
         assert "…" not in latpcap(table, NPLUS1).stdout.decode()
 
 
@@ -385,7 +385,16 @@ def test_a_column_that_is_none_is_a_mistake_of_an_empty_table_too(latpcap: Run) 
 
 
 @pytest.mark.parametrize(
-    "command", ["statements", "connections", "exchanges", "minutes", "tasks", "captures", "analyze"]
+    "command",
+    [
+        "statements",
+        "table connections",
+        "table exchanges",
+        "table intervals",
+        "table tasks",
+        "table captures",
+        "analyze",
+    ],
 )
 @pytest.mark.parametrize("width", ["80", "120", "200"])
 def test_no_two_columns_of_a_table_have_one_header(

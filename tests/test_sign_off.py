@@ -132,9 +132,9 @@ def test_what_is_empty_is_not_said(tmp_path: Path) -> None:
     [
         ("analyze", "--json"),
         ("project", "--json"),
-        ("captures", "--json"),
-        ("health", "--json"),
-        ("verify", "--json"),
+        ("table captures", "--json"),
+        ("table health", "--json"),
+        ("wireshark --verify", "--json"),
         ("sql", "select * from captures", "--json"),
     ],
 )
@@ -144,13 +144,13 @@ def test_no_output_names_a_folder(latpcap: Run, far: Path, arguments: tuple[str,
     damaged.write_bytes(far.read_bytes()[:-100])
     given = (far, damaged) if name != "sql" else (far,)
     told = latpcap(name, *given, *options).stdout
-    assert b"night.pcapng" in told or name == "health"
+    assert b"night.pcapng" in told or name == "table health"
     assert b"cut.pcapng" in told or name in ("sql", "project")
     assert b"secret-customer" not in told
 
 
 def test_pairs_name_both_sides(latpcap: Run, far: Path) -> None:
-    for command, sides in (("compare", ("before", "after")), ("validate", ("base", "other"))):
+    for command, sides in (("compare", ("before", "after")), ("compare --projected", ("base", "other"))):
         told = json.loads(latpcap(command, far, far, "--json").stdout)
         assert [told[f"captures_{side}"][0]["sha256"] for side in sides] == [sha256(far)] * 2
         assert told["program"] == PROGRAM

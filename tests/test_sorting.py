@@ -114,9 +114,11 @@ def test_columns_are_chosen_in_every_format_and_in_their_order(latpcap: Callable
     assert "salaries" in said
 
 
-@pytest.mark.parametrize("command", ["rank", "findings", "errors", "tasks", "health", "minutes", "captures"])
+@pytest.mark.parametrize(
+    "command", ["rank", "findings", "table errors", "table tasks", "table health", "table intervals", "table captures"]
+)
 def test_every_table_takes_columns_and_says_which_there_are(latpcap: Callable[..., Done], command: str) -> None:
-    with_rows = {"errors": "findings/failing-my", "health": "mysql/nplus1-300-loss2"}
+    with_rows = {"table errors": "findings/failing-my", "table health": "mysql/nplus1-300-loss2"}
     path = load_fixture(with_rows.get(command, "mysql/pool-4")).path
     first = latpcap(command, path, "--format", "csv").stdout.decode().splitlines()[0].split(",")[-1]
     assert latpcap(command, path, "--columns", first).stdout.decode().splitlines()[0] == first

@@ -155,7 +155,9 @@ def test_an_unexplained_difference_ends_with_status_1(
 
     read = ours.read
     monkeypatch.setattr(ours, "read", lambda *arguments: wrong_network(read(*arguments)))
-    monkeypatch.setattr(sys, "argv", ["latpcap", "verify", str(nplus1), "--quiet", "--json", "-o", os.devnull])
+    monkeypatch.setattr(
+        sys, "argv", ["latpcap", "wireshark", "--verify", str(nplus1), "--quiet", "--json", "-o", os.devnull]
+    )
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 1

@@ -119,7 +119,15 @@ def test_a_capture_from_a_pipe_is_read_byte_by_byte(process: Run) -> None:
 
 
 def test_a_reader_that_closes_its_end_ends_latpcap_quietly() -> None:
-    command = [sys.executable, "-m", "latpcap", "exchanges", str(FIXTURES / "mysql/nplus1-10k.pcapng.zst"), "--quiet"]
+    command = [
+        sys.executable,
+        "-m",
+        "latpcap",
+        "table",
+        "exchanges",
+        str(FIXTURES / "mysql/nplus1-10k.pcapng.zst"),
+        "--quiet",
+    ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stderr is not None
@@ -154,7 +162,7 @@ def test_a_dataset_is_written_in_parts_by_processes_and_replaced(process: Run, t
         done = process(*command)
         assert (done.returncode, done.stderr) == (0, b"")
     assert list(tmp_path.iterdir()) == [dataset]
-    rows = ("exchanges", "--format", "csv", "--quiet")
+    rows = ("table exchanges", "--format", "csv", "--quiet")
     assert process(rows[0], dataset, *rows[1:]).stdout == process(rows[0], PLAIN, *rows[1:]).stdout
 
 

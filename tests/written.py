@@ -17,7 +17,7 @@ ONE = "mysql/nplus1-300-client.pcapng"
 LONG = "mysql/nplus1-10k.pcapng.zst"
 """Enough packets for more than one thread."""
 MANY = ("mysql/parallel-8", "postgresql/logins", "firebird/fbclient3-nplus1", "keys/asyncpg-tlsv13", "mysql/sql-errors")
-TABLES = ("exchanges", "connections", "statements", "errors", "tasks", "minutes", "health", "captures", "findings")
+TABLES = ("exchanges", "connections", "statements", "errors", "tasks", "intervals", "health", "captures", "findings")
 
 
 def commands(folder: Path) -> Iterator[tuple[str, list[str]]]:

@@ -309,7 +309,10 @@ latpcap table intervals capture.pcapng --every 10s --fail-if 'lost_share > 1%'
 
 
 @command(
-    "table", short_help="Rows: connections, exchanges, tasks, errors, intervals, …", help=_HELP, no_args_is_help=True
+    "table",
+    short_help="Connections, exchanges, tasks, errors, intervals, health or captures.",
+    help=_HELP,
+    no_args_is_help=True,
 )
 @click.argument("name", metavar="NAME", type=_TableName())
 @reading_options
