@@ -1,4 +1,4 @@
-"""RTT, loss, round trips and response times over time: `latpcap table intervals`, its table, its section and its chart."""
+"""RTT, loss, round trips and response times over time: `latpcap table intervals`, its section and its chart."""
 
 from __future__ import annotations
 

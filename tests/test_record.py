@@ -53,7 +53,7 @@ def test_an_address_of_this_machine_is_reached_by_loopback() -> None:
 
 def test_what_does_not_go_together_is_refused_before_anything_runs(latpcap: Run, tmp_path: Path) -> None:
     refused: dict[str, tuple[object, ...]] = {
-        "what is to be recorded?": (),
+        "nothing to record": (),
         "leave out the command": ("--duration", "1s", "--", "true"),
         "cannot be set for a running process": ("--keylog", "--port", 1),
         "--ring keeps files": ("--ring", "10x1MB", "--port", 1),

@@ -90,7 +90,7 @@ def test_what_a_report_is_given_to_say_stands_in_it_and_else_no_date_of_its_own(
     plain, given = tmp_path / f"plain.{suffix}", tmp_path / f"given.{suffix}"
     options = ("--title", "Night job", "--customer", "ACME", "--note", "One.", "--note", "Two.", "--date", "2031-05-06")
     assert latpcap("analyze", far, "-o", plain).returncode == 0
-    assert latpcap("analyze", far, *options, "-o", given).returncode == 0
+    assert latpcap("report", far, *options, "-o", given).returncode == 0
     told = given.read_text()
     assert all(word in told for word in ("Night job", "ACME", "One.", "Two.", "2031-05-06", sha256(far), PROGRAM))
     assert "2031-05" not in plain.read_text()
