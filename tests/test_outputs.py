@@ -54,7 +54,9 @@ def read_and_write() -> set[str]:
     """The commands that read a capture and write a file; `record` reads a baseline and nothing else."""
     kinds = {str(command.name): {param.type for param in command.params} for command in cli.commands.values()}
     both = {
-        name for name, types in kinds.items() if OUTPUT in types and any(isinstance(each, _Input) for each in types)
+        name
+        for name, types in kinds.items()
+        if types & {OUTPUT, CI_OUTPUT} and any(isinstance(each, _Input) for each in types)
     }
     return both - {"record"}
 
@@ -200,7 +202,7 @@ def test_a_result_keeps_the_mode_of_the_one_before(tmp_path: Path) -> None:
 
 def test_pipes_and_what_the_shell_has_opened_are_written_as_they_are(tmp_path: Path) -> None:
     path = tmp_path / "x.txt"
-    command = [sys.executable, "-m", "latpcap", "captures", str(CAPTURE), "--quiet", "-o"]
+    command = [sys.executable, "-m", "latpcap", "table", "captures", str(CAPTURE), "--quiet", "-o"]
     with path.open("wb") as file:
         subprocess.run([*command, f"/dev/fd/{file.fileno()}"], check=True, pass_fds=[file.fileno()])
     piped = subprocess.run([*command, "/dev/stdout"], check=True, capture_output=True)
