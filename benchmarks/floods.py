@@ -349,8 +349,8 @@ def written(name: str, scale: float, folder: Path) -> tuple[Path, float]:
 
 def run(command: str, path: Path, memory: str | None) -> tuple[Spent, str]:
     asked = ("--memory", memory) if memory else ()
-    spent = spend([command, str(path), "--quiet", *asked], cpu_s=CPU_S, memory=MEMORY)
-    told = spend(["health", str(path), "--quiet", "--format", "jsonl", *asked], cpu_s=CPU_S, memory=MEMORY)
+    spent = spend([*command.split(), str(path), "--quiet", *asked], cpu_s=CPU_S, memory=MEMORY)
+    told = spend(["table", "health", str(path), "--quiet", "--format", "jsonl", *asked], cpu_s=CPU_S, memory=MEMORY)
     codes = [json.loads(line)["code"] for line in told.output.splitlines()]
     limits = [code for code in codes if code.startswith(("too-many", "file-"))]
     return spent, ", ".join(limits) or spent.complaint.strip().partition(": ")[2].removeprefix(f"{path}: ")[:80]

@@ -182,8 +182,8 @@ COMMANDS = {
     "findings": ("findings", "--rtt", "15ms"),
     "report": ("analyze", "-o", "{out}.html"),
     "statements": ("statements", "--format", "csv"),
-    "connections": ("connections", "--format", "csv"),
-    "annotate": ("annotate", "{out}.pcapng", "--force"),
+    "connections": ("table", "connections", "--format", "csv"),
+    "annotate": ("wireshark", "-o", "{out}.pcapng", "--force"),
     "sql": ("sql", "select count(*) from exchanges"),
 }
 OF_GROUPS = {
@@ -247,10 +247,8 @@ def run(command: str, subject: Subject, captures: list[Path], base: Path, limit:
     verb, *rest = (part.format(out=base / "out") for part in (COMMANDS | OF_GROUPS)[command])
     if command == "analyze a dataset":
         captures = [saved(captures, base, limit)]
-    arguments = (
-        [verb, *map(str, captures), *rest] if verb in ("sql", "annotate") else [verb, *rest, *map(str, captures)]
-    )
-    options = () if verb == "annotate" else subject.options
+    arguments = [verb, *map(str, captures), *rest] if verb == "sql" else [verb, *rest, *map(str, captures)]
+    options = () if verb == "wireshark" else subject.options
     files = 256 if subject.files else None
     return spend([*arguments, *options, "--quiet"], cpu_s=limit, memory=MEMORY, files=files)
 

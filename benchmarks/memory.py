@@ -132,27 +132,27 @@ FLOODS: dict[str, Callable[[float, Path], str]] = {
 }
 COMMANDS: dict[str, list[str]] = {
     **{
-        name: [name, "{}"]
+        name: [*name.split(), "{}"]
         for name in (
-            *("captures", "health", "analyze", "findings", "statements", "errors", "connections", "tasks", "minutes"),
-            *("rank", "verify"),
+            *("table captures", "table health", "analyze", "findings", "statements", "table errors"),
+            *("table connections", "table tasks", "table intervals", "rank", "wireshark --verify"),
         )
     },
     "analyze --json": ["analyze", "{}", "--json"],
     "analyze -o": ["analyze", "{}", "-o", "OUT.html"],
-    "exchanges": ["exchanges", "{}", "--format", "csv"],
+    "table exchanges": ["table", "exchanges", "{}", "--format", "csv"],
     "project": ["project", "{}", "--rtt", "15ms"],
     "compare": ["compare", "{}", "{}"],
-    "validate": ["validate", "{}", "{}"],
+    "compare --projected": ["compare", "--projected", "{}", "{}"],
     "sql": ["sql", "{}", "select command, count(*), max(response_ms) from exchanges group by all"],
-    "annotate": ["annotate", "{}", "OUT.pcapng"],
+    "wireshark -o": ["wireshark", "{}", "-o", "OUT.pcapng"],
     "watch": ["watch", "{}"],
     "scan -o": ["scan", "{}", "-o", "OUT"],
     "scan --totals": ["scan", "{}", "--totals"],
 }
 
 
-NEED_PACKETS = ("annotate", "captures", "validate", "verify", "watch")
+NEED_PACKETS = ("wireshark -o", "table captures", "compare --projected", "wireshark --verify", "watch")
 """Commands that take no dataset, or none beside itself."""
 BESIDE_MB = 90
 """What Python takes with all that a command loads."""

@@ -173,9 +173,9 @@ COMMANDS = (
     ["analyze"],
     ["analyze", "--json"],
     ["statements", "--format", "csv"],
-    ["exchanges", "--format", "csv"],
-    ["connections", "--format", "csv"],
-    ["health", "--format", "csv"],
+    ["table exchanges", "--format", "csv"],
+    ["table connections", "--format", "csv"],
+    ["table health", "--format", "csv"],
     ["findings"],
     ["analyze", "-o", "{}/report.md"],
     ["analyze", "-o", "{}/report.html"],
@@ -336,7 +336,7 @@ def outputs(capture: Path, folder: str, way: str) -> Iterator[str]:
         rest = [part.replace("{}", folder) for part in command[1:]]
         keys = capture.with_suffix(".keys")
         rest += ["--keylog", str(keys)] if keys.exists() else []
-        result = CliRunner().invoke(cli, [command[0], str(capture), *rest, *FORMATS[way]])
+        result = CliRunner().invoke(cli, [*command[0].split(), str(capture), *rest, *FORMATS[way]])
         if result.exit_code:
             raise click.ClickException(f"latpcap {' '.join(command)}: {result.output}{result.exception}")
         yield result.output

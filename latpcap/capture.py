@@ -28,7 +28,7 @@ from latpcap.given import (
 )
 from latpcap.measures import charts
 from latpcap.measures.charts import Deltas, Timeline
-from latpcap.measures.minutes import Minutes
+from latpcap.measures.intervals import Intervals
 from latpcap.measures.options import GROUPINGS, IDLE_S, TaskBy
 from latpcap.measures.traffic import notes_without_traffic, unanswered_ports, why_none
 from latpcap.projection.assumptions import Conditions
@@ -41,7 +41,7 @@ from latpcap.result.captures import CaptureFile, capture_files
 from latpcap.result.checks.gates import Gates, check
 from latpcap.result.errors import ErrorsResult
 from latpcap.result.errors_at_tcp import with_connections
-from latpcap.result.minutes import MinutesResult, all_of, minute_table
+from latpcap.result.intervals import IntervalsResult, all_of, interval_table
 from latpcap.result.tasks import task_table
 from latpcap.tables.columnar.table import Table
 from latpcap.tables.dataset.manifest import ReadWith
@@ -57,6 +57,7 @@ from latpcap.units import (
     check_rtt_is,
     counted,
     fibre_ms,
+    format_given_ms,
 )
 
 shown_by("latpcap.report.notebook", "latpcap.report.plot", "latpcap.report.prompt")
@@ -68,7 +69,7 @@ TABLES = (
     "findings",
     "errors",
     "tasks",
-    "minutes",
+    "intervals",
     "health",
     "captures",
     "rtt_samples",
@@ -77,6 +78,8 @@ TABLES = (
 """The tables of a `Capture`, as its attributes, the tables of SQL and the commands that write them are called."""
 
 
+DISTANCE_TOLERANCE = 0.05
+"""A written distance and the speed of light in a fibre are known as well as this."""
 FILES_NAMED = 3
 """Files that the repr of a `Capture` names."""
 INTERNAL = frozenset({"errors_result", "inputs", "measures", "moved", "recording"})
@@ -243,9 +246,9 @@ class Capture(Tidy):
         the command line (`"60s"`, `"34Mbit"`, `"0.1%"`, `"1000km"`).
 
         What else may be different there: the bottleneck's bandwidth in bits a second, the part of the packets that is
-        lost (0 to 1), the jitter, how many connections share the work, and fibre of `distance_km`, whose least RTT is
-        added to each of `rtt_ms` (or stands alone). `rtt_is` says how these RTTs were measured: `"ping"`,
-        `"handshake"` or `"in-stream"`; by default as `read` was told. `move={"10.0.0.5:3306": 15.0}` gives only these
+        lost (0 to 1), the jitter, how many connections share the work, and fibre of `distance_km`: the RTT that light
+        needs stands for a missing `rtt_ms`, and a shorter one is refused. `rtt_is` says how these RTTs were measured:
+        `"ping"`, `"handshake"` or `"in-stream"`; by default as in `read`. `move={"10.0.0.5:3306": 15.0}` gives these
         servers an RTT (ms): the others have each of `rtt_ms`, or, without any, what they had. `service` and `client`
         are the parts of their own time that server and client take there (0.5: half). `window_bytes` is the receive
         window of both, and `compression` the part of the bytes that is left where they are compressed.
@@ -308,7 +311,7 @@ class Capture(Tidy):
             check_rtt_is(rtt_is)
         asked, distance_km = rtts_ms(rtt_ms), _or_none(distance_km, kilometres)
         if distance_km is not None:
-            asked = [rtt + fibre_ms(distance_km) for rtt in asked or [0.0]]
+            asked = _over_fibre(asked, distance_km)
         asked, conditions = self.moved(asked, move)
         if compression is not None and self.recording.exchanges.is_compressed:
             raise UsageError("the capture is compressed already: compression is projected from one that is not")
@@ -524,23 +527,23 @@ class Capture(Tidy):
         return task_table(measures.tasks(seconds(idle_s), by), measures.recording, grown)
 
     @cached_property
-    def minutes(self) -> Table:
+    def intervals(self) -> Table:
         """One row a minute, or a shorter interval of a short recording: RTT, loss, round trips, response times."""
-        return self.minutes_of()
+        return self.intervals_of()
 
-    def minutes_of(self, every_s: Duration | None = None) -> Table:
+    def intervals_of(self, every_s: Duration | None = None) -> Table:
         """The same for intervals of `every_s` seconds, those without traffic as well."""
-        return minute_table(self._minutes(every_s))
+        return interval_table(self._intervals(every_s))
 
-    def over_time(self, every_s: Duration | None = None) -> MinutesResult:
+    def over_time(self, every_s: Duration | None = None) -> IntervalsResult:
         """The same as a result, of which `.plot()` is a chart."""
-        return all_of(self._minutes(every_s))
+        return all_of(self._intervals(every_s))
 
-    def _minutes(self, every_s: Duration | None) -> Minutes:
+    def _intervals(self, every_s: Duration | None) -> Intervals:
         interval_s = _or_none(every_s, seconds)
         if interval_s == 0:
             raise UsageError("an interval is longer than 0 seconds")
-        return self.measures.minutes(interval_s)
+        return self.measures.intervals(interval_s)
 
     @cached_property
     def rtt_samples(self) -> Table:
@@ -551,6 +554,17 @@ class Capture(Tidy):
     def taps(self) -> Table:
         """One row for each two taps that saw the same packets: one-way delays, clocks, what got lost between them."""
         return tables.taps_table(self.recording)
+
+
+def _over_fibre(rtts: list[float] | None, distance_km: float) -> list[float]:
+    """Return the RTTs to project onto over so much fibre; refuse those that light cannot keep."""
+    least_ms = fibre_ms(distance_km)
+    if shorter := [rtt for rtt in rtts or () if rtt < least_ms * (1 - DISTANCE_TOLERANCE)]:
+        raise UsageError(
+            f"an RTT of {format_given_ms(min(shorter))} over {distance_km:,.6g} km is impossible: light in fibre takes "
+            f"{format_given_ms(least_ms)} there and back"
+        )
+    return rtts or [least_ms]
 
 
 def _or_none(given: Any, as_number: Callable[[Any], float]) -> float | None:

@@ -25,6 +25,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+from collections.abc import Iterable
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """What the system says where a file takes no more."""
@@ -44,6 +45,44 @@ MISSPELT_USER = re.compile(rf"((?<![A-Za-z0-9+.-])(?!{URL.pattern}(?!/)){SCHEME.
 """A user and a password behind a scheme that has too few slashes, or too many."""
 QUERY = re.compile(rf"((?i:https?):/+[^\s?]*|{URL.pattern}[^\s?]*(?=\?[^\s'\"]*=))\?[^\s'\"]*?(?=:?(?:[\s'\"]|$))")
 """Behind HTTP `?` always begins one; elsewhere it may be that of a glob."""
+
+
+MIN_LIKENESS = 0.72
+"""Two words that share less than this part of their letters are not confused."""
+MAX_WORD_CHARACTERS = 100
+"""A longer word is compared with no other."""
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """Return the known word that somebody who wrote `word` meant; `None` where none is like it.
+
+    >>> nearest("round_trip", ["rows", "round_trips"]), nearest("nplus1", ["loss", "n+1"]), nearest("x", ["rows"])
+    ('round_trips', 'n+1', None)
+    >>> nearest("frame", ["rows", "request_frame"])
+    'request_frame'
+    """
+    from difflib import get_close_matches
+
+    spelt = {way: each for each in known for way in (each.lower(), each.lower().replace("+", "plus"))}
+    asked = word.lower()
+    if len(asked) > MAX_WORD_CHARACTERS:
+        return None
+    near = get_close_matches(asked, spelt, 1, MIN_LIKENESS) or [way for way in spelt if len(asked) > 2 and asked in way]
+    return spelt[near[0]] if near else None
+
+
+def did_you_mean(word: str, known: Iterable[str], there: str = "") -> str:
+    """Return a question after the known word that is nearest to `word`, as the end of a message.
+
+    Where none is near, all follow `there`, if that is given.
+
+    >>> did_you_mean("postgres", ["mysql", "postgresql"]), did_you_mean("x", ["a", "b"], "write")
+    ('; did you mean `postgresql`?', ': write a, b')
+    """
+    words = [*known]
+    if near := nearest(word, words):
+        return f"; did you mean `{near}`?"
+    return f": {there} {', '.join(words)}" if there else ""
 
 
 class LatpcapError(Exception):

@@ -23,7 +23,7 @@ import re
 from collections.abc import Iterable
 from typing import Literal, get_args
 
-from latpcap.errors import UsageError
+from latpcap.errors import UsageError, did_you_mean
 
 RttIs = Literal["ping", "handshake", "in-stream"]
 """How an RTT was measured that somebody asks for: by a ping, by a TCP handshake, by the data itself."""
@@ -44,6 +44,8 @@ MOST_COUNT = 1_000_000_000
 MAX_MS = 1e12
 """About thirty years: what is longer is a typing error."""
 
+MAX_RTT_MS = 5000.0
+"""A longer RTT that somebody writes is a typing error: over a geostationary satellite it is 600 ms."""
 MAX_PART = 100.0
 """So many times as long a host may take: what is more is a typing error."""
 MIN_KNOWN = 1e-6
@@ -58,6 +60,7 @@ _BITS_PER_UNIT = {"bit": 1.0, "kbit": 1e3, "mbit": 1e6, "gbit": 1e9}
 _KM_PER_UNIT = {"km": 1.0, "mi": 1.609344, "m": 1e-3}
 _BYTES_PER_UNIT = {"": 1.0, "b": 1.0, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12}
 _BYTES_PER_UNIT |= {"kib": 2.0**10, "mib": 2.0**20, "gib": 2.0**30, "tib": 2.0**40}
+UNITS = frozenset(filter(None, (*_MS_PER_UNIT, *_KM_PER_UNIT, *_BITS_PER_UNIT, *_BYTES_PER_UNIT, "%")))
 _QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*([a-zA-Z%]*)")
 
 PLACES_MS = {"lan": 0.5, "metro": 2.0, "region": 15.0, "ocean": 90.0}
@@ -65,6 +68,10 @@ PLACES_MS = {"lan": 0.5, "metro": 2.0, "region": 15.0, "ocean": 90.0}
 
 KM_PER_MS = 200.0
 """Light in fibre: about two thirds of its speed in vacuum."""
+
+
+class ImpossibleRtt(UsageError):
+    """A time that no packet takes there and back."""
 
 
 class MissingUnit(UsageError):
@@ -94,8 +101,25 @@ def parse_ms(text: str) -> float:
     return milliseconds
 
 
+def parse_rtt_ms(text: str) -> float:
+    """Return the RTT in `text` in milliseconds; raises `UsageError`, also where no network has it.
+
+    >>> parse_rtt_ms("15s")
+    Traceback (most recent call last):
+    latpcap.units.ImpossibleRtt: `15s` is longer than the RTT of any network: did you mean 15ms?
+    """
+    milliseconds = parse_ms(text)
+    if milliseconds > MAX_RTT_MS:
+        number = text.strip().rstrip("smhinu")
+        hint = f"did you mean {number}ms?" if parse_ms(number) <= MAX_RTT_MS else f"write at most {MAX_RTT_MS:g}ms"
+        raise ImpossibleRtt(f"`{text.strip()}` is longer than the RTT of any network: {hint}")
+    return milliseconds
+
+
 def parse_duration_ms(text: str) -> float:
     """The same where a bare number might as well be seconds: it must say its unit, unless it is 0."""
+    if text.strip().endswith("%"):
+        raise UsageError(f"`{text.strip()}` is a share and no duration: write 500us, 15ms or 60s")
     milliseconds = parse_ms(text)
     if milliseconds and not text.strip()[-1].isalpha():
         raise MissingUnit(f"`{text.strip()}` has no unit: write {text.strip()}s or {text.strip()}ms")
@@ -127,19 +151,20 @@ def _rtts(text: str) -> list[float]:
         return [PLACES_MS[text.lower()]]
     if ".." in text:
         return _ladder(text)
-    try:
-        return [parse_ms(text)]
-    except UsageError as error:
-        raise UsageError(f"{error}; a ladder as 1..50ms, or {', '.join(PLACES_MS)}") from None
+    if text[:1].isalpha():
+        raise UsageError(f"no place is called `{text}`{did_you_mean(text, PLACES_MS, 'write 15ms, 1..50ms or')}")
+    return [parse_rtt_ms(text)]
 
 
 def _ladder(text: str) -> list[float]:
     """Both ends, and 1, 2, 5, 10, 20, 50 … ms between them; the first end may leave its unit to the second one."""
     first, _, last = (part.strip() for part in text.partition(".."))
     unit = last.lstrip("0123456789.eE+-").strip()
-    low, high = parse_ms(first if first[-1:].isalpha() else f"{first}{unit}"), parse_ms(last)
-    if not 0 < low <= high:
-        raise UsageError(f"`{text}` is no ladder: write the smaller RTT first, above 0, for instance 1..50ms")
+    low, high = parse_rtt_ms(first if first[-1:].isalpha() else f"{first}{unit}"), parse_rtt_ms(last)
+    if low == 0:
+        raise UsageError(f"`{text}` begins at 0, and a ladder of RTTs above it: write 0.1..{last}")
+    if low > high:
+        raise UsageError(f"`{text}` falls, and a ladder rises: write the shorter RTT first, for instance 1..50ms")
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     steps = (float(f"{step}e{decade}") for decade in decades for step in (1, 2, 5))
     return [low, *(step for step in steps if low < step < high), *([high] if high > low else [])]

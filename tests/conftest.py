@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -107,12 +107,21 @@ def sharkd() -> Iterator[Sharkd]:
 Done = subprocess.CompletedProcess[bytes]
 
 
+def words(arguments: Sequence[object]) -> list[str]:
+    """The words of a command line; a command may be given with a word of its own, as `table exchanges`."""
+    first, *rest = [*map(str, arguments)] or [""]
+    return [
+        *(first.split() if first.startswith(("table ", "compare ", "wireshark ")) else [first] * bool(first)),
+        *rest,
+    ]
+
+
 @pytest.fixture
 def latpcap(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Done]:
     """`latpcap("analyze", path)`: the command line as a process would run it, in this one."""
 
     def run(*arguments: object) -> Done:
-        monkeypatch.setattr(sys, "argv", ["latpcap", *map(str, arguments)])
+        monkeypatch.setattr(sys, "argv", ["latpcap", *words(arguments)])
         with CliRunner().isolation() as (stdout, stderr, _), pytest.raises(SystemExit) as ended:
             main()
         assert isinstance(ended.value.code, int)
@@ -126,7 +135,7 @@ def process() -> Callable[..., Done]:
     """The same in a process of its own, for what only that has: pipes, signals, the environment."""
 
     def run(*arguments: object, **options: Any) -> Done:
-        command = [sys.executable, "-m", "latpcap", *map(str, arguments)]
+        command = [sys.executable, "-m", "latpcap", *words(arguments)]
         options.setdefault("env", dict(os.environ))  # readline exports COLUMNS=80 behind Python's back
         return subprocess.run(command, capture_output=True, timeout=300, check=False, **options)
 

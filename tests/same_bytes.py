@@ -16,15 +16,16 @@ from latpcap.cli import cli
 from latpcap.errors import LatpcapError, NoDatabaseTraffic, UsageError
 
 RTTS = ("--rtt", "1ms,15ms")
-TABLES = ("exchanges", "connections", "statements", "findings", "errors", "tasks", "minutes", "health", "captures")
+TABLES = ("exchanges", "connections", "errors", "tasks", "intervals", "health", "captures")
 WRITTEN = (
     *((("analyze", *RTTS), suffix) for suffix in ("json", "html", "md", "txt")),
     (("project", *RTTS), "json"),
     (("rank",), "json"),
-    *(((table,), "csv") for table in TABLES),
+    *(((table,), "csv") for table in ("statements", "findings")),
+    *(((f"table {table}",), "csv") for table in TABLES),
 )
 """Each command, and the suffix of its output."""
-OF_TWO = ("compare", "validate")
+OF_TWO = ("compare", "compare --projected")
 
 
 def main(folder: str) -> None:
@@ -35,19 +36,19 @@ def main(folder: str) -> None:
     for command, (before, after) in product(OF_TWO, pairwise(captures)):
         run(command, before, after, "-o", named(folder, command, before, "json"))
     for capture in captures:
-        run("annotate", capture, named(folder, "annotate", capture, "pcapng"))
+        run("wireshark", capture, "-o", named(folder, "annotated", capture, "pcapng"))
 
 
 def named(folder: str, command: str, capture: Path, suffix: str) -> Path:
     """The file of an output."""
-    return Path(folder, f"{command}-{capture.parent.name}-{capture.name}.{suffix}")
+    return Path(folder, f"{command.replace(' ', '-')}-{capture.parent.name}-{capture.name}.{suffix}")
 
 
 def run(command: str, *arguments: Path | str) -> None:
     """Run it; that a capture has no database traffic, or is not comparable, is a result, too."""
     with suppress(NoDatabaseTraffic, UsageError):
         words = (each.as_posix() if isinstance(each, Path) else each for each in arguments)  # which `rank` repeats
-        cli.main([command, *words, "--quiet"], "latpcap", standalone_mode=False)
+        cli.main([*command.split(), *words, "--quiet"], "latpcap", standalone_mode=False)
 
 
 if __name__ == "__main__":

@@ -76,7 +76,7 @@ class _ProjectedGrid(ProjectionGrid, frozen=True):
 
 
 class _Annotation(Struct):
-    """What `latpcap annotate` wrote."""
+    """What `latpcap wireshark -o annotated.pcapng` wrote."""
 
     path: str
     """The name of the file."""

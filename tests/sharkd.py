@@ -32,7 +32,7 @@ class Sharkd:
         return {frame["num"]: [cell.split(",") if cell else [] for cell in frame["c"]] for frame in shown}
 
     def dissection(self, path: Path) -> Dissection:
-        """What `latpcap verify` has tshark tell of a capture in which nothing speaks one of `DISSECTORS`."""
+        """What `latpcap wireshark --verify` has tshark tell of a capture where nothing speaks one of `DISSECTORS`."""
         found = Dissection()
         for cells in self.frames(path, "frame", *FIELDS).values():
             found.add(dict(zip(FIELDS, cells, strict=True)))

@@ -1,4 +1,4 @@
-"""`latpcap annotate`: comments that Wireshark shows, on packets that are as they were."""
+"""`latpcap wireshark -o annotated.pcapng`: comments that Wireshark shows, on packets that are as they were."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def test_no_literal_and_no_escape_gets_into_a_comment(tmp_path: Path) -> None:
 
 def test_the_command_writes_and_says_what(latpcap: Run, nplus1: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.pcapng"
-    done = latpcap("annotate", nplus1, out)
+    done = latpcap("wireshark", nplus1, "-o", out)
     assert (done.returncode, done.stdout) == (0, b"")
     assert done.stderr == f"latpcap: {out}: 305 packets with comments\n".encode()
 
@@ -160,13 +160,16 @@ def with_keys(nplus1: Path, tmp_path: Path) -> Path:
 def test_secrets_of_a_capture_are_dropped_unless_asked_for(latpcap: Run, with_keys: Path, tmp_path: Path) -> None:
     out, merged, kept = (tmp_path / f"{name}.pcapng" for name in ("out", "merged", "kept"))
     dropped = b"306 packets with comments; 1 block of decryption secrets was dropped (--embed-keys keeps it)\n"
-    assert latpcap("annotate", with_keys, out).stderr.endswith(dropped)
-    assert b"2 blocks of decryption secrets were dropped" in latpcap("annotate", with_keys, with_keys, merged).stderr
+    assert latpcap("wireshark", with_keys, "-o", out).stderr.endswith(dropped)
+    assert (
+        b"2 blocks of decryption secrets were dropped"
+        in latpcap("wireshark", with_keys, with_keys, "-o", merged).stderr
+    )
     assert not any(KEYS.encode() in file.read_bytes() for file in (out, merged))
-    told = json.loads(latpcap("annotate", with_keys, kept, "--embed-keys", "--json").stdout)
+    told = json.loads(latpcap("wireshark", with_keys, "-o", kept, "--embed-keys", "--json").stdout)
     assert (told["decryption_secrets"], told["secrets_embedded"]) == (1, True)
     assert kept.read_bytes().count(KEYS.encode()) == 1
-    both = latpcap("annotate", with_keys, with_keys, merged, "--embed-keys", "--force")
+    both = latpcap("wireshark", with_keys, with_keys, "-o", merged, "--embed-keys", "--force")
     assert b"2 blocks of decryption secrets were kept: whoever has the file" in both.stderr
     assert merged.read_bytes().count(KEYS.encode()) == 2
     assert tshark(kept, *PACKETS) == tshark(out, *PACKETS) == tshark(with_keys, *PACKETS)
@@ -183,12 +186,12 @@ def test_nothing_is_written_over(latpcap: Run, nplus1: Path, tmp_path: Path) -> 
         (tmp_path, b"is a directory"),
         (tmp_path / "no" / "x.pcapng", b"no such directory"),
     ):
-        done = latpcap("annotate", nplus1, output)
+        done = latpcap("wireshark", nplus1, "-o", output)
         assert (done.returncode, done.stderr.count(b"\n")) == (2, 1)
         assert message in done.stderr
-    assert latpcap("annotate", nplus1, link, "--force").returncode == 2
+    assert latpcap("wireshark", nplus1, "-o", link, "--force").returncode == 2
     assert (nplus1.read_bytes(), there.read_bytes()) == (kept, b"mine")
-    assert latpcap("annotate", nplus1, there, "--force").returncode == 0
+    assert latpcap("wireshark", nplus1, "-o", there, "--force").returncode == 0
     assert package.read(there).captures.column("packets").tolist() == [619]
 
 
@@ -196,17 +199,17 @@ def test_mistakes_are_one_line(latpcap: Run, nplus1: Path, tmp_path: Path) -> No
     text = tmp_path / "text.txt"
     text.write_text("no capture\n" * 9)
     for arguments, status in (
-        ((nplus1,), 2),
-        (("-", tmp_path / "x"), 2),
-        ((nplus1, tmp_path / "x", "--pseudonymise"), 2),
-        ((text, tmp_path / "x"), 3),
+        ((nplus1, "--force"), 2),
+        (("-", "-o", tmp_path / "x.pcapng"), 2),
+        ((nplus1, "-o", tmp_path / "x.pcapng", "--pseudonymise"), 2),
+        ((text, "-o", tmp_path / "x.pcapng"), 3),
     ):
-        done = latpcap("annotate", *arguments)
+        done = latpcap("wireshark", *arguments)
         assert (done.returncode, done.stderr.count(b"\n")) == (status, 1)
-        assert not (tmp_path / "x").exists()
+        assert not (tmp_path / "x.pcapng").exists()
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
 def test_a_full_disk_is_told(latpcap: Run, nplus1: Path) -> None:
-    done = latpcap("annotate", nplus1, "/dev/full", "--force")
+    done = latpcap("wireshark", nplus1, "-o", "/dev/full")
     assert (done.returncode, done.stderr) == (5, b"latpcap: /dev/full: cannot be written: No space left on device\n")

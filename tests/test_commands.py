@@ -1,16 +1,19 @@
 """What the first argument is: a command, a capture, or a mistake; which options there are, and by which names."""
 
-import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import click
 import pytest
+from builder import Conn
 from conftest import FIXTURES
+from test_analysis import capture
 from test_cli import failed
 
 from latpcap.cli import EVERYWHERE, GROUPS, cli
+from latpcap.cli.tables import TABLES
+from latpcap.errors import NoDatabaseTraffic
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
 
@@ -20,7 +23,7 @@ NPLUS1 = FIXTURES / "mysql/nplus1-300-client.pcapng"
 def test_without_a_command_the_help_is_shown_as_a_mistake(latpcap: Run) -> None:
     done = latpcap()
     assert (done.returncode, done.stdout) == (2, b"")
-    assert all(f"  {command.name} " in done.stderr.decode() for command in cli.commands.values())
+    assert all(f" {command.name}" in done.stderr.decode() for command in cli.commands.values())
 
 
 def test_a_capture_is_analysed_without_a_command(latpcap: Run) -> None:
@@ -41,8 +44,7 @@ def test_a_capture_that_is_not_there_is_told_as_one(latpcap: Run, tmp_path: Path
 def test_a_command_that_is_misspelt_is_told_with_the_right_one(latpcap: Run) -> None:
     status, line = failed(latpcap("analyse", NPLUS1))
     assert status == 2
-    assert "No such command 'analyse'" in line
-    assert "analyze" in line
+    assert line.startswith("No such command or capture 'analyse'; did you mean `latpcap analyze`?")
 
 
 def test_a_file_called_as_a_command_is_no_capture(
@@ -50,14 +52,14 @@ def test_a_file_called_as_a_command_is_no_capture(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "report").write_bytes(NPLUS1.read_bytes())
-    assert "Missing argument" in failed(latpcap("report"))[1]
+    assert "Missing argument 'CAPTURE...'" in failed(latpcap("report"))[1]
     assert latpcap("./report").stdout.startswith(b"report: 1 connection, MariaDB ")
 
 
 def test_help_is_a_command(latpcap: Run) -> None:
     assert latpcap("help").stdout == latpcap("--help").stdout
     assert latpcap("help", "project").stdout == latpcap("project", "--help").stdout
-    assert "No such command 'nonsense'" in failed(latpcap("help", "nonsense"))[1]
+    assert "No such command or capture 'nonsense'" in failed(latpcap("help", "nonsense"))[1]
 
 
 @pytest.mark.parametrize("command", cli.commands.values(), ids=lambda command: command.name)
@@ -66,13 +68,14 @@ def test_each_help_names_the_exit_statuses(command, latpcap: Run) -> None:  # ty
     gated = any(param.name == "fail_if" for param in command.params)
     assert "Exit status: 0 done" in told
     assert ("1 a condition of --fail-if holds" in told) == gated
+    assert ("1 --verify: a difference is unexplained" in told) == (command.name == "wireshark")
     reads = command.name not in ("calibrate", "completion", "explain", "help")
     assert ("3 unreadable capture, 4 no database traffic" in told) == reads
 
 
 # --- options ---------------------------------------------------------------------------------------------------------
 
-MOST_OPTIONS = 420
+MAX_OPTIONS = 290
 
 
 def own_options(command: click.Command) -> list[click.Option]:
@@ -81,14 +84,23 @@ def own_options(command: click.Command) -> list[click.Option]:
 
 def test_there_are_no_more_options_than_somebody_can_learn() -> None:
     """Over all commands, those of latpcap itself once. Each new one needs another to go, or a better reason."""
-    assert len(EVERYWHERE) + sum(len(own_options(command)) for command in cli.commands.values()) <= MOST_OPTIONS
+    assert len(EVERYWHERE) + sum(len(own_options(command)) for command in cli.commands.values()) <= MAX_OPTIONS
 
 
 def test_the_help_names_each_command_in_its_group(latpcap: Run) -> None:
-    told = latpcap("--help").stdout.decode()
+    told = latpcap("--help", "--all").stdout.decode()
     for title, commands in GROUPS.items():
         group = told.partition(f"\n{title}:\n")[2].partition("\n\n")[0]
         assert [line.split()[0] for line in group.splitlines() if line[2] != " "] == [*commands]
+
+
+def test_the_help_fits_a_terminal_and_names_the_other_commands(latpcap: Run) -> None:
+    lines = latpcap("--help").stdout.decode().splitlines()
+    assert len(lines) < 24
+    assert all(len(line) <= 80 for line in lines)
+    assert all(name in " ".join(lines) for name in GROUPS["More"])
+    assert latpcap("--all", "--help").stdout == latpcap("--help", "--all").stdout == latpcap("help", "--all").stdout
+    assert "--all goes with --help" in failed(latpcap("--all", "analyze", NPLUS1))[1]
 
 
 @pytest.mark.parametrize(
@@ -117,7 +129,7 @@ def test_options_of_all_commands_stand_before_the_name_or_behind_it(latpcap: Run
 
 
 def test_an_option_that_a_command_lacks_is_refused_before_its_name_too(latpcap: Run) -> None:
-    for arguments in (["--pseudonymise", "verify", NPLUS1], ["verify", NPLUS1, "--pseudonymise"]):
+    for arguments in (["--pseudonymise", "calibrate", "a:1"], ["calibrate", "a:1", "--pseudonymise"]):
         assert "No such option" in failed(latpcap(*arguments))[1]
 
 
@@ -128,47 +140,82 @@ def test_an_option_is_no_value_of_another(latpcap: Run, value: str) -> None:
     assert f"--relay needs a value, and {value} is an option" in line
 
 
-FORMER = [
-    (["report", "{}", "--rtt", "15ms"], ["analyze", "{}", "--rtt", "15ms"], "latpcap report"),
-    (["validate", "{}", "--against", "{}"], ["validate", "{}", "{}"], "validate BASE --against OTHER"),
-    (["project", "{}", "--client", "50%"], ["project", "{}", "--client-time", "50%"], "--client 50%"),
-    (["scan", "{}", "--json", "--workers", "1"], ["scan", "{}", "--totals", "--workers", "1"], "--json"),
-    (["analyze", "{}", "--annotations", "github"], ["analyze", "{}", "--ci", "github"], "--annotations"),
-]
-
-
-@pytest.mark.parametrize(("old", "new", "name"), FORMER)
-def test_an_old_name_works_and_is_told(old: list[str], new: list[str], name: str, latpcap: Run) -> None:
-    before, now = (latpcap(*(word.format(NPLUS1) for word in words)) for words in (old, new))
-    assert (before.returncode, before.stdout) == (now.returncode, now.stdout)
-    told, *rest = before.stderr.decode().splitlines()
-    assert told.startswith(f"latpcap: `{name}` is `")
-    assert told.endswith("` now; the old name goes with the next release")
-    assert rest == now.stderr.decode().splitlines()
-
-
-@pytest.mark.parametrize("name", ["errors", "exchanges", "connections", "health", "minutes"])
-def test_an_option_that_changed_nothing_is_still_taken(name: str, latpcap: Run) -> None:
-    before, now = latpcap(name, NPLUS1, "--think", "1ms"), latpcap(name, NPLUS1)
-    assert (before.returncode, before.stdout) == (now.returncode, now.stdout)
-    assert before.stderr.startswith(b"latpcap: `--think` changes nothing here; it goes with the next release\n")
-
-
-def test_the_old_names_of_files_for_build_servers_work(latpcap: Run, tmp_path: Path) -> None:
-    gate = ("--quiet", "--fail-if", "round_trips > 500")
-    paths = [tmp_path / name for name in ("old.xml", "new.xml", "old.sarif", "new.sarif")]
-    old = latpcap("analyze", NPLUS1, *gate, "--junit-xml", paths[0], "--sarif", paths[2])
-    new = latpcap("analyze", NPLUS1, *gate, "--ci", paths[1], "--ci", paths[3])
-    assert (old.returncode, new.returncode, new.stderr) == (0, 0, b"")
-    assert old.stderr.count(b"the old name goes with the next release") == 2
-    assert paths[0].read_bytes() == paths[1].read_bytes()
-    assert paths[2].read_bytes() == paths[3].read_bytes()
-    assert json.loads(paths[3].read_text())["version"] == "2.1.0"
-
-
 def test_a_file_for_build_servers_says_by_its_name_what_it_is(latpcap: Run, tmp_path: Path) -> None:
     status, line = failed(latpcap("analyze", NPLUS1, "--ci", tmp_path / "gates.txt"))
     assert (status, line) == (
         2,
         f"{tmp_path}/gates.txt: name a file that ends with .xml (JUnit XML) or .sarif, or write `--ci github`",
     )
+
+
+# --- words that are wrong --------------------------------------------------------------------------------------------
+
+WRONG = {
+    ("connections", NPLUS1): "did you mean `latpcap table connections`?",
+    ("validate", NPLUS1, NPLUS1): "No such command or capture 'validate' (see",
+    ("analyze", NPLUS1, "--fail-if", "round_trip > 5"): "no figure is called `round_trip`; did you mean `round_trips`?",
+    ("analyze", NPLUS1, "--fail-if", "finding(nplus1)"): "no finding is called `nplus1`; did you mean `n+1`?",
+    ("analyze", NPLUS1, "--fail-if", "project(15s) > 5s"): "did you mean 15ms?",
+    ("statements", NPLUS1, "--fail-if", "round_trip > 5"): "no column `round_trip`; did you mean `round_trips`?",
+    ("statements", NPLUS1, "--columns", "txt"): "no column `txt`; did you mean `text`?",
+    ("statements", NPLUS1, "--sort", "-txt"): "no column `txt`; did you mean `text`?",
+    ("statements", NPLUS1, "--by", "usr"): "`usr` is none of its values; did you mean `user`?",
+    ("explain", "nplus1"): "nothing is called `nplus1`; did you mean `n+1`?",
+    ("analyze", NPLUS1, "--protocol", "postgres"): "did you mean `postgresql`?",
+    ("analyze", NPLUS1, "--decode-as", "3307=postgres"): "did you mean `postgresql`?",
+    ("project", NPLUS1, "--fix", "n1"): "unknown fix `n1`; did you mean `n+1`?",
+    ("project", NPLUS1, "--rtt", "metr"): "no place is called `metr`; did you mean `metro`?",
+    ("project", NPLUS1, "--rtt", "15", "ms"): "`ms` is a unit, not a capture",
+    ("project", NPLUS1, "--loss", "0.1", "%"): "`%` is a unit, not a capture",
+    ("project", NPLUS1, "--rtt", "15s"): "`15s` is longer than the RTT of any network: did you mean 15ms?",
+    ("project", NPLUS1, "--move", "a:1=15s"): "did you mean 15ms?",
+    ("project", NPLUS1, "--within", "110%"): "`110%` is a share and no duration",
+    ("project", NPLUS1, "--rtt", "0..3ms"): "`0..3ms` begins at 0",
+    ("project", NPLUS1, "--rtt", "50..3ms"): "`50..3ms` falls",
+    ("wireshark", NPLUS1, "--force"): "--force is of an annotated copy: add -o annotated.pcapng",
+    ("wireshark", NPLUS1, "--verify", "--from", "+1s"): "leave --from and --to out",
+    ("report", NPLUS1): "name the page: -o report.html or -o report.md",
+    ("compare", NPLUS1, NPLUS1, "--projected", "--fail-if", "runtime > 1s"): "leave --projected out",
+    ("record",): "nothing to record: give a command",
+}
+
+
+@pytest.mark.parametrize("arguments", WRONG, ids=lambda words: " ".join(map(str, words[:1] + words[2:])))
+def test_a_wrong_word_is_named_with_the_right_one(arguments: tuple[object, ...], latpcap: Run) -> None:
+    status, line = failed(latpcap(*arguments))
+    assert status in (2, 4)
+    assert WRONG[arguments] in line
+    assert len(line) < 250
+
+
+def test_a_capture_of_http_is_called_one() -> None:
+    with pytest.raises(NoDatabaseTraffic, match=r"1 TCP connection \(port 80, usually HTTP\), none to a database; "):
+        capture(Conn(protocol=None, server="10.0.0.2:80")).analyze()
+
+
+# --- table -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_each_table_is_written_by_its_name(name: str, latpcap: Run) -> None:
+    assert f'"schema": "latpcap.{name}/1"'.encode() in latpcap("table", name, NPLUS1, "--json").stdout
+
+
+def test_a_table_that_is_none_lists_those_that_are_the_nearest_first(latpcap: Run) -> None:
+    done = latpcap("table", "tsks", NPLUS1)
+    *listed, line = done.stderr.decode().splitlines()
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert line == "latpcap: no table is called `tsks`; did you mean `tasks`?"
+    assert {each.split()[0] for each in listed} == TABLES.keys()
+    assert listed[0].startswith("tasks ")
+    assert all(f"  {name} " in latpcap("table").stderr.decode() for name in TABLES)
+
+
+def test_an_option_that_a_table_lacks_is_refused_by_name(latpcap: Run) -> None:
+    for options, having in (
+        (["--idle", "2s"], "tasks"),
+        (["--every", "1s"], "intervals"),
+        (["--think", "1s"], "tasks"),
+    ):
+        line = failed(latpcap("table", "health", NPLUS1, *options))[1]
+        assert line == f"{options[0]} is an option of {having}, not of health"

@@ -76,5 +76,5 @@ def test_the_page_of_drivers_is_made_of_the_table() -> None:
 
 
 def test_the_table_of_connections_names_the_framework(latpcap: Run) -> None:
-    shown = latpcap("connections", FIXTURES / "clients/gorm-mysql.pcapng.zst").stdout.decode()
+    shown = latpcap("table", "connections", FIXTURES / "clients/gorm-mysql.pcapng.zst").stdout.decode()
     assert "go-sql-driver/mysql  GORM " in shown

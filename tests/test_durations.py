@@ -6,6 +6,7 @@ import pytest
 from conftest import FIXTURES
 from hypothesis import given
 from hypothesis import strategies as st
+from test_cli import failed
 
 from latpcap import UsageError
 from latpcap.units import format_ms, format_s, parse_list_ms, parse_ms
@@ -119,10 +120,13 @@ def test_what_is_no_list_of_rtts_is_refused(text: str) -> None:
         parse_list_ms(text)
 
 
-def test_a_distance_is_added_to_each_rtt_and_stands_alone_without(latpcap: Run) -> None:
+def test_a_distance_is_the_rtt_where_none_is_given_and_refuses_a_shorter_one(latpcap: Run) -> None:
     def rtts(*options: str) -> list[float]:
         points = json.loads(latpcap("project", NPLUS1, "--json", *options).stdout)["points"]
         return [point["rtt_ms"] for point in points]
 
-    assert rtts("--rtt", "1ms,15ms", "--distance", "1000km") == [11, 25]
+    assert rtts("--rtt", "10ms,15ms", "--distance", "1000km") == [10, 15]
+    status, line = failed(latpcap("project", NPLUS1, "--rtt", "5ms,15ms", "--distance", "1000km"))
+    assert status == 2
+    assert line == "an RTT of 5 ms over 1,000 km is impossible: light in fibre takes 10 ms there and back"
     assert rtts("--distance", "1000km") == [10]

@@ -287,26 +287,28 @@ def test_the_gate_of_logins_names_those_of_logins_only() -> None:
 
 
 def test_why_did_it_fail_is_one_command(latpcap: Run) -> None:
-    printed = latpcap("errors", FIXTURES / "mysql" / "sql-errors.pcapng").stdout.decode()
+    printed = latpcap("table", "errors", FIXTURES / "mysql" / "sql-errors.pcapng").stdout.decode()
     assert "1146 (42S02)" in printed
     assert "Table ? doesn't exist" in printed
 
 
 def test_a_terminal_shows_each_error_whole(latpcap: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    printed = latpcap("errors", FIXTURES / "findings" / "failing-my.pcapng.zst", "--limit", "2").stdout.decode()
+    printed = latpcap(
+        "table", "errors", FIXTURES / "findings" / "failing-my.pcapng.zst", "--limit", "2"
+    ).stdout.decode()
     assert "for the right syntax to use near ?" in " ".join(printed.split())
     assert "select a from absent where id = ?\n  10 statements, 10 round trips, 10.7 ms; first in frame 13" in printed
     assert "1062" not in printed
 
 
 def test_where_nothing_failed_the_command_says_so(latpcap: Run) -> None:
-    done = latpcap("errors", FIXTURES / "mysql" / "churn-20.pcapng")
+    done = latpcap("table", "errors", FIXTURES / "mysql" / "churn-20.pcapng")
     assert done.stdout == b"No errors in 20 statements and 20 logins.\n"
     assert b"no errors" not in done.stderr
-    done = latpcap("errors", FIXTURES / "mysql" / "churn-20.pcapng", "--format", "csv")
+    done = latpcap("table", "errors", FIXTURES / "mysql" / "churn-20.pcapng", "--format", "csv")
     assert b"latpcap: no errors in 20 statements and 20 logins\n" in done.stderr
-    done = latpcap("errors", FIXTURES / "mysql" / "sql-errors.pcapng", "--json")
+    done = latpcap("table", "errors", FIXTURES / "mysql" / "sql-errors.pcapng", "--json")
     assert b"latpcap: 30 of 40 statements failed\n" in done.stderr
     assert [row["count"] for row in json.loads(done.stdout)["rows"]] == [10, 10, 10]
 

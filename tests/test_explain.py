@@ -90,9 +90,9 @@ def test_every_setting_is_of_a_kind_that_a_finding_asks_for() -> None:
 
 
 def test_a_wrong_code_is_told_with_the_nearest_ones(latpcap: Run) -> None:
-    done = latpcap("explain", "n-1")
+    done = latpcap("explain", "nplus1")
     assert done.returncode == 2
-    assert done.stderr.decode().startswith("latpcap: nothing is called n-1: did you mean n+1")
+    assert done.stderr.decode().startswith("latpcap: nothing is called `nplus1`; did you mean `n+1`?")
     assert done.stderr.decode().count("\n") == 1
     assert latpcap("explain", "\x1b[31mx").stderr.decode().count("\x1b") == 0
 

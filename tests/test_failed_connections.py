@@ -65,7 +65,7 @@ def test_the_verdict_names_them() -> None:
     ("name", "said"), [("refused", "3 of 3 TCP connections failed"), ("filtered", "1 of 1 TCP connection failed")]
 )
 def test_where_nobody_was_let_in_errors_says_so_and_is_done(latpcap: Run, name: str, said: str) -> None:
-    done = latpcap("errors", FIXTURES / "mysql" / f"{name}.pcapng", "--json")
+    done = latpcap("table", "errors", FIXTURES / "mysql" / f"{name}.pcapng", "--json")
     assert done.returncode == 0
     [row] = json.loads(done.stdout)["rows"]
     assert row["kind"] == "connection"
@@ -77,14 +77,14 @@ def test_where_no_database_was_looked_for_there_is_no_database_traffic(latpcap: 
     web = tmp_path / "web.pcapng"
     packets = [*refused(port=443), *refused(port=80, at=1)]
     web.write_bytes(pcap(packets))
-    done = latpcap("errors", web)
+    done = latpcap("table", "errors", web)
     assert (done.returncode, done.stdout) == (4, b"")
 
 
 def test_a_port_that_the_user_names_is_looked_for(latpcap: Run, tmp_path: Path) -> None:
     odd = tmp_path / "odd.pcapng"
     odd.write_bytes(pcap(refused(port=33333)))
-    done = latpcap("errors", odd, "--decode-as", "33333=postgresql", "--json")
+    done = latpcap("table", "errors", odd, "--decode-as", "33333=postgresql", "--json")
     assert [row["protocol"] for row in json.loads(done.stdout)["rows"]] == ["postgresql"]
 
 

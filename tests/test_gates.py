@@ -76,7 +76,7 @@ def test_a_gate_passes_where_it_does_not(text: str) -> None:
             "round_trips => 5",
             "round_trips > 5 5",
             pytest.param("round_trips < 1" + 400 * "0", id="no number holds it"),
-            "trips > 5",
+            "queries > 5",
         ),
         *(
             "project > 5s",

@@ -59,7 +59,7 @@ def test_nothing_to_read_is_an_error() -> None:
 
 
 @pytest.mark.parametrize("device", ["/dev/zero", "/dev/urandom"])
-@pytest.mark.parametrize("command", ["analyze", "verify"])
+@pytest.mark.parametrize("command", ["analyze", "wireshark --verify"])
 def test_a_device_is_no_key_log(latpcap: Run, command: str, device: str) -> None:
     done = latpcap(command, CAPTURE, "--keylog", device)
     assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (2, b"", 1)
@@ -94,7 +94,7 @@ def test_minutes_of_several_days_say_which() -> None:
         capture = package.Capture(
             build([Conn([Ex(sql="select ?", at_ms=at * days * day_ms / 20) for at in range(20)])])
         )
-        printed = "".join(_rendered(capture.minutes_of(3600)))
+        printed = "".join(_rendered(capture.intervals_of(3600)))
         assert shown in printed
         assert ("2020-09-13" in printed) == (days == 2)
 
@@ -120,4 +120,4 @@ def test_of_thousands_of_notes_the_first_are_shown_and_the_rest_counted() -> Non
     printed = print_renderables(drawn(health(notes)))
     assert len(printed) < 20_000
     assert "file 49 ends" in printed
-    assert "and 9,950 more: `latpcap health` lists all" in printed
+    assert "and 9,950 more: `latpcap table health` lists all" in printed

@@ -87,7 +87,7 @@ def test_the_first_ctrl_c_ends_the_reading_and_reports_what_was_read(waiting: Wa
     assert err == "latpcap: reading ends here; Ctrl-C again exits at once\n"
 
 
-@pytest.mark.parametrize("waiting", [["exchanges", "-", "--quiet", "--format", "csv"]], indirect=True)
+@pytest.mark.parametrize("waiting", [["table", "exchanges", "-", "--quiet", "--format", "csv"]], indirect=True)
 def test_rows_are_written_after_a_ctrl_c_too(waiting: Waiting) -> None:
     waiting.send_signal(signal.SIGINT)
     status, out, err = ended(waiting)

@@ -42,7 +42,7 @@ def test_what_is_no_key_log_is_said_in_one_line(latpcap: Run, tmp_path: Path, na
 
 def test_a_key_log_that_is_not_there_is_a_mistake_of_usage(latpcap: Run, tmp_path: Path) -> None:
     for path, told in ((tmp_path / "none.keys", b"no such file"), (tmp_path, b"is a directory")):
-        done = latpcap("connections", CAPTURE, "--keylog", path)
+        done = latpcap("table", "connections", CAPTURE, "--keylog", path)
         assert (done.returncode, done.stderr.count(b"\n")) == (2, 1)
         assert told in done.stderr
 
@@ -56,7 +56,7 @@ def test_standard_input_is_the_capture_or_the_key_log(process: Run) -> None:
     )
 
 
-@pytest.mark.parametrize("command", [["compare", CAPTURE, CAPTURE], ["validate", CAPTURE, CAPTURE]])
+@pytest.mark.parametrize("command", [["compare", CAPTURE, CAPTURE], ["compare --projected", CAPTURE, CAPTURE]])
 def test_a_key_log_is_read_once_for_two_captures(process: Run, command: list[object]) -> None:
     assert process(*command, "--keylog", "-", input=KEYS.read_bytes()).returncode == 0
 

@@ -27,10 +27,10 @@ def at(zone: str) -> dict[str, str]:
 
 
 def test_the_files_first_packet_is_told_in_local_time_with_its_zone(process: Run) -> None:
-    told = process("captures", PATH, "--quiet", env=at(BERLIN)).stdout.decode()
+    told = process("table", "captures", PATH, "--quiet", env=at(BERLIN)).stdout.decode()
     assert "2026-11-21 08:39:53" in told
     assert "2026-11-21 09:39:53+01:00" in told
-    assert "14:09:53+05:30" in process("captures", PATH, "--quiet", env=at(KOLKATA)).stdout.decode()
+    assert "14:09:53+05:30" in process("table", "captures", PATH, "--quiet", env=at(KOLKATA)).stdout.decode()
 
 
 def test_an_analysis_begins_with_it_too(process: Run) -> None:
@@ -40,7 +40,7 @@ def test_an_analysis_begins_with_it_too(process: Run) -> None:
     assert line.endswith(" UTC)")
 
 
-@pytest.mark.parametrize("command", ["captures", "analyze"])
+@pytest.mark.parametrize("command", ["table captures", "analyze"])
 def test_utc_is_the_same_text_everywhere(process: Run, command: str) -> None:
     before = process("--utc", command, TALKS, env=at(BERLIN)).stdout
     assert process(command, TALKS, "--utc", env=at(KOLKATA)).stdout == before
@@ -50,8 +50,8 @@ def test_utc_is_the_same_text_everywhere(process: Run, command: str) -> None:
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "json"])
 def test_data_have_utc_alone(process: Run, form: str) -> None:
-    told = process("captures", TALKS, "--format", form, env=at(BERLIN)).stdout
-    assert told == process("captures", TALKS, "--format", form, env=at("UTC")).stdout
+    told = process("table", "captures", TALKS, "--format", form, env=at(BERLIN)).stdout
+    assert told == process("table", "captures", TALKS, "--format", form, env=at("UTC")).stdout
 
 
 @pytest.mark.parametrize("suffix", ["html", "md", "json", "txt"])
@@ -65,10 +65,11 @@ def test_files_are_the_same_on_machines_of_other_zones(process: Run, tmp_path: P
 
 
 def test_the_time_that_is_shown_can_be_asked_for(process: Run) -> None:
-    told = process("captures", TALKS, env=at(BERLIN)).stdout.decode()
+    told = process("table", "captures", TALKS, env=at(BERLIN)).stdout.decode()
     [shown] = re.findall(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\+01:00", told)
     whole, part = (
-        process("exchanges", TALKS, "--format", "csv", *since, env=at("UTC")) for since in ((), ("--from", shown))
+        process("table", "exchanges", TALKS, "--format", "csv", *since, env=at("UTC"))
+        for since in ((), ("--from", shown))
     )
     assert part.stdout == whole.stdout
     assert whole.returncode == 0
@@ -84,7 +85,7 @@ def test_what_is_no_time_is_no_local_time() -> None:
 def test_what_one_command_says_of_its_output_is_forgotten_behind_it(tmp_path: Path) -> None:
     before = going_to()
     for more in (["--utc"], ["--color", "always"], ["-o", str(tmp_path / "told.csv")]):
-        assert CliRunner().invoke(cli, ["captures", str(PATH), *more]).exit_code == 0
+        assert CliRunner().invoke(cli, ["table", "captures", str(PATH), *more]).exit_code == 0
         assert going_to() == before
 
 

@@ -56,13 +56,13 @@ def test_a_name_without_a_suffix_and_a_dash_are_text(latpcap: Run, tmp_path: Pat
 @pytest.mark.parametrize(
     ("command", "name", "message"),
     [
-        ("analyze", "x.parquet", ".txt, .json, .html or .md; tables such as `latpcap exchanges` write .parquet"),
+        ("analyze", "x.parquet", ".txt, .json, .html or .md; tables such as `latpcap table exchanges` write .parquet"),
         ("project", "x.md", "name a file that ends with .txt or .json; `latpcap analyze` writes .md"),
-        ("exchanges", "x.xlsx", "name a file that ends with .txt, .json, .csv, .jsonl or .parquet"),
+        ("table exchanges", "x.xlsx", "name a file that ends with .txt, .json, .csv, .jsonl or .parquet"),
         ("findings", "x.html", "`latpcap analyze` writes .html"),
         ("analyze", "x.pcapng", "a capture is never overwritten"),
         ("analyze", "x.pcap.gz", "a capture is never overwritten"),
-        ("exchanges", "x.csv.gz", "x.csv.gz: name a file that ends with"),
+        ("table exchanges", "x.csv.gz", "x.csv.gz: name a file that ends with"),
     ],
 )
 def test_a_name_that_says_another_format_is_refused(
@@ -84,7 +84,7 @@ def test_a_name_that_says_another_format_is_refused(
     ],
 )
 def test_two_formats_at_once_are_refused(latpcap: Run, options: list[str], message: str) -> None:
-    assert failed(latpcap("exchanges", NPLUS1, *options)) == (2, message)
+    assert failed(latpcap("table", "exchanges", NPLUS1, *options)) == (2, message)
 
 
 # --- one JSON object of every command --------------------------------------------------------------------------------
@@ -93,9 +93,9 @@ def test_two_formats_at_once_are_refused(latpcap: Run, options: list[str], messa
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        ("health", "Nothing limits the result."),
+        ("table health", "No warnings."),
         ("findings", "No findings."),
-        ("errors", "No errors in 20 statements"),
+        ("table errors", "No errors in 20 statements"),
     ],
 )
 @pytest.mark.parametrize("width", ["", "80"])
@@ -110,15 +110,17 @@ def test_where_there_are_no_rows_a_sentence_says_so(
     rows = json.loads(latpcap(command, FLAWLESS, "--json").stdout)["rows"]
     assert rows == []
     failing = FIXTURES / "findings" / "failing-my.pcapng.zst"
-    others = {"health": FIXTURES / "mysql" / "filtered.pcapng", "findings": NPLUS1, "errors": failing}
+    others = {"table health": FIXTURES / "mysql" / "filtered.pcapng", "findings": NPLUS1, "table errors": failing}
     assert said not in latpcap(command, others[command]).stdout.decode()
 
 
-@pytest.mark.parametrize("command", ["exchanges", "connections", "statements", "findings", "health", "captures"])
+@pytest.mark.parametrize(
+    "command", ["table exchanges", "table connections", "statements", "findings", "table health", "table captures"]
+)
 def test_the_json_of_a_table_is_its_rows(latpcap: Run, command: str) -> None:
     whole = json.loads(latpcap(command, PREPARED, "--json", "--quiet").stdout)
     lines = latpcap(command, PREPARED, "--format", "jsonl", "--quiet").stdout.splitlines()
-    assert whole["schema"] == f"latpcap.{command}/1"
+    assert whole["schema"] == f"latpcap.{command.split()[-1]}/1"
     assert whole["rows"] == [json.loads(line) for line in lines]
 
 
@@ -139,7 +141,7 @@ def test_every_command_has_json_but_those_that_write_something_else() -> None:
         "help",
         "record",
         "watch",
-        "wireshark",
+        "report",
     }  # what they write: docs/command-line.md
     assert without == others
 
@@ -149,9 +151,9 @@ def test_a_table_without_rows_is_an_object_too(latpcap: Run) -> None:
     assert json.loads(empty) == {"schema": "latpcap.rows/1", "rows": []}
 
 
-def test_annotate_says_what_it_wrote(latpcap: Run, tmp_path: Path) -> None:
+def test_an_annotated_copy_says_what_it_wrote(latpcap: Run, tmp_path: Path) -> None:
     path = tmp_path / "x.pcapng"
-    said = json.loads(latpcap("annotate", NPLUS1, path, "--json", "--quiet").stdout)
+    said = json.loads(latpcap("wireshark", NPLUS1, "-o", path, "--json", "--quiet").stdout)
     secrets = {"decryption_secrets": 0, "secrets_embedded": False, "tls_sessions_added": 0}
     assert said == {"schema": "latpcap.annotation/1", "path": path.name, "packets_with_comments": 305} | secrets
 
@@ -163,7 +165,7 @@ def test_what_is_redirected_is_neither_cut_nor_wrapped(latpcap: Run) -> None:
     text = latpcap("analyze", NPLUS1).stdout.decode()
     assert max(map(len, text.splitlines())) > 100
     assert text.splitlines()[3].endswith(": each millisecond of RTT costs 0.306 s")
-    for table in ("statements", "connections", "captures"):
+    for table in ("statements", "table connections", "table captures"):
         assert "…" not in latpcap(table, NPLUS1).stdout.decode()
 
 
@@ -199,7 +201,7 @@ def test_80_columns_cut_no_ratio_no_end_point_and_no_line_of_blocks(latpcap: Run
             assert "…" not in printed.partition(f"\n{title}")[2].partition("\n\n")[0]
 
 
-@pytest.mark.parametrize("command", ["exchanges", "statements", "project", "minutes"])
+@pytest.mark.parametrize("command", ["table exchanges", "statements", "project", "table intervals"])
 def test_however_narrow_the_terminal_no_figure_is_cut(
     latpcap: Run, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
@@ -221,7 +223,7 @@ def test_what_failed_and_what_would_help_stand_before_the_ratios(latpcap: Run) -
 
 @pytest.mark.usefixtures("narrow")
 def test_a_note_of_health_goes_on_below_itself(latpcap: Run) -> None:
-    notes = latpcap("health", FIXTURES / "mysql" / "filtered.pcapng").stdout.decode()
+    notes = latpcap("table", "health", FIXTURES / "mysql" / "filtered.pcapng").stdout.decode()
     assert max(map(len, notes.splitlines())) <= 80
     assert "…" not in notes.replace("--columns NAME,…", "")
 
@@ -335,7 +337,7 @@ def test_the_conditions_of_a_projection_stand_beside_it(latpcap: Run) -> None:
 
 def test_how_two_captures_were_read_is_told_once(latpcap: Run) -> None:
     assert latpcap("compare", NPLUS1, NPLUS1, "--think", "2s").stdout.decode().count("think time above 2 s") == 1
-    told = latpcap("validate", NPLUS1, NPLUS1, "--against-rtt", "1ms").stdout.decode()
+    told = latpcap("compare", "--projected", NPLUS1, NPLUS1, "--after-rtt", "1ms").stdout.decode()
     assert told.startswith("Asked for: a baseline RTT of 1 ms\n")
 
 
@@ -356,10 +358,10 @@ def test_fixes_and_gates_are_under_the_same_conditions_as_the_projection(latpcap
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["errors"], "No errors in 40 statements and 4 logins."),
-        (["errors", "--columns", "code,count"], "No errors in 40 statements and 4 logins."),
-        (["health"], "Nothing limits the result."),
-        (["health", "--columns", "code"], "Nothing limits the result."),
+        (["table errors"], "No errors in 40 statements and 4 logins."),
+        (["table errors", "--columns", "code,count"], "No errors in 40 statements and 4 logins."),
+        (["table health"], "No warnings."),
+        (["table health", "--columns", "code"], "No warnings."),
     ],
     ids=" ".join,
 )
@@ -376,13 +378,22 @@ def test_a_query_without_rows_says_so(latpcap: Run) -> None:
 
 
 def test_a_column_that_is_none_is_a_mistake_of_an_empty_table_too(latpcap: Run) -> None:
-    done = latpcap("errors", FIXTURES / "mysql" / "pool-4.pcapng", "--columns", "colour")
+    done = latpcap("table", "errors", FIXTURES / "mysql" / "pool-4.pcapng", "--columns", "colour")
     assert (done.returncode, done.stdout) == (2, b"")
     assert b"no column `colour`" in done.stderr
 
 
 @pytest.mark.parametrize(
-    "command", ["statements", "connections", "exchanges", "minutes", "tasks", "captures", "analyze"]
+    "command",
+    [
+        "statements",
+        "table connections",
+        "table exchanges",
+        "table intervals",
+        "table tasks",
+        "table captures",
+        "analyze",
+    ],
 )
 @pytest.mark.parametrize("width", ["80", "120", "200"])
 def test_no_two_columns_of_a_table_have_one_header(

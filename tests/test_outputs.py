@@ -54,7 +54,9 @@ def read_and_write() -> set[str]:
     """The commands that read a capture and write a file; `record` reads a baseline and nothing else."""
     kinds = {str(command.name): {param.type for param in command.params} for command in cli.commands.values()}
     both = {
-        name for name, types in kinds.items() if OUTPUT in types and any(isinstance(each, _Input) for each in types)
+        name
+        for name, types in kinds.items()
+        if types & {OUTPUT, CI_OUTPUT} and any(isinstance(each, _Input) for each in types)
     }
     return both - {"record"}
 
@@ -63,11 +65,10 @@ UNUSUAL = {
     "rank": (".", "-o", "{out}"),
     "findings": ("{}", "--ci", "{out}"),
     "compare": ("{}", "{}", *GATE, "--ci", "{out}"),
-    "validate": (str(CAPTURE), "{}", "-o", "{out}"),
-    "connections": ("*.pcapng", "-o", "{out}"),
+    "table": ("connections", "*.pcapng", "-o", "{out}"),
     "statements": ("{}", *GATE, "--ci", "{out}"),
     "sql": ("{}", "select 1", "-o", "{out}"),
-    "annotate": ("{}", "{out}", "--force"),
+    "wireshark": ("{}", "-o", "{out}", "--force"),
     "watch": ("{}", "--report", "{out}"),
     "rehearse": ("--rtt", "1ms", "--from", "{}", *GATE, "--ci", "{out}", "--", "true"),
 }
@@ -115,7 +116,7 @@ def test_standard_input_is_a_capture_like_others(process: Run, tmp_path: Path) -
     capture = tmp_path / "x.csv"
     shutil.copy(CAPTURE, capture)
     with capture.open("rb") as file:
-        done = process("exchanges", "-", "-o", capture, stdin=file)
+        done = process("table", "exchanges", "-", "-o", capture, stdin=file)
     assert (done.returncode, capture.read_bytes()) == (2, CAPTURE.read_bytes())
 
 
@@ -201,7 +202,7 @@ def test_a_result_keeps_the_mode_of_the_one_before(tmp_path: Path) -> None:
 
 def test_pipes_and_what_the_shell_has_opened_are_written_as_they_are(tmp_path: Path) -> None:
     path = tmp_path / "x.txt"
-    command = [sys.executable, "-m", "latpcap", "captures", str(CAPTURE), "--quiet", "-o"]
+    command = [sys.executable, "-m", "latpcap", "table", "captures", str(CAPTURE), "--quiet", "-o"]
     with path.open("wb") as file:
         subprocess.run([*command, f"/dev/fd/{file.fileno()}"], check=True, pass_fds=[file.fileno()])
     piped = subprocess.run([*command, "/dev/stdout"], check=True, capture_output=True)
@@ -368,7 +369,7 @@ def test_programs_that_write_a_dataset_at_once_leave_one_that_is_whole(tmp_path:
 def test_a_capture_with_keys_in_it_is_its_owners_alone(latpcap: Run, tmp_path: Path) -> None:
     path = tmp_path / "x.pcapng"
     path.touch(0o666)
-    assert latpcap("annotate", CAPTURE, path, "--embed-keys", "--force", "--quiet").returncode == 0
+    assert latpcap("wireshark", CAPTURE, "-o", path, "--embed-keys", "--force", "--quiet").returncode == 0
     assert mode(path) == 0o600
 
 
@@ -384,7 +385,7 @@ def test_what_stands_for_captures_is_read_by_nobody_else(
     try:
         copy, saved, report = tmp_path / "copy.pcapng", tmp_path / "saved", tmp_path / "report.md"
         for _ in range(2):
-            assert latpcap("annotate", *paths, copy, "--quiet", "--force").returncode == 0
+            assert latpcap("wireshark", *paths, "-o", copy, "--quiet", "--force").returncode == 0
             assert mode(copy) == made
             copy.chmod(0o644)  # which is no leave to show more
         assert latpcap("scan", *paths, "-o", saved, "--quiet").returncode == 0

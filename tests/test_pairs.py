@@ -72,7 +72,7 @@ def test_a_capture_equals_itself() -> None:
 
 def test_the_command_line_shows_both(latpcap: Any) -> None:
     near, far = load_fixture(NEAR).path, load_fixture(FAR).path
-    told = json.loads(latpcap("validate", near, far, "--json", "--quiet").stdout)
+    told = json.loads(latpcap("compare", "--projected", near, far, "--json", "--quiet").stdout)
     assert told["schema"] == "latpcap.validation/1"
     assert told["inside"]
     shown = latpcap("compare", near, far, "--pseudonymise", "--quiet").stdout

@@ -13,7 +13,9 @@ Run = Callable[..., subprocess.CompletedProcess[bytes]]
 
 PYTHON = re.escape(platform.python_version())
 
-READERS = {f"latpcap.cli.{name}" for name in ("analyze", "annotate", "compare", "project", "rank", "scan", "sql")}
+READERS = {
+    f"latpcap.cli.{name}" for name in ("analyze", "annotate", "compare", "project", "rank", "report", "scan", "sql")
+}
 READERS |= {f"latpcap.cli.{name}" for name in ("completion", "help", "tables", "verify", "wireshark", "shared.gates")}
 NAMES_OF_PACKAGES = {"latpcap", "latpcap.cli"}
 """They know everything, and load it when it is asked for."""

@@ -19,6 +19,7 @@ from click.testing import CliRunner
 import latpcap
 from latpcap.capture import TABLES
 from latpcap.cli import cli
+from latpcap.cli.tables import TABLES as ROW_TABLES
 from latpcap.reading import read
 
 NEVER = re.compile(r"hush\w*", re.IGNORECASE)
@@ -35,11 +36,16 @@ SECRETS = Path(__file__).parent / "secrets"
 RECORDED = ("mariadb", "postgresql", "mariadb-tls", "postgresql-tls")
 """Real servers' messages about secrets, two of them encrypted and read with keys: see record_secrets.py."""
 of_encrypted = pytest.mark.parametrize("capture", ["recorded-mariadb-tls", "recorded-postgresql-tls"], indirect=True)
-WITHOUT_CAPTURE = {"calibrate", "completion", "explain", "help", "record", "rehearse", "verify", "annotate"}
+WITHOUT_CAPTURE = {"calibrate", "completion", "explain", "help", "record", "rehearse"}
 """Commands that read no capture, or make their own; that show what Wireshark says of it; that hand on the packets."""
 RUNS: dict[str, list[list[str]]] = {
-    "compare": [["{capture}"], ["{capture}", "--json"]],
-    "validate": [["{capture}"], ["{capture}", "--json"]],
+    "compare": [
+        ["{capture}"],
+        ["{capture}", "--json"],
+        ["{capture}", "--projected"],
+        ["{capture}", "--projected", "--json"],
+    ],
+    "report": [["-o", "{tmp}/page.html"], ["-o", "{tmp}/page.md", "--before", "{capture}"]],
     "scan": [["-o", "{tmp}/dataset"]],
     "watch": [[], ["--report", "{tmp}/watch.json"]],
     "wireshark": [["-o", "{tmp}/facts"]],
@@ -54,7 +60,6 @@ MORE: dict[str, list[list[str]]] = {
     ],
     "project": [["--rtt", "15ms"]],
     "rank": [["--by", "user"], ["--by", "database", "--json"], ["--by", "connection"], ["--by", "task"]],
-    "tasks": [["--by", "route", "--json"]],
     "statements": [["--by", name] for name in ("user", "database", "client", "application", "server")],
 }
 """How else a command is run, `{tmp}` for a directory; one that needs more than a capture must stand here."""
@@ -128,7 +133,7 @@ def printed(capture: Path | str, way: str, tmp_path_factory: Any) -> dict[str, s
         rest = [part.replace("{capture}", str(capture)) for part in arguments[1:]]
         if keys := keylog(capture):
             rest += ["--keylog", str(keys)]
-        result = CliRunner().invoke(cli, [arguments[0], str(capture), *rest, *WAYS[way]])
+        result = CliRunner().invoke(cli, [*arguments[0].split(), str(capture), *rest, *WAYS[way]])
         if result.exit_code and result.exception and not isinstance(result.exception, SystemExit):
             raise result.exception
         assert result.exit_code == 0, f"{arguments}: {result.output}: tell in MORE how it is run"
@@ -144,6 +149,14 @@ def runs(directory: Path) -> Iterator[list[str]]:
     """Each command with each format, as text and into a file."""
     for name, command in cli.commands.items():
         options = {option.name: option for option in command.params}
+        if name == "table":
+            for table in ROW_TABLES:
+                yield from (
+                    [f"table {table}", "--format", each, "-o", f"{directory}/out.{each}"] for each in ("csv", "parquet")
+                )
+                yield from ([f"table {table}", *more] for more in ([], ["--json"]))
+            yield ["table tasks", "--by", "route", "--json"]
+            continue
         if name in WITHOUT_CAPTURE:
             continue
         if name in RUNS:
@@ -193,11 +206,11 @@ def test_neither_a_key_nor_a_literal_is_in_what_annotate_and_verify_write(captur
     written: dict[str, bytes] = {}
     for name, more in {"plain": [], "literals": ["--show-literals"], "embedded": ["--embed-keys"]}.items():
         out = tmp_path / f"{name}.pcapng"
-        done = CliRunner().invoke(cli, ["annotate", str(capture), str(out), "--keylog", str(keys), *more])
+        done = CliRunner().invoke(cli, ["wireshark", str(capture), "-o", str(out), "--keylog", str(keys), *more])
         assert done.exit_code == 0
         written |= {name: out.read_bytes(), f"{name} says": done.output.encode()}
     embedded = written.pop("embedded")
-    verified = CliRunner().invoke(cli, ["verify", str(capture), "--keylog", str(keys), "--json"])
+    verified = CliRunner().invoke(cli, ["wireshark", "--verify", str(capture), "--keylog", str(keys), "--json"])
     written["verify"] = verified.output.encode()
     for secret in (bytes.fromhex(line.split()[2]) for line in keys.read_text().splitlines()):
         forms = (secret[:8], secret.hex().encode(), secret.hex().upper().encode(), base64.b64encode(secret)[:12])

@@ -131,8 +131,8 @@ def test_a_damaged_object_costs_only_its_own_packets(
             del content[len(content) // 2 :]
         (tmp_path / path.name).write_bytes(content)
         s3.put(f"damaged/{path.name}", bytes(content))
-    local = command("captures", *sorted(tmp_path.glob("*")), "--json")
-    remote = command("captures", "s3://captures/damaged/*", "--json")
+    local = command("table captures", *sorted(tmp_path.glob("*")), "--json")
+    remote = command("table captures", "s3://captures/damaged/*", "--json")
     assert local[2] == remote[2] != ""
     assert [each["packets"] for each in json.loads(remote[1])["rows"]] == [
         each["packets"] for each in json.loads(local[1])["rows"]
@@ -177,9 +177,13 @@ def test_a_file_behind_http_is_called_as_one_without_the_secrets_of_its_url(s3: 
             2,
             "s3://captures/made: results are written on this machine",
         ),
-        (["annotate", "s3://captures/ring/*", "made.pcapng"], 2, "is not a file of this machine: copy it here first"),
         (
-            ["verify", "s3://captures/text.pcapng"],
+            ["wireshark", "s3://captures/ring/*", "-o", "made.pcapng"],
+            2,
+            "is not a file of this machine: copy it here first",
+        ),
+        (
+            ["wireshark", "--verify", "s3://captures/text.pcapng"],
             2,
             "s3://captures/text.pcapng: is not a file of this machine: copy it",
         ),

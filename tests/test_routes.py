@@ -54,5 +54,5 @@ def test_a_trace_shows_only_with_literals(latpcap: Run, server: str) -> None:
     path = FIXTURES / "findings" / f"tagged-{server}.pcapng.zst"
     usual = latpcap("analyze", path, "--json", "--quiet").stdout
     assert [each["route"] for each in json.loads(usual)["routes"]] == ["/shop/list", "/shop/show"]
-    assert b"traceparent" not in usual + latpcap("exchanges", path, "--format", "csv", "--quiet").stdout
-    assert b"traceparent" in latpcap("exchanges", path, "--format", "csv", "--quiet", "--show-literals").stdout
+    assert b"traceparent" not in usual + latpcap("table", "exchanges", path, "--format", "csv", "--quiet").stdout
+    assert b"traceparent" in latpcap("table", "exchanges", path, "--format", "csv", "--quiet", "--show-literals").stdout

@@ -116,7 +116,7 @@ def test_rank_names_the_file_that_is_so(latpcap: Run, tmp_path: Path) -> None:
 
 
 def test_tasks_and_statements_have_gates_too(latpcap: Run) -> None:
-    tasks = latpcap("tasks", THINKS, "--quiet", "--fail-if", "round_trips > 11", "--ci", "github")
+    tasks = latpcap("table", "tasks", THINKS, "--quiet", "--fail-if", "round_trips > 11", "--ci", "github")
     statements = latpcap("statements", NPLUS1, "--quiet", "--limit", "1", "--fail-if", "executions > 299")
     users = latpcap("statements", NPLUS1, "--quiet", "--by", "user", "--fail-if", "round_trips > 302")
     assert [each.returncode for each in (tasks, statements, users)] == [1, 1, 1]
@@ -213,7 +213,7 @@ def test_rows_of_another_kind_are_no_baseline(latpcap: Run, tmp_path: Path) -> N
     saved = tmp_path / "last.json"
     gate = ["--quiet", "--baseline", saved, "--fail-if", "round_trips > baseline"]
     assert b"cannot be read" in latpcap("statements", NPLUS1, *gate).stderr
-    latpcap("connections", NPLUS1, "--json", "-o", saved, "--quiet")
+    latpcap("table", "connections", NPLUS1, "--json", "-o", saved, "--quiet")
     assert b"has no rows of `latpcap statements`" in latpcap("statements", NPLUS1, *gate).stderr
     latpcap("statements", NPLUS1, "--json", "-o", saved, "--quiet")
     by_user = latpcap("statements", NPLUS1, "--by", "user", *gate)

@@ -101,11 +101,11 @@ def test_pairs_queries_scans_and_annotations_are_written_as_published(latpcap: R
     path = load_fixture(NPLUS1).path
     other = load_fixture("mysql/nplus1-300-server").path
     assert _holds(latpcap("compare", path, other, "--fail-if", "round_trips > 5000", "--json").stdout)["gates"]
-    _holds(latpcap("validate", path, other, "--json").stdout)
+    _holds(latpcap("compare", "--projected", path, other, "--json").stdout)
     _holds(latpcap("sql", path, "select count(*) as n, 'x' as t from exchanges", "--json").stdout)
     shutil.copy(path, tmp_path / "a.pcapng")
     _holds(latpcap("scan", path, "--rtt", "7.5ms", "--totals").stdout)
-    _holds(latpcap("annotate", tmp_path / "a.pcapng", tmp_path / "b.pcapng", "--json").stdout)
+    _holds(latpcap("wireshark", tmp_path / "a.pcapng", "-o", tmp_path / "b.pcapng", "--json").stdout)
 
 
 def test_a_part_pseudonyms_and_literals_are_written_as_published() -> None:

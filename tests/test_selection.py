@@ -462,7 +462,7 @@ def test_sql_gates_and_comparisons_see_only_what_was_selected(latpcap: Run) -> N
 def test_wireshark_is_asked_for_the_same_connections(latpcap: Run) -> None:
     needs("tshark")
     path = load_fixture("postgresql/several-applications").path
-    done = latpcap("verify", path, "--json", "--application", "nightly-batch")
+    done = latpcap("wireshark", "--verify", path, "--json", "--application", "nightly-batch")
     result = json.loads(done.stdout)
     measures = {measure["name"]: measure for measure in result["measures"]}
     assert (done.returncode, result["selection"]["conditions"]) == (0, ["application nightly-batch"])

@@ -90,7 +90,7 @@ def test_what_a_report_is_given_to_say_stands_in_it_and_else_no_date_of_its_own(
     plain, given = tmp_path / f"plain.{suffix}", tmp_path / f"given.{suffix}"
     options = ("--title", "Night job", "--customer", "ACME", "--note", "One.", "--note", "Two.", "--date", "2031-05-06")
     assert latpcap("analyze", far, "-o", plain).returncode == 0
-    assert latpcap("analyze", far, *options, "-o", given).returncode == 0
+    assert latpcap("report", far, *options, "-o", given).returncode == 0
     told = given.read_text()
     assert all(word in told for word in ("Night job", "ACME", "One.", "Two.", "2031-05-06", sha256(far), PROGRAM))
     assert "2031-05" not in plain.read_text()
@@ -102,7 +102,7 @@ def test_what_a_report_is_given_to_say_stands_in_it_and_else_no_date_of_its_own(
 def test_a_hostile_title_stays_text(latpcap: Run, far: Path, tmp_path: Path) -> None:
     for suffix in ("html", "md", "txt"):
         output = tmp_path / f"r.{suffix}"
-        assert latpcap("analyze", far, "--title", HOSTILE, "--note", HOSTILE, "-o", output).returncode == 0
+        assert latpcap("report", far, "--title", HOSTILE, "--note", HOSTILE, "-o", output).returncode == 0
         told = output.read_text()
         assert "\x1b" not in told
         if suffix != "txt":
@@ -111,7 +111,7 @@ def test_a_hostile_title_stays_text(latpcap: Run, far: Path, tmp_path: Path) -> 
 
 
 def test_a_date_is_today_or_a_day(latpcap: Run, far: Path, tmp_path: Path) -> None:
-    done = latpcap("analyze", far, "--date", "tomorrow", "-o", tmp_path / "r.md")
+    done = latpcap("report", far, "--date", "tomorrow", "-o", tmp_path / "r.md")
     assert (done.returncode, done.stderr.count(b"\n")) == (2, 1)
     assert b"`tomorrow` is not a date: today, or for instance 2026-11-22" in done.stderr
     with pytest.raises(UsageError, match="is not a date"):
@@ -132,9 +132,9 @@ def test_what_is_empty_is_not_said(tmp_path: Path) -> None:
     [
         ("analyze", "--json"),
         ("project", "--json"),
-        ("captures", "--json"),
-        ("health", "--json"),
-        ("verify", "--json"),
+        ("table captures", "--json"),
+        ("table health", "--json"),
+        ("wireshark --verify", "--json"),
         ("sql", "select * from captures", "--json"),
     ],
 )
@@ -144,13 +144,13 @@ def test_no_output_names_a_folder(latpcap: Run, far: Path, arguments: tuple[str,
     damaged.write_bytes(far.read_bytes()[:-100])
     given = (far, damaged) if name != "sql" else (far,)
     told = latpcap(name, *given, *options).stdout
-    assert b"night.pcapng" in told or name == "health"
+    assert b"night.pcapng" in told or name == "table health"
     assert b"cut.pcapng" in told or name in ("sql", "project")
     assert b"secret-customer" not in told
 
 
 def test_pairs_name_both_sides(latpcap: Run, far: Path) -> None:
-    for command, sides in (("compare", ("before", "after")), ("validate", ("base", "other"))):
+    for command, sides in (("compare", ("before", "after")), ("compare --projected", ("base", "other"))):
         told = json.loads(latpcap(command, far, far, "--json").stdout)
         assert [told[f"captures_{side}"][0]["sha256"] for side in sides] == [sha256(far)] * 2
         assert told["program"] == PROGRAM

@@ -67,8 +67,8 @@ def test_every_format_is_sorted_and_limited(latpcap: Callable[..., Done], chosen
 
 def test_what_rows_are_sorted_by_is_shown(latpcap: Callable[..., Done]) -> None:
     path = load_fixture("mysql/pool-4").path
-    assert b"affected_rows" in latpcap("exchanges", path, "--sort", "-affected_rows").stdout
-    assert b"affected_rows" not in latpcap("exchanges", path).stdout
+    assert b"affected_rows" in latpcap("table", "exchanges", path, "--sort", "-affected_rows").stdout
+    assert b"affected_rows" not in latpcap("table", "exchanges", path).stdout
 
 
 def test_exchanges_name_time_frames_and_statement_at_any_width(
@@ -76,7 +76,7 @@ def test_exchanges_name_time_frames_and_statement_at_any_width(
 ) -> None:
     for width in (72, 80, 120, 240):
         monkeypatch.setenv("COLUMNS", str(width))
-        lines = latpcap("exchanges", load_fixture("mysql/pool-4").path).stdout.decode().splitlines()
+        lines = latpcap("table", "exchanges", load_fixture("mysql/pool-4").path).stdout.decode().splitlines()
         assert max(map(len, lines)) <= width
         assert {"time", "frames", "stream", "command", "trips", "server", "statement"} <= set(lines[0].split())
         [query] = (line for line in lines if " 47→48 " in line)
@@ -90,9 +90,9 @@ def test_a_narrow_terminal_drops_columns_without_a_line_about_them(
     latpcap: Callable[..., Done], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = load_fixture("mysql/pool-4").path
-    wide = latpcap("connections", path).stdout.decode().splitlines()
+    wide = latpcap("table", "connections", path).stdout.decode().splitlines()
     monkeypatch.setenv("COLUMNS", "80")
-    narrow = latpcap("connections", path).stdout.decode().splitlines()
+    narrow = latpcap("table", "connections", path).stdout.decode().splitlines()
     assert len(narrow) == len(wide)
     assert {"client", "user", "database", "driver", "server"} <= set(wide[0].split())
     assert {"client", "user", "database", "server"} <= set(narrow[0].split())
@@ -102,16 +102,18 @@ def test_a_narrow_terminal_drops_columns_without_a_line_about_them(
 def test_columns_are_chosen_in_every_format_and_in_their_order(latpcap: Callable[..., Done], chosen: str) -> None:
     path = load_fixture("mysql/pool-4").path
     asked = ("--columns", "statement,request_frame", "--columns", "rows", "--sort", "-delta_ms", "--limit", 1)
-    said = latpcap("exchanges", path, *asked, "--format", chosen).stdout.decode()
+    said = latpcap("table", "exchanges", path, *asked, "--format", chosen).stdout.decode()
     places = [said.index(name) for name in ("statement", "request_frame", "rows")]
     assert places == sorted(places)
     assert "delta_ms" not in said
     assert "salaries" in said
 
 
-@pytest.mark.parametrize("command", ["rank", "findings", "errors", "tasks", "health", "minutes", "captures"])
+@pytest.mark.parametrize(
+    "command", ["rank", "findings", "table errors", "table tasks", "table health", "table intervals", "table captures"]
+)
 def test_every_table_takes_columns_and_says_which_there_are(latpcap: Callable[..., Done], command: str) -> None:
-    with_rows = {"errors": "findings/failing-my", "health": "mysql/nplus1-300-loss2"}
+    with_rows = {"table errors": "findings/failing-my", "table health": "mysql/nplus1-300-loss2"}
     path = load_fixture(with_rows.get(command, "mysql/pool-4")).path
     first = latpcap(command, path, "--format", "csv").stdout.decode().splitlines()[0].split(",")[-1]
     assert latpcap(command, path, "--columns", first).stdout.decode().splitlines()[0] == first

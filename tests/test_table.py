@@ -129,7 +129,7 @@ def test_other_libraries_read_it_by_the_arrow_interface(capture: Capture) -> Non
 def test_an_unknown_column_or_format_names_those_there_are(capture: Capture) -> None:
     with pytest.raises(UsageError, match="no column `wrong`: there are stream, exchange"):
         capture.exchanges.column("wrong")
-    with pytest.raises(UsageError, match="no column `service`: there are service_ms, stream, exchange"):
+    with pytest.raises(UsageError, match=r"no column `service`; did you mean `service_ms`\?"):
         capture.exchanges.column("service")
     with pytest.raises(UsageError, match="no format `xlsx`: there are csv, jsonl, parquet"):
         capture.exchanges.write(io.BytesIO(), "xlsx")

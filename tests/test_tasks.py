@@ -186,17 +186,19 @@ def test_a_rest_is_a_length_of_time() -> None:
 
 def test_the_command_says_what_is_typical_and_lists_them(latpcap: Run) -> None:
     path = FIXTURES / "mysql/think-time.pcapng"
-    text = latpcap("tasks", path, "--quiet").stdout.decode()
+    text = latpcap("table", "tasks", path, "--quiet").stdout.decode()
     assert text.startswith("3 tasks; median 10 round trips, 12.1 ms; largest 12 round trips, ")
-    rows = [json.loads(line) for line in latpcap("tasks", path, "--format", "jsonl", "--quiet").stdout.splitlines()]
+    rows = [
+        json.loads(line) for line in latpcap("table", "tasks", path, "--format", "jsonl", "--quiet").stdout.splitlines()
+    ]
     assert [row["round_trips"] for row in rows] == [12, 10, 10]
-    assert len(latpcap("tasks", path, "--idle", "10s", "--format", "jsonl").stdout.splitlines()) == 1
+    assert len(latpcap("table", "tasks", path, "--idle", "10s", "--format", "jsonl").stdout.splitlines()) == 1
 
 
 def test_routes_are_shown_where_there_are_any(latpcap: Run) -> None:
     tagged, plain = FIXTURES / "findings/tagged-my.pcapng.zst", FIXTURES / "mysql/think-time.pcapng"
-    assert b"/shop/show" in latpcap("tasks", tagged, "--by", "route", "--quiet").stdout
-    assert b"route" not in latpcap("tasks", plain, "--quiet").stdout
+    assert b"/shop/show" in latpcap("table", "tasks", tagged, "--by", "route", "--quiet").stdout
+    assert b"route" not in latpcap("table", "tasks", plain, "--quiet").stdout
 
 
 def test_tasks_are_a_table_of_sql() -> None:

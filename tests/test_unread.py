@@ -70,7 +70,7 @@ def test_a_refused_connection_is_no_database_connection() -> None:
     assert count == 2
     assert "mysql on port 3306 (1 connection, first: stream 0), postgresql on port 5432" in text
     with pytest.raises(
-        NoDatabaseTraffic, match=r"2 TCP connections, no database traffic; .*connections refused by the server"
+        NoDatabaseTraffic, match=r"2 TCP connections, none to a database; .*connections refused by the server"
     ):
         capture.analyze()
 
@@ -244,7 +244,7 @@ def test_health_and_captures_always_answer(
         done = latpcap(command, path, "--format", "csv")
         assert done.returncode == 0, done.stderr
         assert path.name in done.stdout.decode()
-    told = latpcap("health", path, "--format", "csv").stdout.decode()
+    told = latpcap("table", "health", path, "--format", "csv").stdout.decode()
     assert f"{path.name}: no TCP connection, so no database traffic: {reason}" in told
     done = latpcap("analyze", path)
     assert done.returncode == 4
@@ -254,7 +254,7 @@ def test_health_and_captures_always_answer(
 def test_a_capture_without_traffic_shows_itself() -> None:
     capture = read(connection(3306))
     assert "0 connections" in repr(capture)
-    assert "1 TCP connection, no database traffic" in capture._repr_html_()
+    assert "none to a database" in capture._repr_html_()
 
 
 def test_what_hides_connections_is_told_beside_the_hint() -> None:
@@ -401,5 +401,5 @@ def test_an_error_of_a_reader_is_told_as_one_of_the_file() -> None:
 
 
 def test_a_sentence_is_shown_whole(latpcap: Run, tmp_path: Path) -> None:
-    shown = latpcap("health", capture_file(tmp_path / "x.pcap", [b"abc"], 189)).stdout.decode()
+    shown = latpcap("table", "health", capture_file(tmp_path / "x.pcap", [b"abc"], 189)).stdout.decode()
     assert "so no database traffic: latpcap cannot read 1 packet of USB (link type 189)" in shown

@@ -1,4 +1,4 @@
-"""`latpcap verify`: what it says when the two agree, when they do not, and when Wireshark is not itself."""
+"""`latpcap wireshark --verify`: what it says when the two agree, when they do not, and when Wireshark is not itself."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def unexplained(result: Verification) -> dict[str, int]:
 
 
 def test_the_command_shows_a_table_and_ends_with_0(latpcap: Run, nplus1: Path) -> None:
-    done = latpcap("verify", nplus1)
+    done = latpcap("wireshark", "--verify", nplus1)
     lines = done.stdout.decode().splitlines()
     assert (done.returncode, done.stderr) == (0, b"")
     assert lines[0].startswith("latpcap and Wireshark ")
@@ -52,7 +52,7 @@ def test_the_command_shows_a_table_and_ends_with_0(latpcap: Run, nplus1: Path) -
 
 
 def test_json_has_every_measure(latpcap: Run, nplus1: Path) -> None:
-    result = json.loads(latpcap("verify", nplus1, "--json").stdout)
+    result = json.loads(latpcap("wireshark", "--verify", nplus1, "--json").stdout)
     assert (result["schema"], result["agrees"]) == ("latpcap.verification/1", True)
     assert [measure["name"] for measure in result["measures"]] == [
         *("packets", "first and last time", "streams, their end points", "initial RTT"),
@@ -155,7 +155,9 @@ def test_an_unexplained_difference_ends_with_status_1(
 
     read = ours.read
     monkeypatch.setattr(ours, "read", lambda *arguments: wrong_network(read(*arguments)))
-    monkeypatch.setattr(sys, "argv", ["latpcap", "verify", str(nplus1), "--quiet", "--json", "-o", os.devnull])
+    monkeypatch.setattr(
+        sys, "argv", ["latpcap", "wireshark", "--verify", str(nplus1), "--quiet", "--json", "-o", os.devnull]
+    )
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 1
@@ -269,7 +271,7 @@ def test_without_tshark_one_line_says_what_to_install(
     latpcap: Run, nplus1: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    done = latpcap("verify", nplus1)
+    done = latpcap("wireshark", "--verify", nplus1)
     assert (done.returncode, done.stdout) == (2, b"")
     assert done.stderr.startswith(b"latpcap: tshark is not installed: apt install tshark")
     assert done.stderr.count(b"\n") == 1
@@ -310,7 +312,7 @@ def test_a_statement_of_which_no_password_is_shown_is_explained(latpcap: Run, tm
     path.write_bytes(
         mysql_wire.capture((mysql_wire.query(sql), mysql_wire.message(1, mysql_wire.OK)) for sql in statements)
     )
-    done = latpcap("verify", path)
+    done = latpcap("wireshark", "--verify", path)
     assert done.returncode == 0
     assert b"latpcap shows no secret: all else of the statement is the same" in done.stdout
     assert b"Tiger" not in done.stdout + done.stderr

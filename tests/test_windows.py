@@ -66,7 +66,7 @@ def test_an_error_is_told_in_any_code_page(process: Run) -> None:
 
 
 def test_a_glob_that_no_shell_has_expanded_is_expanded(process: Run) -> None:
-    done = process("captures", os.path.join(PLAIN.parent, "nplus1-300-*.pcapng"), "--format", "csv", "--quiet")
+    done = process("table", "captures", os.path.join(PLAIN.parent, "nplus1-300-*.pcapng"), "--format", "csv", "--quiet")
     assert done.stdout.count(b"nplus1-300-") == len(list(PLAIN.parent.glob("nplus1-300-*.pcapng"))) > 1
 
 
@@ -114,12 +114,20 @@ def test_files_of_one_name_may_be_on_several_drives() -> None:
 def test_a_capture_from_a_pipe_is_read_byte_by_byte(process: Run) -> None:
     content = PLAIN.read_bytes()
     assert b"\r\n" in content or b"\x1a" in content, "what text would lose"
-    piped = process("exchanges", "-", "--format", "csv", "--quiet", input=content)
-    assert piped.stdout == process("exchanges", PLAIN, "--format", "csv", "--quiet").stdout
+    piped = process("table", "exchanges", "-", "--format", "csv", "--quiet", input=content)
+    assert piped.stdout == process("table", "exchanges", PLAIN, "--format", "csv", "--quiet").stdout
 
 
 def test_a_reader_that_closes_its_end_ends_latpcap_quietly() -> None:
-    command = [sys.executable, "-m", "latpcap", "exchanges", str(FIXTURES / "mysql/nplus1-10k.pcapng.zst"), "--quiet"]
+    command = [
+        sys.executable,
+        "-m",
+        "latpcap",
+        "table",
+        "exchanges",
+        str(FIXTURES / "mysql/nplus1-10k.pcapng.zst"),
+        "--quiet",
+    ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stderr is not None
@@ -154,7 +162,7 @@ def test_a_dataset_is_written_in_parts_by_processes_and_replaced(process: Run, t
         done = process(*command)
         assert (done.returncode, done.stderr) == (0, b"")
     assert list(tmp_path.iterdir()) == [dataset]
-    rows = ("exchanges", "--format", "csv", "--quiet")
+    rows = ("table exchanges", "--format", "csv", "--quiet")
     assert process(rows[0], dataset, *rows[1:]).stdout == process(rows[0], PLAIN, *rows[1:]).stdout
 
 

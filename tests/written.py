@@ -17,7 +17,7 @@ ONE = "mysql/nplus1-300-client.pcapng"
 LONG = "mysql/nplus1-10k.pcapng.zst"
 """Enough packets for more than one thread."""
 MANY = ("mysql/parallel-8", "postgresql/logins", "firebird/fbclient3-nplus1", "keys/asyncpg-tlsv13", "mysql/sql-errors")
-TABLES = ("exchanges", "connections", "statements", "errors", "tasks", "minutes", "health", "captures", "findings")
+TABLES = ("exchanges", "connections", "statements", "errors", "tasks", "intervals", "health", "captures", "findings")
 
 
 def commands(folder: Path) -> Iterator[tuple[str, list[str]]]:
@@ -29,20 +29,23 @@ def commands(folder: Path) -> Iterator[tuple[str, list[str]]]:
             yield f"{name}.{suffix}", ["analyze", *given]
         for table in TABLES:
             for suffix in ("txt", "json", "csv", "jsonl", "parquet"):
-                yield f"{name}-{table}.{suffix}", [table, *given]
+                yield (
+                    f"{name}-{table}.{suffix}",
+                    [*([] if table in ("statements", "findings") else ["table"]), table, *given],
+                )
         yield f"{name}-project.json", ["project", *given, "--fix", "all", "--connections", "4", "--jitter", "1ms"]
         yield f"{name}-rank.json", ["rank", *given, "--by", "server"]
         yield f"{name}-rank.txt", ["rank", *given]
-        yield f"{name}-names.md", ["analyze", *given, "--pseudonymise", "--title", "T", "--date", "2031-05-06"]
+        yield f"{name}-names.md", ["report", *given, "--pseudonymise", "--title", "T", "--date", "2031-05-06"]
     for suffix in ("json", "txt", "html", "md"):
         yield f"compare.{suffix}", ["compare", one, long]
     for suffix in ("json", "txt"):
-        yield f"validate.{suffix}", ["validate", one, one]
+        yield f"projected.{suffix}", ["compare", one, one, "--projected"]
         yield f"sql.{suffix}", ["sql", long, "select command, count(*) n from exchanges group by all order by all"]
     yield "sql.parquet", ["sql", long, "select * from findings"]
     gates = ["--ci", str(folder / "gates.xml"), "--ci", str(folder / "gates.sarif")]
     yield "gates.json", ["analyze", one, "--fail-if", "round_trips > 5000", *gates]
-    yield "annotated.pcapng", ["annotate", one]
+    yield "annotated.pcapng", ["wireshark", one]
 
 
 def main(folder: Path, processors: int) -> None:
@@ -52,8 +55,8 @@ def main(folder: Path, processors: int) -> None:
 
     for name, (command, *arguments) in commands(folder):
         output = str(folder / name)
-        sys.argv = ["latpcap", command, *arguments, *(["--quiet"] if command not in ("compare", "validate") else [])]
-        sys.argv += [output] if command == "annotate" else ["-o", output]
+        sys.argv = ["latpcap", command, *arguments, *(["--quiet"] if command != "compare" else [])]
+        sys.argv += ["-o", output]
         if status := _run():
             sys.exit(f"{' '.join(sys.argv)}: exit status {status}")
 

@@ -20,26 +20,39 @@ from click.shell_completion import CompletionItem
 
 from latpcap.cli.shared.files import never_over_inputs
 from latpcap.cli.shared.io import click_writes, spell_out
-from latpcap.cli.shared.options import EVERYWHERE
+from latpcap.cli.shared.options import CAPTURE_HELP, EVERYWHERE
 from latpcap.cli.shared.status import INTERRUPTED, told
-from latpcap.cli.shared.verb import REPORT, write_options
+from latpcap.cli.shared.verb import ALL, FoldedHelp, write_options
 from latpcap.cli.shared.version import version_option
-from latpcap.errors import LatpcapError, UsageError, without_secrets
+from latpcap.errors import LatpcapError, UsageError, nearest, without_secrets
 from latpcap.report import CAPTURES
 
+MORE = "More"
 GROUPS = {
-    "Look": {
+    "Commands": {
         "analyze": "analyze",
-        **dict.fromkeys(("findings", "statements", "errors", "connections"), "tables"),
-        **dict.fromkeys(("exchanges", "tasks", "minutes", "health"), "tables"),
+        "project": "project",
+        "findings": "tables",
+        "statements": "tables",
+        "compare": "compare",
+        "rank": "rank",
+        "record": "record",
+        "wireshark": "wireshark",
+        "report": "report",
     },
-    "Ask": {"project": "project", "compare": "compare", "validate": "compare", "rank": "rank"},
-    "Hand on": {"wireshark": "wireshark", "annotate": "annotate", "sql": "sql", "verify": "verify"},
-    "Measure": {"record": "record", "watch": "watch", "calibrate": "calibrate", "rehearse": "rehearse"},
-    "Many captures": {"scan": "scan", "captures": "tables"},
-    "latpcap itself": {"explain": "explain", "help": "help", "completion": "completion"},
+    MORE: {
+        "table": "tables",
+        "sql": "sql",
+        "scan": "scan",
+        "watch": "watch",
+        "calibrate": "calibrate",
+        "rehearse": "rehearse",
+        "explain": "explain",
+        "help": "help",
+        "completion": "completion",
+    },
 }
-"""What somebody wants, and the commands for that, with the file of each."""
+"""The commands, each with its file: those that are shown first, and the others."""
 
 
 class _Commands(UserDict[str, Any]):
@@ -96,7 +109,7 @@ def _usage_line(error: click.ClickException) -> str:
     return f"{error.format_message()}{where}"
 
 
-class _Group(click.Group):
+class _Group(FoldedHelp, click.Group):
     """Commands in groups, by what somebody wants; what is no command but a capture is analysed."""
 
     def main(self, *args: Any, **extra: Any) -> Any:
@@ -109,16 +122,27 @@ class _Group(click.Group):
         return list(self.commands)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The commands, then the options."""
-        root = max(map(len, self.commands))
+        """Write the commands, then the options; without `--all` only the names of those that are needed less."""
+        everything = ctx.meta.get(ALL)
         for title, names in GROUPS.items():
+            if title == MORE and not everything:
+                with formatter.section(f"{MORE} (`{ctx.command_path} --help --all`)"):
+                    formatter.write_text(" ".join(names))
+                    formatter.write_text(" ".join(option.opts[-1] for option in EVERYWHERE))
+                continue
             with formatter.section(title):
                 formatter.write_dl(
-                    [(f"{name:<{root}}", self.commands[name].get_short_help_str(limit=200)) for name in names]
+                    [(f"{name:<10}", self.commands[name].get_short_help_str(limit=200)) for name in names]
                 )
-        own = [param for param in self.get_params(ctx) if param not in EVERYWHERE]
-        write_options(ctx, formatter, "Options", own)
-        write_options(ctx, formatter, "Options of all commands, before or after the command's name", EVERYWHERE)
+        if everything:
+            own = [param for param in self.get_params(ctx) if param not in EVERYWHERE]
+            write_options(ctx, formatter, "Options", own)
+            write_options(ctx, formatter, "Options of all commands, before or after the command's name", EVERYWHERE)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write with `--all` what a capture is, and the exit statuses."""
+        if ctx.meta.get(ALL):
+            super().format_epilog(ctx, formatter)
 
     def make_context(self, *given: Any, **more: Any) -> click.Context:
         """Its options: --help and --version are printed here."""
@@ -149,10 +173,15 @@ class _Group(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] == REPORT:
-            return REPORT, self.commands["analyze"], args[1:]
         if args and args[0] not in self.commands and _is_capture(args[0]):
             return "analyze", self.commands["analyze"], args
+        if args and args[0] not in self.commands and not ctx.resilient_parsing and not args[0].startswith("-"):
+            from latpcap.cli.tables import TABLES
+
+            known = {name: f"table {name}" for name in TABLES} | {name: name for name in self.commands}
+            near = nearest(args[0], known)
+            meant = f"; did you mean `latpcap {known[near]}`?" if near else ""
+            raise click.UsageError(f"No such command or capture '{args[0]}'{meant}", ctx)
         return super().resolve_command(ctx, args)
 
 
@@ -170,18 +199,15 @@ def _is_capture(argument: str) -> bool:
 )
 @click.pass_context
 def cli(ctx: click.Context, /, **given: Any) -> None:
-    """What the network costs a database application, and what it would cost at another round-trip time.
-
-    CAPTURE is a pcap or pcapng file (also .gz, .zst, .lz4), a glob, a URL (s3://bucket/ring_*.pcapng), `-` for a pipe,
-    or the folder of a dataset that `latpcap scan` has made; several files are one recording.
+    """Show what the network costs a database application, now and at another RTT.
 
     \b
-    latpcap capture.pcapng                   (the same as latpcap analyze capture.pcapng)
+    latpcap capture.pcapng                  (short for latpcap analyze)
     latpcap project capture.pcapng --rtt 1ms,15ms,50ms
-    tcpdump -w - port 3306 | latpcap analyze -
+    tcpdump -w - port 3306 | latpcap -
     """
     said = {name: given[name] for name in given if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE}
-    ctx.default_map = dict.fromkeys([*cli.commands, REPORT], said)
+    ctx.default_map = dict.fromkeys(cli.commands, said)
 
 
-cli.epilog = told(cli)
+cli.epilog = f"{CAPTURE_HELP}\n\n{told(cli)}"

@@ -8,15 +8,8 @@ import click
 
 from latpcap.cli.shared.gates import Gating, gate_options
 from latpcap.cli.shared.io import result_format, warn, write, write_result
-from latpcap.cli.shared.options import (
-    Target,
-    json_option,
-    output_option,
-    reading_options,
-    sign_off_options,
-    target_options,
-)
-from latpcap.cli.shared.verb import REPORT, command, tell_formerly
+from latpcap.cli.shared.options import Target, json_option, output_option, reading_options, target_options
+from latpcap.cli.shared.verb import command
 
 if TYPE_CHECKING:
     from latpcap.capture import Capture
@@ -27,7 +20,6 @@ if TYPE_CHECKING:
 @command(short_help="What the network cost, why, and what it costs elsewhere.")
 @reading_options
 @target_options
-@sign_off_options
 @gate_options
 @json_option
 @output_option
@@ -35,7 +27,6 @@ if TYPE_CHECKING:
 def analyze(
     request: Request,
     target: Target,
-    cover: Cover,
     gating: Gating,
     as_json: bool,
     output: str | None,
@@ -43,7 +34,7 @@ def analyze(
 ) -> None:
     """Show what the network costs, why, what to do, and what the same job takes at another RTT.
 
-    `-o report.html` writes a page with a slider for the RTT, `-o report.md` Markdown for a ticket or an email.
+    `-o result.json` keeps the result; `-o` takes .html and .md, too, and `latpcap report` writes these with a cover.
 
     \b
     latpcap analyze capture.pcapng
@@ -51,13 +42,10 @@ def analyze(
     latpcap analyze capture.pcapng --move 10.0.0.5:3306=15ms
     latpcap analyze nightly.pcapng --fail-if 'round_trips > 500' --fail-if 'finding(n+1)'
     latpcap analyze 'ring/*.pcapng' -o result.json
-    latpcap analyze capture.pcapng --title 'Nightly job' --customer ACME --date today -o report.html
     """
-    if click.get_current_context().info_name == REPORT:
-        tell_formerly("latpcap report", "latpcap analyze")
     chosen = result_format(as_json, output, "result", "report")
-    capture = request.read(hashes=chosen != "terminal")  # which names no file by its hash, unless it has a cover
-    write_analysis(capture, gating, chosen, output, target, quiet=request.quiet, cover=cover, whole=verbose)
+    capture = request.read(hashes=chosen != "terminal")
+    write_analysis(capture, gating, chosen, output, target, quiet=request.quiet, whole=verbose)
 
 
 def write_analysis(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from latpcap.cli.shared.io import result_format, teller, write_result
-from latpcap.cli.shared.options import DURATION, ROOM, json_option, output_option
+from latpcap.cli.shared.options import DURATION, ROOM, Choice, json_option, output_option
 from latpcap.cli.shared.verb import command
 from latpcap.protocols import NAMES
 
@@ -15,7 +15,7 @@ from latpcap.protocols import NAMES
 @click.option(
     "--protocol",
     "spoken",
-    type=click.Choice([*NAMES, "none"]),
+    type=Choice([*NAMES, "none"]),
     help="Protocol of the server, if its port does not tell; `none` measures handshakes only.",
 )
 @click.option(

@@ -1,4 +1,4 @@
-"""`latpcap compare` and `latpcap validate`: two captures of one job."""
+"""`latpcap compare`: two captures of one job."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import click
 from latpcap.cli.shared.files import CAPTURE
 from latpcap.cli.shared.gates import Gating, compared_options
 from latpcap.cli.shared.io import result_format, tell_timing_only, write, write_result
-from latpcap.cli.shared.options import RTT, json_option, output_option, sign_off_options, two_captures_options
-from latpcap.cli.shared.verb import command, tell_formerly
+from latpcap.cli.shared.options import RTT, json_option, output_option, two_captures_options
+from latpcap.cli.shared.verb import command
 from latpcap.errors import UsageError
 
 if TYPE_CHECKING:
@@ -19,35 +19,61 @@ if TYPE_CHECKING:
     from latpcap.result.cover import Cover
 
 
-@command(short_help="Two captures of one job: what changed.")
+@command(short_help="Two captures of one job: what changed, was the projection right?")
 @click.argument("before", metavar="BEFORE", type=CAPTURE)
 @click.argument("after", metavar="AFTER", type=CAPTURE)
+@click.option(
+    "--projected",
+    is_flag=True,
+    help="Compare AFTER with what BEFORE predicts for the RTT of AFTER: was the projection right?",
+)
+@click.option("--after-rtt", type=RTT, metavar="DURATION", help="RTT of AFTER, as --rtt-baseline is that of BEFORE.")
 @two_captures_options
-@sign_off_options
 @compared_options
 @json_option
 @output_option
 def compare(
-    request: Request, before: str, after: str, cover: Cover, gating: Gating, as_json: bool, output: str | None
+    request: Request,
+    before: str,
+    after: str,
+    projected: bool,
+    after_rtt: float | None,
+    gating: Gating,
+    as_json: bool,
+    output: str | None,
 ) -> None:
-    """Two captures of one job: what changed, and what explains the difference in runtime.
+    """Show what changed between two captures of one job, and what explains the difference in runtime.
+
+    With --projected, show instead how right the projection of BEFORE onto the RTT of AFTER was.
 
     \b
     latpcap compare before.pcapng after.pcapng
+    latpcap compare lan.pcapng wan.pcapng --projected
     latpcap compare release-1.pcapng release-2.pcapng --json
     latpcap compare release-1.pcapng release-2.pcapng --fail-if 'round_trips > baseline + 10%'
-    latpcap compare release-1.pcapng release-2.pcapng --customer ACME -o report.html
+    latpcap compare release-1.pcapng release-2.pcapng -o report.html
     """
-    from latpcap.report import BEFORE_AFTER
-    from latpcap.result.cover import Cover
-    from latpcap.result.pairs.before_after import before_after
-    from latpcap.result.pairs.comparison import compare as set_side_by_side
+    if projected:
+        if gating.is_asked:
+            raise UsageError("--fail-if and --ci judge what changed: leave --projected out")
+        from latpcap.result.pairs.validation import validate
 
+        chosen = result_format(as_json, output)
+        write_result(validate(*read_both(request, before, after, after_rtt)), chosen, output)
+        return
     chosen = result_format(as_json, output, "result", "comparison")
-    if cover != Cover() and chosen not in BEFORE_AFTER:
-        options = "--title, --customer, --note and --date"
-        raise UsageError(f"{options} are of a report: name one with -o report.html or .md")
-    first, second = _both(request, before, after, hashes=chosen != "terminal")
+    write_pair(read_both(request, before, after, after_rtt, hashes=chosen != "terminal"), gating, chosen, output)
+
+
+def write_pair(
+    pair: tuple[Capture, Capture], gating: Gating, chosen: str, output: str | None, cover: Cover | None = None
+) -> None:
+    """Write what changed between two captures in the chosen format, and end with status 1 where a gate fails."""
+    from latpcap.report import BEFORE_AFTER
+    from latpcap.result.pairs.before_after import before_after
+    from latpcap.result.pairs.comparison import compare as compared
+
+    first, second = pair
     if chosen in BEFORE_AFTER:
         both = before_after(first.measures, second.measures, cover)
         gates = gating.judge(second, both.after, before=first)
@@ -56,45 +82,11 @@ def compare(
         return
     result = second.analyze()
     gates = gating.judge(second, result, before=first)
-    write_result(set_side_by_side(first.analyze(), result), chosen, output, gates)
+    write_result(compared(first.analyze(), result), chosen, output, gates)
     gating.end(gates, second, result)
 
 
-@command(short_help="Was the projection right? Predicted against measured.")
-@click.argument("base", metavar="BASE", type=CAPTURE)
-@click.argument("other", metavar="OTHER", type=CAPTURE, required=False)
-@click.option("--against", type=CAPTURE, hidden=True)
-@click.option("--against-rtt", type=RTT, metavar="DURATION", help="RTT of OTHER, to override the measured one.")
-@two_captures_options
-@json_option
-@output_option
-def validate(
-    request: Request,
-    base: str,
-    other: str | None,
-    against: str | None,
-    against_rtt: float | None,
-    as_json: bool,
-    output: str | None,
-) -> None:
-    """Project BASE onto the RTT of OTHER, a capture of the same job, and compare with the measured runtime.
-
-    \b
-    latpcap validate lan.pcapng wan.pcapng
-    """
-    from latpcap.result.pairs.validation import validate as check
-
-    if against is not None:
-        tell_formerly("validate BASE --against OTHER", "validate BASE OTHER")
-    there = against or other
-    if there is None or (against and other):
-        raise click.UsageError("give two captures of one job: latpcap validate BASE OTHER")
-    chosen = result_format(as_json, output)
-    first, second = _both(request, base, there, against_rtt)
-    write_result(check(first, second), chosen, output)
-
-
-def _both(
+def read_both(
     request: Request, first: str, second: str, rtt: float | None = None, *, hashes: bool = False
 ) -> tuple[Capture, Capture]:
     """Read both captures; under `--pseudonymise` a host has the same name in both. A key log may be of either."""

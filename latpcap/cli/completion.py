@@ -7,7 +7,7 @@ import os
 import click
 from click.shell_completion import BashComplete, add_completion_class, get_completion_class, split_arg_string
 
-from latpcap.cli.shared.options import ROOM
+from latpcap.cli.shared.options import ROOM, Choice
 from latpcap.cli.shared.verb import command
 from latpcap.errors import UsageError
 
@@ -45,7 +45,7 @@ add_completion_class(_Bash)
 
 
 @command(without=ROOM)
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.argument("shell", type=Choice(["bash", "zsh", "fish"]))
 def completion(shell: str, quiet: bool) -> None:
     """Print the completion script of a shell.
 

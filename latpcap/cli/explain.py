@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from difflib import get_close_matches
 from functools import partial
 from importlib.resources import files
 from typing import TYPE_CHECKING
@@ -16,7 +15,7 @@ from latpcap.cli.shared.io import write
 from latpcap.cli.shared.options import ROOM
 from latpcap.cli.shared.values import items
 from latpcap.cli.shared.verb import command
-from latpcap.errors import UsageError
+from latpcap.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from latpcap.findings.finding import Pattern
@@ -57,9 +56,8 @@ def explain(code: str | None, quiet: bool) -> None:
     name = code.lower()
     found = [each[name] for each in known.values() if name in each]
     if not found:
-        near = get_close_matches(name, [each for codes in known.values() for each in codes], cutoff=0.4)
-        meant = f"did you mean {' or '.join(near)}? " if near else ""
-        raise UsageError(f"nothing is called {code}: {meant}`latpcap explain` lists what can be explained")
+        meant = did_you_mean(name, [each for codes in known.values() for each in codes])
+        raise UsageError(f"nothing is called `{code}`{meant or ': `latpcap explain` lists what can be explained'}")
     text = _page(name) if name in TOPICS else terminal.document(part for each in found for part in each())
     write([text.lstrip("\n")], None)
 
@@ -153,6 +151,6 @@ def _category(category: str) -> Iterator[Section]:
     from latpcap.measures.error_classes import CLASSES
     from latpcap.report.section import Section, Sentence
 
-    listed = "`latpcap errors CAPTURE` lists them."
+    listed = "`latpcap table errors CAPTURE` lists them."
     yield Section("", f"Errors of the category {category}", [Sentence(f"{_capital(CLASSES[category])}.")])
     yield Section("", "Fix", [*([Sentence(FIXES[category])] if FIXES[category] else []), Sentence(listed)])

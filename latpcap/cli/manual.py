@@ -14,6 +14,7 @@ from collections.abc import Iterator
 
 import click
 
+from latpcap.cli.shared.options import CAPTURE_HELP
 from latpcap.cli.shared.status import EXIT_STATUS
 
 COMMON = 5
@@ -43,6 +44,8 @@ def man_page(group: click.Group, version: str) -> str:
             *"\n.br\n".join(_synopsis(name, context) for name, context in commands).splitlines(),
             ".SH DESCRIPTION",
             *_paragraphs(group.help or ""),
+            ".PP",
+            *_paragraphs(CAPTURE_HELP),
             ".SH COMMANDS",
             *(line for name, context in commands for line in _command(name, context, common)),
             ".SH COMMON OPTIONS",

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import wraps
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from latpcap.cli.shared.gates import Gating, gate_options
@@ -16,12 +15,12 @@ from latpcap.cli.shared.options import (
     json_option,
     output_option,
     reading_options,
+    rtt_is_option,
     rtt_option,
     within_option,
 )
-from latpcap.cli.shared.verb import command, tell_formerly
+from latpcap.cli.shared.verb import command
 from latpcap.errors import UsageError
-from latpcap.units import parse_part
 
 if TYPE_CHECKING:
     from latpcap.capture import Capture
@@ -32,24 +31,10 @@ if TYPE_CHECKING:
     from latpcap.result.checks.gates import Gates
 
 
-def _client_parts(run: Callable[..., None]) -> Callable[..., None]:
-    """`--client 50%` once meant `--client-time 50%`."""
-
-    @wraps(run)
-    def running(client: tuple[str, ...], client_time: float | None, **given: Any) -> None:
-        parts = [each for each in client if each.strip().endswith("%")]
-        if parts:
-            tell_formerly(f"--client {parts[-1]}", f"--client-time {parts[-1]}")
-            client, client_time = tuple(each for each in client if each not in parts), parse_part(parts[-1])
-        run(client=client, client_time=client_time, **given)
-
-    return running
-
-
 @command(short_help="The runtime at other RTTs, with and without fixes.")
-@_client_parts
 @reading_options
 @rtt_option
+@rtt_is_option
 @within_option
 @condition_options
 @fix_option
@@ -75,7 +60,7 @@ def project(
     as_json: bool,
     output: str | None,
 ) -> None:
-    """The runtime at other RTTs, what fixes would change, and the largest RTT that meets a target.
+    """Show the runtime at other RTTs, what fixes would change, and the largest RTT that meets a target.
 
     \b
     latpcap project capture.pcapng --rtt 1ms,15ms,50ms

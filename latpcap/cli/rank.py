@@ -13,7 +13,7 @@ import click
 
 from latpcap.cli.shared.gates import RowGating, keyed_row_gate_options
 from latpcap.cli.shared.io import write
-from latpcap.cli.shared.options import RTT, reading_options, rtt_is_option
+from latpcap.cli.shared.options import RTT, Choice, reading_options
 from latpcap.cli.shared.rows import RowOutput, unsorted_rows_options
 from latpcap.cli.shared.status import INTERRUPTED
 from latpcap.cli.shared.verb import command
@@ -31,12 +31,10 @@ SHOW_AFTER_S = 0.5
 
 @command(short_help="Which of many captures is the chattiest: one line each.")
 @reading_options
-@click.option(
-    "--by", type=click.Choice(RANK_BY), help="What to rank, within and across the files; by default the files."
-)
+@click.option("--by", type=Choice(RANK_BY), help="What to rank, within and across the files; by default the files.")
 @click.option(
     "--sort",
-    type=click.Choice(list(RANK_SORTS)),
+    type=Choice(list(RANK_SORTS)),
     default="added",
     show_default=True,
     help="Sort by the seconds that the RTT of --rtt adds, the share of the runtime that a further millisecond adds, "
@@ -50,14 +48,13 @@ SHOW_AFTER_S = 0.5
     show_default=True,
     help="RTT to project runtimes onto.",
 )
-@rtt_is_option
 @idle_option
 @keyed_row_gate_options
 @unsorted_rows_options
 def rank(
     request: Request, by: str | None, sort: str, rtt: float, idle: float, gating: RowGating, rows: RowOutput
 ) -> None:
-    """Which of many captures is the chattiest: one line each, sorted by the seconds that another RTT adds.
+    """List many captures, the one to which another RTT adds most seconds first.
 
     Unlike with other commands, each CAPTURE is a recording of its own. A directory stands for the captures in it and
     below it. Captures that cannot be ranked come last, with the reason; Ctrl-C prints the ranking so far.

@@ -10,9 +10,9 @@ from msgspec import Struct
 
 from latpcap.cli.shared.files import OUTPUT_FOLDER
 from latpcap.cli.shared.io import teller, warn, warn_of, write
-from latpcap.cli.shared.options import DURATION, RTT_LIST, flat, gathered, scanning_options
+from latpcap.cli.shared.options import DURATION, RTT_LIST, Choice, flat, gathered, scanning_options
 from latpcap.cli.shared.status import INTERRUPTED
-from latpcap.cli.shared.verb import command, formerly
+from latpcap.cli.shared.verb import command
 from latpcap.errors import NoDatabaseTraffic, UsageError
 from latpcap.units import LEAST_MEMORY
 
@@ -56,7 +56,6 @@ def _parting(rtt: tuple[list[float], ...], think: float, **given: Any) -> PartsR
 @click.option(
     "--totals", is_flag=True, help="Analyse the captures in parts instead, and print their totals as one JSON object."
 )
-@formerly("--json", "--totals", "as_json", is_flag=True)
 @gathered(
     "parting",
     _parting,
@@ -90,7 +89,7 @@ def _parting(rtt: tuple[list[float], ...], think: float, **given: Any) -> PartsR
     ),
     click.option(
         "--engine",
-        type=click.Choice(ENGINES),
+        type=Choice(ENGINES),
         help="What computes the parts, by default threads; if a process dies, its part is computed again.",
     ),
     click.option(
@@ -100,7 +99,7 @@ def _parting(rtt: tuple[list[float], ...], think: float, **given: Any) -> PartsR
         "--workers of this machine.",
     ),
 )
-def scan(request: Request, force: bool, output: str | None, totals: bool, as_json: bool, parting: PartsRequest) -> None:
+def scan(request: Request, force: bool, output: str | None, totals: bool, parting: PartsRequest) -> None:
     """Read captures once and store them as a dataset of Parquet files, one folder for each day and server.
 
     Every command that takes a CAPTURE takes the dataset, too, with the same result; DuckDB, Polars and pandas read
@@ -119,7 +118,7 @@ def scan(request: Request, force: bool, output: str | None, totals: bool, as_jso
     """  # fmt: skip
     from latpcap.tables.dataset.writing import check_free
 
-    if (totals or as_json) == (output is not None):
+    if totals == (output is not None):
         raise UsageError("ask for one of them: a dataset (-o FOLDER), or the analysis of all parts (--totals)")
     if output is None:
         _analyse(request, parting)

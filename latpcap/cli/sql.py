@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 def sql(request: Request, timeout: float, rows: RowOutput) -> None:
     """Query the tables in SQL (DuckDB's): the last argument is the query.
 
-    The tables are exchanges, connections, statements, findings, errors, tasks, minutes, health, captures,
+    The tables are exchanges, connections, statements, findings, errors, tasks, intervals, health, captures,
     rtt_samples and taps; `describe exchanges` lists the columns of one. A query reads these and nothing else: no file,
     no network; it takes no longer than --timeout, and no more memory than --memory.
 

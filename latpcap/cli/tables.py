@@ -1,4 +1,4 @@
-"""The commands that write tables, to look at or to hand on: all of them are `table_command`s."""
+"""The commands that write tables, to look at or to hand on: `table NAME`, and those of statements and findings."""
 
 from __future__ import annotations
 
@@ -7,24 +7,20 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
+from click.shell_completion import CompletionItem
 from msgspec import Struct
 
 from latpcap.cli.shared.gates import Gating, RowGating, gate_options, keyed_row_gate_options, row_gate_options
 from latpcap.cli.shared.io import warn, write
-from latpcap.cli.shared.options import (
-    DURATION,
-    flat,
-    in_seconds,
-    listing_options,
-    pacing_options,
-    reading_options,
-    rtt_list_option,
-    rtt_option,
-)
+from latpcap.cli.shared.options import DURATION, Choice, flat, in_seconds, reading_options, rtt_option
 from latpcap.cli.shared.rows import RowOutput, rows_options
-from latpcap.cli.shared.verb import command, formerly
+from latpcap.cli.shared.values import items
+from latpcap.cli.shared.verb import command
+from latpcap.errors import UsageError, did_you_mean, nearest
 from latpcap.measures.options import GROUPINGS
 from latpcap.report.destination import going_to
+from latpcap.units import listed
 
 if TYPE_CHECKING:
     from latpcap.capture import Capture
@@ -51,37 +47,61 @@ class Found(Struct, frozen=True):
 
 
 def table_command(
-    short: str,
-    *options: Callable[[Any], Any],
-    gates: Callable[[Any], Any] | None = None,
-    reading: Callable[[Any], Any] = reading_options,
+    short: str, *options: Callable[[Any], Any], gates: Callable[[Any], Any]
 ) -> Callable[[Callable[..., Found]], click.Command]:
-    """A command that reads captures, finds a table in them and writes it; with `gates` it may fail by what it says."""
+    """Return the decorator of what finds a table in a capture: the command that writes it, and fails by its gates."""
 
     def decorate(find: Callable[..., Found]) -> click.Command:
-        def run(request: Request, rows: RowOutput, gating: Gating | RowGating | None = None, **asked: Any) -> None:
-            capture = request.read()
-            found = find(capture, **asked)
-            judged = gating.judge_found(capture, found.table, found.named_by) if gating else None
-            is_told_empty = rows.format == "table" and not len(found.table())
-            if found.said and not request.quiet and not is_told_empty:
-                click.echo(f"latpcap: {found.said}", err=True)
-            warn(capture, request.quiet or not found.warns)
-            if is_told_empty:
-                rows.in_order(found.table())  # a column that is none is a mistake all the same
-                write(chain([_none(found)], found.text(rows) if found.text else ()), rows.path)
-            elif rows.is_text and found.text is not None:
-                write(found.text(rows), rows.path)
-            else:
-                rows.write(found.table(), judged)
-            if gating:
-                gating.end(judged, capture)
+        def run(request: Request, rows: RowOutput, gating: Gating | RowGating, **asked: Any) -> None:
+            _write_rows(request, rows, gating, lambda capture: find(capture, **asked))
 
         run.__name__, run.__doc__ = find.__name__, find.__doc__
-        for option in (rows_options, *filter(None, [gates]), *reversed(options), reading):
+        for option in (rows_options, gates, *reversed(options), reading_options):
             run = option(run)
         made: click.Command = command(find.__name__, short_help=short)(run)
         return made
+
+    return decorate
+
+
+def _write_rows(
+    request: Request, rows: RowOutput, gating: Gating | RowGating, find: Callable[[Capture], Found]
+) -> None:
+    capture = request.read()
+    found = find(capture)
+    judged = gating.judge_found(capture, found.table, found.named_by)
+    is_empty = rows.format == "table" and not len(found.table())
+    if found.said and not request.quiet and not is_empty:
+        click.echo(f"latpcap: {found.said}", err=True)
+    warn(capture, request.quiet or not found.warns)
+    if is_empty:
+        rows.in_order(found.table())  # a column that is none is a mistake all the same
+        write(chain([_none(found)], found.text(rows) if found.text else ()), rows.path)
+    elif rows.is_text and found.text is not None:
+        write(found.text(rows), rows.path)
+    else:
+        rows.write(found.table(), judged)
+    gating.end(judged, capture)
+
+
+class RowTable(Struct, frozen=True):
+    """A table of `latpcap table`."""
+
+    short: str
+    find: Callable[..., Found]
+    takes: tuple[str, ...]
+    """Which of the options it takes that not every table does, by their names as parameters."""
+
+
+TABLES: dict[str, RowTable] = {}
+
+
+def row_table(short: str, *takes: str) -> Callable[[Callable[..., Found]], Callable[..., Found]]:
+    """Return the decorator that makes what it finds a table of `latpcap table`, by the function's name."""
+
+    def decorate(find: Callable[..., Found]) -> Callable[..., Found]:
+        TABLES[find.__name__] = RowTable(short, find, takes)
+        return find
 
     return decorate
 
@@ -96,83 +116,13 @@ def _none(found: Found) -> str:
     return print_renderables([Text(f"{said[0].upper()}{said[1:]}.")])
 
 
-@table_command("Every request with its response: times, round trips, rows.", reading=pacing_options)
-def exchanges(capture: Capture) -> Found:
-    """Every request with its whole response: times, round trips, bytes, rows.
-
-    \b
-    latpcap exchanges capture.pcapng
-    latpcap exchanges capture.pcapng -o exchanges.parquet
-    """
-    return Found(lambda: capture.exchanges)
-
-
-@table_command("Every connection: client, server, its RTT and how it was measured.", reading=pacing_options)
-def connections(capture: Capture) -> Found:
-    """Every database connection: client, server, its RTT and how it was measured.
-
-    \b
-    latpcap connections capture.pcapng
-    latpcap connections capture.pcapng -o connections.parquet
-    """
-    return Found(lambda: capture.connections)
-
-
 @table_command(
-    "Every statement: runs, times, share of the waiting.",
-    click.option("--by", "grouping", type=click.Choice(GROUPINGS), help="One row for each of these instead."),
-    rtt_list_option,
-    gates=keyed_row_gate_options,
-)
-def statements(capture: Capture, grouping: str | None, rtt: tuple[list[float], ...]) -> Found:
-    """Every statement: runs, network and service time, response times, share of the waiting.
-
-    \b
-    latpcap statements capture.pcapng
-    latpcap statements capture.pcapng --by user
-    latpcap statements capture.pcapng --rtt 15ms
-    latpcap statements capture.pcapng -o statements.parquet
-    latpcap statements capture.pcapng --fail-if 'round_trips_per_execution > 2'
-    latpcap statements capture.pcapng --baseline last.json --fail-if 'round_trips > baseline + 10%'
-    """
-    rtts = flat(rtt)
-    rows = capture.statements_by(grouping, rtts) if grouping else capture.statements_at(rtts)
-    return Found(lambda: rows, named_by=(grouping,) if grouping else ("text", "protocol"))
-
-
-@table_command("Every error: how often, of which statement or login.", reading=pacing_options)
-def errors(capture: Capture) -> Found:
-    """Every error: how often, of which statement or login, in which frames; failed connections, too.
-
-    \b
-    latpcap errors capture.pcapng
-    latpcap errors capture.pcapng --format csv -o errors.csv
-    """
-    result = capture.errors_result
-
-    def text(rows: RowOutput) -> list[str]:
-        from latpcap.report.sections.errors import listed_errors
-        from latpcap.report.terminal import document
-
-        return [document([listed_errors(rows.in_order_of(result.found, lambda: capture.errors))])]
-
-    return Found(
-        lambda: capture.errors,
-        text=text if going_to().bounds_lines else None,
-        said=result.text,
-        warns=len(capture.recording.database_rows) > 0,
-        none=result.text,
-    )
-
-
-@table_command(
-    "Which patterns cost round trips, and what fixes them.",
+    "Patterns that cost round trips, and what fixes them.",
     rtt_option,
-    formerly("--filters", "--columns display_filter", is_flag=True),
     gates=gate_options,
 )
-def findings(capture: Capture, rtt: tuple[list[float], ...], filters: bool) -> Found:
-    """Which patterns cost round trips, what fixes them, and which packets show it.
+def findings(capture: Capture, rtt: tuple[list[float], ...]) -> Found:
+    """List the patterns that cost round trips, what fixes them, and which packets show it.
 
     \b
     latpcap findings capture.pcapng --rtt 15ms
@@ -190,9 +140,63 @@ def findings(capture: Capture, rtt: tuple[list[float], ...], filters: bool) -> F
         shown = rows.in_order_of(result.findings, lambda: capture.findings_at(rtts))
         told, together = result.projection.told_rtt_ms, result.fixes_together
         missing = missing_patterns(result.timing_only, result.unjudged)
-        return [listed(listed_findings(shown, together, told, missing, whole_filters=filters))]
+        return [listed(listed_findings(shown, together, told, missing))]
 
     return Found(lambda: capture.findings_at(rtts), text=text)
+
+
+@table_command(
+    "Every statement: runs, times, share of the waiting.",
+    click.option("--by", "grouping", type=Choice(GROUPINGS), help="One row for each of these instead."),
+    rtt_option,
+    gates=keyed_row_gate_options,
+)
+def statements(capture: Capture, grouping: str | None, rtt: tuple[list[float], ...]) -> Found:
+    """List every statement: runs, network and service time, response times, share of the waiting.
+
+    \b
+    latpcap statements capture.pcapng
+    latpcap statements capture.pcapng --by user
+    latpcap statements capture.pcapng --rtt 15ms
+    latpcap statements capture.pcapng -o statements.parquet
+    latpcap statements capture.pcapng --fail-if 'round_trips_per_execution > 2'
+    latpcap statements capture.pcapng --baseline last.json --fail-if 'round_trips > baseline + 10%'
+    """
+    rtts = flat(rtt)
+    rows = capture.statements_by(grouping, rtts) if grouping else capture.statements_at(rtts)
+    return Found(lambda: rows, named_by=(grouping,) if grouping else ("text", "protocol"))
+
+
+@row_table("each request with its response: times, round trips, bytes, rows", "rtt_baseline")
+def exchanges(capture: Capture) -> Found:
+    """Find each request with its whole response."""
+    return Found(lambda: capture.exchanges)
+
+
+@row_table("each connection: client, server, its RTT and how it was measured", "rtt_baseline")
+def connections(capture: Capture) -> Found:
+    """Find each database connection."""
+    return Found(lambda: capture.connections)
+
+
+@row_table("each error: how often, of which statement or login, in which frames", "rtt_baseline")
+def errors(capture: Capture) -> Found:
+    """Find each error, failed connections included."""
+    result = capture.errors_result
+
+    def text(rows: RowOutput) -> list[str]:
+        from latpcap.report.sections.errors import listed_errors
+        from latpcap.report.terminal import document
+
+        return [document([listed_errors(rows.in_order_of(result.found, lambda: capture.errors))])]
+
+    return Found(
+        lambda: capture.errors,
+        text=text if going_to().bounds_lines else None,
+        said=result.text,
+        warns=len(capture.recording.database_rows) > 0,
+        none=result.text,
+    )
 
 
 idle_option = click.option(
@@ -201,34 +205,16 @@ idle_option = click.option(
     default="1s",
     metavar="DURATION",
     show_default=True,
-    help="A task ends when its client sends no request for this long.",
+    help="Of tasks: one ends when its client sends no request for this long.",
 )
 
 
-@table_command(
-    "Work between idle gaps: round trips and seconds of each task.",
-    idle_option,
-    click.option(
-        "--by",
-        type=click.Choice(["idle", "route"]),
-        default="idle",
-        show_default=True,
-        help="With `route`, a task also ends when the route named in its statements changes.",
-    ),
-    rtt_list_option,
-    gates=row_gate_options,
-)
+@row_table("work between idle gaps: round trips, statements and seconds", "rtt_baseline", "think", "idle", "by", "rtt")
 def tasks(capture: Capture, idle: float, by: TaskBy, rtt: tuple[list[float], ...]) -> Found:
-    """What the application does between idle gaps: round trips, statements and seconds of each task.
+    """Find what the application does between idle gaps.
 
     The connections of a pool are assumed to serve one task after the other; connections that work in parallel and are
     idle at different times are assumed to be workers with tasks of their own.
-
-    \b
-    latpcap tasks capture.pcapng
-    latpcap tasks capture.pcapng --idle 200ms -o tasks.csv
-    latpcap tasks capture.pcapng --by route
-    latpcap tasks capture.pcapng --fail-if 'round_trips > 50' --fail-if 'duration > 2s'
     """
     table = capture.tasks_at(idle / 1000, by, flat(rtt))
 
@@ -243,7 +229,7 @@ def tasks(capture: Capture, idle: float, by: TaskBy, rtt: tuple[list[float], ...
         typical = [print_renderables([Text(_typical(found))])] if found else []
         return chain(typical, FORMATS["table"](rows.in_order(table)) if found else ())
 
-    return Found(lambda: table, named_by=("task",), text=text, none="no task: no client asked for anything")
+    return Found(lambda: table, named_by=("task",), text=text, none="no tasks: no client sent a request")
 
 
 def _typical(found: TaskSummary) -> str:
@@ -257,46 +243,103 @@ def _typical(found: TaskSummary) -> str:
     return f"{found.tasks:,} tasks; {typical}; largest {counted(int(trips.max), 'round trip')}, {format_s(took.max)}."
 
 
-@table_command(
-    "RTT, loss, round trips and response times over time.",
-    click.option(
-        "--every",
-        type=DURATION,
-        metavar="DURATION",
-        help="Length of an interval; by default a minute, or less for a capture of less than an hour.",
-    ),
-    gates=row_gate_options,
-    reading=pacing_options,
-)
-def minutes(capture: Capture, every: float | None) -> Found:
-    """RTT, loss, round trips and response times over time: one row a minute, or another interval.
-
-    \b
-    latpcap minutes capture.pcapng
-    latpcap minutes capture.pcapng --every 10s -o minutes.csv
-    latpcap minutes capture.pcapng --fail-if 'lost_share > 1%'
-    """
-    table = capture.minutes_of(in_seconds(every))
+@row_table("RTT, loss, round trips and response times over time, a row a minute", "rtt_baseline", "every")
+def intervals(capture: Capture, every: float | None) -> Found:
+    """Find RTT, loss, round trips and response times over time."""
+    table = capture.intervals_of(in_seconds(every))
     return Found(lambda: table)
 
 
-@table_command("What makes the result less reliable: loss, cut packets, unknown RTTs.", reading=pacing_options)
+@row_table("what makes the result less reliable: loss, cut packets, unknown RTTs", "rtt_baseline")
 def health(capture: Capture) -> Found:
-    """What makes the result less reliable: losses, cut packets, unknown RTTs.
-
-    \b
-    latpcap health capture.pcapng
-    latpcap health capture.pcapng -o health.parquet
-    """
-    return Found(lambda: capture.health, warns=False, none="nothing limits the result")
+    """Find what makes the result less reliable."""
+    return Found(lambda: capture.health, warns=False, none="no warnings")
 
 
-@table_command("The files: format, packets, bytes, first and last time.", reading=listing_options)
+@row_table("the files: format, packets, bytes, first and last time")
 def captures(capture: Capture) -> Found:
-    """The files: format, packets, bytes, first and last time.
-
-    \b
-    latpcap captures capture.pcapng
-    latpcap captures capture.pcapng -o captures.parquet
-    """
+    """Find the files."""
     return Found(lambda: capture.captures)
+
+
+def _listing(first: str = "") -> str:
+    """Return the tables with a line each, the one that is meant before the others."""
+    width = max(map(len, TABLES))
+    names = sorted(TABLES, key=lambda name: name != first)
+    return "\n".join(f"{name:<{width}}  {TABLES[name].short}" for name in names)
+
+
+class _TableName(click.ParamType[str]):
+    """The name of a table."""
+
+    name = "table"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the name; where there is no such table, list those that there are."""
+        if value not in TABLES:
+            near = nearest(value, TABLES) or ""
+            click.echo(_listing(near), err=True)
+            raise UsageError(
+                f"no table is called `{value}`{did_you_mean(value, TABLES) or ': latpcap table NAME CAPTURE'}"
+            )
+        return value
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Return the names that begin so."""
+        return items(TABLES, incomplete)
+
+
+OF_SOME_TABLES = ("rtt_baseline", "think", "idle", "by", "every", "rtt")
+_HELP = f"""List the rows of a table, to look at or for another program.
+
+The tables:
+
+\b
+{_listing()}
+
+`latpcap statements` and `latpcap findings` list those; `latpcap sql` queries all of them.
+
+\b
+latpcap table connections capture.pcapng
+latpcap table exchanges capture.pcapng -o exchanges.parquet
+latpcap table errors capture.pcapng --format csv -o errors.csv
+latpcap table tasks capture.pcapng --idle 200ms --fail-if 'round_trips > 50'
+latpcap table intervals capture.pcapng --every 10s --fail-if 'lost_share > 1%'
+"""
+
+
+@command(
+    "table",
+    short_help="Connections, exchanges, tasks, errors, intervals, health or captures.",
+    help=_HELP,
+    no_args_is_help=True,
+)
+@click.argument("name", metavar="NAME", type=_TableName())
+@reading_options
+@idle_option
+@click.option(
+    "--by",
+    type=Choice(["idle", "route"]),
+    default="idle",
+    show_default=True,
+    help="Of tasks: with `route`, a task also ends when the route named in its statements changes.",
+)
+@click.option(
+    "--every",
+    type=DURATION,
+    metavar="DURATION",
+    help="Of intervals: their length; by default a minute, or less for a capture of less than an hour.",
+)
+@rtt_option
+@row_gate_options
+@rows_options
+def table_of(name: str, request: Request, rows: RowOutput, gating: RowGating, **given: Any) -> None:
+    """Write the rows of one of the tables."""
+    table, context = TABLES[name], click.get_current_context()
+    for option in OF_SOME_TABLES:
+        is_given = context.get_parameter_source(option) is ParameterSource.COMMANDLINE
+        if is_given and option not in table.takes:
+            having = listed(each for each in TABLES if option in TABLES[each].takes)
+            raise UsageError(f"--{option.replace('_', '-')} is an option of {having}, not of {name}")
+    asked = {option: value for option, value in given.items() if option in table.takes}
+    _write_rows(request, rows, gating, lambda capture: table.find(capture, **asked))

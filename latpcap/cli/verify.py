@@ -1,21 +1,10 @@
-"""`latpcap verify`."""
+"""`latpcap wireshark CAPTURE --verify`."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from latpcap.cli.shared.io import result_format, write_result
-from latpcap.cli.shared.options import (
-    ROOM,
-    captures_argument,
-    connection_options,
-    decode_as_option,
-    json_option,
-    keylog_option,
-    output_option,
-    requesting,
-)
-from latpcap.cli.shared.verb import command
 
 if TYPE_CHECKING:
     from latpcap.cli.shared.request import Request
@@ -23,21 +12,10 @@ if TYPE_CHECKING:
     from latpcap.verify.result import Verification
 
 
-@command(short_help="Compare with Wireshark's own dissectors, measure by measure.", without=set(ROOM) - {"memory"})
-@requesting(captures_argument, connection_options, decode_as_option, keylog_option)
-@json_option
-@output_option
-def verify(request: Request, as_json: bool, output: str | None) -> int:
-    """Compare with Wireshark's own dissectors, measure by measure.
+def verify(request: Request, *, as_json: bool, output: str | None) -> int:
+    """Compare with what tshark says of the same captures with the same keys; return the exit status.
 
-    Runs tshark, which must be installed, on the same captures with the same keys. Exit status: 0 if the two agree or
-    all differences have a known reason, 1 if a difference is unexplained. Of a capture that is still being written
-    both read what it held at the start.
-
-    \b
-    latpcap verify capture.pcapng
-    latpcap verify 'ring/*.pcapng' --json
-    latpcap verify capture.pcapng --server :3306
+    Of a capture that is still being written both read what it held at the start.
     """
     from latpcap.cli.shared.progress import watch
     from latpcap.tables.part.selection import Selection

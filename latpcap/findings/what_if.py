@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from latpcap.display import Brief
-from latpcap.errors import UsageError
+from latpcap.errors import UsageError, did_you_mean
 from latpcap.findings.registry import PATTERNS
 from latpcap.findings.savings import FixSet, Savings
 from latpcap.findings.unjudged import Unjudged
@@ -91,7 +91,8 @@ def parse_fix(text: str) -> list[Fix]:
         return [Fix(fix, None, fix) for fix in names]
     pattern = next((pattern for pattern in PATTERNS if pattern.fix == name and name), None)
     if pattern is None:
-        raise UsageError(f"unknown fix `{text}`: {grammar()}")
+        known = [pattern.fix for pattern in PATTERNS if pattern.fix]
+        raise UsageError(f"unknown fix `{text}`{did_you_mean(name, known) or f': {grammar()}'}")
     return [Fix(name, _value(text, pattern.choices, value) if given else None, text)]
 
 

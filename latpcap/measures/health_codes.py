@@ -105,7 +105,7 @@ ADVICE: dict[str, tuple[str, str]] = {
     ),
     "path-changed": (
         "each round trip counts with the RTT of its time; the overall RTT is the mean over all waits",
-        "look for a fail-over, a VPN or congestion at that time; `latpcap minutes` shows the RTT over time",
+        "look for a fail-over, a VPN or congestion at that time; `latpcap table intervals` shows the RTT over time",
     ),
     "baseline-either": (
         "the network's share depends on which RTT is right; its range covers both",

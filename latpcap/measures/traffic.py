@@ -21,7 +21,9 @@ NOT_LET_IN = ("refused", "unanswered")
 """States of connections that no server has let in."""
 TOLD = 3
 """Ports that a sentence names."""
-HINT = "they go to port {}: if a database listens there, name it with --decode-as PORT=PROTOCOL"
+HINT = "if a database listens there, name it with --decode-as PORT=PROTOCOL"
+SERVICES = {22: "SSH", 25: "SMTP", 53: "DNS", 80: "HTTP", 443: "HTTPS", 3389: "RDP", 8080: "HTTP", 8443: "HTTPS"}
+"""What usually listens on a port where no database does."""
 
 
 def notes_without_traffic(recording: Recording) -> tuple[HealthNote, ...]:
@@ -41,8 +43,9 @@ def why_none(recording: Recording, paths: Sequence[str] = ()) -> str:
         reason = "; ".join(hidden) or _without_tcp(recording)
         return f"{where}: no TCP connection, so no database traffic: {reason}"
     of = "connection" if seen == 1 else "connections"
-    known = list(_told(notes, NO_DIALOGUE, files)) or [_nobody_there(unanswered_ports(recording)) or _hint(recording)]
-    return f"{where}: {seen:,} TCP {of}, no database traffic; {'; '.join([*known, *hidden])}"
+    said = list(_told(notes, NO_DIALOGUE, files)) or [*filter(None, [_nobody_there(unanswered_ports(recording))])]
+    ports = "" if said else f" ({_ports(recording)})"
+    return f"{where}: {seen:,} TCP {of}{ports}, none to a database; {'; '.join([*(said or [HINT]), *hidden])}"
 
 
 def unanswered_ports(recording: Recording) -> list[int]:
@@ -59,11 +62,13 @@ def _nobody_there(ports: Sequence[int]) -> str:
     return f"port {_some(ports)} refused the connections or did not answer"
 
 
-def _hint(recording: Recording) -> str:
-    """Where a database may be that is not known as one: the ports that most connections go to."""
+def _ports(recording: Recording) -> str:
+    """Return the ports that most connections go to, with what usually listens there."""
     servers = columns.codes(recording.all_connections_table, "server").texts()
     ports = Counter(int(server.rpartition(":")[2]) for server in servers if server)
-    return HINT.format(_some([port for port, _ in ports.most_common()]))
+    most = [port for port, _ in ports.most_common()]
+    usual = dict.fromkeys(SERVICES[port] for port in most[:TOLD] if port in SERVICES)
+    return f"port {_some(most)}{f', usually {listed(usual)}' if usual else ''}"
 
 
 def _some(ports: Sequence[int]) -> str:

@@ -18,7 +18,7 @@ from latpcap.report.sections.connections import CONNECTIONS
 from latpcap.report.sections.errors import ERRORS
 from latpcap.report.sections.findings import FINDINGS
 from latpcap.report.sections.health import HEALTH
-from latpcap.report.sections.minutes import MINUTES
+from latpcap.report.sections.intervals import INTERVALS
 from latpcap.report.sections.opening import CAPTURES
 from latpcap.report.sections.statements import GROUPED, STATEMENTS
 from latpcap.report.text import printable
@@ -67,7 +67,7 @@ SHOWN = {
     "errors": ERRORS,
     "tasks": TASKS,
     **{f"statements by {name}": (*GROUPED, Column(name, "name", name=name)) for name in GROUPINGS},
-    "minutes": MINUTES,
+    "intervals": INTERVALS,
     "notes": HEALTH,
     "files": CAPTURES,
 }

@@ -18,8 +18,8 @@ from latpcap.measures.budget import Budget, BudgetTimeline, timeline
 from latpcap.measures.chattiness import ChattinessGroups, by_connection, overall
 from latpcap.measures.connecting import Connecting, connecting
 from latpcap.measures.health import HealthNote, by_severity, measured_notes, weighed_notes
+from latpcap.measures.intervals import Intervals, intervals
 from latpcap.measures.legs import LegRoundTrips, Legs, application, joined_legs
-from latpcap.measures.minutes import Minutes, minutes
 from latpcap.measures.options import IDLE_S, TaskBy
 from latpcap.measures.purposes import PurposeResult, purpose_results
 from latpcap.measures.push_waits import push_waits
@@ -41,7 +41,7 @@ from latpcap.result.connections import ConnectionResult, PathResult, connection_
 from latpcap.result.cover import Cover
 from latpcap.result.errors import ErrorsResult, errors_result
 from latpcap.result.errors_at_tcp import with_connections
-from latpcap.result.minutes import MinutesResult, minutes_result
+from latpcap.result.intervals import IntervalsResult, intervals_result
 from latpcap.result.parties import parties
 from latpcap.result.settings import THINK_S, KeysUsed, Settings
 from latpcap.result.signoff import SignOff, sign_off
@@ -129,7 +129,7 @@ class Analysis(Displayed, Struct, frozen=True):
     routes: tuple[RouteResult, ...]
     """Empty where no statement names one."""
     errors: ErrorsResult
-    minutes: MinutesResult | None
+    intervals: IntervalsResult | None
     """Over time, in at most 60 intervals; null where the recording is too short to tell."""
     findings: tuple[FindingResult, ...]
     unjudged: Unjudged | None
@@ -258,9 +258,9 @@ class Measures:
         """What the round trips of each connection were made for."""
         return by_connection(self.recording, self.timeline.network_ns)
 
-    def minutes(self, every_s: float | None = None) -> Minutes:
+    def intervals(self, every_s: float | None = None) -> Intervals:
         """RTT, loss, round trips and response times of each interval."""
-        return minutes(self.recording, self.rtt, every_s)
+        return intervals(self.recording, self.rtt, every_s)
 
     def connections(self) -> Rows[ConnectionResult]:
         """The database connections."""
@@ -357,7 +357,7 @@ class Measures:
             routes,
             count_tasks(recording, rtt, self.timeline.job),
         )
-        over_time = minutes_result(minutes(recording, rtt, beyond=True), recording.runtime_s)
+        over_time = intervals_result(intervals(recording, rtt, beyond=True), recording.runtime_s)
         statements = statement_results(self.statements, recording.start_ns)
         connections, errors, health, purposes = self.connections(), self.errors, self.health, self.purposes
         opened = connecting(recording)
@@ -392,7 +392,7 @@ class Measures:
             statements=statements,
             routes=routes,
             errors=errors,
-            minutes=over_time,
+            intervals=over_time,
             findings=findings,
             unjudged=self.savings.unjudged,
             fixes_together=together,

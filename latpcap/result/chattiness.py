@@ -56,7 +56,7 @@ class Chattiness(ConnectionChattiness, Displayed, frozen=True):
     route_round_trips: int
     round_trips_per_route: float | None
     tasks: int
-    """What a client does between idle gaps: `latpcap tasks`."""
+    """What a client does between idle gaps: `latpcap table tasks`."""
     round_trips_per_task: float | None
 
 

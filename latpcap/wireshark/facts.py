@@ -8,10 +8,10 @@ note           FRAME SEVERITY TEXT           what limits the result, at the firs
 finding        KEY TEXT                      numbered from 1 in their order
 range          FINDING STREAM FIRST LAST     packets that show it
 text           TEXT                          of exchanges, numbered likewise
-exchange       FRAME TIME STREAM …           (COLUMNS), in the order of `latpcap exchanges`; texts by their numbers
+exchange       FRAME TIME STREAM …           (COLUMNS), in the order of `table exchanges`; texts by their numbers
 ```
 
-An exchange stands at the packet that completes its request, as the comments of `latpcap annotate` do. The plugin holds
+An exchange stands at the packet that completes its request, as the comments of an annotated copy do. The plugin holds
 the times against those of the packets, so that no other capture is shown with these facts. Texts come from captures:
 they hold no control character, and thus no tab and no line's end, and the plugin takes them as data only. Lines of
 exchanges are numbers alone, which Arrow writes column by column.

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
 from typing import Any
 
 import click
+
+from latpcap.errors import UsageError
+from latpcap.units import UNITS
 
 GITHUB = "github"
 """The build server that reads standard error."""
@@ -18,6 +22,18 @@ class _Input(click.Path):
     def __init__(self, what: str) -> None:
         super().__init__(readable=False)
         self.what = what
+
+
+class _Capture(_Input):
+    """The name of a capture; a unit that a blank parted from its number is none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the name."""
+        if value in UNITS and not os.path.exists(value):
+            raise UsageError(
+                f"`{value}` is a unit, not a capture: write it without a blank behind its number, 15{value}"
+            )
+        return super().convert(value, param, ctx)
 
 
 class _Output(click.Path):
@@ -43,7 +59,7 @@ class _CiOutput(_Output):
         return value if value == GITHUB else super().convert(value, param, ctx)
 
 
-CAPTURE, KEY_LOG, BASELINE = _Input("capture"), _Input("key log"), _Input("baseline")
+CAPTURE, KEY_LOG, BASELINE = _Capture("capture"), _Input("key log"), _Input("baseline")
 OUTPUT, CI_OUTPUT, OUTPUT_FOLDER = _Output(), _CiOutput(), _Output(is_folder=True)
 FOLDER = click.Path(readable=False)
 """A folder in which temporary files are made."""

@@ -9,10 +9,9 @@ import click
 from msgspec import Struct
 
 from latpcap.cli.shared import values
-from latpcap.cli.shared.files import BASELINE, CI_OUTPUT, GITHUB, OUTPUT
+from latpcap.cli.shared.files import BASELINE, CI_OUTPUT, GITHUB
 from latpcap.cli.shared.io import write
 from latpcap.cli.shared.options import Parsed, gathered
-from latpcap.cli.shared.verb import formerly
 from latpcap.errors import UsageError
 
 if TYPE_CHECKING:
@@ -69,9 +68,6 @@ _CI = click.option(
     help="Also report gates and findings to a build server: FILE.xml as JUnit XML (a test for each gate), FILE.sarif "
     "as SARIF 2.1.0, github as workflow annotations on standard error; repeatable.",
 )
-_JUNIT = formerly("--junit-xml", "--ci FILE.xml", type=OUTPUT)
-_SARIF = formerly("--sarif", "--ci FILE.sarif", type=OUTPUT)
-_ANNOTATIONS = formerly("--annotations", "--ci github", type=click.Choice([GITHUB]))
 
 
 class GateReports(Struct, frozen=True):
@@ -102,6 +98,11 @@ class Gating(Struct, frozen=True):
     gates: tuple[Gate, ...]
     told: GateReports
     baseline: Measured | None = None
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether anything is to be judged or reported."""
+        return bool(self.gates) or self.told != GateReports()
 
     def judge(
         self,
@@ -167,32 +168,32 @@ class RowGating(Struct, frozen=True):
         self.told.tell(gates, lambda judged: checked_rows(captures, judged, __version__))
 
 
-def _gating(fail_if: tuple[Gate, ...], baseline: str | None = None, **told: Any) -> Gating:
+def _gating(fail_if: tuple[Gate, ...], baseline: str | None = None, *, ci: tuple[str, ...]) -> Gating:
     """What the options ask for; refused before the captures are read, which takes longer."""
     _refuse_no_baseline(fail_if, baseline)
     if baseline is None:
-        return Gating(fail_if, _told(fail_if, **told))
+        return Gating(fail_if, _told(fail_if, ci))
     from latpcap.result.checks.baseline import saved
     from latpcap.result.checks.gates import before_of
 
     measured = saved(baseline)
     for gate in fail_if:
         before_of(gate, measured)  # it has all that is asked of it
-    return Gating(fail_if, _told(fail_if, **told), measured)
+    return Gating(fail_if, _told(fail_if, ci), measured)
 
 
-def _compared_gating(fail_if: tuple[Gate, ...], **told: Any) -> Gating:
+def _compared_gating(fail_if: tuple[Gate, ...], ci: tuple[str, ...]) -> Gating:
     """Of two captures the first is the baseline."""
-    return Gating(fail_if, _told(fail_if, **told))
+    return Gating(fail_if, _told(fail_if, ci))
 
 
-def _row_gating(fail_if: tuple[RowGate, ...], baseline: str | None = None, **told: Any) -> RowGating:
+def _row_gating(fail_if: tuple[RowGate, ...], baseline: str | None = None, *, ci: tuple[str, ...]) -> RowGating:
     _refuse_no_baseline(fail_if, baseline)
     if baseline is None:
-        return RowGating(fail_if, _told(fail_if, **told))
+        return RowGating(fail_if, _told(fail_if, ci))
     from latpcap.result.checks.row_gates import saved_rows
 
-    return RowGating(fail_if, _told(fail_if, **told), saved_rows(baseline, click.get_current_context().info_name or ""))
+    return RowGating(fail_if, _told(fail_if, ci), saved_rows(baseline, click.get_current_context().info_name or ""))
 
 
 def _refuse_no_baseline(gates: Sequence[Gate] | Sequence[RowGate], baseline: str | None) -> None:
@@ -204,21 +205,14 @@ def _refuse_no_baseline(gates: Sequence[Gate] | Sequence[RowGate], baseline: str
         raise UsageError("--baseline: no condition of --fail-if compares with it; write 'round_trips > baseline + 10%'")
 
 
-def _told(
-    gates: Sequence[object],
-    ci: tuple[str, ...],
-    junit_xml: str | None,
-    annotations: str | None,
-    sarif: str | None = None,
-) -> GateReports:
-    """Where else to tell of gates."""
-    if "-" in (*ci, junit_xml, sarif):
+def _told(gates: Sequence[object], ci: tuple[str, ...]) -> GateReports:
+    """Return where else to tell of gates."""
+    if "-" in ci:
         raise UsageError("--ci writes files: standard output has the result")
     files = [(_format(path), path) for path in ci if path != GITHUB]
-    files += [(name, path) for name, path in (("junit", junit_xml), ("sarif", sarif)) if path is not None]
     if not gates and (junit := next((path for name, path in files if name == "junit"), None)):
         raise UsageError(f"{junit}: there is no gate to report; write --fail-if 'round_trips > 500'")
-    return GateReports(tuple(files), annotations is not None or GITHUB in ci)
+    return GateReports(tuple(files), GITHUB in ci)
 
 
 def _format(path: str) -> str:
@@ -240,11 +234,11 @@ def _options(make: Callable[..., Any], fail_if: str, *more: Callable[[Any], Any]
         help=fail_if,
         shell_complete=values.columns if of_rows else values.completes(values.conditions),
     )
-    return gathered("gating", make, condition, *more, _CI, _JUNIT, _ANNOTATIONS)
+    return gathered("gating", make, condition, *more, _CI)
 
 
-gate_options = _options(_gating, _FAIL_IF, _BASELINE, _SARIF)
-compared_options = _options(_compared_gating, _FAIL_IF_COMPARED, _SARIF)
+gate_options = _options(_gating, _FAIL_IF, _BASELINE)
+compared_options = _options(_compared_gating, _FAIL_IF_COMPARED)
 """The same where two captures are compared."""
 row_gate_options = _options(_row_gating, _FAIL_IF_ANY)
 """The same for commands whose result are rows."""

@@ -136,7 +136,7 @@ def warn_of(notes: Table, quiet: bool) -> None:
     for note in warnings[:WARNINGS]:
         say(f"{note['severity']}: {note['message']}")
     if (more := len(warnings) - WARNINGS) > 0:
-        say(f"warning: and {more:,} more of these; `latpcap health` lists all")
+        say(f"warning: and {more:,} more of these; `latpcap table health` lists all")
 
 
 def tell_timing_only(capture: Capture, quiet: bool, whose: str = "") -> None:

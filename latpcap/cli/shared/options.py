@@ -14,7 +14,7 @@ from msgspec import Struct
 from latpcap.cli.shared import values
 from latpcap.cli.shared.files import CAPTURE, FOLDER, KEY_LOG, OUTPUT
 from latpcap.cli.shared.request import request_of
-from latpcap.errors import UsageError
+from latpcap.errors import UsageError, did_you_mean
 from latpcap.report.destination import COLOURS, send_to
 from latpcap.units import (
     RTT_IS,
@@ -24,9 +24,9 @@ from latpcap.units import (
     parse_duration_ms,
     parse_left,
     parse_list_ms,
-    parse_ms,
     parse_part,
     parse_room,
+    parse_rtt_ms,
     parse_share,
     parse_size,
     parse_window,
@@ -34,6 +34,14 @@ from latpcap.units import (
 )
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class Choice(click.Choice[str]):
+    """One of several words."""
+
+    def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
+        """Return what is wrong, with the word that was meant, else with all."""
+        return f"`{value}` is none of its values{did_you_mean(str(value), map(str, self.choices), 'write')}"
 
 
 class Parsed(click.ParamType[Any]):
@@ -65,6 +73,11 @@ def _port_protocol(text: str) -> tuple[int, str]:
     number = port_number(port)
     if number is None or not protocol:
         raise UsageError(f"`{text}` is not PORT=PROTOCOL, for instance 3307=mysql")
+    from latpcap._core import protocols
+
+    known = protocols()
+    if protocol not in known:
+        raise UsageError(f"no protocol is called `{protocol}`{did_you_mean(protocol, known, 'there are')}")
     return number, protocol
 
 
@@ -72,7 +85,7 @@ def _server_rtt(text: str) -> tuple[str, float]:
     server, _, rtt = text.rpartition("=")
     if not server:
         raise UsageError(f"`{text}` is not SERVER=RTT, for instance 10.0.0.5:3306=15ms")
-    return server, parse_ms(rtt)
+    return server, parse_rtt_ms(rtt)
 
 
 def _fix(text: str) -> Any:
@@ -89,7 +102,7 @@ def _date(text: str) -> str:
 
 DURATION = Quantity("duration", parse_duration_ms)
 """`500us`, `15ms`, `1.5s`; the value is in ms."""
-RTT = Quantity("duration", parse_ms)
+RTT = Quantity("duration", parse_rtt_ms)
 """The same; a bare number is milliseconds, since RTTs are in ms everywhere."""
 RTT_LIST = Quantity("list", parse_list_ms)
 """RTTs with commas between them; the value is a list in ms."""
@@ -220,7 +233,7 @@ EVERYWHERE = (
     click.Option(["--temp-folder"], metavar="FOLDER", type=FOLDER,
                  help="Folder for temporary files; by default $TMPDIR, else /var/tmp."),
     click.Option(["--quiet"], is_flag=True, help="No progress and no warnings on standard error."),
-    click.Option(["--color"], type=click.Choice(COLOURS), default="auto", show_default=True, expose_value=False,
+    click.Option(["--color"], type=Choice(COLOURS), default="auto", show_default=True, expose_value=False,
                  callback=_set_colour,
                  help="Colour; auto: on a terminal, subject to NO_COLOR, CLICOLOR_FORCE and FORCE_COLOR."),
     click.Option(["--utc"], is_flag=True, expose_value=False, callback=_set_utc,
@@ -242,17 +255,11 @@ analysing_options = all_of(
     _baseline_option,
 )  # fmt: skip
 
+CAPTURE_HELP = (
+    "CAPTURE is a pcap or pcapng file (also .gz, .zst, .lz4), a glob, a URL (s3://bucket/ring_*.pcapng), `-` for a "
+    "pipe, or the folder of a dataset that `latpcap scan` has made; several files are one recording."
+)
 captures_argument = click.argument("captures", nargs=-1, required=True, metavar="CAPTURE...", type=CAPTURE)
-
-
-def without_effect(old: str, **attributes: Any) -> Callable[[Any], Any]:
-    """An option that changed nothing, and is taken for one release."""
-
-    def tell(ctx: click.Context, param: click.Parameter, value: Any) -> None:
-        if value is not None and not ctx.resilient_parsing:
-            click.echo(f"latpcap: `{old}` changes nothing here; it goes with the next release", err=True)
-
-    return click.option(old, hidden=True, expose_value=False, callback=tell, **attributes)
 
 
 def requesting(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
@@ -264,24 +271,20 @@ _how_to_find = (_selection_options, decode_as_option, keylog_option)
 _how_to_read = (*_how_to_find, analysing_options)
 reading_options = requesting(captures_argument, *_how_to_read)
 two_captures_options = requesting(*_how_to_read)
-listing_options = requesting(captures_argument, *_how_to_find)
-"""Where no time is told."""
-pacing_options = requesting(
-    captures_argument, *_how_to_find, _baseline_option, without_effect("--think", type=DURATION)
-)
-"""Where no time of the client is told."""
+finding_options = requesting(captures_argument, *_how_to_find)
+"""Where packets are meant, and no time is divided."""
 scanning_options = requesting(captures_argument, decode_as_option, keylog_option)
 """To read captures, whatever is asked of them later."""
 
 rtt_is_option = click.option(
     "--rtt-is",
-    type=click.Choice(RTT_IS),
+    type=Choice(RTT_IS),
     default="ping",
     show_default=True,
     help="How the RTT to project onto was measured: by ping, from TCP handshakes, or in the data stream.",
 )
 
-rtt_list_option = click.option(
+rtt_option = click.option(
     "--rtt",
     "rtt",
     type=RTT_LIST,
@@ -289,8 +292,6 @@ rtt_list_option = click.option(
     metavar="LIST",
     help="RTTs to project onto: 1ms,15ms, a ladder 1..50ms, places lan,metro,region,ocean; repeatable.",
 )
-rtt_option = all_of(rtt_list_option, rtt_is_option)
-
 move_option = click.option(
     "--move",
     type=Quantity("server=duration", _server_rtt),
@@ -317,11 +318,15 @@ class Target(Struct, frozen=True):
     within_s: float | None
 
 
-def _target(rtt: Sequence[Sequence[float]], move: Sequence[tuple[str, float]], within: float | None = None) -> Target:
+def _target(
+    rtt: Sequence[Sequence[float]], move: Sequence[tuple[str, float]] = (), within: float | None = None
+) -> Target:
     return Target(flat(rtt), dict(move), in_seconds(within))
 
 
-target_options = all_of(gathered("target", _target, rtt_list_option, move_option, within_option), rtt_is_option)
+target_options = gathered("target", _target, rtt_option, move_option, within_option)
+recording_target_options = gathered("target", _target, rtt_option, within_option)
+"""Where there is no capture yet whose servers could be named."""
 
 condition_options = all_of(
     move_option,
@@ -343,7 +348,8 @@ condition_options = all_of(
     click.option("--compression", type=Quantity("part", parse_left), metavar="PART",
                  help="Compress all messages to this part of their size, for instance 30%; by default sizes stay."),
     click.option("--distance", type=Quantity("distance", parse_distance_km), metavar="LENGTH",
-                 help="Add the minimum RTT of this much fibre (1000km: 10 ms) to each --rtt; alone, it is the RTT."),
+                 help="Length of the fibre: light takes 10 ms over 1000km and back, which is the RTT without --rtt, "
+                      "and a shorter --rtt is refused."),
 )  # fmt: skip
 
 link_options = all_of(

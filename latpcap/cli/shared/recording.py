@@ -15,12 +15,11 @@ from latpcap.cli.shared.options import (
     DURATION,
     Quantity,
     all_of,
-    analysing_options,
     decode_as_option,
     gathered,
     in_seconds,
+    recording_target_options,
     requesting,
-    target_options,
 )
 from latpcap.given import tcp_port
 
@@ -107,7 +106,7 @@ def recording_options(
             help="Write the result to FILE (.html, .md, .json, .txt) instead of showing it.",
         ),
     )
-    return all_of(recording, requesting(decode_as_option, analysing_options, *reading), target_options)
+    return all_of(recording, requesting(decode_as_option, *reading), recording_target_options)
 
 
 def new_recorder(

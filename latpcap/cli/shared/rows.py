@@ -10,8 +10,8 @@ import click
 from msgspec import Struct
 
 from latpcap.cli.shared.io import beside, write
-from latpcap.cli.shared.options import gathered, output_option
-from latpcap.cli.shared.values import columns
+from latpcap.cli.shared.options import Choice, gathered, output_option
+from latpcap.cli.shared.values import columns, table_of
 from latpcap.errors import UsageError
 from latpcap.report import FORMATS, chosen_format, formats_of
 
@@ -83,7 +83,7 @@ format_option = click.option(
     "--format",
     "file_format",
     cls=FormatOption,
-    type=click.Choice(formats_of("rows")),
+    type=Choice(formats_of("rows")),
     multiple=True,
     callback=_one_format,
     help="Output format; by default a table, or the format that the suffix of -o selects.",
@@ -107,15 +107,15 @@ _columns_option = click.option(
 
 
 def _rows(
-    limit: int | None,
     file_format: str | None,
     output: str | None,
+    limit: int | None = None,
     columns: tuple[str, ...] = (),
     by_columns: tuple[str, ...] = (),
 ) -> RowOutput:
     chosen = chosen_format(["rows"], output, file_format)
     if not FORMATS[chosen].is_text and output is None and sys.stdout.isatty():
-        name = click.get_current_context().info_name
+        name = table_of(click.get_current_context())
         raise UsageError(f"{chosen.capitalize()} is binary: name a file with `-o {name}.{chosen}`")
     return RowOutput(chosen, output, _names(by_columns), limit, tuple(dict.fromkeys(_names(columns))))
 
@@ -127,5 +127,5 @@ def _names(given: tuple[str, ...]) -> tuple[str, ...]:
 rows_options = gathered("rows", _rows, _sort_option, _columns_option, limit_option, format_option, output_option)
 unsorted_rows_options = gathered("rows", _rows, _columns_option, limit_option, format_option, output_option)
 """Where the command has an order of its own."""
-queried_rows_options = gathered("rows", _rows, _sort_option, limit_option, format_option, output_option)
-"""Where a query chooses the columns."""
+queried_rows_options = gathered("rows", _rows, format_option, output_option)
+"""Where a query chooses, sorts and limits the rows."""

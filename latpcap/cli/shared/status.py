@@ -8,7 +8,7 @@ INTERRUPTED = 130
 """As shells tell of Ctrl-C."""
 EXIT_STATUS = {
     "0": "done",
-    "1": "a condition of --fail-if holds; verify: a difference is unexplained",
+    "1": "a condition of --fail-if holds; wireshark --verify: a difference is unexplained",
     "2": "a usage error, or an output that cannot be written",
     "3": "a file cannot be read, or is not a capture",
     "4": "no database traffic in the captures",
@@ -33,8 +33,8 @@ _SHORT = {
     "127": "no such command",
     "130": "Ctrl-C",
 }
-_FAILS = {"fail_if": "a condition of --fail-if holds", "verify": "a difference is unexplained"}
-"""What 1 means, by an option of the command or by its name."""
+_FAILS = {"fail_if": "a condition of --fail-if holds", "verify": "--verify: a difference is unexplained"}
+"""What 1 means, by an option of the command."""
 _READS_NOTHING = ("completion", "explain", "help")
 _CONNECTS = ("calibrate",)
 _RECORDS = ("6", "7")
@@ -48,9 +48,7 @@ def told(command: click.Command) -> str:
         return _line({status: _SHORT[status] for status in ("0", "2")})
     if command.name in _CONNECTS:
         return _line({status: EXIT_STATUS[status] for status in ("0", "7")} | {"2": _SHORT["2"], "130": _SHORT["130"]})
-    known = (
-        ("fail_if",) if isinstance(command, click.Group) else (command.name, *(each.name for each in command.params))
-    )
+    known = ("fail_if",) if isinstance(command, click.Group) else tuple(each.name for each in command.params)
     also = _RUNS if isinstance(command, click.Group) else _ALSO.get(command.name or "", ())
     short = {each: told for each, told in _SHORT.items() if each not in _RUNS or each in also}
     fails = [meaning for key, meaning in _FAILS.items() if key in known]

@@ -56,13 +56,19 @@ def ports(incomplete: str) -> list[CompletionItem]:
     return [CompletionItem(f"{port}={item.value}") for item in protocols(protocol)] if port.isdigit() else []
 
 
+def table_of(ctx: click.Context) -> str:
+    """Return the table that a command writes: the one of its name, or the one that it was given."""
+    given = ctx.params.get("name") or next(iter(ctx.args), "")  # behind an option without its value nothing is parsed
+    return str(given if ctx.info_name == "table" else ctx.info_name)
+
+
 def columns(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """The columns of the command's table, after the commas and the `-` that were typed."""
     from latpcap.result.tables import COLUMNS
 
     before, comma, last = incomplete.rpartition(",")
     sign = "-" if last.startswith("-") else ""
-    return items((f"{before}{comma}{sign}{name}" for name in COLUMNS.get(ctx.info_name or "", ())), incomplete)
+    return items((f"{before}{comma}{sign}{name}" for name in COLUMNS.get(table_of(ctx), ())), incomplete)
 
 
 def completes(complete: Callable[[str], list[CompletionItem]]) -> Callable[..., list[CompletionItem]]:

@@ -1,4 +1,4 @@
-"""A command of latpcap: its help shows what is its own, and folds what all have; old names are told, and go on working.
+"""A command of latpcap: its help shows what is its own, and folds what all have.
 
 `latpcap analyze --help` shows the options of `analyze`, and of those that many commands share only the names;
 `latpcap analyze --help --all` explains these, too.
@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from typing import Any
 
@@ -24,23 +24,19 @@ FOLDED = {
 }
 """Options that many commands share, by their names as parameters."""
 HELP, ALL = "latpcap.help", "latpcap.all"
-REPORT = "report"
-"""The name that `analyze` has had for pages; it works for one release."""
 
 
-class FoldedHelpCommand(click.Command):
-    """A command."""
+class FoldedHelp(click.Command):
+    """A command whose `--help` takes `--all`."""
 
-    def __init__(self, *given: Any, without: Collection[str] = (), **named: Any) -> None:
-        """One that takes all options of latpcap itself, `without` some that would say nothing here."""
+    def __init__(self, *given: Any, **named: Any) -> None:
+        """Make it, with `--all`."""
         super().__init__(*given, **named)
-        self._everywhere = [option for option in EVERYWHERE if option.name not in without]
         self._all = click.Option(["--all"], is_flag=True, is_eager=True, expose_value=False, hidden=True, callback=_all)
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Its own, and those that all commands have."""
-        *own, help_option = super().get_params(ctx)
-        return [*own, *self._everywhere, help_option, self._all]
+        """Return its own parameters, and `--all` behind `--help`."""
+        return [*super().get_params(ctx), self._all]
 
     def get_help_option(self, ctx: click.Context) -> click.Option:
         """One that waits for `--all`, in whichever order they come."""
@@ -56,11 +52,30 @@ class FoldedHelpCommand(click.Command):
         return self._help_option
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse them; `--all` needs `--help`."""
+        rest = super().parse_args(ctx, args)
+        if ctx.meta.get(ALL) and not ctx.resilient_parsing:
+            raise click.UsageError("--all goes with --help", ctx)
+        return rest
+
+
+class FoldedHelpCommand(FoldedHelp):
+    """A command that folds in its help what others have, too."""
+
+    def __init__(self, *given: Any, without: Collection[str] = (), **named: Any) -> None:
+        """One that takes all options of latpcap itself, `without` some that would say nothing here."""
+        super().__init__(*given, **named)
+        self._everywhere = [option for option in EVERYWHERE if option.name not in without]
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return its own parameters, and those that all commands have."""
+        *own, help_option, all_option = super().get_params(ctx)
+        return [*own, *self._everywhere, help_option, all_option]
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse them; an option is no value of the one before it."""
         rest = super().parse_args(ctx, args)
         if not ctx.resilient_parsing:
-            if ctx.meta.get(ALL):
-                raise click.UsageError("--all goes with --help", ctx)
             self._refuse_options_as_values(ctx)
             self._refuse_what_it_lacks(ctx)
         return rest
@@ -127,19 +142,3 @@ def _show(ctx: click.Context) -> None:
 
 
 command = partial(click.command, cls=FoldedHelpCommand)
-
-
-def formerly(old: str, now: str, *names: str, **attributes: Any) -> Callable[[Any], Any]:
-    """An option by its old name, which works for one release and says what it is called now."""
-
-    def tell(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
-        if value and not ctx.resilient_parsing:
-            tell_formerly(old, now)
-        return value
-
-    return click.option(old, *names, hidden=True, callback=tell, **attributes)
-
-
-def tell_formerly(old: str, now: str) -> None:
-    """Say on standard error that a name is an old one."""
-    click.echo(f"latpcap: `{old}` is `{now}` now; the old name goes with the next release", err=True)

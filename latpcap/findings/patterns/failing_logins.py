@@ -54,6 +54,6 @@ PATTERN = Pattern(
     find=find,
     rule="3 or more logins failed",
     example="A monitor logs in every 10 s with an old password.",
-    is_not="connections refused at TCP level: `latpcap errors` lists them.",
+    is_not="connections refused at TCP level: `latpcap table errors` lists them.",
     fixes={**FIXES, "other": OTHERWISE},
 )

@@ -13,7 +13,7 @@ from latpcap.report.sections.errors import errors
 from latpcap.report.sections.findings import findings
 from latpcap.report.sections.health import gates as gates_section
 from latpcap.report.sections.health import health
-from latpcap.report.sections.minutes import minutes
+from latpcap.report.sections.intervals import intervals
 from latpcap.report.sections.opening import captures, cover, further, opening, sign_off, size_of, summary, title_of
 from latpcap.report.sections.paths import paths, segments
 from latpcap.report.sections.projection import projection
@@ -56,7 +56,7 @@ def sections(
     yield paths(result.paths, most)
     yield segments(result.paths, most)
     yield taps(result.taps, most)
-    yield minutes(result.minutes)
+    yield intervals(result.intervals)
     hidden = None if result.timing_only is None or already(result.timing_only.text) else result.timing_only
     yield statements(result.statements, hidden, most, result.projection, is_whole=is_signed)
     yield routes(result.routes, result.summary.round_trips, most)

@@ -48,15 +48,10 @@ def listed_findings(
     fixes: FixesTogether | None,
     told_rtt_ms: float | None,
     missing: str,
-    *,
-    whole_filters: bool,
 ) -> Iterator[Section]:
-    """Every finding with where it is, what all fixes save at once, and which could not be looked for.
-
-    Unless display filters are wanted whole, they show the first ranges of frames.
-    """
+    """Every finding with where it is, what all fixes save at once, and which could not be looked for."""
     for each in found:
-        entry, lines = finding_entry(each, told_rtt_ms), tuple(_filter(each, whole=whole_filters, detail=False))
+        entry, lines = finding_entry(each, told_rtt_ms), tuple(_filter(each, detail=False))
         shown = tuple(line for line in entry.lines if not line.detail)
         yield Section("finding", "", [replace(entry, lines=(*shown, *lines))])
     yield Section("together", "", [*together(fixes, told_rtt_ms)])
@@ -102,8 +97,8 @@ def _where(found: FindingResult) -> str:
     return f"{counted(found.exchanges, 'exchange')}{frames}{tried}" if found.exchanges else ""
 
 
-def _filter(found: FindingResult, *, whole: bool = False, detail: bool = True) -> Iterator[Line]:
-    text, more = (found.display_filter, 0) if whole else short_filter(found.display_filter, found.frames)
+def _filter(found: FindingResult, *, detail: bool = True) -> Iterator[Line]:
+    text, more = short_filter(found.display_filter, found.frames)
     more += found.frames_left_out
     if text:
         yield Line(text, "in Wireshark", kind="copied", detail=detail, whole=found.display_filter)

@@ -28,9 +28,8 @@ def health(notes: Iterable[HealthNote], already: Callable[[str], bool]) -> Secti
         else Entry(note.message, note.severity, note.severity, note.code, _more(note))
         for note in found[:MOST]
     ]
-    more = (
-        [Sentence(f"and {len(found) - MOST:,} more: `latpcap health` lists all", "quiet")] if len(found) > MOST else []
-    )
+    rest = len(found) - MOST
+    more = [Sentence(f"and {rest:,} more: `latpcap table health` lists all", "quiet")] if rest > 0 else []
     return Section("health", "Health", [*shown, *more])
 
 

@@ -95,9 +95,11 @@ def projected(
     found: Projection | ProjectionGrid, changed: WhatIf | None, selected: Selected | None, settings: Settings
 ) -> Iterator[Section]:
     """All that is said of a projection, of which part of the captures it is, and with what it was asked for."""
+    if isinstance(found, Projection):
+        yield Section("within", "", [] if found.within is None else [Sentence(found.within.text)])
     yield Section("asked-for", "", [*asked_for(selected, settings)])
     if isinstance(found, Projection):
-        yield from (projection(found), budget_there(found), _what_if(changed))
+        yield from (projection(replace(found, within=None)), budget_there(found), _what_if(changed))
     else:
         yield from _by_connections(found)
 

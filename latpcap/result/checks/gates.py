@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from msgspec import Struct
 
 from latpcap.display import Displayed
-from latpcap.errors import GateFailed, UsageError
+from latpcap.errors import GateFailed, UsageError, nearest
 from latpcap.findings.registry import NO_FINDINGS
 from latpcap.findings.unjudged import Unjudged
 from latpcap.result.checks.baseline import saved
@@ -44,7 +44,7 @@ from latpcap.result.checks.figures import (
     of_measures,
 )
 from latpcap.tables.columnar.columns import Floats
-from latpcap.units import MissingUnit, listed, parse_ms
+from latpcap.units import ImpossibleRtt, MissingUnit, listed, parse_rtt_ms
 
 if TYPE_CHECKING:
     from latpcap.result.analysis import Measures
@@ -210,10 +210,18 @@ def parse(text: str) -> Gate:
     figure, argument, sign, value = match.groups()
     try:
         return _gate(text.strip(), figure, argument, sign, value)
-    except (MissingUnit, ImpossibleAmount) as error:
+    except (MissingUnit, ImpossibleAmount, ImpossibleRtt) as error:
         raise UsageError(f"`{text.strip()}`: {error}") from None
     except (UsageError, ValueError):
-        raise _malformed(text) from None
+        raise _misspelt(text, figure, argument) or _malformed(text) from None
+
+
+def _misspelt(text: str, figure: str, argument: str | None) -> UsageError | None:
+    """Return the error that names the word that is none, and the nearest one that is; `None` where none is near."""
+    words = (*FIGURES, "project", "finding")
+    kind, word, known = ("finding", argument or "", CODES) if figure == "finding" else ("figure", figure, words)
+    near = None if word in known else nearest(word, known)
+    return UsageError(f"`{text.strip()}`: no {kind} is called `{word}`; did you mean `{near}`?") if near else None
 
 
 def _gate(text: str, figure: str, argument: str | None, sign: str | None, value: str | None) -> Gate:
@@ -224,7 +232,7 @@ def _gate(text: str, figure: str, argument: str | None, sign: str | None, value:
     if sign is None or value is None or (argument is not None) != (figure == "project"):
         raise ValueError(figure)
     if figure == "project":
-        return Gate(text, figure, None, parse_ms(argument or ""), sign, limit_of(value, PROJECTED.read))
+        return Gate(text, figure, None, parse_rtt_ms(argument or ""), sign, limit_of(value, PROJECTED.read))
     if figure not in FIGURES:
         raise ValueError(figure)
     return Gate(text, figure, None, None, sign, limit_of(value, FIGURES[figure].read))

@@ -20,7 +20,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from latpcap.errors import UsageError
+from latpcap.errors import UsageError, did_you_mean
 from latpcap.result.checks.baseline import read_json
 from latpcap.result.checks.figures import ImpossibleAmount, amount, count, read_rise, read_share
 from latpcap.result.checks.gates import CONDITION, DIGITS, OPERATORS, GateResult, Gates, Threshold, limit_of
@@ -205,7 +205,8 @@ def _column(gate: RowGate, rows: Table) -> tuple[str, str | None]:
             if gate.is_duration and not unit:
                 raise UsageError(f"`{gate.text}`: {column} is no duration: write a number")
             return column, unit
-    raise UsageError(f"`{gate.text}`: no column `{gate.figure}`: there are {', '.join(rows.column_names)}")
+    hint = did_you_mean(gate.figure, rows.column_names, "there are")
+    raise UsageError(f"`{gate.text}`: no column `{gate.figure}`{hint}")
 
 
 def _numbers(gate: RowGate, values: NDArray[Any]) -> Floats:

@@ -74,7 +74,7 @@ def validate(base: MeasuredCapture, other: MeasuredCapture) -> Validation:
     measured = other.measures.analyze()
     target = measured.summary.baseline_rtt_ms
     if target is None:
-        raise UsageError("the RTT of the other capture is unknown: give it with --against-rtt")
+        raise UsageError("the RTT of the other capture is unknown: give it with --after-rtt")
     asked = Conditions(rtt_is=meaning(measured) or base.measures.basis.as_usual.rtt_is)
     observed = base.measures.analyze([target], None, asked)
     return judge(observed, observed.projection.points[0], measured)

@@ -19,7 +19,7 @@ from arro3.core import Table as ArrowTable
 from numpy.typing import NDArray
 
 from latpcap.display import LINE, Tidy
-from latpcap.errors import UsageError
+from latpcap.errors import UsageError, did_you_mean
 from latpcap.tables.columnar import columns
 from latpcap.tables.writing.files import FILE_FORMATS
 from latpcap.tables.writing.ipc import received, sent
@@ -314,8 +314,7 @@ class Table(Tidy):
 
     def _known(self, name: str) -> str:
         if name not in self.column_names:
-            closest_first = sorted(self.column_names, key=lambda each: name not in each)
-            raise UsageError(f"no column `{name}`: there are {', '.join(closest_first)}")
+            raise UsageError(f"no column `{name}`{did_you_mean(name, self.column_names, 'there are')}")
         return name
 
     def _rows(self, rows: range) -> Table:

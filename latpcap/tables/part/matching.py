@@ -9,7 +9,8 @@ import numpy as np
 from arro3.core import Table
 from msgspec import Struct
 
-from latpcap.errors import NothingSelected
+from latpcap._core import protocols
+from latpcap.errors import NothingSelected, did_you_mean
 from latpcap.tables.columnar import columns
 from latpcap.tables.columnar.columns import Bools, Ints
 from latpcap.tables.part.endpoints import host_of
@@ -114,7 +115,15 @@ class ConnectionNames:
         if condition.name == "stream":
             listed, more = [ranges([int(value) for value in counts])], []
         there = ", ".join([*listed, *more, *unknown])
-        return f"{files_of(self.recording)}: no connection {self._which(condition)}{among}; there are: {there}"
+        near = self._meant(condition, counts)
+        return f"{files_of(self.recording)}: no connection {self._which(condition)}{among}; there are: {there}{near}"
+
+    @staticmethod
+    def _meant(condition: Condition, there: Iterable[str]) -> str:
+        """Return a question after what a condition's first value may have meant."""
+        known = [*there, *(protocols() if condition.name == "protocol" else ())]
+        first = next((each.text for each in condition.patterns if not each.negated), "")
+        return "" if condition.name == "stream" else did_you_mean(first, known)
 
     def _which(self, condition: Condition) -> str:
         kind = WORDS.get(condition.name, f"of {condition.name}").removesuffix(condition.name)

@@ -1,4 +1,4 @@
-"""RTT, loss, round trips and response times over time: `latpcap minutes`, its table, its section and its chart."""
+"""RTT, loss, round trips and response times over time: `latpcap table intervals`, its section and its chart."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 import latpcap as package
 from latpcap.errors import UsageError
-from latpcap.measures.minutes import Minutes, minutes
+from latpcap.measures.intervals import Intervals, intervals
 from latpcap.report import markdown
 from latpcap.report.console import print_renderables
-from latpcap.report.sections.minutes import minutes as section
+from latpcap.report.sections.intervals import intervals as section
 from latpcap.report.terminal import drawn, sparkline
 from latpcap.report.text import ascii_only
-from latpcap.result.minutes import minutes_result
+from latpcap.result.intervals import intervals_result
 from latpcap.rtt import estimate_paths
 from latpcap.verify.wireshark import nanoseconds
 
@@ -35,9 +35,9 @@ def each_second(*rtts_ms: float, **more: object) -> list[Conn]:
     return [Conn([query], rtt_ms=rtt, at_ms=SECOND_MS * number) for number, rtt in enumerate(rtts_ms)]
 
 
-def measured(connections: list[Conn], every_s: float | None = 1.0) -> Minutes:
+def measured(connections: list[Conn], every_s: float | None = 1.0) -> Intervals:
     recording = build(connections)
-    return minutes(recording, estimate_paths(recording), every_s)
+    return intervals(recording, estimate_paths(recording), every_s)
 
 
 def test_an_exchange_counts_where_it_begins() -> None:
@@ -67,7 +67,7 @@ def test_retransmissions_and_errors_are_counted() -> None:
 
 def test_the_sums_are_those_of_the_capture() -> None:
     capture = read_fixture("mysql/path-changes")
-    table, summary = capture.minutes, capture.analyze().summary
+    table, summary = capture.intervals, capture.analyze().summary
     assert table.column("round_trips").sum() == summary.round_trips
     assert table.column("exchanges").sum() == summary.exchanges
     assert 10 <= len(table) <= 61
@@ -75,31 +75,31 @@ def test_the_sums_are_those_of_the_capture() -> None:
 
 def test_the_sql_table_and_the_attribute_are_the_same() -> None:
     capture = read_fixture("mysql/path-changes")
-    [row] = capture.sql("select count(*) n, sum(round_trips) trips from minutes").to_dicts()
-    assert (row["n"], row["trips"]) == (len(capture.minutes), 1040)
-    assert len(capture.minutes_of(60)) == 1
+    [row] = capture.sql("select count(*) n, sum(round_trips) trips from intervals").to_dicts()
+    assert (row["n"], row["trips"]) == (len(capture.intervals), 1040)
+    assert len(capture.intervals_of(60)) == 1
 
 
 def test_the_rtt_that_counts_is_that_of_the_time() -> None:
-    counted = read_fixture("mysql/path-changes").minutes.column("baseline_ms")
+    counted = read_fixture("mysql/path-changes").intervals.column("baseline_ms")
     assert counted[0] == pytest.approx(5.02, abs=0.01)
     assert counted[-1] == pytest.approx(20.1, abs=0.1)
 
 
 def test_too_many_intervals_are_refused() -> None:
     with pytest.raises(UsageError, match="choose longer ones"):
-        read_fixture("mysql/path-changes").minutes_of(1e-6)
+        read_fixture("mysql/path-changes").intervals_of(1e-6)
     with pytest.raises(UsageError, match="longer than 0 seconds"):
-        read_fixture("mysql/path-changes").minutes_of(0)
+        read_fixture("mysql/path-changes").intervals_of(0)
 
 
 def test_a_short_recording_has_no_section() -> None:
     recording = build(each_second(5, 5, 5))
-    assert minutes_result(minutes(recording, estimate_paths(recording), 1), recording.runtime_s) is None
+    assert intervals_result(intervals(recording, estimate_paths(recording), 1), recording.runtime_s) is None
 
 
 def test_the_section_is_a_line_of_blocks_for_each_figure() -> None:
-    found = read_fixture("mysql/path-changes").analyze().minutes
+    found = read_fixture("mysql/path-changes").analyze().intervals
     assert found is not None
     text = print_renderables(drawn(section(found)))
     assert "Over time (500 ms each, from 03:31:03 UTC)" in text
@@ -134,7 +134,7 @@ def test_at_the_server_the_fastest_response_says_nothing_of_the_path() -> None:
 
 def test_every_format_has_it() -> None:
     analysis = read_fixture("mysql/path-changes").analyze()
-    assert analysis.to_dict()["minutes"]["every_s"] == 0.5
+    assert analysis.to_dict()["intervals"]["every_s"] == 0.5
     assert "## Over time (500 ms each, from 03:31:03 UTC)" in markdown.render(analysis)
 
 
@@ -155,7 +155,7 @@ WIDTHS_S = [0.05, 0.2, 1.0]
 @pytest.mark.parametrize("every_s", WIDTHS_S)
 def test_segments_over_time_are_those_of_the_connections(name: str, every_s: float) -> None:
     capture = read_fixture(name)
-    found, told = capture.minutes_of(every_s), [each.tcp for each in capture.analyze().connections]
+    found, told = capture.intervals_of(every_s), [each.tcp for each in capture.analyze().connections]
     assert found.column("segments").sum() == sum(each.data_packets for each in told)
     assert found.column("retransmissions").sum() == sum(each.retransmissions for each in capture.analyze().connections)
     assert found.column("spurious").sum() == sum(each.spurious_retransmissions for each in told)
@@ -165,7 +165,7 @@ def test_segments_over_time_are_those_of_the_connections(name: str, every_s: flo
 @pytest.mark.parametrize("name", LOSSY)
 @pytest.mark.parametrize("every_s", WIDTHS_S)
 def test_wireshark_counts_as_many_in_each_interval(name: str, every_s: float) -> None:
-    found = read_fixture(name).minutes_of(every_s)
+    found = read_fixture(name).intervals_of(every_s)
     first = int(found.column("start").view(np.int64)[0])
     path = load_fixture(name).path
     again = f"tcp.len > 0 && tcp.analysis.retransmission && !(frame.number in {{{LOST_BEFORE[name]}}})"
@@ -176,15 +176,15 @@ def test_wireshark_counts_as_many_in_each_interval(name: str, every_s: float) ->
 
 def test_intervals_that_are_no_multiple_of_the_slots_have_no_segments() -> None:
     capture = read_fixture("mysql/nplus1-300-loss2")
-    row = capture.minutes_of(0.0005).to_dicts()[0]
+    row = capture.intervals_of(0.0005).to_dicts()[0]
     assert (row["segments"], row["lost"], row["lost_share"]) == (None, None, None)
-    assert capture.minutes_of(0.05).to_dicts()[0]["segments"] > 0
+    assert capture.intervals_of(0.05).to_dicts()[0]["segments"] > 0
 
 
 def test_a_gate_holds_the_loss_of_each_interval(latpcap: Run) -> None:
     path = load_fixture("mysql/nplus1-300-loss2").path
-    assert latpcap("minutes", path, "--every", "1s", "--fail-if", "lost_share > 0.1%").returncode == 1
-    assert latpcap("minutes", path, "--every", "1s", "--fail-if", "lost_share > 50%").returncode == 0
+    assert latpcap("table", "intervals", path, "--every", "1s", "--fail-if", "lost_share > 0.1%").returncode == 1
+    assert latpcap("table", "intervals", path, "--every", "1s", "--fail-if", "lost_share > 50%").returncode == 0
 
 
 def test_a_dataset_and_a_part_of_the_time_have_them_too(tmp_path: Path) -> None:
@@ -192,6 +192,6 @@ def test_a_dataset_and_a_part_of_the_time_have_them_too(tmp_path: Path) -> None:
     capture.save(tmp_path / "saved")
     saved = package.read(tmp_path / "saved")
     for name in ("segments", "retransmissions", "lost", "spurious"):
-        assert saved.minutes_of(0.2).column(name).tolist() == capture.minutes_of(0.2).column(name).tolist()
-    later = capture.select(start="+1s").minutes_of(0.2)
-    assert 0 < later.column("segments").sum() < capture.minutes_of(0.2).column("segments").sum()
+        assert saved.intervals_of(0.2).column(name).tolist() == capture.intervals_of(0.2).column(name).tolist()
+    later = capture.select(start="+1s").intervals_of(0.2)
+    assert 0 < later.column("segments").sum() < capture.intervals_of(0.2).column("segments").sum()

@@ -20,11 +20,11 @@ from latpcap.report.section import (
     sections_of,
     table_of,
 )
-from latpcap.result.minutes import MinutesResult
+from latpcap.result.intervals import IntervalsResult
 from latpcap.result.tables import flat
 from latpcap.units import counted, format_given_ms, format_ms, percent
 
-MINUTES = (
+INTERVALS = (
     Column("start", "clock", name="start"),
     Column("RTT ms", "ms", name="baseline_ms"),
     Column("measured RTT ms", "ms", optional=True, name="rtt_min_ms"),
@@ -52,24 +52,24 @@ LINES: dict[str, tuple[str, str, Style]] = {
 
 
 @sections_of.register
-def _alone(result: MinutesResult) -> Iterator[Section]:
+def _alone(result: IntervalsResult) -> Iterator[Section]:
     rows = [flat(each) for each in result.rows]
-    yield Section("minutes", "", [_chart(result, rows), _table(rows)])
+    yield Section("intervals", "", [_chart(result, rows), _table(rows)])
 
 
-def minutes(result: MinutesResult | None) -> Section:
+def intervals(result: IntervalsResult | None) -> Section:
     """Lines over the time of the recording, and their values, where it is long enough to tell."""
     if result is None:
-        return Section("minutes", "", [])
+        return Section("intervals", "", [])
     rows = [flat(each) for each in result.rows]
     first, last = rows[0]["start"], rows[-1]["start"]
     begin = first[11:19] if first[:10] == last[:10] else first[:19].replace("T", " ")
     title = f"Over time ({format_given_ms(result.every_s * 1000)} each, from {begin} UTC)"
     table = replace(_table(rows), detail=True)
-    return Section("minutes", title, [_chart(result, rows), Sentence(_slowest(rows), "quiet", detail=True), table])
+    return Section("intervals", title, [_chart(result, rows), Sentence(_slowest(rows), "quiet", detail=True), table])
 
 
-def _chart(result: MinutesResult, rows: list[dict[str, Any]]) -> Chart:
+def _chart(result: IntervalsResult, rows: list[dict[str, Any]]) -> Chart:
     starts = [row["start"] for row in rows]
     end = np.datetime64(starts[-1].removesuffix("Z"), "ns") + np.timedelta64(round(result.every_s * 1e9), "ns")
     lines = [
@@ -77,7 +77,7 @@ def _chart(result: MinutesResult, rows: list[dict[str, Any]]) -> Chart:
         for name, (title, colour, style) in LINES.items()
         for axis, kind in [_axis(name)]
     ]
-    return Chart("minutes", "Over time", "time (UTC)", "time", [*starts, f"{end}Z"], tuple(lines))
+    return Chart("intervals", "Over time", "time (UTC)", "time", [*starts, f"{end}Z"], tuple(lines))
 
 
 def _axis(name: str) -> tuple[str, Kind]:
@@ -87,7 +87,7 @@ def _axis(name: str) -> tuple[str, Kind]:
 
 
 def _table(rows: list[dict[str, Any]]) -> SectionTable:
-    columns = [replace(MINUTES[0], title="from (UTC)", kind="text"), *MINUTES[1:]]
+    columns = [replace(INTERVALS[0], title="from (UTC)", kind="text"), *INTERVALS[1:]]
     return table_of(columns, [row | {"start": row["start"][:23].replace("T", " ")} for row in rows], "Over time")
 
 

@@ -10,7 +10,7 @@ from arro3.core import Table as ArrowTable
 from msgspec import Struct
 
 from latpcap.display import Brief, Plotted, finite
-from latpcap.measures.minutes import Minutes
+from latpcap.measures.intervals import Intervals
 from latpcap.tables.columnar.columns import Floats, nullable
 from latpcap.tables.columnar.table import Table
 
@@ -26,7 +26,7 @@ SEGMENTS = ("segments", "retransmissions", "lost", "lost_share", "spurious", "sp
 DURATIONS = ("baseline", "rtt_min", "rtt_median", "fastest", "response_p50", "response_p95")
 
 
-class MinuteResult(Brief, Struct, frozen=True):
+class IntervalResult(Brief, Struct, frozen=True):
     """One interval; durations in ms, `None` where there was nothing to measure."""
 
     start: str
@@ -54,38 +54,38 @@ class MinuteResult(Brief, Struct, frozen=True):
     rtt_samples: int
 
 
-class MinutesResult(Plotted, Struct, frozen=True):
+class IntervalsResult(Plotted, Struct, frozen=True):
     """The intervals of a recording, those without traffic as well."""
 
     every_s: float
-    rows: tuple[MinuteResult, ...]
+    rows: tuple[IntervalResult, ...]
 
 
-def minutes_result(found: Minutes, runtime_s: float) -> MinutesResult | None:
+def intervals_result(found: Intervals, runtime_s: float) -> IntervalsResult | None:
     """The intervals; `None` of a recording that is too short to tell of the time."""
     if runtime_s < LONG_ENOUGH_S or np.count_nonzero(found.exchanges) < FEWEST_ROWS:
         return None
     return all_of(found)
 
 
-def all_of(found: Minutes) -> MinutesResult:
+def all_of(found: Intervals) -> IntervalsResult:
     """The intervals, however few."""
     segments = _segments(found)
     starts = np.datetime_as_string(found.start.view("datetime64[ns]"), unit="ns")
 
-    def row(number: int, start: str) -> MinuteResult:
+    def row(number: int, start: str) -> IntervalResult:
         durations: dict[str, Any] = {f"{name}_ms": finite(getattr(found, name)[number] / 1e6) for name in DURATIONS}
         counts: dict[str, Any] = {name: int(getattr(found, name)[number]) for name in COUNTS}
         sent = {name: finite(values[number]) for name, values in segments.items()}
         counts |= {
             name: value if name.endswith("_share") or value is None else int(value) for name, value in sent.items()
         }
-        return MinuteResult(start=f"{start}Z", **durations, **counts)
+        return IntervalResult(start=f"{start}Z", **durations, **counts)
 
-    return MinutesResult(found.every_s, tuple(row(number, str(start)) for number, start in enumerate(starts)))
+    return IntervalsResult(found.every_s, tuple(row(number, str(start)) for number, start in enumerate(starts)))
 
 
-def _segments(found: Minutes) -> dict[str, Floats]:
+def _segments(found: Intervals) -> dict[str, Floats]:
     """The counts of segments, each share behind its count; NaN where it is not known."""
     counts = {
         "segments": found.segments,
@@ -104,7 +104,7 @@ def _cell(name: str, values: Floats) -> Array:
     return column if name.endswith("_share") else column.cast(_COUNT)
 
 
-def minute_table(found: Minutes) -> Table:
+def interval_table(found: Intervals) -> Table:
     """One row an interval."""
 
     def ms(values: Floats) -> Array:
@@ -117,4 +117,4 @@ def minute_table(found: Minutes) -> Table:
         **{name: _cell(name, values) for name, values in _segments(found).items()},
         **{name: Array.from_numpy(getattr(found, name)).cast(_COUNT) for name in COUNTS[3:]},
     }
-    return Table(ArrowTable.from_pydict(columns), "minutes")
+    return Table(ArrowTable.from_pydict(columns), "intervals")

@@ -33,7 +33,7 @@ LONG_S = tuple(60.0 * factor for factor in (2, 5, 10, 15, 30, 60, 120, 360, 720,
 """Widths of intervals: up to a minute, and beyond."""
 
 
-class Minutes(Struct, frozen=True):
+class Intervals(Struct, frozen=True):
     """One value an interval; times in ns, NaN where there is none."""
 
     every_s: float
@@ -82,7 +82,7 @@ def usual_interval_s(runtime_s: float, *, beyond: bool = False) -> float:
     return next((width for width in widths if runtime_s <= FEW * width), days * widths[-1])
 
 
-def minutes(recording: Recording, rtt: Estimate, every_s: float | None = None, *, beyond: bool = False) -> Minutes:
+def intervals(recording: Recording, rtt: Estimate, every_s: float | None = None, *, beyond: bool = False) -> Intervals:
     """Measure each interval of `every_s` seconds; `None`: a width that suits the recording."""
     every_s = usual_interval_s(recording.runtime_s, beyond=beyond) if every_s is None else every_s
     width = max(round(every_s * 1e9), 1)
@@ -124,7 +124,7 @@ def minutes(recording: Recording, rtt: Estimate, every_s: float | None = None, *
     baseline *= trips
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.bincount(row[known], baseline[known], count) / np.bincount(row[known], trips[known], count)
-    return Minutes(
+    return Intervals(
         every_s=every_s,
         start=first + width * np.arange(count),
         baseline=mean,
