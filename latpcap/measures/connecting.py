@@ -1,4 +1,4 @@
-"""What it costs to connect: the TCP handshake, TLS and authentication, connection by connection.
+"""The cost of connecting: the TCP handshake, TLS and authentication, connection by connection.
 
 Counted is what comes before a connection's first statement; where authentication is encrypted and could not be read, it
 is told by what the decoders take for it.
@@ -34,7 +34,7 @@ class Connect(Struct, frozen=True):
 
 
 class Connecting(Struct, frozen=True):
-    """What is typical of all whose beginning was captured: medians."""
+    """The medians of all connections whose beginning was captured."""
 
     connections: int
     round_trips: int
@@ -45,7 +45,7 @@ class Connecting(Struct, frozen=True):
     tls_ms: float | None
     """`None` where no connection speaks TLS."""
     tls_connections: int
-    """Those that speak it."""
+    """The connections that speak it."""
     authentication_ms: float | None
 
     @property
@@ -70,7 +70,7 @@ class Connecting(Struct, frozen=True):
 
 
 def connect(recording: Recording) -> Connect:
-    """What each connection took."""
+    """The time that each connection took to connect."""
     connections, exchanges = recording.connections, recording.exchanges
     count, rows = len(connections), _first_steps(recording)
     whose, ends = exchanges.connection[rows], exchanges.response_end[rows]
@@ -104,7 +104,7 @@ def connect(recording: Recording) -> Connect:
 
 
 def connecting(recording: Recording) -> Connecting | None:
-    """What is typical; `None` where the beginning of no connection was captured."""
+    """The typical connection; `None` where the beginning of no connection was captured."""
     each = connect(recording)
     seen = ~np.isnan(each.total_ms)
     if not seen.any():

@@ -1,4 +1,4 @@
-"""What the measures can be asked for, and what they take if nobody says: the command line needs no more of them."""
+"""The options of the measures and their defaults: the command line needs no more of them."""
 
 from __future__ import annotations
 

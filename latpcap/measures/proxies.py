@@ -58,7 +58,7 @@ class ProxySuspect(Struct, frozen=True):
     server: str
     rtt_ms: float
     floor_ms: float
-    """What each answer takes beyond the RTT."""
+    """The time that each answer takes beyond the RTT."""
     answers: int
     """How many took so long."""
     trifles: int
@@ -75,7 +75,7 @@ class ProxySuspect(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """What is seen, and what it may mean."""
+        """The observation and its possible meaning."""
         even = "not even BEGIN, SET or a validation" if self.trifles else "no query"
         looks = f"the RTT of {format_ms(self.counted_ms)} includes" if self.counted_ms else "looks like service time"
         return (

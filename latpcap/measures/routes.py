@@ -1,4 +1,4 @@
-"""What each route of the application cost, where its statements say so in sqlcommenter's tags.
+"""The cost of each route of the application, where its statements say so in sqlcommenter's tags.
 
 <https://google.github.io/sqlcommenter/spec/>: the core keeps the tags that name code (route, controller, action,
 framework, db_driver), URL-encoded as they were sent; a trace is kept only where literals are shown.
