@@ -12,7 +12,7 @@ import latpcap
 ROOT = Path(latpcap.__file__).parent
 CORE = ROOT.parent / "core" / "src"
 BOUNDS = re.compile(
-    r"^_?(LEAST|MOST|FEW|FEWEST|MANY|LONGEST|SHORTEST|LARGEST|ENOUGH|SURE|PLAIN|NEARLY|ALIKE|SHOWN)(_|$)"
+    r"^_?((LEAST|MOST|FEWEST)(_.*)?|FEW|MANY|LONGEST|SHORTEST|LARGEST|ENOUGH|SURE|PLAIN|NEARLY|ALIKE|SHOWN)$"
 )
 """Words that stand for a bound without saying which: `MIN_` and `MAX_` do."""
 FILLERS = re.compile(r"(What|Of|Where|So|Those|Likewise|Nothing|The same)\b|…")

@@ -94,7 +94,7 @@ class BudgetTimeline(Struct, frozen=True):
     round_trips: Floats
     """Round trips of each connection, its TCP handshake, greeting and the wait for the server's FIN included."""
     effective: Floats
-    """The same, each counted by its weight: the runtime grows by these."""
+    """Round trips, each counted by its weight: the runtime grows by these."""
     setup_network_s: float
     """The network's part of `setup_s`."""
     stalls: int

@@ -28,7 +28,7 @@ class Connect(Struct, frozen=True):
     tls_ms: Floats
     """The steps of TLS that are exchanges of their own; NaN where there is none."""
     authentication_ms: Floats
-    """Likewise."""
+    """The steps of authentication that are exchanges of their own; NaN where there are none."""
     round_trips: Ints
     """All waits: TCP handshake, greeting, TLS, authentication."""
 
@@ -50,7 +50,7 @@ class Connecting(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """The same in words; empty where nothing is encrypted.
+        """Describe it in words; empty where nothing is encrypted.
 
         >>> Connecting(3, 5, 6.25, 1.0, None, 2.5, 3, None).text
         'The median connection set-up takes 5 round trips and 6.25 ms, of which TCP 1.00 ms, TLS 2.50 ms.'

@@ -248,7 +248,7 @@ def _is_waited_for(exchanges: Exchanges) -> Bools:
 
 
 def _is_unread(recording: Recording) -> Bools:
-    """Of their answers nothing was captured. What a server skips in a pipeline has none, nor what a reset cut short."""
+    """Return exchanges whose answers were not captured; those that a pipeline or a reset dropped have none."""
     exchanges = recording.exchanges
     unread = np.asarray(_is_waited_for(exchanges) & (exchanges.response_bytes == 0), bool)
     nothing = exchanges.response == MISSING

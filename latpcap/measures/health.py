@@ -49,9 +49,9 @@ class HealthNote(Struct, frozen=True):
     first_frame: int | None = None
     """The first packet that it is about; null where it is about none, or nothing tells which."""
     effect: str = ""
-    """What it does to the numbers."""
+    """Its effect on the numbers."""
     advice: str = ""
-    """What to do."""
+    """Advice."""
 
     def __post_init__(self) -> None:
         effect, advice = ADVICE.get(self.code, ("", ""))

@@ -25,7 +25,7 @@ from latpcap.units import counted, listed
 SAME_MACHINE_NS = 1e5
 """A shorter RTT behind a proxy, where the way to it is longer, is no network."""
 MAX_RESET_GAP_NS = 5_000_000
-"""Where a proxy resets its session so shortly before the next request, that waits for the reset on a longer network."""
+"""A proxy resets its session within this time before a request that would wait for it on a longer network."""
 MAX_NAMED = 3
 """Statements of a proxy that are named."""
 

@@ -33,7 +33,7 @@ ALIKE = 1.3
 QUICKEST = 0.02
 """The part of the answers below which one is an exception."""
 MIN_READS, MIN_EACH = 3, 5
-"""Where nobody asks trifles: so many different queries, each so often, tell the same."""
+"""Without trivial statements, this many different queries, each this often, show the same."""
 QUICK_LOGIN_NS = 4e5
 """PostgreSQL starts a process for each connection; what lets clients in sooner is no PostgreSQL."""
 TRIFLES = ("begin", "session", "ping")

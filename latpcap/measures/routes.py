@@ -116,7 +116,7 @@ def route_results(recording: Recording, timeline: BudgetTimeline) -> Iterator[Ro
 
 
 def _frameworks(tags: list[dict[str, str]], tagged: Ints, route: Ints, count: int) -> list[str | None]:
-    """What the first of each route's tags that names a framework says."""
+    """Return the framework by the first of each route's tags that names one."""
     names = [each.get("framework") or None for each in tags]
     names.append(None)
     told = np.array([name is not None for name in names])[tagged]

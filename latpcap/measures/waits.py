@@ -28,7 +28,7 @@ class Waits(Struct, frozen=True):
     alone_s: float
     shared_s: float
     range_s: tuple[float, float]
-    """The same at the two ends of the baselines' ranges."""
+    """The network's time at the two ends of the baselines' ranges."""
     baselines_ms: tuple[float, float] | None
     """The least and the largest baseline among them; `None` where nothing waited."""
 

@@ -117,7 +117,7 @@ class Phases(Struct, frozen=True):
 
     @property
     def connection(self) -> Ints:
-        """Of each phase."""
+        """The connection of each phase."""
         return np.repeat(np.arange(len(self.opening)), self.closing - self.opening + 1)
 
     def covers(self, connection: Ints, time: Ints) -> Bools:

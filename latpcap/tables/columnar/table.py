@@ -159,7 +159,7 @@ class Table(Tidy):
 
     @property
     def columns(self) -> list[str]:
-        """The same, as dataframes call it."""
+        """Return the names of the columns, as dataframes call them."""
         return self.column_names
 
     @property

@@ -206,7 +206,7 @@ class Names(TableColumn[str | None]):
 
     @classmethod
     def coded(cls, codes: Codes) -> Names:
-        """The same of a column of codes."""
+        """Return the names of a column of codes."""
         return cls(Texts.listed(codes.names), codes.codes.astype(np.int64))
 
     @classmethod
