@@ -183,7 +183,7 @@ COMMANDS = {
     "report": ("analyze", "-o", "{out}.html"),
     "statements": ("statements", "--format", "csv"),
     "connections": ("table", "connections", "--format", "csv"),
-    "annotate": ("wireshark", "-o", "{out}.pcapng", "--force"),
+    "comments": ("wireshark", "-o", "{out}.pcapng", "--force"),
     "sql": ("sql", "select count(*) from exchanges"),
 }
 OF_GROUPS = {

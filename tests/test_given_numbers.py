@@ -88,7 +88,7 @@ def test_rows_in_pieces_of_different_lengths_become_csv() -> None:
     assert (lines[0], lines[-1], len(lines)) == (b"number,text", b"199999,199999", 200_001)
 
 
-def test_minutes_of_several_days_say_which() -> None:
+def test_intervals_of_several_days_say_which() -> None:
     day_ms = 86_400_000
     for days, shown in ((0.2, "\n13:00:00.000"), (2, "\n2020-09-13 13:00:00.000")):
         capture = package.Capture(

@@ -1,1 +1,1 @@
-"""What follows from the tables alone: time budget, statements, routes, TCP, health; columns in, columns out."""
+"""Measures that follow from the tables alone: time budget, statements, routes, TCP, health; columns in, columns out."""

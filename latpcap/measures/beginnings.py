@@ -61,7 +61,7 @@ def first_words(recording: Recording) -> Ints:
 
 
 def _unseen_greetings(recording: Recording, ungreeted: Bools) -> Bools:
-    """Those whose client logs in to a server that speaks first, though the capture missed what that said."""
+    """The connections whose client logs in to a server that speaks first, though the capture missed what that said."""
     connections, exchanges = recording.connections, recording.exchanges
     speaks_first = connections.protocol.where(lambda name: protocol_called(name).server_speaks_first)
     logs_in = exchanges.is_first & exchanges.is_setup & (exchanges.request != MISSING)

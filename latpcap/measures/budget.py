@@ -1,4 +1,4 @@
-"""Where the runtime went: every instant belongs to exactly one part, so the parts sum to the runtime.
+"""The time budget: every instant belongs to exactly one part, so the parts sum to the runtime.
 
 ```text
 SYN ─setup─► request ─transfer─► last packet ─network, service─► first packet ─transfer─► last packet ─client─► request
@@ -58,7 +58,7 @@ class Budget(Plotted, Struct, frozen=True):
     setup_s: float = 0.0
     """The rest of TCP handshakes, greetings, TLS, authentication and waits for the server's FIN."""
     loss_s: float = 0.0
-    """What retransmissions added."""
+    """The time that retransmissions added."""
     unknown_s: float = 0.0
     """Exchanges that were captured in part."""
 
@@ -89,26 +89,26 @@ class BudgetTimeline(Struct, frozen=True):
     think_above_s: float
     """A longer pause of the client is think time."""
     network_ns: NDArray[Any]
-    """What each exchange waited for the network."""
+    """The time that each exchange waited for the network."""
     service_ns: NDArray[Any]
-    """What each exchange waited for the server."""
+    """The time that each exchange waited for the server."""
     loss_ns: NDArray[Any]
-    """What retransmissions added to each exchange."""
+    """The time that retransmissions added to each exchange."""
     own_service_ns: Ints
     own_loss_ns: Ints
-    """What retransmissions added to it."""
+    """The time that retransmissions added to it."""
     own_stalled_ns: Stalls
-    """What its packets were held back. All three as if nothing ran beside it."""
+    """The time that its packets were held back. All three as if nothing ran beside it."""
     timers: Stalls
-    """What of that were the timers of delayed acknowledgments."""
+    """The part of that which delayed acknowledgments took."""
     probably_lost: Bools
     """Its packet was probably lost before the capture point: no retransmission was captured."""
     weight: Floats
-    """What a round trip of each exchange counts: 1 alone, 1/k beside k - 1 busy others."""
+    """The weight of a round trip of each exchange: 1 alone, 1/k beside k - 1 busy others."""
     round_trips: Floats
     """Round trips of each connection, its TCP handshake, greeting and the wait for the server's FIN included."""
     effective: Floats
-    """The same, each counted by its weight: the runtime grows by these."""
+    """Round trips, each counted by its weight: the runtime grows by these."""
     parts_s: Mapping[str, float]
     """The core's parts by their names: `setup` is all of set-up, `setup_network` its waiting for the network."""
     stalls: int
@@ -116,7 +116,7 @@ class BudgetTimeline(Struct, frozen=True):
     stalls_network_s: float
     """The network's part of `stall_s`: acknowledgments travel, too; what is left are the timers."""
     waits: Waits
-    """What the network's time consists of."""
+    """The waits that the network's time consists of."""
 
 
 def timeline(recording: Recording, rtt: Estimate, think_s: float = 1.0) -> BudgetTimeline:

@@ -1,4 +1,4 @@
-"""What to say of paths whose RTT changed while they were captured."""
+"""Sentences about paths whose RTT changed while they were captured."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class Deltas(Plotted, Struct, frozen=True):
     """One more than there are counts."""
     counts: tuple[int, ...]
     baseline_rtt_ms: float | None
-    """Where waiting once puts them at least."""
+    """The RTT, which is the least that one wait takes."""
     quantiles_ms: dict[str, float]
     """By name, those of `QUANTILES`; empty where nothing was counted."""
 

@@ -18,7 +18,7 @@ from latpcap.tables.exchanges import Exchanges
 from latpcap.tables.recording import Recording
 
 PACE_QUANTILES = {"p50": 0.50, "p95": 0.95, "max": 1.0}
-"""Of inter-query deltas and client times."""
+"""The quantiles of inter-query deltas and client times."""
 
 BESIDE_STATEMENTS = frozenset({"begin", "end", "session", "ping", "fetch"})
 """Kinds of SQL that do no work of the application by themselves."""
@@ -27,17 +27,17 @@ SUMS = (
     *("round_trips", "readable_round_trips", "transactions", "transaction_round_trips", "statements_outside"),
     *("rows", "request_bytes", "response_bytes", "network_s"),
 )
-"""What adds up over connections."""
+"""Figures that add up over connections."""
 
 
 class ChattinessGroups(Struct, frozen=True):
-    """What the ratios are made of, one entry a connection, or one for the whole recording."""
+    """The figures behind the ratios, one entry a connection, or one for the whole recording."""
 
     duration_s: Floats
     """How much of the runtime was recorded, or from the first packet of a connection to its last."""
     round_trips: Ints
     readable_round_trips: Ints
-    """Those of requests that could be read: what was encrypted returns rows that nobody can count."""
+    """The round trips of requests that could be read: what was encrypted returns rows that nobody can count."""
     transactions: Ints
     transaction_round_trips: Ints
     """Begins and ends included."""
@@ -113,6 +113,6 @@ def _pace_of_all(exchanges: Exchanges, spans: Ints) -> dict[str, Floats]:
 
 
 def _has_pace(exchanges: Exchanges, spans: Ints) -> Bools:
-    """What opens a connection has none of its own."""
+    """Whether requests have a pace; those that open a connection have none."""
     has: Bools = ~exchanges.is_setup & (spans >= 0)
     return has

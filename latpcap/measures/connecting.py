@@ -1,4 +1,4 @@
-"""What it costs to connect: the TCP handshake, TLS and authentication, connection by connection.
+"""The cost of connecting: the TCP handshake, TLS and authentication, connection by connection.
 
 Counted is what comes before a connection's first statement; where authentication is encrypted and could not be read, it
 is told by what the decoders take for it.
@@ -28,13 +28,13 @@ class Connect(Struct, frozen=True):
     tls_ms: Floats
     """The steps of TLS that are exchanges of their own; NaN where there is none."""
     authentication_ms: Floats
-    """Likewise."""
+    """The steps of authentication that are exchanges of their own; NaN where there are none."""
     round_trips: Ints
     """All waits: TCP handshake, greeting, TLS, authentication."""
 
 
 class Connecting(Struct, frozen=True):
-    """What is typical of all whose beginning was captured: medians."""
+    """The medians of all connections whose beginning was captured."""
 
     connections: int
     round_trips: int
@@ -45,12 +45,12 @@ class Connecting(Struct, frozen=True):
     tls_ms: float | None
     """`None` where no connection speaks TLS."""
     tls_connections: int
-    """Those that speak it."""
+    """The connections that speak it."""
     authentication_ms: float | None
 
     @property
     def text(self) -> str:
-        """The same in words; empty where nothing is encrypted.
+        """Describe it in words; empty where nothing is encrypted.
 
         >>> Connecting(3, 5, 6.25, 1.0, None, 2.5, 3, None).text
         'The median connection set-up takes 5 round trips and 6.25 ms, of which TCP 1.00 ms, TLS 2.50 ms.'
@@ -70,7 +70,7 @@ class Connecting(Struct, frozen=True):
 
 
 def connect(recording: Recording) -> Connect:
-    """What each connection took."""
+    """The time that each connection took to connect."""
     connections, exchanges = recording.connections, recording.exchanges
     count, rows = len(connections), _first_steps(recording)
     whose, ends = exchanges.connection[rows], exchanges.response_end[rows]
@@ -104,7 +104,7 @@ def connect(recording: Recording) -> Connect:
 
 
 def connecting(recording: Recording) -> Connecting | None:
-    """What is typical; `None` where the beginning of no connection was captured."""
+    """The typical connection; `None` where the beginning of no connection was captured."""
     each = connect(recording)
     seen = ~np.isnan(each.total_ms)
     if not seen.any():

@@ -1,4 +1,4 @@
-"""What an error code means for whoever must mend it: one word for each code.
+"""The meaning of an error code for whoever must fix it: one word for each code.
 
 A code with an SQLSTATE says it in the SQLSTATE's first two characters (ISO/IEC 9075, PostgreSQL's Appendix A); where an
 SQLSTATE says nothing of its own (`HY000`) or there is none (Oracle), the server's number does: `latpcap/protocols/`.
@@ -22,7 +22,7 @@ CLASSES = {
     "application": "raised by application code in the database",
     "other": "another reason",
 }
-"""What each class says of a failure."""
+"""The sentence of each class."""
 
 _BY_STATE = {
     # The most telling first: a whole SQLSTATE before its class.

@@ -1,4 +1,4 @@
-"""What failed: which statements, logins and ends of transactions the server answered with an error.
+"""Failures: which statements, logins and ends of transactions the server answered with an error.
 
 What the server calls an error counts, and a request that it left without an answer when it hung up; a warning, a notice
 and the end of a cursor's rows are none. Each failure counts once: an execution that was sent behind the prepare that
@@ -27,7 +27,7 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 KINDS = ("statement", "login", "transaction", "other")
-"""What failed: a statement (its prepare, execution or fetch), a login, the begin or end of a transaction, the rest."""
+"""Kinds: a statement (its prepare, execution or fetch), a login, the begin or end of a transaction, the rest."""
 STATEMENT, LOGIN, TRANSACTION, OTHER = range(len(KINDS))
 NO_ANSWER = "no answer"
 """The code of a request during which the server closed the connection."""
@@ -45,9 +45,9 @@ class Failures(Struct, frozen=True):
     rows: Ints
     """The exchanges that failed, ascending."""
     kind: Ints
-    """Of each of `rows`, an index into `KINDS`."""
+    """The kind of each of `rows`, an index into `KINDS`."""
     code: Codes
-    """What the server calls the error of each of `rows`, or `NO_ANSWER`."""
+    """The server's name of the error of each of `rows`, or `NO_ANSWER`."""
     count: Ints
     """How many of each of `KINDS` failed."""
     of: Ints
@@ -63,7 +63,7 @@ class Failures(Struct, frozen=True):
     category: Codes
     """Why each of `rows` failed, in the words of `error_classes`."""
     protocol: Codes
-    """Of each of `rows`."""
+    """The cause of each of `rows`."""
     message: Codes
     """The server's words for each of `rows`, behind its code."""
 
@@ -218,7 +218,7 @@ def _follows_failed_prepare(exchanges: Exchanges) -> Bools:
 
 
 def _sets_up_session(exchanges: Exchanges) -> Bools:
-    """What drivers set and ask before the first statement of the application: `SET NAMES`, `SHOW VARIABLES`."""
+    """Statements that drivers send before the first statement of the application: `SET NAMES`, `SHOW VARIABLES`."""
     session = exchanges.is_execution & exchanges.kind.where("session".__eq__)
     if not session.any():
         return session
@@ -248,7 +248,7 @@ def _is_waited_for(exchanges: Exchanges) -> Bools:
 
 
 def _is_unread(recording: Recording) -> Bools:
-    """Of their answers nothing was captured. What a server skips in a pipeline has none, nor what a reset cut short."""
+    """Return exchanges whose answers were not captured; those that a pipeline or a reset dropped have none."""
     exchanges = recording.exchanges
     unread = np.asarray(_is_waited_for(exchanges) & (exchanges.response_bytes == 0), bool)
     nothing = exchanges.response == MISSING

@@ -28,7 +28,7 @@ class FailedConnections(Struct, frozen=True):
 
     rows: Ints
     way: Ints
-    """Of each an index into `WAYS`."""
+    """The way that each failed, an index into `WAYS`."""
     begin: Ints
     """Since when its client had waited; where it did not, when it was reset."""
     end: Ints
@@ -36,7 +36,7 @@ class FailedConnections(Struct, frozen=True):
     tried: int
     """How many connections to databases there were, or should have been."""
     protocol: Codes
-    """Of each, as far as its server's port or other connections tell."""
+    """The protocol of each, as far as its server's port or other connections tell."""
 
     @property
     def lost_ns(self) -> Ints:
@@ -119,7 +119,7 @@ def _was_waited_for(of: TcpConnections) -> Bools:
 
 
 def _is_within(recording: Recording, times: Ints) -> Bools:
-    """Those of the window that is selected."""
+    """The attempts within the selected window."""
     if recording.period is None:
         return np.ones(len(times), bool)
     begin, end = recording.period

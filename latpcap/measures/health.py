@@ -1,4 +1,4 @@
-"""What makes a result less reliable: the core's notes, and what only the whole recording shows."""
+"""Notes that make a result less reliable: the core's notes, and what only the whole recording shows."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ class HealthNote(Struct, frozen=True):
     first_frame: int | None = None
     """The first packet that it is about; null where it is about none, or nothing tells which."""
     effect: str = ""
-    """What it does to the numbers."""
+    """Its effect on the numbers."""
     advice: str = ""
-    """What to do."""
+    """Advice."""
 
     def __post_init__(self) -> None:
         effect, advice = ADVICE.get(self.code, ("", ""))
@@ -77,7 +77,7 @@ def by_severity(notes: Iterable[HealthNote]) -> tuple[HealthNote, ...]:
 
 
 def core_notes(recording: Recording) -> list[HealthNote]:
-    """What the core noticed while it read."""
+    """The notes of the core about its reading."""
     return [HealthNote(*note) for note in recording.notes]
 
 
@@ -103,7 +103,7 @@ def notes_in(table: Table) -> list[HealthNote]:
 def measured_notes(
     recording: Recording, rtt: Estimate, timeline: BudgetTimeline, budget: Budget, legs: LegRoundTrips | None = None
 ) -> list[HealthNote]:
-    """What the measures themselves say about their reliability; `budget` is that of the result."""
+    """The notes of the measures about their own reliability; `budget` is that of the result."""
     notes = (
         _about_baseline(recording, rtt.of_connections),
         _about_changes(recording, rtt),
@@ -300,7 +300,7 @@ def _some(part: int, whole: int) -> str:
 
 
 def _about_keys(recording: Recording) -> Iterator[HealthNote]:
-    """What the keys that were given did not open."""
+    """The connections that the given keys did not open."""
     readings = tls_readings(recording)
     of = f"of {counted(sum(readings.values()), 'TLS connection')}"
 

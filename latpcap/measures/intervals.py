@@ -42,7 +42,7 @@ class Intervals(Struct, frozen=True):
     baseline: Floats
     """That its round trips count with, on average."""
     rtt_min: Floats
-    """Of handshakes and clean ACKs."""
+    """The RTTs of handshakes and clean ACKs."""
     rtt_median: Floats
     rtt_samples: Ints
     fastest: Floats
@@ -57,9 +57,9 @@ class Intervals(Struct, frozen=True):
     segments: Floats
     """Packets with data that passed, those that were sent again included."""
     retransmissions: Floats
-    """Those of them that were sent again."""
+    """Segments that were sent again."""
     lost: Floats
-    """Those of these that had not arrived: at least. Others were sent again for nothing."""
+    """Segments among these that had not arrived: at least. Others were sent again for nothing."""
     connections: Ints
     """On which an exchange began."""
 
@@ -155,7 +155,7 @@ def _told(values: GroupedValues, *fractions: float) -> list[NDArray[Any]]:
 
 
 def _waits(recording: Recording, rtt: Estimate) -> Ints:
-    """What the client waited for each exchange; `MISSING` where the capture was not taken at the client."""
+    """The time that the client waited for each exchange; `MISSING` where the capture was not taken at the client."""
     exchanges = recording.exchanges
     waited = exchanges.waited
     known = exchanges.complete & (waited >= 0) & (exchanges.retransmissions == 0)

@@ -26,7 +26,7 @@ TAKEN = 0.85
 
 
 class RecordedJob(Struct, frozen=True, eq=False):
-    """What was captured, as the core divides and replays it."""
+    """The captured job, as the core divides and replays it."""
 
     core: _core.Job
     beginnings: Beginnings

@@ -45,15 +45,15 @@ class LegPairs(Struct, frozen=True, eq=False):
     """Which connections are the other side of others, and which exchanges of which."""
 
     is_inner: Bools
-    """Of each connection: it is one of a proxy with a server."""
+    """Whether each connection is one of a proxy with a server."""
     inner: Ints
-    """Of each exchange: the proxy's that it waits for, -1 for none."""
+    """The proxy's exchange that each exchange waits for, -1 for none."""
     proxies: tuple[str, ...]
     servers: tuple[str, ...]
 
 
 class _Sides(Entries, frozen=True, eq=False):
-    """Where each connection may be one of a proxy's, as numbers of proxies; -1 for none."""
+    """The proxies that each connection may belong to, as numbers of proxies; -1 for none."""
 
     front: Ints
     """The one that it asks."""
@@ -64,21 +64,21 @@ class _Sides(Entries, frozen=True, eq=False):
 
 
 class _WholeRecording(Struct, frozen=True, eq=False):
-    """What all of a recording tells, whatever part of it is asked for."""
+    """The proxies of a whole recording, whatever part of it is selected."""
 
     is_inner: Bools
     is_outer: Bools
     """A proxy passes on what is asked on it."""
     outer_leg: Ints
-    """Of each connection: the one with the same session that is nearer to the application, -1 for none."""
+    """The connection with the same session for each connection, that is nearer to the application, -1 for none."""
     is_terminated: Bools
-    """What stands between these two is more than NAT."""
+    """Whether more than NAT stands between these two."""
     sides: _Sides | None
-    """Of proxies that are certain."""
+    """The sides of proxies that are certain."""
 
 
 def join(recording: Recording) -> LegPairs | None:
-    """What of the recording was captured on both sides of a proxy; `None` for nothing."""
+    """Return what was captured on both sides of a proxy; `None` for nothing."""
     seen = recording if recording.whole is None else recording.whole
     known = _known(seen) if _asks_several(seen.connections) or _sessions_recur(seen) else None
     here = np.searchsorted(seen.connections.stream, recording.connections.stream)
@@ -149,7 +149,7 @@ def _content(recording: Recording) -> Ints:
 
 
 def _passed_on(recording: Recording) -> Ints:
-    """Of each connection: the one with the same session that is nearer to the application, -1 for none.
+    """The connection with the same session for each connection, that is nearer to the application, -1 for none.
 
     Who waits for the other waits longer, whatever the clocks say.
     """
@@ -222,7 +222,7 @@ def _join_legs(exchanges: Exchanges, content: Ints, statement: Bools, outer_leg:
 
 
 def _join_whole(exchanges: Exchanges, inner: Ints) -> None:
-    """Where a connection goes on as one of the proxy's, all of its exchanges do: logins, what has no statement."""
+    """Join all exchanges of a connection that continues as one of the proxy's: logins, what has no statement."""
     connection = exchanges.connection
     outer_rows = np.flatnonzero(inner >= 0)
     pairs = np.unique(np.stack((connection[outer_rows], connection[inner[outer_rows]])), axis=1)
@@ -311,7 +311,7 @@ def _on_one_machine(connections: Connections, exchanges: Exchanges, content: Int
 
 
 def _agree(waited: Ints, of_it: Ints) -> bool:
-    """What the proxy waits for makes its own answers early and late."""
+    """Whether the proxy's answers follow what it waits for."""
     between, whole = (float(np.subtract(*np.quantile(values, (0.75, 0.25)))) for values in (waited - of_it, waited))
     return between < AGREEING * whole
 

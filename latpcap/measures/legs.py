@@ -25,7 +25,7 @@ from latpcap.units import counted, listed
 SAME_MACHINE_NS = 1e5
 """A shorter RTT behind a proxy, where the way to it is longer, is no network."""
 MAX_RESET_GAP_NS = 5_000_000
-"""Where a proxy resets its session so shortly before the next request, that waits for the reset on a longer network."""
+"""A proxy resets its session within this time before a request that would wait for it on a longer network."""
 MAX_NAMED = 3
 """Statements of a proxy that are named."""
 
@@ -34,14 +34,14 @@ class LegRoundTrips(Struct, frozen=True):
     """How the round trips on both sides of proxies go together."""
 
     round_trips: int
-    """Of all of them, on both sides."""
+    """The round trips of all of them, on both sides."""
     inner_round_trips: int
     proxies: tuple[str, ...]
     servers: tuple[str, ...]
     is_far: bool = True
     """The way from there to the servers is a network of its own."""
     own_round_trips: int = 0
-    """Those behind the proxies that run statements which no application has sent."""
+    """The round trips behind the proxies that run statements which no application has sent."""
     own_statements: tuple[str, ...] = ()
     """These statements, the most frequent one first."""
 
@@ -62,9 +62,9 @@ class Legs(Struct, frozen=True, eq=False):
 
     told: LegRoundTrips
     is_inner: Bools
-    """Of each connection: it is one of the proxy's with a server."""
+    """Whether each connection is one of the proxy's with a server."""
     inner: Ints
-    """Of each exchange: the proxy's that it waits for, -1 for none."""
+    """The proxy's exchange that each exchange waits for, -1 for none."""
 
 
 def joined_legs(recording: Recording) -> Legs | None:
@@ -96,7 +96,7 @@ def _own(recording: Recording, is_inner: Bools, inner: Ints) -> Ints:
 
 
 def _own_statements(recording: Recording, is_inner: Bools, inner: Ints) -> Ints:
-    """Those of them that run a statement which no application runs."""
+    """The exchanges that run a statement which no application runs."""
     exchanges = recording.exchanges
     own = _own(recording, is_inner, inner)
     statement = exchanges.fingerprint[own]
@@ -192,7 +192,7 @@ def _held_up(recording: Recording, rtt: Estimate, legs: Legs) -> tuple[Ints, Int
 
 
 def _opened(recording: Recording, outer: Ints, inner: Ints) -> tuple[Ints, Ints, Ints]:
-    """What waits for the proxy's own connection: a TCP handshake and, where the server speaks first, its greeting.
+    """Steps that wait for the proxy's own connection: a TCP handshake and, where the server speaks first, its greeting.
 
     Which of the pairs wait for one handshake more; the greetings that wait for both, and a pair of each.
     """

@@ -36,7 +36,7 @@ class LockWaits(Struct, frozen=True):
 
     rows: Ints
     seconds: float
-    """What of the server's time that was."""
+    """The part of the server's time that lock waits took."""
     conflicts: int
     """How many of them failed."""
 
@@ -69,7 +69,7 @@ def _is_of_lock(code: str) -> bool:
 
 
 def _answered_with(recording: Recording, timeline: BudgetTimeline, waits: Ints, others: Ints) -> tuple[Ints, float]:
-    """Those of `waits` that were answered together with one of `others` on another connection to their server.
+    """The `waits` that were answered together with one of `others` on another connection to their server.
 
     And how many would be by chance.
     """

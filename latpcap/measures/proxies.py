@@ -33,7 +33,7 @@ ALIKE = 1.3
 QUICKEST = 0.02
 """The part of the answers below which one is an exception."""
 MIN_READS, MIN_EACH = 3, 5
-"""Where nobody asks trifles: so many different queries, each so often, tell the same."""
+"""Without trivial statements, this many different queries, each this often, show the same."""
 QUICK_LOGIN_NS = 4e5
 """PostgreSQL starts a process for each connection; what lets clients in sooner is no PostgreSQL."""
 TRIFLES = ("begin", "session", "ping")
@@ -58,7 +58,7 @@ class ProxySuspect(Struct, frozen=True):
     server: str
     rtt_ms: float
     floor_ms: float
-    """What each answer takes beyond the RTT."""
+    """The time that each answer takes beyond the RTT."""
     answers: int
     """How many took so long."""
     trifles: int
@@ -75,7 +75,7 @@ class ProxySuspect(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """What is seen, and what it may mean."""
+        """The observation and its possible meaning."""
         even = "even BEGIN, SET and validation queries take" if self.trifles else "every query takes"
         looks = f"is part of the RTT of {format_ms(self.counted_ms)}" if self.counted_ms else "looks like service time"
         return (

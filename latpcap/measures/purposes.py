@@ -1,4 +1,4 @@
-"""What the round trips are for: a report that names statements only would hide blobs, fetches and prepares."""
+"""The purposes of round trips: a report that names statements only would hide blobs, fetches and prepares."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PURPOSES = {
     "unreadable": "encrypted or not captured",
     "others": "other commands",
 }
-"""What each purpose's round trips do, in words that finish `N round trips …`."""
+"""The work of each purpose's round trips, in words that finish `N round trips …`."""
 
 _GROUPS = {
     "execute": "statements",

@@ -1,4 +1,4 @@
-"""What each route of the application cost, where its statements say so in sqlcommenter's tags.
+"""The cost of each route of the application, where its statements say so in sqlcommenter's tags.
 
 <https://google.github.io/sqlcommenter/spec/>: the core keeps the tags that name code (route, controller, action,
 framework, db_driver), URL-encoded as they were sent; a trace is kept only where literals are shown.
@@ -116,7 +116,7 @@ def route_results(recording: Recording, timeline: BudgetTimeline) -> Iterator[Ro
 
 
 def _frameworks(tags: list[dict[str, str]], tagged: Ints, route: Ints, count: int) -> list[str | None]:
-    """What the first of each route's tags that names a framework says."""
+    """Return the framework by the first of each route's tags that names one."""
     names = [each.get("framework") or None for each in tags]
     names.append(None)
     told = np.array([name is not None for name in names])[tagged]

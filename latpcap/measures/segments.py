@@ -22,17 +22,17 @@ COUNTS = ("data_packets", "retransmissions", "spurious_retransmissions", "reorde
 
 
 class Direction(Brief, Struct, frozen=True):
-    """What one side sends to the other; counts are packets, which hosts that offload may make of several segments."""
+    """Segments that one side sends; counts are packets, which hosts that offload may make of several segments."""
 
     segments: int
-    """Those with data, those that were sent again included."""
+    """Segments with data, retransmissions included."""
     retransmissions: int
     lost: int
-    """Those that were sent again and had not arrived, as far as acknowledgments show: at least."""
+    """Segments that were sent again and had not arrived, as far as acknowledgments show: at least."""
     lost_share: float | None
-    """Of the segments, 0 to 1; null without any. Likewise the next one."""
+    """The share of the segments, 0 to 1; null without any."""
     spurious: int
-    """Those that were sent again though they had arrived."""
+    """Segments that were sent again though they had arrived."""
     spurious_share: float | None
     out_of_order: int
     zero_windows: int
@@ -54,12 +54,12 @@ class Segments(Brief, Struct, frozen=True):
 
 
 def segments(recording: Recording) -> Segments:
-    """Those of all database connections."""
+    """Return the segments of all database connections."""
     return segments_of_paths(recording, np.zeros(len(recording.database_rows), np.int64), 1)[0]
 
 
 def segments_of_paths(recording: Recording, path: Ints, count: int) -> list[Segments]:
-    """Those of each of `count` paths; `path` is that of each database connection."""
+    """Return the segments of each of `count` paths; `path` is that of each database connection."""
     if not holds_all_time(recording):
         return [Segments()] * count
 
@@ -74,7 +74,7 @@ def segments_of_paths(recording: Recording, path: Ints, count: int) -> list[Segm
 
 
 class SegmentsOverTime(Struct, frozen=True):
-    """Of each interval of time; a packet that was sent again counts when it was, also as spurious."""
+    """The segments of each interval of time; a packet that was sent again counts when it was, also as spurious."""
 
     sent: Ints
     again: Ints
@@ -82,14 +82,14 @@ class SegmentsOverTime(Struct, frozen=True):
 
     @property
     def lost(self) -> Ints:
-        """Those that were sent again and had not arrived, as far as acknowledgments show: at least."""
+        """Segments that were sent again and had not arrived, as far as acknowledgments show: at least."""
         return self.again - self.spurious
 
 
 def segments_over_time(
     recording: Recording, at: Callable[[Ints], Ints], count: int, width_ns: int
 ) -> SegmentsOverTime | None:
-    """Those of `count` intervals of `width_ns`; `at` is the interval of times since 1970.
+    """Return the segments of `count` intervals of `width_ns`; `at` is the interval of times since 1970.
 
     The core counts by slots, longer ones on long connections. `None` where these are longer than the intervals.
     """

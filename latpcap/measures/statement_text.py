@@ -1,4 +1,4 @@
-"""What a statement reads and writes, from its fingerprint (lower case, without comments and literals)."""
+"""The tables that a statement reads and writes, from its fingerprint (lower case, without comments and literals)."""
 
 from __future__ import annotations
 

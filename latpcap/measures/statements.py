@@ -199,7 +199,7 @@ def _first_with_text(texts: Texts, *columns: Ints) -> Ints:
 
 
 def _places(order: Ints) -> Ints:
-    """Where each group stands in `order`."""
+    """The place of each group in `order`."""
     places = np.empty_like(order)
     places[order] = np.arange(len(order))
     return places
@@ -212,7 +212,7 @@ def _sums(groups: Ints, values: NullableArray, count: int, order: Ints) -> Numbe
 
 
 def _told(times: GroupedValues, names: tuple[str, ...]) -> Iterator[tuple[str, Floats]]:
-    """What `names` say of the times."""
+    """The figures of the times that `names` ask for."""
     for name in names:
         if name == "avg":
             yield name, times.mean()

@@ -39,7 +39,7 @@ class Tasks(Struct, frozen=True):
     """The client's host."""
     application: list[str | None]
     route: list[str | None]
-    """What its statements name, where they name one."""
+    """The route that its statements name, if they do."""
     start_ns: Ints
     """Since the recording began."""
     duration_ns: Ints
@@ -48,11 +48,11 @@ class Tasks(Struct, frozen=True):
     statements: Ints
     """Executions."""
     transactions: Ints
-    """Those that end in it."""
+    """Transactions that end in it."""
     round_trips: Ints
     """The sum over its exchanges."""
     effective_round_trips: Floats
-    """Those that count: what runs side by side within the task counts once, TCP handshakes and greetings count too."""
+    """Round trips: what runs side by side within the task counts once, TCP handshakes and greetings count too."""
     network_ns: Floats
     """Waiting for the network; NaN where no RTT is known."""
     baseline_ns: Floats
@@ -84,7 +84,7 @@ class _Waits(Struct, frozen=True):
 
 
 class _Found(Struct, frozen=True):
-    """Where tasks are, in the intervals by worker and time."""
+    """The tasks as places in the intervals by worker and time."""
 
     waits: _Waits
     new: Bools
@@ -92,7 +92,7 @@ class _Found(Struct, frozen=True):
     works: Bools
     """It says when its task begins and ends."""
     worker: Ints
-    """Of each connection."""
+    """The worker of each connection."""
     clients: Ints
     names: list[tuple[str, str | None]]
     routes: list[str]
@@ -160,7 +160,7 @@ def _may_rest(recording: Recording, idle_ns: int) -> bool:
 
 
 def _with_requests(waits: _Waits, new: Bools, other: Bools) -> tuple[Bools, Bools]:
-    """Where tasks begin that wait for an answer, and the intervals that say when they begin and end.
+    """Return where tasks begin that wait for an answer, and the intervals that say when they begin and end.
 
     A connection that is opened long before it is used is no task, and neither is a good-bye after a rest: the one goes
     to the worker's next task, the other to the one before. They make it no longer.
@@ -284,7 +284,7 @@ class _Idle:
 
 
 def _shift(waits: _Waits, group: Ints) -> Ints:
-    """What to take off each interval's times, so that groups follow each other without a gap and never overlap."""
+    """Return what to shift each interval by, so that groups follow each other without a gap and never overlap."""
     count = int(group.max(initial=-1)) + 1
     first, last = np.full(count, np.iinfo(np.int64).max), np.full(count, MISSING)
     np.minimum.at(first, group, waits.begin)

@@ -1,4 +1,4 @@
-"""What TCP shows of each connection besides its data: limits that the sides announced, and anomalies, counted."""
+"""TCP's figures of each connection besides its data: limits that the sides announced, and anomalies, counted."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ class TcpResult(Brief, Struct, frozen=True):
     client_packets: int
     server_packets: int
     data_packets: int
-    """Those of both that carry data, those that were sent again included."""
+    """The packets of both that carry data, retransmissions included."""
     spurious_retransmissions: int
-    """Of data that had arrived, as acknowledgments show (D-SACK, echoed timestamps)."""
+    """Retransmissions of data that had arrived, as acknowledgments show (D-SACK, echoed timestamps)."""
     duplicate_packets: int
     """Captured twice; in no other count."""
     cut_packets: int

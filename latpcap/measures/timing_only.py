@@ -18,12 +18,12 @@ EXPLAIN_KEYS = "`latpcap explain keys`"
 """The command that says how to get keys, client by client."""
 
 WITHOUT_KEYS = frozenset({"wire encryption"})
-"""What no client logs the keys of."""
+"""Encryption whose keys no client logs."""
 OPAQUE = "unknown protocol"
 
 
 class TimingOnly(Struct, frozen=True):
-    """What of a recording is timing only."""
+    """The part of a recording that is timing only."""
 
     connections: int
     of: int
@@ -32,13 +32,13 @@ class TimingOnly(Struct, frozen=True):
     kinds: dict[str, int]
     """How many of each: by TLS version, `wire encryption`, or `unknown protocol`."""
     text: str
-    """What that means, in a sentence."""
+    """The consequence, in a sentence."""
     advice: str
     """How to read them, where that can be."""
 
 
 def timing_only(recording: Recording) -> TimingOnly | None:
-    """What of the `recording` is timing only; `None` where all was read."""
+    """Return the part of the `recording` that is timing only; `None` where all was read."""
     hidden = recording.timing_only
     count, total = int(np.count_nonzero(hidden)), len(hidden)
     if count == 0:
@@ -77,7 +77,7 @@ def part_of(count: int, total: int) -> str:
 
 
 def _kinds(recording: Recording) -> Iterator[str]:
-    """Of each connection, what hides it."""
+    """The encryption that hides each connection."""
     rows = np.flatnonzero(recording.timing_only)
     encryption, version = recording.said("encryption").picked(rows), recording.said("tls_version").picked(rows)
     for encrypted, spoken in zip(encryption.texts(), version.texts(), strict=True):

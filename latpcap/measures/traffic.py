@@ -14,9 +14,9 @@ IN_THE_WAY = (
     *("stopped", "file-cut", "file-damaged", "file-unreadable", "unknown-interface"),
     *("unknown-link-type", "encrypted-packets", "malformed-packets", "too-many-fragments"),
 )
-"""What may keep TCP connections from being seen."""
+"""Reasons why TCP connections may not be seen."""
 NO_DIALOGUE = ("other-database", "unrecognised", "refused", "unanswered")
-"""What connections are that do not talk to a database."""
+"""The names of connections that do not talk to a database."""
 NOT_LET_IN = ("refused", "unanswered")
 """States of connections that no server has let in."""
 TOLD = 3
@@ -76,7 +76,7 @@ def _some(ports: Sequence[int]) -> str:
 
 
 def _told(notes: Iterable[HealthNote], codes: Iterable[str], files: Sequence[str]) -> Iterator[str]:
-    """What the notes of these codes say, each once: of several files with the first one's name."""
+    """The messages of the notes of these codes, each once: of several files with the first one's name."""
     for code in codes:
         said: dict[str, list[str]] = {}
         for message in (note.message for note in notes if note.code == code):

@@ -23,7 +23,7 @@ class Transactions(Struct, frozen=True):
     of_exchange: Ints
     """-1 where an exchange is in none."""
     connection: Ints
-    """Of each."""
+    """The connection of each."""
 
     def __len__(self) -> int:
         return len(self.connection)
@@ -63,7 +63,7 @@ def _is_open(exchanges: Exchanges, first: Bools, told: Bools) -> Bools:
 
 
 def _marked(exchanges: Exchanges, first: Bools) -> tuple[Bools, Bools]:
-    """What lies between a begin and its end, or else between two ends, and where each of these starts."""
+    """Mark what lies between a begin and its end, or between two ends, and where each of these starts."""
     ends = exchanges.ends_transaction
     starts = first | _before(ends)
     part = np.cumsum(starts) - 1

@@ -1,4 +1,4 @@
-"""What waited for the network, how often and for how long: the figures that a sentence about its cost consists of."""
+"""The waits for the network, how many and how long: the figures that a sentence about its cost consists of."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Waits(Struct, frozen=True):
     alone_s: float
     shared_s: float
     range_s: tuple[float, float]
-    """The same at the two ends of the baselines' ranges."""
+    """The network's time at the two ends of the baselines' ranges."""
     baselines_ms: tuple[float, float] | None
     """The least and the largest baseline among them; `None` where nothing waited."""
 
@@ -84,7 +84,7 @@ class Waits(Struct, frozen=True):
     def of(
         cls, counts: tuple[int, int, int, int], nanoseconds: Sequence[float], baselines_ns: Sequence[float] | None
     ) -> Waits:
-        """As the core tells them (`core/src/job/timed.rs`)."""
+        """Return the waits as the core has them (`core/src/job/timed.rs`)."""
         alone_s, shared_s, low_s, high_s = (each / 1e9 for each in nanoseconds)
         baselines_ms = None if baselines_ns is None else (baselines_ns[0] / 1e6, baselines_ns[1] / 1e6)
         return cls(*counts, alone_s, shared_s, (low_s, high_s), baselines_ms)

@@ -11,7 +11,7 @@ AT_UNKNOWN, AT_CLIENT, AT_SERVER, BETWEEN, LOOPBACK = range(len(POSITIONS))
 
 
 class Method(IntEnum):
-    """What a baseline rests on."""
+    """The evidence that a baseline rests on."""
 
     UNKNOWN = 0
     HANDSHAKE = 1
@@ -137,7 +137,7 @@ class Baselines(Entries, frozen=True):
         return METHOD_NAMES[Method(self.method[index])]
 
     def position_name(self, index: int) -> str:
-        """Where the capture was taken."""
+        """The place where the capture was taken."""
         return POSITIONS[self.position[index]]
 
     def reason_text(self, index: int) -> str:

@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 
 
 class BehindProxy(Struct, frozen=True, eq=False):
-    """Of each phase that is one of a connection through a proxy."""
+    """The connection through a proxy that each phase belongs to."""
 
     connection: Ints
     outer: Ints
@@ -27,11 +27,11 @@ class BehindProxy(Struct, frozen=True, eq=False):
     is_far: NDArray[np.bool_]
     """A network of its own leads there: not where proxy and server are on one machine."""
     baseline: Floats
-    """Of these, ns, with the ends of its range; 0 on one machine."""
+    """The RTT behind the proxy in ns, with the ends of its range; 0 on one machine."""
     low: Floats
     high: Floats
     round_trips: Floats
-    """Of the application."""
+    """The round trips of the application."""
 
     @property
     def any_far(self) -> bool:

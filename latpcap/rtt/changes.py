@@ -41,7 +41,7 @@ ONCE_NS = 1_000_000_000
 EPISODE = 0.25
 """One after which the RTT is what it was before is an episode, unless it lasts for a quarter."""
 OF_THE_MOVE = (0.25, 1.15)
-"""What one direction contributes to a change of the RTT: half of it where both changed alike, all or nothing else."""
+"""The part of one direction in a change of the RTT: half of it where both changed alike, all or nothing else."""
 MOST_LOOKED_AT = 20_000
 """Measurements of a path in which cuts are looked for."""
 EXPLAINED = 0.1
@@ -51,15 +51,15 @@ MOST_CUTS = 32
 
 
 class _Series(Entries, frozen=True):
-    """What was measured of one path, in the order of time."""
+    """The measurements of one path, in the order of time."""
 
     time: Ints
     ns: Ints
     statement: Ints
-    """Of responses."""
+    """The statements of responses."""
 
     def between(self, begin: int, end: int) -> _Series:
-        """Those from one time to another."""
+        """The measurements from one time to another."""
         return self.part(*np.searchsorted(self.time, (begin, end)))
 
     def part(self, begin: int, end: int, step: int = 1) -> _Series:
@@ -96,7 +96,7 @@ class _Measured:
         return order, np.searchsorted(path[order], np.arange(self._count + 1))
 
     def of(self, path: int) -> _Series:
-        """Those of one path."""
+        """The measurements of one path."""
         order, starts = self._sorted
         return self._all.picked(order[starts[path] : starts[path + 1]])
 
@@ -160,7 +160,7 @@ def _changes(series: _Series, responses: _Series) -> list[int]:
 
 
 def _cuts(series: _Series) -> list[int]:
-    """Where the level of the measurements moves, and probably where it does not: the ends of both included."""
+    """Places where the level of the measurements moves, and probably where it does not: the ends of both included."""
     level = np.log(np.maximum(_without_outliers(series.ns), 1))
     edges, open_parts = {0, len(level)}, [(0, len(level))]
     while open_parts and len(edges) < MOST_CUTS:
@@ -257,7 +257,7 @@ def _moment(series: _Series, responses: _Series, begin: int, cut: int, end: int)
 
 
 class _Witness(Struct, frozen=True):
-    """What tells a longer path from a slower server.
+    """The evidence that tells a longer path from a slower server.
 
     No answer is faster than the path. So where a direct measurement that its own responses confirm is longer than those
     of another period, the path was longer. And where the data of a side came later by their sender's own clock, their

@@ -60,11 +60,11 @@ class Chosen(Struct, frozen=True):
     method: Ints
     reason: Ints
     measured: Floats
-    """The same before responses bounded it; NaN where nothing was measured."""
+    """The RTT before responses bounded it; NaN where nothing was measured."""
     rival: Floats
-    """What other evidence says that weighs as much; NaN where there is none."""
+    """The RTT by other evidence of the same weight; NaN where there is none."""
     weight: Floats
-    """Of what supports the value: a measurement weighs 1, several of a kind 2, responses that bear them out up to 2."""
+    """The weight of the evidence: a measurement weighs 1, several of a kind 2, responses that bear them out up to 2."""
     samples: Ints
     """Measurements that the value rests on."""
     direct: Ints
@@ -85,7 +85,7 @@ class Chosen(Struct, frozen=True):
     faster: Floats
     """The response floor and the faster quarter of the responses; NaN where there are few."""
     bound: Floats
-    """What several responses or answers were no slower than; NaN where there are none."""
+    """The bound that several responses or answers stay below; NaN where there are none."""
     fastest: Floats
     """The fastest answer; NaN where there is none."""
     steady: Bools
@@ -94,11 +94,11 @@ class Chosen(Struct, frozen=True):
     """By how much the responses were faster than the value, on the average over all of them."""
     varying: Varying
     work: Floats
-    """What was taken off the fastest responses, as the hosts took so long beside the RTT at another time; else NaN."""
+    """The hosts' time at another time, which was subtracted from the fastest responses; else NaN."""
 
     @property
     def least(self) -> Floats:
-        """What was measured of the host that answers: of two readings the shorter one."""
+        """The RTT measured to the host that answers: the shorter of two readings."""
         return np.fmin(self.value, self.rival)
 
     @property
@@ -109,7 +109,7 @@ class Chosen(Struct, frozen=True):
 
     @property
     def is_bound_only(self) -> Bools:
-        """Nothing was measured, or what was is far off."""
+        """Whether no measurement supports the RTT."""
         bound_only: Bools = (self.method == Method.FLOOR) & ~(self.measured <= PLAIN * self.value)
         return bound_only
 
@@ -306,7 +306,7 @@ def _pool(half: PathHalf, group: Ints, count: int, use_h: Bools, use_a: Bools) -
 
 
 def _by_responses(chosen: Chosen, bounds: GroupedValues, step_ns: int) -> Chosen:
-    """Where nothing else is known, or several responses were faster than all that is, they count."""
+    """Let responses decide if nothing else is known, or several were faster than all measurements."""
     late = chosen.value > chosen.faster + step_ns
     unknown = ((chosen.method == Method.UNKNOWN) & ((bounds.counts > 0) | ~np.isnan(chosen.fastest))) | late
     if not unknown.any():
@@ -379,7 +379,7 @@ def _split(chosen: Chosen, alike: Bools, level: Floats, kinds: Ints) -> Chosen:
 
 
 def _by_variation(chosen: Chosen, h: Floats, a: Floats) -> Chosen:
-    """Where the RTT varies, fast responses and answers refute nothing, and all that was measured counts."""
+    """Let all measurements count if the RTT varies: fast responses and answers refute none of them."""
     varies = chosen.varying.is_so
     if not varies.any():
         return chosen

@@ -42,7 +42,7 @@ class Clocks:
         return order, np.searchsorted(path[order], np.arange(self._count + 1))
 
     def of(self, path: int) -> Readings:
-        """Those of one path, by side, connection and time."""
+        """The readings of one path, by side, connection and time."""
         order, starts = self._sorted
         return self._readings.picked(order[starts[path] : starts[path + 1]])
 

@@ -30,16 +30,16 @@ TOO_COARSE_NS = 1_000_000_000
 
 
 class Estimate(Struct, frozen=True):
-    """What is known of a recording's RTTs."""
+    """The RTTs of a recording."""
 
     paths: Paths
     of_paths: Baselines
-    """Of a path that changed: of the period with most round trips."""
+    """The RTT of each path; if it changed, of the period with most round trips."""
     of_connections: Baselines
-    """The same of its phases."""
+    """The RTT of its phases."""
     phases: Phases
     of_phases: Baselines
-    """What each exchange's time is divided by."""
+    """The phase whose RTT divides each exchange's time."""
     of_periods: Baselines
     of_exchanges: Ints
     """The phase of each exchange."""
@@ -49,7 +49,7 @@ class Estimate(Struct, frozen=True):
     """The last of `of_phases`, where a proxy passes exchanges on."""
 
     def through(self, beyond: BehindProxy, of_exchanges: Ints) -> Estimate:
-        """The same where exchanges take networks behind a proxy as well."""
+        """Return the estimate with exchanges that cross networks behind a proxy as well."""
         return replace(self, of_phases=further(self.of_phases, beyond), of_exchanges=of_exchanges, beyond=beyond)
 
     @property
@@ -100,7 +100,7 @@ def estimate_paths(recording: Recording, given_ms: float | None = None, groups: 
 
 
 def _held(known: Estimate, doubted: Floats) -> Estimate:
-    """The same with ranges that hold what responses alone show of each path: it may have become longer by so much."""
+    """Widen ranges to what responses alone show of each path: it may have become longer by so much."""
     if not doubted.any():
         return known
     phases, changes = known.phases, known.phases.changes
@@ -162,7 +162,7 @@ def _estimated(
 
 
 def _place_of_periods(found: Paths, changes: PathChanges, chosen: list[Chosen], known: Ints, step_ns: int) -> Ints:
-    """Where the capture was taken: as the whole path shows, or else one of its periods."""
+    """The place of the capture: as the whole path shows, or else one of its periods."""
     path = changes.path_of_period
     periods = Paths(path, [found.client[each] for each in path], [found.server[each] for each in path])
     place = known.copy()
@@ -173,7 +173,7 @@ def _place_of_periods(found: Paths, changes: PathChanges, chosen: list[Chosen], 
 
 
 def _neighbour(chosen: Chosen, changes: PathChanges) -> Ints:
-    """Of each period, one before or after it on its path of which more than responses is known; -1 for none."""
+    """Each period's neighbour on its path of which more than responses is known; -1 for none."""
     direct = np.isin(chosen.method, DIRECT)
     number, path = np.arange(len(direct)), changes.path_of_period
     before = np.maximum.accumulate(np.where(direct, number, -1))
@@ -184,7 +184,7 @@ def _neighbour(chosen: Chosen, changes: PathChanges) -> Ints:
 
 
 def _opening(connections: Connections, phases: Phases) -> tuple[Bools, Floats]:
-    """Of each phase: its SYN was sent again, and its whole handshake; a connection's first phase has them."""
+    """Return for each phase: its SYN was sent again, and its whole handshake; a connection's first phase has them."""
     resent, handshake = np.zeros(len(phases), bool), np.full(len(phases), np.nan)
     resent[phases.opening] = connections.handshake_retransmitted
     handshake[phases.opening] = whole_handshakes(connections)
@@ -243,7 +243,7 @@ def _baselines(chosen: list[Chosen], place: Ints, group: Ints, step_ns: int, han
 
 
 def _relevant(chosen: list[Chosen], place: Ints, name: str) -> Floats:
-    """What is known of the halves that matter: the less of two."""
+    """The samples of the halves that matter: the fewer of two."""
     far, near = (getattr(each, name) for each in chosen)
     return first_that_holds([place == AT_SERVER, place == BETWEEN], [near, np.minimum(far, near)], far)
 
@@ -306,7 +306,7 @@ def _unmeasured(found: Baselines) -> Baselines:
 
 
 def _given(found: Baselines, given_ms: float) -> Baselines:
-    """What no response took on one side of an unknown capture point, is on the other."""
+    """Add to one side of an unknown capture point what no response took on the other."""
     value = np.full(len(found.baseline), given_ms * 1e6)
     method, reason = np.full(len(value), Method.GIVEN), np.full(len(value), Reason.GIVEN)
     beyond = np.nan_to_num(np.maximum(1 - found.floor / np.maximum(value, 1), 0))

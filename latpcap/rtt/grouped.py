@@ -31,7 +31,7 @@ def estimate_groups(arranged: GroupedRecording, given_ms: float | None = None) -
 
 
 def _part(known: Estimate, group: Group, connections: slice, paths: slice) -> Estimate:
-    """What is `known` of these connections and of these paths, which are all of theirs."""
+    """The part of `known` about these connections and their paths."""
     later = group.start_ns - group.arranged.start_ns
     changes, phases = known.phases.changes, known.phases
     first_change, last_change = np.searchsorted(changes.path, (paths.start, paths.stop)).tolist()

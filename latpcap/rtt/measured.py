@@ -1,4 +1,4 @@
-"""What the capture shows of each half of the path: handshakes, acknowledgments, bounds, and their typical value.
+"""The measurements of each half of the path: handshakes, acknowledgments, bounds, and their typical value.
 
 ```text
 client ──near half── capture point ──far half── server
@@ -81,7 +81,7 @@ class PathHalf(Struct, frozen=True):
     """Clean ones: quiet and prompt."""
     bounds: Measurements
     statement: Ints
-    """Of each bound, -1 for none; of the near half one for all."""
+    """The statement of each bound, -1 for none; of the near half one for all."""
     answers: Measurements
     """The fastest of each connection."""
     late: Measurements
@@ -127,7 +127,7 @@ near one. Made anew each time: they are larger than the exchanges."""
 
 
 def direct(recording: Recording, phases: Phases, measured: tuple[PathHalf, PathHalf]) -> Direct:
-    """Those of both halves, with the phase of each."""
+    """The measurements of both halves, with the phase of each."""
     far, near = measured
     handshakes, is_clean = (far.handshakes, near.handshakes), (far.is_clean, near.is_clean)
 

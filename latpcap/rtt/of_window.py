@@ -1,4 +1,4 @@
-"""What a window takes over of its recording's RTTs: they are estimated from the whole, which knows more of each path.
+"""The RTTs that a window takes from its recording: they are estimated from the whole, which knows more of each path.
 
 Handshakes may have been before the window, and that the RTT changed shows only beside what it was at another time.
 """
@@ -20,7 +20,7 @@ from latpcap.tables.recording import Recording
 
 
 def estimate_recording(recording: Recording, given_ms: float | None = None) -> Estimate:
-    """What is known of a recording's RTTs; of a window, what is known of the whole."""
+    """The RTTs of a recording; of a window, those of the whole."""
     if recording.whole is None:
         return estimate_paths(recording, given_ms)
     return _within(estimate_paths(recording.whole, given_ms), recording.whole, recording)
@@ -63,7 +63,7 @@ def _measured(
     of_far: bool,
     of_near: bool,
 ) -> Iterator[tuple[bool, Measurements]]:
-    """Those of the window, each with the phase that it has there; `connection` is each one's number in the whole."""
+    """The connections of the window, each with its phase there; `connection` is each one's number in the whole."""
     number = np.full(len(known.phases.opening), MISSING)
     number[connection] = np.arange(len(connection))
     number = number[known.phases.connection]

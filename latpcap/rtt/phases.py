@@ -18,7 +18,7 @@ from latpcap.tables.connections import MISSING, Connections
 
 
 class ChangeEvidence(IntEnum):
-    """What shows that a path changed, and not the server."""
+    """The evidence that a path changed, and not the server."""
 
     MEASURED = 0
     ANSWERS = 1
@@ -42,18 +42,18 @@ class PathChanges(Struct, frozen=True, dict=True):
     time: Ints
     """From then on another RTT, in ns since the recording began."""
     shown: Ints
-    """What shows each."""
+    """The evidence for each."""
     count: int
-    """Of paths, changed or not."""
+    """The first period of each path, changed or not."""
 
     @classmethod
     def none(cls, count: int) -> PathChanges:
-        """Of paths that did not change."""
+        """No changes."""
         nothing = np.empty(0, np.int64)
         return cls(nothing, nothing, nothing, count)
 
     def shown_text(self, index: int) -> str:
-        """What shows a change, in words."""
+        """The evidence for a change, in words."""
         return SHOWN_TEXTS[ChangeEvidence(self.shown[index])]
 
     def __len__(self) -> int:
@@ -96,13 +96,13 @@ class Phases(Struct, frozen=True):
 
     changes: PathChanges
     path: Ints
-    """Of each connection."""
+    """The path of each connection."""
     opening: Ints
     """The first phase of each connection."""
     closing: Ints
     """The last one."""
     period: Ints
-    """Of each phase: the period of its path."""
+    """The period of its path for each phase."""
 
     @classmethod
     def of(cls, connections: Connections, path: Ints, changes: PathChanges) -> Phases:
@@ -118,7 +118,7 @@ class Phases(Struct, frozen=True):
 
     @property
     def connection(self) -> Ints:
-        """Of each phase."""
+        """The connection of each phase."""
         return np.repeat(np.arange(len(self.opening)), self.closing - self.opening + 1)
 
     def covers(self, connection: Ints, time: Ints) -> Bools:

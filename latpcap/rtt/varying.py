@@ -43,7 +43,7 @@ class Varying(Struct, frozen=True):
 
 
 def varying(handshakes: GroupedValues, acks: GroupedValues, responses: GroupedValues, step_ns: int) -> Varying:
-    """What the measurements say beside the waits for the responses.
+    """Judge whether measurements vary, beside the waits for the responses.
 
     The typical response is the typical RTT and some service; the mean of the measurements has no service in it, but
     they are few. So the typical response counts, as far as they bear it out.

@@ -1,4 +1,4 @@
-"""What is computed while something else is: the core and numpy let go of Python meanwhile, so two processors get on."""
+"""Computations in the background: the core and numpy let go of Python meanwhile, so two processors get on."""
 
 from __future__ import annotations
 

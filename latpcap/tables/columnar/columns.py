@@ -25,7 +25,7 @@ Bools = NDArray[np.bool_]
 MUCH_BYTES = 1 << 25
 """What is freed and given back to the system must be asked for again: that costs a tenth of the time of less."""
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
-"""Of its C library: see `mallopt(3)`."""
+"""The option of its C library: see `mallopt(3)`."""
 FEW_NAMES = 10_000
 FEW_WANTED = 16
 SHORT = 1 << 12
@@ -85,7 +85,7 @@ class Codes(Struct, frozen=True):
     """A text column as numbers: `names[codes[i]]` is the text of row i, and -1 is null."""
 
     codes: NDArray[np.signedinteger[Any]]
-    """Of a column of the core: narrow where there are few names, with room for as many again."""
+    """Return the codes of a column of the core: narrow where there are few names, with room for as many again."""
     names: list[str]
 
     def name(self, row: int | np.integer[Any]) -> str:
@@ -136,7 +136,7 @@ class Entries(Struct, frozen=True):
         return picked
 
     def where(self, keep: Bools) -> Self:
-        """Those to keep: where these are all, nothing is copied."""
+        """Return the rows to keep: if these are all, nothing is copied."""
         return self if keep.all() else self.picked(keep)
 
     @classmethod
@@ -199,7 +199,7 @@ def known(values: Floats, otherwise: float = 0.0) -> Floats:
 
 
 def before(values: NDArray[Any]) -> NDArray[Any]:
-    """Of each row, the value of the one before it; of the first, the last one's."""
+    """Return for each row the value of the one before it; of the first, the last one's."""
     return np.concatenate((values[-1:], values[:-1]))
 
 
@@ -345,7 +345,7 @@ def _view(array: Array) -> NullableArray:
 
 
 def text_buffers(array: Array) -> tuple[Ints, NDArray[np.uint8]]:
-    """Where each text begins and the last one ends, and the bytes of all, in UTF-8; a null is an empty text."""
+    """Return where each text begins and the last one ends, and the bytes of all, in UTF-8; a null is an empty text."""
     _, capsule = array.__arrow_c_array__()
     arrow = _ArrowArray.from_address(_pointer(capsule, b"arrow_array"))
     if arrow.length == 0:

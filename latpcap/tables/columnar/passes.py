@@ -1,4 +1,4 @@
-"""What the core does with whole columns in one walk: `core/src/passes/`. Columns are numpy arrays of any integers."""
+"""Passes of the core over whole columns: `core/src/passes/`. Columns are numpy arrays of any integers."""
 
 from __future__ import annotations
 
@@ -191,6 +191,6 @@ def densest_half(values: Integers, starts: Integers) -> Floats:
 
 
 def _ints(values: Integers) -> Ints:
-    """As the core takes them: copied only where they are narrower, or no one piece. Fractions are refused."""
+    """Return the core's integers: copied only where they are narrower, or no one piece. Fractions are refused."""
     values = values.view(np.int64) if values.dtype == np.uint64 else values
     return np.ascontiguousarray(values.astype(np.int64, casting="safe", copy=False))

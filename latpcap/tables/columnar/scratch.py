@@ -39,7 +39,7 @@ class Scratch:
     """Room in a folder: `most` bytes, of which columns may take what the core does not need for rows and samples."""
 
     def __init__(self, folder: str, most: int, memory: int = DEFAULT_MEMORY) -> None:
-        """Nothing is made before somebody needs it; of `memory` a part holds what was looked at last."""
+        """Make no file before one is needed; of `memory` a part holds what was looked at last."""
         self.folder = folder
         self.most = most
         self._left = most - most // OF_THE_CORE
@@ -164,7 +164,7 @@ def filled(where: Scratch | Array | None, length: int, dtype: Any, values: Calla
 
 
 def laid(where: Scratch | Array | None, array: Array) -> Array:
-    """The same array: if it is long, on disk where `where` is."""
+    """Return the array, on disk where `where` is if it is long."""
     scratch = _scratch_for(where, len(array), array.dtype)
     if scratch is None or _is_mapped(array):
         return array
@@ -172,7 +172,7 @@ def laid(where: Scratch | Array | None, array: Array) -> Array:
 
 
 def zeros(where: Scratch | Array | None, length: int, dtype: Any) -> Array:
-    """As many zeros: on disk likewise."""
+    """Return zeros, on disk where `where` is if they are many."""
     scratch = _scratch_for(where, length, dtype)
     return np.zeros(length, dtype) if scratch is None else scratch.array(length, dtype)
 
@@ -204,7 +204,7 @@ def _plain(value: Any) -> Any:
 
 
 def _kind(value: Any) -> Any:
-    """What numpy goes by when it chooses the type of a result: numbers of Python's have none of their own."""
+    """Return the operands by which numpy chooses a result's type: numbers of Python's have none of their own."""
     return type(value) if type(value) in (int, float) else np.asarray(value).dtype
 
 

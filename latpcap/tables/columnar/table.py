@@ -55,7 +55,7 @@ class Pieces(Protocol):
         """The rows from `begin` up to `end`; of these columns, where some are named."""
 
     def ends(self) -> Iterator[int]:
-        """Where to end each piece, so that all are of a size that fits."""
+        """Return the end of each piece, so that all are of a size that fits."""
 
 
 def _received(rows: bytes, name: str, schema: str, sorted_by: tuple[str, ...], is_chosen: bool) -> Table:
@@ -159,7 +159,7 @@ class Table(Tidy):
 
     @property
     def columns(self) -> list[str]:
-        """The same, as dataframes call it."""
+        """Return the names of the columns, as dataframes call them."""
         return self.column_names
 
     @property
@@ -386,7 +386,7 @@ class _Picked:
         return len(self._rows)
 
     def piece(self, begin: int, end: int, names: Sequence[str] | None = None) -> ArrowTable:
-        """Of the others one piece after the other is made, where some of its rows are picked."""
+        """Make one piece of the others after the other, where some of its rows are picked."""
         wanted = self._rows[begin:end]
         order = np.argsort(wanted, kind="stable")
         ascending, parts, first = wanted[order], [], 0
@@ -402,7 +402,7 @@ class _Picked:
         return columns.rows_of(columns.joined(parts), back)
 
     def ends(self) -> Iterator[int]:
-        """As many at once as spares most of the way through the others."""
+        """Return the number of rows that spares most of the way through the others."""
         step = max(BLOCK, -(-len(self) // MOST_PASSES))
         yield from range(step, len(self), step)
         yield len(self)

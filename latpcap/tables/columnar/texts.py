@@ -21,7 +21,7 @@ class Texts(Struct, frozen=True, eq=False):
     starts: Ints
     data: NDArray[np.uint8]
     _marked: dict[tuple[Any, ...], Bools] = {}
-    """What was asked of them: many groups of connections ask the same of all statements."""
+    """Answers about them: many groups of connections ask the same of all statements."""
 
     @classmethod
     def of(cls, array: Array) -> Texts:

@@ -39,7 +39,7 @@ class Values(Sequence[Value]):
 
     @abstractmethod
     def json(self) -> dict[str, Any]:
-        """What the core writes as JSON."""
+        """Values that the core writes as JSON."""
 
     @overload
     def __getitem__(self, place: int) -> Value: ...
@@ -97,7 +97,7 @@ class _Known(TableColumn[Value]):
         return len(self.values)
 
     def part(self, start: int, stop: int) -> Sequence[Value]:
-        """As numpy has them."""
+        """Return them as numpy has them."""
         found: list[Any] = self.values[start:stop].tolist()
         if self.known is not None:
             for row in np.flatnonzero(~self.known[start:stop]).tolist():
@@ -146,7 +146,7 @@ class Fractions(TableColumn[float | None]):
         return len(self.values)
 
     def part(self, start: int, stop: int) -> list[float | None]:
-        """As floats.
+        """Return them as floats.
 
         >>> list(Fractions(np.array([1.5, np.nan, np.inf])))
         [1.5, None, None]
@@ -172,7 +172,7 @@ class Times(_Known[str | None]):
     __slots__ = ()
 
     def part(self, start: int, stop: int) -> list[str | None]:
-        """As text."""
+        """Return them as text."""
         return iso(columns.NullableArray(self.values, self.known).picked(slice(start, stop)))
 
     def arrow(self) -> Array:
@@ -206,7 +206,7 @@ class Names(TableColumn[str | None]):
 
     @classmethod
     def coded(cls, codes: Codes) -> Names:
-        """The same of a column of codes."""
+        """Return the names of a column of codes."""
         return cls(Texts.listed(codes.names), codes.codes.astype(np.int64))
 
     @classmethod
@@ -230,7 +230,7 @@ class Names(TableColumn[str | None]):
         return Names(self.texts, self.rows[places])
 
     def part(self, start: int, stop: int) -> list[str | None]:
-        """As text."""
+        """Return them as text."""
         rows = self.rows[start:stop].tolist()
         texts = {row: self.texts[row] if row >= 0 else None for row in set(rows)}
         return [texts[row] for row in rows]
@@ -240,7 +240,7 @@ class Names(TableColumn[str | None]):
         return columns.take(self.texts.array, self.rows)
 
     def json(self) -> dict[str, Any]:
-        """As text."""
+        """Return them as text."""
         rows = np.ascontiguousarray(self.rows.astype(np.int64, copy=False))
         return {"starts": self.texts.starts, "bytes": self.texts.data, "rows": rows}
 
