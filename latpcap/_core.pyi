@@ -223,7 +223,7 @@ class Job:
         Where the `worker` of each connection is told, only what one does shares instants.
         """
 
-    def beside(self, runtime_ns: int, worker: _Ints) -> _Bools:
+    def overlapping_workers(self, runtime_ns: int, worker: _Ints) -> _Bools:
         """Whether each connection works beside others of its `worker`."""
 
 def json_rows(columns: list[tuple[str, dict[str, Any]]], start: int, stop: int, separator: str) -> bytes:

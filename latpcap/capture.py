@@ -10,10 +10,19 @@ from typing import Any, get_args
 from msgspec import Struct
 from msgspec.structs import replace
 
-from latpcap.display import Tidy, shown_by
+from latpcap.display import ReprMixin, shown_by
 from latpcap.errors import NoDatabaseTraffic, UsageError
 from latpcap.findings.what_if import Fix, WhatIf, parse_fix
-from latpcap.given import (
+from latpcap.measures import charts
+from latpcap.measures.charts import Deltas, Timeline
+from latpcap.measures.intervals import Intervals
+from latpcap.measures.options import GROUPINGS, IDLE_S, TaskBy
+from latpcap.measures.traffic import notes_without_traffic, unanswered_ports, why_none
+from latpcap.projection.assumptions import Conditions
+from latpcap.projection.by_connections import ProjectionGrid
+from latpcap.projection.project import DEFAULT_LADDER_MS, Projection
+from latpcap.projection.scope import moves
+from latpcap.quantities import (
     Duration,
     Rtts,
     bits_per_s,
@@ -26,15 +35,6 @@ from latpcap.given import (
     seconds,
     share,
 )
-from latpcap.measures import charts
-from latpcap.measures.charts import Deltas, Timeline
-from latpcap.measures.intervals import Intervals
-from latpcap.measures.options import GROUPINGS, IDLE_S, TaskBy
-from latpcap.measures.traffic import notes_without_traffic, unanswered_ports, why_none
-from latpcap.projection.assumptions import Conditions
-from latpcap.projection.by_connections import ProjectionGrid
-from latpcap.projection.project import DEFAULT_LADDER_MS, Projection
-from latpcap.projection.scope import moves
 from latpcap.result import tables
 from latpcap.result.analysis import Analysis, Measures
 from latpcap.result.captures import CaptureFile, capture_files
@@ -51,7 +51,7 @@ from latpcap.tables.reading import sources
 from latpcap.tables.recording import Recording
 from latpcap.tables.writing import outputs
 from latpcap.units import (
-    DEFAULT_MEMORY,
+    DEFAULT_MEMORY_BYTES,
     QUERY_TIMEOUT_S,
     RttIs,
     check_rtt_is,
@@ -80,7 +80,7 @@ TABLES = (
 
 DISTANCE_TOLERANCE = 0.05
 """A written distance and the speed of light in a fibre are known as well as this."""
-FILES_NAMED = 3
+MAX_FILES_NAMED = 3
 """Files that the repr of a `Capture` names."""
 INTERNAL = frozenset({"errors_result", "inputs", "measures", "moved", "recording"})
 """What of a `Capture` is for the commands: nobody at a prompt looks for it."""
@@ -92,13 +92,13 @@ class CaptureOptions(Struct, frozen=True):
     think_s: float = 1.0
     rtt_baseline_ms: float | None = None
     rtt_is: RttIs = "ping"
-    memory: int = DEFAULT_MEMORY
+    memory: int = DEFAULT_MEMORY_BYTES
     read_with: ReadWith = ReadWith()
     inputs: Sequence[tuple[str, str]] = ()
     """What it was read from: `capture` or `key log`, and its path."""
 
 
-class Capture(Tidy):
+class Capture(ReprMixin):
     """One recording: tables of what was seen (`exchanges`, `connections`, `statements`, …) and what follows from it."""
 
     def __init__(self, recording: Recording, asked: CaptureOptions = CaptureOptions()) -> None:  # noqa: B008 (frozen)
@@ -108,8 +108,8 @@ class Capture(Tidy):
         self._asked = asked
 
     def __repr__(self) -> str:
-        first = ", ".join(str(row["path"]) for row in self.captures.to_dicts(FILES_NAMED))
-        more = len(self.captures) - FILES_NAMED
+        first = ", ".join(str(row["path"]) for row in self.captures.to_dicts(MAX_FILES_NAMED))
+        more = len(self.captures) - MAX_FILES_NAMED
         files = f"{first} and {more:,} more" if more > 0 else first
         connections = counted(len(self.recording.database_rows), "connection")
         return f"<latpcap.Capture {files}: {connections}, {counted(len(self.recording.exchanges), 'exchange')}>"

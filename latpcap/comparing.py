@@ -7,7 +7,7 @@ from typing import Any, Unpack
 
 from latpcap.capture import Capture
 from latpcap.errors import UsageError
-from latpcap.given import Duration
+from latpcap.quantities import Duration
 from latpcap.reading import ReadOptions, read
 from latpcap.report import BEFORE_AFTER, chosen_format
 from latpcap.result.pairs import comparison, validation

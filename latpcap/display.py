@@ -17,9 +17,9 @@ from msgspec import Struct
 
 _REPORTS: set[str] = set()
 
-LINE = 100
+LINE_COLUMNS = 100
 """Columns of a repr's lines."""
-MOST_OF_A_VALUE = 60
+MAX_VALUE_CHARS = 60
 """Characters of a value in a repr."""
 
 
@@ -105,7 +105,7 @@ def brief(value: Any) -> str:
         kinds = f" × {type(value[0]).__name__}" if isinstance(value, Sequence) else ""
         return f"({len(value):,}{kinds or ' values'})"
     text = repr(value)
-    return text if len(text) <= MOST_OF_A_VALUE else f"{text[: MOST_OF_A_VALUE - 2]}…{text[-1]}"
+    return text if len(text) <= MAX_VALUE_CHARS else f"{text[: MAX_VALUE_CHARS - 2]}…{text[-1]}"
 
 
 def _fields(result: object) -> str:
@@ -113,10 +113,10 @@ def _fields(result: object) -> str:
     kind = type(result)
     told = ((name, getattr(result, name)) for name in fields_of(kind))  # type: ignore[arg-type]
     said = ", ".join(f"{name}={brief(value)}" for name, value in told if value is not None)
-    return textwrap.fill(f"{kind.__name__}({said})", LINE, subsequent_indent="    ", break_long_words=False)
+    return textwrap.fill(f"{kind.__name__}({said})", LINE_COLUMNS, subsequent_indent="    ", break_long_words=False)
 
 
-class Tidy:
+class ReprMixin:
     """Whoever presses the tab key sees what is public."""
 
     __slots__ = ()
@@ -125,7 +125,7 @@ class Tidy:
         return [name for name in super().__dir__() if name.startswith("__") or not name.startswith("_")]
 
 
-class Brief(Tidy):
+class ShortRepr(ReprMixin):
     """A result whose repr is short: nested results, and rows, are named with their number."""
 
     __slots__ = ()
@@ -135,7 +135,7 @@ class Brief(Tidy):
         return as_text(self)
 
 
-class Displayed(Brief):
+class Displayed(ShortRepr):
     """A result: one JSON object for scripts, HTML for notebooks, some lines at a prompt."""
 
     __slots__ = ()
@@ -157,7 +157,7 @@ class Displayed(Brief):
         return as_html(self)
 
 
-class Plotted(Displayed):
+class Plottable(Displayed):
     """A result that can be drawn, too."""
 
     __slots__ = ()

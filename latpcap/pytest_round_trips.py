@@ -21,10 +21,10 @@ from msgspec import Struct, field, json
 from msgspec.structs import replace
 
 from latpcap.errors import LatpcapError
-from latpcap.given import tcp_port
 from latpcap.live.capturing.folder import Folder
 from latpcap.live.recorder import Recorded, Recorder
 from latpcap.live.sections import Failure, SectionContents, Sections, StatementCount
+from latpcap.quantities import tcp_port
 from latpcap.report import check_capture_name
 from latpcap.report.text import printable
 from latpcap.units import counted
@@ -37,10 +37,10 @@ SENT = "latpcap"
 KEYS = "--latpcap-keylog FILE (with SSLKEYLOGFILE, or as `latpcap explain keys` shows for your client) decrypts them"
 UNREAD = "unreadable"
 """What stands in the place of a statement that is encrypted."""
-SITES = 3
-"""Places in the code that are named with a statement."""
-TOP = 10
-"""Tests that the summary shows, and statements that a failure does."""
+MAX_SITES = 3
+"""Places in the code named with a statement."""
+MAX_ROWS = 10
+"""Tests that the summary shows, and statements that a failure shows."""
 
 
 class PhaseSoFar:
@@ -288,9 +288,9 @@ def _too_many(cost: SectionContents, limit: int) -> str:
     """What the test waited for, statements by cost."""
     lines = [f"{counted(cost.round_trips, 'database round trip')}, limit {limit:,}:"]
     read = [ran for ran in cost.statements if ran.text != UNREAD]
-    lines += [f"  {_often(ran)}" for ran in read[:TOP]]
-    if len(read) > TOP:
-        lines.append(f"  and {counted(len(read) - TOP, 'other statement')}")
+    lines += [f"  {_often(ran)}" for ran in read[:MAX_ROWS]]
+    if len(read) > MAX_ROWS:
+        lines.append(f"  and {counted(len(read) - MAX_ROWS, 'other statement')}")
     if cost.unread:
         lines.append(f"  {counted(cost.unread, 'round trip')} on encrypted connections, statements unknown: {KEYS}")
     lines += [f"  N+1, once for each row of another statement: {_placed(loop, cost)}" for loop in cost.loops]
@@ -306,8 +306,8 @@ def _often(ran: StatementCount) -> str:
 
 def _at(ran: StatementCount) -> str:
     """Where in the code it is asked, as far as its comments say."""
-    more = f" and {counted(len(ran.sites) - SITES, 'other place')}" if len(ran.sites) > SITES else ""
-    return f" at {', '.join(map(printable, ran.sites[:SITES]))}{more}" if ran.sites else ""
+    more = f" and {counted(len(ran.sites) - MAX_SITES, 'other place')}" if len(ran.sites) > MAX_SITES else ""
+    return f" at {', '.join(map(printable, ran.sites[:MAX_SITES]))}{more}" if ran.sites else ""
 
 
 def _placed(loop: str, cost: SectionContents) -> str:
@@ -332,13 +332,13 @@ def _summary(told: list[RecordingReport]) -> Iterator[str]:
         yield "  body  fixtures  errors  test"
     else:
         yield "No round trips seen: do the tests connect to that port over TCP? `localhost` may mean a Unix socket."
-    for cost in costly[:TOP]:
+    for cost in costly[:MAX_ROWS]:
         failed = f"{cost.errors:,}" if not cost.unread else f"{cost.errors or ''}?"
         yield f"{cost.body.round_trips:6,}  {cost.fixtures:8,}  {failed:>6}  {cost.test}"
         yield from (f"{'':26}N+1: {_placed(loop, each)}" for each in cost.phases.values() for loop in each.loops)
         yield from (f"{'':26}error {each.code}: {each.message}" for each in cost.failures)
-    if len(costly) > TOP:
-        yield f"and {counted(len(costly) - TOP, 'other test')}"
+    if len(costly) > MAX_ROWS:
+        yield f"and {counted(len(costly) - MAX_ROWS, 'other test')}"
     if dropped := sum(each.dropped or 0 for each in told):
         yield f"{counted(dropped, 'packet')} were dropped while recording: counts may be too low."
     for each in told:

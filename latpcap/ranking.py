@@ -9,7 +9,7 @@ from latpcap.capture import Capture
 from latpcap.errors import CaptureError, NoDatabaseTraffic
 from latpcap.reading import read
 from latpcap.result.rank import RankRow, failed_by, rank_rows, rank_table
-from latpcap.result.rank_order import RANK_RTT_MS, RankOrder
+from latpcap.result.rank_order import DEFAULT_RTT_MS, RankOrder
 from latpcap.tables.columnar.table import Table
 from latpcap.tables.privacy.pseudonyms import Pseudonyms, without_paths
 from latpcap.tables.reading import sources
@@ -21,7 +21,7 @@ def rank(
     by: str | None = None,
     *,
     sort: str = "added",
-    rtt_ms: float = RANK_RTT_MS,
+    rtt_ms: float = DEFAULT_RTT_MS,
     idle_s: float = 1.0,
     select: Mapping[str, Any] | None = None,
     **reading: Any,

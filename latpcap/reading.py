@@ -15,16 +15,16 @@ from msgspec.structs import replace
 
 from latpcap import _core
 from latpcap.errors import CaptureError, UsageError
-from latpcap.given import Duration, milliseconds, seconds, size
+from latpcap.quantities import Duration, milliseconds, seconds, size
 from latpcap.tables.dataset import manifest
 from latpcap.tables.dataset.layout import is_dataset
 from latpcap.tables.dataset.manifest import ReadWith
 from latpcap.tables.reading import sources
+from latpcap.tables.reading.disk_space import room_in
 from latpcap.tables.reading.keys import key_log, named
 from latpcap.tables.reading.packets import link_type_named
 from latpcap.tables.reading.remote import opened
-from latpcap.tables.reading.room import room_in
-from latpcap.units import DEFAULT_DISK, DEFAULT_MEMORY, RttIs, check_rtt_is
+from latpcap.units import DEFAULT_DISK_BYTES, DEFAULT_MEMORY_BYTES, RttIs, check_rtt_is
 
 if TYPE_CHECKING:
     from latpcap.capture import Capture
@@ -60,8 +60,8 @@ def read(
     rtt_baseline_ms: Duration | None = None,
     rtt_is: RttIs = "ping",
     pseudonymise: bool | Pseudonyms = False,
-    memory: int | str = DEFAULT_MEMORY,
-    disk: int | str = DEFAULT_DISK,
+    memory: int | str = DEFAULT_MEMORY_BYTES,
+    disk: int | str = DEFAULT_DISK_BYTES,
     temp_folder: str | os.PathLike[str] | None = None,
     threads: int | None = None,
     keylog: Any = None,

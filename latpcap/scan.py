@@ -42,11 +42,11 @@ from latpcap.tables.part.client_groups import client_groups_of, hosts_of
 from latpcap.tables.part.selected import only
 from latpcap.tables.recording import Recording
 from latpcap.tables.writing.ipc import TIME, received, rows_in, sent, table_of
-from latpcap.units import DEFAULT_DISK, DEFAULT_MEMORY, RttIs
+from latpcap.units import DEFAULT_DISK_BYTES, DEFAULT_MEMORY_BYTES, RttIs
 
 TABLES = ("captures", "health", "groups", "statements")
-SHARES = 1024
-"""Of client groups, where parts are made of what they weigh."""
+GROUP_SHARES = 1024
+"""Client groups are weighed in this many shares."""
 RTTS_MS = (1.0, 5.0, 15.0, 50.0)
 _COUNT, _NS, _TEXT = DataType.uint64(), DataType.int64(), DataType.string()
 
@@ -57,7 +57,8 @@ class Partition(Struct, frozen=True):
     number: int = 0
     of: int = 1
     shares: tuple[int, ...] = ()
-    """Of `SHARES` of all groups, those of this part; without, it is that which has its number among `of` shares."""
+    """Of `GROUP_SHARES` of all groups, those of this part; without, it is that which has its number among `of`
+    shares."""
 
     @classmethod
     def all(cls, of: int) -> list[Partition]:
@@ -68,16 +69,16 @@ class Partition(Struct, frozen=True):
 
     @classmethod
     def weighed(cls, of: int, weights: Sequence[int]) -> list[Partition]:
-        """Every part, each with about as much to do, where each of the `SHARES` weighs so much.
+        """Every part, each with about as much to do, where each of the `GROUP_SHARES` weighs so much.
 
-        >>> [len(part.shares) for part in Partition.weighed(2, [900, 500, 500] + [1] * (SHARES - 3))]
+        >>> [len(part.shares) for part in Partition.weighed(2, [900, 500, 500] + [1] * (GROUP_SHARES - 3))]
         [562, 462]
         """
-        if of > SHARES:
+        if of > GROUP_SHARES:
             return cls.all(of)
         shares: list[list[int]] = [[] for _ in cls.all(of)]
         parts = [(0, number) for number in range(of)]
-        for share in sorted(range(SHARES), key=lambda share: -weights[share]):
+        for share in sorted(range(GROUP_SHARES), key=lambda share: -weights[share]):
             weight, number = heappop(parts)  # the lightest so far takes the heaviest that is left
             shares[number].append(share)
             heappush(parts, (weight + weights[share], number))
@@ -86,7 +87,7 @@ class Partition(Struct, frozen=True):
     @property
     def part(self) -> tuple[Sequence[int], int]:
         """As `latpcap.read` takes it."""
-        return (self.shares, SHARES) if self.shares else ((self.number,), self.of)
+        return (self.shares, GROUP_SHARES) if self.shares else ((self.number,), self.of)
 
     def holds(self, group: str) -> bool:
         """The group of a dataset is of this part, on any machine."""
@@ -111,8 +112,8 @@ class ScanOptions(Struct, frozen=True):
     """Ports and their protocols."""
     keylog: tuple[str, ...] = ()
     """Files, where the part is computed."""
-    memory: int = DEFAULT_MEMORY
-    disk: int = DEFAULT_DISK
+    memory: int = DEFAULT_MEMORY_BYTES
+    disk: int = DEFAULT_DISK_BYTES
     temp_folder: str | None = None
     threads: int | None = None
 
@@ -251,7 +252,7 @@ def _check(parts: Sequence[Partial]) -> None:
     of, shares = parts[0].partition.of, sorted(share for each in parts for share in each.partition.shares)
     if [(each.partition.number, each.partition.of) for each in parts] != [(number, of) for number in range(of)]:
         raise UsageError(f"{len(parts)} parts are there, and not each of the {of} once")
-    if shares and shares != [*range(SHARES)]:
+    if shares and shares != [*range(GROUP_SHARES)]:
         raise UsageError("parts were divided differently: they are not of one scan")
 
 

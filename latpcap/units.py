@@ -29,29 +29,29 @@ RttIs = Literal["ping", "handshake", "in-stream"]
 """How an RTT was measured that somebody asks for: by a ping, by a TCP handshake, by the data itself."""
 RTT_IS: tuple[RttIs, ...] = get_args(RttIs)
 
-DEFAULT_MEMORY = 1_000_000_000
-LEAST_MEMORY = 64_000_000
-"""What reading may keep, in bytes."""
-DEFAULT_DISK = 20_000_000_000
-"""What may go to temporary files beyond that, in bytes."""
+DEFAULT_MEMORY_BYTES = 1_000_000_000
+MIN_MEMORY_BYTES = 64_000_000
+"""Reading may keep at least this many bytes."""
+DEFAULT_DISK_BYTES = 20_000_000_000
+"""Temporary files may take this many bytes beyond the memory."""
 QUERY_TIMEOUT_S = 60.0
-"""How long a query in SQL may take."""
+"""A query in SQL may take this long."""
 MAX_BYTES = 1e15
 """More than any machine has: what is more is a typing error."""
-MOST_DIGITS = 19
-"""Of a number that the core takes; Python refuses to make one of thousands."""
-MOST_COUNT = 1_000_000_000
+MAX_DIGITS = 19
+"""Digits of a number that the core takes; Python refuses to make one of thousands."""
+MAX_COUNT = 1_000_000_000
 MAX_MS = 1e12
 """About thirty years: what is longer is a typing error."""
 
 MAX_RTT_MS = 5000.0
 """A longer RTT that somebody writes is a typing error: over a geostationary satellite it is 600 ms."""
-MAX_PART = 100.0
-"""So many times as long a host may take: what is more is a typing error."""
-MIN_KNOWN = 1e-6
+MAX_TIMES = 100.0
+"""Upper bound of a factor; larger values are typing errors."""
+MIN_SHARE = 1e-6
 """Figures below this are sums of rounded nanoseconds, whatever their unit."""
-LEAST_WINDOW = 8192
-"""Smaller receive windows, in bytes, hold back what the replay takes for one packet's worth."""
+MIN_WINDOW_BYTES = 8192
+"""Receive windows below this hold back what the replay takes for one packet's worth."""
 
 _MS_PER_UNIT = {"ns": 1e-6, "us": 1e-3, "µs": 1e-3, "μs": 1e-3, "ms": 1.0, "": 1.0, "s": 1e3, "min": 6e4, "h": 3.6e6}
 _DURATION = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE]([+-]?[0-9]{1,3}))?\s*([a-zµμ]*)")
@@ -140,7 +140,7 @@ def parse_counts(text: str) -> list[int]:
     >>> parse_counts("4"), parse_counts("1, 2,16")
     ([4], [1, 2, 16])
     """
-    counts = [whole_number(part.strip(), 1, MOST_COUNT) for part in text.split(",")]
+    counts = [whole_number(part.strip(), 1, MAX_COUNT) for part in text.split(",")]
     if None in counts:
         raise UsageError(f"`{text}` is not a number from 1 on, nor several of them: write 4 or 1,2,4,8,16")
     return [count for count in counts if count is not None]
@@ -178,7 +178,7 @@ def significant(value: float) -> str:
     """
     if 0.001 <= abs(value) < 999:
         return f"{value:#.3g}".removesuffix(".")  # many times quicker than by its decimals
-    if abs(value) < MIN_KNOWN:
+    if abs(value) < MIN_SHARE:
         return "0"
     if not math.isfinite(value):
         return str(value)
@@ -359,8 +359,8 @@ def parse_part(text: str) -> float:
     [0.5, 0.0, 1.5, 2.0]
     """
     value = _times(text, {"%": 0.01, "": 1.0})
-    if value is None or not value <= MAX_PART:
-        raise UsageError(f"`{text}` is no part of a time: write 50% or 0.5, at most {MAX_PART:.0%}")
+    if value is None or not value <= MAX_TIMES:
+        raise UsageError(f"`{text}` is no part of a time: write 50% or 0.5, at most {MAX_TIMES:.0%}")
     return value
 
 
@@ -379,8 +379,10 @@ def parse_window(text: str) -> int:
     65536
     """
     value = _times(text, _BYTES_PER_UNIT)
-    if value is None or not LEAST_WINDOW <= value <= MAX_BYTES:
-        raise UsageError(f"`{text}` is not a receive window: write 64KiB or a number of bytes, {LEAST_WINDOW} or more")
+    if value is None or not MIN_WINDOW_BYTES <= value <= MAX_BYTES:
+        raise UsageError(
+            f"`{text}` is not a receive window: write 64KiB or a number of bytes, {MIN_WINDOW_BYTES} or more"
+        )
     return int(value)
 
 
@@ -402,7 +404,7 @@ def whole_number(text: str, least: int, most: int) -> int | None:
     >>> [whole_number(text, 1, 65535) for text in ("3306", "0", "-1", "1_000", "\u0663", "9" * 5000)]
     [3306, None, None, None, None, None]
     """
-    is_one = text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS
+    is_one = text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS
     return int(text) if is_one and least <= int(text) <= most else None
 
 

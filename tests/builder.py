@@ -365,7 +365,7 @@ class Tables:
             "request_silent_ns": _ns(ex.request_silent_ms),
             "request_paced_ns": _ns(ex.request_paced_ms),
             "response_paced_ns": _ns(ex.response_paced_ms),
-            "told_ns": _ns(ex.told_ms),
+            "since_push_ns": _ns(ex.told_ms),
             "transaction": ex.transaction,
             "complete": ex.complete,
         }

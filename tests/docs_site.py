@@ -20,7 +20,7 @@ from pathlib import Path
 import click
 
 from latpcap.cli import cli
-from latpcap.cli.shared.verb import ALL
+from latpcap.cli.shared.command import ALL
 
 ROOT = Path(__file__).resolve().parents[1]
 INDEX = ROOT / "docs" / "README.md"

@@ -15,9 +15,9 @@ HEAD = """# Drivers, object mappers and pools
 
 latpcap recognises a connection's `driver` and `framework` (`latpcap table connections`, JSON, page, Wireshark,
 `rank --by driver`, `--application NAME`) from its packets: the name that the driver sends at the login (`said`), or
-what only this client sends: login parameters in their order, names of prepared statements, statements of its own (`*` is any text,
-`**` an asterisk). If several clients fit, none is named. Findings name the settings of the recognised clients only;
-`latpcap explain CODE` lists all of a pattern.
+what only this client sends: login parameters in their order, names of prepared statements, statements of its own (`*`
+is any text, `**` an asterisk). If several clients fit, none is named. Findings name the settings of the recognised
+clients only; `latpcap explain CODE` lists all of a pattern.
 
 This page is generated from `core/drivers/`. Each setting links to its source; *n → m* are the round trips of a program
 without and with it.

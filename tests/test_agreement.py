@@ -51,7 +51,7 @@ def test_every_part_and_every_saving_is_the_same_everywhere(path: Path) -> None:
         assert np.min([*job["parts"].values()]) >= 0
         assert np.sum([*job["parts"].values()], axis=0) == pytest.approx(job["curve"]["runtime_s"], rel=1e-5)
     as_it_is = page["jobs"][0]
-    there = capture.project([RTT_MS]).budget_at
+    there = capture.project([RTT_MS]).headline_budget
     assert there is not None
     for part, seconds in there.parts().items():
         shown = np.interp(RTT_MS, as_it_is["curve"]["rtt_ms"], as_it_is["parts"][part])
@@ -121,8 +121,8 @@ def of_readers(capture: latpcap.Capture, elsewhere: dict[str, Any], printed: dic
         yield ("JSON", rtt), in_json["budget"], same
         yield ("page", rtt), at(page["jobs"][0], rtt), pytest.approx(parts, rel=1e-4, abs=1e-5)
         told = capture.project([rtt], **elsewhere)
-        assert told.budget_at is not None
-        yield ("Python", rtt), told.budget_at.parts(), same
+        assert told.headline_budget is not None
+        yield ("Python", rtt), told.headline_budget.parts(), same
         terms = judge(replace(measured, projection=told), told.points[0], measured).terms
         yield ("validate", rtt), {term.name: term.predicted_s for term in terms}, same
         section = budget_there(told)

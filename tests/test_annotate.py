@@ -100,7 +100,7 @@ def test_findings_are_told_at_their_first_packet(nplus1: Path) -> None:
         HealthNote("capture-loss", "warning", "3 segments were not captured", 3),
         HealthNote("loss", "warning", "a packet was lost", 1, 14),
     )
-    result: Any = SimpleNamespace(findings=(finding,), health=notes, projection=SimpleNamespace(told_rtt_ms=15.0))
+    result: Any = SimpleNamespace(findings=(finding,), health=notes, projection=SimpleNamespace(headline_rtt_ms=15.0))
     told = dict(chain.from_iterable(comments(result, capture.exchanges)))
     assert told[13][0] == (
         "latpcap: finding n+1: One query for each row  [31m. Join. It would save 299 round trips (4.50 s at 15 ms). "

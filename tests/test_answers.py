@@ -21,7 +21,7 @@ from latpcap._core import Progress
 from latpcap.errors import CaptureError, UsageError, without_secrets
 from latpcap.reading import read
 from latpcap.tables.reading import answers, remote
-from latpcap.tables.reading.remote import FIRST, RemoteFile
+from latpcap.tables.reading.remote import HEAD_BYTES, RemoteFile
 from latpcap.tables.reading.unreachable import SilentServer
 
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")  # of libraries, in threads of their own
@@ -260,7 +260,7 @@ def test_a_connection_that_hangs_is_replaced_once(tmp_path: Path, monkeypatch: p
 def test_a_server_that_sends_a_byte_now_and_then_is_told(
     address: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(answers, "SLOW_AFTER_S", 0.0)
+    monkeypatch.setattr(answers, "MAX_SLOW_S", 0.0)
     monkeypatch.setattr(answers, "MIN_BYTES_A_SECOND", 10**9)
     with serving(lambda to: to.part(bytes(SIZE))) as (at, _):
         url = address(at)
@@ -291,11 +291,11 @@ def test_who_stops_leaves_a_server_that_says_nothing(address: Callable[[str], st
 
 def test_what_came_before_a_server_fell_silent_is_the_result_of_who_stops(address: Callable[[str], str]) -> None:
     content = CAPTURE.read_bytes()
-    assert len(content) > FIRST
+    assert len(content) > HEAD_BYTES
     waits, progress = threading.Event(), Progress()
 
     def answer(to: Handler) -> None:
-        if to.headers["Range"] == f"bytes=0-{FIRST - 1}":
+        if to.headers["Range"] == f"bytes=0-{HEAD_BYTES - 1}":
             to.part(content)
         else:
             waits.set()

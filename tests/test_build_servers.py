@@ -21,7 +21,7 @@ from junitparser import Error, Failure, JUnitXml, TestSuite
 import latpcap as package
 from latpcap.capture import Capture
 from latpcap.report.checks import github, junit, sarif
-from latpcap.result.checks.checked import Checked, checked
+from latpcap.result.checks.gate_report import Checked, checked
 from latpcap.result.checks.gates import GateResult, Gates, check
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]

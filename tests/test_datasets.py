@@ -37,7 +37,7 @@ from latpcap.scan import ScanOptions
 from latpcap.tables.dataset import rows as dataset_rows
 from latpcap.tables.dataset import writing
 from latpcap.tables.dataset.footer import weighed
-from latpcap.work import saving as parts
+from latpcap.work import dataset_parts as parts
 from latpcap.work.local import Threads
 
 CORPUS = sorted(path for folder in FIXTURES.iterdir() for path in folder.glob("*.pcapng*"))
@@ -90,7 +90,7 @@ def test_it_stays_the_same_where_it_does_not_fit_in_memory(
     from latpcap.tables.dataset.loading import SavedTables
 
     monkeypatch.setattr(SavedTables, "is_large", True)
-    monkeypatch.setattr(scratch, "LONG", 1)
+    monkeypatch.setattr(scratch, "MIN_FILE_BYTES", 1)
     assert told(package.read(saved)) == told(package.read(fixture(SEVERAL).path))
 
 
@@ -281,7 +281,7 @@ def change(path: Path, change: Callable[[bytes], bytes]) -> None:
         "manifest"),
         (lambda folder: change(folder / "dataset.json", lambda b: b[:-2] + b',"x":' + b"[" * 10**5), "is not the "
         "manifest"),
-        (lambda folder: change(folder / "dataset.json", lambda b: b.replace(b"dataset/3", b"dataset/9")), "reads `"),
+        (lambda folder: change(folder / "dataset.json", lambda b: b.replace(b"dataset/4", b"dataset/9")), "reads `"),
         (lambda folder: change(folder / "dataset.json", lambda b: b.replace(b'"captures/', b'"../x/')), "is damaged"),
     ],
 )  # fmt: skip

@@ -19,8 +19,8 @@ import latpcap
 from latpcap import _core
 from latpcap.report import FORMATS
 from latpcap.tables.columnar import scratch
-from latpcap.tables.columnar.scratch import OnDisk, Scratch, laid
-from latpcap.tables.reading.room import MARGIN, room_in
+from latpcap.tables.columnar.scratch import OnDisk, Scratch, spill
+from latpcap.tables.reading.disk_space import MIN_FREE_BYTES, room_in
 
 READ = _core.read
 TABLES = ("exchanges", "rtt_samples", "connections", "statements")
@@ -48,7 +48,7 @@ class Large:
 def on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever is read does not fit in memory, and no column is too short for a file."""
     monkeypatch.setattr(_core, "read", lambda *given, **named: Large(READ(*given, **{**named, "in_memory": 0})))
-    monkeypatch.setattr(scratch, "LONG", 1)
+    monkeypatch.setattr(scratch, "MIN_FILE_BYTES", 1)
 
 
 def told(path: Path, **options: Any) -> str:
@@ -103,8 +103,8 @@ FORMULAS: list[Callable[[Any, Any], Any]] = [
 
 @pytest.fixture
 def room(monkeypatch: pytest.MonkeyPatch) -> Scratch:
-    monkeypatch.setattr(scratch, "LONG", 1)
-    monkeypatch.setattr(scratch, "PIECE", 7)
+    monkeypatch.setattr(scratch, "MIN_FILE_BYTES", 1)
+    monkeypatch.setattr(scratch, "PIECE_ROWS", 7)
     return Scratch(QUICK or os.curdir, 10**9)
 
 
@@ -114,7 +114,7 @@ def test_numpy_computes_the_same_of_columns_on_disk(formula: Callable[[Any, Any]
     def check(first: list[int], second: list[int]) -> None:
         length = min(len(first), len(second))
         one, other = np.array(first[:length]), np.array(second[:length])
-        expected, seen = formula(one, other), formula(laid(room, one), laid(room, other))
+        expected, seen = formula(one, other), formula(spill(room, one), spill(room, other))
         assert np.array_equal(expected, seen)
         assert np.asarray(expected).dtype == np.asarray(seen).dtype
 
@@ -122,7 +122,7 @@ def test_numpy_computes_the_same_of_columns_on_disk(formula: Callable[[Any, Any]
 
 
 def test_what_is_computed_of_a_column_on_disk_is_there_too(room: Scratch) -> None:
-    column = laid(room, np.arange(100))
+    column = spill(room, np.arange(100))
     others = [column + 1, column > 3, np.where(column > 3, column, 0), column[column > 3], column.astype(np.int16)]
     for made in (column, *others):
         assert isinstance(made, OnDisk)
@@ -130,7 +130,7 @@ def test_what_is_computed_of_a_column_on_disk_is_there_too(room: Scratch) -> Non
 
 
 def test_in_place_is_in_place(room: Scratch) -> None:
-    column = laid(room, np.arange(5))
+    column = spill(room, np.arange(5))
     same = column
     column += 1
     assert same is column
@@ -149,12 +149,12 @@ def test_room_that_is_given_back_can_be_used_again(room: Scratch) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_columns_that_were_let_go_come_back(room: Scratch, monkeypatch: pytest.MonkeyPatch) -> None:
     """As long as no page of theirs is needed, they take no memory."""
-    monkeypatch.setattr(scratch, "PIECE", 1 << 18)
-    few = Scratch(room.folder, 10**9, memory=scratch.IN_MEMORY * 72_000_000)
-    columns = [laid(few, np.full(1_000_000, number)) for number in range(8)]
+    monkeypatch.setattr(scratch, "PIECE_ROWS", 1 << 18)
+    few = Scratch(room.folder, 10**9, memory=scratch.MEMORY_PARTS * 72_000_000)
+    columns = [spill(few, np.full(1_000_000, number)) for number in range(8)]
     looked_at = columns[0].sum()
     before = mapped_mb()
-    columns.append(laid(few, np.full(1_000_000, 8)))
+    columns.append(spill(few, np.full(1_000_000, 8)))
     assert mapped_mb() < before
     assert looked_at == 0
     assert [int(column.sum()) // 1_000_000 for column in columns] == [*range(9)]
@@ -167,9 +167,9 @@ def mapped_mb() -> float:
 
 
 def test_short_columns_and_those_without_a_disk_stay_in_memory(room: Scratch, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert not isinstance(laid(None, np.arange(9)), OnDisk)
-    monkeypatch.setattr(scratch, "LONG", 1_000)
-    assert not isinstance(laid(room, np.arange(9)), OnDisk)
+    assert not isinstance(spill(None, np.arange(9)), OnDisk)
+    monkeypatch.setattr(scratch, "MIN_FILE_BYTES", 1_000)
+    assert not isinstance(spill(room, np.arange(9)), OnDisk)
 
 
 # --- the room ---------------------------------------------------------------------------------------------------------
@@ -189,10 +189,10 @@ def test_what_fits_in_memory_makes_no_file(tmp_path: Path) -> None:
 
 
 def test_never_all_that_is_free_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    usage = type("Usage", (), {"free": MARGIN + 5_000})
+    usage = type("Usage", (), {"free": MIN_FREE_BYTES + 5_000})
     monkeypatch.setattr("shutil.disk_usage", lambda folder: usage)
     assert room_in(tmp_path, 10**12) == (str(tmp_path), 5_000)
-    usage.free = MARGIN
+    usage.free = MIN_FREE_BYTES
     assert room_in(tmp_path, 10**12) is None
 
 

@@ -13,7 +13,7 @@ from sharkd import Sharkd
 pytest.importorskip("latpcap._core", reason="the core is not built")
 
 from latpcap.findings import Finding
-from latpcap.projection.project import DEFAULT_LADDER_MS, told_rtt_ms
+from latpcap.projection.project import DEFAULT_LADDER_MS, headline_rtt_ms
 from latpcap.result.analysis import Measures
 from latpcap.tables.columnar import columns
 
@@ -53,7 +53,7 @@ def _found(measures: Measures) -> list[Finding]:
     """The findings in the order of the results."""
     savings = measures.savings
     ladder = DEFAULT_LADDER_MS if savings.base.job is not None else ()
-    told = told_rtt_ms(ladder, savings.base.baseline_ms) if ladder else None
+    told = headline_rtt_ms(ladder, savings.base.baseline_ms) if ladder else None
     return [saving.finding for saving in savings.savings(ladder, told)]
 
 

@@ -17,16 +17,16 @@ import latpcap
 from latpcap import Capture, read
 from latpcap.result.rank import RankRow, rank_rows
 from latpcap.result.rank_order import RankOrder
-from latpcap.rtt import grouped
+from latpcap.rtt import group_estimates
 from latpcap.scan import ScanOptions, part, reduce
 from latpcap.tables.columnar import columns
 from latpcap.tables.columnar.scratch import Scratch
-from latpcap.tables.dataset import places
+from latpcap.tables.dataset import file_plan
 from latpcap.tables.dataset.manifest import of_folder
 from latpcap.tables.part import groups
 from latpcap.tables.part.groups import names_of, some_groups
+from latpcap.work.dataset_parts import saved
 from latpcap.work.local import Threads
-from latpcap.work.saving import saved
 
 SEVERAL = ("postgresql/several-applications", "mysql/pool-4", "proxies/pgbouncer-transactions")
 RTT_MS = 15.0
@@ -70,7 +70,7 @@ def told(row: RankRow) -> dict[str, Any]:
 def test_groups_that_are_looked_at_some_at_a_time_say_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     capture = read(captures()["hosts"])
     whole = ranked(capture, "client")
-    monkeypatch.setattr(groups, "AT_ONCE", 150)
+    monkeypatch.setattr(groups, "MAX_EXCHANGES", 150)
     names = groups.names_of(capture.recording, "client")
     assert len([*groups.arranged(capture.recording, names)]) > 2
     assert ranked(capture, "client") == whole
@@ -104,7 +104,7 @@ def work(monkeypatch: pytest.MonkeyPatch, number: int) -> Counter[str]:
     done: Counter[str] = Counter()
     capture = read([moved("mysql/churn-20", each) for each in range(number)])
     with monkeypatch.context() as patched:
-        for module, name, what in ((columns, "_view", "columns"), (grouped, "estimate_paths", "estimates")):
+        for module, name, what in ((columns, "_view", "columns"), (group_estimates, "estimate_paths", "estimates")):
             patched.setattr(module, name, counting(getattr(module, name), done, what))
         done["groups"] = len(ranked(capture, "client"))
     return done
@@ -131,7 +131,7 @@ def many(tmp_path: Path) -> list[str]:
 
 
 def test_small_servers_share_files(many: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(places, "PLACES", 5)
+    monkeypatch.setattr(file_plan, "MAX_FILES", 5)
     whole = read(many)
     whole.save(tmp_path / "saved")
     saved_capture = read(tmp_path / "saved")
@@ -161,7 +161,7 @@ def test_each_row_says_its_server_also_where_several_share_a_file(
 ) -> None:
     import duckdb
 
-    monkeypatch.setattr(places, "PLACES", 3)
+    monkeypatch.setattr(file_plan, "MAX_FILES", 3)
     read(many).save(tmp_path / "saved")
     servers = {row["stream"]: row["server"] for row in read(many).connections.to_dicts()}
     for table in ("exchanges", "connections"):
@@ -173,17 +173,17 @@ def test_each_row_says_its_server_also_where_several_share_a_file(
 
 
 def test_parts_share_the_room_for_files(many: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(places, "PLACES", 6)
+    monkeypatch.setattr(file_plan, "MAX_FILES", 6)
     saved(many, ScanOptions(), Threads(1), 3, str(tmp_path / "saved"))
     assert max(files(tmp_path / "saved").values()) <= 6
     assert reduce([part([str(tmp_path / "saved")])]).json() == reduce([part(many)]).json()
 
 
 def test_days_beyond_the_last_of_many_lie_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(places, "DAYS", 3)
+    monkeypatch.setattr(file_plan, "MAX_DAYS", 3)
     day_ns = 86_400_000_000_000
     of_stream = columns.Codes(np.zeros(1, np.int64), ["10.0.0.2:3306"])
-    found = places.Places(of_stream, np.array([0, 1])).files(np.zeros(9, np.int64), np.arange(9) * day_ns)
+    found = file_plan.Places(of_stream, np.array([0, 1])).files(np.zeros(9, np.int64), np.arange(9) * day_ns)
     assert [(day, len(rows)) for day, _, rows in found] == [(0, 1), (1, 1), (2, 7)]
 
 
@@ -191,9 +191,9 @@ def test_days_beyond_the_last_of_many_lie_with_it(monkeypatch: pytest.MonkeyPatc
 def test_a_shared_file_with_a_server_that_is_none_is_refused(
     many: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: str
 ) -> None:
-    monkeypatch.setattr(places, "PLACES", 3)
+    monkeypatch.setattr(file_plan, "MAX_FILES", 3)
     monkeypatch.setattr(
-        places.Places, "servers_of", lambda self, stream: Array([server] * len(stream), DataType.string())
+        file_plan.Places, "servers_of", lambda self, stream: Array([server] * len(stream), DataType.string())
     )
     read(many).save(tmp_path / "saved")
     with pytest.raises(latpcap.CaptureError, match="damaged"):

@@ -14,7 +14,7 @@ from test_budget import RECORDINGS
 from test_monotone import CONDITIONS
 
 import latpcap
-from latpcap.findings.finding import SavedTime, effect_of
+from latpcap.findings.finding import SavedShare, effect_of
 from latpcap.findings.fixes import variant_of
 from latpcap.projection.assumptions import CENTRAL, Conditions
 from latpcap.projection.basis import AS_IT_IS
@@ -79,7 +79,7 @@ def test_those_of_a_job_without_some_of_its_exchanges_do(
     base, evidence = measures.basis, measures.evidence
     assume(base.job is not None and len(recording.exchanges))
     gone = data.draw(st.lists(st.booleans(), min_size=len(recording.exchanges), max_size=len(recording.exchanges)))
-    effect = effect_of(evidence, SavedTime(client, service), np.flatnonzero(gone))
+    effect = effect_of(evidence, SavedShare(client, service), np.flatnonzero(gone))
     fixed = variant_of([effect], evidence)
     [[fixed_s]] = base.runtimes_of([(fixed, ladder_ms)], [CENTRAL])
     there = budgets_there(base, ladder_ms, fixed_s.tolist(), base.as_usual, fixed)

@@ -24,9 +24,9 @@ from latpcap.errors import CaptureError, UsageError, WorkersLost
 from latpcap.scan import Partition, ScanOptions, part, reduce
 from latpcap.tables.dataset import manifest
 from latpcap.tables.dataset.writing import new_folder
+from latpcap.work.dataset_parts import saved, write
 from latpcap.work.local import Processes, Threads
 from latpcap.work.on_dask import Dask
-from latpcap.work.saving import saved, write
 
 MANY = 40
 """Captures, each between hosts of its own; the statements are those of few programs."""

@@ -19,7 +19,7 @@ READERS = {
 READERS |= {f"latpcap.cli.{name}" for name in ("completion", "help", "tables", "verify", "wireshark", "shared.gates")}
 NAMES_OF_PACKAGES = {"latpcap", "latpcap.cli"}
 """They know everything, and load it when it is asked for."""
-LINUX = {"latpcap.live.forwarding", "latpcap.live.link.inside"}
+LINUX = {"latpcap.live.forwarding", "latpcap.live.link.namespace_command"}
 """What is loaded on Linux alone."""
 
 WITHOUT = """

@@ -15,7 +15,7 @@ from builder import Conn, Ex, build
 from conftest import FIXTURES
 
 from latpcap import Capture, rank, read
-from latpcap.measures.legs import joined_legs
+from latpcap.measures.proxy_legs import joined_legs
 from latpcap.result.analysis import Measures
 
 PROXIES = FIXTURES / "proxies"

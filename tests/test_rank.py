@@ -77,21 +77,21 @@ def test_the_first_is_the_one_to_which_the_rtt_adds_most_seconds() -> None:
 def test_a_row_says_who_holds_it_up_what_failed_and_what_was_lost() -> None:
     names = ("mysql/prepared-reused", "mysql/progress", "mysql/sql-errors", "mysql/nplus1-300-loss2")
     rows = {name: row for name in names for row in rank(FIXTURES / f"{name}.pcapng").to_dicts()}
-    assert [rows[name]["culprit"] for name in names] == ["network", "server", "network", "network"]
+    assert [rows[name]["bottleneck"] for name in names] == ["network", "server", "network", "network"]
     assert [rows[name]["errors"] for name in names] == [0, 0, 30, 0]
     lost = rows["mysql/nplus1-300-loss2"]["loss_share"]
     assert lost == pytest.approx(0.005, abs=0.001)
     assert rows["mysql/progress"]["loss_share"] == 0
     [held] = rows_of([Conn(exchanges=[Ex(client_ms=90, service_ms=1)] * 4)])
-    assert held["culprit"] == "client"
+    assert held["bottleneck"] == "client"
     [idle] = rows_of([Conn(exchanges=[Ex(), Ex(client_ms=60_000)])])
-    assert idle["culprit"] == "think"
+    assert idle["bottleneck"] == "think"
 
 
-@pytest.mark.parametrize(("rtt_ms", "culprit"), [(0.1, "server"), (15.0, "network")])
-def test_who_holds_it_up_is_judged_where_it_is_projected_to(rtt_ms: float, culprit: str) -> None:
+@pytest.mark.parametrize(("rtt_ms", "bottleneck"), [(0.1, "server"), (15.0, "network")])
+def test_who_holds_it_up_is_judged_where_it_is_projected_to(rtt_ms: float, bottleneck: str) -> None:
     [row] = rows_of([Conn(rtt_ms=0.1, exchanges=[Ex(sql="select a from t", service_ms=2)] * 40)], rtt_ms=rtt_ms)
-    assert row["culprit"] == culprit
+    assert row["bottleneck"] == bottleneck
 
 
 def test_the_errors_of_tasks_are_those_of_their_file() -> None:

@@ -20,6 +20,7 @@ from test_cli import failed
 import latpcap
 from latpcap import record, rehearse
 from latpcap.errors import NoDatabaseTraffic, UsageError
+from latpcap.live.capture_scope import usual_ports, watched
 from latpcap.live.capturing import rights
 from latpcap.live.capturing.capturer import _as_pcapng
 from latpcap.live.capturing.folder import Folder
@@ -27,7 +28,6 @@ from latpcap.live.capturing.ring import Ring, parse_ring
 from latpcap.live.capturing.tools import _dropped_by_dumpcap, _dropped_by_tcpdump
 from latpcap.live.keylog import embed, told_to_log
 from latpcap.live.routes import interfaces_to
-from latpcap.live.watched import usual_ports, watched
 from latpcap.tables.reading.keys import key_log
 
 Run = Callable[..., "subprocess.CompletedProcess[bytes]"]

@@ -83,7 +83,7 @@ def test_a_column_that_there_is_not_is_named() -> None:
 
 
 def test_what_is_forgotten_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("latpcap.tables.exchanges.FEW", 0)  # less is not worth it
+    monkeypatch.setattr("latpcap.tables.exchanges.MAX_CACHED_ROWS", 0)  # less is not worth it
     capture = latpcap.read(load_fixture("mysql/parallel-8").path)
     exchanges = capture.recording.exchanges
     names = ("request", "is_setup", "round_trips", "connection")

@@ -17,9 +17,9 @@ from latpcap.capture import CaptureOptions
 from latpcap.errors import CommandFailed, NoDatabaseTraffic, UsageError
 from latpcap.live.link import network, network_paths
 from latpcap.live.link.network_paths import CommandRun, NetworkPath
+from latpcap.live.rehearsal import Plan, run_rehearsal
 from latpcap.live.rehearse import rehearse
-from latpcap.live.rehearsing import Plan, run_rehearsal
-from latpcap.live.repeated import StandardInput
+from latpcap.live.standard_input import StandardInput
 from latpcap.projection.assumptions import Conditions
 from latpcap.report import FORMATS
 from latpcap.report.markdown import document
@@ -66,12 +66,14 @@ def rehearsed(wire: Wire, rtt_ms: Sequence[float] = (5, 15), runs: int = 1) -> R
 
 def test_each_rtt_is_predicted_from_today_and_compared_with_its_own_run() -> None:
     result = rehearsed(Wire(job))
-    assert [each.asked_ms for each in result.rtts] == [5, 15]
+    assert [each.target_rtt_ms for each in result.rtts] == [5, 15]
     for each in result.rtts:
         assert each.validation is not None
         assert each.validation.error == pytest.approx(0, abs=0.02)
-        assert each.told.baseline_ms == pytest.approx(each.asked_ms)
-        assert (each.assumed_s or 0) > 1.005 * each.validation.predicted_s  # a typical host answers later behind a rest
+        assert each.told.baseline_ms == pytest.approx(each.target_rtt_ms)
+        assert (
+            each.typical_host_s or 0
+        ) > 1.005 * each.validation.predicted_s  # a typical host answers later behind a rest
     assert "2 of 2 runtimes inside their range" in result.text
     said = (
         r"At 5 ms: predicted [0-9.]+ m?s, measured [0-9.]+ m?s \(([0-9.]+% \w+er|no difference), inside the range\)\."
@@ -126,16 +128,16 @@ def test_another_job_gets_no_verdict() -> None:
     result = rehearsed(Wire(lambda rtt_ms: job(rtt_ms, round_trips=100 if rtt_ms < 10 else 130)))
     near, far = result.rtts
     assert near.validation is not None
-    assert (far.validation, far.most_off) == (None, None)
+    assert (far.validation, far.largest_error) == (None, None)
     assert "100 round trips against 130" in (far.no_verdict or "")
     assert "No verdict at 15 ms" in result.text
 
 
 def test_the_part_that_was_predicted_worst_is_named() -> None:
     (there,) = rehearsed(Wire(lambda rtt_ms: job(rtt_ms, service_ms=1 if rtt_ms < 1 else 3)), [5]).rtts
-    assert there.most_off is not None
-    assert there.most_off.name == "service_s"
-    assert there.most_off.measured_s == pytest.approx(0.3)
+    assert there.largest_error is not None
+    assert there.largest_error.name == "service_s"
+    assert there.largest_error.measured_s == pytest.approx(0.3)
 
 
 def test_where_the_rtt_strays_the_prediction_is_for_the_one_that_was_asked_for() -> None:

@@ -28,7 +28,7 @@ from test_privacy import NEVER, RUNS, WITHOUT_CAPTURE, ReadOnce, capture_of, lea
 
 import latpcap
 from latpcap.errors import CaptureError
-from latpcap.tables.reading.remote import FIRST, PART, RemoteFile, opened
+from latpcap.tables.reading.remote import HEAD_BYTES, PART_BYTES, RemoteFile, opened
 
 MANY = ("mysql/nplus1-300-client", "postgresql/psycopg2-errors", "mysql/unsorted", "postgresql/psycopg2-cursor10")
 PACKETS_A_FILE = 60
@@ -341,7 +341,7 @@ def test_a_missing_package_is_named_with_its_extra(
 def long(tmp_path: Path) -> Path:
     """Some parts long."""
     path = tmp_path / "long"
-    path.write_bytes(os.urandom(1 << 20) * ((FIRST + 3 * PART) // (1 << 20)) + b"end")
+    path.write_bytes(os.urandom(1 << 20) * ((HEAD_BYTES + 3 * PART_BYTES) // (1 << 20)) + b"end")
     return path
 
 
@@ -357,7 +357,7 @@ def test_what_is_looked_at_only_is_asked_for_no_further(long: Path) -> None:
     part = file.part
     file.part = lambda begin, end: asked.append((begin, end)) or part(begin, end)  # type: ignore[method-assign, func-returns-value]
     file.reader().read(1)
-    assert asked == [(0, FIRST)]
+    assert asked == [(0, HEAD_BYTES)]
 
 
 def test_what_is_read_several_times_at_once_is_fetched_once(long: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -367,10 +367,13 @@ def test_what_is_read_several_times_at_once_is_fetched_once(long: Path, monkeypa
     (one,), (other,) = opened(urls), opened(urls)
     readers = one.reader(), other.reader()
     content = [b"", b""]
-    while any(read := [reader.read(PART) for reader in readers]):
+    while any(read := [reader.read(PART_BYTES) for reader in readers]):
         content = [before + more for before, more in zip(content, read, strict=True)]
     assert content == [long.read_bytes()] * 2
-    assert sorted(fetched) == [(0, FIRST), *((at, min(at + PART, one.size)) for at in range(FIRST, one.size, PART))]
+    assert sorted(fetched) == [
+        (0, HEAD_BYTES),
+        *((at, min(at + PART_BYTES, one.size)) for at in range(HEAD_BYTES, one.size, PART_BYTES)),
+    ]
     long.write_bytes(long.read_bytes() + b"more")
     assert opened(urls)[0].size == one.size + 4
 
@@ -383,7 +386,7 @@ def test_what_changes_while_it_is_read_is_told(long: Path, change: str) -> None:
     reader.read(1)
     long.unlink()
     if change != "gone":
-        long.write_bytes(content if change == "replaced" else content[:FIRST])
+        long.write_bytes(content if change == "replaced" else content[:HEAD_BYTES])
     told = rf"^file://{long}: (has changed while it was read: read it again|no such file)$"
     with pytest.raises(CaptureError, match=told):
         deque(iter(lambda: reader.read(1 << 30), b""), maxlen=0)
@@ -393,9 +396,9 @@ def test_what_could_not_be_fetched_is_asked_for_again(long: Path, monkeypatch: p
     file = RemoteFile(f"file://{long}")
     with monkeypatch.context() as patched:
         patched.setattr(file, "part", lambda begin, end: 1 / 0)
-        failed = file.begun(0, FIRST)
+        failed = file.begun(0, HEAD_BYTES)
         assert isinstance(failed.exception(), ZeroDivisionError)
-    assert file.begun(0, FIRST).result() == long.read_bytes()[:FIRST]
+    assert file.begun(0, HEAD_BYTES).result() == long.read_bytes()[:HEAD_BYTES]
 
 
 def test_what_goes_wrong_on_the_way_ends_the_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,10 +18,10 @@ from test_client_groups import moved
 
 import latpcap as package
 from latpcap.measures.health import core_notes
-from latpcap.scan import SHARES, Partition, Scan, ScanOptions, part, reduce
+from latpcap.scan import GROUP_SHARES, Partition, Scan, ScanOptions, part, reduce
 from latpcap.tables.part.client_groups import client_groups
-from latpcap.units import DEFAULT_MEMORY
-from latpcap.work.weighing import GROUP, weights
+from latpcap.units import DEFAULT_MEMORY_BYTES
+from latpcap.work.weights import GROUP_PACKETS, weights
 
 MANY = (
     "mysql/nplus1-300-client",
@@ -52,9 +52,9 @@ def test_the_partition_does_not_show_in_the_result(files: list[str]) -> None:
 
 
 def test_nor_does_what_the_parts_weigh(files: list[str]) -> None:
-    seen = weights(files, DEFAULT_MEMORY)
+    seen = weights(files, DEFAULT_MEMORY_BYTES)
     assert seen is not None
-    for weighed in ([*seen], [*range(1, SHARES + 1)]):
+    for weighed in ([*seen], [*range(1, GROUP_SHARES + 1)]):
         found = reduce([part(files, each) for each in Partition.weighed(3, weighed)])
         assert found.json() == scanned(files, 1).json()
 
@@ -62,21 +62,21 @@ def test_nor_does_what_the_parts_weigh(files: list[str]) -> None:
 def test_a_group_weighs_its_packets_and_its_own_cost(files: list[str]) -> None:
     packets = max(group["packets"] for group in client_groups(files).to_dicts())
     assert packets > 600  # the N+1
-    assert max(weights(files, DEFAULT_MEMORY) or []) == packets + GROUP
+    assert max(weights(files, DEFAULT_MEMORY_BYTES) or []) == packets + GROUP_PACKETS
 
 
 def test_a_share_with_half_of_the_work_has_a_part_of_its_own() -> None:
-    weighed = [1] * SHARES
-    weighed[5] = SHARES
-    assert [each.shares for each in Partition.weighed(2, weighed)] == [(5,), (*range(5), *range(6, SHARES))]
+    weighed = [1] * GROUP_SHARES
+    weighed[5] = GROUP_SHARES
+    assert [each.shares for each in Partition.weighed(2, weighed)] == [(5,), (*range(5), *range(6, GROUP_SHARES))]
 
 
-@pytest.mark.parametrize("parts", [1, 2, 7, SHARES, SHARES + 1])
+@pytest.mark.parametrize("parts", [1, 2, 7, GROUP_SHARES, GROUP_SHARES + 1])
 def test_all_shares_are_dealt_out_once(parts: int) -> None:
-    divided = Partition.weighed(parts, [*range(1, SHARES + 1)])
+    divided = Partition.weighed(parts, [*range(1, GROUP_SHARES + 1)])
     assert len(divided) == parts
-    if parts <= SHARES:
-        assert sorted(share for each in divided for share in each.shares) == [*range(SHARES)]
+    if parts <= GROUP_SHARES:
+        assert sorted(share for each in divided for share in each.shares) == [*range(GROUP_SHARES)]
         assert all(each.shares for each in divided)
 
 
@@ -84,7 +84,7 @@ def test_files_that_cannot_be_weighed_are_divided_all_the_same(files: list[str],
     os.mkfifo(tmp_path / "pipe.pcapng")  # nobody reads it in vain
     (tmp_path / "notes.pcapng").write_text("no capture")
     for name in ("pipe", "notes", "nowhere"):
-        assert weights([*files, str(tmp_path / f"{name}.pcapng")], DEFAULT_MEMORY) is None
+        assert weights([*files, str(tmp_path / f"{name}.pcapng")], DEFAULT_MEMORY_BYTES) is None
 
 
 def test_threads_and_processes_find_the_same(files: list[str]) -> None:
@@ -122,7 +122,7 @@ def test_a_dataset_gives_what_its_captures_give(files: list[str], tmp_path: Path
     saved = [str(tmp_path / "saved")]
     package.read(files).save(saved[0])
     assert scanned(saved, 2).json() == scanned(files, 1).json()
-    weighed = Partition.weighed(3, weights(saved, DEFAULT_MEMORY) or [])
+    weighed = Partition.weighed(3, weights(saved, DEFAULT_MEMORY_BYTES) or [])
     assert reduce([part(saved, each) for each in weighed]).json() == scanned(files, 1).json()
 
 
@@ -155,7 +155,7 @@ def test_parts_that_are_not_of_one_scan_are_told(files: list[str], tmp_path: Pat
         ([replace(parts[0], version="0.0.9"), parts[1]], r"different versions of latpcap \(0.0.9, "),
         ([part(files[:2], Partition(0, 2), ScanOptions(think_s=2.0)), parts[1]], "asked for different things"),
         ([part(files[1:2], Partition(0, 2)), parts[1]], "different files under the same names"),
-        ([part(files[:2], Partition.weighed(2, [1] * SHARES)[0]), parts[1]], "divided differently"),
+        ([part(files[:2], Partition.weighed(2, [1] * GROUP_SHARES)[0]), parts[1]], "divided differently"),
     ):
         with pytest.raises(package.UsageError, match=message):
             reduce(told)

@@ -125,15 +125,15 @@ def test_what_faster_hosts_save_stands_beside_what_the_network_takes() -> None:
 def test_the_budget_there_adds_up_to_the_runtime_there() -> None:
     for rtt_ms in (0.2, 1.0, 15.0, 100.0):
         projection = read(N_PLUS_ONE).project(rtt_ms)
-        assert projection.budget_at is not None
-        assert sum(projection.budget_at.parts().values()) == pytest.approx(runtime(projection))
+        assert projection.headline_budget is not None
+        assert sum(projection.headline_budget.parts().values()) == pytest.approx(runtime(projection))
 
 
 def test_at_the_baseline_the_budget_is_that_of_the_capture() -> None:
     capture = read(N_PLUS_ONE)
     now = capture.analyze().budget
     baseline = capture.project().baseline_rtt_ms
-    there = capture.project(baseline).budget_at
+    there = capture.project(baseline).headline_budget
     assert there is not None
     assert there.parts() == pytest.approx(now.parts(), abs=1e-6)
 

@@ -100,7 +100,7 @@ def test_slices_compose() -> None:
     assert streams(once) == streams(twice) == [1]
     assert twice.selected is not None
     assert twice.selected.conditions == ("user web", "stream 1-2")
-    assert (twice.selected.of_connections, twice.selected.of_exchanges) == (3, 6)
+    assert (twice.selected.total_connections, twice.selected.total_exchanges) == (3, 6)
 
 
 def test_nothing_asked_for_is_everything() -> None:
@@ -429,7 +429,7 @@ def test_json_says_what_was_selected(latpcap: Run) -> None:
     path = load_fixture("postgresql/logins").path
     result = json.loads(latpcap("analyze", path, "--json", "--stream", "0,2-3").stdout)
     assert result["selection"]["conditions"] == ["stream 0,2-3"]
-    assert (result["selection"]["connections"], result["selection"]["of_connections"]) == (3, 6)
+    assert (result["selection"]["connections"], result["selection"]["total_connections"]) == (3, 6)
     assert json.loads(latpcap("analyze", path, "--json").stdout)["selection"] is None
 
 

@@ -104,7 +104,7 @@ def told(result: Analysis) -> Iterator[Claim]:
     yield from _lines(result)
     verdict = " ".join(line.text for line in result.verdict if line.kind == "text")
     notes = " ".join(f"{note.message}." for note in result.health)
-    projected = " ".join(saving.text(result.projection.told_rtt_ms or 0) for saving in result.projection.fetches)
+    projected = " ".join(saving.text(result.projection.headline_rtt_ms or 0) for saving in result.projection.fetches)
     for pattern, claims in VERDICT.items():
         for match in re.finditer(pattern, verdict):
             yield from ((match[0], *claim) for claim in claims(result, match))
@@ -148,7 +148,7 @@ def _holds(claim: bool) -> tuple[float, float, float]:
 
 def _lines(result: Analysis) -> Iterator[Claim]:
     """The runtimes and shares of now and there, and what a millisecond costs."""
-    told = result.projection.told_rtt_ms
+    told = result.projection.headline_rtt_ms
     points = {format_given_ms(point.rtt_ms): point for point in result.projection.points if point.rtt_ms == told}
     for line in result.verdict:
         if line.label == "NOW" and (now := NOW.fullmatch(line.text)):
@@ -167,7 +167,7 @@ def _lines(result: Analysis) -> Iterator[Claim]:
             has_point = any(each.label in points for each in result.verdict)
             yield (
                 line.text,
-                *_is(cost[1], projection.seconds_per_ms_there if has_point else projection.seconds_per_ms),
+                *_is(cost[1], projection.headline_seconds_per_ms if has_point else projection.seconds_per_ms),
             )
 
 
@@ -268,8 +268,8 @@ def _dominates(part: str) -> Callable[[Analysis, re.Match[str]], Checked]:
 
 
 def _yet_network(result: Analysis, match: re.Match[str]) -> Checked:
-    assert result.projection.budget_at is not None
-    parts = result.projection.budget_at.parts()
+    assert result.projection.headline_budget is not None
+    parts = result.projection.headline_budget.parts()
     said, off = amount(match[1])
     network = parts["network_s"] / sum(parts.values())
     yield _holds(network - off <= said <= network + off)

@@ -89,8 +89,8 @@ def test_what_each_waits_at_another_rtt_grows_as_the_projections_network_does() 
     capture = Capture(build([Conn(rtt_ms=10, exchanges=exchanges)]))
     table, there = capture.statements_at("50ms"), capture.project([50.0])
     assert there.budget_now is not None
-    assert there.budget_at is not None
-    factor = there.budget_at.network_s / there.budget_now.network_s
+    assert there.headline_budget is not None
+    factor = there.headline_budget.network_s / there.budget_now.network_s
     assert table.column("network_50ms_s") == pytest.approx(table.column("network_s") * factor)
     assert "network_50ms_s" not in capture.statements.column_names
     tasks = capture.tasks_at(rtt_ms="50ms")

@@ -10,7 +10,7 @@ import latpcap
 
 ROOT = Path(latpcap.__file__).parent
 FLOORS = (
-    ("_core", "errors", "units", "given", "display", "protocols"),
+    ("_core", "errors", "units", "quantities", "display", "protocols"),
     ("tables",),
     ("rtt",),
     ("measures",),

@@ -16,7 +16,7 @@ from latpcap.measures import statement_text
 from latpcap.report.jsonout import dump
 from latpcap.result.analysis import Measures
 from latpcap.tables.columnar.texts import Texts
-from latpcap.tables.columnar.values import AT_ONCE, Fractions, Names, Numbers, Rows, Times, Truths
+from latpcap.tables.columnar.values import ROWS_PER_BATCH, Booleans, Fractions, Names, Numbers, Rows, Times
 
 FRACTIONS = st.floats() | st.floats(-1e-3, 1e-3) | st.integers(-(10**6), 10**6).map(lambda number: number / 1024)
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
@@ -31,7 +31,7 @@ def rows(values: list[tuple[Any, ...]]) -> Rows[dict[str, Any]]:
         "fraction": Fractions(np.array(fractions, float)),
         "text": Names.of(texts),
         "number": Numbers(np.array(numbers, np.int64), known),
-        "within": Rows({"truth": Truths(known)}, dict),
+        "within": Rows({"truth": Booleans(known)}, dict),
         "time": Times(np.array(times, np.int64), ~known),
     }
     return Rows(columns, dict)
@@ -54,13 +54,13 @@ def test_a_row_is_made_when_it_is_asked_for() -> None:
         made.append(number)
         return number
 
-    numbers = Rows({"number": Numbers(np.arange(3 * AT_ONCE))}, make)
-    assert (len(numbers), sum(map(len, numbers.encode(","))) > 0, made) == (3 * AT_ONCE, True, [])
+    numbers = Rows({"number": Numbers(np.arange(3 * ROWS_PER_BATCH))}, make)
+    assert (len(numbers), sum(map(len, numbers.encode(","))) > 0, made) == (3 * ROWS_PER_BATCH, True, [])
     assert (numbers[-1], numbers[:2], numbers[5:1:-2], made) == (
-        3 * AT_ONCE - 1,
+        3 * ROWS_PER_BATCH - 1,
         (0, 1),
         (5, 3),
-        [3 * AT_ONCE - 1, 0, 1, 5, 3],
+        [3 * ROWS_PER_BATCH - 1, 0, 1, 5, 3],
     )
 
 

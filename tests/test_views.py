@@ -12,7 +12,7 @@ import pytest
 from conftest import load_fixture, read_fixture
 
 import latpcap
-from latpcap.measures.charts import ONE_BY_ONE
+from latpcap.measures.charts import MAX_EXCHANGES
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def test_a_timeline_has_every_exchange_once(nplus1: latpcap.Capture) -> None:
 def test_a_long_timeline_is_few_intervals() -> None:
     capture = read_fixture("mysql/nplus1-10k")
     intervals = capture.timeline.intervals
-    assert len(capture.exchanges) > ONE_BY_ONE > 400 >= len(intervals)
+    assert len(capture.exchanges) > MAX_EXCHANGES > 400 >= len(intervals)
     assert sum(each.exchanges for each in intervals) == len(capture.exchanges)
     assert all(before.end_s < after.start_s for before, after in pairwise(intervals))
 

@@ -40,6 +40,6 @@ def test_no_progress_is_shown_where_nobody_watches(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(progress, "SHOW_AFTER_S", 0)
-    monkeypatch.setattr(progress, "EVERY_S", 0.001)
+    monkeypatch.setattr(progress, "REFRESH_INTERVAL_S", 0.001)
     watch(lambda _: Event().wait(0.02))
     assert capsys.readouterr().err == ""

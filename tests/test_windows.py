@@ -133,7 +133,7 @@ def test_a_reader_that_closes_its_end_ends_latpcap_quietly() -> None:
         assert process.stderr is not None
         process.stdout.read(1)
         process.stdout.close()
-        assert (process.stderr.read(), process.wait(60)) == (b"", io.READER_GONE)
+        assert (process.stderr.read(), process.wait(60)) == (b"", io.SIGPIPE_STATUS)
 
 
 # --- files -----------------------------------------------------------------------------------------------------------

@@ -19,9 +19,9 @@ from test_cli import failed
 
 import latpcap as package
 from latpcap.wireshark.facts import COUNTS, TIMES, facts, findings_of
+from latpcap.wireshark.folders import WiresharkPlaces, places, program
 from latpcap.wireshark.installing import install
 from latpcap.wireshark.opening import show, told_of_ports
-from latpcap.wireshark.places import WiresharkPlaces, places, program
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
 FIELDS = ("exchange", "command", *COUNTS[2:], *TIMES, "error", "statement")

@@ -6,9 +6,9 @@
     benchmarks/fixes/run.py --again LAB/fixes      # what another latpcap says of captures that were kept
 
 Each program runs in its wasteful and in its fixed form at 5 and 15 ms, seven times each and in turn; the quickest run
-counts, as a busy machine only ever adds. From one capture of the wasteful form at 1 ms latpcap says what the fix saves at
-the RTT that the link really had (a further capture tells that: asked 5 ms are 5.1). Captures and `truth.jsonl`, a line for
-each form at each RTT, stay in the folder `fixes` of the lab. The Python that runs this has latpcap installed.
+counts, as a busy machine only ever adds. From one capture of the wasteful form at 1 ms latpcap says what the fix saves
+at the RTT that the link really had (a further capture tells that: asked 5 ms are 5.1). Captures and `truth.jsonl`, a
+line for each form at each RTT, stay in the folder `fixes` of the lab. The Python that runs this has latpcap installed.
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ class Timed:
 
     workload: str
     n: int
-    asked_ms: float
+    target_rtt_ms: float
     rtt_ms: float
     seconds: tuple[float, ...]
 
     @property
     def key(self) -> tuple[str, int, float]:
-        return self.workload, self.n, self.asked_ms
+        return self.workload, self.n, self.target_rtt_ms
 
 
 def main() -> None:
@@ -105,43 +105,44 @@ def record(programs: list[Program]) -> None:
     for program in programs:
         if not capture(program, FROM_MS).exists():
             captured_rtt(program, FROM_MS)
-    for asked_ms in TO_MS:
+    for target_rtt_ms in TO_MS:
         new = [
             program
             for program in programs
-            if any((form, program.n, asked_ms) not in known for form in (program.wasteful, *program.fixed))
+            if any((form, program.n, target_rtt_ms) not in known for form in (program.wasteful, *program.fixed))
         ]
         for program in new:
             if not program.kind:
-                lab.set_link(asked_ms)
-                keep(time_in_turn(program, asked_ms, captured_rtt(program, asked_ms)))
-        time_working([program for program in new if program.kind], asked_ms)
+                lab.set_link(target_rtt_ms)
+                keep(time_in_turn(program, target_rtt_ms, captured_rtt(program, target_rtt_ms)))
+        time_working([program for program in new if program.kind], target_rtt_ms)
     lab.set_link()
 
 
-def time_working(programs: list[Program], asked_ms: float) -> None:
-    """Time the programs that mostly sleep beside each other; those of one kind may share locks, so one after the other."""
+def time_working(programs: list[Program], target_rtt_ms: float) -> None:
+    """Time the programs that mostly sleep beside each other; those of one kind may share locks, so one after the
+    other."""
     if not programs:
         return
-    rtt_ms = captured_rtt(PROGRAMS[0], asked_ms)
-    lab.set_link(asked_ms)
+    rtt_ms = captured_rtt(PROGRAMS[0], target_rtt_ms)
+    lab.set_link(target_rtt_ms)
     kinds = dict.fromkeys(program.kind for program in programs)
     with ThreadPoolExecutor(BESIDE) as pool:
 
         def time_kind(kind: str) -> None:
             for program in programs:
                 if program.kind == kind:
-                    keep(time_in_turn(program, asked_ms, rtt_ms))
+                    keep(time_in_turn(program, target_rtt_ms, rtt_ms))
 
         list(pool.map(time_kind, kinds))
 
 
-def time_in_turn(program: Program, asked_ms: float, rtt_ms: float) -> list[Timed]:
+def time_in_turn(program: Program, target_rtt_ms: float, rtt_ms: float) -> list[Timed]:
     seconds: dict[str, list[float]] = {form: [] for form in (program.wasteful, *program.fixed)}
     for _ in range(RUNS_WORKING if program.kind else RUNS):
         for form, times in seconds.items():
-            times.append(run_working(form, program.n) if program.kind else run(form, program.n, asked_ms))
-    return [Timed(form, program.n, asked_ms, rtt_ms, tuple(times)) for form, times in seconds.items()]
+            times.append(run_working(form, program.n) if program.kind else run(form, program.n, target_rtt_ms))
+    return [Timed(form, program.n, target_rtt_ms, rtt_ms, tuple(times)) for form, times in seconds.items()]
 
 
 def run_working(workload: str, n: int) -> float:
@@ -151,26 +152,26 @@ def run_working(workload: str, n: int) -> float:
     return seconds
 
 
-def captured_rtt(program: Program, asked_ms: float) -> float:
+def captured_rtt(program: Program, target_rtt_ms: float) -> float:
     """Run the wasteful form once with a capture; the RTT that it shows."""
-    path = capture(program, asked_ms)
-    run(program.wasteful, program.n, asked_ms, path)
+    path = capture(program, target_rtt_ms)
+    run(program.wasteful, program.n, target_rtt_ms, path)
     rtt_ms: float = latpcap("analyze", str(path))["summary"]["baseline_rtt_ms"]
     return rtt_ms
 
 
-def run(workload: str, n: int, asked_ms: float, path: Path | None = None) -> float:
+def run(workload: str, n: int, target_rtt_ms: float, path: Path | None = None) -> float:
     """Seconds that the application counts, connecting and all, after a warm-up over the bare link."""
     lab.set_link()
     with lab.workload(workload, n) as process:
-        lab.set_link(asked_ms)
+        lab.set_link(target_rtt_ms)
         with lab.capturing(lab.CLIENT, path, "tcp port 3306 or tcp port 5432") if path else nullcontext():
             seconds: float = lab.go(process)["total"]
     return seconds
 
 
-def capture(program: Program, asked_ms: float, folder: Path = FOLDER) -> Path:
-    return folder / f"{program.wasteful.replace(':', '_')}__n{program.n}__rtt{asked_ms:g}.pcapng"
+def capture(program: Program, target_rtt_ms: float, folder: Path = FOLDER) -> Path:
+    return folder / f"{program.wasteful.replace(':', '_')}__n{program.n}__rtt{target_rtt_ms:g}.pcapng"
 
 
 def keep(forms: list[Timed]) -> None:
@@ -178,7 +179,9 @@ def keep(forms: list[Timed]) -> None:
         for timed in forms:
             file.write(json.dumps(asdict(timed)) + "\n")
             print(
-                f"{timed.asked_ms:5g} ms {timed.workload:32} {min(timed.seconds):8.3f} s", file=sys.stderr, flush=True
+                f"{timed.target_rtt_ms:5g} ms {timed.workload:32} {min(timed.seconds):8.3f} s",
+                file=sys.stderr,
+                flush=True,
             )
 
 
@@ -205,8 +208,8 @@ def compare(
     program: Program, folder: Path, truth: dict[tuple[str, int, float], Timed]
 ) -> Iterator[tuple[str, Compared]]:
     """A row of the table for each fix at each RTT."""
-    for (form, fixes), asked_ms in product(program.fixed.items(), TO_MS):
-        before, after = (truth[workload, program.n, asked_ms] for workload in (program.wasteful, form))
+    for (form, fixes), target_rtt_ms in product(program.fixed.items(), TO_MS):
+        before, after = (truth[workload, program.n, target_rtt_ms] for workload in (program.wasteful, form))
         wasteful_s, fixed_s = min(before.seconds), min(after.seconds)
         found = predicted(program, fixes, before.rtt_ms, folder, wasteful_s - fixed_s)
         names = " ".join(f"`{fix}`" for fix in fixes)

@@ -25,9 +25,9 @@ from recorder import lab
 from ways import SERVERS, WAYS, Reached
 
 from latpcap.errors import LatpcapError
-from latpcap.given import bits_per_s, milliseconds, share
-from latpcap.live.rehearsing import Plan, run_rehearsal
+from latpcap.live.rehearsal import Plan, run_rehearsal
 from latpcap.projection.assumptions import Conditions
+from latpcap.quantities import bits_per_s, milliseconds, share
 
 
 def main() -> None:
@@ -44,7 +44,7 @@ def main() -> None:
     for name in arguments.way:
         for rtt_ms in arguments.rtt:
             echo = echo_ms(WAYS[name](Conditions()), rtt_ms)
-            print(json.dumps({"way": name, "asked_ms": rtt_ms, "echo_ms": echo}), flush=True)
+            print(json.dumps({"way": name, "target_rtt_ms": rtt_ms, "echo_ms": echo}), flush=True)
     for job in JOBS:
         for name in arguments.way if re.search(arguments.only, job.name) else ():
             folder = lab.LAB / "rehearsed" / f"{job.name}-{name}"

@@ -17,16 +17,16 @@ def main() -> None:
     for line in Path(sys.argv[1]).read_text().splitlines():
         told = json.loads(line)
         for there in told.get("rtts", ()):
-            found[told["job"], there["asked_ms"]][told["way"]] = there
+            found[told["job"], there["target_rtt_ms"]][told["way"]] = there
     print(
         "| job | RTT ms | "
         + " | ".join(f"{way}: measured s | predicted | inside" for way in WAYS)
         + " | most off (link) |"
     )
     print("|---|---:|" + "---:|---:|---|" * len(WAYS) + "---|")
-    for (job, asked_ms), ways in found.items():
+    for (job, target_rtt_ms), ways in found.items():
         cells = [cell for way in WAYS for cell in _figures(ways.get(way))]
-        print(f"| {job} | {asked_ms:g} | " + " | ".join((*cells, _most_off(ways.get("link")))) + " |")
+        print(f"| {job} | {target_rtt_ms:g} | " + " | ".join((*cells, _most_off(ways.get("link")))) + " |")
 
 
 def _figures(there: dict[str, Any] | None) -> tuple[str, str, str]:
@@ -40,7 +40,7 @@ def _figures(there: dict[str, Any] | None) -> tuple[str, str, str]:
 
 
 def _most_off(there: dict[str, Any] | None) -> str:
-    term = there and there["most_off"]
+    term = there and there["largest_error"]
     if not term:
         return ""
     return f"{term['name'].replace('_s', '')} {term['predicted_s'] - term['measured_s']:+.3f} s"

@@ -17,7 +17,7 @@ pub mod drivers;
 mod ending;
 pub mod exchange;
 mod flows;
-pub mod given_keys;
+pub mod key_log_files;
 pub mod health;
 pub mod job;
 pub mod json;

@@ -9,7 +9,7 @@ use crate::exchange::Exchange;
 use crate::sql::Statements;
 
 /// Statements that are summed up each for itself; further ones together.
-const MOST_STATEMENTS: usize = 4096;
+const MAX_STATEMENTS: usize = 4096;
 
 /// Shared by who reads and who watches.
 #[derive(Debug, Default)]
@@ -62,7 +62,7 @@ impl Sums {
             self.last_ns = self.last_ns.max(request.last.time_ns);
         }
         let Some(sql) = exchange.sql else { return };
-        let has_room = self.statements.len() < MOST_STATEMENTS;
+        let has_room = self.statements.len() < MAX_STATEMENTS;
         match self.statements.get_mut(&sql.fingerprint) {
             Some((_, sum)) => sum.add(exchange),
             None if has_room => {

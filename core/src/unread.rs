@@ -12,7 +12,7 @@ use crate::protocols::{Protocol, protocol_on};
 use crate::stream::{Connection, State};
 
 /// Groups of connections that a message tells of.
-const TOLD: usize = 3;
+const MAX_NAMED: usize = 3;
 
 /// Connections to one port with one name: how many, and the first of them.
 #[derive(Clone, Copy, Debug)]
@@ -131,9 +131,9 @@ fn largest(groups: &Groups) -> Option<((&str, u16), Group)> {
 /// `SQL Server on port 1433 (3 connections, first: stream 0)`; only the largest groups.
 fn told(groups: &Groups) -> String {
     let sorted = by_size(groups);
-    let mut parts: Vec<String> = sorted.iter().take(TOLD).map(|(key, group)| one(key, group)).collect();
-    if sorted.len() > TOLD {
-        parts.push(format!("and {} more ports", sorted.len() - TOLD));
+    let mut parts: Vec<String> = sorted.iter().take(MAX_NAMED).map(|(key, group)| one(key, group)).collect();
+    if sorted.len() > MAX_NAMED {
+        parts.push(format!("and {} more ports", sorted.len() - MAX_NAMED));
     }
     parts.join(", ")
 }

@@ -1,5 +1,5 @@
-//! What the sources of a recording hold, to the byte: found beside the reading where it is known that somebody will ask,
-//! so that a file comes from the disk but once; else when somebody asks.
+//! What the sources of a recording hold, to the byte: found beside the reading where it is known that somebody will
+//! ask, so that a file comes from the disk but once; else when somebody asks.
 
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,7 +10,7 @@ use std::time::Duration;
 use latpcap_core::capture::{Contents, Origin};
 
 /// So often somebody who waits for the thread may interrupt it.
-const NOW_AND_THEN: Duration = Duration::from_millis(5);
+const CHECK_INTERVAL: Duration = Duration::from_millis(5);
 
 pub struct Hashing {
     origins: Vec<Origin>,
@@ -39,7 +39,7 @@ impl Hashing {
             if !goes_on() {
                 return Vec::new();
             }
-            thread::sleep(NOW_AND_THEN);
+            thread::sleep(CHECK_INTERVAL);
         }
         let found = ahead.join().unwrap_or_else(|panic| resume_unwind(panic));
         self.origins.iter().zip(found).map(|(origin, found)| origin.still(found)).collect()

@@ -18,7 +18,7 @@ use latpcap_core::job::timed::Timed;
 use super::columns;
 
 /// Of so few exchanges all columns are asked for at once.
-const FEW: usize = 1 << 12;
+const FEW_ROWS: usize = 1 << 12;
 
 pub type Ints<'py> = PyReadonlyArray1<'py, i64>;
 pub type Floats<'py> = PyReadonlyArray1<'py, f64>;
@@ -116,7 +116,7 @@ impl Source for Table {
     }
 
     fn columns(&self, names: &[&'static str], rows: &Range<usize>) -> PyResult<Vec<Column>> {
-        let at_once = if rows.len() <= FEW { names.len() } else { 1 };
+        let at_once = if rows.len() <= FEW_ROWS { names.len() } else { 1 };
         let within = (*rows != (0..self.count())).then_some((rows.start, rows.end));
         Python::attach(|py| {
             let mut found = Vec::with_capacity(names.len());
@@ -228,9 +228,14 @@ impl Job {
     }
 
     /// Which connections work beside others of their `worker`.
-    fn beside<'py>(&self, py: Python<'py>, runtime_ns: i64, worker: Ints<'_>) -> PyResult<Bound<'py, PyArray1<bool>>> {
+    fn overlapping_workers<'py>(
+        &self,
+        py: Python<'py>,
+        runtime_ns: i64,
+        worker: Ints<'_>,
+    ) -> PyResult<Bound<'py, PyArray1<bool>>> {
         let worker = self.of_connections(&worker)?;
-        Ok(self.read(py, 0.0, |job| captured::beside(job, runtime_ns, &worker))?.into_pyarray(py))
+        Ok(self.read(py, 0.0, |job| captured::overlapping_workers(job, runtime_ns, &worker))?.into_pyarray(py))
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use latpcap_core::given_keys::{KeyLogError, read_key_log};
+use latpcap_core::key_log_files::{KeyLogError, read_key_log};
 use latpcap_core::layers::tls;
 use latpcap_core::ledger::{DEFAULT_MEMORY, Limits};
 

@@ -7,8 +7,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict};
 
+use latpcap_core::job::contention::{Center, Locks};
 use latpcap_core::job::exchange::Exchanges;
-use latpcap_core::job::meetings::{Center, Locks};
 use latpcap_core::job::{self, Asked, Changes, Divided, Effect, Network, Scope, Waiting, shares};
 
 use super::job::{Floats, Ints, Job, Read, cells, parts, unfit};
@@ -20,14 +20,14 @@ pub struct NetworkFields {
     loss: f64,
     growth: f64,
     window_bytes: f64,
-    taken: f64,
+    receive_window_scale: f64,
     receiver_bytes: f64,
     compressed: f64,
     compressing_ns: f64,
-    hidden: f64,
+    overlapped_work: f64,
     timeout_ns: f64,
     restarts: bool,
-    skips: bool,
+    skips_missed_ticks: bool,
     paces: bool,
     baseline: i8,
 }
@@ -39,14 +39,14 @@ impl NetworkFields {
             loss: self.loss,
             growth: self.growth,
             window_bytes: self.window_bytes,
-            taken: self.taken,
+            receive_window_scale: self.receive_window_scale,
             receiver_bytes: self.receiver_bytes,
             compressed: self.compressed,
             compressing_ns: self.compressing_ns,
-            hidden: self.hidden,
+            overlapped_work: self.overlapped_work,
             timeout_ns: self.timeout_ns,
             restarts: self.restarts,
-            skips: self.skips,
+            skips_missed_ticks: self.skips_missed_ticks,
             paces: self.paces,
             baseline: self.baseline,
         }
@@ -165,13 +165,14 @@ impl Replay {
         py.detach(|| self.replay.run(&asked(&rtts_ns), &network.network()))
     }
 
-    /// Read how large its messages are, which a bottleneck and compression ask for: see `latpcap_core::job::Replay::weigh`.
+    /// Read how large its messages are, which a bottleneck and compression ask for: see
+    /// `latpcap_core::job::Replay::weigh`.
     fn weigh(&self, py: Python<'_>) -> PyResult<()> {
         self.of.borrow(py).read(py, self.usual_ns, |job| self.replay.weigh(job))
     }
 
-    /// The parts in ns of what the job takes at each RTT, and what clients and servers took themselves, whoever else was
-    /// busy: see `run`.
+    /// The parts in ns of what the job takes at each RTT, and what clients and servers took themselves, whoever else
+    /// was busy: see `run`.
     fn parts<'py>(
         &self,
         py: Python<'py>,
@@ -199,8 +200,8 @@ fn divided<'py>(py: Python<'py>, found: &Divided) -> PyResult<[Bound<'py, PyDict
 /// A replay, other senders and fixes, if any are named; and where it is to be run.
 type Wanted<'py> = (Py<Replay>, Option<NetworkFields>, Option<ChangeColumns<'py>>, Vec<(NetworkFields, Vec<ToldRtt>)>);
 
-/// Each replay, where other senders are named as if those of the capture had been like these, with the fixes made; and when
-/// it is over: on each network at each RTT and so much more, as `Replay.run` has them.
+/// Each replay, where other senders are named as if those of the capture had been like these, with the fixes made; and
+/// when it is over: on each network at each RTT and so much more, as `Replay.run` has them.
 #[pyfunction]
 pub fn run_each(py: Python<'_>, wanted: Vec<Wanted<'_>>) -> PyResult<Vec<(Replay, Vec<Vec<f64>>)>> {
     let steps = wanted.iter().map(|(of, ..)| of.get().replay.steps()).sum();
@@ -247,7 +248,7 @@ pub struct EffectColumns<'py> {
     rows: Ints<'py>,
     saved: Floats<'py>,
     stall_ns: Floats<'py>,
-    along: Ints<'py>,
+    dependents: Ints<'py>,
     closed: Ints<'py>,
     time: Time,
 }
@@ -265,7 +266,7 @@ impl EffectColumns<'_> {
             rows: slice(&self.rows),
             saved: slice(&self.saved),
             stall_ns: slice(&self.stall_ns),
-            along: slice(&self.along),
+            dependents: slice(&self.dependents),
             closed: slice(&self.closed),
             call_ns: self.time.call_ns,
             work_ns: self.time.work_ns,

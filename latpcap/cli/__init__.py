@@ -18,11 +18,11 @@ import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
+from latpcap.cli.shared.command import ALL, FoldedHelp, write_options
 from latpcap.cli.shared.files import never_over_inputs
-from latpcap.cli.shared.io import click_writes, spell_out
+from latpcap.cli.shared.io import click_writes, make_output_encodable
 from latpcap.cli.shared.options import CAPTURE_HELP, EVERYWHERE
-from latpcap.cli.shared.status import INTERRUPTED, told
-from latpcap.cli.shared.verb import ALL, FoldedHelp, write_options
+from latpcap.cli.shared.status import INTERRUPTED_STATUS, exit_status
 from latpcap.cli.shared.version import version_option
 from latpcap.errors import LatpcapError, UsageError, nearest, without_secrets
 from latpcap.report import CAPTURES
@@ -64,7 +64,7 @@ class _Commands(UserDict[str, Any]):
         if isinstance(command, str):
             there = vars(import_module(f"latpcap.cli.{command}")).values()
             command = next(each for each in there if isinstance(each, click.Command) and each.name == name)
-            command.epilog = told(command)
+            command.epilog = exit_status(command)
             never_over_inputs(command)
             self.data[name] = command
         found: click.Command = command
@@ -74,7 +74,7 @@ class _Commands(UserDict[str, Any]):
 def main() -> None:
     """Run the command line and exit."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy starts threads for matrices that nobody multiplies here
-    spell_out()
+    make_output_encodable()
     sys.exit(_run())
 
 
@@ -89,7 +89,7 @@ def _run() -> int:
     except click.ClickException as error:
         return _fail(_usage_line(error), UsageError.exit_status)
     except (KeyboardInterrupt, click.Abort):
-        return INTERRUPTED
+        return INTERRUPTED_STATUS
 
 
 def _fail(message: str, status: int) -> int:
@@ -210,4 +210,4 @@ def cli(ctx: click.Context, /, **given: Any) -> None:
     ctx.default_map = dict.fromkeys(cli.commands, said)
 
 
-cli.epilog = f"{CAPTURE_HELP}\n\n{told(cli)}"
+cli.epilog = f"{CAPTURE_HELP}\n\n{exit_status(cli)}"

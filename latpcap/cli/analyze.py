@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from latpcap.cli.shared.command import command
 from latpcap.cli.shared.gates import Gating, gate_options
 from latpcap.cli.shared.io import result_format, warn, write, write_result
 from latpcap.cli.shared.options import Target, json_option, output_option, reading_options, target_options
-from latpcap.cli.shared.verb import command
 
 if TYPE_CHECKING:
     from latpcap.capture import Capture

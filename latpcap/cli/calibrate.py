@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
+from latpcap.cli.shared.command import command
 from latpcap.cli.shared.io import result_format, teller, write_result
 from latpcap.cli.shared.options import DURATION, ROOM, Choice, json_option, output_option
-from latpcap.cli.shared.verb import command
 from latpcap.protocols import NAMES
 
 

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from latpcap.cli.shared.command import command
 from latpcap.cli.shared.files import CAPTURE
 from latpcap.cli.shared.gates import Gating, compared_options
 from latpcap.cli.shared.io import result_format, tell_timing_only, write, write_result
 from latpcap.cli.shared.options import RTT, json_option, output_option, two_captures_options
-from latpcap.cli.shared.verb import command
 from latpcap.errors import UsageError
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ import os
 import click
 from click.shell_completion import BashComplete, add_completion_class, get_completion_class, split_arg_string
 
+from latpcap.cli.shared.command import command
 from latpcap.cli.shared.options import ROOM, Choice
-from latpcap.cli.shared.verb import command
 from latpcap.errors import UsageError
 
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import click
 from click.shell_completion import CompletionItem
 
+from latpcap.cli.shared.command import command
 from latpcap.cli.shared.io import write
 from latpcap.cli.shared.options import ROOM
 from latpcap.cli.shared.values import items
-from latpcap.cli.shared.verb import command
 from latpcap.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 from click.shell_completion import CompletionItem
 
+from latpcap.cli.shared.command import ALL
 from latpcap.cli.shared.values import items
-from latpcap.cli.shared.verb import ALL
 
 
 def _names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:

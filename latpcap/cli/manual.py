@@ -17,11 +17,11 @@ import click
 from latpcap.cli.shared.options import CAPTURE_HELP
 from latpcap.cli.shared.status import EXIT_STATUS
 
-COMMON = 5
-"""An option that so many commands share is explained once."""
+MIN_COMMANDS = 5
+"""An option of at least this many commands is explained once."""
 
-WIDTH = 72
-"""Of a line of the source."""
+WIDTH_COLUMNS = 72
+"""Columns of a line of the source."""
 
 ENVIRONMENT = {
     "COLUMNS": "The width of what goes to standard output; else the terminal's, in a pipe as much as is needed.",
@@ -73,7 +73,7 @@ def _common(contexts: list[click.Context]) -> dict[str, tuple[str, str]]:
     """The options that most commands share, by how they are written."""
     records = [record for context in contexts for record in _options(context)]
     counts = Counter(records)
-    return {record[0]: record for record in dict.fromkeys(records) if counts[record] >= COMMON}
+    return {record[0]: record for record in dict.fromkeys(records) if counts[record] >= MIN_COMMANDS}
 
 
 def _synopsis(name: str, context: click.Context) -> str:
@@ -111,7 +111,7 @@ def _paragraphs(text: str) -> Iterator[str]:
 
 
 def _filled(text: str) -> Iterator[str]:
-    return map(_text, textwrap.wrap(text, WIDTH, break_long_words=False, break_on_hyphens=False))
+    return map(_text, textwrap.wrap(text, WIDTH_COLUMNS, break_long_words=False, break_on_hyphens=False))
 
 
 def _text(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from latpcap.cli.shared.command import command
 from latpcap.cli.shared.gates import Gating, gate_options
 from latpcap.cli.shared.io import result_format, warn, write
 from latpcap.cli.shared.options import (
@@ -19,7 +20,6 @@ from latpcap.cli.shared.options import (
     rtt_option,
     within_option,
 )
-from latpcap.cli.shared.verb import command
 from latpcap.errors import UsageError
 
 if TYPE_CHECKING:

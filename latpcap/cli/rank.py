@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from latpcap.cli.shared.command import command
 from latpcap.cli.shared.gates import RowGating, keyed_row_gate_options
 from latpcap.cli.shared.io import write
 from latpcap.cli.shared.options import RTT, Choice, reading_options
 from latpcap.cli.shared.rows import RowOutput, unsorted_rows_options
-from latpcap.cli.shared.status import INTERRUPTED
-from latpcap.cli.shared.verb import command
+from latpcap.cli.shared.status import INTERRUPTED_STATUS
 from latpcap.cli.tables import idle_option
-from latpcap.result.rank_order import RANK_BY, RANK_RTT_MS, RANK_SORTS, RankOrder
+from latpcap.result.rank_order import DEFAULT_RTT_MS, RANK_BY, RANK_SORTS, RankOrder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,7 +43,7 @@ SHOW_AFTER_S = 0.5
 @click.option(
     "--rtt",
     type=RTT,
-    default=f"{RANK_RTT_MS:g}ms",
+    default=f"{DEFAULT_RTT_MS:g}ms",
     metavar="DURATION",
     show_default=True,
     help="RTT to project runtimes onto.",
@@ -84,7 +84,7 @@ def rank(
         rows.write(table, gates)
     if stopped:
         click.echo(f"latpcap: stopped after {ranking.files:,} of {len(files):,} files", err=True)
-        raise click.exceptions.Exit(INTERRUPTED)
+        raise click.exceptions.Exit(INTERRUPTED_STATUS)
     if len(ranking.failures) == ranking.files:
         raise click.exceptions.Exit(max(ranking.failures))
     gating.end_of(gates, dict.fromkeys(table.column("file")))

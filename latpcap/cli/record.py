@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 import click
 
 from latpcap.cli.analyze import write_analysis
+from latpcap.cli.shared.command import command as a_command
 from latpcap.cli.shared.gates import Gating, gate_options
 from latpcap.cli.shared.io import result_format, teller
 from latpcap.cli.shared.options import Quantity, Target
 from latpcap.cli.shared.recording import RecordingRequest, new_recorder, recording_options, tell_problems
-from latpcap.cli.shared.status import INTERRUPTED
-from latpcap.cli.shared.verb import command as a_command
+from latpcap.cli.shared.status import INTERRUPTED_STATUS
 from latpcap.errors import LatpcapError, NoDatabaseTraffic, UsageError
 from latpcap.units import counted
 
@@ -133,7 +133,7 @@ def _recorded(
     recorder: Recorder, command: Sequence[str], keys: Path | None, asked: RecordingRequest, say: Callable[[str], None]
 ) -> tuple[int, Recorded]:
     """Record while the command runs, or until somebody ends it; return the command's status, too."""
-    from latpcap.live import job, keylog, until
+    from latpcap.live import interruption, job, keylog
     from latpcap.live.recorder import ended_now
 
     recorder.start()
@@ -143,13 +143,13 @@ def _recorded(
             status = job.run(command, environment).status
             return status, recorder.stop()
         say(f"recording {recorder.where}; Ctrl-C stops it")
-        until.wait(asked.duration_s, asked.pid)
+        interruption.wait(asked.duration_s, asked.pid)
         return 0, ended_now(recorder)
     except KeyboardInterrupt:
         path = recorder.stop(at_once=True).path
         kept = asked.output is not None
         say(f"ended at once; what was recorded is in {path}" if kept else "ended at once, and nothing is kept")
-        raise click.exceptions.Exit(INTERRUPTED) from None
+        raise click.exceptions.Exit(INTERRUPTED_STATUS) from None
 
 
 def _told(recorded: Recorded, output: str | None) -> str:

@@ -8,12 +8,12 @@ from contextlib import contextmanager, nullcontext
 
 import click
 
+from latpcap.cli.shared.command import command as a_command
 from latpcap.cli.shared.files import CAPTURE, OUTPUT_FOLDER
 from latpcap.cli.shared.gates import RowGating, row_gate_options
 from latpcap.cli.shared.io import teller, write_result
 from latpcap.cli.shared.options import ROOM, RTT_LIST, decode_as_option, flat, json_option, link_options
 from latpcap.cli.shared.recording import database_options
-from latpcap.cli.shared.verb import command as a_command
 
 STDOUT, STDERR = 1, 2
 

@@ -8,11 +8,11 @@ import click
 
 from latpcap.cli.analyze import write_analysis
 from latpcap.cli.compare import read_both, write_pair
+from latpcap.cli.shared.command import command
 from latpcap.cli.shared.files import CAPTURE
 from latpcap.cli.shared.gates import GateReports, Gating
 from latpcap.cli.shared.io import result_format
 from latpcap.cli.shared.options import Target, output_option, reading_options, sign_off_options, target_options
-from latpcap.cli.shared.verb import command
 from latpcap.errors import UsageError
 
 if TYPE_CHECKING:

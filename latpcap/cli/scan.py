@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from msgspec import Struct
 
+from latpcap.cli.shared.command import command
 from latpcap.cli.shared.files import OUTPUT_FOLDER
 from latpcap.cli.shared.io import teller, warn, warn_of, write
 from latpcap.cli.shared.options import DURATION, RTT_LIST, Choice, flat, gathered, scanning_options
-from latpcap.cli.shared.status import INTERRUPTED
-from latpcap.cli.shared.verb import command
+from latpcap.cli.shared.status import INTERRUPTED_STATUS
 from latpcap.errors import NoDatabaseTraffic, UsageError
-from latpcap.units import LEAST_MEMORY
+from latpcap.units import MIN_MEMORY_BYTES
 
 if TYPE_CHECKING:
     from latpcap.cli.shared.request import Request
@@ -143,7 +143,7 @@ def _keep_in_parts(output: str, force: bool, request: Request, parting: PartsReq
     from latpcap.measures.health import core_notes
     from latpcap.reading import read
     from latpcap.result.tables import health_table
-    from latpcap.work.saving import saved
+    from latpcap.work.dataset_parts import saved
 
     if request.reading.pseudonymise:
         raise UsageError(
@@ -183,7 +183,7 @@ class _Work:
         if "-" in request.captures or "-" in request.reading.keylog:
             raise UsageError("standard input can be read only once, and each part reads all files: name files")
         is_here = parting.scheduler is None
-        most = min(processors(), max(1, request.reading.memory // LEAST_MEMORY)) if is_here else processors()
+        most = min(processors(), max(1, request.reading.memory // MIN_MEMORY_BYTES)) if is_here else processors()
         at_once = parting.workers or min(parting.parts or most, most)
         self.parts = parting.parts or at_once
         self.asked = _asked(request, parting, at_once, at_once if is_here else 1)
@@ -196,7 +196,7 @@ class _Work:
         try:
             return work(self.files, self.asked, self.engine, self.parts, *more, tell=teller(self.quiet), **named)
         except KeyboardInterrupt:
-            raise click.exceptions.Exit(INTERRUPTED) from None
+            raise click.exceptions.Exit(INTERRUPTED_STATUS) from None
 
 
 def _tell_what_it_is(output: str, quiet: bool) -> None:
@@ -212,9 +212,9 @@ def _asked(request: Request, parting: PartsRequest, at_once: int, sharing: int) 
     from latpcap.work.local import processors
 
     reading = request.reading
-    if sharing > 1 and reading.memory < sharing * LEAST_MEMORY:
+    if sharing > 1 and reading.memory < sharing * MIN_MEMORY_BYTES:
         raise UsageError(
-            f"--memory is shared by {sharing} workers, and each needs {LEAST_MEMORY // 1_000_000} MB: "
+            f"--memory is shared by {sharing} workers, and each needs {MIN_MEMORY_BYTES // 1_000_000} MB: "
             "give more, or name fewer --workers"
         )
     return ScanOptions(

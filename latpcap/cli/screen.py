@@ -15,9 +15,9 @@ from latpcap.cli.shared.io import teller
 if TYPE_CHECKING:
     from latpcap.live.watch import Watch
 
-REFRESH_S = 0.25
-LINE_S = 5.0
-"""Where nobody sees a terminal, a line every so often."""
+REFRESH_INTERVAL_S = 0.25
+LINE_INTERVAL_S = 5.0
+"""Without a terminal, a line is written this often."""
 
 
 def look_on(watch: Watch, where: str, duration_s: float | None, *, quiet: bool) -> None:
@@ -40,7 +40,7 @@ def _lines(watch: Watch, where: str, end: float | None, say: Callable[[str], Non
     from latpcap.report.watching import line
 
     say(f"{where}; Ctrl-C ends with the full report")
-    while _goes_on(watch, end, LINE_S):
+    while _goes_on(watch, end, LINE_INTERVAL_S):
         say(line(watch.seen()))
 
 
@@ -56,7 +56,7 @@ def _screen(watch: Watch, where: str, end: float | None, say: Callable[[str], No
     with _keys() as pressed, Live(console=Console(stderr=True), auto_refresh=False, transient=True) as live:
         hint = "q or Ctrl-C: the full report" if pressed else "Ctrl-C: the full report"
         live.update(now(), refresh=True)
-        while _goes_on(watch, end, REFRESH_S) and not (pressed and pressed("q")):
+        while _goes_on(watch, end, REFRESH_INTERVAL_S) and not (pressed and pressed("q")):
             live.update(now(), refresh=True)
 
 

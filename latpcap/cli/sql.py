@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from latpcap.cli.shared.command import command
 from latpcap.cli.shared.io import warn
 from latpcap.cli.shared.options import DURATION, reading_options
 from latpcap.cli.shared.rows import RowOutput, queried_rows_options
-from latpcap.cli.shared.verb import command
 from latpcap.errors import UsageError
 from latpcap.units import QUERY_TIMEOUT_S
 

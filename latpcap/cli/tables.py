@@ -11,12 +11,12 @@ from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 from msgspec import Struct
 
+from latpcap.cli.shared.command import command
 from latpcap.cli.shared.gates import Gating, RowGating, gate_options, keyed_row_gate_options, row_gate_options
 from latpcap.cli.shared.io import warn, write
 from latpcap.cli.shared.options import DURATION, Choice, flat, in_seconds, reading_options, rtt_option
 from latpcap.cli.shared.rows import RowOutput, rows_options
 from latpcap.cli.shared.values import items
-from latpcap.cli.shared.verb import command
 from latpcap.errors import UsageError, did_you_mean, nearest
 from latpcap.measures.options import GROUPINGS
 from latpcap.report.destination import going_to
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from latpcap.tables.columnar.table import Table
 
 
-class Found(Struct, frozen=True):
+class TableResult(Struct, frozen=True):
     """What a command found: a table, and what else there is to say of it."""
 
     table: Callable[[], Table]
@@ -48,10 +48,10 @@ class Found(Struct, frozen=True):
 
 def table_command(
     short: str, *options: Callable[[Any], Any], gates: Callable[[Any], Any]
-) -> Callable[[Callable[..., Found]], click.Command]:
+) -> Callable[[Callable[..., TableResult]], click.Command]:
     """Return the decorator of what finds a table in a capture: the command that writes it, and fails by its gates."""
 
-    def decorate(find: Callable[..., Found]) -> click.Command:
+    def decorate(find: Callable[..., TableResult]) -> click.Command:
         def run(request: Request, rows: RowOutput, gating: Gating | RowGating, **asked: Any) -> None:
             _write_rows(request, rows, gating, lambda capture: find(capture, **asked))
 
@@ -65,7 +65,7 @@ def table_command(
 
 
 def _write_rows(
-    request: Request, rows: RowOutput, gating: Gating | RowGating, find: Callable[[Capture], Found]
+    request: Request, rows: RowOutput, gating: Gating | RowGating, find: Callable[[Capture], TableResult]
 ) -> None:
     capture = request.read()
     found = find(capture)
@@ -88,7 +88,7 @@ class RowTable(Struct, frozen=True):
     """A table of `latpcap table`."""
 
     short: str
-    find: Callable[..., Found]
+    find: Callable[..., TableResult]
     takes: tuple[str, ...]
     """Which of the options it takes that not every table does, by their names as parameters."""
 
@@ -96,17 +96,17 @@ class RowTable(Struct, frozen=True):
 TABLES: dict[str, RowTable] = {}
 
 
-def row_table(short: str, *takes: str) -> Callable[[Callable[..., Found]], Callable[..., Found]]:
+def row_table(short: str, *takes: str) -> Callable[[Callable[..., TableResult]], Callable[..., TableResult]]:
     """Return the decorator that makes what it finds a table of `latpcap table`, by the function's name."""
 
-    def decorate(find: Callable[..., Found]) -> Callable[..., Found]:
+    def decorate(find: Callable[..., TableResult]) -> Callable[..., TableResult]:
         TABLES[find.__name__] = RowTable(short, find, takes)
         return find
 
     return decorate
 
 
-def _none(found: Found) -> str:
+def _none(found: TableResult) -> str:
     """What people see where there are no rows."""
     from rich.text import Text
 
@@ -121,7 +121,7 @@ def _none(found: Found) -> str:
     rtt_option,
     gates=gate_options,
 )
-def findings(capture: Capture, rtt: tuple[list[float], ...]) -> Found:
+def findings(capture: Capture, rtt: tuple[list[float], ...]) -> TableResult:
     """List the patterns that cost round trips, what fixes them, and which packets show it.
 
     \b
@@ -138,11 +138,11 @@ def findings(capture: Capture, rtt: tuple[list[float], ...]) -> Found:
 
         result = capture.analyze(rtts)
         shown = rows.in_order_of(result.findings, lambda: capture.findings_at(rtts))
-        told, together = result.projection.told_rtt_ms, result.fixes_together
+        told, together = result.projection.headline_rtt_ms, result.fixes_together
         missing = missing_patterns(result.timing_only, result.unjudged)
         return [listed(listed_findings(shown, together, told, missing))]
 
-    return Found(lambda: capture.findings_at(rtts), text=text)
+    return TableResult(lambda: capture.findings_at(rtts), text=text)
 
 
 @table_command(
@@ -151,7 +151,7 @@ def findings(capture: Capture, rtt: tuple[list[float], ...]) -> Found:
     rtt_option,
     gates=keyed_row_gate_options,
 )
-def statements(capture: Capture, grouping: str | None, rtt: tuple[list[float], ...]) -> Found:
+def statements(capture: Capture, grouping: str | None, rtt: tuple[list[float], ...]) -> TableResult:
     """List every statement: runs, network and service time, response times, share of the waiting.
 
     \b
@@ -164,23 +164,23 @@ def statements(capture: Capture, grouping: str | None, rtt: tuple[list[float], .
     """
     rtts = flat(rtt)
     rows = capture.statements_by(grouping, rtts) if grouping else capture.statements_at(rtts)
-    return Found(lambda: rows, named_by=(grouping,) if grouping else ("text", "protocol"))
+    return TableResult(lambda: rows, named_by=(grouping,) if grouping else ("text", "protocol"))
 
 
 @row_table("each request with its response: times, round trips, bytes, rows", "rtt_baseline")
-def exchanges(capture: Capture) -> Found:
+def exchanges(capture: Capture) -> TableResult:
     """Find each request with its whole response."""
-    return Found(lambda: capture.exchanges)
+    return TableResult(lambda: capture.exchanges)
 
 
 @row_table("each connection: client, server, its RTT and how it was measured", "rtt_baseline")
-def connections(capture: Capture) -> Found:
+def connections(capture: Capture) -> TableResult:
     """Find each database connection."""
-    return Found(lambda: capture.connections)
+    return TableResult(lambda: capture.connections)
 
 
 @row_table("each error: how often, of which statement or login, in which frames", "rtt_baseline")
-def errors(capture: Capture) -> Found:
+def errors(capture: Capture) -> TableResult:
     """Find each error, failed connections included."""
     result = capture.errors_result
 
@@ -190,7 +190,7 @@ def errors(capture: Capture) -> Found:
 
         return [document([listed_errors(rows.in_order_of(result.found, lambda: capture.errors))])]
 
-    return Found(
+    return TableResult(
         lambda: capture.errors,
         text=text if going_to().bounds_lines else None,
         said=result.text,
@@ -210,7 +210,7 @@ idle_option = click.option(
 
 
 @row_table("work between idle gaps: round trips, statements and seconds", "rtt_baseline", "think", "idle", "by", "rtt")
-def tasks(capture: Capture, idle: float, by: TaskBy, rtt: tuple[list[float], ...]) -> Found:
+def tasks(capture: Capture, idle: float, by: TaskBy, rtt: tuple[list[float], ...]) -> TableResult:
     """Find what the application does between idle gaps.
 
     The connections of a pool are assumed to serve one task after the other; connections that work in parallel and are
@@ -229,7 +229,7 @@ def tasks(capture: Capture, idle: float, by: TaskBy, rtt: tuple[list[float], ...
         typical = [print_renderables([Text(_typical(found))])] if found else []
         return chain(typical, FORMATS["table"](rows.in_order(table)) if found else ())
 
-    return Found(lambda: table, named_by=("task",), text=text, none="no tasks: no client sent a request")
+    return TableResult(lambda: table, named_by=("task",), text=text, none="no tasks: no client sent a request")
 
 
 def _typical(found: TaskSummary) -> str:
@@ -244,22 +244,22 @@ def _typical(found: TaskSummary) -> str:
 
 
 @row_table("RTT, loss, round trips and response times over time, a row a minute", "rtt_baseline", "every")
-def intervals(capture: Capture, every: float | None) -> Found:
+def intervals(capture: Capture, every: float | None) -> TableResult:
     """Find RTT, loss, round trips and response times over time."""
     table = capture.intervals_of(in_seconds(every))
-    return Found(lambda: table)
+    return TableResult(lambda: table)
 
 
 @row_table("what makes the result less reliable: loss, cut packets, unknown RTTs", "rtt_baseline")
-def health(capture: Capture) -> Found:
+def health(capture: Capture) -> TableResult:
     """Find what makes the result less reliable."""
-    return Found(lambda: capture.health, warns=False, none="no warnings")
+    return TableResult(lambda: capture.health, warns=False, none="no warnings")
 
 
 @row_table("the files: format, packets, bytes, first and last time")
-def captures(capture: Capture) -> Found:
+def captures(capture: Capture) -> TableResult:
     """Find the files."""
-    return Found(lambda: capture.captures)
+    return TableResult(lambda: capture.captures)
 
 
 def _listing(first: str = "") -> str:

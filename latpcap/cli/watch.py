@@ -10,13 +10,13 @@ import click
 
 from latpcap.cli.analyze import write_analysis
 from latpcap.cli.screen import look_on
+from latpcap.cli.shared.command import command
 from latpcap.cli.shared.files import CAPTURE
 from latpcap.cli.shared.gates import Gating, gate_options
 from latpcap.cli.shared.io import result_format
 from latpcap.cli.shared.options import Target, keylog_option
 from latpcap.cli.shared.recording import RecordingRequest, new_recorder, recording_options, tell_problems
-from latpcap.cli.shared.status import INTERRUPTED
-from latpcap.cli.shared.verb import command
+from latpcap.cli.shared.status import INTERRUPTED_STATUS
 from latpcap.errors import NoDatabaseTraffic, UsageError
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def _read_to_the_end(watch: Watch) -> Capture:
     try:
         return watch.result()
     except KeyboardInterrupt:
-        raise click.exceptions.Exit(INTERRUPTED) from None
+        raise click.exceptions.Exit(INTERRUPTED_STATUS) from None
 
 
 @contextmanager
@@ -105,7 +105,7 @@ def _watched(recorder: Recorder, request: Request, duration_s: float | None) -> 
                 look_on(watch, f"watching {recorder.where}", duration_s, quiet=request.quiet)
                 recorded = ended_now(recorder)
             except KeyboardInterrupt:
-                raise click.exceptions.Exit(INTERRUPTED) from None
+                raise click.exceptions.Exit(INTERRUPTED_STATUS) from None
             finally:
                 following.end()
             tell_problems(recorded)

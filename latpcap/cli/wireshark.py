@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from latpcap.cli.shared.command import command
 from latpcap.cli.shared.files import OUTPUT
 from latpcap.cli.shared.io import warn, write
 from latpcap.cli.shared.options import finding_options, json_option, set_output
-from latpcap.cli.shared.verb import command
 from latpcap.errors import UsageError
 from latpcap.report import CAPTURES
 
@@ -89,9 +89,9 @@ def _refuse_unused(*, is_copy: bool, **given: bool) -> None:
 def _open(request: Request, output: str | None) -> None:
     """Open a capture in Wireshark, or write what the plugin shows of it."""
     from latpcap.wireshark.facts import facts, findings_of, ports_of
+    from latpcap.wireshark.folders import places, program
     from latpcap.wireshark.installing import check_installed
     from latpcap.wireshark.opening import check_display, show, told_of_ports
-    from latpcap.wireshark.places import places, program
 
     path = _path(request)
     if output is None:
@@ -113,8 +113,8 @@ def _open(request: Request, output: str | None) -> None:
 
 
 def _put(what: str) -> None:
+    from latpcap.wireshark.folders import places
     from latpcap.wireshark.installing import install, uninstall
-    from latpcap.wireshark.places import places
 
     if what == "install":
         write((f"{line}\n" for line in install(places())), None)

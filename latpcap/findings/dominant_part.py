@@ -12,10 +12,10 @@ from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import NOTHING, Candidate, effect_of
 from latpcap.units import percent
 
-DOMINATES = 0.5
-"""Of the time in which nobody thinks; what is unknown may be anything else."""
-NOTABLE = 0.01
-"""Less of the runtime is nothing to find."""
+DOMINANT_SHARE = 0.5
+"""A part dominates if it is at least this share of the time without think time; unknown time may be anything else."""
+MIN_SHARE = 0.01
+"""A part below this share of the runtime is no finding."""
 
 
 def dominated_by(
@@ -27,7 +27,7 @@ def dominated_by(
     """
     parts = evidence.timeline.budget.parts()
     total = sum(seconds for name, seconds in parts.items() if name != "think_s")
-    if total <= 0 or parts[part] - less_s < DOMINATES * total or parts[part] < NOTABLE * sum(parts.values()):
+    if total <= 0 or parts[part] - less_s < DOMINANT_SHARE * total or parts[part] < MIN_SHARE * sum(parts.values()):
         return
     exchanges = evidence.exchanges
     sums = np.bincount(exchanges.fingerprint + 1, np.maximum(costs, 0.0))

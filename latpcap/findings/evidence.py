@@ -24,10 +24,10 @@ from latpcap.measures.statement_text import CATALOG_WORDS, CUT, is_cut, reads_ca
 from latpcap.rtt import Estimate
 from latpcap.tables.columnar import columns, passes
 from latpcap.tables.columnar.columns import Codes
-from latpcap.tables.columnar.scratch import filled
+from latpcap.tables.columnar.scratch import build_column
 from latpcap.tables.columnar.texts import Texts
 from latpcap.tables.connections import MISSING
-from latpcap.tables.exchanges import FEW, Exchanges
+from latpcap.tables.exchanges import MAX_CACHED_ROWS, Exchanges
 from latpcap.tables.recording import Recording
 
 Ints = NDArray[np.int64]
@@ -55,9 +55,9 @@ class Evidence:
 
     def forget(self) -> None:
         """Let go of what can be made again, for something that needs the room: replays do."""
-        if len(self.exchanges) > FEW:
+        if len(self.exchanges) > MAX_CACHED_ROWS:
             columns.forget(self, Groups)
-        self.exchanges.forget(columns.MUCH_BYTES // 8)
+        self.exchanges.forget(columns.MIN_RETURNED_BYTES // 8)
 
     # --- what an exchange is for --------------------------------------------------------------------------------------
 
@@ -488,7 +488,7 @@ class Evidence:
             gap = paused[rows] - near[phase[rows]] * trips[rows] - stalled[rows]
             return np.where((paused[rows] != MISSING) & (gap > 0), gap, np.nan)
 
-        return filled(self.recording.scratch, len(paused), np.float64, gaps)
+        return build_column(self.recording.scratch, len(paused), np.float64, gaps)
 
     @cached_property
     def is_late(self) -> Bools:

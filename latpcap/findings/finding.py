@@ -18,7 +18,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-class SavedTime(Struct, frozen=True):
+class SavedShare(Struct, frozen=True):
     """The time around a call that goes with it when a fix removes the call.
 
     A call that is not needed at all (a ping, a login, a cached answer) takes the driver's time and its service
@@ -36,7 +36,7 @@ class SavedTime(Struct, frozen=True):
     """The finding is about prepares, which belong to the executions that they serve elsewhere."""
 
 
-NOTHING = SavedTime(call=False)
+NOTHING = SavedShare(call=False)
 
 
 class Effect(Struct, frozen=True):
@@ -46,7 +46,7 @@ class Effect(Struct, frozen=True):
     `saved_round_trips` spreads them over all rows.
     """
 
-    takes: SavedTime
+    takes: SavedShare
     call: CallTime
     exchanges: int
     rows: Ints
@@ -57,7 +57,7 @@ class Effect(Struct, frozen=True):
     """Waiting that each loses beside its round trips, whatever the RTT: held back packets."""
     closed: Ints
     """Connections that are not opened any more."""
-    along: Ints
+    dependents: Ints
     """Exchanges that wait for nothing themselves and go with the others: followers in a pipeline, closes."""
 
     @property
@@ -159,7 +159,7 @@ class Finding(Struct, frozen=True):
 
 def effect_of(
     evidence: Evidence,
-    takes: SavedTime,
+    takes: SavedShare,
     rows: Ints,
     *,
     call: CallTime | None = None,
@@ -167,7 +167,7 @@ def effect_of(
     stall_ns: Floats | None = None,
     closed: Ints | None = None,
     executions: Ints | None = None,
-    along: Ints | None = None,
+    dependents: Ints | None = None,
 ) -> Effect:
     """Build an effect; by default each of `rows` loses all of its round trips.
 
@@ -177,8 +177,10 @@ def effect_of(
     rows = np.asarray(rows, np.int64)
     order = slice(None) if (rows[1:] >= rows[:-1]).all() else passes.ordered(rows)  # mostly they ascend: no copy then
     trips = evidence.exchanges.round_trips[rows].astype(float)
-    along = evidence.serving_unseen(rows if executions is None else executions) if along is None else along
-    trips[_leads_what_stays(evidence, np.concatenate((rows, along)), executions)[: len(rows)]] -= 1
+    dependents = (
+        evidence.serving_unseen(rows if executions is None else executions) if dependents is None else dependents
+    )
+    trips[_leads_what_stays(evidence, np.concatenate((rows, dependents)), executions)[: len(rows)]] -= 1
     return Effect(
         takes=takes,
         call=call_time(evidence, rows) if call is None else call,
@@ -187,7 +189,7 @@ def effect_of(
         saved=(trips if saved is None else np.minimum(saved, trips))[order],
         stall_ns=constant(0.0, len(rows)) if stall_ns is None else stall_ns[order],
         closed=np.empty(0, np.int64) if closed is None else closed,
-        along=along,
+        dependents=dependents,
     )
 
 

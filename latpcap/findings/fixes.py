@@ -29,7 +29,7 @@ class _Removal(Struct, frozen=True):
     rows: Ints
     saved: Floats
     stall_ns: Floats
-    along: Ints
+    dependents: Ints
     closed: Ints
     time: _Time
 
@@ -63,7 +63,7 @@ def _least(effect: Effect) -> _Time:
 
 
 def _removal(effect: Effect, time: _Time) -> _Removal:
-    return _Removal(effect.rows, effect.saved, effect.stall_ns, effect.along, effect.closed, time)
+    return _Removal(effect.rows, effect.saved, effect.stall_ns, effect.dependents, effect.closed, time)
 
 
 def _gone(effects: Sequence[Effect], evidence: Evidence) -> Ints:
@@ -72,5 +72,5 @@ def _gone(effects: Sequence[Effect], evidence: Evidence) -> Ints:
     for effect in effects:
         if effect.takes.call:
             all_of_it = (effect.saved > 0) & (effect.saved >= round_trips[effect.rows])
-            gone[effect.rows[all_of_it]] = gone[effect.along] = True
+            gone[effect.rows[all_of_it]] = gone[effect.dependents] = True
     return np.flatnonzero(gone)

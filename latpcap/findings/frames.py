@@ -17,11 +17,11 @@ from latpcap.findings.evidence import Evidence
 from latpcap.tables.columnar import passes
 from latpcap.tables.columnar.columns import Ints
 
-MAX_STRETCHES = 2000
+MAX_RANGES = 2000
 """A filter of 2,000 intervals is some 25 kB long and works in Wireshark; further ones are left out, and counted."""
 
 
-RANGES_SHOWN = 3
+MAX_RANGES_SHOWN = 3
 """Ranges that a report for people shows."""
 WHOLE = "tcp.stream in"
 """What a filter for whole connections begins with."""
@@ -108,7 +108,7 @@ def display_filter(frames: Sequence[Frames], whole: bool) -> str:
     return parts[0] if len(parts) == 1 else " || ".join(f"({part})" for part in parts)
 
 
-def short_filter(text: str, frames: Sequence[Frames], most: int = RANGES_SHOWN) -> tuple[str, int]:
+def short_filter(text: str, frames: Sequence[Frames], most: int = MAX_RANGES_SHOWN) -> tuple[str, int]:
     """The filter `text` of these intervals for the first ranges of them, and how many more there are.
 
     >>> short_filter("…", [Frames(3, 21, 40), Frames(3, 44, 44), Frames(5, 7, 9)], 2)

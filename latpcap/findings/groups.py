@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from latpcap.tables.columnar import passes
 from latpcap.tables.columnar.columns import Bools, Ints
-from latpcap.tables.columnar.scratch import filled, laid, zeros
+from latpcap.tables.columnar.scratch import build_column, spill, zeros
 
 MAX_STATEMENTS = 50
 """Statements that a pattern reports."""
@@ -51,7 +51,7 @@ class Groups(Struct, frozen=True):
         ([5, 4, 6], [0, 1, 1], [1, 2], [5, 4])
         """
         order, starts = passes.grouped(*keys)
-        return cls(filled(order, len(order), rows.dtype, lambda part: rows[order[part]]), starts)
+        return cls(build_column(order, len(order), rows.dtype, lambda part: rows[order[part]]), starts)
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -59,7 +59,7 @@ class Groups(Struct, frozen=True):
     @property
     def ids(self) -> Ints:
         """The group of each of `rows`."""
-        return laid(self.rows, np.repeat(np.arange(len(self)), self.sizes))
+        return spill(self.rows, np.repeat(np.arange(len(self)), self.sizes))
 
     @property
     def sizes(self) -> Ints:

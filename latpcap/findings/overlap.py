@@ -21,12 +21,12 @@ from latpcap.findings.finding import Candidate, Effect, Pattern
 
 Claimed = tuple[Pattern, Candidate]
 
-RTT_NS = 15e6
-"""What a round trip takes where candidates are compared."""
-LEAST_BESIDE = 0.5
-"""Of what a pattern saves, from which on another one that is true of the same runs is told beside it."""
-LEAST_SHARE = 0.2
-"""A finding that keeps no more of what it saves alone repeats what the others say."""
+REFERENCE_RTT_NS = 15e6
+"""Candidates are compared at this RTT."""
+MIN_BESIDE_SHARE = 0.5
+"""A pattern that is true of the same runs is reported beside another from this share of what that one saves."""
+MIN_OWN_SHARE = 0.2
+"""A finding that alone keeps less than this share of what it saves repeats the others."""
 
 
 def weighted_round_trips(evidence: Evidence, effect: Effect) -> float:
@@ -38,7 +38,7 @@ def weighted_round_trips(evidence: Evidence, effect: Effect) -> float:
 def saved_ns(evidence: Evidence, effect: Effect) -> float:
     """What its round trips take, and what held packets back; client and server are left to the replay."""
     stalled_ns = effect.stall_ns @ evidence.timeline.weight[effect.rows] if effect.stall_ns.any() else 0.0
-    return weighted_round_trips(evidence, effect) * RTT_NS + float(stalled_ns)
+    return weighted_round_trips(evidence, effect) * REFERENCE_RTT_NS + float(stalled_ns)
 
 
 def share_out(evidence: Evidence, found: Sequence[Claimed]) -> list[Claimed]:
@@ -54,8 +54,8 @@ def share_out(evidence: Evidence, found: Sequence[Claimed]) -> list[Claimed]:
     for number in order:
         pattern, candidate = found[number]
         value = saved_ns(evidence, own[number])
-        least = LEAST_SHARE * alone[number]
-        if alone[number] == 0 or value > least or alone[number] >= LEAST_BESIDE * _beside(found, alone, number):
+        least = MIN_OWN_SHARE * alone[number]
+        if alone[number] == 0 or value > least or alone[number] >= MIN_BESIDE_SHARE * _beside(found, alone, number):
             kept.append((value, (pattern, replace(candidate, effect=own[number]))))
     return [claimed for _, claimed in sorted(kept, key=lambda item: (item[1][0].suggestion, -item[0]))]
 
@@ -95,7 +95,7 @@ def _take(
         saved=_where(saved, keep),
         stall_ns=_where(stall_ns, keep),
         closed=closed,
-        along=effect.along if about else effect.along[:0],
+        dependents=effect.dependents if about else effect.dependents[:0],
     )
 
 

@@ -17,8 +17,8 @@ MAX_FINDINGS = 100
 """The costliest findings with a fix that are kept. Findings without a fix are few, and all stay."""
 MAX_SITES = 5
 """Places in the code that a finding names."""
-LEGIBLE = 0.9
-"""Of the round trips must be readable, before a recording is called healthy."""
+MIN_READABLE_SHARE = 0.9
+"""A recording is called healthy only if at least this share of its round trips is readable."""
 
 
 def candidates(evidence: Evidence, values: Mapping[str, int] | None = None) -> list[Claimed]:
@@ -58,7 +58,7 @@ def _is_legible(evidence: Evidence, unknown: Unjudged | None) -> bool:
     unreadable = evidence.exchanges.command.where({"unreadable", "unknown"}.__contains__)
     unreadable |= evidence.exchanges.is_execution & (evidence.exchanges.fingerprint < 0)
     worked = (evidence.is_execution | evidence.is_fetch).any()
-    return bool(worked and trips.sum() > 0 and trips[unreadable].sum() <= (1 - LEGIBLE) * trips.sum())
+    return bool(worked and trips.sum() > 0 and trips[unreadable].sum() <= (1 - MIN_READABLE_SHARE) * trips.sum())
 
 
 def _finding(evidence: Evidence, pattern: Pattern, candidate: Candidate, total: float) -> Finding:

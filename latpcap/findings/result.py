@@ -9,11 +9,11 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from latpcap.display import Brief
+from latpcap.display import ShortRepr
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Finding
 from latpcap.findings.frames import (
-    MAX_STRETCHES,
+    MAX_RANGES,
     FrameRanges,
     Frames,
     display_filter,
@@ -29,7 +29,7 @@ from latpcap.projection.basis import AS_IT_IS
 from latpcap.projection.budget_elsewhere import budgets_there
 from latpcap.units import format_given_ms
 
-MIN_TOGETHER = 2
+MIN_FINDINGS = 2
 MIN_SAVED_S = 1e-6
 """Seconds; a fix that saves no more at any RTT is none."""
 HIGH, MEDIUM = 0.25, 0.05
@@ -37,7 +37,7 @@ HIGH, MEDIUM = 0.25, 0.05
 SEVERITIES = ("high", "medium", "low", "info")
 
 
-class FindingResult(Brief, Struct, frozen=True):
+class FindingResult(ShortRepr, Struct, frozen=True):
     """One finding; see docs/findings.md."""
 
     code: str
@@ -87,7 +87,7 @@ def fixes_together(savings: Savings, rtt_ms: Sequence[float]) -> FixesTogether |
     """`None` where there are not several."""
     found = [finding for finding in savings.findings() if finding.fix_name and not finding.suggestion]
     names = tuple(dict.fromkeys(finding.fix_name for finding in found))
-    if len(names) < MIN_TOGETHER or savings.base.job is None:
+    if len(names) < MIN_FINDINGS or savings.base.job is None:
         return None
     made = savings.fix_set(names)
     [seconds] = savings.saved_s([made], rtt_ms)
@@ -162,7 +162,7 @@ def _result(
     whole = len(finding.effect.closed) > 0
     connection = np.flatnonzero(np.bincount(evidence.exchanges.connection[finding.shown]))
     frames = shown_ranges(evidence, finding)
-    shown = frames.between(0, MAX_STRETCHES)
+    shown = frames.between(0, MAX_RANGES)
     result = FindingResult(
         code=finding.code,
         title=finding.title,

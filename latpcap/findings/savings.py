@@ -23,8 +23,8 @@ from latpcap.projection.basis import AS_IT_IS, Basis, Variant
 from latpcap.tables.columnar import passes
 from latpcap.tables.columnar.columns import Floats
 
-OPENING_ROUND_TRIPS = 2
-"""A connection whose TCP handshake was lost waited for that and for the server's greeting."""
+CONNECT_ROUND_TRIPS = 2
+"""A connection whose TCP handshake was not captured waited for that and for the server's greeting."""
 
 
 class FixSet(Struct, frozen=True):
@@ -109,7 +109,7 @@ class Savings:
         )
         stays = ~gone & ~evidence.exchanges.complete[waits]
         may_go = lost & ~gone & ((before == 1) | (behind == 1))
-        opening = OPENING_ROUND_TRIPS * self.unjudged.connections
+        opening = CONNECT_ROUND_TRIPS * self.unjudged.connections
         return int(np.count_nonzero(stays)) + opening, int(np.count_nonzero(may_go))
 
     def candidates(self, values: Mapping[str, int] | None = None) -> list[Claimed]:

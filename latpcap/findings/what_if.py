@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from latpcap.display import Brief
+from latpcap.display import ShortRepr
 from latpcap.errors import UsageError, did_you_mean
 from latpcap.findings.registry import PATTERNS
 from latpcap.findings.savings import FixSet, Savings
@@ -22,10 +22,10 @@ SUGGESTIONS = frozenset(pattern.fix for pattern in PATTERNS if pattern.suggestio
 """Fixes that are made only where they are named."""
 MIN_TO_SHORTEN = 3
 """Of that many fixes and more, those that save nothing are not listed."""
-MOVED_ENOUGH = 1.1
-"""A runtime is met if it is exceeded by no more than this factor."""
-LITTLE = 0.1
-"""Fixes that save less than this share of the runtime change little."""
+TARGET_TOLERANCE = 1.1
+"""A target runtime is met if it is exceeded by no more than this factor."""
+NEGLIGIBLE_SHARE = 0.1
+"""Fixes that save less than this share of the runtime are negligible."""
 
 
 class Fix(Struct, frozen=True):
@@ -37,16 +37,16 @@ class Fix(Struct, frozen=True):
     text: str = ""
 
 
-class FixResult(Brief, Struct, frozen=True):
+class FixResult(ShortRepr, Struct, frozen=True):
     """The job with one fix made, or with all of them; seconds by the asked RTT in ms."""
 
     name: str
     findings: int
     round_trips_saved: int
     saved_s: dict[str, float]
-    saved_least_s: dict[str, float]
+    saved_min_s: dict[str, float]
     """With the least that the fixes may take of the time of client and server, in the worst case of the projection."""
-    saved_most_s: dict[str, float]
+    saved_max_s: dict[str, float]
     runtime_s: dict[str, float]
     optimistic_s: dict[str, float]
     pessimistic_s: dict[str, float]
@@ -60,7 +60,7 @@ class FixResult(Brief, Struct, frozen=True):
     """Requests that the capture lost beside what is removed: they may go, too, which the optimistic end allows for."""
 
 
-class WhatIf(Brief, Struct, frozen=True):
+class WhatIf(ShortRepr, Struct, frozen=True):
     """As it is, each fix alone, all together; and what follows from that."""
 
     as_is_s: dict[str, float]
@@ -71,7 +71,7 @@ class WhatIf(Brief, Struct, frozen=True):
     all_fixes: FixResult
     answer: str
     """Keep the database close, or change the code?"""
-    told_rtt_ms: float
+    headline_rtt_ms: float
     """The RTT that the answer speaks of."""
     left_out: tuple[str, ...] = ()
     """Fixes that would save something and that `all` leaves out, since they are suggestions."""
@@ -140,7 +140,7 @@ def what_if(
     asked_all = {fix.name for fix in fixes} >= {fix.name for fix in parse_fix(ALL)}
     suggested = savings.findings() if asked_all else []
     left_out = {finding.fix_name for finding in suggested} & SUGGESTIONS - {fix.name for fix in fixes}
-    told = as_is.told_rtt_ms or savings.base.baseline_ms
+    told = as_is.headline_rtt_ms or savings.base.baseline_ms
     times = _Times(savings.base.runtime_s, _runtimes(as_is)[told], together.runtime_s[f"{told:g}"])
     stay, _ = savings.in_part(sets[-1])
     answer = _answer(times, told, together, savings.base.baseline_ms, savings.unjudged, stay)
@@ -151,7 +151,7 @@ def what_if(
         fixes=shown,
         all_fixes=together,
         answer=answer,
-        told_rtt_ms=told,
+        headline_rtt_ms=told,
         left_out=tuple(sorted(left_out)),
     )
 
@@ -180,7 +180,7 @@ def _result(
     """Put together what a fix changes: the round trips `in_part` that stay may be more, and some of them may go."""
     now, then = _runtimes(as_is), _runtimes(fixed)
     stay_s, may_go_s = ({rtt: count * rtt / 1e3 for rtt in now} for count in in_part)
-    saved_least_s, saved_most_s = (dict(zip(now, each.tolist(), strict=True)) for each in saved_s)
+    saved_min_s, saved_max_s = (dict(zip(now, each.tolist(), strict=True)) for each in saved_s)
     least = {each.rtt_ms: max((each.optimistic_s or 0.0) - may_go_s[each.rtt_ms], 0.0) for each in fixed.points}
     most = {each.rtt_ms: (each.pessimistic_s or 0.0) + stay_s[each.rtt_ms] for each in fixed.points}
     return FixResult(
@@ -188,8 +188,8 @@ def _result(
         findings=len(made.made),
         round_trips_saved=made.round_trips_saved,
         saved_s=_by_rtt({rtt: max(now[rtt] - then[rtt], 0.0) for rtt in now}),
-        saved_least_s=_by_rtt({rtt: max(seconds - stay_s[rtt], 0.0) for rtt, seconds in saved_least_s.items()}),
-        saved_most_s=_by_rtt({rtt: seconds + may_go_s[rtt] for rtt, seconds in saved_most_s.items()}),
+        saved_min_s=_by_rtt({rtt: max(seconds - stay_s[rtt], 0.0) for rtt, seconds in saved_min_s.items()}),
+        saved_max_s=_by_rtt({rtt: seconds + may_go_s[rtt] for rtt, seconds in saved_max_s.items()}),
         runtime_s=_by_rtt(then),
         optimistic_s=_by_rtt(least),
         pessimistic_s=_by_rtt(most),
@@ -219,11 +219,11 @@ class _Times(Struct, frozen=True):
     @property
     def decision(self) -> str:
         """The first word of what follows from them."""
-        if self.there <= self.here * MOVED_ENOUGH:
+        if self.there <= self.here * TARGET_TOLERANCE:
             return "stay"
-        if self.fixed <= self.here * MOVED_ENOUGH:
+        if self.fixed <= self.here * TARGET_TOLERANCE:
             return "change"
-        return "move" if self.there - self.fixed < LITTLE * self.there else "both"
+        return "move" if self.there - self.fixed < NEGLIGIBLE_SHARE * self.there else "both"
 
     def hangs_on(self, unknown: Unjudged, stay: int, rtt_ms: float, baseline_ms: float) -> bool:
         """Return whether what was captured in part may decide otherwise: it is needless, or took a round trip more.
@@ -250,10 +250,10 @@ def _answer(
 ) -> str:
     """In words: whether changing the code makes up for the distance, and whether that hangs on what is unknown."""
     decided = _decided(times, rtt, together.findings, baseline_ms)
-    stays = times.decision == "stay" and rtt > baseline_ms * MOVED_ENOUGH
+    stays = times.decision == "stay" and rtt > baseline_ms * TARGET_TOLERANCE
     if together.lost_requests and together.findings and not stays:
         decided += f" They may also save {counted(together.lost_requests, 'request')} that the capture lost."
-    if unknown is None or rtt <= baseline_ms * MOVED_ENOUGH:
+    if unknown is None or rtt <= baseline_ms * TARGET_TOLERANCE:
         return decided
     is_much = unknown.is_much and not unknown.is_only_hidden  # what is encrypted can be needless only
     if not is_much and not times.hangs_on(unknown, stay, rtt, baseline_ms):
@@ -271,7 +271,7 @@ def _decided(times: _Times, rtt: float, findings: int, baseline_ms: float) -> st
     """Return whether changing the code makes up for the distance, by the runtimes alone."""
     here, there, fixed = (format_s(value) for value in (times.here, times.there, times.fixed))
     at, back = format_given_ms(rtt), format_ms(baseline_ms)
-    if rtt <= baseline_ms * MOVED_ENOUGH:
+    if rtt <= baseline_ms * TARGET_TOLERANCE:
         return f"With these fixes the job takes {fixed} instead of {there} at {at}."
     if times.decision == "stay":
         return f"No change is needed: the job takes {there} at {at}, hardly more than the {here} at {back}."

@@ -32,37 +32,37 @@ from latpcap.result.calibration import Calibration, HostRest, Series
 from latpcap.result.signoff import PROGRAM
 from latpcap.rtt.baselines import METHOD_NAMES, REASON_TEXTS, Method, Reason
 from latpcap.rtt.choice import choose, limits
-from latpcap.rtt.measured import Measurements, PathHalf
+from latpcap.rtt.measurements import Measurements, PathHalf
 from latpcap.units import counted, listed
 
-MOST_CONNECTIONS = 10
-"""A server may count each as a mistake of this host, which a hundred lock out (MySQL)."""
-PAUSE_S = 0.05
-"""After so long processors sleep."""
-FIRST_WITHIN = 0.5
-"""The part of the time that the first connection may take of all addresses together."""
-SPEAKS_WITHIN_S = 0.3
-"""A server of an unknown protocol that speaks first has done so by then, the RTT apart."""
-ENDS_WITHIN_S = 0.2
-"""A server that goes on has no use for the connection, nor we for its end."""
-ANSWER_BYTES = 4096
-STEP_NS = 1000
-"""The system tells microseconds."""
-FEWEST_TO_COMPARE = 3
-"""Handshakes of either kind that show what waking up takes."""
+MAX_CONNECTIONS = 10
+"""A server may count each as a mistake of this host, and lock the host out after a hundred (MySQL)."""
+SLEEP_PAUSE_S = 0.05
+"""Processors sleep after a pause of this length."""
+FIRST_TIME_SHARE = 0.5
+"""The first connection may take this share of the time of all addresses together."""
+MAX_GREETING_S = 0.3
+"""A server of an unknown protocol that speaks first has done so within this time, apart from the RTT."""
+MAX_CLOSE_S = 0.2
+"""The end of a connection is awaited no longer than this."""
+MAX_ANSWER_BYTES = 4096
+CLOCK_STEP_NS = 1000
+"""The system reports microseconds."""
+MIN_HANDSHAKES = 3
+"""Handshakes of either kind that show what waking up costs."""
 UNEVEN_MS, UNEVEN = 0.2, 0.02
 """Hosts alone do not deviate by so much, and so large a part of the RTT."""
-NORMAL = 1.4826
-"""The median deviation of a normal distribution is its standard deviation by this …"""
-OF_MEDIAN = 1.25
-"""… and the standard error of its median is that of its mean by this."""
+DEVIATION_PER_MAD = 1.4826
+"""The median deviation of a normal distribution times this is its standard deviation."""
+MEDIAN_ERROR_RATIO = 1.25
+"""The standard error of a normal distribution's median is this multiple of that of its mean."""
 
 
 def calibrate(
     server: str,
     *,
     protocol: str | None = None,
-    connections: int = MOST_CONNECTIONS,
+    connections: int = MAX_CONNECTIONS,
     timeout_s: float = 15.0,
     say: Callable[[str], object] | None = None,
 ) -> Calibration:
@@ -71,8 +71,8 @@ def calibrate(
     `protocol`: what it speaks, where its port does not tell; `none` asks for nothing but handshakes. `connections`: ten
     at most. `timeout_s` bounds all of it. `say` is told beforehand what is about to happen.
     """
-    if not 1 <= connections <= MOST_CONNECTIONS:
-        raise UsageError(f"{connections:,} connections: calibrate opens 1 to {MOST_CONNECTIONS}, to spare the server")
+    if not 1 <= connections <= MAX_CONNECTIONS:
+        raise UsageError(f"{connections:,} connections: calibrate opens 1 to {MAX_CONNECTIONS}, to spare the server")
     asked, deadline = Server.of(server), time.monotonic() + timeout_s
     spoken = _spoken(protocol, asked.port)
     if say:
@@ -127,7 +127,7 @@ def _first(
 ) -> tuple[Probe, Address]:
     """The first connection, to the first address that answers, as clients try them."""
     failures: list[str] = []
-    until = time.monotonic() + FIRST_WITHIN * (deadline - time.monotonic())
+    until = time.monotonic() + FIRST_TIME_SHARE * (deadline - time.monotonic())
     for left, address in zip(range(len(found), 0, -1), found, strict=True):
         share_s = max((until - time.monotonic()) / left, 0.05)
         try:
@@ -149,10 +149,10 @@ def _others(address: Address, spoken: Protocol | None, wanted: int, deadline: fl
     """Further connections; those that fail, and those for which there is not a time, are missing."""
     for number in range(wanted):
         paused = number % 2 == 0
-        if time.monotonic() + PAUSE_S > deadline:
+        if time.monotonic() + SLEEP_PAUSE_S > deadline:
             return
         if paused:
-            time.sleep(PAUSE_S)
+            time.sleep(SLEEP_PAUSE_S)
         try:
             yield _probe(address, spoken, deadline, deadline, paused=paused)
         except OSError:
@@ -190,7 +190,7 @@ def _asked(
     """The same with what the question and the end showed."""
     patience_s = _left(deadline) / 2
     if spoken is None:
-        patience_s = min(SPEAKS_WITHIN_S + 3 * probe.own_ms / 1000, patience_s) if listens else 0.0
+        patience_s = min(MAX_GREETING_S + 3 * probe.own_ms / 1000, patience_s) if listens else 0.0
     before = tcp_info(connection)
     if spoken is not None and spoken.question.asks:
         begin, known_ms = time.perf_counter(), 0.0
@@ -199,7 +199,7 @@ def _asked(
         known_ms = probe.handshake_ms or probe.own_ms  # it greets when the handshake is over
     answer = _received(connection, patience_s) if patience_s else b""
     answer_ms, after = _since(begin) - known_ms, tcp_info(connection)
-    ending_ms = _ended(connection, min(_left(deadline), ENDS_WITHIN_S + 3 * probe.own_ms / 1000))
+    ending_ms = _ended(connection, min(_left(deadline), MAX_CLOSE_S + 3 * probe.own_ms / 1000))
     fits = bool(answer) and (spoken is None or spoken.question.is_answer(answer))
     return Probe(
         probe.paused,
@@ -228,7 +228,7 @@ def _ended(connection: socket.socket, seconds: float) -> float | None:
     before, begin = tcp_info(connection), time.perf_counter()
     try:
         connection.shutdown(socket.SHUT_WR)
-        while connection.recv(ANSWER_BYTES):
+        while connection.recv(MAX_ANSWER_BYTES):
             pass
     except OSError:
         return None
@@ -242,7 +242,7 @@ def _received(connection: socket.socket, seconds: float) -> bytes:
     """The first bytes that come; none where nothing does."""
     connection.settimeout(seconds)
     try:
-        return connection.recv(ANSWER_BYTES)
+        return connection.recv(MAX_ANSWER_BYTES)
     except TimeoutError:
         return b""
 
@@ -297,7 +297,7 @@ def _result(
         reason=judged.reason,
         series=tuple(_series(name, values) for name, values in kinds.items() if values),
         wake_up_ms=_wake_up(probes),
-        pause_ms=PAUSE_S * 1000,
+        pause_ms=SLEEP_PAUSE_S * 1000,
         rests=tuple(_rests()),
         path_mtu=info.path_mtu if info else None,
         mss=info.mss if info else None,
@@ -326,8 +326,8 @@ def _judged(handshakes: Sequence[float], acks: Sequence[float], bounds: Sequence
     clean = np.ones(len(acks), bool)
     asked, fastest = np.full(len(bounds), -1), _values(sorted(bounds)[:1])
     half = PathHalf(_values(handshakes), _values(acks), _values(bounds), asked, fastest, _values(()), clean)
-    chosen = choose(half, np.zeros(1, np.int64), 1, STEP_NS, np.full(1, not handshakes))
-    rtt_ms, low_ms, high_ms = (float(ns[0]) / 1e6 for ns in (chosen.value, *limits(chosen, STEP_NS)))
+    chosen = choose(half, np.zeros(1, np.int64), 1, CLOCK_STEP_NS, np.full(1, not handshakes))
+    rtt_ms, low_ms, high_ms = (float(ns[0]) / 1e6 for ns in (chosen.value, *limits(chosen, CLOCK_STEP_NS)))
     return JudgedRtt(
         rtt_ms, low_ms, high_ms, Method(int(chosen.method[0])), REASON_TEXTS[Reason(int(chosen.reason[0]))]
     )
@@ -338,7 +338,7 @@ def _middle(handshakes: Sequence[float], acks: Sequence[float], jitter_ms: float
     method = Method.BOTH if acks else Method.HANDSHAKE
     what = "TCP handshakes and data ACKs" if acks else "TCP handshakes"
     rtt_ms = median([*handshakes, *acks])
-    error_ms = 2 * OF_MEDIAN * jitter_ms / sqrt(len(handshakes) + len(acks))
+    error_ms = 2 * MEDIAN_ERROR_RATIO * jitter_ms / sqrt(len(handshakes) + len(acks))
     return JudgedRtt(
         rtt_ms, max(rtt_ms - error_ms, 0.0), rtt_ms + error_ms, method, f"the RTT varies: median of {what}"
     )
@@ -354,7 +354,7 @@ def _jitter(values: Sequence[float]) -> float:
     if not values:
         return 0.0
     middle = median(values)
-    return NORMAL * median(abs(value - middle) for value in values)
+    return DEVIATION_PER_MAD * median(abs(value - middle) for value in values)
 
 
 def _wake_up(probes: Sequence[Probe]) -> float | None:
@@ -362,7 +362,7 @@ def _wake_up(probes: Sequence[Probe]) -> float | None:
         [probe.handshake_ms for probe in probes[1:] if probe.paused is paused and probe.handshake_ms is not None]
         for paused in (True, False)
     )
-    if min(len(paused), len(at_once)) < FEWEST_TO_COMPARE:
+    if min(len(paused), len(at_once)) < MIN_HANDSHAKES:
         return None
     return median(paused) - median(at_once)
 

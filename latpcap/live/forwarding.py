@@ -18,8 +18,8 @@ FORWARDED = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP, signa
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 """The command shall have these as any other command does."""
-LOOK_S = 0.2
-"""Look so often whether the command has ended, should another thread have got the news."""
+POLL_S = 0.2
+"""Poll this often whether the command has ended, should another thread have got the news."""
 
 
 def run_forwarding(program: str, command: Sequence[str], environment: Mapping[str, str]) -> tuple[int, bool]:
@@ -44,7 +44,7 @@ def _start(program: str, command: Sequence[str], environment: Mapping[str, str],
 def _wait(child: int, heard: set[int], asked: set[int]) -> int:
     """The status of the child once it has ended; what is sent to latpcap alone goes on to the child."""
     while True:
-        received = signal.sigtimedwait(heard, LOOK_S)
+        received = signal.sigtimedwait(heard, POLL_S)
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:
             code = os.waitstatus_to_exitcode(status)

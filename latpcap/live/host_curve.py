@@ -21,11 +21,11 @@ OF_LINUX_V4, OF_LINUX_V6 = Path("/proc/net/fib_trie"), Path("/proc/net/if_inet6"
 LOCAL = re.compile(r"\|-- (\S+)\n(?:\s+/\d+ .*\n)*?\s+/32 host LOCAL")
 FAR_AWAY = ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1"))
 """Addresses of documentation, to which nothing is sent: the system says which one of its own it would use."""
-LOOKED_UP_S = 1.0
-"""How long this host's own name may take to be resolved."""
+MAX_LOOKUP_S = 1.0
+"""This host's own name is resolved within this time, or not at all."""
 
 
-MAX_LOOKED_BYTES = 1 << 20
+MAX_SCANNED_BYTES = 1 << 20
 """In so much of a recording this host's addresses are looked for: no other ones are written into it."""
 
 
@@ -50,7 +50,7 @@ def own_addresses() -> set[str]:
 
 def _of_name() -> Iterator[str]:
     with suppress(ServerUnreachable):
-        yield from (str(each.ip) for each in addresses(Server(socket.gethostname(), 0), LOOKED_UP_S))
+        yield from (str(each.ip) for each in addresses(Server(socket.gethostname(), 0), MAX_LOOKUP_S))
 
 
 def _of_route() -> Iterator[str]:
@@ -102,7 +102,7 @@ def _with_curve(recorded: Recorded, curve: HostCurve | None) -> Recorded:
         return recorded
     try:
         with open(recorded.path, "r+b", buffering=0) as file:
-            hosts = _recorded_addresses(curve.addresses, file.read(MAX_LOOKED_BYTES))
+            hosts = _recorded_addresses(curve.addresses, file.read(MAX_SCANNED_BYTES))
             block = _core.pcapng_host_curve(curve.rests_ms, curve.extra_ms, hosts)
             end = file.seek(0, 2)
             if file.write(block) < len(block):

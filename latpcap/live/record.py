@@ -10,12 +10,12 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Unpack
 
 from latpcap.errors import NoDatabaseTraffic, RecordingError, UsageError
-from latpcap.given import several, tcp_port
+from latpcap.live.capture_scope import watched
 from latpcap.live.capturing.capturer import ANY, Capturer
 from latpcap.live.capturing.folder import Folder
 from latpcap.live.capturing.ring import Ring
 from latpcap.live.recorder import Recorded, Recorder
-from latpcap.live.watched import watched
+from latpcap.quantities import several, tcp_port
 from latpcap.report import check_capture_name
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from latpcap.reading import ReadOptions
     from latpcap.result.analysis import Analysis
 
-HEADERS = 100
+MAX_HEADER_BYTES = 100
 """Bytes of a packet that hold all headers: link (SLL2: 20), IPv6 (40) and TCP with the options of a SYN (40)."""
 REASONS = (
     "A client of the same machine may use a Unix socket (MySQL's `localhost`, psql without -h: write 127.0.0.1), "
@@ -101,7 +101,7 @@ def recorder_of(
 ) -> tuple[Recorder, tuple[int, ...]]:
     """Who records what these ask for, and the ports of its servers; on all interfaces where nobody knows better."""
     check_capture_name(path)
-    snap_length = HEADERS if privacy else None
+    snap_length = MAX_HEADER_BYTES if privacy else None
     if relays:
         from latpcap.live.relay import Relay, Route
 

@@ -9,17 +9,17 @@ from functools import partial
 from pathlib import Path
 
 from latpcap.errors import CommandFailed, UsageError, unwritten
-from latpcap.given import Duration, Rtts, bits_per_s, milliseconds, rtts_ms, several, share, tcp_port
 from latpcap.live import job
 from latpcap.live.capturing.capturer import Capturer
 from latpcap.live.capturing.folder import Folder
 from latpcap.live.host_curve import measure_host
 from latpcap.live.link import network
 from latpcap.live.link.network_paths import Link, NetworkPath, Relayed
-from latpcap.live.rehearsing import Plan, run_rehearsal
+from latpcap.live.rehearsal import Plan, run_rehearsal
 from latpcap.live.relay import Route
-from latpcap.live.server import LOOKED_UP_S, Server, addresses
+from latpcap.live.server import MAX_LOOKUP_S, Server, addresses
 from latpcap.projection.assumptions import Conditions
+from latpcap.quantities import Duration, Rtts, bits_per_s, milliseconds, rtts_ms, several, share, tcp_port
 from latpcap.reading import read
 from latpcap.report.jsonout import dump
 from latpcap.report.markdown import document
@@ -28,9 +28,10 @@ from latpcap.result.pairs.rehearsal import Rehearsal
 from latpcap.tables.writing.outputs import write
 from latpcap.units import counted, format_given_ms, listed
 
-MOST_SEED = (1 << 32) - 1
-HANDSHAKES = 3
-"""Connections that tell how far away a server is where no recording of today does; MySQL counts each as failed."""
+MAX_SEED = (1 << 32) - 1
+HANDSHAKE_COUNT = 3
+"""Connections opened to measure how far away a server is if today's recording does not show it; MySQL counts each as
+failed."""
 
 
 def rehearse(
@@ -72,8 +73,8 @@ def rehearse(
     asked = list(dict.fromkeys(rtts_ms(rtt_ms) or ()))
     if not asked or runs < 1:
         raise UsageError("a rehearsal needs an RTT and at least one run")
-    if seed is not None and not 0 <= seed <= MOST_SEED:
-        raise UsageError(f"a seed is a number from 0 to {MOST_SEED}, not {seed}")
+    if seed is not None and not 0 <= seed <= MAX_SEED:
+        raise UsageError(f"a seed is a number from 0 to {MAX_SEED}, not {seed}")
     if relay and (server or port):
         raise UsageError("--relay names the servers: leave out --server and --port")
     if isinstance(command, str) or not command:
@@ -83,7 +84,7 @@ def rehearse(
     routes = [Route.of(each) for each in several(relay)]
     servers = [at for each in several(server) for at in _addresses(each)] or [str(route.server) for route in routes]
     ports = [tcp_port(each) for each in several(port)]
-    begins = secrets.randbelow(MOST_SEED + 1) if seed is None else seed
+    begins = secrets.randbelow(MAX_SEED + 1) if seed is None else seed
     curve = measure_host(*network.ADDRESSES)
     way: NetworkPath = (
         Relayed(routes, conditions, seed=begins, curve=curve)
@@ -113,14 +114,14 @@ def rehearse(
 
 def _addresses(server: str) -> Iterator[str]:
     """Every address that the command may find the server at."""
-    yield from map(str, addresses(Server.of(server), LOOKED_UP_S))
+    yield from map(str, addresses(Server.of(server), MAX_LOOKUP_S))
 
 
 def _away_ms(server: str) -> float:
     """How far away a server is from here, now."""
     from latpcap.live.calibrate import calibrate
 
-    return calibrate(server, protocol="none", connections=HANDSHAKES).rtt_ms
+    return calibrate(server, protocol="none", connections=HANDSHAKE_COUNT).rtt_ms
 
 
 def _today(servers: Sequence[str], ports: Sequence[int]) -> Callable[[Path], Capturer]:

@@ -15,7 +15,7 @@ from msgspec import Struct
 from latpcap import _core
 from latpcap.errors import RecordingError, UsageError, reason, unwritten
 from latpcap.live.recorder import Recorded
-from latpcap.live.server import LOOKED_UP_S, Address, Server, addresses, written
+from latpcap.live.server import MAX_LOOKUP_S, Address, Server, addresses, written
 from latpcap.tables.writing.outputs import written as written_to
 from latpcap.units import counted
 
@@ -23,8 +23,8 @@ HERE = "127.0.0.1"
 WRITTEN = re.compile(
     r"(?:(?:\[(?P<bracketed>[^\]\s]+)\]|(?P<host>[^:\[\]\s]+)):)?(?P<port>[0-9]{1,5}):(?P<server>\[.+|[^:]+:[0-9]+)"
 )
-HEADERS = 26
-"""Ethernet's header and TCP's timestamps are in no packet of a relay, so as much less of each is kept."""
+ABSENT_HEADER_BYTES = 26
+"""No packet of a relay has an Ethernet header or TCP timestamps, so this much less of each is kept."""
 
 
 class Route(Struct, frozen=True):
@@ -69,7 +69,7 @@ class Relay:
         """
         self._routes = tuple(routes)
         self._path = Path(path)
-        self._snap_length = 0 if snap_length is None else max(snap_length - HEADERS, 1)
+        self._snap_length = 0 if snap_length is None else max(snap_length - ABSENT_HEADER_BYTES, 1)
         self._rtt_ms, self._jitter_ms, self._bits_per_second = rtt_ms, jitter_ms, bits_per_second
         self._seed = seed
         self._running: _core.Relay | None = None
@@ -134,9 +134,9 @@ class Relay:
 
 def _none_leads_back(routes: Sequence[Route]) -> None:
     """Refuse a route to where the relay listens itself: each connection would open another one, without an end."""
-    listens = [at for route in routes for at in addresses(Server(route.host, route.port), LOOKED_UP_S)]
+    listens = [at for route in routes for at in addresses(Server(route.host, route.port), MAX_LOOKUP_S)]
     for route in routes:
-        if any(_is_met(at, by) for at in addresses(route.server, LOOKED_UP_S) for by in listens):
+        if any(_is_met(at, by) for at in addresses(route.server, MAX_LOOKUP_S) for by in listens):
             raise UsageError(
                 f"{route.server} leads back to the relay, which listens there: "
                 "give the server's address, or another port"

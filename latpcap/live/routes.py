@@ -7,7 +7,7 @@ import shutil
 import subprocess
 from collections.abc import Iterable
 
-ASKED_S = 5.0
+MAX_ANSWER_S = 5.0
 
 
 def interfaces_to(addresses: Iterable[str]) -> tuple[str, ...]:
@@ -23,7 +23,7 @@ def _interface_to(address: str) -> str | None:
         return None
     try:
         asked = [ip, "-j", "route", "get", address.partition("%")[0]]
-        done = subprocess.run(asked, capture_output=True, timeout=ASKED_S, check=True)
+        done = subprocess.run(asked, capture_output=True, timeout=MAX_ANSWER_S, check=True)
         routes = json.loads(done.stdout)
     except (OSError, ValueError, subprocess.SubprocessError):
         return None

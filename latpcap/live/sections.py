@@ -27,10 +27,10 @@ from latpcap.reading import read
 from latpcap.units import MAX_MS
 
 N_PLUS_ONE = "n+1"
-FEWEST_OF_A_LOOP = 6
+MIN_LOOP_ROUND_TRIPS = 6
 """Round trips below which no statement is run for each row of another one."""
-NO_THINKING_S = MAX_MS / 1000
-"""Nobody thinks within a section: a loop goes on behind any pause of its client (a debugger, a busy machine)."""
+MAX_THINK_S = MAX_MS / 1000
+"""Nobody thinks within a section: a loop continues after any pause of its client (a debugger, a busy machine)."""
 
 
 class StatementCount(Struct, frozen=True):
@@ -106,7 +106,7 @@ class Sections:
     def _counted(self, content: bytes) -> SectionContents:
         if not content:
             return SectionContents()
-        capture = read(content, decode_as=self._known, think_s=NO_THINKING_S)
+        capture = read(content, decode_as=self._known, think_s=MAX_THINK_S)
         try:
             counted = _of(capture)
         except NoDatabaseTraffic:
@@ -120,7 +120,7 @@ class Sections:
     def _opened(self, section: Capture) -> SectionContents:
         """The same section with the keys."""
         begin = min(each.first_time for each in section.files if each.first_time)
-        return _of(read(self._recorder.path, keylog=self._keylog, think_s=NO_THINKING_S).select(start=begin))
+        return _of(read(self._recorder.path, keylog=self._keylog, think_s=MAX_THINK_S).select(start=begin))
 
     def _learn(self, capture: Capture) -> None:
         """The next section of a connection begins in mid-stream, where its protocol may not show."""
@@ -140,7 +140,7 @@ def _of(capture: Capture) -> SectionContents:
     hidden = sum(
         int(row["round_trips"]) for row in capture.connections[["timing_only", "round_trips"]] if row["timing_only"]
     )
-    loops = capture.findings[["code", "statement"]] if round_trips >= FEWEST_OF_A_LOOP else ()
+    loops = capture.findings[["code", "statement"]] if round_trips >= MIN_LOOP_ROUND_TRIPS else ()
     return SectionContents(
         round_trips,
         tuple(sorted(ran, key=lambda each: (-each.round_trips, each.text))),

@@ -15,8 +15,8 @@ from latpcap.errors import ServerUnreachable, UsageError
 
 WRITTEN = re.compile(r"(?:\[(?P<bracketed>[^\]\s]+)\]|(?P<host>[^:\[\]\s]+)):(?P<port>[0-9]{1,5})")
 
-LOOKED_UP_S = 10.0
-"""How long a name may take to be resolved."""
+MAX_LOOKUP_S = 10.0
+"""A name is resolved within this time, or not at all."""
 
 
 class Server(Struct, frozen=True):

@@ -16,8 +16,8 @@ import struct
 
 from msgspec import Struct
 
-LENGTH = 152
-SMOOTHING = 8
+STRUCT_BYTES = 152
+SMOOTHING_SAMPLES = 8
 """The kernel's RTT moves by an eighth of the way to each sample (RFC 6298); it begins as the first one."""
 FIN_ACKNOWLEDGED = (5, 7)
 """FIN_WAIT2, and CLOSE: what is left of a connection that both sides have ended."""
@@ -46,10 +46,10 @@ def tcp_info(connection: socket.socket) -> TcpInfo | None:
     if not hasattr(socket, "TCP_INFO"):
         return None
     try:
-        info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, LENGTH)
+        info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, STRUCT_BYTES)
     except OSError:
         return None
-    if len(info) < LENGTH:
+    if len(info) < STRUCT_BYTES:
         return None
     mss, path_mtu, rtt_us, retransmissions, segments_in, min_rtt_us = (
         struct.unpack_from("=I", info, at)[0] for at in (16, 60, 68, 100, 140, 148)
@@ -68,4 +68,4 @@ def latest_rtt_us(before: TcpInfo, after: TcpInfo) -> int:
     """
     if after.min_rtt_us < before.min_rtt_us:
         return after.min_rtt_us
-    return before.rtt_us + SMOOTHING * (after.rtt_us - before.rtt_us)
+    return before.rtt_us + SMOOTHING_SAMPLES * (after.rtt_us - before.rtt_us)

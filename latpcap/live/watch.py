@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from latpcap._core import LiveSum
     from latpcap.capture import Capture
 
-LOOK_S = 0.05
-"""A file that has not grown is looked at again."""
-RECENT_S = 5.0
-"""The rate `now` is that of so long."""
-TELLS_S = 1.0
-"""In less, packets come in heaps: what is written when the watch begins was recorded before."""
-WORST = 8
-CANCEL_S = 10.0
-"""How long a cancelled reading may take to notice."""
+POLL_S = 0.05
+"""A file that has not grown is polled this often."""
+RATE_WINDOW_S = 5.0
+"""The rate `now` is that of this time."""
+MIN_RATE_S = 1.0
+"""Packets come in heaps: a rate over less than this says nothing."""
+MAX_STATEMENTS = 8
+MAX_CANCEL_S = 10.0
+"""A cancelled reading notices within this time."""
 
 
 class GrowingFile:
@@ -48,7 +48,7 @@ class GrowingFile:
         while not (data := self._file.read(size)):
             if self._ended.is_set():
                 return self._file.read(size)
-            self._ended.wait(LOOK_S)
+            self._ended.wait(POLL_S)
         return data
 
     def end(self) -> None:
@@ -87,7 +87,7 @@ class Watch:
 
     def result(self) -> Capture:
         """The whole recording, once it has been read; raises what reading raised."""
-        while not self._done.wait(LOOK_S):  # a plain wait could not be interrupted
+        while not self._done.wait(POLL_S):  # a plain wait could not be interrupted
             pass
         if isinstance(self._result, BaseException):
             raise self._result
@@ -98,14 +98,14 @@ class Watch:
         """Nobody wants the result any more: Python must not end while a thread is in the core."""
         if not self._done.is_set():
             self.progress.cancel()
-            self._done.wait(CANCEL_S)
+            self._done.wait(MAX_CANCEL_S)
 
     def seen(self) -> WatchedSoFar:
         """What was seen so far."""
         now, total = time.monotonic(), self.progress.total
         packets, connections, _ = self.progress.read_so_far
         self._recent.append((now, total.round_trips))
-        while self._recent[0][0] < now - RECENT_S and len(self._recent) > 2:
+        while self._recent[0][0] < now - RATE_WINDOW_S and len(self._recent) > 2:
             self._recent.popleft()
         since, before = self._recent[0]
         return WatchedSoFar(
@@ -116,8 +116,8 @@ class Watch:
             round_trips=total.round_trips,
             waited_s=total.waited_ns / 1e9,
             errors=total.errors,
-            round_trips_per_s=None if now - since < TELLS_S else (total.round_trips - before) / (now - since),
-            worst=tuple(_statement(each) for each in self.progress.worst(WORST)),
+            round_trips_per_s=None if now - since < MIN_RATE_S else (total.round_trips - before) / (now - since),
+            worst=tuple(_statement(each) for each in self.progress.worst(MAX_STATEMENTS)),
         )
 
 

@@ -20,8 +20,8 @@ from latpcap.tables.columnar.quantiles import GroupedValues
 from latpcap.tables.connections import MISSING
 from latpcap.tables.recording import Recording
 
-FEWEST = 3
-"""Connections opened after a FIN that show how a host goes on."""
+MIN_CONNECTIONS = 3
+"""Connections opened after a FIN that show how a host continues."""
 SOON = ((1.0, 1 / 6), (0.6, 1 / 4), (0.3, 1.0))
 """How long a host that waits may pause after the FIN, by the time that took: the longer, the more regular its pauses
 are (the spread behind the FIN by the spread behind the client's close)."""
@@ -37,7 +37,7 @@ def awaited_fins(recording: Recording, near: Ints, syn: Ints, closed: Ints) -> I
     half, hosts, fin = near // 2, connections.host.codes, connections.server_fin
     hung_up = (closed != MISSING) & (fin >= closed) & (fin <= round(recording.runtime_s * 1e9))
     until = np.full(len(fin), MISSING)
-    if np.count_nonzero(hung_up) < FEWEST:
+    if np.count_nonzero(hung_up) < MIN_CONNECTIONS:
         return until
     left, told = closed[hung_up] - half[hung_up], fin[hung_up] + half[hung_up]
     opened = np.where(syn == MISSING, MISSING, syn - half)
@@ -79,7 +79,7 @@ def _host_waits(hosts: Ints, left: Ints, told: Ints, opened: Ints) -> Bools:
     followed = opened != MISSING
     late = followed & (opened >= told)
     later = np.bincount(hosts[late], minlength=count)
-    often = (later >= FEWEST) & (2 * later > np.bincount(hosts[followed], minlength=count))
+    often = (later >= MIN_CONNECTIONS) & (2 * later > np.bincount(hosts[followed], minlength=count))
     took, _ = _usual(hosts[late], (told - left)[late], count)
     pause, irregular = _usual(hosts[late], (opened - told)[late], count)
     _, otherwise = _usual(hosts[late], (opened - left)[late], count)

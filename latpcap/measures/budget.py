@@ -26,13 +26,13 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from latpcap.display import Plotted
+from latpcap.display import Plottable
 from latpcap.measures.job import RecordedJob, recorded_job
 from latpcap.measures.stalls import Stalls
 from latpcap.measures.waits import Waits
 from latpcap.rtt import Estimate
 from latpcap.tables.columnar.columns import constant
-from latpcap.tables.columnar.scratch import laid
+from latpcap.tables.columnar.scratch import spill
 from latpcap.tables.recording import Recording
 
 Ints = NDArray[np.int64]
@@ -40,7 +40,7 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 
-class Budget(Plotted, Struct, frozen=True):
+class Budget(Plottable, Struct, frozen=True):
     """The parts of the runtime in seconds; each ≥ 0."""
 
     network_s: float = 0.0
@@ -167,7 +167,7 @@ _COLUMNS = ("network", "service", "loss", "own_service", "own_loss", "own_stalle
 
 def _column(where: NDArray[Any], values: NDArray[Any]) -> NDArray[Any]:
     """A column of the core, on disk where columns are; of what nothing has, zeros."""
-    return laid(where, values) if len(values) else constant(0, len(where))
+    return spill(where, values) if len(values) else constant(0, len(where))
 
 
 def _sparse(count: int, told: dict[str, Any], name: str) -> Floats:

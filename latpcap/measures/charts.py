@@ -9,25 +9,27 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from latpcap.display import Plotted
+from latpcap.display import Plottable
 from latpcap.tables.columnar.passes import running_maximum
 from latpcap.tables.columnar.quantiles import quantiles
 from latpcap.tables.connections import MISSING
 from latpcap.tables.recording import Recording
 
-BINS_A_DECADE = 10
+BINS_PER_DECADE = 10
 FIRST_DECADE, LAST_DECADE = -3, 9
 """From 1 µs to eleven days; what is beyond counts in the last bin."""
 
 QUANTILES = {"p50": 0.50, "p95": 0.95, "p99": 0.99, "max": 1.0}
 
-LANES = 50
-STRETCHES_A_LANE = 400
-ONE_BY_ONE = 2_000
-"""Exchanges up to which each is shown."""
+MAX_LANES = 50
+"""Connections drawn in the timeline."""
+MAX_BLOCKS_PER_LANE = 400
+"""Blocks drawn for a connection of a longer recording."""
+MAX_EXCHANGES = 2_000
+"""A connection with more exchanges is drawn in blocks."""
 
 
-class Deltas(Plotted, Struct, frozen=True):
+class Deltas(Plottable, Struct, frozen=True):
     """How far apart the requests of a connection begin: a histogram over a logarithmic scale."""
 
     edges_ms: tuple[float, ...]
@@ -49,7 +51,7 @@ class Interval(Struct, frozen=True):
     round_trips: int
 
 
-class Timeline(Plotted, Struct, frozen=True):
+class Timeline(Plottable, Struct, frozen=True):
     """When which connection was busy: the busiest connections, each as intervals."""
 
     intervals: tuple[Interval, ...]
@@ -70,7 +72,7 @@ def binned(times_ns: NDArray[np.int64], baseline_rtt_ms: float | None) -> Deltas
     (2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1)
     """
     spans = np.clip(times_ns / 1e6, 10.0**FIRST_DECADE, 10.0**LAST_DECADE)
-    edges = 10.0 ** (np.arange(FIRST_DECADE * BINS_A_DECADE, LAST_DECADE * BINS_A_DECADE + 1) / BINS_A_DECADE)
+    edges = 10.0 ** (np.arange(FIRST_DECADE * BINS_PER_DECADE, LAST_DECADE * BINS_PER_DECADE + 1) / BINS_PER_DECADE)
     counts, _ = np.histogram(spans, edges)
     used = np.flatnonzero(counts)
     if len(used) == 0:
@@ -85,16 +87,16 @@ def timeline(recording: Recording) -> Timeline:
     exchanges = recording.exchanges
     start, end = exchanges.begin, exchanges.end
     by_connection = np.bincount(exchanges.connection, exchanges.round_trips + 1.0, len(recording.connections))
-    busiest = np.isin(exchanges.connection, np.argsort(-by_connection, kind="stable")[:LANES])
+    busiest = np.isin(exchanges.connection, np.argsort(-by_connection, kind="stable")[:MAX_LANES])
     chosen = np.flatnonzero(busiest & (start != MISSING))
     chosen = chosen[np.lexsort((start[chosen], exchanges.connection[chosen]))]
     if len(chosen) == 0:
         return Timeline((), len(recording.connections))
     connection, start, end = exchanges.connection[chosen], start[chosen], end[chosen]
-    least_gap = recording.runtime_s * 1e9 / STRETCHES_A_LANE
+    least_gap = recording.runtime_s * 1e9 / MAX_BLOCKS_PER_LANE
     new = np.diff(connection, prepend=-1) != 0
     new |= start - np.concatenate(([0], running_maximum(end, connection)[:-1])) > least_gap
-    new |= len(chosen) <= ONE_BY_ONE
+    new |= len(chosen) <= MAX_EXCHANGES
     first = np.flatnonzero(new)
     ends = np.maximum.reduceat(end, first)
     trips = np.add.reduceat(exchanges.round_trips[chosen], first)

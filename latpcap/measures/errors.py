@@ -31,7 +31,7 @@ KINDS = ("statement", "login", "transaction", "other")
 STATEMENT, LOGIN, TRANSACTION, OTHER = range(len(KINDS))
 NO_ANSWER = "no answer"
 """The code of a request during which the server closed the connection."""
-SAID_CODES = 3
+MAX_CODES = 3
 """Codes that a sentence names."""
 MAX_MESSAGE_CHARS = 250
 """The length of a server's message in a text."""
@@ -81,7 +81,7 @@ class Failures(Struct, frozen=True):
         shown = [
             textwrap.shorten(text, MAX_MESSAGE_CHARS, placeholder=" …") for text in dict.fromkeys(filter(None, more))
         ]
-        return f"The server says: {' / '.join(shown[:SAID_CODES])}." if shown else ""
+        return f"The server says: {' / '.join(shown[:MAX_CODES])}." if shown else ""
 
     def _distinct(self, mine: Ints) -> list[tuple[str, str, str, int]]:
         """Return protocol, code and message of each error of `mine`, and how often it is there, most frequent first."""
@@ -97,7 +97,7 @@ class Failures(Struct, frozen=True):
 
     def bare_codes(self, mine: Ints) -> str:
         """The codes alone: `25P02`."""
-        return ", ".join(sorted({_bare(code or NO_ANSWER) for code in self.code.picked(mine).texts()})[:SAID_CODES])
+        return ", ".join(sorted({_bare(code or NO_ANSWER) for code in self.code.picked(mine).texts()})[:MAX_CODES])
 
     def by_category(self, *kinds: int) -> Iterator[tuple[str, Ints]]:
         """The failures of these kinds, as indices into `rows`, by what they are due to; the most frequent first."""
@@ -149,8 +149,8 @@ def failures_said(found: Iterable[tuple[str, int]]) -> str:
     counts: Counter[str] = Counter()
     for words, count in found:
         counts[words] += count
-    shown = [f"{count:,} × {words}" for words, count in counts.most_common(SAID_CODES)]
-    return ", ".join(shown) + (" and others" if len(counts) > SAID_CODES else "")
+    shown = [f"{count:,} × {words}" for words, count in counts.most_common(MAX_CODES)]
+    return ", ".join(shown) + (" and others" if len(counts) > MAX_CODES else "")
 
 
 def error_words(protocol: str, code: str, message: str) -> str:

@@ -18,8 +18,9 @@ from latpcap.tables.recording import Recording
 
 WAYS = ("refused", "never answered", "reset by server", "reset by client")
 REFUSED, UNANSWERED, BY_SERVER, BY_CLIENT = range(len(WAYS))
-ANSWERED_WITHIN_NS = 1_000_000_000
-"""A SYN that nobody answers is sent again after so long (RFC 6298): where the capture ends sooner, nobody knows."""
+SYN_TIMEOUT_NS = 1_000_000_000
+"""A SYN without an answer is sent again after this time (RFC 6298); whether it failed is unknown if the capture ends
+sooner."""
 LATEST = np.iinfo(np.int64).max
 
 
@@ -114,7 +115,7 @@ def _was_waited_for(of: TcpConnections) -> Bools:
     """The SYN was sent again, or the capture went on for so long that it would have been."""
     again = columns.column(of.table, "handshake_retransmitted").values.astype(bool)
     last = columns.column(of.recording.captures_table, "last_time").ints(MISSING).max(initial=MISSING)
-    waited: Bools = again | (last - of.time("start") >= ANSWERED_WITHIN_NS)
+    waited: Bools = again | (last - of.time("start") >= SYN_TIMEOUT_NS)
     return waited
 
 

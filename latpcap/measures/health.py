@@ -15,8 +15,8 @@ from latpcap.measures.budget import Budget, BudgetTimeline
 from latpcap.measures.changed_paths import changed_paths
 from latpcap.measures.connection_checks import connection_checks
 from latpcap.measures.health_codes import ADVICE
-from latpcap.measures.legs import LegRoundTrips
 from latpcap.measures.proxies import hidden_networks, on_proxy_ports
+from latpcap.measures.proxy_legs import LegRoundTrips
 from latpcap.measures.stalls import MIN_STALLS
 from latpcap.measures.timing_only import part_of, timing_only, tls_readings
 from latpcap.rtt import LOOPBACK, Baselines, Estimate, Method, Reason
@@ -26,17 +26,18 @@ from latpcap.tables.connections import MISSING
 from latpcap.tables.recording import Recording
 from latpcap.units import counted, format_ms, format_s, listed, percent, significant
 
-NOTABLE_SHARE = 0.01
-"""Loss or unknown time below this share of the runtime is not worth a note; so few exchanges in part no warning."""
-NEAR_ZERO_NS = 100_000
+MIN_SHARE = 0.01
+"""Loss, unknown time or incomplete exchanges below this share of the runtime are not worth a warning."""
+MIN_RTT_NS = 100_000
+"""A shorter RTT is close to what hosts and clocks can resolve."""
 TWO_RTTS = {
     Reason.SPLIT: "two RTTs fit {}: TCP handshake and data ACKs differ, about {} or {}",
     Reason.SPLIT_SYN: "two RTTs fit {}: about {} (TCP handshake or ACKs), or {} (all responses)",
 }
 """The sentence where the evidence is divided; its last places are the ends of the first connection's range."""
-NAMED_CIPHERS = 3
-"""Unsupported cipher suites named in a note."""
-NAMED_SERVERS = 2
+MAX_CIPHERS = 3
+"""Unsupported cipher suites that a note names."""
+MAX_SERVERS = 2
 """Servers on the ports of proxies that a note names."""
 
 
@@ -87,7 +88,7 @@ def weighed_notes(recording: Recording, timeline: BudgetTimeline) -> Iterator[He
     They are no warning where they are few or took little, and none at all where no exchange waited for them: nobody
     waits for a server that pushes.
     """
-    few = timeline.stalls < MIN_STALLS or timeline.budget.stall_s < NOTABLE_SHARE * timeline.runtime_s
+    few = timeline.stalls < MIN_STALLS or timeline.budget.stall_s < MIN_SHARE * timeline.runtime_s
     for note in core_notes(recording):
         if note.code != "delayed-ack":
             yield note
@@ -175,7 +176,7 @@ def _about_baseline(recording: Recording, baselines: Baselines) -> Iterator[Heal
     text = "client and server of {} run on one host and compete for its CPUs: "
     yield from note("loopback", "warning", local, f"{text}projections may be off by a third")
     text = "the RTT of {} is below 0.1 ms: too small to measure well, so the network's share is uncertain"
-    yield from note("near-zero-baseline", "info", (baselines.baseline < NEAR_ZERO_NS) & ~local, text)
+    yield from note("near-zero-baseline", "info", (baselines.baseline < MIN_RTT_NS) & ~local, text)
 
 
 def _about_changes(recording: Recording, rtt: Estimate) -> Iterator[HealthNote]:
@@ -204,7 +205,7 @@ def _about_proxy_ports(recording: Recording, known: Set[str]) -> Iterator[Health
     which: Bools = (proxies.codes >= 0) & ~servers.where(known.__contains__)
     if which.any():
         rows = np.flatnonzero(which)[np.sort(np.unique(servers.codes[which], return_index=True)[1])]
-        named = [f"{servers.name(row)} is a usual port of {proxies.name(row)}" for row in rows[:NAMED_SERVERS]]
+        named = [f"{servers.name(row)} is a usual port of {proxies.name(row)}" for row in rows[:MAX_SERVERS]]
         others = f" (likewise {counted(len(rows) - len(named), 'other server')})" if len(rows) > len(named) else ""
         text = f"{listed(named)}{others}: a network behind it looks like service time"
         yield _of_some("proxy-port", "info", text, which, health_frames.of_connections(recording, which))
@@ -238,7 +239,7 @@ def _about_reading(recording: Recording) -> Iterator[HealthNote]:
         of = f"{partial:,} of {counted(len(in_part), 'exchange')}"
         was, its = ("was", "its") if partial == 1 else ("were", "their")
         text = f"{of} {was} captured only in part: {its} times are not used"
-        severity = "warning" if partial > NOTABLE_SHARE * len(in_part) else "info"
+        severity = "warning" if partial > MIN_SHARE * len(in_part) else "info"
         frame = health_frames.of_exchanges(recording, in_part)
         yield _of_some("incomplete-exchanges", severity, text, in_part, frame)
 
@@ -317,7 +318,7 @@ def _about_keys(recording: Recording) -> Iterator[HealthNote]:
     yield from note("tls-interrupted", "interrupted", text)
     unsupported = recording.said("tls_reading").where("unsupported-suite".__eq__)
     ciphers = recording.said("tls_cipher").picked(np.flatnonzero(unsupported))
-    named = ", ".join(sorted(name or "unknown" for name in set(ciphers.texts()))[:NAMED_CIPHERS])
+    named = ", ".join(sorted(name or "unknown" for name in set(ciphers.texts()))[:MAX_CIPHERS])
     verb = "uses" if np.count_nonzero(unsupported) == 1 else "use"
     yield from note("tls-suite-unsupported", "unsupported-suite", f"{{}} {verb} an unsupported cipher suite ({named})")
 
@@ -326,13 +327,13 @@ def _about_time(recording: Recording, timeline: BudgetTimeline, budget: Budget) 
     if timeline.runtime_s <= 0:
         return
     loss, unknown = budget.loss_s / timeline.runtime_s, budget.unknown_s / timeline.runtime_s
-    if loss > NOTABLE_SHARE:
+    if loss > MIN_SHARE:
         took = f"{format_s(budget.loss_s)} ({percent(loss)} of the runtime)"
         text = f"lost packets took {took}{_probable(timeline)}"
         frame = health_frames.of_largest(recording, timeline.loss_ns)
         text += "" if frame is None else f"; longest wait: frame {frame}"
         yield HealthNote("loss", "warning", text, 1, frame)
-    if unknown > NOTABLE_SHARE:
+    if unknown > MIN_SHARE:
         in_part = 2 * timeline.budget.unknown_s > budget.unknown_s
         why = "exchanges captured only in part" if in_part else "only one response was captured"
         text = f"{percent(unknown)} of the runtime may be network or server: {why}"

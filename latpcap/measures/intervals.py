@@ -25,9 +25,9 @@ from latpcap.tables.connections import MISSING
 from latpcap.tables.recording import Recording
 
 MINUTE_S = 60.0
-FEW = 40
+MAX_READABLE_ROWS = 40
 """Intervals that are still read at a glance."""
-MOST = 100_000
+MAX_INTERVALS = 100_000
 STEPS_S = (*(0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5), *(1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0))
 LONG_S = tuple(60.0 * factor for factor in (2, 5, 10, 15, 30, 60, 120, 360, 720, 1440))
 """Widths of intervals: up to a minute, and beyond."""
@@ -75,11 +75,11 @@ def usual_interval_s(runtime_s: float, *, beyond: bool = False) -> float:
     >>> usual_interval_s(5), usual_interval_s(90), usual_interval_s(28_800), usual_interval_s(28_800, beyond=True)
     (0.2, 5.0, 60.0, 900.0)
     """
-    if not beyond and runtime_s <= MOST * MINUTE_S / 2:
-        return next((width for width in STEPS_S if runtime_s <= FEW * width), MINUTE_S)
+    if not beyond and runtime_s <= MAX_INTERVALS * MINUTE_S / 2:
+        return next((width for width in STEPS_S if runtime_s <= MAX_READABLE_ROWS * width), MINUTE_S)
     widths = STEPS_S + LONG_S
-    days = math.ceil(runtime_s / FEW / widths[-1])
-    return next((width for width in widths if runtime_s <= FEW * width), days * widths[-1])
+    days = math.ceil(runtime_s / MAX_READABLE_ROWS / widths[-1])
+    return next((width for width in widths if runtime_s <= MAX_READABLE_ROWS * width), days * widths[-1])
 
 
 def intervals(recording: Recording, rtt: Estimate, every_s: float | None = None, *, beyond: bool = False) -> Intervals:
@@ -88,8 +88,8 @@ def intervals(recording: Recording, rtt: Estimate, every_s: float | None = None,
     width = max(round(every_s * 1e9), 1)
     first = recording.start_ns // width * width
     count = int((recording.start_ns + round(recording.runtime_s * 1e9) - first) // width) + 1
-    if count > MOST:
-        raise UsageError(f"{count:,} intervals are too many (at most {MOST:,}): choose longer ones")
+    if count > MAX_INTERVALS:
+        raise UsageError(f"{count:,} intervals are too many (at most {MAX_INTERVALS:,}): choose longer ones")
     offset = recording.start_ns - first
 
     def at(times: Ints) -> Ints:

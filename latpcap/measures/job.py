@@ -21,8 +21,9 @@ from latpcap.tables.columnar.columns import Bools, Floats, Ints
 from latpcap.tables.connections import MISSING, Connections
 from latpcap.tables.recording import Recording
 
-TAKEN = 0.85
-"""What is under way to a receiver with a small buffer, of the largest window that it announces: it opens in steps."""
+RECEIVE_WINDOW_UTILISATION = 0.85
+"""A receiver with a small buffer has this share of its largest announced window in transit, because the window opens in
+steps."""
 
 
 class RecordedJob(Struct, frozen=True, eq=False):
@@ -69,7 +70,9 @@ def recorded_job(recording: Recording, rtt: Estimate) -> RecordedJob:
     near = np.rint(phases.near).astype(np.int64)[rtt.phases.opening]
     closed = awaited_fins(recording, near, begin.syn, core.session_closed())
     windows = narrow_windows(connections, *core.largest())
-    core.decide(closed, TAKEN * windows.client_bytes, TAKEN * windows.server_bytes)
+    core.decide(
+        closed, RECEIVE_WINDOW_UTILISATION * windows.client_bytes, RECEIVE_WINDOW_UTILISATION * windows.server_bytes
+    )
     return RecordedJob(core, begin, closed, windows)
 
 

@@ -29,16 +29,17 @@ from latpcap.tables.exchanges import Exchanges
 from latpcap.tables.part.endpoints import host_of
 from latpcap.tables.recording import Recording
 
-MIN_JOINED = 10
-NEARLY_ALL = 0.9
-"""So many of the statements on both sides have to be joined, and this part of either."""
-FEW = 0.05
-"""On one machine: so many statements may be answered by a proxy before its server did, for one that is well joined."""
-AGREEING = 0.9
-"""What lies between both waits varies less than this part of what the application waits."""
+MIN_PAIRS = 10
+"""A proxy is recognised by at least 10 pairs of statements that join, and `MIN_PAIRED_SHARE` of each side."""
+MIN_PAIRED_SHARE = 0.9
+"""At least this share of the statements of each side has to join."""
+MAX_OUT_OF_ORDER = 0.05
+"""On one machine, at most this share of the statements may seem answered by the proxy before its server answered."""
+MAX_RESIDUAL_SPREAD = 0.9
+"""The difference between both waits varies by at most this share of what the application waits."""
 
-CLOCKS_NS = 1_000_000_000
-"""Both legs of a session are open at once, but for what two machines' clocks differ by."""
+MAX_CLOCK_ERROR_NS = 1_000_000_000
+"""Both legs of a session are open at the same time, except for what the clocks of two machines differ by."""
 
 
 class LegPairs(Struct, frozen=True, eq=False):
@@ -170,7 +171,7 @@ def _passed_on(recording: Recording) -> Ints:
     order = np.lexsort((connections.start[members], -usual, session[members]))
     members, made_up_for_one = members[order], made_up_for_one[order]
     start, end = connections.start[members], connections.end[members]
-    at_once = (start[1:] <= end[:-1] + CLOCKS_NS) & (start[:-1] <= end[1:] + CLOCKS_NS)
+    at_once = (start[1:] <= end[:-1] + MAX_CLOCK_ERROR_NS) & (start[:-1] <= end[1:] + MAX_CLOCK_ERROR_NS)
     follows = np.flatnonzero((np.diff(session[members]) == 0) & at_once)
     pairs = np.stack((members[follows], members[follows + 1]))
     follows = follows[made_up_for_one[follows] | _is_one(exchanges, pairs, len(connections))]
@@ -198,7 +199,7 @@ def _is_one(exchanges: Exchanges, pairs: Ints, connections: int) -> Bools:
     answered = (exchanges.request != MISSING) & (exchanges.response != MISSING)
     joined = np.bincount(exchanges.connection[rows[same]], minlength=connections)[pairs[0]]
     every = np.bincount(exchanges.connection[answered], minlength=connections)[pairs]
-    return np.asarray((joined >= MIN_JOINED) & (joined == every).all(axis=0))
+    return np.asarray((joined >= MIN_PAIRS) & (joined == every).all(axis=0))
 
 
 def _is_terminated(connections: Connections, outer_leg: Ints) -> Bools:
@@ -290,7 +291,7 @@ def _on_one_machine(connections: Connections, exchanges: Exchanges, content: Int
     crossed = np.bincount(way[side_by_side & ~within], minlength=len(ways))
     other_way = (ways % count) * count + ways // count
     backwards = well[np.minimum(np.searchsorted(ways, other_way), len(ways) - 1)] * np.isin(other_way, ways)
-    sure = (well >= MIN_JOINED) & (crossed + backwards <= FEW * well)
+    sure = (well >= MIN_PAIRS) & (crossed + backwards <= MAX_OUT_OF_ORDER * well)
     order = np.argsort(way, kind="stable")
     for number in np.flatnonzero(sure).tolist():
         mine = order[slice(*np.searchsorted(way[order], (number, number + 1)))]
@@ -313,7 +314,7 @@ def _on_one_machine(connections: Connections, exchanges: Exchanges, content: Int
 def _agree(waited: Ints, of_it: Ints) -> bool:
     """Whether the proxy's answers follow what it waits for."""
     between, whole = (float(np.subtract(*np.quantile(values, (0.75, 0.25)))) for values in (waited - of_it, waited))
-    return between < AGREEING * whole
+    return between < MAX_RESIDUAL_SPREAD * whole
 
 
 def _nested(exchanges: Exchanges, content: Ints, sides: _Sides, statement: Bools) -> tuple[Ints, Ints]:
@@ -361,8 +362,8 @@ def _certain(exchanges: Exchanges, sides: _Sides, statement: Bools, outer: Ints,
         return np.bincount(numbers[numbers >= 0], minlength=count)
 
     fronts, backs = (sides.front, sides.front), (sides.back, sides.back)
-    passes_on = counted(*fronts, outer) >= NEARLY_ALL * counted(*fronts, every)
-    passes_on &= counted(*backs, inner) >= MIN_JOINED
-    is_passed_on = counted(together, sides.back, inner) >= NEARLY_ALL * counted(together, sides.back, every)
+    passes_on = counted(*fronts, outer) >= MIN_PAIRED_SHARE * counted(*fronts, every)
+    passes_on &= counted(*backs, inner) >= MIN_PAIRS
+    is_passed_on = counted(together, sides.back, inner) >= MIN_PAIRED_SHARE * counted(together, sides.back, every)
     certain: Bools = (sides.back >= 0) & passes_on[sides.back] & is_passed_on[together]
     return certain

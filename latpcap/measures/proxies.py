@@ -24,18 +24,18 @@ from latpcap.units import format_ms
 
 MIN_ANSWERS = 20
 """Fewer tell nothing of how fast a server can answer."""
-LEAST_NS = 1e6
-"""A host that answers trifles so long after the RTT is busy with something, and be it to ask another one."""
-LEAST_OF_RTT = 0.2
-"""Less than this part of the RTT may as well be its own."""
-ALIKE = 1.3
-"""A network adds about the same to all answers: the fastest of each kind are no farther apart than this."""
-QUICKEST = 0.02
-"""The part of the answers below which one is an exception."""
+MIN_DELAY_NS = 1e6
+"""A host that answers trivial statements this long after the RTT waits for something, such as another server."""
+MIN_DELAY_SHARE = 0.2
+"""A shorter delay, as a share of the RTT, may be the host's own."""
+MAX_KIND_RATIO = 1.3
+"""A network adds about the same to all answers: the fastest of each kind differ by at most this factor."""
+FLOOR_QUANTILE = 0.02
+"""Answers below this quantile are exceptions."""
 MIN_READS, MIN_EACH = 3, 5
 """Without trivial statements, this many different queries, each this often, show the same."""
-QUICK_LOGIN_NS = 4e5
-"""PostgreSQL starts a process for each connection; what lets clients in sooner is no PostgreSQL."""
+MIN_LOGIN_NS = 4e5
+"""PostgreSQL starts a process for each connection, so a faster login is answered by a pooler."""
 TRIFLES = ("begin", "session", "ping")
 PROXY_PORTS = {
     ("mysql", "4006"): "MaxScale",
@@ -115,9 +115,9 @@ def hidden_networks(recording: Recording, rtt: Estimate) -> tuple[ProxySuspect, 
         if sure is None:
             continue
         number = int(rtt.paths.of_connection[exchanges.connection[at[0]]])
-        sure = sure or bool((logins[0] == number).any() and _median(logins[1][logins[0] == number]) < QUICK_LOGIN_NS)
+        sure = sure or bool((logins[0] == number).any() and _median(logins[1][logins[0] == number]) < MIN_LOGIN_NS)
         beyond = floor + _median(high[phase], counts) - usual
-        counted = (phases.baseline > nearest + LEAST_NS / 2)[phase].all()
+        counted = (phases.baseline > nearest + MIN_DELAY_NS / 2)[phase].all()
         held = _median(phases.baseline[phase], counts) / 1e6 if counted else None
         server, trifles = rtt.paths.server[number], int(trifle.sum())
         found.append(ProxySuspect(number, server, usual / 1e6, beyond / 1e6, len(at), trifles, sure, held))
@@ -150,8 +150,11 @@ def _floor(asked: Floats, rtt: float) -> float | None:
     """
     if len(asked) < MIN_ANSWERS or not rtt >= 0:
         return None
-    floor = float(np.quantile(asked, QUICKEST, method="lower"))
-    few = floor < max(LEAST_NS, LEAST_OF_RTT * rtt) or np.quantile(asked, 0.1, method="lower") > ALIKE * floor
+    floor = float(np.quantile(asked, FLOOR_QUANTILE, method="lower"))
+    few = (
+        floor < max(MIN_DELAY_NS, MIN_DELAY_SHARE * rtt)
+        or np.quantile(asked, 0.1, method="lower") > MAX_KIND_RATIO * floor
+    )
     return None if few else floor
 
 
@@ -160,13 +163,13 @@ def _is_sure(late: Floats, trifle: Bools, query: Ints, floor: float) -> bool | N
     if trifle.any():
         trifles = late[trifle]
         quick = float(np.quantile(trifles, 0.25, method="lower"))
-        return None if trifles.min() < floor / ALIKE else quick <= ALIKE * floor
+        return None if trifles.min() < floor / MAX_KIND_RATIO else quick <= MAX_KIND_RATIO * floor
     fastest = [
         float(np.quantile(late[query == each], 0.1, method="lower"))
         for each, count in zip(*passes.counted(query), strict=True)
         if each >= 0 and count >= MIN_EACH
     ]
-    return len(fastest) >= MIN_READS and max(fastest) <= ALIKE * min(fastest)
+    return len(fastest) >= MIN_READS and max(fastest) <= MAX_KIND_RATIO * min(fastest)
 
 
 def _median(values: Floats, counts: Ints | None = None) -> float:

@@ -1,7 +1,7 @@
 """Waits for what a server pushes (LISTEN/NOTIFY): the client neither works nor thinks, it waits for an event.
 
 Between its last answer and a request that follows a push, a client waited until the push came; what it did then is its
-own. Who waits for pushes: `core/src/job/pushes.rs`.
+own. Who waits for pushes: `core/src/job/notifications.rs`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from latpcap.tables.recording import Recording
 
 MIN_PUSHES = 3
 """Requests behind a push that tell that a connection waits for pushes."""
-MIN_WAITED = 0.5
+MIN_WAITED_SHARE = 0.5
 """The share of the time since its last answers that such a connection had waited when the pushes came."""
 
 MAX_TRIPS_PER_PUSH = 3
@@ -33,14 +33,14 @@ class PushWaits(Struct, frozen=True):
 def push_waits(recording: Recording, timeline: BudgetTimeline) -> PushWaits:
     """Add up the time in which connections waited for pushes and no exchange was under way."""
     exchanges = recording.exchanges
-    since_push = recording.exchange_column("told_ns").ints(0)
+    since_push = recording.exchange_column("since_push_ns").ints(0)
     rows = np.flatnonzero((since_push > 0) & (exchanges.request != MISSING) & (exchanges.client != MISSING))
     if not len(rows):
         return PushWaits()
     connection, gaps, since = exchanges.connection[rows], exchanges.client[rows], since_push[rows]
     count = len(recording.connections)
     pushes, gap_ns, since_ns = (np.bincount(connection, of, count) for of in (None, gaps, since))
-    listens = (pushes >= MIN_PUSHES) & (since_ns <= (1 - MIN_WAITED) * gap_ns)
+    listens = (pushes >= MIN_PUSHES) & (since_ns <= (1 - MIN_WAITED_SHARE) * gap_ns)
     rows, hears = rows[listens[connection]], listens
     if not len(rows):
         return PushWaits()

@@ -7,8 +7,8 @@ import numpy as np
 from latpcap.tables.connections import MISSING
 from latpcap.tables.recording import Recording
 
-FEWEST_RESPONSES = 2
-"""One response bounds the RTT and is divided by that bound: it would be the network as a whole."""
+MIN_RESPONSES = 2
+"""A single response would bound the RTT and be divided by that bound, so all of it would be network."""
 
 
 def responses(recording: Recording) -> int:

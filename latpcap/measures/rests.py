@@ -30,17 +30,17 @@ MIN_RATIO = 1.5
 """Typical rests of two bins differ by this factor: what made one rest a little longer may have slowed the answer."""
 MIN_COMPARED = 20
 """Exchanges in all behind longer rests, of which a curve is made."""
-KIND_ERROR = 0.2
-KIND_ERROR_NS = 20_000.0
-"""The standard error of one kind's median, however often it ran: a part of its time, at least so much, and half of the
-quartiles' distance."""
-MEDIAN_ERROR = 0.93
+KIND_ERROR_SHARE = 0.2
+"""The standard error of one kind's median is at least this share of its time, however often it ran."""
+MIN_KIND_ERROR_NS = 20_000.0
+"""The standard error of one kind's median is at least this, and half of the distance of the quartiles."""
+MEDIAN_ERROR_SHARE = 0.93
 """The standard error of a median: this part of the quartiles' distance, divided by √n."""
 MAX_TIMES_FASTEST = 4.0
 MAX_BEYOND_FASTEST_NS = 1_000_000
 """An own time above this many times the fastest tenth of its kind, and so much more, holds a pause or other work."""
-NEARLY_ALL = 0.75
-"""The part of the longest rests' extra that makes a rest one of them."""
+MIN_EXTRA_SHARE = 0.75
+"""A rest counts as long if it costs at least this share of what the longest rests cost."""
 QUIET_KINDS = ("read", "begin", "session", "ping")
 """Kinds of statements whose work does not depend on a disk."""
 
@@ -64,7 +64,7 @@ class ReadCurve(Struct, frozen=True):
         return next(
             rest
             for rest, extra in zip(self.rests_ms, self.extra_ms, strict=True)
-            if extra >= NEARLY_ALL * self.extra_ms[-1]
+            if extra >= MIN_EXTRA_SHARE * self.extra_ms[-1]
         )
 
 
@@ -171,8 +171,8 @@ def _curve(times: _OwnTimes) -> ReadCurve | None:
     shown, counts, middle, spread = shown[enough], counts[enough], middle[enough], spread[enough]
     kind, at = passes.numbered(shown // bins), shown % bins
     level = GroupedValues.of(kind, middle.astype(np.int64), len(shown)).quantile(0)[kind]
-    of_kind_error = np.maximum(np.maximum(KIND_ERROR * level, KIND_ERROR_NS), spread / 2)
-    weight = 1 / (MEDIAN_ERROR**2 * spread**2 / counts + of_kind_error**2)
+    of_kind_error = np.maximum(np.maximum(KIND_ERROR_SHARE * level, MIN_KIND_ERROR_NS), spread / 2)
+    weight = 1 / (MEDIAN_ERROR_SHARE**2 * spread**2 / counts + of_kind_error**2)
     return _fitted(kind, at, middle, weight, counts)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from arro3.core import Table
 from msgspec import Struct
 
-from latpcap.display import Brief
+from latpcap.display import ShortRepr
 from latpcap.tables.columnar import columns
 from latpcap.tables.columnar.columns import Ints
 from latpcap.tables.part.window import holds_all_time
@@ -21,7 +21,7 @@ from latpcap.tables.recording import Recording
 COUNTS = ("data_packets", "retransmissions", "spurious_retransmissions", "reordered_packets", "zero_windows")
 
 
-class Direction(Brief, Struct, frozen=True):
+class Direction(ShortRepr, Struct, frozen=True):
     """Segments that one side sends; counts are packets, which hosts that offload may make of several segments."""
 
     segments: int
@@ -39,7 +39,7 @@ class Direction(Brief, Struct, frozen=True):
     """How often the receiver had no room left, which stops the sender."""
 
 
-class Segments(Brief, Struct, frozen=True):
+class Segments(ShortRepr, Struct, frozen=True):
     """Both directions, and together; all null where only a part of the time is selected."""
 
     to_server: Direction | None = None

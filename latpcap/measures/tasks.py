@@ -28,8 +28,8 @@ from latpcap.tables.columnar.passes import first_alike, grouped, lanes, numbered
 from latpcap.tables.connections import MISSING
 from latpcap.tables.recording import Recording
 
-TOGETHER = 0.5
-"""Connections rest together if the rest of their client does so for this part of their idle gaps."""
+MIN_COMMON_IDLE = 0.5
+"""Connections rest together if the others of their client are idle during at least this share of their gaps."""
 
 
 class Tasks(Struct, frozen=True):
@@ -127,7 +127,7 @@ def _runtime_ns(recording: Recording) -> int:
 def _found(recording: Recording, rtt: Estimate, job: RecordedJob, idle_ns: int, by: TaskBy) -> _Found:
     waits = _waits(recording, rtt, job)
     clients, names = _clients(recording)
-    of_connections = _workers(waits, clients, job.core.beside(_runtime_ns(recording), clients), idle_ns)
+    of_connections = _workers(waits, clients, job.core.overlapping_workers(_runtime_ns(recording), clients), idle_ns)
     worker = of_connections[waits.connection]
     order = ordered(worker, waits.begin)
     waits, worker = waits.picked(order), worker[order]
@@ -261,7 +261,7 @@ def _workers(waits: _Waits, clients: Ints, beside: Bools, idle_ns: int) -> Ints:
     idle = _idle(begin, end, idle_ns)
     count = int(clients.max(initial=0)) + 1
     alone = np.bincount(of, idle(rest_end) - idle(rest_begin), count)
-    together = alone >= TOGETHER * np.bincount(of, rest_end - rest_begin, count)
+    together = alone >= MIN_COMMON_IDLE * np.bincount(of, rest_end - rest_begin, count)
     return np.where(together[clients], clients, count + own)
 
 

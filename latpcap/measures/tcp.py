@@ -6,26 +6,26 @@ from typing import Any
 
 from msgspec import Struct
 
-from latpcap.display import Brief
+from latpcap.display import ShortRepr
 from latpcap.tables.columnar import columns
 from latpcap.tables.columnar.values import Fractions, Numbers, Rows, Values
 from latpcap.tables.recording import Recording
 
 MSS_BYTES = 1460
-"""What a segment holds on Ethernet, where no SYN announced it."""
+"""The payload of a segment on Ethernet if no SYN announced its size."""
 MAX_FRAME_BYTES = 9_000
 """Larger segments are those of a loopback device; no network carries them."""
 TIMESTAMPS_BYTES = 12
-"""What the timestamp option, which nearly every host sends, takes of it (RFC 7323)."""
-INITIAL_WINDOW = 10
+"""The timestamp option, which nearly every host sends, takes this much of a segment (RFC 7323)."""
+INITIAL_WINDOW_SEGMENTS = 10
 """Segments that a sender may send at once (RFC 6928); after them the window doubles every round trip."""
-UNSCALED_BYTES = 65_535
+MAX_UNSCALED_BYTES = 65_535
 """The largest window without scaling (RFC 7323)."""
 
 MISSING = -1
 
 
-class TcpResult(Brief, Struct, frozen=True):
+class TcpResult(ShortRepr, Struct, frozen=True):
     """One connection; counts are packets."""
 
     client_mss: int | None

@@ -19,7 +19,7 @@ NO_DIALOGUE = ("other-database", "unrecognised", "refused", "unanswered")
 """The names of connections that do not talk to a database."""
 NOT_LET_IN = ("refused", "unanswered")
 """States of connections that no server has let in."""
-TOLD = 3
+MAX_PORTS = 3
 """Ports that a sentence names."""
 HINT = "if a database listens there, name it with --decode-as PORT=PROTOCOL"
 SERVICES = {22: "SSH", 25: "SMTP", 53: "DNS", 80: "HTTP", 443: "HTTPS", 3389: "RDP", 8080: "HTTP", 8443: "HTTPS"}
@@ -67,12 +67,12 @@ def _ports(recording: Recording) -> str:
     servers = columns.codes(recording.all_connections_table, "server").texts()
     ports = Counter(int(server.rpartition(":")[2]) for server in servers if server)
     most = [port for port, _ in ports.most_common()]
-    usual = dict.fromkeys(SERVICES[port] for port in most[:TOLD] if port in SERVICES)
+    usual = dict.fromkeys(SERVICES[port] for port in most[:MAX_PORTS] if port in SERVICES)
     return f"port {_some(most)}{f', usually {listed(usual)}' if usual else ''}"
 
 
 def _some(ports: Sequence[int]) -> str:
-    return listed([str(port) for port in ports[:TOLD]]) + (" and others" if len(ports) > TOLD else "")
+    return listed([str(port) for port in ports[:MAX_PORTS]]) + (" and others" if len(ports) > MAX_PORTS else "")
 
 
 def _told(notes: Iterable[HealthNote], codes: Iterable[str], files: Sequence[str]) -> Iterator[str]:

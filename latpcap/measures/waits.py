@@ -9,8 +9,8 @@ from msgspec import Struct
 
 from latpcap.units import counted, format_ms, format_s
 
-SIDE_BY_SIDE = 0.98
-"""Waits overlap where they take less than this part of their sum."""
+MAX_SHARED_RATIO = 0.98
+"""Waits overlap if together they take less than this share of their sum."""
 
 
 class Waits(Struct, frozen=True):
@@ -40,7 +40,7 @@ class Waits(Struct, frozen=True):
     @property
     def overlap(self) -> bool:
         """Some of them run at the same time."""
-        return self.shared_s < SIDE_BY_SIDE * self.alone_s
+        return self.shared_s < MAX_SHARED_RATIO * self.alone_s
 
     @property
     def mean_ms(self) -> float:

@@ -6,7 +6,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from latpcap.measures.tcp import UNSCALED_BYTES
+from latpcap.measures.tcp import MAX_UNSCALED_BYTES
 from latpcap.rtt import Estimate
 from latpcap.tables.columnar.columns import constant
 from latpcap.tables.connections import MISSING, Connections
@@ -15,15 +15,15 @@ from latpcap.tables.recording import Recording
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-SMALL_SCALES_BYTES = 4 * UNSCALED_BYTES
+MAX_FIXED_WINDOW_BYTES = 4 * MAX_UNSCALED_BYTES
 """A system that lets its windows grow offers a larger scale than the one that makes this of a window field; a buffer
 whose size was set has the scale that it needs (Linux)."""
-USED = 4
-"""Where the scale says nothing, a transfer of so many windows shows that the window did not grow."""
+MIN_WINDOWS = 4
+"""A transfer of this many windows shows that the window did not grow, if its scale does not say so."""
 
 
-FILLED = 0.5
-"""A window holds a transfer back where so much of it went in every round trip, on average."""
+MIN_FILLED_SHARE = 0.5
+"""A window limits a transfer that fills at least this share of it in every round trip, on average."""
 
 
 class NarrowWindows(Struct, frozen=True):
@@ -68,7 +68,11 @@ def held_back(recording: Recording, rtt: Estimate, windows: NarrowWindows) -> Wi
     def held(window: Floats, sizes: Ints, spread: Floats) -> Floats:
         taken = window[exchanges.connection]
         rounds = spread / np.maximum(rtt_ns, 1.0)
-        fills = (sizes > taken) & (rounds >= 1) & (sizes > FILLED * rounds * np.where(np.isfinite(taken), taken, 0))
+        fills = (
+            (sizes > taken)
+            & (rounds >= 1)
+            & (sizes > MIN_FILLED_SHARE * rounds * np.where(np.isfinite(taken), taken, 0))
+        )
         time: Floats = np.where(fills, spread, 0.0)
         return time
 
@@ -77,7 +81,7 @@ def held_back(recording: Recording, rtt: Estimate, windows: NarrowWindows) -> Wi
 
 
 def _narrow(window: Ints, limit: Ints, largest: Ints) -> Floats:
-    is_set = (limit > 0) & (limit <= SMALL_SCALES_BYTES) & (largest > window)
-    never_grew = (window <= UNSCALED_BYTES) & (largest > USED * window)
+    is_set = (limit > 0) & (limit <= MAX_FIXED_WINDOW_BYTES) & (largest > window)
+    never_grew = (window <= MAX_UNSCALED_BYTES) & (largest > MIN_WINDOWS * window)
     narrow: Floats = np.where((window > 0) & (is_set | never_grew), window, np.inf).astype(float)
     return narrow

@@ -14,22 +14,22 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from latpcap._core import ways_of_waiting
-from latpcap.projection.asked_rtt import MEANINGS, mean_rtt_ms
 from latpcap.projection.classes import Work
 from latpcap.projection.job import ReplayNetwork, Waiting
+from latpcap.projection.rtt_meaning import MEANINGS, mean_rtt_ms
 from latpcap.units import RttIs, counted, fibre_ms, format_bandwidth, format_given_ms, listed
 
 Floats = NDArray[np.float64]
 Mean = Callable[[Floats, Floats], Floats]
 """The mean RTT of the data where RTTs are asked for, from the baselines (both in ms)."""
 
-SURE_MS = 1.0
+STABLE_ABOVE_MS = 1.0
 """Own time of a round trip beyond this is work, and hardly varies: delays of hosts are shorter."""
-OF_SURE = 0.1
-"""The part of sure time that may vary nevertheless."""
-LOSS_SIGMA = 2.0
+STABLE_VARIATION = 0.1
+"""Own time beyond `STABLE_ABOVE_MS` varies by this share."""
+LOSS_DEVIATIONS = 2.0
 """Standard deviations of the number of lost packets, which is random (Poisson)."""
-MOST_NAMED = 5
+MAX_SERVERS = 5
 """Servers that a line names."""
 SLOW_GROWTH = 1.6
 """A window that is acknowledged grows to this multiple of itself (2: slow start)."""
@@ -38,12 +38,12 @@ RELAYED_WINDOW_BYTES = 256.0 * 1024
 WINDOW_SPREAD = 0.18
 """The filled part of a small receive window varies by this much."""
 
-BUFFER_LEAST, BUFFER_MOST = 0.65, 1.28
+MIN_BUFFER_SHARE, MAX_BUFFER_SHARE = 0.65, 1.28
 """Of a receive buffer that is asked for: clients that read a row at a time leave a third of it unused, and Linux
 announces up to a quarter more; measured: benchmarks/results/buffers.md."""
-COMPRESSING_NS = 55.0
-"""A byte that is compressed (zlib, level 6) and read again takes so long where nothing is gained by it, and less with
-the root of what is left; measured: benchmarks/results/buffers.md."""
+COMPRESSION_NS_PER_BYTE = 55.0
+"""Compressing a byte (zlib, level 6) and reading it again takes this long if nothing is gained by it, and less with the
+root of what is left; measured: benchmarks/results/buffers.md."""
 
 
 class Assumption(Struct, frozen=True):
@@ -84,32 +84,32 @@ class Uncertainty(Struct, frozen=True):
     most: HostTime
     waiting: tuple[Waiting, ...] = ANY
     """Who may wait for whom."""
-    sure_ms: float = SURE_MS
+    sure_ms: float = STABLE_ABOVE_MS
     """Own time of a round trip up to this is not sure."""
 
 
-ONE_BY_ONE = Uncertainty(HostTime(0.6, 0.1), HostTime(1.4, 1.0))
+SEQUENTIAL = Uncertainty(HostTime(0.6, 0.1), HostTime(1.4, 1.0))
 """Work of which each step waits for the one before."""
-IN_TURN = replace(ONE_BY_ONE, waiting=("evidence", "joined", "queued", "clocked", "unclocked"))
-"""The same on many connections, whose order shows often enough."""
-DATA = Uncertainty(HostTime(0.5, 0.2), HostTime(1.4, 1.4), sure_ms=math.inf)
+POOLED = replace(SEQUENTIAL, waiting=("evidence", "joined", "queued", "clocked", "unclocked"))
+"""Work on connections of a pool: its steps wait as in sequential work, but their order shows often enough."""
+BULK = Uncertainty(HostTime(0.5, 0.2), HostTime(1.4, 1.4), sure_ms=math.inf)
 """Much is sent at once: own time is production, which continues while data is in transit."""
-SIDE_BY_SIDE = Uncertainty(HostTime(0.1, 0.1), HostTime(2.0, 2.0))
+CONCURRENT = Uncertainty(HostTime(0.1, 0.1), HostTime(2.0, 2.0))
 """Processes wait for processors and locks, the longer the more requests come at once."""
 
 SPREADS: dict[Work, Uncertainty] = {
-    "bulk": DATA,
-    "pipeline": DATA,
-    "parallel": SIDE_BY_SIDE,
-    "pool": IN_TURN,
-    "connect per query": IN_TURN,
+    "bulk": BULK,
+    "pipeline": BULK,
+    "parallel": CONCURRENT,
+    "pool": POOLED,
+    "connect per query": POOLED,
 }
 """All other kinds go one by one."""
 
 
 def spread(work: Work) -> Uncertainty:
     """How far things may differ for this kind of work."""
-    return SPREADS.get(work, ONE_BY_ONE)
+    return SPREADS.get(work, SEQUENTIAL)
 
 
 def assumptions(work: Work | None, clocks: Sequence[Waiting] = (), *, relayed: bool = False) -> tuple[Assumption, ...]:
@@ -132,7 +132,7 @@ def _assumptions(may: Uncertainty) -> Iterator[Assumption]:
         "rests", "both", "hosts that are idle for longer respond as fast as before, or as late as slow hosts"
     )
     yield Assumption(
-        "loss", "both", f"the number of lost packets deviates by {LOSS_SIGMA:g} standard deviations (`--loss`)"
+        "loss", "both", f"the number of lost packets deviates by {LOSS_DEVIATIONS:g} standard deviations (`--loss`)"
     )
     yield Assumption("windows kept", "optimistic", "senders do not return to slow start after pauses")
     slow = (
@@ -287,9 +287,9 @@ class Conditions(Struct, frozen=True):
         if self.moved:
             there = [
                 move.server if move.rtt_ms is None else f"{move.server} at {format_given_ms(move.rtt_ms)}"
-                for move in self.moved[:MOST_NAMED]
+                for move in self.moved[:MAX_SERVERS]
             ]
-            named = listed([*there, *([f"{len(self.moved) - MOST_NAMED:,} more"] if self.moved[MOST_NAMED:] else [])])
+            named = listed([*there, *([f"{len(self.moved) - MAX_SERVERS:,} more"] if self.moved[MAX_SERVERS:] else [])])
             yield f"only {named}, all else unchanged" if self.others_stay else named
         for whose, part in (("the server's", self.service_time), ("the client's", self.client_time)):
             if part is not None:
@@ -312,7 +312,7 @@ class Case(Struct, frozen=True):
     """Which end of what the asked RTT may mean: -1 the low one, 1 the high one."""
     own: HostTime = field(default_factory=HostTime)
     """Own time of client and server ÷ what was observed, of what is not sure of it."""
-    sure_ms: float = SURE_MS
+    sure_ms: float = STABLE_ABOVE_MS
     """Own time of a round trip beyond this is sure."""
     jitter: float = 0.0
     """How much of the jitter is added to each RTT."""
@@ -324,7 +324,7 @@ class Case(Struct, frozen=True):
     """What travels in a round trip to a receive buffer of a given size ÷ that size."""
     compressing: float = 1.0
     """What compression costs ÷ what is usual."""
-    crowd: int | None = 0
+    capacity_bound: int | None = 0
     """Which end of what the capture tells of the hosts' limit: -1 the least, 1 the most; `None`: it stays unused."""
     fixes: int | None = None
     """Which end of `Variant.ends` fixes take; `None`: what is likely."""
@@ -345,33 +345,35 @@ class Case(Struct, frozen=True):
     def own_s(self, own_s: Floats, turns: float, baseline_ms: float, rtt_ms: Floats) -> Floats:
         """The own time at each RTT, where `turns` took `own_s` in the capture; work that is long is sure."""
         not_sure_s: Floats = np.minimum(own_s, turns * self.sure_ms / 1000)
-        may_differ_s = not_sure_s + OF_SURE * (own_s - not_sure_s)
+        may_differ_s = not_sure_s + STABLE_VARIATION * (own_s - not_sure_s)
         return own_s + (self.own.part(baseline_ms, rtt_ms) - 1) * may_differ_s
 
 
 CENTRAL = Case(("evidence",), ReplayNetwork())
 OPTIMISTIC = Case(
     ANY,
-    ReplayNetwork(restarts=False, baseline=1, taken=1 + WINDOW_SPREAD),
-    ReplayNetwork(growth=SLOW_GROWTH, hidden=0.0),
+    ReplayNetwork(restarts=False, baseline=1, receive_window_scale=1 + WINDOW_SPREAD),
+    ReplayNetwork(growth=SLOW_GROWTH, overlapped_work=0.0),
     rtt=-1,
-    buffer=BUFFER_MOST,
+    buffer=MAX_BUFFER_SHARE,
     compressing=0.0,
-    crowd=-1,
-    loss_sigma=-LOSS_SIGMA,
+    capacity_bound=-1,
+    loss_sigma=-LOSS_DEVIATIONS,
     rests=-1,
     fixes=0,
 )
 PESSIMISTIC = Case(
     ANY,
-    ReplayNetwork(growth=SLOW_GROWTH, baseline=-1, taken=1 - WINDOW_SPREAD, skips=True, paces=True),
-    ReplayNetwork(hidden=1.0),
+    ReplayNetwork(
+        growth=SLOW_GROWTH, baseline=-1, receive_window_scale=1 - WINDOW_SPREAD, skips_missed_ticks=True, paces=True
+    ),
+    ReplayNetwork(overlapped_work=1.0),
     rtt=1,
-    buffer=BUFFER_LEAST,
+    buffer=MIN_BUFFER_SHARE,
     compressing=2.0,
-    crowd=1,
+    capacity_bound=1,
     jitter=1.0,
-    loss_sigma=LOSS_SIGMA,
+    loss_sigma=LOSS_DEVIATIONS,
     rests=1,
     fixes=1,
 )

@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 
 from latpcap._core import Replay, run_each
 from latpcap.measures.budget import BudgetTimeline
-from latpcap.projection.assumptions import CENTRAL, COMPRESSING_NS, Case, Conditions
+from latpcap.projection.assumptions import CENTRAL, COMPRESSION_NS_PER_BYTE, Case, Conditions
 from latpcap.projection.baseline import longest_ns, usual_ns
-from latpcap.projection.capacity import ClosedNetwork, Limit, crowd
+from latpcap.projection.capacity import ClosedNetwork, Limit, closed_network
 from latpcap.projection.classes import Work, shares
 from latpcap.projection.job import FixEffects, Job, ReplayNetwork, Waiting
 from latpcap.projection.rests import Rests, extreme, hosts, rests_beside_rtt_ms
@@ -35,22 +35,22 @@ from latpcap.units import RttIs
 
 Floats = NDArray[np.float64]
 
-Asked = tuple[float | None, float]
+RttRequest = tuple[float | None, float]
 """An RTT, `None` for those as they were, and how much longer it is (ns)."""
 
-NS = 1e9
+NS_PER_S = 1e9
 """Nanoseconds in a second."""
 SPANS = (1.0, 2.0, 4.0, 8.0)
 """RTTs over which steps even out."""
-FIGURES = ((None, 0.0), (None, 1e6))
-"""What figures rest on: the RTTs as they were, and each a millisecond longer (ns)."""
-NEARLY = 1.2
-"""Up to so many times what the limit of hosts, locks or the bottleneck leaves, a runtime is limited by that."""
+REFERENCE_RTTS = ((None, 0.0), (None, 1e6))
+"""The RTTs as captured and each a millisecond longer (ns): the figures that all reports show come from these two."""
+HOST_LIMIT_MARGIN = 1.2
+"""A runtime up to this multiple of what hosts, locks or the bottleneck allow is limited by them."""
 MAX_SAME_RATIO = 1.05
 """Two RTTs of which the longer is at most this multiple of the other are the same."""
 OBSERVED = "observed"
-WITH_HEADERS = 1500 / 1448
-"""A full packet ÷ what it carries, on Ethernet."""
+WIRE_BYTES_RATIO = 1500 / 1448
+"""A full packet on Ethernet takes this multiple of what it carries."""
 
 
 class Variant(Struct, frozen=True, eq=False, weakref=True):
@@ -76,7 +76,7 @@ class _CalibratedJob:
     def __init__(self, replay: Replay) -> None:
         """Run nothing yet."""
         self.replay = replay
-        self._known: dict[tuple[ReplayNetwork, Asked], float] = {}
+        self._known: dict[tuple[ReplayNetwork, RttRequest], float] = {}
 
     def of(self, variant: Variant) -> _CalibratedJob:
         """The variant, to be run."""
@@ -95,17 +95,17 @@ class _CalibratedJob:
             self.learn(network, new, self.replay.run(new, network))
         return [self._known[network, rtt] for rtt in asked]
 
-    def unknown(self, asked: Sequence[Asked], network: ReplayNetwork) -> list[Asked]:
+    def unknown(self, asked: Sequence[RttRequest], network: ReplayNetwork) -> list[RttRequest]:
         """What is to be run, if anything is."""
-        new = [rtt for rtt in dict.fromkeys((*asked, *FIGURES)) if (network, rtt) not in self._known]
+        new = [rtt for rtt in dict.fromkeys((*asked, *REFERENCE_RTTS)) if (network, rtt) not in self._known]
         return [] if set(asked).isdisjoint(new) else new
 
-    def learn(self, network: ReplayNetwork, asked: Sequence[Asked], over_ns: Sequence[float]) -> None:
+    def learn(self, network: ReplayNetwork, asked: Sequence[RttRequest], over_ns: Sequence[float]) -> None:
         """When it is over there."""
         self._known.update(zip([(network, rtt) for rtt in asked], over_ns, strict=True))
 
 
-class Figures(Struct, frozen=True):
+class BaselineFigures(Struct, frozen=True):
     """What a variant takes at the RTTs of the capture."""
 
     own_s: float
@@ -146,7 +146,7 @@ class Basis:
         """What the round trips took."""
         self.think_s, self.loss_s, self.transfer_s = budget.think_s, budget.loss_s, budget.transfer_s
         *payload, silent_ns = timeline.job.core.moved
-        self._moving_s = self.transfer_s + silent_ns / NS
+        self._moving_s = self.transfer_s + silent_ns / NS_PER_S
         """Transfers, and what clients waited for acknowledgments: a nearer server may leave nothing of it."""
         self.statements = int(exchanges.is_execution.sum()) or int(
             ((exchanges.round_trips > 0) & ~exchanges.is_setup).sum()
@@ -157,7 +157,7 @@ class Basis:
         """Those of one connection, each after the other: however short the capture's RTT was, they take that long."""
         self.scopes = Scopes(job, timeline.round_trips, timeline.think_above_s)
         """What of the job goes its own way."""
-        self.bits = 8 * max(payload) * WITH_HEADERS
+        self.bits = 8 * max(payload) * WIRE_BYTES_RATIO
         """What went the way that more went."""
         self.job = job
         self.baseline_ms = usual / 1e6
@@ -172,7 +172,7 @@ class Basis:
         self._shares = shares(recording, timeline)
         self.hosts, self._others_ms = hosts(recording, rests), others
         """How those of client and server go on behind a rest."""
-        self._known: WeakKeyDictionary[Variant, Figures] = WeakKeyDictionary()
+        self._known: WeakKeyDictionary[Variant, BaselineFigures] = WeakKeyDictionary()
         self._kept: dict[tuple[Waiting, ReplayNetwork], _CalibratedJob | None] | None = None
 
     # --- runtimes -----------------------------------------------------------------------------------------------------
@@ -225,7 +225,7 @@ class Basis:
         """The job in each way with the senders of each case: run in one call, as far as is known where."""
         replays: dict[tuple[Waiting, ReplayNetwork], _CalibratedJob] = {}
         kept = self._kept or {}
-        networks: dict[tuple[Waiting, ReplayNetwork], dict[ReplayNetwork, list[Asked]]] = {}
+        networks: dict[tuple[Waiting, ReplayNetwork], dict[ReplayNetwork, list[RttRequest]]] = {}
         for way, case, job in found:
             of = way, case.calibrated
             usual = case.calibrated == CENTRAL.calibrated
@@ -247,7 +247,7 @@ class Basis:
             self._kept |= replays
         return replays
 
-    def _asked(self, case: Case, conditions: Conditions, rtts_ms: Sequence[float]) -> list[Asked]:
+    def _asked(self, case: Case, conditions: Conditions, rtts_ms: Sequence[float]) -> list[RttRequest]:
         """What is asked for at these RTTs."""
         rtts_ns = case.mean_ms(conditions)(np.asarray(rtts_ms, float), np.array(self.baseline_ms)) * 1e6
         return [(rtt_ns, 0.0) for rtt_ns in rtts_ns.tolist()]
@@ -301,7 +301,7 @@ class Basis:
         if self.job is None:
             return 0, 0.0
         requests, interval_ns = self._central.replay.timer
-        return requests, interval_ns * 1000 / NS
+        return requests, interval_ns * 1000 / NS_PER_S
 
     def _runtimes(
         self,
@@ -326,11 +326,11 @@ class Basis:
         without = self.think_s + figures.own_s if variant.changes else kept - self._of_network_s - self._moving_s
         if self._waits_for_locks:  # which the budget takes for service, and the replay for what others do
             [nearest_ns] = replay.run([0.0], network)
-            without = min(without, kept + (nearest_ns - calibrated.as_it_was_ns) / NS)
+            without = min(without, kept + (nearest_ns - calibrated.as_it_was_ns) / NS_PER_S)
         least = max(without - saved_s, self.bits * network.compressed / network.bandwidth, 0.0)
-        longer_s = (there - calibrated.as_it_was_ns) / NS
+        longer_s = (there - calibrated.as_it_was_ns) / NS_PER_S
         if made.replay.queues:  # it ends with the mean of their lanes; how much later the last one was grows with all
-            longer_s = longer_s * kept / max(calibrated.as_it_was_ns / NS, 1e-9)
+            longer_s = longer_s * kept / max(calibrated.as_it_was_ns / NS_PER_S, 1e-9)
         replayed: Floats = np.maximum(kept + longer_s, least)
         turns = max(figures.seconds_per_ms * 1000, 1.0)
         moving = [(1.0, self.baseline_ms, asked)] if scope is None else scope.rtts_of(asked)
@@ -344,14 +344,16 @@ class Basis:
             runtime = np.maximum(runtime, self._longest * mean_ms / 1000)
         work = min(figures.own_s / self._figures.own_s, 1.0) if self._figures.own_s > 0 else 1.0
         if conditions.connections is None:
-            if case.crowd is None or self._alone:
+            if case.capacity_bound is None or self._alone:
                 return runtime
             here_s = kept + figures.over_s - self._figures.over_s
-            return self.crowd.elsewhere(runtime, replayed - here_s, case.crowd, work)
+            return self.closed_network.elsewhere(runtime, replayed - here_s, case.capacity_bound, work)
         farther_ms = mean_ms - self.baseline_ms
         if scope is not None:
             farther_ms = sum((part * (rtts - was) for part, was, rtts in moving), np.zeros(len(asked)))
-        return self.crowd.runtime(runtime, farther_ms / 1000, conditions.connections, case.crowd or 0, work)
+        return self.closed_network.runtime(
+            runtime, farther_ms / 1000, conditions.connections, case.capacity_bound or 0, work
+        )
 
     def _network(self, case: Case, conditions: Conditions) -> ReplayNetwork:
         """The network there, but for its RTT."""
@@ -361,9 +363,9 @@ class Basis:
         if conditions.bandwidth_bps is not None:
             network = replace(network, bandwidth=conditions.bandwidth_bps)
         if conditions.window_bytes is not None:
-            network = replace(network, receiver_bytes=case.buffer * conditions.window_bytes, taken=1.0)
+            network = replace(network, receiver_bytes=case.buffer * conditions.window_bytes, receive_window_scale=1.0)
         if conditions.compression is not None:
-            cost_ns = case.compressing * COMPRESSING_NS * math.sqrt(conditions.compression)
+            cost_ns = case.compressing * COMPRESSION_NS_PER_BYTE * math.sqrt(conditions.compression)
             network = replace(network, compressed=conditions.compression, compressing_ns=cost_ns)
         if conditions.loss is not None:
             network = replace(network, loss=self._lost(conditions.loss, case.loss_sigma))
@@ -379,7 +381,7 @@ class Basis:
         """
         conditions = conditions or self.as_usual
         replay, scope, mean = self._central.of(variant).replay, self.scopes.of(conditions), CENTRAL.mean_ms(conditions)
-        think_ns = self.timeline.think_above_s * NS
+        think_ns = self.timeline.think_above_s * NS_PER_S
         asked_ns: list[float | None] = [None]
         if rtt_ms is not None:
             replay = replay if scope is None else scope.of(replay, mean)
@@ -395,18 +397,20 @@ class Basis:
         was_ns, own_was_ns = self._parts_ns
         worth = {name: was_ns[name] / alone_ns if alone_ns > 0 else 0.0 for name, alone_ns in own_was_ns.items()}
         for part_ns, own_ns in found:
-            there_s = {name: seconds + (part_ns[name] - was_ns[name]) / NS for name, seconds in captured_s.items()}
-            more_s = {name: worth[name] * (own_ns[name] - own_was_ns[name]) / NS for name in own_ns}
+            there_s = {
+                name: seconds + (part_ns[name] - was_ns[name]) / NS_PER_S for name, seconds in captured_s.items()
+            }
+            more_s = {name: worth[name] * (own_ns[name] - own_was_ns[name]) / NS_PER_S for name in own_ns}
             kept_s = {name: max(captured_s[name] + more_s[name], there_s[name], 0.0) for name in more_s}
             yield _with_own(there_s, kept_s)
 
     @cached_property
     def _parts_ns(self) -> tuple[dict[str, float], dict[str, float]]:
         """The parts of the replay as it was, and what clients and servers took themselves."""
-        [part_ns] = self._central.replay.parts([None], ReplayNetwork(), self.timeline.think_above_s * NS)
+        [part_ns] = self._central.replay.parts([None], ReplayNetwork(), self.timeline.think_above_s * NS_PER_S)
         return part_ns
 
-    def _rested_s(self, case: Case, figures: Figures, baseline_ms: float, rtt_ms: Floats) -> Floats:
+    def _rested_s(self, case: Case, figures: BaselineFigures, baseline_ms: float, rtt_ms: Floats) -> Floats:
         """Return how much more of their own time client and server spend at each RTT, as they rest longer."""
         if case.rests is None:
             return np.zeros(len(rtt_ms))
@@ -450,7 +454,7 @@ class Basis:
     @property
     def connections(self) -> int | None:
         """How many worked at once in the capture, to the nearest; `None` where no baseline is known."""
-        return None if self.job is None else max(round(self.crowd.workers), 1)
+        return None if self.job is None else max(round(self.closed_network.workers), 1)
 
     @cached_property
     def _alone(self) -> bool:
@@ -463,11 +467,13 @@ class Basis:
         return self.job is not None and self._central.replay.waits_for_locks
 
     @cached_property
-    def crowd(self) -> ClosedNetwork:
+    def closed_network(self) -> ClosedNetwork:
         """Who works side by side, and where they meet."""
         assert self.job is not None
         rtt_s = self.baseline_ms / 1000
-        return crowd(self._central.replay, self._at_once, self.runtime_s, rtt_s, unreadable=self.job.unreadable)
+        return closed_network(
+            self._central.replay, self._at_once, self.runtime_s, rtt_s, unreadable=self.job.unreadable
+        )
 
     def different(self, conditions: Conditions | None) -> Conditions:
         """Return what is different there: as many connections as there were are not."""
@@ -479,7 +485,7 @@ class Basis:
         """The limit of what so many connections get done, where so many were asked for."""
         if conditions.connections is None or self.job is None:
             return None
-        limit = self.crowd.limit((rtt_ms - self.baseline_ms) / 1000, conditions.connections)
+        limit = self.closed_network.limit((rtt_ms - self.baseline_ms) / 1000, conditions.connections)
         return None if limit.kind == "none" and self.different(conditions).connections is None else limit
 
     def is_observed(self, conditions: Conditions, rtt_ms: float) -> bool:
@@ -493,10 +499,10 @@ class Basis:
         limits_s = {"capacity": 0.0}
         if self.job is not None and not (self._alone and conditions.connections is None):
             farther_s = (rtt_ms - self.baseline_ms) / 1000
-            limits_s["capacity"] = NEARLY * self.crowd.limited_s(farther_s, conditions.connections)
+            limits_s["capacity"] = HOST_LIMIT_MARGIN * self.closed_network.limited_s(farther_s, conditions.connections)
         if conditions.bandwidth_bps is not None:
             left = 1.0 if conditions.compression is None else conditions.compression
-            limits_s["bandwidth"] = NEARLY * self.bits * left / conditions.bandwidth_bps
+            limits_s["bandwidth"] = HOST_LIMIT_MARGIN * self.bits * left / conditions.bandwidth_bps
         name = max(limits_s, key=limits_s.__getitem__)
         return f"limited by {name}" if 0 < runtime_s <= limits_s[name] * (1 + 1e-9) else "replayed"
 
@@ -509,7 +515,7 @@ class Basis:
 
     # --- figures ------------------------------------------------------------------------------------------------------
 
-    def figures(self, variant: Variant, replay: _CalibratedJob | None = None) -> Figures:
+    def figures(self, variant: Variant, replay: _CalibratedJob | None = None) -> BaselineFigures:
         """What the variant takes at the RTTs of the capture; `replay`: as it is central, where it is at hand."""
         if variant.changes is None:
             return self._figures
@@ -519,14 +525,16 @@ class Basis:
             gone_s = self._without_network(*self._points) - self._without_network(over_s, longer_s)
             left_s = self.runtime_s + over_s - self._points[0] - seconds_per_ms * self.baseline_ms - self.think_s
             own_s = max(min(self._figures.own_s - max(gone_s, 0.0), left_s), 0.0)
-            self._known[variant] = Figures(own_s, seconds_per_ms, over_s)
+            self._known[variant] = BaselineFigures(own_s, seconds_per_ms, over_s)
         return self._known[variant]
 
     @cached_property
-    def _figures(self) -> Figures:
+    def _figures(self) -> BaselineFigures:
         own_s = max(self.runtime_s - self._of_network_s - self.think_s, 0.0)
         return (
-            Figures(own_s, self._points[1] - self._points[0], self._points[0]) if self.job else Figures(own_s, 0.0, 0.0)
+            BaselineFigures(own_s, self._points[1] - self._points[0], self._points[0])
+            if self.job
+            else BaselineFigures(own_s, 0.0, 0.0)
         )
 
     @property
@@ -548,8 +556,8 @@ class Basis:
         for added_ms in (1.0, *(max(self.baseline_ms, 1.0) * longer for longer in SPANS)):
             [later_ns] = replay.run([None], CENTRAL.network, added_ms * 1e6)
             if later_ns >= over_ns:
-                return over_ns / NS, (over_ns + (later_ns - over_ns) / added_ms) / NS
-        return over_ns / NS, over_ns / NS
+                return over_ns / NS_PER_S, (over_ns + (later_ns - over_ns) / added_ms) / NS_PER_S
+        return over_ns / NS_PER_S, over_ns / NS_PER_S
 
     def _without_network(self, over_s: float, longer_s: float) -> float:
         """When it would be over at an RTT of zero, in a straight line."""

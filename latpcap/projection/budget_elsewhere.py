@@ -26,7 +26,7 @@ def budgets_there(
 ) -> Iterator[Budget]:
     """The budget of each runtime that is projected onto an RTT."""
     alone = replace(conditions, connections=None)
-    rested = replace(CENTRAL, rests=None, crowd=None)
+    rested = replace(CENTRAL, rests=None, capacity_bound=None)
     [replayed_s], [without_s] = base.runtimes_of([(variant, rtt_ms)], [CENTRAL, rested], alone)
     own_s = (replayed_s - without_s).tolist()
     for runtime, own, part_s in zip(runtime_s, own_s, base.parts_there(variant, rtt_ms, alone), strict=True):

@@ -12,7 +12,7 @@ from arro3.core import Table as ArrowTable
 from msgspec import Struct
 from msgspec.structs import replace
 
-from latpcap.display import Plotted
+from latpcap.display import Plottable
 from latpcap.errors import UsageError
 from latpcap.projection.assumptions import Assumption, Conditions
 from latpcap.projection.basis import AS_IT_IS, Basis
@@ -55,7 +55,7 @@ CELL = dict.fromkeys(GridCell.__struct_fields__, _KINDS[float]) | {"connections"
 """The columns of a grid as a table."""
 
 
-class ProjectionGrid(Plotted, Tabular, Struct, frozen=True):
+class ProjectionGrid(Plottable, Tabular, Struct, frozen=True):
     """Runtime and throughput by RTT and number of connections; as a table (`to_pandas()`, …) with a row for each."""
 
     baseline_rtt_ms: float | None

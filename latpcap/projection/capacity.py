@@ -9,7 +9,7 @@ others = (workers − 1) · stay ÷ (away + stay)
 ```
 
 (mean value analysis of a closed network: Reiser and Lavenberg 1980, with Schweitzer's approximation of 1979). What a
-capture shows of it the core finds (`core/src/job/meetings.rs`). That some slow each other down is no limit yet: hosts
+capture shows of it the core finds (`core/src/job/contention.rs`). That some slow each other down is no limit yet: hosts
 that sleep between requests take longer for each. Only where they hardly ever slept, others always waited meanwhile, and
 answers came as evenly as one server gives them, a limit is known; else the range reaches from no gain at all to hosts
 without a limit.
@@ -29,22 +29,24 @@ from latpcap._core import Replay
 from latpcap.tables.columnar.columns import Floats
 from latpcap.units import counted, significant
 
-BUSY = 0.9
-"""Hosts that were idle for more than the rest slept, and woke up for requests: what they can do is unknown …"""
-QUEUE = 3.0
-"""… and so it is where fewer were there at a time: a queue of hardly two, which a closed loop has by itself."""
-HELD = 0.5
-"""Locks that were held for less were hardly waited for: how soon they limit is unknown."""
-SHOWN = 0.5
-"""Where they slow each other down without that, this part of it at least shows (`core/src/job/meetings.rs`)."""
-WORSE = 0.1, 0.5, 0.0
-"""Hosts with too much to do lose up to this part of their rate (switches, collisions, cache misses), by `side` …"""
-WORSE_LOCKS = 0.1, 0.28, 0.0
-"""… and transactions that wait for each other this part."""
-AWAKE = 0.4
-"""While a lock is held hosts that hardly sleep, as the RTT is short, may need this part of their own time."""
-LOCK_STRAYS = 1.05, 1.1
-"""How long locks are held is known within these factors, downwards and upwards."""
+MIN_UTILISATION = 0.9
+"""What hosts can do is unknown if they were busy for less than this share of the runtime: the rest slept and woke up
+for requests."""
+MIN_QUEUE_LENGTH = 3.0
+"""What hosts can do is unknown if fewer requests were there at a time: a closed loop has a queue of two by itself."""
+MIN_LOCKED_SHARE = 0.5
+"""When locks become the limit is unknown if they were held for less than this share of the runtime."""
+MIN_SHOWN_SLOWDOWN = 0.5
+"""If requests slow each other down without a known limit, at least this share of it shows
+(`core/src/job/contention.rs`)."""
+CONTENTION_LOSS = 0.1, 0.5, 0.0
+"""Overloaded hosts lose up to this share of their rate (switches, collisions, cache misses), by `side`."""
+LOCK_CONTENTION_LOSS = 0.1, 0.28, 0.0
+"""Transactions that wait for each other lose up to this share of their rate, by `side`."""
+AWAKE_HOST_SHARE = 0.4
+"""At a short RTT hosts hardly sleep while a lock is held, and may need only this share of their own time."""
+LOCK_HOLD_ERROR = 1.05, 1.1
+"""The time that locks are held is known within these factors, downwards and upwards."""
 
 
 class Limit(Struct, frozen=True):
@@ -84,12 +86,12 @@ class ServiceCenter(Struct, frozen=True):
     def limits(self, runtime_s: float) -> bool:
         """That this is a limit is beyond doubt: hardly ever idle, and others always waited meanwhile."""
         busy_s = self.count * self.each_s
-        return self.shown and busy_s >= BUSY * runtime_s and self.stay_s >= QUEUE * self.each_s
+        return self.shown and busy_s >= MIN_UTILISATION * runtime_s and self.stay_s >= MIN_QUEUE_LENGTH * self.each_s
 
     @property
     def without_limit(self) -> ServiceCenter:
         """The same where no limit is known: between what longer stays show and what the busy time would."""
-        least_s = SHOWN * self.each_s if self.shown else self.least_s
+        least_s = MIN_SHOWN_SLOWDOWN * self.each_s if self.shown else self.least_s
         return replace(self, each_s=math.sqrt(self.each_s * self.most_s), least_s=least_s, shown=False)
 
     def each(self, side: int) -> float:
@@ -120,14 +122,14 @@ class Locks(Struct, frozen=True):
 
     def limits(self, runtime_s: float) -> bool:
         """That this is what limits them is beyond doubt: a lock was held most of the time."""
-        return self.shown and self.count * self.held_s * self.share >= HELD * runtime_s
+        return self.shown and self.count * self.held_s * self.share >= MIN_LOCKED_SHARE * runtime_s
 
     def at(self, farther_s: Floats | float, side: int = 0) -> Floats:
         """How long a lock is held where the RTT is longer by so much; optimistic, hosts need less of that nearby."""
         held_s = self.held_s + self.round_trips * farther_s
         if side < 0 and self.rtt_s > 0:
             own_s = max(self.held_s - self.round_trips * self.rtt_s, 0.0)
-            held_s = held_s - (1 - AWAKE) * own_s * np.clip(-farther_s / self.rtt_s, 0.0, 1.0)
+            held_s = held_s - (1 - AWAKE_HOST_SHARE) * own_s * np.clip(-farther_s / self.rtt_s, 0.0, 1.0)
         return np.asarray(np.maximum(held_s, 0.0))
 
 
@@ -163,7 +165,7 @@ class ClosedNetwork(Struct, frozen=True):
         if self.locks is not None:
             at_locks = work * self._at_locks(self.locks, replayed_s, farther_s, connections, side)
         if side > 0 and connections > self.workers and not self._known(connections):
-            runtime = np.maximum(runtime, replayed_s * self._worse(WORSE, connections, side))
+            runtime = np.maximum(runtime, replayed_s * self._worse(CONTENTION_LOSS, connections, side))
         return np.maximum(runtime, at_locks)
 
     def _each_s(self, hosts: ServiceCenter, side: int) -> float:
@@ -230,7 +232,7 @@ class ClosedNetwork(Struct, frozen=True):
         shared: Floats = hosts.count / connections * (away_s + stay_s)
         if not hosts.shown:
             return shared
-        least_s = hosts.count * self._each_s(hosts, side) * work * self._worse(WORSE, connections, side)
+        least_s = hosts.count * self._each_s(hosts, side) * work * self._worse(CONTENTION_LOSS, connections, side)
         return np.maximum(shared, least_s if connections > self.workers else 0.0)
 
     def _cycle_s(
@@ -244,7 +246,9 @@ class ClosedNetwork(Struct, frozen=True):
         each_s = np.minimum(self._each_s(hosts, side) * work, stay_s / (1 + others))
         away_s = np.maximum(cycle_s - stay_s, 0.0)
         first_s = stay_s - each_s * others
-        return away_s, _stay_s(away_s, first_s, each_s * self._worse(WORSE, connections, side), connections - 1)
+        return away_s, _stay_s(
+            away_s, first_s, each_s * self._worse(CONTENTION_LOSS, connections, side), connections - 1
+        )
 
     def _without_locks_s(self, replayed_s: Floats, farther_s: Floats, side: int) -> Floats:
         """What is left without waits for locks, which are worked out anew for other numbers of workers.
@@ -274,8 +278,8 @@ class ClosedNetwork(Struct, frozen=True):
         limited_s = np.maximum(shared_s, locks.count * locks.at(farther_s, side) * share)
         if not locks.shown:
             return limited_s
-        strays = (1.0, LOCK_STRAYS[1], 1 / LOCK_STRAYS[0])[side]
-        return limited_s * (strays * self._worse(WORSE_LOCKS, connections, side))
+        strays = (1.0, LOCK_HOLD_ERROR[1], 1 / LOCK_HOLD_ERROR[0])[side]
+        return limited_s * (strays * self._worse(LOCK_CONTENTION_LOSS, connections, side))
 
     def _share_of_locks(self, locks: Locks, farther_s: Floats) -> Floats:
         """Which part of a transaction is its wait for locks; none of one that takes no time."""
@@ -300,7 +304,7 @@ class ClosedNetwork(Struct, frozen=True):
     def limited_s(self, farther_s: float, connections: int | None) -> float:
         """The runtime that the limits leave, however many connections there are; `None`: as many as there were."""
         hosts, locks = self.server if connections is None else self.hosts, self.locks
-        worse = self._worse(WORSE, connections or self.workers, 0)
+        worse = self._worse(CONTENTION_LOSS, connections or self.workers, 0)
         at_hosts_s = hosts.count * hosts.each_s * worse if hosts and hosts.shown else 0.0
         limits = locks is not None and locks.limits(self.runtime_s)
         at_locks_s = locks.count * float(locks.at(farther_s)) * locks.share if locks and limits else 0.0
@@ -310,7 +314,8 @@ class ClosedNetwork(Struct, frozen=True):
         if self.hosts is None or not self.hosts.shown:
             return
         per_s, low, high = (
-            1 / (self._each_s(self.hosts, side) * self._worse(WORSE, connections, side)) for side in (0, 1, -1)
+            1 / (self._each_s(self.hosts, side) * self._worse(CONTENTION_LOSS, connections, side))
+            for side in (0, 1, -1)
         )
         text = (
             "Requests slow each other down at the hosts: the projection limits throughput accordingly, although more "
@@ -323,10 +328,10 @@ class ClosedNetwork(Struct, frozen=True):
             return
         held_s = (float(self.locks.at(farther_s, side)) for side in (0, 1, -1))
         per_s, low, high = (
-            1 / (max(held * self.locks.share, 1e-9) * self._worse(WORSE_LOCKS, connections, side))
+            1 / (max(held * self.locks.share, 1e-9) * self._worse(LOCK_CONTENTION_LOSS, connections, side))
             for held, side in zip(held_s, (0, 1, -1), strict=True)
         )
-        low, high = low / LOCK_STRAYS[1], high * LOCK_STRAYS[0]
+        low, high = low / LOCK_HOLD_ERROR[1], high * LOCK_HOLD_ERROR[0]
         held = counted(round(self.locks.round_trips), "round trip")
         text = (
             f"Transactions wait for each other's locks, held for {held}: "
@@ -343,7 +348,9 @@ def _stay_s(away_s: Floats, first_s: Floats, each_s: Floats, others: float) -> F
     return stay
 
 
-def crowd(replay: Replay, at_once: float, runtime_s: float, rtt_s: float, *, unreadable: bool = False) -> ClosedNetwork:
+def closed_network(
+    replay: Replay, at_once: float, runtime_s: float, rtt_s: float, *, unreadable: bool = False
+) -> ClosedNetwork:
     """The workers of a capture; `at_once` of them work side by side as far as the RTT is concerned."""
     outstanding_s, *centers, locks = replay.meetings()
     at_locks = None if locks is None else replace(Locks(*locks), rtt_s=rtt_s)

@@ -38,22 +38,22 @@ Floats = NDArray[np.float64]
 
 MEASURED = Path(__file__).with_name("measured.json")
 
-MOST = 0.5
-"""What more of the round trips are for is what the work is."""
-CONNECTING, FEWEST_CONNECTIONS = 1 / 3, 4
+MAJORITY = 0.5
+"""Work is of a kind if at least this share of its round trips is for that."""
+MIN_CONNECT_SHARE, MIN_CONNECTIONS = 1 / 3, 4
 """So much of the round trips, and so many connections, where each query has one."""
-TOGETHER = 0.5
-"""The part of the requests that are sent before the answer to the one before has come."""
-WINDOW_ROUNDS = 0.1
-"""TCP's window has to grow so often a round trip where data is moved rather than asked for."""
+MIN_PIPELINED_SHARE = 0.5
+"""Work is pipelined if at least this share of the requests is sent before the previous answer has come."""
+MIN_WINDOW_ROUNDS = 0.1
+"""Work moves bulk data if TCP's window has to grow at least this often per round trip."""
 INITIAL_WINDOW_BYTES = 10 * 1448
-"""What needs no further round trip (RFC 6928)."""
-AT_ONCE = 1.3
-"""Round trips side by side, on average."""
-TAKES_TURNS, FEWEST_OF_A_POOL = 1.5, 2.5
+"""The initial window carries this much without a further round trip (RFC 6928)."""
+MIN_CONCURRENCY = 1.3
+"""Work is parallel if at least this many round trips overlap on average."""
+MIN_CONNECTIONS_PER_WORKER, MIN_POOL_CONNECTIONS = 1.5, 2.5
 """Connections for each that is busy: the others are free just then. Two may be two workers that never met."""
-OWN_MS = 2.0
-"""What client and server take themselves for each round trip, where that is most of the work on a near network."""
+MIN_OWN_MS = 2.0
+"""Client or server dominates work on a near network if it takes at least this for each round trip."""
 
 
 class Shares(Struct, frozen=True):
@@ -84,15 +84,15 @@ class Shares(Struct, frozen=True):
         'parallel'
         """
         told: dict[Work, bool] = {
-            "connect per query": self.setup >= CONNECTING and self.opened >= FEWEST_CONNECTIONS,
-            "pipeline": self.together >= TOGETHER,
-            "bulk": self.window_rounds >= WINDOW_ROUNDS,
-            "pool": self.connections >= max(TAKES_TURNS * at_once, FEWEST_OF_A_POOL),
-            "parallel": at_once >= AT_ONCE,
-            "think time": self.client_ms >= max(OWN_MS, self.service_ms),
-            "slow server": self.service_ms >= OWN_MS,
-            "cursor": self.fetches >= MOST,
-            "timing only": self.unreadable >= MOST,
+            "connect per query": self.setup >= MIN_CONNECT_SHARE and self.opened >= MIN_CONNECTIONS,
+            "pipeline": self.together >= MIN_PIPELINED_SHARE,
+            "bulk": self.window_rounds >= MIN_WINDOW_ROUNDS,
+            "pool": self.connections >= max(MIN_CONNECTIONS_PER_WORKER * at_once, MIN_POOL_CONNECTIONS),
+            "parallel": at_once >= MIN_CONCURRENCY,
+            "think time": self.client_ms >= max(MIN_OWN_MS, self.service_ms),
+            "slow server": self.service_ms >= MIN_OWN_MS,
+            "cursor": self.fetches >= MAJORITY,
+            "timing only": self.unreadable >= MAJORITY,
         }
         return next((work for work, so in told.items() if so), "stop and wait")
 

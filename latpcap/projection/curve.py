@@ -14,12 +14,12 @@ from latpcap.projection.project import ranges
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-Asked = tuple[Variant, Sequence[float]]
+VariantRtts = tuple[Variant, Sequence[float]]
 
 MAX_ERROR = 0.005
 """How far a straight line between two points may be off, as a part of the runtime."""
-FIRST_POINTS = 12
-MIN_STEP = 1.01
+INITIAL_POINTS = 12
+MIN_STEP_RATIO = 1.01
 """Neighbouring RTTs are no closer than this ratio."""
 MAX_REFINEMENTS = 8
 """How often points are added where a curve bends."""
@@ -46,7 +46,7 @@ def curves(
 ) -> list[Curve]:
     """The curve of each variant from `low_ms` to `high_ms`; the baseline RTT and `asked_ms` are among the points."""
     also = [rtt for rtt in (*asked_ms, base.baseline_ms) if low_ms < rtt < high_ms]
-    first = np.array(sorted({low_ms, high_ms, *np.geomspace(low_ms, high_ms, FIRST_POINTS)[1:-1].tolist(), *also}))
+    first = np.array(sorted({low_ms, high_ms, *np.geomspace(low_ms, high_ms, INITIAL_POINTS)[1:-1].tolist(), *also}))
     places = [first] * len(variants)
     found = [np.array(each) for each in _replayed(base, _asked(variants, places), conditions)]
     for _ in range(MAX_REFINEMENTS):
@@ -67,7 +67,7 @@ def curves(
     ]
 
 
-def _replayed(base: Basis, asked: Sequence[Asked], conditions: Conditions | None) -> Sequence[Sequence[Floats]]:
+def _replayed(base: Basis, asked: Sequence[VariantRtts], conditions: Conditions | None) -> Sequence[Sequence[Floats]]:
     """The runtimes; where only some servers move, each RTT is a condition of its own, as where one asks for it."""
     if conditions is None or not conditions.others_stay:
         return ranges(base, asked, conditions)
@@ -78,7 +78,7 @@ def _replayed(base: Basis, asked: Sequence[Asked], conditions: Conditions | None
     return found
 
 
-def _asked(variants: Sequence[Variant], places: Sequence[Floats]) -> list[Asked]:
+def _asked(variants: Sequence[Variant], places: Sequence[Floats]) -> list[VariantRtts]:
     return [(variant, at.tolist()) for variant, at in zip(variants, places, strict=True)]
 
 
@@ -97,4 +97,4 @@ def bends(rtt: Floats, columns: Floats, of: Floats) -> Bools:
     around = np.pad(slope, ((0, 0), (1, 1)), "edge")
     wrong = np.abs(around[:, 2:] - around[:, :-2]) * np.diff(rtt) / 4
     bent = (wrong > MAX_ERROR * np.maximum(of[..., :-1], MIN_S) / 2).any(axis=0)
-    return bent & (rtt[1:] > rtt[:-1] * MIN_STEP)
+    return bent & (rtt[1:] > rtt[:-1] * MIN_STEP_RATIO)

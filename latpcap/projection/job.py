@@ -19,10 +19,10 @@ from latpcap.tables.recording import Recording
 
 Waiting = str
 """One of `_core.ways_of_waiting`."""
-WINDOW_BYTES = 4_000_000.0
-"""What a sender may have under way at most: the send buffer grows to 4 MB on Linux by default (tcp_wmem)."""
-TIMEOUT_NS = 200e6
-"""Linux's smallest retransmission time-out; a lost lone packet is noticed so long after its RTT."""
+MAX_WINDOW_BYTES = 4_000_000.0
+"""A sender has at most this in transit: the send buffer grows to 4 MB on Linux by default (tcp_wmem)."""
+MIN_TIMEOUT_NS = 200e6
+"""Linux notices a lost single packet this long after its RTT: its smallest retransmission time-out."""
 
 
 class Job:
@@ -87,14 +87,14 @@ class ReplayNetwork(Struct, frozen=True):
     bandwidth: float = np.inf
     loss: float = 0.0
     growth: float = 2.0
-    window_bytes: float = WINDOW_BYTES
-    taken: float = 1.0
+    window_bytes: float = MAX_WINDOW_BYTES
+    receive_window_scale: float = 1.0
     receiver_bytes: float = np.inf
     compressed: float = 1.0
     compressing_ns: float = 0.0
-    hidden: float = 0.5
-    timeout_ns: float = TIMEOUT_NS
+    overlapped_work: float = 0.5
+    timeout_ns: float = MIN_TIMEOUT_NS
     restarts: bool = True
-    skips: bool = False
+    skips_missed_ticks: bool = False
     paces: bool = False
     baseline: int = 0

@@ -18,7 +18,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from latpcap.display import Plotted
+from latpcap.display import Plottable
 from latpcap.measures.budget import Budget
 from latpcap.projection.assumptions import (
     CENTRAL,
@@ -40,11 +40,11 @@ DEFAULT_LADDER_MS = (0.5, 1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 50.0, 100.0)
 
 TYPICAL_RTT_MS = 15.0
 """The RTT that sentences speak of where none was asked for: two sites of one country."""
-FARTHER = 1.35
-"""So many times the capture's RTT is clearly farther."""
+CLEARLY_FARTHER_RATIO = 1.35
+"""An RTT is clearly farther if it is at least this multiple of the capture's."""
 
-GUESS = 0.25
-"""A range that reaches farther to either side, as a part of the runtime, is mostly guesswork."""
+MAX_RELIABLE_SPREAD = 0.25
+"""A range that reaches farther to either side, as a share of the runtime, is not reliable."""
 
 MAX_RTT_MS = 60_000.0
 """Where the search for a latency budget ends."""
@@ -102,7 +102,7 @@ class Point(Struct, frozen=True):
     """The kind of work that the job is."""
     coverage: Coverage | None = None
     """How often projections of such work in this direction held; `None` where that was not measured."""
-    divided: BudgetsOnDemand | None = None
+    budgets: BudgetsOnDemand | None = None
 
     @property
     def of_capture(self) -> str:
@@ -112,7 +112,7 @@ class Point(Struct, frozen=True):
     @property
     def budget(self) -> Budget | None:
         """Where the time goes there: the parts sum to `runtime_s`."""
-        return None if self.divided is None else self.divided.budget
+        return None if self.budgets is None else self.budgets.budget
 
 
 _FLOAT, _TEXT = DataType.float64(), DataType.string()
@@ -157,7 +157,7 @@ class FetchSaving(Struct, frozen=True):
         )
 
 
-class Projection(Plotted, Tabular, Struct, frozen=True):
+class Projection(Plottable, Tabular, Struct, frozen=True):
     """The runtimes at the asked RTTs, in the asked order; as a table (`to_pandas()`, …) with a row for each."""
 
     baseline_rtt_ms: float | None
@@ -169,10 +169,10 @@ class Projection(Plotted, Tabular, Struct, frozen=True):
     """Statements that fetch few rows at a time, and what larger fetches would save."""
     assumptions: tuple[Assumption, ...] = ()
     conditions: Conditions = field(default_factory=Conditions)
-    told_rtt_ms: float | None = None
+    headline_rtt_ms: float | None = None
     """The one of `points` that sentences speak of: the verdict, the findings, what all fixes save."""
-    seconds_per_ms_there: float | None = None
-    """What the next millisecond of RTT adds at `told_rtt_ms`; `None` with fixes."""
+    headline_seconds_per_ms: float | None = None
+    """What the next millisecond of RTT adds at `headline_rtt_ms`; `None` with fixes."""
     now: Point | None = None
     """The capture itself, at its baseline RTT."""
     range_text: str = ""
@@ -180,10 +180,10 @@ class Projection(Plotted, Tabular, Struct, frozen=True):
     guess_text: str = ""
     """Where a point at a shorter RTT is mostly guesswork, what to do; else empty."""
     budget_now: Budget | None = None
-    """Where the time went, and where it goes at `told_rtt_ms`: the parts sum to the runtime that is projected."""
-    budget_at: Budget | None = None
+    """Where the time went, and where it goes at `headline_rtt_ms`: the parts sum to the runtime that is projected."""
+    headline_budget: Budget | None = None
     hosts: HostSaving | None = None
-    """What other hosts change at `told_rtt_ms`, where they were asked for."""
+    """What other hosts change at `headline_rtt_ms`, where they were asked for."""
     capacity_per_s: float | None = None
     """Answers that the hosts can give in a second, where another number of connections was asked for and the capture
     shows that limit."""
@@ -208,13 +208,13 @@ def project(
     return projections(base, [AS_IT_IS], rtt_ms, within_s, conditions)[0]
 
 
-def divided(base: Basis, projection: Projection) -> Projection:
+def with_budgets(base: Basis, projection: Projection) -> Projection:
     """The same with where the time goes."""
     known = [(point, point.runtime_s) for point in projection.points if point.runtime_s is not None]
     if not known:
         return projection
     at, runtimes_s = [point.rtt_ms for point, _ in known], [runtime_s for _, runtime_s in known]
-    conditions, told = projection.conditions, projection.told_rtt_ms
+    conditions, told = projection.conditions, projection.headline_rtt_ms
     of_told = {}
     if told is not None:
         [of_told[told]] = budgets_there(base, [told], [runtimes_s[at.index(told)]], conditions)
@@ -226,12 +226,12 @@ def divided(base: Basis, projection: Projection) -> Projection:
         found = dict(zip(others, rest, strict=True)) | of_told
         return [found[rtt] for rtt in at]
 
-    points = tuple(replace(point, divided=BudgetsOnDemand(divide, place)) for place, (point, _) in enumerate(known))
+    points = tuple(replace(point, budgets=BudgetsOnDemand(divide, place)) for place, (point, _) in enumerate(known))
     projection = replace(projection, points=points)
     if told is None:
         return projection
     hosts = _hosts(base, told, runtimes_s[at.index(told)], of_told[told].network_s, conditions)
-    return replace(projection, budget_now=base.timeline.budget, budget_at=of_told[told], hosts=hosts)
+    return replace(projection, budget_now=base.timeline.budget, headline_budget=of_told[told], hosts=hosts)
 
 
 def _hosts(base: Basis, rtt_ms: float, runtime_s: float, network_s: float, conditions: Conditions) -> HostSaving | None:
@@ -266,7 +266,7 @@ def projections(
         within = None if within_s is None else _unknown_budget(within_s)
         why = assumptions(None)
         return [Projection(None, unknown, None, within, assumptions=why, conditions=conditions) for _ in variants]
-    told = told_rtt_ms(asked, base.baseline_ms)
+    told = headline_rtt_ms(asked, base.baseline_ms)
     limit = base.limit(conditions, base.baseline_ms if told is None else told)
     chosen = [told] if tuple(asked) == DEFAULT_LADDER_MS else asked
     there_s = None if told is None else _next_ms_s(base, asked, told, conditions)
@@ -279,10 +279,10 @@ def projections(
                 baseline_rtt_ms=base.baseline_ms,
                 points=points,
                 seconds_per_ms=base.next_ms_s(variant, conditions),
-                seconds_per_ms_there=None if variant.changes else there_s,
+                headline_seconds_per_ms=None if variant.changes else there_s,
                 within=None if within_s is None else _latency_budget(base, variant, within_s, conditions),
                 conditions=conditions,
-                told_rtt_ms=told,
+                headline_rtt_ms=told,
                 now=_now(base),
                 assumptions=assumptions(base.work, base.clocks, relayed=base.relayed),
                 range_text=_range_text(base, told),
@@ -342,7 +342,9 @@ def _observed_here(
         low = np.where(surely_longer, np.clip(max(base.runtime_s, base.here_s), low, central), low)
     if conditions.is_rtt_alone and base.is_measured:
         longer = rtt_ms >= base.baseline_ms
-        away = np.clip((ratio(rtt_ms, base.baseline_ms) - MAX_SAME_RATIO) / (FARTHER - MAX_SAME_RATIO), 0, 1)
+        away = np.clip(
+            (ratio(rtt_ms, base.baseline_ms) - MAX_SAME_RATIO) / (CLEARLY_FARTHER_RATIO - MAX_SAME_RATIO), 0, 1
+        )
         low = np.where(longer, low, central - away * (central - low))
         high = np.where(longer, central + away * (high - central), np.clip(base.here_s, central, high))
     return central, low, high
@@ -393,24 +395,26 @@ def _is_guess(point: Point) -> bool:
     """The own time of client and server and the jitter of a slow capture are more than what is left of the network."""
     if point.runtime_s is None or point.optimistic_s is None or point.pessimistic_s is None:
         return False
-    return point.pessimistic_s - point.optimistic_s > 2 * GUESS * point.runtime_s
+    return point.pessimistic_s - point.optimistic_s > 2 * MAX_RELIABLE_SPREAD * point.runtime_s
 
 
-def told_rtt_ms(rtt_ms: Sequence[float], baseline_ms: float) -> float | None:
+def headline_rtt_ms(rtt_ms: Sequence[float], baseline_ms: float) -> float | None:
     """The RTT that sentences speak of: the largest asked for.
 
     On the default ladder it is a typical distance, or the next one that is clearly farther than the capture's; where
-    the ladder ends before that, the typical one, which is nearer. `FARTHER` lies between round RTTs, so that what is
-    measured of one (14.97 or 15.01 ms) does not decide.
+    the ladder ends before that, the typical one, which is nearer. `CLEARLY_FARTHER_RATIO` lies between round RTTs, so
+    that what is measured of one (14.97 or 15.01 ms) does not decide.
 
-    >>> told_rtt_ms([1, 80, 3], 0.5), told_rtt_ms(DEFAULT_LADDER_MS, 0.5), told_rtt_ms(DEFAULT_LADDER_MS, 108)
-    (80, 15.0, 15.0)
-    >>> [told_rtt_ms(DEFAULT_LADDER_MS, baseline) for baseline in (9.9, 10.1, 14.97, 15.01, 30, 50)]
+    >>> headline_rtt_ms([1, 80, 3], 0.5)
+    80
+    >>> [headline_rtt_ms(DEFAULT_LADDER_MS, baseline) for baseline in (0.5, 108)]
+    [15.0, 15.0]
+    >>> [headline_rtt_ms(DEFAULT_LADDER_MS, baseline) for baseline in (9.9, 10.1, 14.97, 15.01, 30, 50)]
     [15.0, 15.0, 30.0, 30.0, 50.0, 100.0]
     """
     if tuple(rtt_ms) != DEFAULT_LADDER_MS:
         return max(rtt_ms, default=None)
-    least = max(TYPICAL_RTT_MS, FARTHER * baseline_ms)
+    least = max(TYPICAL_RTT_MS, CLEARLY_FARTHER_RATIO * baseline_ms)
     return next((rtt for rtt in rtt_ms if rtt >= least), TYPICAL_RTT_MS)
 
 

@@ -21,12 +21,12 @@ Floats = NDArray[np.float64]
 Rests = tuple[ReadCurve | None, ReadCurve | None]
 """How much later clients and servers go on behind a rest, as far as a capture shows it."""
 
-EXTRA_PER_CURVE = 0.8
-"""A request takes at least so many times the curve longer: half of it the client, half of it the server."""
-EXTRA_PER_OWN_MS = 1.5
-"""Each takes so many times the curve longer for every millisecond that it takes itself."""
+MIN_CURVE_RATIO = 0.8
+"""A request takes longer by at least this multiple of the curve, half of it in the client and half in the server."""
+CURVE_RATIO_PER_MS = 1.5
+"""Client and server each take longer by this multiple of the curve for every millisecond of their own time."""
 TYPICAL_OWN_MS = 0.25
-"""Client and server each take about so long for a small request."""
+"""Client and server each take about this long for a small request."""
 MAX_COOLED_MS = 0.5
 """Work beyond this has its caches warm again."""
 MIN_MEASURED_SHARE, MAX_MEASURED_SHARE = 0.4, 1.8
@@ -35,8 +35,8 @@ MAX_DEVICE_MS = 0.1
 """A request may take so much longer than the measurement because it passes a network device."""
 MAX_RESTS = 33
 """Rests of which the mean is that of all."""
-SHORT_REST_MS = 0.1
-"""Far shorter rests are none."""
+MIN_REST_MS = 0.1
+"""Rests far shorter than this do not count."""
 
 
 class RestCurve(Struct, frozen=True):
@@ -51,8 +51,8 @@ class RestCurve(Struct, frozen=True):
         >>> RestCurve((1.0, 5.0), (0.0, 0.4)).at(np.array([0.0, 1.0, 5.0, 50.0])).tolist()
         [0.0, 0.0, 0.4, 0.4]
         """
-        known = np.log1p(np.array((0.0, *self.rests_ms)) / SHORT_REST_MS)
-        asked = np.log1p(np.maximum(rest_ms, 0.0) / SHORT_REST_MS)
+        known = np.log1p(np.array((0.0, *self.rests_ms)) / MIN_REST_MS)
+        asked = np.log1p(np.maximum(rest_ms, 0.0) / MIN_REST_MS)
         extra: Floats = np.interp(asked, known, (0.0, *self.extra_ms))
         return extra
 
@@ -67,9 +67,9 @@ class Host(Struct, frozen=True):
     least: RestCurve
     likely: RestCurve
     most: RestCurve
-    per_curve: float = EXTRA_PER_CURVE / 2
+    per_curve: float = MIN_CURVE_RATIO / 2
     """Its part of a request takes so many times the curve longer."""
-    per_own_ms: float = EXTRA_PER_OWN_MS
+    per_own_ms: float = CURVE_RATIO_PER_MS
     """It takes so many times the curve longer for every millisecond that it takes itself."""
 
     def width_ms(self) -> float:
@@ -121,8 +121,8 @@ MIN_LAST_REST_MS = 5.0
 """One whose longest rests are shorter says too little of longer ones."""
 MAX_READ_ERROR_MS = 0.1
 """Points of a curve with a larger standard error do not count."""
-READ_ERRORS = 2.0
-"""Standard errors that what a capture shows may be off by."""
+READ_STANDARD_ERRORS = 2.0
+"""What a capture shows may be off by this many standard errors."""
 MIN_READ_SPREAD = 0.3
 """A curve that a capture shows may be off by at least this part of it."""
 
@@ -153,11 +153,11 @@ def read_host(read: ReadCurve) -> Host | None:
     likely, most = (
         (ends.at(np.array(farther_ms)) - ends.at(longest_ms)).tolist() for ends in (ASSUMED.likely, ASSUMED.most)
     )
-    off_ms = READ_ERRORS * max(error_ms)
+    off_ms = READ_STANDARD_ERRORS * max(error_ms)
     spread = min(max(off_ms / shown_ms[-1], MIN_READ_SPREAD), 1.0) if shown_ms[-1] > 0 else 1.0
-    known = RestCurve(rests_ms, (*shown_ms, *(shown_ms[-1] + EXTRA_PER_CURVE * each for each in likely)))
+    known = RestCurve(rests_ms, (*shown_ms, *(shown_ms[-1] + MIN_CURVE_RATIO * each for each in likely)))
     highest_ms = [(1 + spread) * each + off_ms for each in shown_ms]
-    highest = RestCurve(rests_ms, (*highest_ms, *(highest_ms[-1] + EXTRA_PER_CURVE * each for each in most)))
+    highest = RestCurve(rests_ms, (*highest_ms, *(highest_ms[-1] + MIN_CURVE_RATIO * each for each in most)))
     return Host(known.times(1 - spread), known, highest, per_curve=1.0, per_own_ms=0.0)
 
 

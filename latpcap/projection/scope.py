@@ -2,7 +2,8 @@
 
 `--move db1=15ms` moves one server of several. The connections to it have that RTT, whatever else is asked for; the
 others stay as they were, unless an RTT is asked for as well: that is theirs. Behind a proxy of which both sides were
-captured (`measures/legs.py`) the RTT that is asked for is that of the way to the server; the one to the proxy stays.
+captured (`measures/proxy_legs.py`) the RTT that is asked for is that of the way to the server; the one to the proxy
+stays.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from latpcap.tables.recording import Recording
 
 STAYS, ASKED = np.nan, np.inf
 """RTTs of connections that are not moved: as it was, and whichever is asked for."""
-MS = 1e6
-"""In nanoseconds."""
+NS_PER_MS = 1e6
+"""Nanoseconds in a millisecond."""
 
 
 def moves(recording: Recording, asked: Mapping[str, float]) -> tuple[ServerMove, ...]:
@@ -60,7 +61,7 @@ class _NetworkOfPhases(Struct, frozen=True, eq=False):
     def rtts(self, mean_ms: Mean) -> tuple[Floats, Floats]:
         """What it takes beside the asked RTT (ns), and how many of these."""
         asked, stays = self.rule_ms == ASKED, np.isnan(self.rule_ms)
-        own_ns = MS * mean_ms(np.where(asked | stays, 0.0, self.rule_ms), self.baseline_ns / MS)
+        own_ns = NS_PER_MS * mean_ms(np.where(asked | stays, 0.0, self.rule_ms), self.baseline_ns / NS_PER_MS)
         rtts_ns = np.where(asked, 0.0, np.where(stays, self.baseline_ns, own_ns))
         return self.times * rtts_ns, self.times * asked
 
@@ -88,7 +89,7 @@ class Scope(Struct, frozen=True, eq=False):
 
     def longer(self, replay: Replay) -> Replay:
         """The job where the RTT of what moves is a millisecond longer than it was."""
-        rtts_ns = [way.times * way.baseline_ns + MS * way.moves for way in self.ways]
+        rtts_ns = [way.times * way.baseline_ns + NS_PER_MS * way.moves for way in self.ways]
         return self._on(replay, rtts_ns[0] + rtts_ns[1], np.zeros(len(rtts_ns[0])))
 
     def as_it_was(self, replay: Replay) -> Replay:
@@ -189,4 +190,4 @@ def _groups(rtts_ms: Floats, had_ns: Floats, trips: Floats) -> Iterator[tuple[fl
     for rtt in np.unique(rtts_ms):
         rows = np.isnan(rtts_ms) if np.isnan(rtt) else rtts_ms == rtt
         own = float(trips[rows].sum())
-        yield float(rtt), own / total, float((had_ns * trips)[rows].sum()) / max(own, 1e-9) / MS
+        yield float(rtt), own / total, float((had_ns * trips)[rows].sum()) / max(own, 1e-9) / NS_PER_MS

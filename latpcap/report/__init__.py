@@ -101,7 +101,7 @@ BEFORE_AFTER = {name: _by(name, "render_both") for name in ("html", "markdown")}
 """How two captures of one job are handed on: of `latpcap.result.pairs.before_after`, and what became of gates."""
 
 GATE_FORMATS = {name: _by(f"checks.{name}") for name in ("junit", "sarif", "github")}
-"""How build servers hear of gates and findings: what `latpcap.result.checks.checked` makes."""
+"""How build servers hear of gates and findings: what `latpcap.result.checks.gate_report` makes."""
 
 COMPRESSED = (".gz", ".zst", ".lz4")
 CAPTURES = (".pcap", ".pcapng", ".cap", *COMPRESSED)

@@ -15,8 +15,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 COLOURS = ("auto", "always", "never")
-WIDE = 1_000_000
-"""Cells where nothing bounds a line."""
+UNBOUNDED_CELLS = 1_000_000
+"""The width if nothing bounds a line."""
 VIRTUAL_TERMINAL = 4
 """A mode of Windows' console: ENABLE_VIRTUAL_TERMINAL_PROCESSING."""
 
@@ -48,12 +48,12 @@ class Destination(Struct, frozen=True):
         columns = "" if self.is_file else os.environ.get("COLUMNS", "")
         if columns.isascii() and columns.isdigit() and int(columns) > 0:
             return int(columns)
-        return None if self.is_terminal else WIDE
+        return None if self.is_terminal else UNBOUNDED_CELLS
 
     @property
     def bounds_lines(self) -> bool:
         """Whether lines end somewhere, so that what does not fit must be cut or wrapped."""
-        return self.width != WIDE
+        return self.width != UNBOUNDED_CELLS
 
     @property
     def takes_unicode(self) -> bool:

@@ -16,9 +16,9 @@ from rich.text import Span, Text
 
 from latpcap.report.section import Column
 
-GAP = 2
-BEGINNING = 9
-"""Cells without which a text that is last says nothing."""
+GAP_CELLS = 2
+MIN_TEXT_CELLS = 9
+"""A last text with fewer cells says nothing."""
 
 
 class Grid(Struct, frozen=True):
@@ -34,7 +34,7 @@ class Grid(Struct, frozen=True):
     @property
     def width(self) -> int:
         """The cells that it takes with nothing cut."""
-        return sum(self._widths()) + GAP * (len(self.headings) - 1)
+        return sum(self._widths()) + GAP_CELLS * (len(self.headings) - 1)
 
     def settled(self) -> list[Column]:
         """The headings with the widths that these rows need: for further rows in line with them."""
@@ -52,11 +52,14 @@ class Grid(Struct, frozen=True):
         shown = self._shown(widths, options.max_width)
         *kept, last = shown
         self._cut(widths, shown, options.max_width)
-        room = options.max_width - sum(widths[column] + GAP for column in kept)
+        room = options.max_width - sum(widths[column] + GAP_CELLS for column in kept)
         widths[last] = min(widths[last], max(room, cell_len(self.headings[last].title)))
         if self.show_header:
             yield self._line([heading.title for heading in self.headings], shown, widths, bold=True)
-            yield Text("─" * min(sum(widths[column] + GAP for column in shown) - GAP, options.max_width), style="dim")
+            yield Text(
+                "─" * min(sum(widths[column] + GAP_CELLS for column in shown) - GAP_CELLS, options.max_width),
+                style="dim",
+            )
         for row, below in zip_longest(self.rows, self.below, fillvalue=""):
             first, *more = self._folded(row[last], widths[last], console)
             yield self._line([*row[:last], first], shown, widths)
@@ -77,13 +80,15 @@ class Grid(Struct, frozen=True):
         """The cells of these columns, with no more for a last text than it wants."""
         *kept, last = shown
         wanted = self.headings[last].least if self.headings[last].is_text else widths[last]
-        return sum(widths[each] + GAP for each in kept) + min(wanted, widths[last])
+        return sum(widths[each] + GAP_CELLS for each in kept) + min(wanted, widths[last])
 
     def _narrowest(self, widths: list[int], shown: Sequence[int]) -> int:
         """The cells of these columns where each text is cut as far as it may be."""
         *kept, last = shown
-        least = max(BEGINNING, cell_len(self.headings[last].title)) if self.headings[last].is_text else widths[last]
-        cuts = (min(widths[each], self.headings[each].cuts or widths[each]) + GAP for each in kept)
+        least = (
+            max(MIN_TEXT_CELLS, cell_len(self.headings[last].title)) if self.headings[last].is_text else widths[last]
+        )
+        cuts = (min(widths[each], self.headings[each].cuts or widths[each]) + GAP_CELLS for each in kept)
         return sum(cuts) + min(least, widths[last])
 
     def _folded(self, text: str, width: int, console: Console) -> list[str]:
@@ -114,10 +119,10 @@ class Grid(Struct, frozen=True):
             text = _fitted(cells[column], width)
             padding = " " * (width - cell_len(text))
             before, after = (padding, "") if not heading.is_text else ("", padding)
-            parts += (before, text, after, " " * GAP)
+            parts += (before, text, after, " " * GAP_CELLS)
             if bold:
                 spans.append(Span(end + len(before), end + len(before) + len(text), "bold"))
-            end += len(padding) + len(text) + GAP
+            end += len(padding) + len(text) + GAP_CELLS
         line = Text("".join(parts), no_wrap=True, overflow="crop", spans=spans)
         line.rstrip()
         return line

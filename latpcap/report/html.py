@@ -29,7 +29,7 @@ from msgspec.structs import replace
 
 from latpcap.display import plain
 from latpcap.report.markup import parts_of, text_of
-from latpcap.report.page import MOST, data_of_both, page_data, rounded
+from latpcap.report.page import MAX_TABLE_ROWS, data_of_both, page_data, rounded
 from latpcap.report.section import Chart, Drawn, Labelled, Section, SectionPart, Sentence
 from latpcap.report.sections import report
 from latpcap.report.sections.both import both
@@ -48,7 +48,7 @@ def render(explored: Exploration, gates: Gates | None = None) -> str:
     analysis = replace(explored.analysis, findings=explored.findings)
     made = (
         other
-        for section in report(analysis, gates, MOST)
+        for section in report(analysis, gates, MAX_TABLE_ROWS)
         for other in (*(drawn(explored) if section.name == BEFORE else ()), section)
     )
     sections = [*made]
@@ -60,7 +60,7 @@ def render(explored: Exploration, gates: Gates | None = None) -> str:
 def render_both(result: BeforeAfter, gates: Gates | None = None) -> str:
     """Return the page of two captures of one job."""
     kicker = "Before and after: what the distance to the database costs"
-    sections = both(result, gates, MOST)
+    sections = both(result, gates, MAX_TABLE_ROWS)
     return _assembled(kicker, result.after.sign_off, sections, "before_after", data_of_both(result))
 
 

@@ -10,8 +10,8 @@ from latpcap.display import Displayed, plain
 from latpcap.tables.columnar.table import Table
 from latpcap.tables.columnar.values import Rows
 
-DIGITS = 9
-"""Decimals that are kept: nanoseconds in seconds, and more than enough in milliseconds."""
+DECIMALS = 9
+"""Decimals kept: nanoseconds in seconds, and more than enough in milliseconds."""
 
 
 def render(result: Displayed | Table, beside: Mapping[str, Any] | None = None) -> Iterator[str | bytes]:
@@ -66,4 +66,4 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
 def _rounded(value: float) -> float:
-    return round(value, DIGITS)
+    return round(value, DECIMALS)

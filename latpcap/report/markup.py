@@ -31,12 +31,12 @@ from latpcap.report.section import (
 from latpcap.report.text import printable
 from latpcap.units import percent
 
-MOST = 4000
+MAX_TEXT_CHARS = 4000
 """Characters of one text."""
-SHORT = 140
-"""Characters of code that is shown without unfolding it."""
-LONG = 20
-"""Cells that a column wants which is long."""
+MAX_UNFOLDED_CHARS = 140
+"""Longer code is folded."""
+LONG_CELLS = 20
+"""A column of at least this many cells is long."""
 ADDRESS = re.compile(
     r"(?<![\w.])(?:\[[0-9a-fA-F:.]{2,45}\]|(?=[\w-]*[A-Za-z.])[\w.-]{1,60}):\d{1,5}(?!\w)|\b(?:\d{1,3}\.){3}\d{1,3}\b"
 )
@@ -87,7 +87,7 @@ def _plain(text: str) -> str:
 
 def _cut(text: str | None) -> str:
     said = printable(text)
-    return said if len(said) <= MOST else f"{said[: MOST - 1]}…"
+    return said if len(said) <= MAX_TEXT_CHARS else f"{said[: MAX_TEXT_CHARS - 1]}…"
 
 
 def _short(part: SectionPart) -> SectionPart:
@@ -218,7 +218,7 @@ def _head(column: Column, more: Sequence[tuple[int, Column]]) -> str:
 def _kind(column: Column, more: Sequence[tuple[int, Column]]) -> str:
     if not column.is_text:
         return ""
-    if column.folds or column.least > LONG or column.kind == "code":
+    if column.folds or column.least > LONG_CELLS or column.kind == "code":
         return ' class="text long"'
     return ' class="text double"' if any(below.below for _, below in more) else ' class="text"'
 
@@ -249,8 +249,9 @@ def _cell(column: Column, value: Any) -> str:
     if column.kind != "code" or not isinstance(value, str):
         return text_of(written(column, value))
     code = _cut(value)
-    if len(code) <= SHORT:
+    if len(code) <= MAX_UNFOLDED_CHARS:
         return f'<code class="sql">{html.escape(code)}</code>' if code else ""
     return (
-        f'<details class="sql"><summary>{html.escape(code[:SHORT])}…</summary><pre>{html.escape(code)}</pre></details>'
+        f'<details class="sql"><summary>{html.escape(code[:MAX_UNFOLDED_CHARS])}…</summary>'
+        f"<pre>{html.escape(code)}</pre></details>"
     )

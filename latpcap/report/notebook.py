@@ -18,17 +18,17 @@ from latpcap.report.plot import as_svg
 from latpcap.report.section import sections_of
 from latpcap.result.analysis import Measures
 
-FEWEST_DRAWN = 2
-"""Points of a curve."""
-MOST_OF_A_PAGE = 1_000_000
-"""Characters: a notebook keeps what it shows."""
+MIN_POINTS = 2
+"""A curve with fewer points is not drawn."""
+MAX_PAGE_CHARS = 1_000_000
+"""A notebook keeps what it shows, so a page in it has at most this many characters."""
 
 
 def page_within(measures: Measures) -> str:
     """Return the report's page in a frame; what is said on it where it is too large for a notebook."""
     page: str = report_to("report.html")(measures)
     inner = page.translate({ord(sign): f"&#{ord(sign)};" for sign in "&<>'"})
-    if len(inner) > MOST_OF_A_PAGE:
+    if len(inner) > MAX_PAGE_CHARS:
         return f"{render(measures.analyze())}<p>The whole report: <code>capture.report('report.html')</code></p>"
     style = "width:100%;height:80vh;min-height:30rem;border:1px solid #8888;border-radius:4px;background:#fff"
     return f"<iframe sandbox='allow-scripts' title='latpcap: report' style='{style}' srcdoc='{inner}'></iframe>"
@@ -43,7 +43,7 @@ def render(result: Displayed) -> str:
 
 def _curve(result: Displayed) -> str:
     """As an image, in which nothing runs; nothing where there is no curve, or where what draws it is not installed."""
-    if not isinstance(result, Projection) or result.baseline_rtt_ms is None or len(result.points) < FEWEST_DRAWN:
+    if not isinstance(result, Projection) or result.baseline_rtt_ms is None or len(result.points) < MIN_POINTS:
         return ""
     try:
         image = base64.b64encode(as_svg(result).encode()).decode()

@@ -18,7 +18,7 @@ from latpcap.result.pairs.before_after import BeforeAfter
 
 SCHEMA = "latpcap.report/3"
 OF_BOTH = "latpcap.report-of-both/1"
-MOST = 200
+MAX_TABLE_ROWS = 200
 """Rows of a table."""
 
 
@@ -47,23 +47,23 @@ def data_of_both(result: BeforeAfter) -> dict[str, Any]:
     names = ("baseline_rtt_ms", "runtime_s")
     return {
         "schema": OF_BOTH,
-        "told_rtt_ms": result.before.projection.told_rtt_ms,
+        "headline_rtt_ms": result.before.projection.headline_rtt_ms,
         "sides": [{"curve": curve} | {name: getattr(each.summary, name) for name in names} for each, curve in sides],
     }
 
 
 def _with_listed_statements(switch: Switch) -> Switch:
     """The switch with its parts of those statements that the page lists; it may have many more."""
-    return replace(switch, statements=tuple(takewhile(lambda part: part.statement < MOST, switch.statements)))
+    return replace(switch, statements=tuple(takewhile(lambda part: part.statement < MAX_TABLE_ROWS, switch.statements)))
 
 
-SIGNIFICANT = 7
+SIGNIFICANT_DIGITS = 7
 """Digits of a fraction that are kept."""
-SETTLED = 12
-"""Digits in which the mathematics of all systems agree."""
+PORTABLE_DIGITS = 12
+"""The mathematics of all systems agrees in this many digits."""
 
 
 def rounded(value: float) -> float | None:
-    """A fraction with `SIGNIFICANT` digits; what is unknown is null."""
-    settled = float(f"{value:.{SETTLED}g}")  # a half is then one on each system
-    return float(f"{settled:.{SIGNIFICANT}g}") if math.isfinite(value) else None
+    """A fraction with `SIGNIFICANT_DIGITS` digits; what is unknown is null."""
+    settled = float(f"{value:.{PORTABLE_DIGITS}g}")  # a half is then one on each system
+    return float(f"{settled:.{SIGNIFICANT_DIGITS}g}") if math.isfinite(value) else None

@@ -16,12 +16,12 @@ from itertools import zip_longest
 from operator import and_
 from typing import Any
 
-from latpcap.display import Plotted, as_chart
+from latpcap.display import Plottable, as_chart
 from latpcap.errors import UsageError
 from latpcap.measures.charts import Timeline
 from latpcap.report.section import Bar, Chart, ChartLine, sections_of
 
-WIDTH = 560
+WIDTH_PIXELS = 560
 
 
 def _altair() -> Any:
@@ -73,15 +73,17 @@ def _still(kind: Any) -> Any:
 
 
 @as_chart.register
-def plot(result: Plotted) -> Any:
+def plot(result: Plottable) -> Any:
     """Return what the sections of a result draw; an empty chart where that is nothing."""
     altair = _altair()
     parts = (part for section in sections_of(result) for part in section.parts if isinstance(part, Bar | Chart))
     drawn = next(parts, None)
     if isinstance(drawn, Bar):
         return still(_bar(drawn, altair))
-    panels = dict.fromkeys(line.axis for line in drawn.told) if drawn else ()
-    made = [_panel(drawn, [line for line in drawn.told if line.axis == axis], altair) for axis in panels if drawn]
+    panels = dict.fromkeys(line.axis for line in drawn.legend_lines) if drawn else ()
+    made = [
+        _panel(drawn, [line for line in drawn.legend_lines if line.axis == axis], altair) for axis in panels if drawn
+    ]
     return still(reduce(and_, made) if made else altair.Chart({"values": []}).mark_point())
 
 
@@ -106,7 +108,7 @@ def _bar(bar: Bar, altair: Any) -> Any:
         color=altair.Color("part:N", scale=scale, title=None),
         order="order:Q",
         tooltip=["part:N", altair.Tooltip("seconds:Q", format=",.3f")],
-    ).properties(width=WIDTH, height=40)
+    ).properties(width=WIDTH_PIXELS, height=40)
 
 
 def _panel(chart: Chart, lines: list[ChartLine], altair: Any) -> Any:
@@ -129,7 +131,7 @@ def _panel(chart: Chart, lines: list[ChartLine], altair: Any) -> Any:
     if chart.mark is not None:
         pointing = altair.Chart({"values": [{"at": chart.mark}]}).mark_rule(color=_colours()["network"], strokeWidth=2)
         layers.append(pointing.encode(x="at:Q"))
-    return altair.layer(*layers).properties(width=WIDTH, height=200)
+    return altair.layer(*layers).properties(width=WIDTH_PIXELS, height=200)
 
 
 FIGURES = ("value", "low", "high")
@@ -178,6 +180,6 @@ def plot_timeline(timeline: Timeline) -> Any:
             y=altair.Y("stream:O", title="connection (tcp.stream)"),
             tooltip=["stream:O", "start:Q", "end:Q", "exchanges:Q", "round trips:Q"],
         )
-        .properties(width=WIDTH)
+        .properties(width=WIDTH_PIXELS)
         .interactive(bind_y=False)
     )

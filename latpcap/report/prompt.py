@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
-from latpcap.display import LINE, as_text
+from latpcap.display import LINE_COLUMNS, as_text
 from latpcap.findings.what_if import WhatIf
 from latpcap.projection.project import Point, Projection
 from latpcap.report.text import printable
@@ -14,8 +14,8 @@ from latpcap.result.pairs.validation import Validation
 from latpcap.result.verdict import LABEL_CELLS
 from latpcap.units import counted, format_given_ms, format_ms, format_s
 
-MOST_POINTS = 20
-"""Rows of a projection; of more, the first and the last."""
+MAX_POINTS = 20
+"""Rows of a projection; of more, the first and the last are kept."""
 
 
 @as_text.register
@@ -35,7 +35,7 @@ def _answer(result: Analysis) -> str:
     """The lines of the answer, what goes on below its beginning."""
     below = " " * LABEL_CELLS
     lines = (printable(line) for line in result.text.split("\n"))
-    return "\n".join(textwrap.fill(line, LINE, subsequent_indent=below) for line in lines)
+    return "\n".join(textwrap.fill(line, LINE_COLUMNS, subsequent_indent=below) for line in lines)
 
 
 @as_text.register
@@ -46,8 +46,8 @@ def render_projection(projection: Projection) -> str:
     here = "" if projection.now is None else f", {_seconds(projection.now.runtime_s)}"
     head = f"<latpcap.Projection from {format_ms(projection.baseline_rtt_ms)}{here}>"
     rows = [("RTT", "runtime", "optimistic", "pessimistic"), *map(_row, projection.points)]
-    if len(rows) > MOST_POINTS + 1:
-        rows = [*rows[:MOST_POINTS], ("…", "…", "…", "…"), rows[-1]]
+    if len(rows) > MAX_POINTS + 1:
+        rows = [*rows[:MAX_POINTS], ("…", "…", "…", "…"), rows[-1]]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
     within = "" if projection.within is None else f"\n{projection.within.text}"
@@ -86,4 +86,4 @@ def _seconds(seconds: float | None) -> str:
 
 def _folded(text: str) -> str:
     """Sentences that may name what a capture contains, in lines that fit."""
-    return "\n".join(textwrap.fill(printable(line), LINE) for line in text.split("\n"))
+    return "\n".join(textwrap.fill(printable(line), LINE_COLUMNS) for line in text.split("\n"))

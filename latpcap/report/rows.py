@@ -25,7 +25,7 @@ from latpcap.report.text import printable
 from latpcap.tables.columnar.table import Table
 from latpcap.units import format_given_ms
 
-ROWS_AT_ONCE = 500
+ROWS_PER_BLOCK = 500
 LEAST: dict[Kind, int] = {"count": 6, "clock": 12, "moment": 19, "local": 26, "ms": 7, "s": 7, "name": 20, "frames": 9}
 """Cells that columns want from the first rows on, so that those of further rows stand below them."""
 
@@ -86,8 +86,8 @@ def render(rows: Table) -> Iterator[str]:
     """Yield `rows` as text, a few hundred rows at a time: a line too long for the terminal goes on in the next one."""
     is_whole = rows.name not in SHOWN or rows.is_chosen
     shown = _all(rows) if is_whole else _some(rows)
-    for start in range(0, max(len(rows), 1), ROWS_AT_ONCE):
-        part = rows.slice(start, ROWS_AT_ONCE)
+    for start in range(0, max(len(rows), 1), ROWS_PER_BLOCK):
+        part = rows.slice(start, ROWS_PER_BLOCK)
         if start == 0:
             shown = tuple(each.settled(part.column(each.name)) if each.kind in TIMED else each for each in shown)
         cells = [_cells(part, column) for column in shown]

@@ -210,7 +210,7 @@ class Chart(SectionPart, frozen=True):
     """A place to point at."""
 
     @property
-    def told(self) -> list[ChartLine]:
+    def legend_lines(self) -> list[ChartLine]:
         """The lines that say something."""
         return [line for line in self.lines if any(line.values)]
 

@@ -51,7 +51,7 @@ ON_ONE_LINE: dict[str, Any] = {
     "copied": {"no_wrap": True, "overflow": "ignore"},
 }
 BLOCKS = "▁▂▃▄▅▆▇█"
-MAX_BAR = 100
+MAX_BAR_CELLS = 100
 """Cells of the bar where there is room for more."""
 
 
@@ -145,7 +145,7 @@ def _over_time(chart: Chart) -> Grid:
     """Lines of blocks."""
     columns = (Column("what"), Column("least", "figures"), Column("most", "figures"), Column("over time"))
     rows = []
-    for line in chart.told:
+    for line in chart.legend_lines:
         write = format_ms if line.kind == "ms" else "{:,}".format
         known = [value for value in line.values if value is not None]
         rows.append((printable(line.name), write(min(known)), write(max(known)), sparkline(line.values)))
@@ -204,7 +204,7 @@ class StackedBar(Struct, frozen=True):
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Draw the bar."""
-        width, bar, reached = round(self.width * min(options.max_width, MAX_BAR)), Text(), 0.0
+        width, bar, reached = round(self.width * min(options.max_width, MAX_BAR_CELLS)), Text(), 0.0
         for piece in self.pieces:
             reached += piece.share
             bar.append(piece.letter * max(round(reached * width) - len(bar), 1), style=f"black on {piece.colour}")

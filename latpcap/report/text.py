@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 from latpcap.units import significant
 
-TOP = 10
-"""Rows of a long list that a report for people shows."""
+MAX_LIST_ROWS = 10
+"""Rows of a long list in a report for people."""
 DECIMALS = 3
 """A figure of a column has no more of them unless the largest one of the column is below 0.1."""
 MAX_DECIMALS = 9
@@ -89,6 +89,6 @@ def between(low: float | None, high: float | None) -> str:
     return "" if low is None or high is None else f"{significant(low)} to {significant(high)}"
 
 
-def top(title: str, count: int, most: int = TOP) -> str:
+def top(title: str, count: int, most: int = MAX_LIST_ROWS) -> str:
     """Return the heading of a list of which `most` rows are shown."""
     return f"{title} (top {most} of {count:,})" if count > most else f"{title} ({count:,})"

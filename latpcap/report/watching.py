@@ -15,7 +15,7 @@ COLUMNS = (
     Column("each ms", "figure"),
     Column("statement"),
 )
-FEW_PER_S = 10
+MAX_EXACT_PER_S = 10
 NO_ROOM = "(further statements)"
 
 
@@ -43,7 +43,7 @@ def line(seen: WatchedSoFar) -> str:
 def _rate(per_s: float | None) -> str:
     if per_s is None:
         return ""
-    return f", {per_s:.1f} a second now" if 0 < per_s < FEW_PER_S else f", {per_s:,.0f} a second now"
+    return f", {per_s:.1f} a second now" if 0 < per_s < MAX_EXACT_PER_S else f", {per_s:,.0f} a second now"
 
 
 def _further(seen: WatchedSoFar) -> str:

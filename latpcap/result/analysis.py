@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from latpcap.display import Brief, Displayed
+from latpcap.display import Displayed, ShortRepr
 from latpcap.findings import Evidence, FindingResult, FixesTogether, Savings, finding_results, fixes_together
 from latpcap.findings.unjudged import Unjudged
 from latpcap.findings.what_if import Fix, WhatIf, what_if
@@ -19,11 +19,11 @@ from latpcap.measures.chattiness import ChattinessGroups, by_connection, overall
 from latpcap.measures.connecting import Connecting, connecting
 from latpcap.measures.health import HealthNote, by_severity, measured_notes, weighed_notes
 from latpcap.measures.intervals import Intervals, intervals
-from latpcap.measures.legs import LegRoundTrips, Legs, application, joined_legs
 from latpcap.measures.options import IDLE_S, TaskBy
+from latpcap.measures.proxy_legs import LegRoundTrips, Legs, application, joined_legs
 from latpcap.measures.purposes import PurposeResult, purpose_results
 from latpcap.measures.push_waits import push_waits
-from latpcap.measures.responses import FEWEST_RESPONSES, responses
+from latpcap.measures.responses import MIN_RESPONSES, responses
 from latpcap.measures.rests import ReadCurve, read_curves
 from latpcap.measures.routes import RouteResult, route_results
 from latpcap.measures.segments import Segments, segments
@@ -34,7 +34,14 @@ from latpcap.measures.waits import Waits
 from latpcap.projection.assumptions import Conditions
 from latpcap.projection.basis import Basis, basis
 from latpcap.projection.by_connections import ProjectionGrid, by_connections
-from latpcap.projection.project import DEFAULT_LADDER_MS, FetchSaving, Projection, divided, project, told_rtt_ms
+from latpcap.projection.project import (
+    DEFAULT_LADDER_MS,
+    FetchSaving,
+    Projection,
+    headline_rtt_ms,
+    project,
+    with_budgets,
+)
 from latpcap.result.captures import CaptureFile, capture_files
 from latpcap.result.chattiness import Chattiness, chattiness
 from latpcap.result.connections import ConnectionResult, PathResult, connection_results, path_results
@@ -43,16 +50,16 @@ from latpcap.result.errors import ErrorsResult, errors_result
 from latpcap.result.errors_at_tcp import with_connections
 from latpcap.result.intervals import IntervalsResult, intervals_result
 from latpcap.result.parties import parties
-from latpcap.result.settings import THINK_S, KeysUsed, Settings
+from latpcap.result.settings import DEFAULT_THINK_S, KeysUsed, Settings
 from latpcap.result.signoff import SignOff, sign_off
 from latpcap.result.statements import StatementResult, statement_results
 from latpcap.result.taps import TapsResult, taps_results
 from latpcap.result.verdict import Facts, ShareUnknown, Step, VerdictLine, as_text, steps, verdict
 from latpcap.rtt import Baselines, Estimate, estimate_recording
 from latpcap.rtt.baselines import Reason
-from latpcap.rtt.grouped import estimate_groups
+from latpcap.rtt.group_estimates import estimate_groups
 from latpcap.tables.columnar import columns
-from latpcap.tables.columnar.ahead import ahead
+from latpcap.tables.columnar.background import run_in_background
 from latpcap.tables.columnar.values import Rows
 from latpcap.tables.part.groups import arranged, some_groups
 from latpcap.tables.part.selection import Selected
@@ -61,11 +68,11 @@ from latpcap.units import RttIs
 
 SMALL_FETCH = "small-fetch"
 
-LARGE_STEP = 0.1
-"""Where the clock was set by more than this part of the runtime, the runtime is not known."""
+MAX_CLOCK_STEP_SHARE = 0.1
+"""The runtime is unknown if the clock was set by more than this share of it."""
 
 
-class Summary(Brief, Struct, frozen=True):
+class Summary(ShortRepr, Struct, frozen=True):
     """The figures of the whole recording."""
 
     runtime_s: float
@@ -151,7 +158,7 @@ class Measures:
         self,
         recording: Recording,
         *,
-        think_s: float = THINK_S,
+        think_s: float = DEFAULT_THINK_S,
         rtt_baseline_ms: float | None = None,
         decode_as: Mapping[int, str] | None = None,
         rtt_is: RttIs = "ping",
@@ -291,7 +298,7 @@ class Measures:
     def findings(self, rtt_ms: Sequence[float]) -> tuple[FindingResult, ...]:
         """The findings, ranked by what they save at the RTT that sentences speak of."""
         savings = self.application.savings
-        told = told_rtt_ms(rtt_ms, savings.base.baseline_ms)
+        told = headline_rtt_ms(rtt_ms, savings.base.baseline_ms)
         return tuple(result for result, _ in finding_results(savings, rtt_ms, told))
 
     def project(
@@ -306,7 +313,7 @@ class Measures:
         projected = self._projected(rtt_ms, within_s, conditions)
         fetches_little = any(finding.code == SMALL_FETCH for finding in self.savings.findings())
         self.evidence.forget()
-        projection = divided(self.basis, projected())
+        projection = with_budgets(self.basis, projected())
         if not fetches_little:
             return projection
         findings = self.findings([point.rtt_ms for point in projection.points])
@@ -317,7 +324,7 @@ class Measures:
     ) -> Callable[[], Projection]:
         """Replayed while the measures and findings are made: it needs none of their columns."""
         work = partial(project, self.basis, rtt_ms, within_s, conditions)
-        return ahead(work, apart=self.recording.is_worth_threads)
+        return run_in_background(work, is_threaded=self.recording.is_worth_threads)
 
     def network_growth(self, rtt_ms: Sequence[float]) -> dict[float, float]:
         """Return by what factor all waiting for the network grows at each RTT; NaN where that is unknown."""
@@ -364,7 +371,7 @@ class Measures:
         recording.exchanges.forget()
         self.savings.findings()
         self.evidence.forget()
-        projection = divided(self.basis, projected())
+        projection = with_budgets(self.basis, projected())
         asked = [point.rtt_ms for point in projection.points]
         findings = self.findings(asked)
         projection = replace(projection, fetches=tuple(fetch_savings(findings)))
@@ -481,10 +488,10 @@ class Measures:
     @cached_property
     def doubt(self) -> ShareUnknown | None:
         """Why the network's share cannot be told, though an RTT is known."""
-        if self.recording.clock_stepped_s > LARGE_STEP * self.timeline.runtime_s:
+        if self.recording.clock_stepped_s > MAX_CLOCK_STEP_SHARE * self.timeline.runtime_s:
             return ShareUnknown.CLOCK
         seen = responses(self.recording)
-        if seen >= FEWEST_RESPONSES or (self.baselines.reason == Reason.GIVEN).all():
+        if seen >= MIN_RESPONSES or (self.baselines.reason == Reason.GIVEN).all():
             return None
         return ShareUnknown.FEW_RESPONSES if seen else ShareUnknown.NO_RESPONSE
 

@@ -16,9 +16,9 @@ class Series(Struct, frozen=True):
     name: str
     """What was measured: `TCP handshake`, `data → its acknowledgment`, `greeting`, …"""
     count: int
-    least_ms: float
+    min_ms: float
     median_ms: float
-    most_ms: float
+    max_ms: float
     deviation_ms: float
     """The standard deviation."""
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
-from latpcap.display import Brief, Displayed
+from latpcap.display import Displayed, ShortRepr
 from latpcap.measures.chattiness import ChattinessGroups
 from latpcap.measures.routes import RouteResult
 from latpcap.result.statements import quantiles_of, ratios
@@ -19,7 +19,7 @@ from latpcap.tables.columnar.columns import Bools
 from latpcap.tables.columnar.values import Fractions, Numbers, Rows, Values
 
 
-class ConnectionChattiness(Brief, Struct, frozen=True):
+class ConnectionChattiness(ShortRepr, Struct, frozen=True):
     """What the round trips of a connection, or of all of them, were made for."""
 
     round_trips_per_s: float | None

@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from latpcap.display import Brief
+from latpcap.display import ShortRepr
 from latpcap.measures.chattiness import ChattinessGroups
 from latpcap.measures.connecting import connect
 from latpcap.measures.segments import Segments, segments_of_paths
@@ -18,7 +18,7 @@ from latpcap.result.chattiness import ConnectionChattiness, connection_chattines
 from latpcap.rtt import Baselines, Estimate
 from latpcap.tables.columnar import columns, passes
 from latpcap.tables.columnar.columns import Bools
-from latpcap.tables.columnar.values import Fractions, Names, Numbers, Rows, Times, Truths, Values, column_of
+from latpcap.tables.columnar.values import Booleans, Fractions, Names, Numbers, Rows, Times, Values, column_of
 from latpcap.tables.recording import Recording
 
 CONNECTION_TEXTS = (
@@ -28,7 +28,7 @@ CONNECTION_TEXTS = (
 )
 
 
-class RttResult(Brief, Struct, frozen=True):
+class RttResult(ShortRepr, Struct, frozen=True):
     """The baseline RTT of one connection in ms, its range, and where it comes from."""
 
     baseline_ms: float | None
@@ -55,7 +55,7 @@ class PeriodResult(Struct, frozen=True):
     rtt: RttResult
 
 
-class PathResult(Brief, Struct, frozen=True):
+class PathResult(ShortRepr, Struct, frozen=True):
     """One client host and one server endpoint: how far apart they are, from all their connections together."""
 
     client: str
@@ -69,7 +69,7 @@ class PathResult(Brief, Struct, frozen=True):
     """What TCP lost and sent again on it."""
 
 
-class ConnectionResult(Brief, Struct, frozen=True):
+class ConnectionResult(ShortRepr, Struct, frozen=True):
     """One database connection."""
 
     stream: int
@@ -149,15 +149,15 @@ def connection_results(
     values: dict[str, Values[Any]] = {
         **{name: Names.coded(recording.said(name)) for name in CONNECTION_TEXTS},
         **{name: Numbers(columns.column(table, name).ints(0)[rows]) for name in counts},
-        "tls_resumed": Truths.of(columns.column(table, "tls_resumed"), rows),
-        "timing_only": Truths(recording.timing_only),
-        "replication": Truths(columns.column(table, "replication").values[rows]),
+        "tls_resumed": Booleans.of(columns.column(table, "tls_resumed"), rows),
+        "timing_only": Booleans(recording.timing_only),
+        "replication": Booleans(columns.column(table, "replication").values[rows]),
         "connect_ms": Fractions(opened.total_ms),
         "connect_round_trips": Numbers(opened.round_trips, opened.round_trips > 0),
         "tls_ms": Fractions(opened.tls_ms),
         "authentication_ms": Fractions(opened.authentication_ms),
         "cancels": Numbers(cancels, cancels >= 0),
-        "behind_proxy": Truths(np.zeros(len(rows), bool) if is_inner is None else is_inner),
+        "behind_proxy": Booleans(np.zeros(len(rows), bool) if is_inner is None else is_inner),
         **{name: Times.of(columns.column(table, name), rows) for name in ("start", "end")},
         "rtt": _rtts(baselines),
         "tcp": tcp_results(recording),

@@ -17,8 +17,8 @@ PICTURES = {
     ".svg": ("svg+xml", b"<svg"),
 }
 """What kind of picture a file holds by its name, and what stands at its beginning."""
-MOST_OF_A_PICTURE = 300_000
-"""Bytes."""
+MAX_PICTURE_BYTES = 300_000
+"""The largest picture, in bytes."""
 
 
 class Cover(Struct, frozen=True):
@@ -70,6 +70,6 @@ def _picture(path: str) -> str:
     kind, begins = PICTURES[Path(path).suffix.lower()]
     if begins not in held[:1000]:
         raise UsageError(f"{path}: this is no picture of that kind: .png, .jpg or .svg")
-    if len(held) > MOST_OF_A_PICTURE:
-        raise UsageError(f"{path}: the picture is larger than {MOST_OF_A_PICTURE // 1000} kB, and each report holds it")
+    if len(held) > MAX_PICTURE_BYTES:
+        raise UsageError(f"{path}: the picture is larger than {MAX_PICTURE_BYTES // 1000} kB, and each report holds it")
     return f"data:image/{kind};base64,{base64.b64encode(held).decode()}"

@@ -9,9 +9,9 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from latpcap.display import Brief
+from latpcap.display import ShortRepr
 from latpcap.findings import Evidence
-from latpcap.findings.frames import MAX_STRETCHES, display_filter, frames_of_each
+from latpcap.findings.frames import MAX_RANGES, display_filter, frames_of_each
 from latpcap.findings.groups import Groups
 from latpcap.measures.errors import KINDS, LOGIN, NO_ANSWER, STATEMENT, TRANSACTION, error_words, failures_said
 from latpcap.tables.columnar import columns, passes
@@ -27,11 +27,11 @@ CONNECTION = "connection"
 HUNG_UP = "the server closed the connection before it answered"
 COUNTED_AS = {"transaction": "transaction command", "connection": "TCP connection"}
 """What a kind of failure is counted among, where its name does not say that."""
-NOTABLE = 0.01
-"""The share of failures of a kind from which on the verdict says so."""
+MIN_FAILED_SHARE = 0.01
+"""The answer names failures of a kind from this share on."""
 
 
-class ErrorResult(Brief, Struct, frozen=True):
+class ErrorResult(ShortRepr, Struct, frozen=True):
     """One error code of one statement, login or command."""
 
     count: int
@@ -67,7 +67,7 @@ class ErrorResult(Brief, Struct, frozen=True):
         return error_words(self.protocol, self.code, said)
 
 
-class ErrorsResult(Brief, Struct, frozen=True):
+class ErrorsResult(ShortRepr, Struct, frozen=True):
     """What failed, and among how many; see docs/errors.md."""
 
     failures: int = 0
@@ -143,7 +143,7 @@ def said_of_errors(errors: ErrorsResult) -> str:
     said = [
         f"{of_all(kind, failed, every)} failed: {errors.codes(kind)}."
         for kind, failed, every in errors.by_kind
-        if failed and failed >= NOTABLE * every
+        if failed and failed >= MIN_FAILED_SHARE * every
     ]
     return " ".join(said)
 
@@ -245,7 +245,7 @@ def _users(evidence: Evidence, groups: Groups) -> list[tuple[str, ...]]:
 
 def _filters(evidence: Evidence, groups: Groups) -> list[str]:
     """The packets of each group's first failures as a filter for Wireshark; empty where none was captured."""
-    shown = groups.places < MAX_STRETCHES
+    shown = groups.places < MAX_RANGES
     rows = evidence.failures.rows[groups.rows[shown]]
     frames, group = frames_of_each(evidence, rows, groups.ids[shown])
     edges = np.searchsorted(group, np.arange(len(groups) + 1)).tolist()

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from msgspec.structs import replace
 
-from latpcap.findings.frames import MAX_STRETCHES, Frames, display_filter
+from latpcap.findings.frames import MAX_RANGES, Frames, display_filter
 from latpcap.measures.failed_connections import (
     BY_CLIENT,
     BY_SERVER,
@@ -58,7 +58,7 @@ def _found(recording: Recording, at_tcp: FailedConnections) -> Iterator[ErrorRes
     for mine in sorted(parts, key=lambda part: int(first[group[part[0]]])):
         one = int(mine[0])
         begin, end = (iso(columns.NullableArray(times)) for times in _span(at_tcp, mine))
-        first_of = [column[mine[:MAX_STRETCHES]].tolist() for column in frames.values()]
+        first_of = [column[mine[:MAX_RANGES]].tolist() for column in frames.values()]
         yield ErrorResult(
             count=len(mine),
             code=WAYS[at_tcp.way[one]],

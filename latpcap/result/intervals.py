@@ -9,14 +9,14 @@ from arro3.core import Array, DataType
 from arro3.core import Table as ArrowTable
 from msgspec import Struct
 
-from latpcap.display import Brief, Plotted, finite
+from latpcap.display import Plottable, ShortRepr, finite
 from latpcap.measures.intervals import Intervals
 from latpcap.tables.columnar.columns import Floats, nullable
 from latpcap.tables.columnar.table import Table
 
-LONG_ENOUGH_S = 10.0
-"""What is shorter is seen at a glance without."""
-FEWEST_ROWS = 5
+MIN_RUNTIME_S = 10.0
+"""A shorter recording is seen at a glance without intervals."""
+MIN_ROWS = 5
 """Intervals in which something happened."""
 
 _COUNT, _TIME = DataType.uint64(), DataType.timestamp("ns", tz="UTC")
@@ -26,7 +26,7 @@ SEGMENTS = ("segments", "retransmissions", "lost", "lost_share", "spurious", "sp
 DURATIONS = ("baseline", "rtt_min", "rtt_median", "fastest", "response_p50", "response_p95")
 
 
-class IntervalResult(Brief, Struct, frozen=True):
+class IntervalResult(ShortRepr, Struct, frozen=True):
     """One interval; durations in ms, `None` where there was nothing to measure."""
 
     start: str
@@ -54,7 +54,7 @@ class IntervalResult(Brief, Struct, frozen=True):
     rtt_samples: int
 
 
-class IntervalsResult(Plotted, Struct, frozen=True):
+class IntervalsResult(Plottable, Struct, frozen=True):
     """The intervals of a recording, those without traffic as well."""
 
     every_s: float
@@ -63,7 +63,7 @@ class IntervalsResult(Plotted, Struct, frozen=True):
 
 def intervals_result(found: Intervals, runtime_s: float) -> IntervalsResult | None:
     """The intervals; `None` of a recording that is too short to tell of the time."""
-    if runtime_s < LONG_ENOUGH_S or np.count_nonzero(found.exchanges) < FEWEST_ROWS:
+    if runtime_s < MIN_RUNTIME_S or np.count_nonzero(found.exchanges) < MIN_ROWS:
         return None
     return all_of(found)
 

@@ -56,8 +56,8 @@ class RankRow(Struct, frozen=True):
     """`projected_s ÷ runtime_s`."""
     added_s: float | None = None
     """`projected_s - runtime_s`."""
-    culprit: str | None = None
-    """Where most of the time goes at `rtt_ms`: one of `CULPRITS`; null of tasks, and where it is not known."""
+    bottleneck: str | None = None
+    """Where most of the time goes at `rtt_ms`: one of `BOTTLENECKS`; null of tasks, and where it is not known."""
     errors: int | None = None
     """Statements, logins, others and (but of tasks) connections that failed; null where nothing could be read."""
     loss_share: float | None = None
@@ -75,7 +75,7 @@ class RankRow(Struct, frozen=True):
     """Why it has no rank."""
 
 
-CULPRITS = {
+BOTTLENECKS = {
     "server" if part == "service_s" else part.removesuffix("_s"): part for part in PART_NAMES if part != "unknown_s"
 }
 """What a row can be held up by, and what of the budget that is; `think` is nobody's fault: mostly nothing was asked."""
@@ -150,7 +150,7 @@ def _row(measures: Measures, file: str, name: str | None, asked: RankOrder, fail
         network_share=measures.network_share,
         rtt_ms=asked.rtt_ms,
         projected_s=projected_s,
-        culprit=_culprit(_budget_at(measures, asked.rtt_ms, projected_s)),
+        bottleneck=_bottleneck(_budget_at(measures, asked.rtt_ms, projected_s)),
         errors=None if unread else len(measures.evidence.failures.rows) + failed_connections,
         loss_share=loss_share(measures.recording),
         finding=next(found, None),
@@ -170,8 +170,8 @@ def _budget_at(measures: Measures, rtt_ms: float, projected_s: float | None) -> 
     return there
 
 
-def _culprit(budget: Budget) -> str | None:
-    seconds = {name: getattr(budget, part) for name, part in CULPRITS.items()}
+def _bottleneck(budget: Budget) -> str | None:
+    seconds = {name: getattr(budget, part) for name, part in BOTTLENECKS.items()}
     worst = max(seconds, key=seconds.__getitem__)
     return worst if seconds[worst] > budget.unknown_s else None
 

@@ -15,8 +15,8 @@ RANK_SORTS = {
     "seconds": "seconds_per_ms",
     "round-trips": "round_trips",
 }
-RANK_RTT_MS = 15.0
-"""Where the runtimes beside each other are projected to, if nobody says."""
+DEFAULT_RTT_MS = 15.0
+"""Runtimes are projected to this RTT by default."""
 
 
 class RankOrder(Struct, frozen=True):
@@ -25,7 +25,7 @@ class RankOrder(Struct, frozen=True):
     by: str | None = None
     """One of `RANK_BY`; `None` for files."""
     sort: str = "added"
-    rtt_ms: float = RANK_RTT_MS
+    rtt_ms: float = DEFAULT_RTT_MS
     idle_s: float = IDLE_S
 
     def __post_init__(self) -> None:

@@ -8,8 +8,8 @@ from msgspec import Struct, field
 
 from latpcap.units import counted, format_given_ms
 
-THINK_S = 1.0
-"""Client time above this is think time, unless something else is said."""
+DEFAULT_THINK_S = 1.0
+"""Client time above this is think time by default."""
 
 
 class KeysUsed(Struct, frozen=True):
@@ -24,7 +24,7 @@ class KeysUsed(Struct, frozen=True):
 class Settings(Struct, frozen=True):
     """How the captures were read."""
 
-    think_s: float = THINK_S
+    think_s: float = DEFAULT_THINK_S
     rtt_baseline_ms: float | None = None
     """`None`: as measured."""
     decode_as: dict[str, str] = field(default_factory=dict)
@@ -42,7 +42,7 @@ class Settings(Struct, frozen=True):
         return ", ".join(self._unusual())
 
     def _unusual(self) -> Iterator[str]:
-        if self.think_s != THINK_S:
+        if self.think_s != DEFAULT_THINK_S:
             yield f"think time above {format_given_ms(self.think_s * 1000)}"
         if self.rtt_baseline_ms is not None:
             yield f"a baseline RTT of {format_given_ms(self.rtt_baseline_ms)}"

@@ -11,7 +11,7 @@ from arro3.core import Table
 from msgspec import Struct
 
 from latpcap._core import __version__
-from latpcap.display import Brief
+from latpcap.display import ShortRepr
 from latpcap.projection.classes import Coverage, Work, coverage
 from latpcap.projection.project import Projection
 from latpcap.result.captures import CaptureFile
@@ -61,7 +61,7 @@ class Accuracy(Struct, frozen=True):
     text: str
 
 
-class SignOff(Brief, Struct, frozen=True):
+class SignOff(ShortRepr, Struct, frozen=True):
     """What a report says of itself."""
 
     title: str | None

@@ -9,13 +9,13 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from latpcap.display import Brief
+from latpcap.display import ShortRepr
 from latpcap.measures.statements import TIMES, StatementGroups
 from latpcap.tables.columnar.values import Fractions, Numbers, Rows, Times, Values
 from latpcap.tables.connections import MISSING
 
 
-class StatementResult(Brief, Struct, frozen=True):
+class StatementResult(ShortRepr, Struct, frozen=True):
     """One statement, or one command that serves none; response and delta times are those of its executions."""
 
     fingerprint: str | None

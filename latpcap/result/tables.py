@@ -24,11 +24,11 @@ from latpcap.result.statements import StatementResult, statement_results
 from latpcap.result.taps import TapsResult, taps_results
 from latpcap.tables.columnar import columns
 from latpcap.tables.columnar.columns import Codes, Ints, nullable, take
-from latpcap.tables.columnar.table import BLOCK, MOST_PASSES, PIECE, Table
+from latpcap.tables.columnar.table import MAX_PASSES, MIN_BLOCK_ROWS, ROWS_PER_WRITE, Table
 from latpcap.tables.columnar.values import Fractions, Names, Rows, TableColumn
 from latpcap.tables.recording import Recording
 
-MS = 1e6
+NS_PER_MS = 1e6
 """Nanoseconds in a millisecond."""
 
 
@@ -145,7 +145,7 @@ def rtt_sample_table(recording: Recording) -> Table:
                 "stream": Array.from_numpy(values("stream")).cast(COUNT),
                 "by_server": nullable(values("by_server").astype(bool), np.ones(len(rtt), bool)),
                 "time": Array.from_numpy(values("time")).cast(_TIME),
-                "rtt_ms": Array.from_numpy(rtt / MS),
+                "rtt_ms": Array.from_numpy(rtt / NS_PER_MS),
                 "segments": Array.from_numpy(values("segments")).cast(COUNT),
             }
         ),
@@ -165,7 +165,7 @@ class _ExchangeRows:
         self._measures = measures
         self._recording = measures.recording
         self._length = len(measures.recording.exchanges)
-        self._block_rows = max(BLOCK, -(-self._length // MOST_PASSES))
+        self._block_rows = max(MIN_BLOCK_ROWS, -(-self._length // MAX_PASSES))
         self._block = _Block(self, 0)
 
     def __len__(self) -> int:
@@ -186,8 +186,8 @@ class _ExchangeRows:
         begin = 0
         while begin < self._length:
             block = self._block_of(begin)
-            last = np.searchsorted(block.text_bytes, block.text_bytes[begin - block.begin] + TEXT_AT_ONCE)
-            begin = min(block.begin + max(int(last), begin - block.begin + 1), begin + PIECE, block.end)
+            last = np.searchsorted(block.text_bytes, block.text_bytes[begin - block.begin] + MAX_TEXT_BYTES)
+            begin = min(block.begin + max(int(last), begin - block.begin + 1), begin + ROWS_PER_WRITE, block.end)
             yield begin
         if self._length == 0:
             yield 0
@@ -257,7 +257,7 @@ class _Block:
             "loss_ms": lambda: self._known_ms(self._of._measures.timeline.own_loss_ns),
             "request_spread_ms": lambda: _span_ms(exchanges.request_spread),
             "response_spread_ms": lambda: _span_ms(exchanges.response_spread),
-            "stalled_ms": lambda: nullable(exchanges.stalled / MS),
+            "stalled_ms": lambda: nullable(exchanges.stalled / NS_PER_MS),
             "delta_ms": lambda: _span_ms(exchanges.delta),
             "client_ms": lambda: _span_ms(exchanges.client),
             "response_ms": lambda: _span_ms(response_ns(exchanges)),
@@ -273,7 +273,7 @@ class _Block:
         """Those of the block in ms, null where the wait or the RTT is not known."""
         exchanges, rows = self._exchanges, slice(self.begin, self.end)
         known = exchanges.complete & (exchanges.waited >= 0) & ~np.isnan(self._of._measures.rtt.each_baseline[rows])
-        return nullable(np.asarray(times[rows] / MS), known)
+        return nullable(np.asarray(times[rows] / NS_PER_MS), known)
 
     def _ints(self, name: str, missing: int) -> NDArray[np.int64]:
         return columns.column(self._exchanges.core(name), name).ints(missing)
@@ -281,7 +281,7 @@ class _Block:
 
 def _span_ms(spans: NDArray[np.int64]) -> Array:
     """Spans in ms, null where there is none."""
-    return nullable(spans / MS, spans >= 0)
+    return nullable(spans / NS_PER_MS, spans >= 0)
 
 
 def _coded(coded: Codes) -> tuple[Array, NDArray[Any]]:
@@ -291,8 +291,8 @@ def _coded(coded: Codes) -> tuple[Array, NDArray[Any]]:
 
 CODED = ("command", "purpose", "wait", "error", "error_code", "transaction")
 """Columns of the core that are texts."""
-TEXT_AT_ONCE = 4_000_000
-"""Bytes of texts that are put in their places at once."""
+MAX_TEXT_BYTES = 4_000_000
+"""Bytes of texts that are put in their places at a time."""
 
 
 EXCHANGE_COLUMNS = (

@@ -7,14 +7,14 @@ from typing import Any
 
 from msgspec import Struct
 
-from latpcap.display import Brief
+from latpcap.display import ShortRepr
 from latpcap.tables.recording import Recording
 
-MS_NS = 1e6
-PPB = 1_000
+NS_PER_MS = 1e6
+PPB_PER_PPM = 1_000
 
 
-class TapsDirection(Brief, Struct, frozen=True):
+class TapsDirection(ShortRepr, Struct, frozen=True):
     """The packets of one side, between the two taps."""
 
     packets: int
@@ -28,7 +28,7 @@ class TapsDirection(Brief, Struct, frozen=True):
     server_tap_only: int
 
 
-class AtTap(Brief, Struct, frozen=True):
+class AtTap(ShortRepr, Struct, frozen=True):
     """What one of the taps shows."""
 
     retransmissions: int
@@ -40,7 +40,7 @@ class AtTap(Brief, Struct, frozen=True):
     answer_p95_ms: float | None
 
 
-class TapsResult(Brief, Struct, frozen=True):
+class TapsResult(ShortRepr, Struct, frozen=True):
     """Two taps that saw the same packets of one client host and one server."""
 
     client: str
@@ -87,7 +87,7 @@ def _by_packets(taps: TapsResult) -> tuple[int, str, str, str, str]:
 def _result(row: dict[str, Any]) -> TapsResult:
     def ms(name: str) -> float | None:
         value = row[f"{name}_ns"]
-        return None if value is None else value / MS_NS
+        return None if value is None else value / NS_PER_MS
 
     def way(name: str) -> TapsDirection:
         least, median, p95 = (ms(f"{name}_{which}") for which in ("min", "median", "p95"))
@@ -108,7 +108,7 @@ def _result(row: dict[str, Any]) -> TapsResult:
         round_trip_ms=ms("round_trip"),
         round_trip_min_ms=ms("round_trip_min"),
         offset_ms=ms("offset"),
-        drift_ppm=None if drift is None else drift / PPB,
+        drift_ppm=None if drift is None else drift / PPB_PER_PPM,
         request=way("request"),
         response=way("response"),
         reordered_packets=row["reordered_packets"],

@@ -19,8 +19,8 @@ from latpcap.findings.registry import NO_FINDINGS
 from latpcap.measures.budget import Budget
 from latpcap.measures.health import HealthNote
 from latpcap.measures.health_codes import ABOUT_NETWORK
-from latpcap.measures.legs import LegRoundTrips
 from latpcap.measures.lock_waits import LockWaits
+from latpcap.measures.proxy_legs import LegRoundTrips
 from latpcap.measures.purposes import PURPOSES, PurposeResult
 from latpcap.measures.push_waits import PushWaits
 from latpcap.measures.rests import ReadCurve
@@ -163,7 +163,7 @@ class Facts(Struct, frozen=True):
     @property
     def there(self) -> Point | None:
         """The point of the projection that the lines are about, where its runtime is known."""
-        told = self.projection.told_rtt_ms
+        told = self.projection.headline_rtt_ms
         points = self.projection.points if self.doubt is None and self.base.runtime_s > 0 else ()
         return next((point for point in points if point.rtt_ms == told and point.runtime_s is not None), None)
 
@@ -257,7 +257,7 @@ def _there(facts: Facts) -> Iterator[VerdictLine]:
         yield VerdictLine(format_given_ms(point.rtt_ms), "the RTT of the capture: the runtime there is that of now")
     elif point is not None and point.runtime_s is not None:
         yield VerdictLine(format_given_ms(point.rtt_ms), f"{format_s(point.runtime_s)} {_elsewhere(facts, point)}")
-    per_ms = projection.seconds_per_ms if point is None else projection.seconds_per_ms_there
+    per_ms = projection.seconds_per_ms if point is None else projection.headline_seconds_per_ms
     cost = "" if per_ms is None else f": each millisecond of RTT costs {format_s(per_ms)}"
     who = counted(facts.connections, "connection")
     beside = f" on {who}, partly at the same time" if facts.waits.overlap else ""
@@ -272,7 +272,7 @@ def _there(facts: Facts) -> Iterator[VerdictLine]:
 
 def _elsewhere(facts: Facts, point: Point) -> str:
     """Return the range at another RTT, how many times as long that is, and the largest part there."""
-    there = facts.projection.budget_at
+    there = facts.projection.headline_budget
     parts = {} if there is None else there.parts()
     shares = _shares(parts, _names_now(facts))[:1]
     times = "" if point.factor is None else f"{_ratio(point.factor)} times as long"
@@ -331,7 +331,7 @@ def _saves(facts: Facts, found: FindingResult) -> str:
     """Return the round trips that a fix saves, and the runtime without and with it."""
     if not found.fix_name:
         return ""
-    told = facts.projection.told_rtt_ms
+    told = facts.projection.headline_rtt_ms
     saved_s = 0.0 if told is None else found.saved_s[f"{told:g}"]
     trips = counted(found.round_trips_alone, "round trip") if found.round_trips_alone else ""
     needs = f" (includes the {listed(found.needs)} fix)" if found.needs else ""
@@ -353,7 +353,7 @@ def _shorter(facts: Facts, saved_s: float) -> str:
 
 def _all_fixes(facts: Facts) -> Iterator[VerdictLine]:
     """Yield what all fixes save at once: less than their sum where they remove the same waits."""
-    told, together = facts.projection.told_rtt_ms, facts.fixes_together
+    told, together = facts.projection.headline_rtt_ms, facts.fixes_together
     if together is None or told is None:
         return
     if saved := _shorter(facts, together.saved_s[f"{told:g}"]):

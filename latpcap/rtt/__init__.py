@@ -20,8 +20,8 @@ baselines.py  the result                             grouped.py       many group
 from latpcap.rtt.baselines import LOOPBACK, Baselines, Method, Reason
 from latpcap.rtt.behind_proxy import BehindProxy
 from latpcap.rtt.estimate import Estimate, estimate, estimate_paths
-from latpcap.rtt.of_window import estimate_recording
 from latpcap.rtt.paths import Paths
+from latpcap.rtt.window import estimate_recording
 
 __all__ = [
     "LOOPBACK",

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
-from latpcap.rtt.choice import AGREE, ALIKE, FLOOR_QUANTILE, HOST_NS, is_no_work
+from latpcap.rtt.choice import AGREEMENT_SHARE, FLOOR_QUANTILE, HOST_NS, UNIFORM_SPREAD, is_no_work
 from latpcap.rtt.clocks import Clocks, moved_ns
-from latpcap.rtt.measured import LONGEST_NS, MIN_FOR_DENSITY, Measurements, PathHalf
+from latpcap.rtt.measurements import MAX_NS, MIN_FOR_DENSITY, Measurements, PathHalf
 from latpcap.rtt.phases import ChangeEvidence, PathChanges
 from latpcap.tables.columnar.columns import Bools, Entries, Floats, Ints
 from latpcap.tables.columnar.passes import ordered
@@ -31,23 +31,24 @@ from latpcap.tables.samples import Readings
 _Change = tuple[int, ChangeEvidence]
 """When, and what shows it."""
 
-FACTOR = 1.25
-LEAST_NS = 500_000
-"""The level moves by this factor, and by half a millisecond: what busy hosts add is less."""
-LASTING = 0.1
-"""A period lasts for a tenth of the time that its path was measured."""
-ONCE_NS = 1_000_000_000
-"""What two halves show within a second is one change."""
-EPISODE = 0.25
-"""One after which the RTT is what it was before is an episode, unless it lasts for a quarter."""
+MIN_LEVEL_RATIO = 1.25
+"""The level of an RTT has changed if it moves by this factor, and by `MIN_LEVEL_NS`."""
+MIN_LEVEL_NS = 500_000
+"""A smaller change of the level is what busy hosts add."""
+MIN_PERIOD_SHARE = 0.1
+"""A period lasts for at least this share of the time that its path was measured."""
+SAME_CHANGE_NS = 1_000_000_000
+"""Changes of both halves within a second are one change."""
+MAX_EPISODE_SHARE = 0.25
+"""A period after which the RTT returns to what it was is an episode if it lasts for less than this share."""
 OF_THE_MOVE = (0.25, 1.15)
 """The part of one direction in a change of the RTT: half of it where both changed alike, all or nothing else."""
-MOST_LOOKED_AT = 20_000
-"""Measurements of a path in which cuts are looked for."""
-EXPLAINED = 0.1
-"""The part of the variance of an interval that a cut explains at least, to be tried."""
-MOST_CUTS = 32
-"""Cuts that are tried for a path."""
+MAX_SAMPLES = 20_000
+"""Measurements of a path among which changes are sought."""
+MIN_EXPLAINED_VARIANCE = 0.1
+"""A cut is tried if it explains at least this share of an interval's variance."""
+MAX_CUTS = 32
+"""Cuts tried for a path."""
 
 
 class _Series(Entries, frozen=True):
@@ -67,7 +68,7 @@ class _Series(Entries, frozen=True):
 
     def thinned(self) -> _Series:
         """Evenly fewer of very many: the level of a period shows all the same."""
-        return self.part(0, len(self), -(-len(self) // MOST_LOOKED_AT) or 1)
+        return self.part(0, len(self), -(-len(self) // MAX_SAMPLES) or 1)
 
     def __len__(self) -> int:
         return len(self.ns)
@@ -138,14 +139,14 @@ def _once(changes: list[_Change]) -> Iterator[_Change]:
     """Both halves show one change at about the same time."""
     last = None
     for time, shown in sorted(changes):
-        if last is None or time - last >= ONCE_NS:
+        if last is None or time - last >= SAME_CHANGE_NS:
             yield time, shown
             last = time
 
 
 def _is_apart(low: Any, high: Any) -> Any:
     """For numbers and for arrays of them."""
-    return high >= FACTOR * low + LEAST_NS
+    return high >= MIN_LEVEL_RATIO * low + MIN_LEVEL_NS
 
 
 # --- periods ----------------------------------------------------------------------------------------------------------
@@ -163,7 +164,7 @@ def _cuts(series: _Series) -> list[int]:
     """Places where the level of the measurements moves, and probably where it does not: the ends of both included."""
     level = np.log(np.maximum(_without_outliers(series.ns), 1))
     edges, open_parts = {0, len(level)}, [(0, len(level))]
-    while open_parts and len(edges) < MOST_CUTS:
+    while open_parts and len(edges) < MAX_CUTS:
         begin, end = open_parts.pop()
         if end - begin < 2 * MIN_FOR_DENSITY:
             continue
@@ -173,7 +174,7 @@ def _cuts(series: _Series) -> list[int]:
         means = total[before - 1] / before, (total[-1] - total[before - 1]) / after
         gain = before * after / (end - begin) * (means[1] - means[0]) ** 2
         best = int(np.argmax(gain))
-        if gain[best] < EXPLAINED * (end - begin) * np.var(level[begin:end]) or gain[best] <= 0:
+        if gain[best] < MIN_EXPLAINED_VARIANCE * (end - begin) * np.var(level[begin:end]) or gain[best] <= 0:
             continue
         cut = begin + int(before[best])
         edges.add(cut)
@@ -191,7 +192,7 @@ def _without_outliers(ns: Ints) -> Floats:
 
 def _put_together(series: _Series, edges: list[int]) -> list[int]:
     """Leave out the cuts that the rule does not bear, the least of them first."""
-    lasting = LASTING * float(series.time[-1] - series.time[0])
+    lasting = MIN_PERIOD_SHARE * float(series.time[-1] - series.time[0])
     while len(edges) > 2:
         worst = _worst(series, edges, lasting)
         if worst is None:
@@ -216,7 +217,7 @@ def _worst(series: _Series, edges: list[int], lasting: float) -> tuple[int, ...]
         return (min(alike)[1],)
     for index in range(1, len(parts) - 1):
         returns = not _differ(parts[index - 1], parts[index + 1])
-        if returns and _lasts(parts[index]) < EPISODE * float(series.time[-1] - series.time[0]):
+        if returns and _lasts(parts[index]) < MAX_EPISODE_SHARE * float(series.time[-1] - series.time[0]):
             return edges[index], edges[index + 1]
     return None
 
@@ -272,7 +273,7 @@ class _Witness(Struct, frozen=True):
 
         A server's work is hardly ever as even as a path: responses that are alike on either side may be of either.
         """
-        edges = [-LONGEST_NS, *times, LONGEST_NS]
+        edges = [-MAX_NS, *times, MAX_NS]
         kept: list[_Change] = []
         doubted = 0.0
         for index, time in enumerate(times):
@@ -293,20 +294,20 @@ class _Witness(Struct, frozen=True):
     def _is_of_a_far_host(self, slow: Ints) -> bool:
         """A connection was measured to be as far: hosts near and far may share an address."""
         level = float(np.median(slow))
-        return bool((np.abs(self.direct.ns - level) <= AGREE * level).any())
+        return bool((np.abs(self.direct.ns - level) <= AGREEMENT_SHARE * level).any())
 
     def _moved(self, edges: list[int], before: Ints, after: Ints) -> bool:
         """The way of either side's data became longer by its part of what the responses did."""
         move = float(np.quantile(after, 0.05) - np.quantile(before, 0.05))
         least, most = OF_THE_MOVE
-        ways = (moved for moved in moved_ns(self.clocks, *edges) if abs(moved) > LEAST_NS)
+        ways = (moved for moved in moved_ns(self.clocks, *edges) if abs(moved) > MIN_LEVEL_NS)
         return any(least <= moved / move <= most for moved in ways)
 
 
 def _is_even(responses: Ints) -> bool:
     """Three of four are alike."""
     fastest, most = np.quantile(responses, (FLOOR_QUANTILE, 0.75))
-    return bool(most - fastest <= max(ALIKE * fastest, HOST_NS))
+    return bool(most - fastest <= max(UNIFORM_SPREAD * fastest, HOST_NS))
 
 
 def _shows(direct: Ints, slow: Ints, fast: Ints) -> bool:
@@ -314,5 +315,5 @@ def _shows(direct: Ints, slow: Ints, fast: Ints) -> bool:
     if not len(direct):
         return False
     shown, floor = float(np.median(direct)), float(np.quantile(slow, 0.05))
-    confirmed = shown <= FACTOR * floor and floor <= FACTOR * shown
+    confirmed = shown <= MIN_LEVEL_RATIO * floor and floor <= MIN_LEVEL_RATIO * shown
     return bool(confirmed and _is_apart(np.quantile(fast, 0.75), shown))

@@ -15,28 +15,30 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from latpcap.rtt.baselines import Method, Reason
-from latpcap.rtt.measured import COARSE, MIN_FOR_DENSITY, SEVERAL, Measurements, PathHalf, typical
-from latpcap.rtt.varying import Varying, varying
+from latpcap.rtt.measurements import MAX_STEP_SHARE, MIN_CONSISTENT, MIN_FOR_DENSITY, Measurements, PathHalf, typical
+from latpcap.rtt.variation import Varying, varying
 from latpcap.tables.columnar.columns import Bools, Floats, Ints, first_that_holds
 from latpcap.tables.columnar.passes import numbered, occurring
 from latpcap.tables.columnar.quantiles import GroupedValues
 
-AGREE = 0.10
-"""Two measurements agree when they differ by less than this part, or by what a busy host adds to one (`HOST_NS`). Data
-may take as much longer than a handshake that stands alone."""
-PLAIN = 2.0
-PLAIN_NS = 1_000_000
-"""So many times another, and so much above it, is a plain difference: more than what hosts do for a small request."""
+AGREEMENT_SHARE = 0.10
+"""Two measurements agree when they differ by less than this share, or by `HOST_NS`. Data may take as much longer than a
+handshake that stands alone."""
+CLEAR_RATIO = 2.0
+"""One value is clearly longer than another if it is at least this multiple of it, and `CLEAR_NS` longer."""
+CLEAR_NS = 1_000_000
+"""A difference beyond this is more than hosts add to a small request."""
 MIN_BOUNDS = 5
 """Responses that weigh as much as several measurements; fewer weigh as one."""
-STEADY = 20
-"""Responses (of several statements: `MIN_BOUNDS`) that measure the RTT, where nothing else does and the faster quarter
-of them is alike:"""
-ALIKE = 0.05
-STEADY_LOW = 0.85
-"""to this part of them. The rest may be work that the host does for each."""
-SURE = 2.0
-"""Evidence of this weight is a mass: a lone packet that contradicts it is an outlier."""
+MIN_UNIFORM = 20
+"""Responses to one statement must be this many to measure an RTT by themselves (to several statements:
+`MIN_BOUNDS`)."""
+UNIFORM_SPREAD = 0.05
+"""The faster quarter of the responses is uniform if it spreads by at most this share of them."""
+UNIFORM_LOW_SHARE = 0.85
+"""The RTT that uniform responses measure is at least this share of them; hosts may work for the rest."""
+STRONG_WEIGHT = 2.0
+"""Evidence of this weight outweighs a single packet that contradicts it."""
 FLOOR_QUANTILE = 0.05
 """The response floor of many waits: low, but no single outlier."""
 FASTER_QUANTILE = 0.25
@@ -44,13 +46,14 @@ FASTER_QUANTILE = 0.25
 
 # The errors seen over the lab's captures, docs/baseline.md.
 HOST_NS = 100_000
-"""What a busy host's turnaround adds to a measurement."""
+"""A busy host's turnaround adds up to this to a measurement."""
 HANDSHAKE_NS = 200_000
-"""The same for a handshake that stands alone: accepting a connection is more work than acknowledging data."""
-MIN_NETWORK = 0.25
-"""The part of an RTT that is network at least, however short it is."""
-DRIFT = 0.02
-"""The mean RTT lies this much above the typical one, on links as steady as the lab's."""
+"""A busy host adds up to this to a handshake that stands alone: accepting a connection is more work than acknowledging
+data."""
+MIN_NETWORK_SHARE = 0.25
+"""At least this share of an RTT is network, however short it is."""
+MEAN_EXCESS_SHARE = 0.02
+"""The mean RTT exceeds the typical one by this share, on links as steady as the lab's."""
 
 
 class Chosen(Struct, frozen=True):
@@ -110,40 +113,42 @@ class Chosen(Struct, frozen=True):
     @property
     def is_bound_only(self) -> Bools:
         """Whether no measurement supports the RTT."""
-        bound_only: Bools = (self.method == Method.FLOOR) & ~(self.measured <= PLAIN * self.value)
+        bound_only: Bools = (self.method == Method.FLOOR) & ~(self.measured <= CLEAR_RATIO * self.value)
         return bound_only
 
 
 def choose(half: PathHalf, group: Ints, count: int, step_ns: int, resent: Bools) -> Chosen:
     """Weigh the evidence of each of `count` groups; `resent`: groups with a SYN that was sent again."""
-    bound, several, five = map(partial(_of_several, half.bounding(group, count)), (1, SEVERAL, MIN_BOUNDS))
+    bound, several, five = map(partial(_of_several, half.bounding(group, count)), (1, MIN_CONSISTENT, MIN_BOUNDS))
     handshakes, acks = half.handshakes.grouped(group, count), half.acks.grouped(group, count)
     bounds = half.bounds.grouped(group, count)
     floor, faster = bounds.quantile(FLOOR_QUANTILE), bounds.quantile(FASTER_QUANTILE)
     faster = np.where(bounds.counts >= MIN_BOUNDS, faster, np.nan)
-    h, a = typical(handshakes, step_ns), typical(acks, step_ns)
+    handshake, data = typical(handshakes, step_ns), typical(acks, step_ns)
     level = _of_several(bounds)
-    slack = _slack(level, np.fmin(h, a)) + step_ns
+    slack = _slack(level, np.fmin(handshake, data)) + step_ns
     alike = _alike(bounds, level, slack, half.late.grouped(group, count))
     kinds = _kinds(group[half.bounds.connection], half.bounds.ns, half.statement, level, slack, alike)
-    alike &= (bounds.counts >= STEADY) | (kinds >= SEVERAL)
-    steady = alike & (level - bound <= np.fmax(ALIKE * bound, HOST_NS))
+    alike &= (bounds.counts >= MIN_UNIFORM) | (kinds >= MIN_CONSISTENT)
+    steady = alike & (level - bound <= np.fmax(UNIFORM_SPREAD * bound, HOST_NS))
     varies = varying(handshakes, acks, bounds, step_ns)
-    limit = np.where(_agree(h, a), several, bound)
-    limit = np.where(varies.is_so, np.inf, limit + np.where(step_ns > COARSE * bound, step_ns, 0))
-    use_h, use_a, weight, rival, reason = _weighed(
-        h, a, handshakes.counts, acks.counts, bounds.counts, limit, faster, steady, resent
+    limit = np.where(_agree(handshake, data), several, bound)
+    limit = np.where(varies.is_so, np.inf, limit + np.where(step_ns > MAX_STEP_SHARE * bound, step_ns, 0))
+    uses_handshake, uses_data, weight, rival, reason = _weighed(
+        handshake, data, handshakes.counts, acks.counts, bounds.counts, limit, faster, steady, resent
     )
-    pool = _pool(half, group, count, use_h, use_a)
+    pool = _pool(half, group, count, uses_handshake, uses_data)
     value = typical(pool, step_ns)
     method = first_that_holds(
-        [use_h & use_a, use_h, use_a], [Method.BOTH, Method.HANDSHAKE, Method.IN_STREAM], Method.UNKNOWN
+        [uses_handshake & uses_data, uses_handshake, uses_data],
+        [Method.BOTH, Method.HANDSHAKE, Method.IN_STREAM],
+        Method.UNKNOWN,
     )
-    reason = np.where((reason == Reason.ALONE) & (faster <= PLAIN * h), Reason.CONFIRMED, reason)
-    measured = np.where(np.isnan(value), np.fmin(h, a), value)
+    reason = np.where((reason == Reason.ALONE) & (faster <= CLEAR_RATIO * handshake), Reason.CONFIRMED, reason)
+    measured = np.where(np.isnan(value), np.fmin(handshake, data), value)
     few, fastest = pool.counts < MIN_FOR_DENSITY, half.answers.grouped(group, count).quantile(0)
     by_fastest = few & ~varies.is_so & _agree(value, fastest)
-    least = value - np.maximum(DRIFT * value, HOST_NS / 4)
+    least = value - np.maximum(MEAN_EXCESS_SHARE * value, HOST_NS / 4)
     value = np.where(by_fastest, np.fmin(value, np.maximum(fastest, least)), value)
     value = np.where(few & (value > limit), np.where(_agree(value, faster), np.fmin(value, five), bound), value)
     none = np.full(count, np.nan)
@@ -173,7 +178,7 @@ def choose(half: PathHalf, group: Ints, count: int, step_ns: int, resent: Bools)
         none,
     )
     chosen = _split(_by_responses(chosen, bounds, step_ns), alike, level, kinds)
-    chosen = _by_variation(chosen, h, a)
+    chosen = _by_variation(chosen, handshake, data)
     return replace(chosen, deficit=_deficit(chosen.value, half.bounds, group[half.bounds.connection], bounds.counts))
 
 
@@ -185,7 +190,7 @@ def less_work(chosen: Chosen, other: Ints) -> Chosen:
     responses_only = np.isin(chosen.reason, (Reason.FLOOR, Reason.STEADY))
     there = np.flatnonzero(responses_only & (other >= 0))
     work = (chosen.floor - chosen.value)[other[there]]
-    fits = (work >= 0) & (work < (1 - MIN_NETWORK) * chosen.floor[there])
+    fits = (work >= 0) & (work < (1 - MIN_NETWORK_SHARE) * chosen.floor[there])
     there, work = there[fits], work[fits]
     if not len(there):
         return chosen
@@ -213,7 +218,7 @@ def _of_several(values: GroupedValues, fewest: int = 1) -> Floats:
     NaN where there are not `fewest` that are no longer.
     """
     counts = values.counts
-    few = np.maximum(np.minimum((counts + 1) // 2, SEVERAL), fewest)
+    few = np.maximum(np.minimum((counts + 1) // 2, MIN_CONSISTENT), fewest)
     rank = np.maximum(np.ceil(FLOOR_QUANTILE * counts), few).astype(np.int64) - 1
     there = rank < counts
     found = np.full(len(counts), np.nan)
@@ -224,21 +229,21 @@ def _of_several(values: GroupedValues, fewest: int = 1) -> Floats:
 def _slack(level: Floats, measured: Floats) -> Floats:
     """How far apart responses that are alike may be: less where they are hardly longer than what was measured."""
     beyond = np.where(level > measured, level - measured, np.inf)
-    return np.fmax(np.fmin(ALIKE * level, AGREE * beyond), HOST_NS)
+    return np.fmax(np.fmin(UNIFORM_SPREAD * level, AGREEMENT_SHARE * beyond), HOST_NS)
 
 
 def _alike(responses: GroupedValues, level: Floats, slack: Floats, late: GroupedValues) -> Bools:
     """The faster ones are alike, five at least, and no late ACKs show that their sender took that time itself."""
     fifth = _of_several(responses, MIN_BOUNDS)
     faster = np.fmax(responses.quantile(FASTER_QUANTILE), fifth)
-    worked = (late.counts >= SEVERAL) & (_of_several(late) < (1 - AGREE) * faster)
+    worked = (late.counts >= MIN_CONSISTENT) & (_of_several(late) < (1 - AGREEMENT_SHARE) * faster)
     alike: Bools = ~np.isnan(fifth) & (faster - level <= slack) & ~worked
     return alike
 
 
 def _weighed(
-    h: Floats,
-    a: Floats,
+    handshake: Floats,
+    data: Floats,
     handshakes: Ints,
     acks: Ints,
     responses: Ints,
@@ -252,56 +257,63 @@ def _weighed(
     A measurement of which several responses are faster is refuted, by many also one that is later than a quarter of
     them. Where the two are apart, the heavier counts.
     """
-    latest = np.where(responses >= STEADY, faster + np.fmax(DRIFT * faster, HOST_NS), np.inf)
-    refuted_h, refuted_a = (
-        (value > latest) | (value > bound) & ~_agree(value, bound) & ~_agree(value, faster) for value in (h, a)
+    latest = np.where(responses >= MIN_UNIFORM, faster + np.fmax(MEAN_EXCESS_SHARE * faster, HOST_NS), np.inf)
+    handshake_refuted, data_refuted = (
+        (value > latest) | (value > bound) & ~_agree(value, bound) & ~_agree(value, faster)
+        for value in (handshake, data)
     )
-    stands_h, stands_a = (
-        (n > 0) & (~refuted | (n >= MIN_FOR_DENSITY)) for refuted, n in ((refuted_h, handshakes), (refuted_a, acks))
+    handshake_stands, data_stands = (
+        (n > 0) & (~refuted | (n >= MIN_FOR_DENSITY))
+        for refuted, n in ((handshake_refuted, handshakes), (data_refuted, acks))
     )
-    weight_h, weight_a = (
-        np.where(stands, (1 + np.minimum(n, SEVERAL)) / 2, 0.0)
-        for stands, n in ((stands_h, handshakes), (stands_a, acks))
+    handshake_weight, data_weight = (
+        np.where(stands, (1 + np.minimum(n, MIN_CONSISTENT)) / 2, 0.0)
+        for stands, n in ((handshake_stands, handshakes), (data_stands, acks))
     )
-    apart = stands_h & stands_a & ~_agree(h, a)
+    apart = handshake_stands & data_stands & ~_agree(handshake, data)
     of_responses = np.where(responses >= MIN_BOUNDS, 2.0, np.where(responses > 0, 1.0, 0.0))
-    plain = np.abs(h - a) > PLAIN_NS
-    borne_h, borne_a = (
+    plain = np.abs(handshake - data) > CLEAR_NS
+    handshake_confirmed, data_confirmed = (
         (_agree(value, bound) | _agree(value, faster)) & (plain | steady | (value < other) | ~apart)
-        for value, other in ((h, a), (a, h))
+        for value, other in ((handshake, data), (data, handshake))
     )
-    weight_h += of_responses * (borne_h & stands_h)
-    weight_a += of_responses * (borne_a & stands_a)
-    by_data = np.where((a < h) | (acks >= SEVERAL), weight_a >= weight_h, weight_a > weight_h)
-    use_a = stands_a & (~apart | by_data)
-    use_h = stands_h & (~apart | ~by_data)
-    twice = of_responses * (borne_h & borne_a & stands_h & stands_a)
-    weight = np.where(apart, np.maximum(weight_h, weight_a), weight_h + weight_a - twice)
-    even = apart & (np.abs(weight_h - weight_a) < 1)
-    rival = np.where(even, np.where(use_a, h, a), np.nan)
+    handshake_weight += of_responses * (handshake_confirmed & handshake_stands)
+    data_weight += of_responses * (data_confirmed & data_stands)
+    by_data = np.where(
+        (data < handshake) | (acks >= MIN_CONSISTENT), data_weight >= handshake_weight, data_weight > handshake_weight
+    )
+    uses_data = data_stands & (~apart | by_data)
+    uses_handshake = handshake_stands & (~apart | ~by_data)
+    twice = of_responses * (handshake_confirmed & data_confirmed & handshake_stands & data_stands)
+    weight = np.where(apart, np.maximum(handshake_weight, data_weight), handshake_weight + data_weight - twice)
+    even = apart & (np.abs(handshake_weight - data_weight) < 1)
+    rival = np.where(even, np.where(uses_data, handshake, data), np.nan)
     why = [
-        (use_h & use_a & (np.abs(h - a) <= AGREE * np.fmin(h, a)), Reason.AGREE),
-        (use_h & use_a, Reason.NEAR),
+        (
+            uses_handshake & uses_data & (np.abs(handshake - data) <= AGREEMENT_SHARE * np.fmin(handshake, data)),
+            Reason.AGREE,
+        ),
+        (uses_handshake & uses_data, Reason.NEAR),
         (even, Reason.SPLIT),
-        (use_h & (acks == 0), Reason.ALONE),
-        (use_h & (a < h), Reason.MIDDLEBOX),
-        (use_h, Reason.LATE_DATA),
-        (use_a & (handshakes == 0), np.where(resent, Reason.RESENT, Reason.DATA)),
-        (use_a & (a > PLAIN * h) & plain, Reason.SYN_ANSWERED),
-        (use_a & (a > h), Reason.SLOW_DATA),
-        (use_a, Reason.SLOW_HANDSHAKE),
+        (uses_handshake & (acks == 0), Reason.ALONE),
+        (uses_handshake & (data < handshake), Reason.MIDDLEBOX),
+        (uses_handshake, Reason.LATE_DATA),
+        (uses_data & (handshakes == 0), np.where(resent, Reason.RESENT, Reason.DATA)),
+        (uses_data & (data > CLEAR_RATIO * handshake) & plain, Reason.SYN_ANSWERED),
+        (uses_data & (data > handshake), Reason.SLOW_DATA),
+        (uses_data, Reason.SLOW_HANDSHAKE),
     ]
     reason = first_that_holds([rule for rule, _ in why], [text for _, text in why], Reason.NONE)
-    return use_h, use_a, weight, rival, reason
+    return uses_handshake, uses_data, weight, rival, reason
 
 
-def _pool(half: PathHalf, group: Ints, count: int, use_h: Bools, use_a: Bools) -> GroupedValues:
+def _pool(half: PathHalf, group: Ints, count: int, uses_handshake: Bools, uses_data: Bools) -> GroupedValues:
     def used(values: Measurements, use: Bools) -> tuple[Ints, Ints]:
         groups = group[values.connection]
         keep = use[groups]
         return (groups, values.ns) if keep.all() else (groups[keep], values.ns[keep])
 
-    groups, ns = zip(used(half.handshakes, use_h), used(half.acks, use_a), strict=True)
+    groups, ns = zip(used(half.handshakes, uses_handshake), used(half.acks, uses_data), strict=True)
     return GroupedValues.of(np.concatenate(groups), np.concatenate(ns), count)
 
 
@@ -311,7 +323,7 @@ def _by_responses(chosen: Chosen, bounds: GroupedValues, step_ns: int) -> Chosen
     unknown = ((chosen.method == Method.UNKNOWN) & ((bounds.counts > 0) | ~np.isnan(chosen.fastest))) | late
     if not unknown.any():
         return chosen
-    value, coarse = chosen.bound, unknown & (step_ns > COARSE * chosen.bound)
+    value, coarse = chosen.bound, unknown & (step_ns > MAX_STEP_SHARE * chosen.bound)
     if coarse.any():
         value = np.where(coarse & (bounds.counts > 0), np.fmin(typical(bounds, step_ns), value + step_ns), value)
     reason = first_that_holds([chosen.steady, chosen.direct > 0], [Reason.STEADY, Reason.SLOW_DIRECT], Reason.FLOOR)
@@ -322,7 +334,7 @@ def _by_responses(chosen: Chosen, bounds: GroupedValues, step_ns: int) -> Chosen
         method=np.where(unknown, Method.FLOOR, chosen.method),
         reason=np.where(unknown, reason, chosen.reason),
         samples=np.where(unknown, bounds.counts, chosen.samples),
-        weight=np.where(unknown, np.where(chosen.steady, SURE, 0.0), chosen.weight),
+        weight=np.where(unknown, np.where(chosen.steady, STRONG_WEIGHT, 0.0), chosen.weight),
     )
 
 
@@ -352,8 +364,8 @@ def is_no_work(ns: Ints, statement: Ints, otherwise: float) -> bool:
     responses, nothing = (GroupedValues.of(group[: len(values)], values, 1) for values in (ns, ns[:0]))
     level = _of_several(responses)
     slack = _slack(level, np.array([otherwise]))
-    alike = _alike(responses, level, slack, nothing) & (level - otherwise > AGREE * otherwise + PLAIN_NS)
-    return bool(_kinds(group, ns, statement, level, slack, alike)[0] >= SEVERAL)
+    alike = _alike(responses, level, slack, nothing) & (level - otherwise > AGREEMENT_SHARE * otherwise + CLEAR_NS)
+    return bool(_kinds(group, ns, statement, level, slack, alike)[0] >= MIN_CONSISTENT)
 
 
 def _split(chosen: Chosen, alike: Bools, level: Floats, kinds: Ints) -> Chosen:
@@ -362,9 +374,9 @@ def _split(chosen: Chosen, alike: Bools, level: Floats, kinds: Ints) -> Chosen:
     A host on the way answered (firewall, NAT, proxy), or the server takes its time for each. Where responses to several
     statements are alike, they count: no work is the same for each of them. Else acknowledgments bear a handshake out.
     """
-    value, several = chosen.value, kinds >= SEVERAL
+    value, several = chosen.value, kinds >= MIN_CONSISTENT
     borne_out = (chosen.method != Method.HANDSHAKE) | (chosen.direct != chosen.pooled)
-    apart = np.where(several, AGREE, 1 / PLAIN) * value + PLAIN_NS
+    apart = np.where(several, AGREEMENT_SHARE, 1 / CLEAR_RATIO) * value + CLEAR_NS
     two = alike & (level - value > apart) & (several | ~borne_out) & (chosen.method != Method.FLOOR)
     through = two & several
     return replace(
@@ -378,13 +390,13 @@ def _split(chosen: Chosen, alike: Bools, level: Floats, kinds: Ints) -> Chosen:
     )
 
 
-def _by_variation(chosen: Chosen, h: Floats, a: Floats) -> Chosen:
+def _by_variation(chosen: Chosen, handshake: Floats, data: Floats) -> Chosen:
     """Let all measurements count if the RTT varies: fast responses and answers refute none of them."""
     varies = chosen.varying.is_so
     if not varies.any():
         return chosen
     value = np.where(varies, chosen.varying.value, chosen.value)
-    method = first_that_holds([np.isnan(a), np.isnan(h)], [Method.HANDSHAKE, Method.IN_STREAM], Method.BOTH)
+    method = first_that_holds([np.isnan(data), np.isnan(handshake)], [Method.HANDSHAKE, Method.IN_STREAM], Method.BOTH)
     return replace(
         chosen,
         value=value,
@@ -393,13 +405,13 @@ def _by_variation(chosen: Chosen, h: Floats, a: Floats) -> Chosen:
         method=np.where(varies, method, chosen.method),
         reason=np.where(varies, Reason.VARIES, chosen.reason),
         samples=np.where(varies, chosen.direct, chosen.samples),
-        weight=np.where(varies, SURE, chosen.weight),
+        weight=np.where(varies, STRONG_WEIGHT, chosen.weight),
     )
 
 
 def _agree(one: Floats, other: Floats) -> Bools:
     """They differ by no more than what busy hosts add."""
-    agree: Bools = np.abs(one - other) <= np.maximum(AGREE * one, HOST_NS)
+    agree: Bools = np.abs(one - other) <= np.maximum(AGREEMENT_SHARE * one, HOST_NS)
     return agree
 
 
@@ -414,11 +426,13 @@ def limits(chosen: Chosen, step_ns: int) -> tuple[Floats, Floats]:
     tick, below, above = step_ns / roots, _beyond(measured - chosen.tenth), _beyond(chosen.upper - measured)
     down = np.fmax(np.where(alone & (chosen.pooled < MIN_FOR_DENSITY), HANDSHAKE_NS, HOST_NS), 2 * below / roots) + tick
     down = np.fmax(down, measured - chosen.bound)
-    up = np.fmax(DRIFT * measured, np.fmax(chosen.middle - measured, 2 * above / roots)) + HOST_NS / 4 + tick
-    up = np.where(alone, np.fmax(up, AGREE * measured), up)
-    low = np.minimum(np.maximum(value - down, value * MIN_NETWORK), value - chosen.deficit)
-    of_responses = np.where(chosen.steady | ~chosen.is_bound_only, STEADY_LOW * value - HOST_NS - tick, 0.0)
-    of_responses = np.where(chosen.is_bound_only & (value < PLAIN_NS), 0.0, of_responses)
+    up = (
+        np.fmax(MEAN_EXCESS_SHARE * measured, np.fmax(chosen.middle - measured, 2 * above / roots)) + HOST_NS / 4 + tick
+    )
+    up = np.where(alone, np.fmax(up, AGREEMENT_SHARE * measured), up)
+    low = np.minimum(np.maximum(value - down, value * MIN_NETWORK_SHARE), value - chosen.deficit)
+    of_responses = np.where(chosen.steady | ~chosen.is_bound_only, UNIFORM_LOW_SHARE * value - HOST_NS - tick, 0.0)
+    of_responses = np.where(chosen.is_bound_only & (value < CLEAR_NS), 0.0, of_responses)
     low = np.where(bound, np.maximum(of_responses, 0), low)
     most = np.where(np.isnan(chosen.faster), np.inf, np.fmax(chosen.faster, value) + tick)
     at_most = np.where(np.isnan(measured) | chosen.is_bound_only, np.fmax(value, chosen.faster), measured)
@@ -427,9 +441,12 @@ def limits(chosen: Chosen, step_ns: int) -> tuple[Floats, Floats]:
     sure = np.fmax(chosen.work, HANDSHAKE_NS)
     taken_off = ~np.isnan(chosen.work)
     low, high = np.where(taken_off, np.maximum(value - sure, 0), low), np.where(taken_off, value + sure, high)
-    believed = (chosen.weight < SURE) | _agree(value, chosen.fastest)
+    believed = (chosen.weight < STRONG_WEIGHT) | _agree(value, chosen.fastest)
     low = np.fmin(low, np.where(believed, chosen.fastest, chosen.bound))
-    low, high = np.fmin(low, (1 - DRIFT) * chosen.rival), np.fmax(high, (1 + DRIFT) * chosen.rival)
+    low, high = (
+        np.fmin(low, (1 - MEAN_EXCESS_SHARE) * chosen.rival),
+        np.fmax(high, (1 + MEAN_EXCESS_SHARE) * chosen.rival),
+    )
     varies = chosen.varying
     return np.where(varies.is_so, varies.low, low), np.where(varies.is_so, varies.high, high)
 

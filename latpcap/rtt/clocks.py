@@ -12,19 +12,19 @@ from functools import cached_property
 
 import numpy as np
 
-from latpcap.rtt.measured import MIN_FOR_DENSITY
+from latpcap.rtt.measurements import MIN_FOR_DENSITY
 from latpcap.tables.columnar.columns import Floats, Ints
 from latpcap.tables.columnar.passes import ordered
 from latpcap.tables.samples import Readings
 
-MOST_CONNECTIONS = 100
-"""So many show it as well as all."""
+MAX_CONNECTIONS = 100
+"""A sample of 100 connections shows a step of the clock as well as all of them."""
 RATES = (1_000, 1_000_000, 250, 300, 100)
 """Ticks a second of the clocks in use; coarser ones show nothing."""
-RATE_OFF = 0.02
-"""How much a clock's rate may be off."""
-SURE = 4.0
-"""The step is so many times its own error."""
+MAX_RATE_ERROR = 0.02
+"""A clock's rate is off by at most this share."""
+MIN_STANDARD_ERRORS = 4.0
+"""A step counts if it is at least this many of its standard errors."""
 
 
 class Clocks:
@@ -56,7 +56,7 @@ def moved_ns(clocks: Readings, begin: int, moment: int, end: int) -> Iterator[fl
         rows = np.flatnonzero((clocks.by_server == by_server) & (clocks.time >= begin) & (clocks.time < end))
         first = np.flatnonzero(np.diff(clocks.connection[rows], prepend=-1))
         parts = [part for part in np.split(rows, first[1:]) if len(part) >= 2 * MIN_FOR_DENSITY]
-        steps = [_step(clocks.time[part], clocks.ticks[part], moment) for part in parts[:MOST_CONNECTIONS]]
+        steps = [_step(clocks.time[part], clocks.ticks[part], moment) for part in parts[:MAX_CONNECTIONS]]
         known = [step for step in steps if step is not None]
         if known:
             yield float(np.median(known))
@@ -83,14 +83,14 @@ def _step(time: Ints, ticks: Ints, moment: int) -> float | None:
         if min((late & keep).sum(), (~late & keep).sum()) < MIN_FOR_DENSITY // 2:
             return None
     error = _error(columns[keep], spread)
-    return float(solution[2]) if abs(solution[2]) > SURE * error else None
+    return float(solution[2]) if abs(solution[2]) > MIN_STANDARD_ERRORS * error else None
 
 
 def _tick_ns(passed: Ints, time: Ints) -> float | None:
     """How long a tick of the sender's clock is; `None` for a rate that is none of the known."""
     rate = float(passed[-1]) * 1e9 / max(float(time[-1] - time[0]), 1.0)
     nearest = min(RATES, key=lambda known: abs(np.log(max(rate, 1e-9) / known)))
-    return 1e9 / nearest if abs(rate / nearest - 1) <= RATE_OFF else None
+    return 1e9 / nearest if abs(rate / nearest - 1) <= MAX_RATE_ERROR else None
 
 
 def _error(columns: Floats, spread: float) -> float:

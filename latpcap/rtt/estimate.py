@@ -9,8 +9,18 @@ from msgspec.structs import replace
 from latpcap.rtt.baselines import AT_SERVER, AT_UNKNOWN, BETWEEN, LOOPBACK, Baselines, Method, Reason
 from latpcap.rtt.behind_proxy import BehindProxy, further
 from latpcap.rtt.changes import find
-from latpcap.rtt.choice import AGREE, DRIFT, PLAIN_NS, STEADY, SURE, Chosen, choose, less_work, limits
-from latpcap.rtt.measured import MIN_FOR_DENSITY, Direct, PathHalf, direct, halves, whole_handshakes
+from latpcap.rtt.choice import (
+    AGREEMENT_SHARE,
+    CLEAR_NS,
+    MEAN_EXCESS_SHARE,
+    MIN_UNIFORM,
+    STRONG_WEIGHT,
+    Chosen,
+    choose,
+    less_work,
+    limits,
+)
+from latpcap.rtt.measurements import MIN_FOR_DENSITY, Direct, PathHalf, direct, halves, whole_handshakes
 from latpcap.rtt.paths import Paths, paths, position
 from latpcap.rtt.phases import PathChanges, Phases
 from latpcap.tables.columnar.columns import Bools, Floats, Ints, first_that_holds
@@ -20,13 +30,15 @@ from latpcap.tables.recording import Recording
 
 DIRECT = (Method.HANDSHAKE, Method.IN_STREAM, Method.BOTH)
 
-FAR = 4.0
-FAR_NS = 5_000_000
-"""A proxy is suspected where even the fastest of `STEADY` responses took `FAR` times the RTT, and `FAR_NS` more."""
+PROXY_RATIO = 4.0
+"""A proxy is suspected where even the fastest of `MIN_UNIFORM` responses takes this many times the RTT, and `PROXY_NS`
+more."""
+PROXY_NS = 5_000_000
+"""A response that takes less than this beyond the RTT suggests no proxy."""
 
 
-TOO_COARSE_NS = 1_000_000_000
-"""A clock that ticks no faster measures no RTT."""
+MAX_TICK_NS = 1_000_000_000
+"""A clock with longer ticks measures no RTT."""
 
 
 class Estimate(Struct, frozen=True):
@@ -87,7 +99,7 @@ def estimate_paths(recording: Recording, given_ms: float | None = None, groups: 
             of_connections=_given(of_connections, given_ms),
             of_phases=_given(of_connections, given_ms),
         )
-    if recording.tick_ns >= TOO_COARSE_NS:
+    if recording.tick_ns >= MAX_TICK_NS:
         return whole
     one_host, unknown = of_paths.position == LOOPBACK, of_paths.position == AT_UNKNOWN
     relevant = (of_paths.near_share < 1) & ~one_host, ((of_paths.near_share > 0) | unknown) & ~one_host
@@ -106,7 +118,7 @@ def _held(known: Estimate, doubted: Floats) -> Estimate:
     phases, changes = known.phases, known.phases.changes
 
     def held(of: Baselines, path: Ints) -> Baselines:
-        most = (of.baseline + doubted[path]) * (1 + DRIFT)
+        most = (of.baseline + doubted[path]) * (1 + MEAN_EXCESS_SHARE)
         longer = (doubted[path] > 0) & (of.high < most)
         reason = np.where(longer, Reason.SPLIT_CHANGE, of.reason)
         return replace(of, high=np.where(longer, most, of.high), reason=reason)
@@ -144,7 +156,7 @@ def _estimated(
     of_periods = _suspect_proxy(of_periods, by_period[0])
     measurements, weight = (_relevant(by_phase, place[group], name) for name in ("direct", "weight"))
     of_phases, of_periods = _from_siblings(of_phases, of_periods, group, measurements, weight)
-    if step_ns >= TOO_COARSE_NS:
+    if step_ns >= MAX_TICK_NS:
         of_periods, of_phases = _unmeasured(of_periods), _unmeasured(of_phases)
     of_exchanges = phases.at(recording.exchanges.connection, recording.exchanges.begin)
     trips = np.bincount(of_exchanges, recording.exchanges.round_trips, len(phases))
@@ -257,9 +269,9 @@ def _from_siblings(
     The path's range holds both then.
     """
     shared = paths.picked(path)
-    apart = np.abs(own.baseline - shared.baseline) > np.maximum(PLAIN_NS, AGREE * own.baseline)
+    apart = np.abs(own.baseline - shared.baseline) > np.maximum(CLEAR_NS, AGREEMENT_SHARE * own.baseline)
     apart &= (own.high < shared.low) | (own.low > shared.high)
-    at_odds = apart & (weight >= SURE) & np.isin(own.method, DIRECT)
+    at_odds = apart & (weight >= STRONG_WEIGHT) & np.isin(own.method, DIRECT)
     few = (direct < MIN_FOR_DENSITY) & ~at_odds
     own_fits = (direct > 0) & (own.baseline >= shared.low) & (own.baseline <= shared.high)
     lent = few & ~own_fits & np.isin(shared.method, DIRECT)
@@ -281,8 +293,8 @@ def _from_siblings(
 def _suspect_proxy(found: Baselines, far: Chosen) -> Baselines:
     """Say so where no response came near the RTT: something else may have answered for the server."""
     least = far.quickest + found.near
-    direct = np.isin(found.method, DIRECT) & (far.responses >= STEADY) & (found.reason != Reason.SPLIT_SYN)
-    suspect = direct & (least > FAR * found.baseline) & (least > found.baseline + FAR_NS)
+    direct = np.isin(found.method, DIRECT) & (far.responses >= MIN_UNIFORM) & (found.reason != Reason.SPLIT_SYN)
+    suspect = direct & (least > PROXY_RATIO * found.baseline) & (least > found.baseline + PROXY_NS)
     return replace(found, reason=np.where(suspect, Reason.FAR_RESPONSES, found.reason))
 
 

@@ -7,16 +7,16 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from latpcap.rtt.baselines import AT_CLIENT, AT_SERVER, AT_UNKNOWN, BETWEEN, LOOPBACK, Method
-from latpcap.rtt.choice import HANDSHAKE_NS, HOST_NS, PLAIN_NS, Chosen
+from latpcap.rtt.choice import CLEAR_NS, HANDSHAKE_NS, HOST_NS, Chosen
 from latpcap.tables.columnar.columns import first_that_holds
 from latpcap.tables.columnar.passes import first_alike, numbered, occurring
 from latpcap.tables.connections import Connections
 from latpcap.tables.part.endpoints import host_of
 
-ONE_SIDED = 3.0
-"""One half this many times the other: the capture was taken at that end."""
-TURNAROUND_NS = 50_000
-"""A half below this is a host's own turnaround, where the other is no more than bounded."""
+MIN_HALF_RATIO = 3.0
+"""A capture was taken at one end if the other half of the path is at least this many times as long."""
+MAX_TURNAROUND_NS = 50_000
+"""A half of the path below this is a host's own turnaround, if the other half is only bounded."""
 
 
 class Paths(Struct, frozen=True):
@@ -50,12 +50,12 @@ def position(found: Paths, far: Chosen, near: Chosen, step_ns: int) -> NDArray[n
     steady_a, steady_b = (np.where(half.steady, half.least, each) for half, each in ((far, a), (near, b)))
     rules = [
         (one_host.astype(bool), LOOPBACK),
-        (np.minimum(steady_a, steady_b) >= PLAIN_NS + step_ns, BETWEEN),
+        (np.minimum(steady_a, steady_b) >= CLEAR_NS + step_ns, BETWEEN),
         (np.minimum(_twice(far), _twice(near)) >= HANDSHAKE_NS + step_ns, BETWEEN),
-        ((a >= ONE_SIDED * near.most) | (np.isnan(a) & _turns_around(near, far)), AT_CLIENT),
-        ((b >= ONE_SIDED * far.most) | (np.isnan(b) & _turns_around(far, near)), AT_SERVER),
-        (steady_a >= np.maximum(ONE_SIDED * near.most, PLAIN_NS), AT_CLIENT),
-        (steady_b >= np.maximum(ONE_SIDED * far.most, PLAIN_NS), AT_SERVER),
+        ((a >= MIN_HALF_RATIO * near.most) | (np.isnan(a) & _turns_around(near, far)), AT_CLIENT),
+        ((b >= MIN_HALF_RATIO * far.most) | (np.isnan(b) & _turns_around(far, near)), AT_SERVER),
+        (steady_a >= np.maximum(MIN_HALF_RATIO * near.most, CLEAR_NS), AT_CLIENT),
+        (steady_b >= np.maximum(MIN_HALF_RATIO * far.most, CLEAR_NS), AT_SERVER),
         (np.minimum(a, b) >= HOST_NS, BETWEEN),
     ]
     return first_that_holds([rule for rule, _ in rules], [place for _, place in rules], AT_UNKNOWN)
@@ -63,7 +63,7 @@ def position(found: Paths, far: Chosen, near: Chosen, step_ns: int) -> NDArray[n
 
 def _turns_around(half: Chosen, other: Chosen) -> NDArray[np.bool_]:
     """A half is so short that a host does it alone, and the other, no more than bounded, may be far longer."""
-    alone: NDArray[np.bool_] = (half.most < TURNAROUND_NS) & (other.most >= ONE_SIDED * half.most)
+    alone: NDArray[np.bool_] = (half.most < MAX_TURNAROUND_NS) & (other.most >= MIN_HALF_RATIO * half.most)
     return alone
 
 

@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 
 from latpcap.tables.columnar import columns
 from latpcap.tables.columnar.columns import Bools, Codes, Ints, NullableArray
-from latpcap.tables.columnar.scratch import Scratch, filled, laid
+from latpcap.tables.columnar.scratch import Scratch, build_column, spill
 from latpcap.tables.connections import MISSING
 
 V = TypeVar("V")
 
-FEW = 1 << 12
-"""Of so few exchanges, as a small group of a ranking has, a column takes next to no room, and longer to make again."""
+MAX_CACHED_ROWS = 1 << 12
+"""A column of so few exchanges, as a small group of a ranking has, takes next to no memory, and longer to make
+again."""
 
 
 class ExchangeTables(Protocol):
@@ -49,7 +50,7 @@ class ExchangeTables(Protocol):
         """Timestamps as ns since the recording began."""
 
 
-class _Made(Generic[V]):
+class _Uncached(Generic[V]):
     """A column that is made anew each time it is asked for."""
 
     def __init__(self, make: Callable[[Exchanges], V]) -> None:
@@ -102,7 +103,7 @@ class Exchanges:
     """What each is for; the words are those of `core/src/protocols/purpose.rs`."""
     fingerprint = cached_property(_ints("fingerprint", missing=-1))
     """Index into the statements, -1 for none."""
-    text = _Made(_ints("text", missing=-1))
+    text = _Uncached(_ints("text", missing=-1))
     """The same for the text with its literals, where those are shown."""
     request = cached_property(_time("request_time"))
     """When the request's first packet passed; `MISSING` where it was not captured."""
@@ -112,35 +113,35 @@ class Exchanges:
     """The answer's first."""
     response_end = cached_property(_time("response_end_time"))
     """The answer's last."""
-    waited = _Made(_ints("waited_ns"))
+    waited = _Uncached(_ints("waited_ns"))
     """How long the client waited: its last packet → the answer's first, over all round trips."""
-    delta = _Made(_ints("delta_ns"))
+    delta = _Uncached(_ints("delta_ns"))
     """Start of the previous request on the connection → start of this one."""
-    client = _Made(_ints("client_ns"))
+    client = _Uncached(_ints("client_ns"))
     """End of the previous response on the connection → start of this request."""
     round_trips = cached_property(_ints("round_trips"))
     """How often the client waited."""
     wait = cached_property(_codes("wait"))
     """Does the client wait for the answer? `own`, `shared`, `deferred` or `none` (`core/src/exchange/`)."""
-    rows = _Made(_column("rows"))
+    rows = _Uncached(_column("rows"))
     """How many came back."""
-    affected_rows = _Made(_column("affected_rows"))
+    affected_rows = _Uncached(_column("affected_rows"))
     """How many it changed."""
     error_code = cached_property(_codes("error_code"))
     """What the server calls the error that it answered with, -1 for none."""
-    request_bytes = _Made(_ints("request_bytes"))
+    request_bytes = _Uncached(_ints("request_bytes"))
     """Messages, without TCP's and IP's headers."""
-    response_bytes = _Made(_ints("response_bytes"))
+    response_bytes = _Uncached(_ints("response_bytes"))
     """Likewise."""
-    request_wire_bytes = _Made(_ints("request_wire_bytes"))
+    request_wire_bytes = _Uncached(_ints("request_wire_bytes"))
     """As TCP carried them: compressed, with what TLS adds."""
-    response_wire_bytes = _Made(_ints("response_wire_bytes"))
+    response_wire_bytes = _Uncached(_ints("response_wire_bytes"))
     """Likewise."""
-    streamed_bytes = _Made(_ints("streamed_bytes"))
+    streamed_bytes = _Uncached(_ints("streamed_bytes"))
     """What of the request followed after the answer had begun."""
-    retransmissions = _Made(_ints("retransmissions"))
+    retransmissions = _Uncached(_ints("retransmissions"))
     """Segments of it that were sent again."""
-    stalled = _Made(_ints("stalled_ns"))
+    stalled = _Uncached(_ints("stalled_ns"))
     """How long delayed acknowledgments held its packets back."""
 
     @property
@@ -158,7 +159,7 @@ class Exchanges:
     @cached_property
     def complete(self) -> Bools:
         """All of it was captured."""
-        return laid(self._recording.scratch, self._column("complete").values)
+        return spill(self._recording.scratch, self._column("complete").values)
 
     def core(self, *names: str) -> Table:
         """Columns as the core has them, texts as numbers."""
@@ -168,11 +169,11 @@ class Exchanges:
         return self._recording.exchange_column(name, self._rows)
 
     def _filled(self, dtype: Any, values: Callable[[slice], Any]) -> NDArray[Any]:
-        return filled(self._recording.scratch, len(self), dtype, values)
+        return build_column(self._recording.scratch, len(self), dtype, values)
 
     def _ints(self, name: str, missing: int = MISSING) -> Ints:
         column = self._column(name)
-        return filled(
+        return build_column(
             self._recording.scratch, len(column.values), np.int64, lambda rows: column.picked(rows).ints(missing)
         )
 
@@ -181,7 +182,7 @@ class Exchanges:
 
     def _codes(self, name: str) -> Codes:
         coded = self._recording.exchange_codes(name, self._rows)
-        return Codes(laid(self._recording.scratch, coded.codes), coded.names)
+        return Codes(spill(self._recording.scratch, coded.codes), coded.names)
 
     @cached_property
     def begin(self) -> Ints:
@@ -207,9 +208,9 @@ class Exchanges:
     def __len__(self) -> int:
         return len(self.connection)
 
-    def forget(self, much: int = columns.MUCH_BYTES) -> None:
+    def forget(self, much: int = columns.MIN_RETURNED_BYTES) -> None:
         """Let go of what can be made again, for something that needs the room; what all measures ask for is kept."""
-        if len(self) > FEW:
+        if len(self) > MAX_CACHED_ROWS:
             columns.forget(self, but=("connection", "round_trips"), much=much)
 
     def is_for(self, *purposes: str) -> Bools:

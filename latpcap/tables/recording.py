@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from latpcap import _core
 from latpcap.tables.columnar import columns, passes
 from latpcap.tables.columnar.columns import Bools, Codes, Ints, NullableArray
-from latpcap.tables.columnar.scratch import Scratch, filled, laid
+from latpcap.tables.columnar.scratch import Scratch, build_column, spill
 from latpcap.tables.columnar.texts import Texts
 from latpcap.tables.connections import CUT, MISSING, NUMBERS, TIMES, Connections
 from latpcap.tables.exchanges import Exchanges
@@ -30,10 +30,10 @@ METHODS = (
     *("rtt_samples", "clock_readings", "segments", "host_curve"),
 )
 """What gives the tables of a `latpcap._core.Recording`."""
-WORTH_THREADS = 1 << 14
-"""Of no more exchanges, a thread saves less than the 4 ms that loading Python's pool of threads takes."""
-ADJOIN_NS = 60_000_000_000
-"""Files that follow each other sooner adjoin."""
+MIN_THREADED_EXCHANGES = 1 << 14
+"""For fewer exchanges a thread saves less than the 4 ms that loading Python's pool of threads takes."""
+MAX_FILE_GAP_NS = 60_000_000_000
+"""Files that follow each other within this time adjoin."""
 
 
 class Gap(Struct, frozen=True):
@@ -89,7 +89,7 @@ class Recording:
     @cached_property
     def is_worth_threads(self) -> bool:
         """Computing with it takes longer than starting a thread, and there is room to compute two things at once."""
-        return self.scratch is None and len(self.exchanges) > WORTH_THREADS
+        return self.scratch is None and len(self.exchanges) > MIN_THREADED_EXCHANGES
 
     @property
     def tables(self) -> Any:
@@ -258,7 +258,7 @@ class Recording:
             if begin[row] == MISSING:
                 continue
             if latest >= 0:
-                longest = max(end[latest] - begin[latest], end[row] - begin[row], ADJOIN_NS)
+                longest = max(end[latest] - begin[latest], end[row] - begin[row], MAX_FILE_GAP_NS)
                 if begin[row] - end[latest] > longest:
                     found.append(Gap(latest, row, int(end[latest] - self.start_ns), int(begin[row] - self.start_ns)))
             if latest < 0 or end[row] > end[latest]:
@@ -316,7 +316,7 @@ class Recording:
         index = np.full(int(streams.max(initial=0)) + 1, -1, np.int64)
         index[streams] = np.arange(len(streams))
         halves = _core.halves(self._tables.rtt_samples(), index, self.start_ns, few, wanted)
-        far, near = (Samples(*(laid(self.scratch, column) for column in half)) for half in halves)
+        far, near = (Samples(*(spill(self.scratch, column) for column in half)) for half in halves)
         return far, near
 
     def _under_way(self, table: Table) -> Ints:
@@ -342,7 +342,7 @@ class Recording:
         highest = max(int(streams.max(initial=0)), int(stream.max(initial=0)))
         index = np.full(highest + 1, -1, np.int64)
         index[streams] = np.arange(len(streams))
-        return filled(self.scratch, len(stream), np.int64, lambda rows: index[stream[rows]])
+        return build_column(self.scratch, len(stream), np.int64, lambda rows: index[stream[rows]])
 
     def _time(self, table: Table, name: str) -> Ints:
         """The same of a column."""
@@ -356,4 +356,4 @@ class Recording:
             since: Ints = times.values[rows] - start_ns
             return since if times.valid is None else np.where(times.valid[rows], since, MISSING)
 
-        return filled(self.scratch, len(times.values), np.int64, shifted)
+        return build_column(self.scratch, len(times.values), np.int64, shifted)

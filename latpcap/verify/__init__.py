@@ -17,7 +17,7 @@ from typing import Any
 from latpcap.errors import UsageError
 from latpcap.tables.reading import sources
 from latpcap.tables.reading.keys import held, key_file
-from latpcap.units import DEFAULT_MEMORY
+from latpcap.units import DEFAULT_MEMORY_BYTES
 from latpcap.verify import mysql, network, postgresql, responses, sqlserver
 from latpcap.verify.growing import Check, as_at_the_start
 from latpcap.verify.ours import Ours, read
@@ -38,7 +38,7 @@ MEASURES: tuple[Callable[[Ours, Dissection], Iterable[Measure]], ...] = (
 
 
 def verify(
-    captures: Any, *, decode_as: dict[int, str] | None = None, memory: int = DEFAULT_MEMORY, keylog: Any = None
+    captures: Any, *, decode_as: dict[int, str] | None = None, memory: int = DEFAULT_MEMORY_BYTES, keylog: Any = None
 ) -> Verification:
     """Compare what latpcap and Wireshark see in `captures`: a path, a glob or a list of these.
 

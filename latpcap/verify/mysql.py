@@ -21,8 +21,8 @@ COMMANDS = {
 WITH_STATEMENT = frozenset({"query", "stmt_prepare"})
 """Commands whose text is on the wire."""
 
-LONGEST_MESSAGE = 0xFFFFFF
-"""What is longer travels as several messages."""
+MAX_MESSAGE_BYTES = 0xFFFFFF
+"""A longer message travels as several."""
 
 COMPRESSED = "Wireshark inflates nothing: of a compressed connection it reads the packed bytes"
 LONG = "16 MiB and more travel as several messages: Wireshark shows the first and takes the others for commands"
@@ -59,7 +59,7 @@ def _commands(ours: Ours, exchanges: Iterable[Exchange], theirs: Dissection) -> 
 def _why_only_ours(ours: Ours, exchange: Exchange) -> str | None:
     if ours.by_stream[exchange.stream].compressed:
         return COMPRESSED
-    if exchange.request_bytes > LONGEST_MESSAGE:
+    if exchange.request_bytes > MAX_MESSAGE_BYTES:
         return LONG
     if exchange.command == "unknown":
         return REQUEST_LOST
@@ -76,7 +76,7 @@ def _why_only_theirs(ours: Ours, place: Place) -> str | None:
     for exchange in ours.around(stream, frame):
         if exchange.is_setup:
             return LOGIN
-        if exchange.request_bytes > LONGEST_MESSAGE:
+        if exchange.request_bytes > MAX_MESSAGE_BYTES:
             return LONG
         if exchange.fingerprint.startswith("load data local"):
             return CONTENT

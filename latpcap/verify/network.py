@@ -8,8 +8,8 @@ from latpcap.verify.ours import Connection, Ours
 from latpcap.verify.result import Difference, Measure
 from latpcap.verify.wireshark import Dissection
 
-CLOSE_NS = 1000
-"""Handshakes are as long where they differ by no more: Wireshark computes them from rounded times."""
+MAX_DIFFERENCE_NS = 1000
+"""Handshakes that differ by no more are equal: Wireshark computes them from rounded times."""
 
 TOP_BIT = "times with the top bit set: 2^64 µs and some for Wireshark, before 1970 for latpcap"
 BY_RST = "SYN, then RST: Wireshark calls that an initial RTT too; for latpcap there was no handshake"
@@ -67,7 +67,7 @@ def _handshakes(ours: Ours, theirs: Dissection) -> Measure:
     differences, equal = [], 0
     for stream in sorted(mine.keys() | theirs.initial_rtt_ns.keys()):
         own, other = mine.get(stream), theirs.initial_rtt_ns.get(stream)
-        if own is not None and other is not None and abs(own - other) <= CLOSE_NS:
+        if own is not None and other is not None and abs(own - other) <= MAX_DIFFERENCE_NS:
             equal += 1
         else:
             reason = _why(by_stream, stream, theirs)

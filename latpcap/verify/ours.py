@@ -20,7 +20,7 @@ from latpcap.tables.part.selected import select
 from latpcap.tables.part.selection import Selected, Selection
 from latpcap.tables.reading.keys import key_log
 from latpcap.tables.recording import Recording
-from latpcap.units import DEFAULT_MEMORY
+from latpcap.units import DEFAULT_MEMORY_BYTES
 
 NO_TIME = np.iinfo(np.int64).min
 UNREADABLE = "unreadable"
@@ -125,7 +125,7 @@ class Ours(Struct, dict=True):
 def read(
     paths: list[str],
     decode_as: dict[int, str],
-    memory: int = DEFAULT_MEMORY,
+    memory: int = DEFAULT_MEMORY_BYTES,
     progress: Any = None,
     selection: Selection | None = None,
     keylog: Any = None,

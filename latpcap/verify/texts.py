@@ -14,7 +14,7 @@ HOLE = "the capture misses packets of the connection: Wireshark loses its place 
 Own = TypeVar("Own")
 Other = TypeVar("Other")
 
-COMPARED = 30_000
+MAX_COMPARED_CHARS = 30_000
 """Characters of a statement that are compared: of long ones both programs keep only the beginning."""
 
 ESCAPED = re.compile(r"\\(?:[abefnrtv\\]|x[0-9a-fA-F]{2}|[0-7]{3})")
@@ -22,8 +22,8 @@ ESCAPED = re.compile(r"\\(?:[abefnrtv\\]|x[0-9a-fA-F]{2}|[0-7]{3})")
 MASKED = re.compile(r"\*\*\*|\?\+?|(?<=\))\+")
 """What stands in the place of a secret, and of the literals of a statement that speaks of one."""
 COMMENT = re.compile(r"/\*.*?\*/|\s+")
-NEXT_TO_IT = 20
-"""Characters behind one that are compared where the end of a statement is not."""
+MAX_TAIL_CHARS = 20
+"""Characters behind a statement that are compared if its end is not."""
 NOT_PLAIN = re.compile(r"[^!-~]+")
 
 
@@ -33,7 +33,7 @@ def comparable(statement: str) -> str:
     >>> comparable("select\n 'é'"), comparable(r"select\n '\xe9'")
     ("select ' '", "select ' '")
     """
-    return NOT_PLAIN.sub(" ", ESCAPED.sub(" ", statement[: 2 * COMPARED])).strip()[:COMPARED]
+    return NOT_PLAIN.sub(" ", ESCAPED.sub(" ", statement[: 2 * MAX_COMPARED_CHARS])).strip()[:MAX_COMPARED_CHARS]
 
 
 def is_shown_in_part(statement: str, shown: str) -> bool:
@@ -64,8 +64,8 @@ def is_masked(statement: str, shown: str) -> bool:
         if found < 0:
             return False
         rest = rest[found + len(part) :]
-    is_cut = max(len(comparable(statement)), len(comparable(shown))) >= COMPARED
-    return rest.endswith(last) or (is_cut and last[:NEXT_TO_IT] in rest)
+    is_cut = max(len(comparable(statement)), len(comparable(shown))) >= MAX_COMPARED_CHARS
+    return rest.endswith(last) or (is_cut and last[:MAX_TAIL_CHARS] in rest)
 
 
 def _words(statement: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from latpcap import protocols
 from latpcap.units import counted
 from latpcap.verify.ours import Connection, Ours
-from latpcap.verify.texts import COMPARED
+from latpcap.verify.texts import MAX_COMPARED_CHARS
 from latpcap.verify.wireshark import DISSECTORS, Dissection
 
 NAMES = {name: protocols.protocol_called(name).title for name in protocols.NAMES if name not in DISSECTORS}
@@ -27,8 +27,8 @@ def unchecked(ours: Ours, theirs: Dissection) -> Iterator[str]:
         count = sum(which(each) for each in databases if each.protocol not in NAMES)
         if count:
             yield f"statements and answers of {counted(count, 'connection')}: {why}"
-    if long := sum(len(each.statement or "") > COMPARED for part in ours.exchanges.values() for each in part):
-        yield f"the ends of {long:,} statements: of each the first {COMPARED:,} characters are compared"
+    if long := sum(len(each.statement or "") > MAX_COMPARED_CHARS for part in ours.exchanges.values() for each in part):
+        yield f"the ends of {long:,} statements: of each the first {MAX_COMPARED_CHARS:,} characters are compared"
     if theirs.tunnelled:
         yield f"what {counted(len(theirs.tunnelled), 'connection')} to a SOCKS proxy carry: latpcap does not read it"
     if theirs.complaint:

@@ -21,7 +21,7 @@ from msgspec import Struct, field
 from latpcap.errors import CaptureError, UsageError
 from latpcap.units import counted
 from latpcap.verify.growing import Check
-from latpcap.verify.installed import installed
+from latpcap.verify.programs import installed
 
 FIELDS = (
     *("frame.number", "frame.time_epoch", "frame.protocols", "frame.cap_len", "frame.len"),
@@ -36,9 +36,9 @@ FIELDS = (
 JOIN = "\r"
 """Between several values of one field: of all that may stand there, tshark escapes it where a capture contains it."""
 
-CHECKED_FRAMES = 1000
-"""Frames between two looks at whether a capture has grown."""
-KEPT_TEXT = 65_536
+FRAMES_PER_CHECK = 1000
+"""Frames between two checks whether a capture has grown."""
+MAX_TEXT_CHARS = 65_536
 """Characters of a statement that are kept: latpcap keeps no more either."""
 
 DISSECTORS = {"mysql": "mysql", "postgresql": "pgsql", "sqlserver": "tds"}
@@ -168,7 +168,7 @@ class Dissection(Struct):
             self.with_attributes.add((stream, number))
         for protocol, dissector in DISSECTORS.items():
             self.queries[protocol].extend(
-                Query(number, stream, text[:KEPT_TEXT], len(text)) for text in cells[f"{dissector}.query"]
+                Query(number, stream, text[:MAX_TEXT_CHARS], len(text)) for text in cells[f"{dissector}.query"]
             )
         if "Ready for query" in cells["pgsql.type"]:
             self.ready.add((stream, number))
@@ -239,7 +239,7 @@ def dissect(
         command = [_program("tshark"), "-n", "-r", source, *_options(ports, keys)]
         process = stack.enter_context(_run(command, given, errors, environment))
         for number, line in enumerate(process.stdout):
-            if number % CHECKED_FRAMES == 0:
+            if number % FRAMES_PER_CHECK == 0:
                 check()
             cells = line.decode("utf-8", "replace").rstrip("\r\n").split("\t")
             found.add(

@@ -24,15 +24,15 @@ from latpcap.errors import CaptureError, UsageError, unwritten
 from latpcap.report import check_capture_name
 from latpcap.report.text import printable
 from latpcap.result.analysis import Analysis
-from latpcap.tables.columnar.table import MOST_PASSES, Table
+from latpcap.tables.columnar.table import MAX_PASSES, Table
 from latpcap.tables.reading import sources
 from latpcap.tables.writing import outputs
 from latpcap.units import counted, format_given_ms, format_ms, format_s
 
-ROWS_AT_ONCE = 4_096
-FRAMES_AT_ONCE = 1_000
-MOST_COMMENTS = 1_000
-"""Of a packet: one of 64 KB may complete 13,000 requests."""
+ROWS_PER_BATCH = 4_096
+FRAMES_PER_BATCH = 1_000
+MAX_COMMENTS = 1_000
+"""Comments of a packet: one of 64 KB may complete 13,000 requests."""
 MARKED = "latpcap: "
 """How each comment begins: `frame.comment contains "latpcap"` shows all in Wireshark."""
 
@@ -123,14 +123,14 @@ def comments(result: Analysis, exchanges: Table) -> Iterator[list[tuple[int, lis
     found = sorted([*_of_health(result), *_of_findings(result)], key=itemgetter(0))
     of_frames = groupby(merge(found, _of_exchanges(exchanges), key=itemgetter(0)), key=itemgetter(0))
     told = ((frame, _of_one([text for _, text in texts])) for frame, texts in of_frames)
-    while batch := list(islice(told, FRAMES_AT_ONCE)):
+    while batch := list(islice(told, FRAMES_PER_BATCH)):
         yield batch
 
 
 def _of_one(texts: list[str]) -> list[str]:
     """The comments of a frame: a packet may complete any number of requests."""
-    more = len(texts) - MOST_COMMENTS
-    told = texts[:MOST_COMMENTS] + [f"{more:,} more exchanges end here"] * (more > 0)
+    more = len(texts) - MAX_COMMENTS
+    told = texts[:MAX_COMMENTS] + [f"{more:,} more exchanges end here"] * (more > 0)
     return [MARKED + printable(text) for text in told]
 
 
@@ -140,7 +140,7 @@ def _of_health(result: Analysis) -> Iterator[tuple[int, str]]:
 
 
 def _of_findings(result: Analysis) -> Iterator[tuple[int, str]]:
-    told = result.projection.told_rtt_ms
+    told = result.projection.headline_rtt_ms
     for finding in plain(result.findings):
         first = finding.get("first_frame")
         if first is None:
@@ -155,10 +155,13 @@ def _of_findings(result: Analysis) -> Iterator[tuple[int, str]]:
                 yield interval["first"], f"part of finding {finding['code']} (see frame {first})"
 
 
-def finding_text(finding: dict[str, Any], told_rtt_ms: float | None) -> str:
+def finding_text(finding: dict[str, Any], headline_rtt_ms: float | None) -> str:
     """What a finding says beside a packet: its title, its fix and what that saves."""
-    trips, seconds = finding.get("round_trips_saved", 0), finding.get("saved_s", {}).get(f"{told_rtt_ms or 0:g}", 0.0)
-    saved = f" ({format_s(seconds)} at {format_given_ms(told_rtt_ms or 0)})" if seconds > 0 else ""
+    trips, seconds = (
+        finding.get("round_trips_saved", 0),
+        finding.get("saved_s", {}).get(f"{headline_rtt_ms or 0:g}", 0.0),
+    )
+    saved = f" ({format_s(seconds)} at {format_given_ms(headline_rtt_ms or 0)})" if seconds > 0 else ""
     gain = f" It would save {counted(trips, 'round trip')}{saved}." if trips else ""
     return f"{finding['code']}: {finding['title']}. {finding['fix']}{gain}"
 
@@ -173,11 +176,11 @@ def _of_exchanges(table: Table) -> Iterator[tuple[int, str]]:
         *("service_ms", "rows"),
     )
     rows = table[[*names, "request_time", "response_end_time"]][order]
-    step = max(ROWS_AT_ONCE, -(-len(order) // MOST_PASSES))
+    step = max(ROWS_PER_BATCH, -(-len(order) // MAX_PASSES))
     for begin in range(0, len(order), step):
         some = rows.slice(begin, step)  # made by one way through the table
-        for start in range(0, len(some), ROWS_AT_ONCE):
-            part = some.slice(start, ROWS_AT_ONCE)
+        for start in range(0, len(some), ROWS_PER_BATCH):
+            part = some.slice(start, ROWS_PER_BATCH)
             of_part = frames[order[begin + start : begin + start + len(part)]]
             values = (part.column(name).tolist() for name in names)
             yield from zip(of_part.astype(np.int64).tolist(), map(_fact, _took_ms(part), *values), strict=True)

@@ -32,11 +32,11 @@ from latpcap.capture import Capture
 from latpcap.display import plain
 from latpcap.findings import FindingResult, finding_results
 from latpcap.findings.result import shown_ranges
-from latpcap.projection.project import DEFAULT_LADDER_MS, told_rtt_ms
+from latpcap.projection.project import DEFAULT_LADDER_MS, headline_rtt_ms
 from latpcap.report.text import printable
 from latpcap.result.connections import client_of
 from latpcap.tables.columnar.columns import Codes, codes, nullable, take
-from latpcap.tables.columnar.table import PIECE, Table
+from latpcap.tables.columnar.table import ROWS_PER_WRITE, Table
 from latpcap.wireshark.annotate import finding_text
 
 FORMAT = ("latpcap-facts", 4)
@@ -47,7 +47,7 @@ COLUMNS = ("frame", "time", "stream", "exchange", "command", *COUNTS, *TIMES, "e
 """What is told of an exchange."""
 CLOCK_NOTES = {"clock-step", "clock-outlier", "clock-range"}
 """With these, times of exchanges are not those of the packets."""
-KNOWN_TEXTS = 1 << 16
+MAX_TEXTS = 1 << 16
 
 FindingFacts = tuple[str, FindingResult, Any]
 """A finding with the key that display filters call it by, and its ranges."""
@@ -57,7 +57,7 @@ def facts(capture: Capture, findings: Iterable[FindingFacts]) -> Iterator[str]:
     """Yield the lines; `findings` are those of the capture."""
     health = capture.measures.health
     is_timed = not CLOCK_NOTES & {note.code for note in health}
-    told = told_rtt_ms(DEFAULT_LADDER_MS, capture.measures.application.savings.base.baseline_ms)
+    told = headline_rtt_ms(DEFAULT_LADDER_MS, capture.measures.application.savings.base.baseline_ms)
     yield _line(*FORMAT)
     times = capture.captures[["first_time", "last_time"]].to_numpy().values()
     yield _line("capture", *(each.view(np.int64)[0] for each in times))
@@ -81,7 +81,7 @@ def _clients(capture: Capture) -> Iterator[str]:
 def findings_of(capture: Capture) -> list[FindingFacts]:
     """The findings in the order of reports."""
     savings = capture.measures.application.savings
-    told = told_rtt_ms(DEFAULT_LADDER_MS, savings.base.baseline_ms)
+    told = headline_rtt_ms(DEFAULT_LADDER_MS, savings.base.baseline_ms)
     found = [*finding_results(savings, DEFAULT_LADDER_MS, told)]
     keys = keys_of([result.code for result, _ in found])
     ranges = (shown_ranges(savings.evidence, saving.finding) for _, saving in found)
@@ -120,8 +120,8 @@ def _of_exchanges(table: Table, *, is_timed: bool) -> Iterator[str]:
     ends = ("request_end_frame", "response_end_frame", "request_end_time", "response_end_time")
     rows = table[[*dict.fromkeys((*ends, *COLUMNS[2:]))]]
     texts = _NumberedTexts()
-    for start in range(0, len(rows), PIECE):
-        part = rows.slice(start, PIECE)
+    for start in range(0, len(rows), ROWS_PER_WRITE):
+        part = rows.slice(start, ROWS_PER_WRITE)
         texts.forget()
         coded = {name: codes(part.to_arrow(), name) for name in TEXTS}
         for each in coded.values():
@@ -151,7 +151,7 @@ class _NumberedTexts:
 
     def forget(self) -> None:
         """Of very many, one may be written twice: they could take more memory than there is."""
-        if len(self._numbers) > KNOWN_TEXTS:
+        if len(self._numbers) > MAX_TEXTS:
             self._numbers.clear()
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from importlib.resources import files
 
 from latpcap.errors import UsageError, unwritten
-from latpcap.wireshark.places import WiresharkPlaces
+from latpcap.wireshark.folders import WiresharkPlaces
 
 PROFILE = ("preferences", "colorfilters", "dfilter_buttons", "recent")
 

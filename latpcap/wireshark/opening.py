@@ -13,9 +13,9 @@ from latpcap.errors import CommandFailed, UsageError
 from latpcap.report.text import printable
 from latpcap.tables.writing.outputs import write
 from latpcap.verify.wireshark import decoded_as
-from latpcap.wireshark.places import NAME, WINDOWS
+from latpcap.wireshark.folders import NAME, WINDOWS
 
-MOST_PORT_WORDS = 800
+MAX_PORT_WORDS = 800
 """Words of the command line for ports, two for adjacent ones: Windows takes no line of more than 32,767 characters."""
 
 
@@ -28,11 +28,11 @@ def check_display() -> None:
 def told_of_ports(ports: Mapping[str, set[int]]) -> str | None:
     """That Wireshark will not decode all of them, where that is so."""
     decoded = decoded_as(ports)
-    if len(decoded) <= MOST_PORT_WORDS:
+    if len(decoded) <= MAX_PORT_WORDS:
         return None
     return (
         f"Wireshark's command line is too long for {len(decoded) // 2:,} ports: it decodes the first "
-        f"{MOST_PORT_WORDS // 2:,}; columns and filters of latpcap have all"
+        f"{MAX_PORT_WORDS // 2:,}; columns and filters of latpcap have all"
     )
 
 
@@ -52,7 +52,7 @@ def show(
     """
     path = os.path.abspath(path)
     words = [path]
-    options = ["-C", NAME, *decoded_as(ports)[:MOST_PORT_WORDS]]
+    options = ["-C", NAME, *decoded_as(ports)[:MAX_PORT_WORDS]]
     for log in keylog:
         words += ["--keylog", os.path.abspath(log)]
         options += ["-o", f"tls.keylog_file:{os.path.abspath(log)}"]

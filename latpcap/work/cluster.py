@@ -14,7 +14,7 @@ from latpcap.errors import LatpcapError, ServerUnreachable, UsageError
 
 T = TypeVar("T")
 
-CONNECT_S = 5
+MAX_CONNECT_S = 5
 
 
 def reach(address: str, what: str) -> None:
@@ -23,7 +23,7 @@ def reach(address: str, what: str) -> None:
         place = urlsplit(address if "://" in address else f"//{address}")
         if place.hostname is None or place.port is None:
             raise ValueError("an address is host:port")
-        socket.create_connection((place.hostname, place.port), CONNECT_S).close()
+        socket.create_connection((place.hostname, place.port), MAX_CONNECT_S).close()
     except (OSError, ValueError) as error:
         raise ServerUnreachable(f"{address}: no {what} answers: {why(error)}") from None
 
@@ -31,12 +31,12 @@ def reach(address: str, what: str) -> None:
 def why(error: BaseException) -> str:
     """The first line of what went wrong."""
     if isinstance(error, TimeoutError) and not str(error):
-        return f"nothing that it understands in {CONNECT_S} s"
+        return f"nothing that it understands in {MAX_CONNECT_S} s"
     return str(error).splitlines()[0] if str(error) else type(error).__name__
 
 
 @contextmanager
-def unheard() -> Iterator[None]:
+def silence_stderr() -> Iterator[None]:
     """What libraries say on standard error meanwhile goes nowhere: what goes wrong is told once, by latpcap."""
     before, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 2)
@@ -48,7 +48,7 @@ def unheard() -> Iterator[None]:
         os.close(nowhere)
 
 
-def named(worker: Callable[[], str], part: Callable[..., T], *args: Any) -> T:
+def with_worker_name(worker: Callable[[], str], part: Callable[..., T], *args: Any) -> T:
     """What `part` gives; what goes wrong names the worker, since another one may see what this one does not."""
     try:
         return part(*args)

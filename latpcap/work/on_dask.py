@@ -17,8 +17,8 @@ from latpcap.work.local import without_ctrl_c
 
 T = TypeVar("T")
 
-SILENT = logging.CRITICAL + 1
-"""What goes wrong is told once, by latpcap."""
+SILENT_LEVEL = logging.CRITICAL + 1
+"""A failure is reported once, by latpcap."""
 
 
 class Dask:
@@ -30,7 +30,7 @@ class Dask:
 
     def work(self, part: Callable[..., T]) -> Callable[..., T]:
         """As it is; workers that somebody else has started are named where it goes wrong."""
-        return part if self._scheduler is None else partial(cluster.named, _address, part)
+        return part if self._scheduler is None else partial(cluster.with_worker_name, _address, part)
 
     @property
     def lost(self) -> tuple[type[BaseException], ...]:
@@ -42,7 +42,7 @@ class Dask:
     @contextmanager
     def workers(self) -> Iterator[Executor]:
         """The cluster's; what was asked of them is taken back in the end."""
-        with _distributed().utils.silence_logging_cmgr(SILENT):
+        with _distributed().utils.silence_logging_cmgr(SILENT_LEVEL):
             client = _of_this_machine(self._count) if self._scheduler is None else _of_scheduler(self._scheduler)
             try:
                 with client.get_executor(pure=False) as executor:
@@ -62,7 +62,7 @@ class Dask:
 
 def _of_this_machine(count: int) -> Any:
     distributed, cluster_here = _distributed(), None
-    settings = {"threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", "silence_logs": SILENT}
+    settings = {"threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", "silence_logs": SILENT_LEVEL}
     try:
         with without_ctrl_c():
             cluster_here = distributed.LocalCluster(n_workers=count, **settings)
@@ -77,11 +77,11 @@ def _of_scheduler(address: str) -> Any:
     distributed = _distributed()
     try:
         distributed.utils.LoopRunner().run_sync(_shake_hands, distributed, address)
-        client = distributed.Client(address, timeout=cluster.CONNECT_S)
+        client = distributed.Client(address, timeout=cluster.MAX_CONNECT_S)
     except (OSError, ValueError) as error:
         raise ServerUnreachable(f"{address}: no Dask scheduler answers: {cluster.why(error)}") from None
     try:
-        client.wait_for_workers(1, timeout=cluster.CONNECT_S)
+        client.wait_for_workers(1, timeout=cluster.MAX_CONNECT_S)
         cluster.check(client.run(version, "latpcap", on_error="return"))
     except TimeoutError:
         client.close()
@@ -94,8 +94,8 @@ def _of_scheduler(address: str) -> Any:
 
 async def _shake_hands(distributed: Any, scheduler: str) -> None:
     """Raise `OSError` where somebody else listens there: a client waits for them for ever."""
-    shaken = distributed.comm.connect(scheduler, timeout=cluster.CONNECT_S)
-    comm = await asyncio.wait_for(shaken, cluster.CONNECT_S)
+    shaken = distributed.comm.connect(scheduler, timeout=cluster.MAX_CONNECT_S)
+    comm = await asyncio.wait_for(shaken, cluster.MAX_CONNECT_S)
     comm.abort()
 
 

@@ -27,7 +27,7 @@ class Ray:
 
     def work(self, part: Callable[..., T]) -> Callable[..., T]:
         """As it is; workers that somebody else has started are named where it goes wrong."""
-        return part if self._address is None else partial(cluster.named, _node, part)
+        return part if self._address is None else partial(cluster.with_worker_name, _node, part)
 
     @property
     def lost(self) -> tuple[type[BaseException], ...]:
@@ -52,12 +52,12 @@ class Ray:
     def _begin(self, ray: Any) -> None:
         quiet = {"log_to_driver": False, "configure_logging": False}
         if self._address is None:
-            with cluster.unheard():
+            with cluster.silence_stderr():
                 ray.init(address="local", num_cpus=self._count, include_dashboard=False, **quiet)
             return
         cluster.reach(self._address, "Ray cluster")
         try:
-            with cluster.unheard():
+            with cluster.silence_stderr():
                 ray.init(address=self._address, **quiet)
         except Exception as error:
             raise ServerUnreachable(
@@ -128,7 +128,7 @@ SETTINGS = {
     "RAY_BACKEND_LOG_LEVEL": "fatal",  # what goes wrong is told once, by latpcap
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # else a warning about GPUs that nobody asks for
 }
-PATIENCE = {"RAY_NUM_REDIS_GET_RETRIES": "1", "RAY_py_gcs_connect_timeout_s": str(cluster.CONNECT_S)}
+PATIENCE = {"RAY_NUM_REDIS_GET_RETRIES": "1", "RAY_py_gcs_connect_timeout_s": str(cluster.MAX_CONNECT_S)}
 """Of whoever connects to a cluster: else it takes a quarter of an hour until it gives up."""
 
 

@@ -11,10 +11,10 @@ from latpcap.scan import Partition, ScanOptions
 from latpcap.tables.reading import sources
 from latpcap.units import counted
 from latpcap.work.engine import Engine
-from latpcap.work.weighing import weights
+from latpcap.work.weights import weights
 
-ATTEMPTS = 3
-"""So often workers may be lost without a part that was done meanwhile."""
+MAX_ATTEMPTS = 3
+"""Workers may be lost this often without a part done meanwhile."""
 
 T = TypeVar("T")
 
@@ -61,9 +61,9 @@ def each_part(
             _try(begin, missing, found, lost, tell)
         missing = [each for each in missing if each not in found]
         failures = 0 if len(found) > done else failures + 1
-        if missing and failures == ATTEMPTS:
+        if missing and failures == MAX_ATTEMPTS:
             raise WorkersLost(
-                f"workers died {ATTEMPTS} times before {_named(missing)} done (no memory left?): "
+                f"workers died {MAX_ATTEMPTS} times before {_named(missing)} done (no memory left?): "
                 "make more and smaller parts (--parts), or use fewer workers at once (--workers)"
             )
         if missing:

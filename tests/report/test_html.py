@@ -19,9 +19,9 @@ from latpcap.display import plain
 from latpcap.report import html
 from latpcap.report import page as pages
 from latpcap.report.html import modules
-from latpcap.report.page import MOST
+from latpcap.report.page import MAX_TABLE_ROWS
 from latpcap.result.page.exploration import explore
-from latpcap.result.page.timeline import ONE_BY_ONE, timeline
+from latpcap.result.page.timeline import MAX_EXCHANGES, timeline
 from latpcap.result.verdict import LABEL_CELLS
 from latpcap.tables.recording import Recording
 
@@ -208,28 +208,28 @@ def test_many_fixes_or_exchanges_are_shown_one_fix_at_a_time(monkeypatch: pytest
 
 
 def test_statements_beyond_the_dearest_are_summed() -> None:
-    count = MOST + 30
+    count = MAX_TABLE_ROWS + 30
     page = render(some_capture(*(Ex("query", sql=f"select {number}", service_ms=number) for number in range(count))))
     *listed, rest = column(page, "statements", "statement")
-    assert (len(listed), rest) == (MOST, "(30 further statements together)")
+    assert (len(listed), rest) == (MAX_TABLE_ROWS, "(30 further statements together)")
     assert sum(numbers(column(page, "statements", "round trips"))) == count
     *seconds, further = numbers(column(page, "statements", "server s"))
     assert min(seconds) >= further / 30
 
 
 def test_routes_and_paths_beyond_the_first_are_summed() -> None:
-    count = MOST + 20
+    count = MAX_TABLE_ROWS + 20
     asked = [Ex("query", sql="select ?", tags=f"route='r{number}'") for number in range(count)]
     paths = [
         Conn(client=f"10.1.{number // 200}.{number % 200 + 1}:40000", exchanges=[Ex("query")])
-        for number in range(MOST + 9)
+        for number in range(MAX_TABLE_ROWS + 9)
     ]
     page = render(Capture(build([Conn(exchanges=asked), *paths])))
     *routes, rest = column(page, "routes", "route")
-    assert (len(routes), rest) == (MOST, "20 further routes together")
+    assert (len(routes), rest) == (MAX_TABLE_ROWS, "20 further routes together")
     assert sum(numbers(column(page, "routes", "round trips"))) == count
     *listed, rest = column(page, "paths", "client → server")
-    assert (len(listed), rest) == (MOST, "10 further paths together")
+    assert (len(listed), rest) == (MAX_TABLE_ROWS, "10 further paths together")
 
 
 def test_texts_have_a_bound() -> None:
@@ -366,7 +366,7 @@ def test_many_connections_at_once_stay_below_five_megabytes() -> None:
 
 
 def test_the_longest_recording_that_is_drawn_one_by_one_stays_below_three_megabytes() -> None:
-    page = render(Capture(Recording(ManyExchanges(ONE_BY_ONE, 4, 5_000))))
+    page = render(Capture(Recording(ManyExchanges(MAX_EXCHANGES, 4, 5_000))))
     assert embedded(page)["timeline"]["stretch_us"] == 0
     assert len(page.encode()) < 3 * MEGABYTE
 

@@ -875,14 +875,14 @@ def test_the_first_sheet_has_answer_what_to_do_and_chart(show: Any, name: str) -
 def test_the_first_page_names_three_findings_with_their_seconds(show: Any) -> None:
     result = read_fixture("mysql/prepared-each").analyze()
     page = show(read_fixture("mysql/prepared-each"))
-    told = f"{result.projection.told_rtt_ms:g}"
+    told = f"{result.projection.headline_rtt_ms:g}"
     saving = sorted((each for each in result.findings if each.fix), key=lambda each: -each.saved_s[told])[:3]
     rows = page.locator("#to-do tbody tr").all_inner_texts()
     assert [row.split("\t")[0] for row in rows] == [each.title for each in saving]
     assert [row.split("\t")[2] for row in rows] == [format_s(each.saved_s[told]) for each in saving]
     now, there = page.locator("#verdict .bar-title").all_inner_texts()
     assert now.startswith("As measured, at ")
-    assert there.startswith(f"At {told} ms: {format_s(sum(result.projection.budget_at.parts().values()))} ")
+    assert there.startswith(f"At {told} ms: {format_s(sum(result.projection.headline_budget.parts().values()))} ")
 
 
 @pytest.mark.parametrize("width", [1280, 1440, 1920])

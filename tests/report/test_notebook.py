@@ -49,7 +49,7 @@ def test_where_no_frame_is_shown_there_is_the_verdict() -> None:
 
 
 def test_a_report_that_is_too_large_for_a_notebook_is_told_in_short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(notebook, "MOST_OF_A_PAGE", 1000)
+    monkeypatch.setattr(notebook, "MAX_PAGE_CHARS", 1000)
     shown = read_fixture(NESTED)._repr_html_()
     assert "<iframe" not in shown
     assert "32 round trips + 1 TCP handshake + 1 greeting: " in shown

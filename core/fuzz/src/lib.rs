@@ -112,6 +112,6 @@ pub fn without_packets(exchange: &mut Exchange) {
     exchange.waited_ns = None;
     exchange.delta_ns = None;
     exchange.client_ns = None;
-    exchange.told_ns = 0;
+    exchange.since_push_ns = 0;
     (exchange.request_wire_bytes, exchange.response_wire_bytes) = (0, 0);
 }

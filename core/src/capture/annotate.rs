@@ -50,7 +50,7 @@ pub struct Annotated {
 }
 
 /// Longer comments are cut: an option's length is 16 bits, and no reader wants more.
-const LONGEST_COMMENT: usize = 4096;
+const MAX_COMMENT_BYTES: usize = 4096;
 
 /// What precedes the packet in its block: its type and length, then its head.
 const BODY: usize = 8;
@@ -202,7 +202,7 @@ fn with_comments(given: &[u8], kind: u32, captured: usize, order: Order, comment
 
 /// As much of a comment as fits, cut between characters.
 fn comment_bytes(text: &str) -> &[u8] {
-    let end = (0..=text.len().min(LONGEST_COMMENT)).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
+    let end = (0..=text.len().min(MAX_COMMENT_BYTES)).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
     text.as_bytes().get(..end).unwrap_or_default()
 }
 

@@ -16,8 +16,8 @@ use crate::cursor::{Cursor, TooShort};
 use variants::{Lengths, RECORD_HEADER, Times, Variant};
 
 /// Wireshark's limits: no network packet is longer, so a longer one is damage.
-const LONGEST_PACKET: u32 = 256 * 1024;
-const LONGEST_BUS_TRANSFER: u32 = 128 * 1024 * 1024;
+const MAX_PACKET_BYTES: u32 = 256 * 1024;
+const MAX_BUS_TRANSFER_BYTES: u32 = 128 * 1024 * 1024;
 
 /// The LINKTYPEs of USB and D-Bus, whose "packets" are whole transfers.
 const BUSES: [u16; 6] = [186, 189, 220, 231, 249, 266];
@@ -56,8 +56,8 @@ impl Pcap {
         }
         buffer.consume(variant.file_header);
         let longest_packet = match BUSES.contains(&link_type) {
-            true => LONGEST_BUS_TRANSFER,
-            false => LONGEST_PACKET,
+            true => MAX_BUS_TRANSFER_BYTES,
+            false => MAX_PACKET_BYTES,
         };
         let lengths = Lengths::of_version(minor);
         Opened::Pcap(Self {

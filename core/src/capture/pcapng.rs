@@ -23,7 +23,7 @@ const BODY: usize = 8;
 /// Interface, time, captured and original length of a packet.
 const PACKET_HEAD: usize = 20;
 /// Wireshark's limit: a longer block is damage.
-const LONGEST_BLOCK: usize = 16 * 1024 * 1024;
+const MAX_BLOCK_BYTES: usize = 16 * 1024 * 1024;
 const RELAYED: &str =
     "recorded by a relay: RTT and round trips are those of its own connections; headers and windows are synthetic";
 /// No machine has more; each costs memory, so a hostile file may not go on.
@@ -77,7 +77,7 @@ impl Pcapng {
         let head = bytes.first_chunk::<{ BODY + PACKET_HEAD }>()?;
         let (kind, length) = frame(head, order).ok()?;
         let total = padded(length);
-        if kind != kind::PACKET || total > LONGEST_BLOCK || trailer(bytes.get(..total)?, order)? != length {
+        if kind != kind::PACKET || total > MAX_BLOCK_BYTES || trailer(bytes.get(..total)?, order)? != length {
             return None;
         }
         let record = self.announced(head.get(BODY..)?).ok()?;
@@ -138,7 +138,7 @@ impl Pcapng {
         let order = self.order_of(head, at)?;
         let (kind, length) = frame(head, order).map_err(|error| Damage::short(at, error))?;
         let total = padded(length);
-        if !(FRAMING..=LONGEST_BLOCK).contains(&total) {
+        if !(FRAMING..=MAX_BLOCK_BYTES).contains(&total) {
             return Err(Damage::broken(at, format!("a block claims {length} bytes")));
         }
         let Some(whole) = buffer.peek(total) else {

@@ -24,22 +24,23 @@ use super::summary::{CaptureFile, CutPacket, cut_short, joined};
 use super::taps::{Tap, Taps};
 use crate::note::{Note, NoteCode, Notes};
 
-/// With more files than these, each is opened again when its turn comes, and for each piece: a ring buffer has thousands.
-const KEPT_OPEN: usize = 16;
-/// A file may begin so long before the last packet of the one that it goes on with, and such a part of the time that this
-/// one took: what several processors see is not written in the order of its time.
+/// With more files than these, each is opened again when its turn comes, and for each piece: a ring buffer has
+/// thousands.
+const MAX_OPEN_FILES: usize = 16;
+/// A file may begin so long before the last packet of the one that it goes on with, and such a part of the time that
+/// this one took: what several processors see is not written in the order of its time.
 const ENDING_NS: i64 = 1_000_000_000;
 const ENDING_PART: i64 = 16;
 /// So much of what is left of a file is looked at for that.
-const LITTLE: usize = 64 * 1024;
+const SMALL_FILE_BYTES: usize = 64 * 1024;
 /// What the read buffers of open files may take together, before further ones get smaller ones: what the ledger of the
 /// least memory has for files.
-const BUFFERS: usize = 9_000_000;
-const LEAST_BUFFER: usize = 1 << 10;
+const MAX_BUFFERS_BYTES: usize = 9_000_000;
+const MIN_BUFFER_BYTES: usize = 1 << 10;
 /// Of more places than these nobody asks any more which one a file goes on at: it is one of its own.
 const PLACES_COMPARED: usize = 1 << 10;
 /// Files of which the same is told one by one.
-const TOLD: usize = 3;
+const MAX_FILES_NAMED: usize = 3;
 /// A tap's next file begins as soon.
 const SOON_NS: i64 = 2_000_000_000;
 
@@ -50,8 +51,8 @@ pub struct Packet<'a> {
     pub frame: u64,
     /// Nanoseconds since 1970-01-01 UTC, as the capture says.
     pub time_ns: i64,
-    /// Which of several taps saw it: files that follow each other are of one place, files side by side in time of several,
-    /// and each interface there is a tap.
+    /// Which of several taps saw it: files that follow each other are of one place, files side by side in time of
+    /// several, and each interface there is a tap.
     pub tap: u16,
     /// What was captured there has one clock.
     pub place: u16,
@@ -145,8 +146,8 @@ impl Packet<'_> {
 }
 
 impl Recording {
-    /// Opens all of them and finds each one's first packet. What is no capture is an error; of several files one that is
-    /// cut or damaged at its beginning has a note instead, where another can be read.
+    /// Opens all of them and finds each one's first packet. What is no capture is an error; of several files one that
+    /// is cut or damaged at its beginning has a note instead, where another can be read.
     pub fn open(sources: Vec<Source>) -> Result<Self, CaptureError> {
         Self::open_until(sources, Stop::default())
     }
@@ -154,7 +155,7 @@ impl Recording {
     /// The same for a recording that may be stopped: pipes are then left, see also `stopped`.
     pub fn open_until(sources: Vec<Source>, stop: Stop) -> Result<Self, CaptureError> {
         let total_bytes = sources.iter().map(Source::size).sum();
-        let many = sources.len() > KEPT_OPEN;
+        let many = sources.len() > MAX_OPEN_FILES;
         let mut recording = Self {
             files: Vec::with_capacity(sources.len()),
             waiting: BinaryHeap::with_capacity(sources.len()),
@@ -325,7 +326,7 @@ impl Recording {
         if let Some(ended) = self.current.take().filter(|_| turn.is_none()) {
             self.go_on(ended);
         }
-        let at_once = (BUFFERS / self.going_on.len().max(1)).clamp(LEAST_BUFFER, USUAL_SIZE);
+        let at_once = (MAX_BUFFERS_BYTES / self.going_on.len().max(1)).clamp(MIN_BUFFER_BYTES, USUAL_SIZE);
         loop {
             let first = self.waiting.peek_mut()?;
             let number = match turn.take() {
@@ -415,15 +416,15 @@ impl Recording {
         self.files.iter().map(|file| file.origin.clone()).collect()
     }
 
-    /// Everything that went wrong so far; each message begins with the file's name. What is alike in many files, as those
-    /// of a ring buffer, is told of the first ones; of damage, which costs packets, every file is named.
+    /// Everything that went wrong so far; each message begins with the file's name. What is alike in many files, as
+    /// those of a ring buffer, is told of the first ones; of damage, which costs packets, every file is named.
     pub fn notes(&self) -> Vec<Note> {
         let clocks = self.clocks();
         let mut told: Vec<Note> = Vec::new();
         let mut alike: HashMap<NoteCode, Alike> = HashMap::new();
         for note in self.files.iter().flat_map(|file| file.named_notes(&clocks)) {
             let alike = alike.entry(note.code).or_default();
-            if alike.files < TOLD || note.code.is_damage() {
+            if alike.files < MAX_FILES_NAMED || note.code.is_damage() {
                 (alike.files, alike.last) = (alike.files + 1, told.len());
                 told.push(note);
             } else if let Some(last) = told.get_mut(alike.last) {
@@ -591,7 +592,7 @@ impl File {
         let State::Open(reader) = &mut self.state else { return self.is_over() };
         // what a pipe still brings is not waited for
         let Some(next_ns) = next_ns.filter(|_| self.source.opens_again() && self.next.is_none()) else { return false };
-        let Some(ends_ns) = reader.ends_ns(LITTLE) else { return false };
+        let Some(ends_ns) = reader.ends_ns(SMALL_FILE_BYTES) else { return false };
         let lasted_ns = self.begins_ns.map_or(0, |begins_ns| ends_ns.saturating_sub(begins_ns));
         ends_ns.saturating_sub(next_ns) <= (lasted_ns / ENDING_PART).min(ENDING_NS)
     }
@@ -673,13 +674,13 @@ struct Turns {
 
 impl Turns {
     /// Files that take turns packet by packet would fill the memory with them.
-    const MOST: usize = 1 << 16;
+    const MAX_FILES: usize = 1 << 16;
 
     fn begin(&mut self, frame: u64, file: usize, own: u64) {
         if self.began.last().is_some_and(|&(.., last, _)| last == file) || self.full.is_some() {
             return;
         }
-        if self.began.len() < Self::MOST {
+        if self.began.len() < Self::MAX_FILES {
             self.began.push((frame, file, own));
         } else {
             self.full = Some(frame);

@@ -84,9 +84,9 @@ fn a_thousand_files_are_merged_without_a_thousand_open_readers() {
 #[test]
 fn a_pipe_is_never_opened_twice() {
     let pipe = || Source::reader("pipe", std::io::Cursor::new(pcap(&[(1, b'a')])));
-    let sources = std::iter::repeat_with(pipe).take(KEPT_OPEN + 1);
+    let sources = std::iter::repeat_with(pipe).take(MAX_OPEN_FILES + 1);
     let mut recording = Recording::open(sources.collect()).unwrap();
-    assert_eq!(order(&mut recording).len(), KEPT_OPEN + 1);
+    assert_eq!(order(&mut recording).len(), MAX_OPEN_FILES + 1);
     assert_eq!(recording.total_bytes(), None);
 }
 
@@ -165,7 +165,7 @@ fn a_packet_that_was_held_at_the_end_of_a_file_is_a_packet_of_that_file() {
 fn a_damaged_file_among_others_costs_its_own_packets_alone() {
     let named = |name: &str, bytes: Vec<u8>| Source::bytes(name, bytes);
     let whole = |second, byte| pcap(&[(second, byte)]);
-    for many in [0, KEPT_OPEN] {
+    for many in [0, MAX_OPEN_FILES] {
         let mut sources = vec![
             named("first.pcap", whole(1, b'a')),
             named("empty.pcap", Vec::new()),

@@ -40,7 +40,7 @@ pub struct Dialogue {
     tls: Option<Box<Encrypted>>,
     inboxes: [Inbox; 2],
     /// Takes off what the protocol puts around the records of TLS.
-    sleeves: Option<Box<[Box<dyn Unwrap>; 2]>>,
+    tls_framing: Option<Box<[Box<dyn Unwrap>; 2]>>,
     /// Bytes of each side's stream that came with no message that is whole.
     uncounted: [u64; 2],
     /// What is in TLS is read.
@@ -77,7 +77,7 @@ impl Dialogue {
             decoder: start.decoder,
             tls: None,
             inboxes: Default::default(),
-            sleeves: None,
+            tls_framing: None,
             uncounted: [0; 2],
             is_opened: false,
             lost: false,
@@ -115,17 +115,17 @@ impl Dialogue {
 
     /// The same, counted.
     fn read_bare(&mut self, chunk: &Chunk<'_>, common: &mut Common) {
-        let Some(sleeves) = &mut self.sleeves else { return self.read_records(chunk, common) };
-        let sleeve = &mut sleeves[chunk.side as usize];
+        let Some(tls_framing) = &mut self.tls_framing else { return self.read_records(chunk, common) };
+        let framing = &mut tls_framing[chunk.side as usize];
         let mut bare = Vec::new();
         if chunk.lost > 0 {
-            sleeve.reset();
+            framing.reset();
         }
-        if let Err(lost) = sleeve.unwrap(chunk.bytes, &mut bare) {
+        if let Err(lost) = framing.unwrap(chunk.bytes, &mut bare) {
             return self.lose_at(chunk, lost);
         }
         if chunk.cut > 0 {
-            sleeve.reset();
+            framing.reset();
         }
         self.read_records(&Chunk { bytes: &bare, ..*chunk }, common);
     }
@@ -386,7 +386,7 @@ impl Dialogue {
                 self.wrap(|| Some((wrapping.begin)()));
             }
             Layer::TlsWrapped(wrapping) => {
-                self.sleeves = Some(Box::new([(wrapping.begin)(), (wrapping.begin)()]));
+                self.tls_framing = Some(Box::new([(wrapping.begin)(), (wrapping.begin)()]));
                 self.begin(Layer::Tls);
             }
             Layer::Tls => {

@@ -46,9 +46,9 @@ pub struct Exchange {
     /// How long delayed acknowledgments held its packets back.
     pub stalled_ns: i64,
     /// What kept its request and its response back.
-    pub held: Held,
+    pub send_delays: SendDelays,
     /// The server's last push between the answer before and this request → the request; 0 where there was none.
-    pub told_ns: i64,
+    pub since_push_ns: i64,
     /// Whether a transaction was open when it ended, where the protocol says.
     pub transaction: Option<&'static str>,
     /// All of it was captured, so its times can be used.
@@ -57,13 +57,13 @@ pub struct Exchange {
 
 /// What kept the client, and the server, from sending what was ready.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Held {
+pub struct SendDelays {
     /// How long it had to wait for acknowledgments before it could go on.
     pub silent_ns: [i64; 2],
     /// How long it did not send what it might have sent: it paces.
     pub paced_ns: [i64; 2],
-    /// How long retransmission time-outs lasted before the request, since the exchange before it was over: what the client
-    /// had not received, or the server, was sent again.
+    /// How long retransmission time-outs lasted before the request, since the exchange before it was over: what the
+    /// client had not received, or the server, was sent again.
     pub lost_ns: i64,
 }
 
@@ -73,8 +73,8 @@ named! {
     pub enum Wait {
         /// It waits: a round trip of its own.
         Own = "own",
-        /// It waits, together with what it asked before: an awaited answer was outstanding, or not read yet, when this was
-        /// sent. The round trip is that of the last exchange before it on the connection whose wait is its own.
+        /// It waits, together with what it asked before: an awaited answer was outstanding, or not read yet, when this
+        /// was sent. The round trip is that of the last exchange before it on the connection whose wait is its own.
         Shared = "shared",
         /// It goes on without the answer, which comes with that to a later request.
         Deferred = "deferred",

@@ -6,7 +6,7 @@
 
 use super::queue::{Open, Queue};
 use super::trust::Trust;
-use super::{Exchange, Held, MessageSpan, Span, Wait};
+use super::{Exchange, MessageSpan, SendDelays, Span, Wait};
 use crate::protocols::{Awaits, Error, Meaning, Outcome, Purpose, Request};
 use crate::side::Side;
 use crate::sql::Sql;
@@ -33,7 +33,7 @@ pub struct Pairing {
     previous_request_ns: Option<i64>,
     pub(super) previous_response: Option<Mark>,
     /// Of a request that is not yet there as a whole.
-    held: Held,
+    send_delays: SendDelays,
     /// The server's last push since.
     pushed_ns: Option<i64>,
     /// Where the last whole response ends in the server's stream.
@@ -160,8 +160,8 @@ impl Pairing {
             .is_none_or(|oldest| may_be(oldest) || oldest.session.is_some() && self.open.of_sessions().any(may_be))
     }
 
-    /// Part of the server's stream is missing since the oldest open request was sent, and others wait behind it: which of
-    /// them the next answer belongs to is unknown.
+    /// Part of the server's stream is missing since the oldest open request was sent, and others wait behind it: which
+    /// of them the next answer belongs to is unknown.
     pub fn is_doubtful(&self) -> bool {
         let oldest = self.open.oldest().filter(|_| self.open.len() > 1);
         oldest.is_some_and(|open| {
@@ -182,18 +182,24 @@ impl Pairing {
         self.awaited = self.open.iter().filter(|open| open.is_awaited()).count();
     }
 
-    /// What kept back what one side sends belongs to what is under way, else to the next exchange; a stall to what the packet
-    /// may have ended.
+    /// What kept back what one side sends belongs to what is under way, else to the next exchange; a stall to what the
+    /// packet may have ended.
     pub fn signal(&mut self, side: Side, Signal { kind, ns }: Signal) {
         match kind {
-            Kind::SentAgain if self.open.is_empty() => self.held.lost_ns = self.held.lost_ns.saturating_add(ns),
+            Kind::SentAgain if self.open.is_empty() => {
+                self.send_delays.lost_ns = self.send_delays.lost_ns.saturating_add(ns)
+            }
             Kind::SentAgain => {
                 let touched = self.open.iter_mut().find(|open| !open.turned);
                 touched.into_iter().for_each(|open| open.exchange.retransmissions += 1);
             }
             Kind::Silent { answered } if answered && self.waits_for_data(side) => {}
-            Kind::Silent { .. } => self.sending(side).into_iter().for_each(|held| held.silent_ns[side as usize] += ns),
-            Kind::Paced => self.sending(side).into_iter().for_each(|held| held.paced_ns[side as usize] += ns),
+            Kind::Silent { .. } => {
+                self.sending(side).into_iter().for_each(|send_delays| send_delays.silent_ns[side as usize] += ns)
+            }
+            Kind::Paced => {
+                self.sending(side).into_iter().for_each(|send_delays| send_delays.paced_ns[side as usize] += ns)
+            }
             Kind::Stalled if side == Side::Server && self.pushed_ns.is_some() => {} // nobody had waited for that
             Kind::Stalled => self.sent_last(side).into_iter().for_each(|open| open.exchange.stalled_ns += ns),
         }
@@ -214,11 +220,11 @@ impl Pairing {
     }
 
     /// Of what a side is sending; a request that is not yet there as a whole is the next one.
-    fn sending(&mut self, side: Side) -> Option<&mut Held> {
+    fn sending(&mut self, side: Side) -> Option<&mut SendDelays> {
         match side {
-            Side::Client if self.open.is_empty() => Some(&mut self.held),
-            Side::Client => self.open.newest_mut().map(|open| &mut open.exchange.held),
-            Side::Server => self.open.oldest_mut().map(|open| &mut open.exchange.held),
+            Side::Client if self.open.is_empty() => Some(&mut self.send_delays),
+            Side::Client => self.open.newest_mut().map(|open| &mut open.exchange.send_delays),
+            Side::Server => self.open.oldest_mut().map(|open| &mut open.exchange.send_delays),
         }
     }
 
@@ -230,7 +236,7 @@ impl Pairing {
         self.previous_request_ns = None;
         self.previous_response = None;
         self.pushed_ns = None;
-        self.held = Held::default();
+        self.send_delays = SendDelays::default();
     }
 
     /// `lost` bytes of what is under way, up to `until`, were not captured.
@@ -329,8 +335,8 @@ impl Pairing {
     /// The recording or the connection is over.
     pub fn close(&mut self) {
         for open in self.open.iter_mut() {
-            // What the client sent last is opaque; as it was never answered, it was no request but a disconnect. That is
-            // certain where the client hung up without an answer.
+            // What the client sent last is opaque; as it was never answered, it was no request but a disconnect. That
+            // is certain where the client hung up without an answer.
             if open.ends_with_next && !open.answered && open.exchange.complete {
                 (open.exchange.round_trips, open.exchange.wait) = (0, Wait::None);
                 open.awaits = Awaits::Nothing;
@@ -393,8 +399,8 @@ impl Pairing {
             client_ns: since(self.previous_response.map(|mark| mark.time_ns)),
             retransmissions: 0,
             stalled_ns: 0,
-            held: std::mem::take(&mut self.held),
-            told_ns: since(self.pushed_ns.take()).map_or(0, |since| since.max(1)),
+            send_delays: std::mem::take(&mut self.send_delays),
+            since_push_ns: since(self.pushed_ns.take()).map_or(0, |since| since.max(1)),
             transaction: None,
             complete: true,
         };

@@ -10,11 +10,11 @@ use crate::side::Side;
 use crate::stream::Mark;
 
 /// More than all sessions of a connection have under way at once; whoever looks for a session's looks no further.
-const OF_SESSIONS: usize = 1 << 10;
+const SESSION_REQUESTS: usize = 1 << 10;
 /// Exchanges that are there at once, if not many are pipelined.
-const USUAL: usize = 16;
+const USUAL_REQUESTS: usize = 16;
 /// Most connections have one under way, beside one that is over and is taken when the client speaks again.
-const FEW: usize = 2;
+const FEW_REQUESTS: usize = 2;
 
 pub struct Open {
     pub exchange: Exchange,
@@ -31,12 +31,13 @@ pub struct Open {
     pub answered: bool,
     /// It ends when the client speaks again.
     pub ends_with_next: bool,
-    /// The client has spoken again, in a stream that cannot be read: what the server sends next shows whether it was over.
+    /// The client has spoken again, in a stream that cannot be read: what the server sends next shows whether it was
+    /// over.
     pub turned: bool,
     /// Which of several sessions on the connection it belongs to.
     pub session: Option<u16>,
-    /// The client has asked something else in another session since it was answered: what is still to come of the answer,
-    /// it does not wait for.
+    /// The client has asked something else in another session since it was answered: what is still to come of the
+    /// answer, it does not wait for.
     pub is_left: bool,
 }
 
@@ -51,7 +52,7 @@ pub struct Queue {
     all: VecDeque<Open>,
     /// How many of them are over, and how many were so when it was last asked for them.
     over: usize,
-    held: usize,
+    send_delays: usize,
 }
 
 impl Queue {
@@ -94,8 +95,8 @@ impl Queue {
         if self.is_empty() { None } else { self.all.back_mut() }
     }
 
-    /// Of those of a session under way, the oldest is now the oldest of all (`Server`: it answers that), or the newest the
-    /// newest (`Client`). False where there is none.
+    /// Of those of a session under way, the oldest is now the oldest of all (`Server`: it answers that), or the newest
+    /// the newest (`Client`). False where there is none.
     pub fn turn_to(&mut self, session: u16, side: Side) -> bool {
         let mut of_session = self.newest_ones().filter(|&at| self.all[at].session == Some(session));
         let (found, place) = match side {
@@ -112,7 +113,7 @@ impl Queue {
     }
 
     fn newest_ones(&self) -> Range<usize> {
-        self.over.max(self.all.len().saturating_sub(OF_SESSIONS))..self.all.len()
+        self.over.max(self.all.len().saturating_sub(SESSION_REQUESTS))..self.all.len()
     }
 
     /// Those under way on a connection that several sessions share.
@@ -156,13 +157,13 @@ impl Queue {
     /// Some are over that were not so when it was last asked for them.
     #[inline]
     pub fn has_newly_over(&self) -> bool {
-        self.over > self.held
+        self.over > self.send_delays
     }
 
     /// Some are over that it was asked for before.
     #[inline]
     pub fn holds(&self) -> bool {
-        self.held > 0
+        self.send_delays > 0
     }
 
     /// The one that was over last, if it was not so when it was last asked for them.
@@ -188,14 +189,14 @@ impl Queue {
             (0..self.over).for_each(|_| drop(self.all.pop_front()));
             self.over = 0;
         }
-        self.held = self.over;
+        self.send_delays = self.over;
     }
 
     /// Room is kept for what is usual, or for nothing.
     #[inline]
     pub fn shrink(&mut self, keeps_room: bool) {
-        let usual = if keeps_room { USUAL } else { 0 };
-        if self.all.capacity() > usual && self.all.len() <= FEW {
+        let usual = if keeps_room { USUAL_REQUESTS } else { 0 };
+        if self.all.capacity() > usual && self.all.len() <= FEW_REQUESTS {
             self.all.shrink_to(usual);
         }
     }
@@ -203,12 +204,12 @@ impl Queue {
     /// What they take beside one, and room beyond the usual that is kept for later ones.
     #[inline]
     pub fn kept_bytes(&self) -> usize {
-        self.all.capacity().saturating_sub(USUAL).max(self.all.len().saturating_sub(1)) * size_of::<Open>()
+        self.all.capacity().saturating_sub(USUAL_REQUESTS).max(self.all.len().saturating_sub(1)) * size_of::<Open>()
     }
 
     #[inline]
     fn make_room(&mut self) {
-        if self.all.len() == self.all.capacity() && self.all.len() < FEW {
+        if self.all.len() == self.all.capacity() && self.all.len() < FEW_REQUESTS {
             self.all.reserve_exact(1);
         }
     }
@@ -217,7 +218,7 @@ impl Queue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exchange::{Held, Wait};
+    use crate::exchange::{SendDelays, Wait};
     use crate::protocols::Purpose;
 
     fn open(number: u32) -> Open {
@@ -244,8 +245,8 @@ mod tests {
             client_ns: None,
             retransmissions: 0,
             stalled_ns: 0,
-            held: Held::default(),
-            told_ns: 0,
+            send_delays: SendDelays::default(),
+            since_push_ns: 0,
             transaction: None,
             complete: true,
         };

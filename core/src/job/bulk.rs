@@ -1,9 +1,9 @@
 //! Transfers of many segments, and what the capture tells of their senders.
 
 use super::Replay;
-use super::abreast::Times;
-use super::body::Body;
 use super::network::Network;
+use super::rtt_batch::Times;
+use super::step_body::Body;
 use super::transfer::{INITIAL_WINDOW, Path, Sender};
 
 /// A transfer of many segments.
@@ -108,21 +108,23 @@ fn of_step(step: &Body, number: u32, [request, response]: [f64; 2]) -> [Option<B
 const PRECISION_NS: f64 = 1e3;
 const PRECISION_SEGMENTS: f64 = 0.01;
 /// A receiver acknowledges every second segment at the latest (RFC 9293, section 3.8.6.3).
-const LEAST_WINDOW: f64 = 2.0;
-/// A receiver's window is filled by so much of it in every round trip: it opens in steps. Less shows it where a segment
-/// took longer than applications mostly need, ns.
-const FILLED: f64 = 0.75;
-const FILLED_SLOWLY: f64 = 0.5;
+const MIN_WINDOW_SEGMENTS: f64 = 2.0;
+/// A receiver's window limits a transfer that fills at least this share of it in every round trip: it opens in steps.
+const MIN_FILLED_SHARE: f64 = 0.75;
+/// A smaller share shows the same if a segment took longer than applications mostly need.
+const MIN_SLOW_FILLED_SHARE: f64 = 0.5;
+/// Applications mostly need less than this for a segment.
 const SLOW_SEGMENT_NS: f64 = 50e3;
 /// A sender that paces sends what its pace has for about so long in one burst (Linux: `sk_pacing_shift` of 10).
 const BURST_NS: f64 = 1e6;
 /// BBR sends at 2 ÷ ln 2 of the rate at which its last flight was acknowledged: n segments that take p to send are by a
-/// round trip later, so p = RTT ÷ (that - 1). It keeps to that gain where it never had enough to send to find the path full.
-const OF_RTT: f64 = 1.0 / (2.0 / std::f64::consts::LN_2 - 1.0);
-/// So many bursts show a pace: after a pause the first ones go on credit, as one.
-const BURSTS: f64 = 4.0;
-/// What an application may need at most beside a window that holds its transfer back.
-const BESIDE: f64 = 0.1;
+/// round trip later, so p = RTT ÷ (that - 1). It keeps to that gain where it never had enough to send to find the path
+/// full.
+const BBR_RTT_RATIO: f64 = 1.0 / (2.0 / std::f64::consts::LN_2 - 1.0);
+/// At least this many bursts show a pace: after a pause the first ones go on credit, as one.
+const MIN_BURSTS: f64 = 4.0;
+/// An application needs at most this share of its time beside a window that limits its transfer.
+const MAX_WORK_SHARE: f64 = 0.1;
 
 impl Bulk {
     /// Before anything is known of its sender.
@@ -136,11 +138,12 @@ impl Bulk {
         if most.is_finite() { Path { largest: most, ..*path } } else { *path }
     }
 
-    /// How many segments were under way at once, at least, as far as `network` leaves room for them, and how many may be.
+    /// How many segments were under way at once, at least, as far as `network` leaves room for them, and how many may
+    /// be.
     pub fn windows(&self, path: &Path, network: &Network) -> [f64; 2] {
         let is_set = network.sets_receivers();
         let least = if is_set || network.loss > 0.0 { self.window.min(path.largest) } else { self.window };
-        [least, if is_set { path.largest } else { self.most * network.taken }]
+        [least, if is_set { path.largest } else { self.most * network.receive_window_scale }]
     }
 
     /// How long the application takes to produce it, and to compress it in segments of so many bytes.
@@ -148,13 +151,14 @@ impl Bulk {
         self.production + self.segments * bytes * network.compressing_ns
     }
 
-    /// How long its sender's pace keeps it back at these RTTs. A pace is about so much in a round trip, so its time grows
-    /// with it; but what goes in a millisecond goes at once. Where it `may` be unseen, it hides behind the production.
+    /// How long its sender's pace keeps it back at these RTTs. A pace is about so much in a round trip, so its time
+    /// grows with it; but what goes in a millisecond goes at once. Where it `may` be unseen, it hides behind the
+    /// production.
     pub fn paced(&self, rtts: &Times, baseline: f64, may: bool) -> Times {
         let (of_rtt, hidden) = match self.paced > 0.0 {
             true => ((self.paced + BURST_NS) / baseline.max(1.0), 0.0),
-            false if may && self.segments > INITIAL_WINDOW && OF_RTT * baseline < BURSTS * BURST_NS => {
-                (OF_RTT, self.production)
+            false if may && self.segments > INITIAL_WINDOW && BBR_RTT_RATIO * baseline < MIN_BURSTS * BURST_NS => {
+                (BBR_RTT_RATIO, self.production)
             }
             false => return Times::default(),
         };
@@ -174,7 +178,7 @@ impl Bulk {
             self.window = sender.window();
         }
         if self.fills(observed, path) {
-            self.production = if hidden < 1.0 { 0.0 } else { BESIDE * observed };
+            self.production = if hidden < 1.0 { 0.0 } else { MAX_WORK_SHARE * observed };
             return self.narrow(sender, now, observed, path);
         }
         let most = self.solved(sender, now, observed, path);
@@ -185,7 +189,7 @@ impl Bulk {
     /// About as much went in every round trip as the receiver takes at once: that was what it waited for.
     fn fills(&self, observed: f64, path: &Path) -> bool {
         let in_a_round = self.segments * path.rtt_ns / observed.max(1.0);
-        let filled = if observed > SLOW_SEGMENT_NS * self.segments { FILLED_SLOWLY } else { FILLED };
+        let filled = if observed > SLOW_SEGMENT_NS * self.segments { MIN_SLOW_FILLED_SHARE } else { MIN_FILLED_SHARE };
         path.narrow && self.segments > path.largest && in_a_round > filled * path.largest
     }
 
@@ -204,7 +208,7 @@ impl Bulk {
 
     /// The receiver took as much at once as shows in how long it took.
     fn narrow(&mut self, sender: Sender, now: f64, observed: f64, path: &Path) {
-        let (mut low, mut high) = (LEAST_WINDOW, self.segments);
+        let (mut low, mut high) = (MIN_WINDOW_SEGMENTS, self.segments);
         while high - low > PRECISION_SEGMENTS {
             self.most = f64::midpoint(low, high);
             if self.time(sender, now, self.production, path) > observed { low = self.most } else { high = self.most }

@@ -13,7 +13,7 @@ use super::timed::Timed;
 
 /// What few exchanges have.
 #[derive(Clone, Copy, Default)]
-struct Rare {
+struct LossAndStall {
     stalled: i64,
     lost: i64,
     request_stalled: i64,
@@ -23,7 +23,7 @@ struct Rare {
 }
 
 /// A handshake, or a close that waits for the server's FIN.
-struct Around {
+struct HandshakeOrClose {
     connection: u32,
     begin: i64,
     end: i64,
@@ -39,15 +39,15 @@ struct Intervals {
     network: Vec<i64>,
     service: Vec<i64>,
     response: Vec<i64>,
-    rare: BTreeMap<u32, Rare>,
+    rare: BTreeMap<u32, LossAndStall>,
     kinds: Vec<Kind>,
     connection: Vec<u32>,
     phase: Vec<u32>,
     round_trips: Vec<u32>,
     /// What of a row's round trips passed before the capture saw anything of them; empty where nothing did.
     unseen: Vec<i64>,
-    handshakes: Vec<Around>,
-    closes: Vec<Around>,
+    handshakes: Vec<HandshakeOrClose>,
+    closes: Vec<HandshakeOrClose>,
     under_way: Vec<i64>,
     usable: Usable,
     /// How long packets waited for a delayed ACK, of the exchanges before or in which one did.
@@ -56,7 +56,7 @@ struct Intervals {
 }
 
 /// What an interval was given from the gap before it, and what of its first round trip lies in the handshake.
-struct Taken {
+struct Borrowed {
     begin: i64,
     end: i64,
     stalled: i64,
@@ -114,7 +114,7 @@ impl Visit for Cut<'_> {
         let connections = self.connections;
         let start = connections.start_ns[connection].min(self.runtime_ns); // what begins later carries no data
         let over = connections.handshake_end(connection, first.map(Exchange::begin)).min(self.runtime_ns);
-        self.found.handshakes.push(Around {
+        self.found.handshakes.push(HandshakeOrClose {
             connection: connection as u32,
             begin: start,
             end: over,
@@ -126,15 +126,15 @@ impl Visit for Cut<'_> {
     }
 
     fn exchange(&mut self, exchange: &Exchange) {
-        let taken = self.take(exchange);
-        self.push(exchange, &taken);
+        let borrowed = self.take(exchange);
+        self.push(exchange, &borrowed);
         if self.may_lose {
             self.found.usable.add(exchange, self.connections.lost_nothing[exchange.connection as usize]);
         }
         if exchange.stalled != [0.0; 2] {
             self.found.stalled.push((exchange.row, exchange.stalled));
         }
-        (self.before, self.ended, self.is_first) = (taken.end, taken.end, false);
+        (self.before, self.ended, self.is_first) = (borrowed.end, borrowed.end, false);
     }
 
     /// The client waits until the server hangs up, too.
@@ -144,13 +144,19 @@ impl Visit for Cut<'_> {
         let phase = self.connections.closing[connection];
         let said = last.request_end.saturating_sub(self.phases.near_ns(phase));
         let begin = said.max(self.ended).min(closed);
-        self.found.closes.push(Around { connection: connection as u32, begin, end: closed, trips: 1.0, phase });
+        self.found.closes.push(HandshakeOrClose {
+            connection: connection as u32,
+            begin,
+            end: closed,
+            trips: 1.0,
+            phase,
+        });
     }
 }
 
 impl Cut<'_> {
     /// The interval of an exchange.
-    fn take(&self, exchange: &Exchange) -> Taken {
+    fn take(&self, exchange: &Exchange) -> Borrowed {
         let (asked, near, before) = (exchange.begin(), self.phases.near_ns(exchange.phase), self.before);
         let (timer, stalled) = self.stalled(exchange, 0);
         let last = match exchange.is_sent_without_wait() {
@@ -167,7 +173,7 @@ impl Cut<'_> {
         begin -= lost;
         let room = begin - before;
         let stalled = if stalled > 0 && room as f64 >= timer { stalled.min(room) } else { 0 };
-        Taken { begin: begin - stalled, end, stalled, lost, early, unseen }
+        Borrowed { begin: begin - stalled, end, stalled, lost, early, unseen }
     }
 
     /// What was stalled before an exchange, or within it: the timer, and that with the round trip that was waited as
@@ -183,26 +189,31 @@ impl Cut<'_> {
     }
 
     /// Cut the interval of the next row into the stall before it, request, network, service and response.
-    fn push(&mut self, exchange: &Exchange, taken: &Taken) {
+    fn push(&mut self, exchange: &Exchange, borrowed: &Borrowed) {
         let (trips, phase) = (exchange.round_trips, exchange.phase);
-        let length = taken.end - taken.begin - taken.stalled - taken.lost;
-        let inner = length - taken.early;
-        let request = exchange.request_end.saturating_sub(taken.end - inner).max(0).min(inner);
+        let length = borrowed.end - borrowed.begin - borrowed.stalled - borrowed.lost;
+        let inner = length - borrowed.early;
+        let request = exchange.request_end.saturating_sub(borrowed.end - inner).max(0).min(inner);
         let waited = exchange.waited.max(0).min(inner - request);
         let between = (i64::from(trips).max(1) - 1) * self.phases.near_ns(phase);
-        let waited = waited + taken.early + between.min(inner - request - waited);
+        let waited = waited + borrowed.early + between.min(inner - request - waited);
         let travelled = (f64::from(trips) * self.phases.baseline_ns[phase as usize]).round_ties_even() as i64;
-        let mut pieces = Pieces::cut(length, request, waited, travelled - taken.unseen);
+        let mut pieces = Pieces::cut(length, request, waited, travelled - borrowed.unseen);
         let (timer, stalled) = self.stalled(exchange, 1);
         pieces.stall(timer, stalled);
         let Pieces { request, request_stalled, network, service, response_stalled, response, .. } = pieces;
         let found = &mut self.found;
-        if taken.stalled + taken.lost + request_stalled + response_stalled != 0 {
-            let rare =
-                Rare { stalled: taken.stalled, lost: taken.lost, request_stalled, response_stalled, ..Rare::default() };
+        if borrowed.stalled + borrowed.lost + request_stalled + response_stalled != 0 {
+            let rare = LossAndStall {
+                stalled: borrowed.stalled,
+                lost: borrowed.lost,
+                request_stalled,
+                response_stalled,
+                ..LossAndStall::default()
+            };
             found.rare.insert(exchange.row, rare);
         }
-        found.begin.push(taken.begin);
+        found.begin.push(borrowed.begin);
         found.request.push(request);
         found.network.push(network);
         found.service.push(service);
@@ -212,7 +223,7 @@ impl Cut<'_> {
         found.phase.push(phase);
         found.round_trips.push(trips);
         if self.hides {
-            found.unseen.push(taken.unseen);
+            found.unseen.push(borrowed.unseen);
         }
     }
 }
@@ -230,7 +241,7 @@ impl Intervals {
         self.probably_lost = probable;
     }
 
-    fn pieces(&self, row: usize, rare: Rare) -> Pieces<i64> {
+    fn pieces(&self, row: usize, rare: LossAndStall) -> Pieces<i64> {
         Pieces {
             stalled: rare.stalled,
             lost: rare.lost,
@@ -266,20 +277,20 @@ impl Intervals {
     }
 
     /// Which connections work beside others.
-    fn beside(&self, shared: &SharedTime) -> Vec<bool> {
+    fn overlapping_workers(&self, shared: &SharedTime) -> Vec<bool> {
         let overlaps = self
             .spans()
             .zip(&self.connection)
-            .map(|((begin, end), &connection)| (connection as usize, end - begin, shared.worth(begin, end - begin)));
+            .map(|((begin, end), &connection)| (connection as usize, end - begin, shared.share_of(begin, end - begin)));
         side_by_side(overlaps, self.handshakes.len())
     }
 
     /// What an added round trip is worth: workers that run side by side set each other no pace.
     ///
-    /// Such a connection counts as busy between its requests as well (think time excepted), so that k workers share each
-    /// instant by k however short their waits are; connections that are used one after the other add up.
-    fn pace(&self, shared: &SharedTime, think_ns: f64) -> (SharedTime, Vec<bool>) {
-        let beside = self.beside(shared);
+    /// Such a connection counts as busy between its requests as well (think time excepted), so that k workers share
+    /// each instant by k however short their waits are; connections that are used one after the other add up.
+    fn round_trip_weights(&self, shared: &SharedTime, think_ns: f64) -> (SharedTime, Vec<bool>) {
+        let beside = self.overlapping_workers(shared);
         let works = self.rows().enumerate().map(|(row, (_, begin, pieces))| {
             let (connection, end) = (self.connection[row], begin + pieces.all());
             let same = self.connection.get(row + 1) == Some(&connection);
@@ -291,7 +302,7 @@ impl Intervals {
     }
 
     /// Let each worker's time follow that of the one before it: they share no instant.
-    fn set_apart(&mut self, worker: &[u32]) {
+    fn serialize_workers(&mut self, worker: &[u32]) {
         let mut reach: BTreeMap<u32, (i64, i64)> = BTreeMap::new();
         let rows = self.spans().zip(&self.connection).map(|((begin, end), &of)| (of, begin, end));
         let around = self.handshakes.iter().chain(&self.closes).map(|each| (each.connection, each.begin, each.end));
@@ -321,7 +332,7 @@ impl Intervals {
 impl Intervals {
     /// Something was lost; something was stalled.
     fn loses_or_stalls(&self) -> [bool; 2] {
-        let any = |of: fn(&Rare) -> i64| self.rare.values().any(|rare| of(rare) != 0);
+        let any = |of: fn(&LossAndStall) -> i64| self.rare.values().any(|rare| of(rare) != 0);
         [
             any(|rare| rare.lost | rare.service_loss | rare.response_loss),
             any(|rare| rare.stalled | rare.request_stalled | rare.response_stalled),
@@ -333,8 +344,8 @@ impl Intervals {
         let of_row = |(kind, begin, pieces): (Kind, i64, Pieces<i64>)| {
             let (waited, length) = (pieces.waited(), pieces.all());
             match waited > 0 && kind.is_whole() {
-                true => ratio(pace.worth(begin + pieces.asked(), waited), waited),
-                false => ratio(pace.worth(begin, length), length),
+                true => ratio(pace.share_of(begin + pieces.asked(), waited), waited),
+                false => ratio(pace.share_of(begin, length), length),
             }
         };
         self.rows().map(of_row).collect()
@@ -369,8 +380,8 @@ pub struct Account {
     pub timed: Timed,
 }
 
-/// Handshakes, or closes: of which connection, how often its client waited, what such a round trip counts, and what of it
-/// was the network.
+/// Handshakes, or closes: of which connection, how often its client waited, what such a round trip counts, and what of
+/// it was the network.
 #[derive(Default)]
 pub struct Waits {
     pub connection: Vec<u32>,
@@ -382,18 +393,18 @@ pub struct Waits {
 impl Waits {
     /// Add them up; `each` gets how long each took, and what of that was the network.
     fn of(
-        all: &[Around],
+        all: &[HandshakeOrClose],
         phases: &Phases,
         parts: &mut Parts,
         [shared, pace]: [&SharedTime; 2],
-        mut each: impl FnMut(&Around, i64, f64),
+        mut each: impl FnMut(&HandshakeOrClose, i64, f64),
     ) -> Waits {
         let mut waits = Waits::default();
         for around in all {
-            let &Around { connection, begin, end, trips, phase } = around;
+            let &HandshakeOrClose { connection, begin, end, trips, phase } = around;
             let length = end - begin;
-            let worth = shared.worth(begin, length);
-            let weight = ratio(pace.worth(begin, length), length);
+            let worth = shared.share_of(begin, length);
+            let weight = ratio(pace.share_of(begin, length), length);
             let network = (trips * phases.baseline_ns[phase as usize] * weight).min(worth);
             parts.set_up(worth, network);
             each(around, length, network);
@@ -411,8 +422,9 @@ fn ratio(shared: f64, own: i64) -> f64 {
     if own > 0 { shared / own as f64 } else { 1.0 }
 }
 
-/// Give each instant up to `runtime_ns` to its part; client time above `think_ns` is think time. In a `window` what goes on
-/// behind it is worth nothing. Where the `worker` of each connection is known, only what one does shares instants.
+/// Give each instant up to `runtime_ns` to its part; client time above `think_ns` is think time. In a `window` what
+/// goes on behind it is worth nothing. Where the `worker` of each connection is known, only what one does shares
+/// instants.
 pub fn account<E: Exchanges>(
     job: &Job<E>,
     path: &[u32],
@@ -424,10 +436,10 @@ pub fn account<E: Exchanges>(
     let mut intervals = cut(job, runtime_ns)?;
     intervals.lose(path);
     if let Some(worker) = worker {
-        intervals.set_apart(worker);
+        intervals.serialize_workers(worker);
     }
     let whole = intervals.shared(intervals.spans(), None);
-    let paced = (!whole.alone()).then(|| intervals.pace(&whole, think_ns));
+    let paced = (!whole.alone()).then(|| intervals.round_trip_weights(&whole, think_ns));
     let within = window.then(|| intervals.shared(intervals.spans(), Some(runtime_ns)));
     let (shared, pace) = (within.as_ref().unwrap_or(&whole), paced.as_ref().map_or(&whole, |(pace, _)| pace));
     let mut account = Account::with_room_for(&intervals);
@@ -472,7 +484,7 @@ pub fn account<E: Exchanges>(
         timed.hang_ups += u64::from(timed.add(phases, around.phase, around.trips, [0, length], network));
     });
     account.timed = timed;
-    intervals.under_way.iter().for_each(|&until| parts.unknown.add(shared.worth(0, until)));
+    intervals.under_way.iter().for_each(|&until| parts.unknown.add(shared.share_of(0, until)));
     shared.idle(0, runtime_ns).for_each(|gap| parts.idle(gap as f64, think_ns));
     account.parts = parts;
     if let Some((pace, beside)) = paced {
@@ -484,10 +496,10 @@ pub fn account<E: Exchanges>(
 }
 
 /// Which connections work beside others of their `worker`.
-pub fn beside<E: Exchanges>(job: &Job<E>, runtime_ns: i64, worker: &[u32]) -> Result<Vec<bool>, E::Error> {
+pub fn overlapping_workers<E: Exchanges>(job: &Job<E>, runtime_ns: i64, worker: &[u32]) -> Result<Vec<bool>, E::Error> {
     let mut intervals = cut(job, runtime_ns)?;
-    intervals.set_apart(worker);
-    Ok(intervals.beside(&intervals.shared(intervals.spans(), None)))
+    intervals.serialize_workers(worker);
+    Ok(intervals.overlapping_workers(&intervals.shared(intervals.spans(), None)))
 }
 
 impl Account {

@@ -24,7 +24,7 @@ pub struct Effect<'a> {
     pub saved: Cow<'a, [f64]>,
     pub stall_ns: Cow<'a, [f64]>,
     /// Exchanges that nobody waits for and that go along.
-    pub along: Cow<'a, [i64]>,
+    pub dependents: Cow<'a, [i64]>,
     /// Connections that are not opened any more.
     pub closed: Cow<'a, [i64]>,
     /// How much of the client's time before an exchange goes with its round trips, in ns, and how long a gap is that is
@@ -41,7 +41,7 @@ impl Changes<'_> {
         let below = |numbers: &[i64], count| numbers.iter().all(|&number| number >= 0 && (number as usize) < count);
         let of_effect = |effect: &Effect| {
             let count = effect.rows.len();
-            let rows_fit = below(&effect.rows, rows) && below(&effect.along, rows);
+            let rows_fit = below(&effect.rows, rows) && below(&effect.dependents, rows);
             rows_fit
                 && effect.saved.len() == count
                 && effect.stall_ns.len() == count
@@ -60,7 +60,7 @@ impl Changes<'_> {
                 lost.shares |= saved > 0.0;
                 lost.undelayed |= stall_ns > 0.0;
             }
-            effect.along.iter().for_each(|&row| lost[row as usize].add(1.0, effect));
+            effect.dependents.iter().for_each(|&row| lost[row as usize].add(1.0, effect));
         }
         self.gone.iter().for_each(|&row| lost[row as usize].gone = true);
         lost
@@ -195,8 +195,8 @@ impl Step {
         0.0
     }
 
-    /// How much of the service is a stall and its round trip: those that the request or the response are long enough for
-    /// lie there.
+    /// How much of the service is a stall and its round trip: those that the request or the response are long enough
+    /// for lie there.
     pub(super) fn stall_within_service(&self, rtt: f64) -> f64 {
         let elsewhere = self.request.max(self.response) >= self.stalled_within;
         if self.stalled_within <= 0.0 || elsewhere { 0.0 } else { self.stalled_within + rtt }

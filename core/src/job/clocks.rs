@@ -2,41 +2,46 @@
 //!
 //! What a client does after an answer takes as long whenever that comes. Where it began something else at the same time
 //! (a sleep, its work on what it had read before), the time that it lets pass after the answer is only what is left of
-//! that: less after a long wait, more after a short one. Such steps begin so long after each other, not so long after an
-//! answer, and never before the answer (docs/model.md C.5).
+//! that: less after a long wait, more after a short one. Such steps begin so long after each other, not so long after
+//! an answer, and never before the answer (docs/model.md C.5).
 
-use super::lanes::{HashMap, Waiting};
 use super::step::{Span, Start, Starts};
+use super::workers::{HashMap, Waiting};
 
-/// So many steps tell a clock; and so many are enough to tell it.
-const LEAST: usize = 20;
-const ENOUGH: usize = 4096;
-/// Rank correlation (Spearman) × √n of the changes of gaps and of waits.
-const SHRINKS: f64 = -4.5;
-/// The changes of the intervals are smaller than those of the gaps: at least by this factor.
-const STEADIER: f64 = 0.9;
-/// A gap that matters, as a part of the interval; and an interval that may be a clock's, ns.
-const MATTERS: f64 = 0.1;
-const SHORTEST_NS: f64 = 2e6;
-/// Gaps are of two kinds where those of the one are so many times as long as those of the other.
-const APART: f64 = 5.0;
-/// Gaps in which nobody works are shorter than this part of those in which somebody does.
-const IDLE: f64 = 0.2;
-/// Starts and gaps are steady where they differ by no more than this part of the interval; and a shorter gap is no timer's,
-/// ns.
-const STEADY: f64 = 0.05;
-const LEAST_GAP_NS: f64 = 2e6;
-/// Timers count in steps of a millisecond, so only waits that differ by more tell that gaps do not shrink: so many of them,
-/// whose gaps make up for less than this part.
-const COARSE_NS: f64 = 2e6;
-const FEW: usize = 3;
-const MADE_UP: f64 = 0.5;
-/// Who hangs up as long after the last answer, give or take this part, as it let pass after the others pauses after each.
-const AS_LONG: f64 = 0.2;
-/// A reader is ahead by so many at least, and at most; what its worker is left with strays so far from a whole number.
-const AHEAD: f64 = 3.0;
-const FAR_AHEAD: f64 = 64.0;
-const STRAYS: f64 = 0.25;
+/// At least this many steps show a clock.
+const MIN_STEPS: usize = 20;
+/// This many steps are a sufficient sample.
+const MAX_STEPS: usize = 4096;
+/// Gaps shrink as waits grow if the rank correlation (Spearman) × √n of their changes is at most this.
+const MAX_CORRELATION: f64 = -4.5;
+/// The intervals of a clock change by at most this share of what the gaps change by.
+const MAX_CHANGE_RATIO: f64 = 0.9;
+/// A gap matters if it is at least this share of the interval.
+const MIN_GAP_SHARE: f64 = 0.1;
+/// The shortest interval that may be a clock's.
+const MIN_INTERVAL_NS: f64 = 2e6;
+/// Gaps are of two kinds if those of one are this many times as long as those of the other.
+const MIN_KIND_RATIO: f64 = 5.0;
+/// Gaps without work are shorter than this share of those with work.
+const MAX_IDLE_SHARE: f64 = 0.2;
+/// Starts and gaps are steady if they differ by at most this share of the interval.
+const MAX_SPREAD_SHARE: f64 = 0.05;
+/// A shorter gap is no timer's.
+const MIN_GAP_NS: f64 = 2e6;
+/// Timers count in milliseconds, so only waits that differ by more show that gaps do not shrink.
+const MIN_WAIT_CHANGE_NS: f64 = 2e6;
+/// At least this many such waits show that gaps do not shrink.
+const MIN_WAIT_CHANGES: usize = 3;
+/// Gaps that do not shrink compensate for less than this share of the waits.
+const MAX_COMPENSATED_SHARE: f64 = 0.5;
+/// A client pauses after its last answer if it hangs up after its usual pause, within this share of it.
+const MAX_PAUSE_ERROR: f64 = 0.2;
+/// A reader is ahead by at least this many.
+const MIN_READ_AHEAD: f64 = 3.0;
+/// A reader is ahead by at most this many.
+const MAX_READ_AHEAD: f64 = 64.0;
+/// The number that its worker is left with differs from a whole one by at most this.
+const MAX_ROUNDING: f64 = 0.25;
 
 /// What was found of clocks.
 #[derive(Default)]
@@ -53,10 +58,10 @@ pub fn find(starts: &mut [Start], spans: &[Span], waiting: Waiting) -> Clocks {
         return Clocks::default();
     }
     let (mut ahead, mut may_tick) = (Vec::new(), false);
-    let lanes = lanes(starts, spans);
-    let count = lanes.len();
-    for (number, Lane { steps, last, beside }) in
-        lanes.into_iter().enumerate().filter(|(_, lane)| lane.steps.len() > LEAST)
+    let workers = workers(starts, spans);
+    let count = workers.len();
+    for (number, Worker { steps, last, beside }) in
+        workers.into_iter().enumerate().filter(|(_, worker)| worker.steps.len() > MIN_STEPS)
     {
         let seen = Seen { starts, spans };
         if let Some((ticks, depth)) = seen.read_ahead(&steps, last) {
@@ -79,7 +84,7 @@ pub fn find(starts: &mut [Start], spans: &[Span], waiting: Waiting) -> Clocks {
 
 /// The steps of a lane that wait for an answer and follow another one of it, and its last step.
 #[derive(Clone, Default)]
-struct Lane {
+struct Worker {
     steps: Vec<u32>,
     last: u32,
     /// In so many of the pauses before them other lanes of the client were at work: it may have waited for those.
@@ -89,47 +94,47 @@ struct Lane {
 /// When the lanes of a client were at work last: the one that was it last of all, and the others.
 #[derive(Clone, Copy)]
 struct AtWork {
-    lane: u32,
+    worker: u32,
     until: f64,
     others: f64,
 }
 
 impl AtWork {
-    fn but(&self, lane: u32) -> f64 {
-        if lane == self.lane { self.others } else { self.until }
+    fn but(&self, worker: u32) -> f64 {
+        if worker == self.worker { self.others } else { self.until }
     }
 
-    fn works(&mut self, lane: u32, until: f64) {
-        if lane == self.lane {
+    fn works(&mut self, worker: u32, until: f64) {
+        if worker == self.worker {
             self.until = self.until.max(until);
         } else if until > self.until {
-            *self = AtWork { lane, until, others: self.until };
+            *self = AtWork { worker, until, others: self.until };
         } else {
             self.others = self.others.max(until);
         }
     }
 }
 
-fn lanes(starts: &[Start], spans: &[Span]) -> Vec<Lane> {
-    let count = starts.iter().map(|start| start.lane as usize + 1).max().unwrap_or(0);
-    let mut lanes = vec![Lane::default(); count];
-    let never = AtWork { lane: u32::MAX, until: f64::NEG_INFINITY, others: f64::NEG_INFINITY };
+fn workers(starts: &[Start], spans: &[Span]) -> Vec<Worker> {
+    let count = starts.iter().map(|start| start.worker as usize + 1).max().unwrap_or(0);
+    let mut workers = vec![Worker::default(); count];
+    let never = AtWork { worker: u32::MAX, until: f64::NEG_INFINITY, others: f64::NEG_INFINITY };
     let mut clients: HashMap<u32, AtWork> = HashMap::default();
     for (step, (start, span)) in (0..).zip(starts.iter().zip(spans)) {
-        let (lane, client) = (&mut lanes[start.lane as usize], clients.entry(span.client).or_insert(never));
-        lane.last = step;
+        let (worker, client) = (&mut workers[start.worker as usize], clients.entry(span.client).or_insert(never));
+        worker.last = step;
         if follows(start) && span.waits && !span.setup && !span.stalled {
-            lane.steps.push(step);
-            lane.beside += usize::from(client.but(start.lane) > span.begin - start.gap);
+            worker.steps.push(step);
+            worker.beside += usize::from(client.but(start.worker) > span.begin - start.gap);
         }
-        client.works(start.lane, span.end);
+        client.works(start.worker, span.end);
     }
-    lanes
+    workers
 }
 
 /// It begins after an answer of its lane.
 fn follows(start: &Start) -> bool {
-    matches!(start.starts(), Starts::After | Starts::AfterOther) && start.after() == start.lane && start.gap >= 0.0
+    matches!(start.starts(), Starts::After | Starts::AfterOther) && start.after() == start.worker && start.gap >= 0.0
 }
 
 /// The steps, as far as clocks show in them.
@@ -162,21 +167,22 @@ impl Seen<'_> {
         is_so(&rounds).then_some(rounds)
     }
 
-    /// Nothing tells a pause after each answer from a clock: starts or gaps are steady, or some were asked for at once at
-    /// first and it hung up late, as a reader does; and no wait was so much longer than others that gaps show what they
-    /// follow.
+    /// Nothing tells a pause after each answer from a clock: starts or gaps are steady, or some were asked for at once
+    /// at first and it hung up late, as a reader does; and no wait was so much longer than others that gaps show what
+    /// they follow.
     fn may_tick(&self, steps: &[u32], last: u32) -> bool {
-        let seen = &steps[..steps.len().min(ENOUGH)];
+        let seen = &steps[..steps.len().min(MAX_STEPS)];
         let gaps: Vec<f64> = seen[seen.len().min(1)..].iter().map(|&step| self.gap(step)).collect();
         let intervals: Vec<f64> = seen.windows(2).map(|pair| self.begin(pair[1]) - self.begin(pair[0])).collect();
         let (gap, interval) = (median(gaps.clone()), median(intervals.clone()));
-        if gaps.len() < LEAST || gap < LEAST_GAP_NS.max(MATTERS * interval) {
+        if gaps.len() < MIN_STEPS || gap < MIN_GAP_NS.max(MIN_GAP_SHARE * interval) {
             return false;
         }
         let late = self.hangs_up(steps, last);
-        let is_steady = |values: &[f64]| strays(values) <= STEADY * interval;
-        let asks_ahead = gaps[..2].iter().all(|&first| first < IDLE * gap) && late.is_some_and(|late| late > interval);
-        let pauses = late.is_some_and(|late| (late - gap).abs() < AS_LONG * gap);
+        let is_steady = |values: &[f64]| strays(values) <= MAX_SPREAD_SHARE * interval;
+        let asks_ahead =
+            gaps[..2].iter().all(|&first| first < MAX_IDLE_SHARE * gap) && late.is_some_and(|late| late > interval);
+        let pauses = late.is_some_and(|late| (late - gap).abs() < MAX_PAUSE_ERROR * gap);
         (is_steady(&intervals) || is_steady(&gaps) || asks_ahead) && !pauses && !follow_answers(&intervals, &gaps)
     }
 
@@ -189,7 +195,7 @@ impl Seen<'_> {
 
     /// The least of the longer ones of two kinds of gaps: between them lies most of the variance (Otsu 1979).
     fn longer_gaps(&self, steps: &[u32]) -> Option<f64> {
-        let mut gaps: Vec<f64> = steps.iter().take(ENOUGH).map(|&step| self.gap(step).max(1e4).ln()).collect();
+        let mut gaps: Vec<f64> = steps.iter().take(MAX_STEPS).map(|&step| self.gap(step).max(1e4).ln()).collect();
         gaps.sort_unstable_by(f64::total_cmp);
         let total: f64 = gaps.iter().sum();
         let (mut below, mut most, mut parted) = (0.0, 0.0, None);
@@ -201,13 +207,13 @@ impl Seen<'_> {
                 (most, parted) = (few * many * apart * apart, Some((apart, pair[1])));
             }
         }
-        parted.filter(|(apart, _)| *apart >= APART.ln()).map(|(_, least)| least.exp() * (1.0 - 1e-9))
+        parted.filter(|(apart, _)| *apart >= MIN_KIND_RATIO.ln()).map(|(_, least)| least.exp() * (1.0 - 1e-9))
     }
 
     /// Gaps are shorter by as much as the waits before them are longer. Compared are steps that follow each other and
     /// wait for the same, so that neither a drift nor two kinds of work look like it; by ranks, so that no pause does.
     fn shrink(&self, steps: &[u32]) -> bool {
-        let steps = &steps[..steps.len().min(ENOUGH)];
+        let steps = &steps[..steps.len().min(MAX_STEPS)];
         let between = |pair: &[u32]| {
             let (length, gap) = (self.begin(pair[1]) - self.begin(pair[0]), self.gap(pair[1]));
             (self.statement(pair[0]), length - gap, gap)
@@ -215,7 +221,7 @@ impl Seen<'_> {
         let intervals: Vec<(u32, f64, f64)> = steps.windows(2).map(between).collect();
         let count = intervals.len().max(1) as f64;
         let (waits, gaps) = intervals.iter().fold((0.0, 0.0), |sum, one| (sum.0 + one.1, sum.1 + one.2));
-        if waits + gaps < SHORTEST_NS * count || gaps < MATTERS * (waits + gaps) {
+        if waits + gaps < MIN_INTERVAL_NS * count || gaps < MIN_GAP_SHARE * (waits + gaps) {
             return false;
         }
         let alike = intervals.windows(2).filter(|pair| pair[0].0 == pair[1].0);
@@ -223,36 +229,37 @@ impl Seen<'_> {
         let of = |change: fn(&(f64, f64)) -> f64| changes.iter().map(change).collect::<Vec<f64>>();
         let (waits, gaps) = (of(|change| change.0), of(|change| change.1));
         let lengths = of(|change| (change.0 + change.1).abs());
-        changes.len() >= LEAST
-            && correlation(&waits, &gaps) * (changes.len() as f64).sqrt() < SHRINKS
-            && median(lengths) < STEADIER * median(gaps.iter().map(|gap| gap.abs()).collect())
+        changes.len() >= MIN_STEPS
+            && correlation(&waits, &gaps) * (changes.len() as f64).sqrt() < MAX_CORRELATION
+            && median(lengths) < MAX_CHANGE_RATIO * median(gaps.iter().map(|gap| gap.abs()).collect())
     }
 
-    /// A reader asks for some at once, waits until its worker has taken one, asks for one more whenever that goes on, and
-    /// ends when it has done what was left: as many as were asked for at first. The steps at which it waited, its
+    /// A reader asks for some at once, waits until its worker has taken one, asks for one more whenever that goes on,
+    /// and ends when it has done what was left: as many as were asked for at first. The steps at which it waited, its
     /// good-bye included, and how many answers lie before the worker.
     fn read_ahead(&self, steps: &[u32], last: u32) -> Option<(Vec<u32>, u16)> {
         let run = self.last_run(steps)?;
         let (middle, end) = (run.len() / 2, *run.last()?);
         let interval = (self.begin(end) - self.begin(run[middle])) / (run.len() - 1 - middle) as f64;
-        let usual = median(run[middle..].iter().take(ENOUGH).map(|&step| self.gap(step)).collect());
+        let usual = median(run[middle..].iter().take(MAX_STEPS).map(|&step| self.gap(step)).collect());
         let left = (self.begin(last) - self.begin(end)) / interval;
         let depth = left.round();
         let closes = last > end && !self.spans[last as usize].waits && follows(&self.starts[last as usize]);
-        let fits = (AHEAD..=FAR_AHEAD).contains(&depth) && (left - depth).abs() < STRAYS * depth.sqrt();
-        if !(closes && fits && interval >= SHORTEST_NS && usual >= MATTERS * interval) {
+        let fits =
+            (MIN_READ_AHEAD..=MAX_READ_AHEAD).contains(&depth) && (left - depth).abs() < MAX_ROUNDING * depth.sqrt();
+        if !(closes && fits && interval >= MIN_INTERVAL_NS && usual >= MIN_GAP_SHARE * interval) {
             return None;
         }
         // While it asks for those its worker takes some, so that it may ask for more.
         let most = (2.0 * depth * interval / usual) as usize + 2;
-        let is_short = |step: &u32| self.gap(*step) < IDLE * usual;
+        let is_short = |step: &u32| self.gap(*step) < MAX_IDLE_SHARE * usual;
         let asked = &run[1..run.len().min(most + 1)];
         let (short, until) = (asked.iter().filter(|step| is_short(step)).count(), asked.iter().rposition(is_short)?);
         let (at_once, waited) = (1 + short, &run[until + 2..]);
         let idle = waited.iter().filter(|step| is_short(step)).count();
         if 2 * (until + 1) > 3 * short
             || at_once + 1 < depth as usize
-            || waited.len() < LEAST
+            || waited.len() < MIN_STEPS
             || 10 * idle > waited.len()
         {
             return None;
@@ -266,7 +273,7 @@ impl Seen<'_> {
         let statement = self.statement(*steps.last()?);
         let other = steps.iter().rposition(|&step| self.statement(step) != statement);
         let run = &steps[other.map_or(0, |place| place + 1)..];
-        (run.len() > LEAST + 1).then_some(run)
+        (run.len() > MIN_STEPS + 1).then_some(run)
     }
 }
 
@@ -274,11 +281,11 @@ impl Seen<'_> {
 fn wind(starts: &mut [Start], spans: &[Span], ticks: &[u32]) {
     let Some(&first) = ticks.first() else { return };
     let begin = &mut starts[first as usize];
-    *begin = Start::new(begin.lane, begin.after(), Starts::Clock, begin.gap);
+    *begin = Start::new(begin.worker, begin.after(), Starts::Clock, begin.gap);
     for pair in ticks.windows(2) {
         let tick = &mut starts[pair[1] as usize];
         let length = spans[pair[1] as usize].begin - spans[pair[0] as usize].begin;
-        *tick = Start::new(tick.lane, tick.after(), Starts::Tick, length);
+        *tick = Start::new(tick.worker, tick.after(), Starts::Tick, length);
     }
 }
 
@@ -286,9 +293,9 @@ fn wind(starts: &mut [Start], spans: &[Span], ticks: &[u32]) {
 fn follow_answers(intervals: &[f64], gaps: &[f64]) -> bool {
     let waits: Vec<f64> = intervals.iter().zip(gaps).map(|(interval, gap)| interval - gap).collect();
     let (wait, gap) = (median(waits.clone()), median(gaps.to_vec()));
-    let apart = waits.iter().zip(gaps).filter(|(each, _)| (*each - wait).abs() >= COARSE_NS);
+    let apart = waits.iter().zip(gaps).filter(|(each, _)| (*each - wait).abs() >= MIN_WAIT_CHANGE_NS);
     let made_up: Vec<f64> = apart.map(|(each, of)| (gap - of) / (each - wait)).collect();
-    made_up.len() >= FEW && median(made_up) < MADE_UP
+    made_up.len() >= MIN_WAIT_CHANGES && median(made_up) < MAX_COMPENSATED_SHARE
 }
 
 /// How far most are from their median.
@@ -334,7 +341,7 @@ mod tests {
     }
 
     /// Steps on one lane; `begin` says when one begins after that began before, and was answered.
-    fn lane(count: u32, begin: impl Fn(u32, f64, f64) -> f64) -> (Vec<Start>, Vec<Span>) {
+    fn worker(count: u32, begin: impl Fn(u32, f64, f64) -> f64) -> (Vec<Start>, Vec<Span>) {
         let (mut begun, mut over) = (0.0, 0.0);
         let step = |step: u32| {
             begun = begin(step, begun, over);
@@ -358,19 +365,19 @@ mod tests {
 
     #[test]
     fn what_begins_every_so_often_begins_by_a_clock() {
-        let (starts, spans) = lane(60, |step, begun, over| (begun + 30.0 * MS + own(step)).max(over));
+        let (starts, spans) = worker(60, |step, begun, over| (begun + 30.0 * MS + own(step)).max(over));
         assert_eq!(ticks(starts, &spans), 59);
     }
 
     #[test]
     fn what_begins_so_long_after_each_answer_does_not() {
-        let (starts, spans) = lane(60, |step, _, over| over + 30.0 * MS + own(step));
+        let (starts, spans) = worker(60, |step, _, over| over + 30.0 * MS + own(step));
         assert_eq!(ticks(starts, &spans), 0);
     }
 
     #[test]
     fn two_kinds_of_work_in_step_are_no_clock() {
-        let (starts, mut spans) = lane(60, |step, _, over| over + 7.0 * MS - wait(step - step.min(1)));
+        let (starts, mut spans) = worker(60, |step, _, over| over + 7.0 * MS - wait(step - step.min(1)));
         assert_eq!(ticks(starts.clone(), &spans), 59, "as long as they look the same");
         spans.iter_mut().zip(0..).for_each(|(span, step)| span.statement = step % 11);
         assert_eq!(ticks(starts, &spans), 0);
@@ -398,7 +405,7 @@ mod tests {
         };
         assert_eq!(found(Waiting::Evidence).1, 0, "nothing tells");
         let (may, ticks) = found(Waiting::Clocked);
-        assert_eq!(may, ticks > LEAST);
+        assert_eq!(may, ticks > MIN_STEPS);
         may
     }
 
@@ -446,7 +453,7 @@ mod tests {
 
     #[test]
     fn of_rounds_the_first_steps_begin_by_the_clock() {
-        let (mut starts, spans) = lane(120, |step, _, over| match step % 3 {
+        let (mut starts, spans) = worker(120, |step, _, over| match step % 3 {
             0 => f64::from(step) * 10.0 * MS + 0.1 * own(step),
             _ => over + 0.1 * MS,
         });
@@ -459,7 +466,7 @@ mod tests {
     /// A reader two answers ahead of a worker that takes 20 ms for each, and hangs up when that has done them.
     #[test]
     fn a_reader_waits_for_its_worker() {
-        let (mut starts, mut spans) = lane(60, |step, begun, over| if step < 3 { over } else { begun + 20.0 * MS });
+        let (mut starts, mut spans) = worker(60, |step, begun, over| if step < 3 { over } else { begun + 20.0 * MS });
         let (end, begin) = (spans[59].end, spans[59].begin + 3.0 * 20.0 * MS);
         starts.push(Start::new(0, 0, Starts::After, begin - end));
         spans.push(Span { begin, end: begin, ..NOWHERE });

@@ -61,7 +61,7 @@ columns! {
     RequestSilent: "request_silent_ns",
     RequestPaced: "request_paced_ns",
     ResponsePaced: "response_paced_ns",
-    SincePush: "told_ns",
+    SincePush: "since_push_ns",
     Command: "command",
 }
 
@@ -71,8 +71,8 @@ pub const RARE_COLUMNS: usize = Of::Command as usize - RARE;
 
 pub const TIMES: [Of; 4] = [Of::Request, Of::RequestEnd, Of::Response, Of::ResponseEnd];
 
-/// Rows that are read at once, of a long recording one part in so many, and in more where memory is scarce: rows that are
-/// not kept in their order are unpacked once for each. Tests have few.
+/// Rows that are read at once, of a long recording one part in so many, and in more where memory is scarce: rows that
+/// are not kept in their order are unpacked once for each. Tests have few.
 const PIECE: usize = if cfg!(test) { 16 } else { 1 << 17 };
 const PIECES: usize = 3;
 const PIECES_WHERE_SCARCE: usize = 5;

@@ -14,8 +14,8 @@ pub enum Distinct<T> {
     Many(Vec<T>),
 }
 
-/// Values are looked for among fewer than a row in so many.
-const WORTH: usize = 8;
+/// Distinct values are kept apart if there are at least this many rows for each.
+const MIN_ROWS_PER_VALUE: usize = 8;
 
 /// A column as its rows come.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ impl<T: Copy, K: Hash + Eq> Gathered<T, K> {
     /// None yet of so many rows.
     pub fn of(rows: usize) -> Gathered<T, K> {
         let column = Distinct::Few { values: Vec::new(), of_rows: Vec::with_capacity(rows) };
-        let most = (rows / WORTH).min(1 << u16::BITS);
+        let most = (rows / MIN_ROWS_PER_VALUE).min(1 << u16::BITS);
         Gathered { column, places: HashMap::with_hasher(RandomState::new()), most }
     }
 

@@ -1,45 +1,48 @@
 //! Who waits for several at once: work that fans out over connections and goes on when all of it is there.
 //!
 //! A client whose steps each follow the one before on their lane begins them whatever the others do: the newest answer
-//! of another one is then of any age. One that waits for what others bring begins so long after the newest of them as it
-//! takes to react, however long its own lane has been silent. Its steps follow the answers that came since anybody last
-//! followed any: one where a connection goes on by itself, all where it does not (docs/model.md C.5).
+//! of another one is then of any age. One that waits for what others bring begins so long after the newest of them as
+//! it takes to react, however long its own lane has been silent. Its steps follow the answers that came since anybody
+//! last followed any: one where a connection goes on by itself, all where it does not (docs/model.md C.5).
 //!
-//! Reactions that stray too far to tell may still come sooner after the others' answers than chance has it: the tasks of a
-//! pool, each of which goes on upon whichever connection is free. That is one reading of two.
+//! Reactions that stray too far to tell may still come sooner after the others' answers than chance has it: the tasks
+//! of a pool, each of which goes on upon whichever connection is free. That is one reading of two.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
-use super::lanes::{End, Waiting};
 use super::step::{Span, Start, Starts};
+use super::workers::{End, Waiting};
 
-/// A connection goes on by itself if its answer is hardly older than the newest: so many times its age, and so many ns.
-const HARDLY: f64 = 2.0;
-const HARDLY_NS: f64 = 2e5;
-/// An answer newer than this part of the usual reaction is not what was reacted to.
-const TOO_SOON: f64 = 0.3;
-/// A connection is opened within so many times the usual reaction.
-const OPENS: f64 = 10.0;
-/// So many reactions tell; how far they stray is not known better than to this, divided by the root of their number.
-const LEAST: usize = 10;
-const UNSURE: f64 = 1.3;
-/// At most this part of the answers was followed by their own connections long before.
-const FOLLOWED: f64 = 0.25;
-/// By chance the newest answer is as old as at any other instant since the own one: its rank there is then even, and strays
-/// so far. That it is not takes so many standard errors.
-const EVEN: f64 = 0.5;
-const STRAYS: f64 = 0.2887;
-const SIGMAS: f64 = 3.0;
-/// So many answers are looked at for that.
-const LATEST: usize = 64;
-/// So many are enough.
-const ENOUGH: usize = 4096;
-/// A group's place is used again after so many.
-const PLACES: u32 = 1 << 16;
+/// A connection goes on by itself if its answer is at most this many times as old as the newest.
+const MAX_AGE_RATIO: f64 = 2.0;
+/// A connection goes on by itself if its answer is older than the newest by at most this.
+const MAX_AGE_DIFFERENCE_NS: f64 = 2e5;
+/// An answer newer than this share of the usual reaction is not what was reacted to.
+const MIN_REACTION_SHARE: f64 = 0.3;
+/// A connection is opened within this multiple of the usual reaction.
+const MAX_OPENING_RATIO: f64 = 10.0;
+/// At least this many reactions show a group.
+const MIN_REACTIONS: usize = 10;
+/// The spread of reactions is known to this, divided by the root of their number.
+const SPREAD_ERROR: f64 = 1.3;
+/// At most this share of the answers was followed by their own connections long before.
+const MAX_FOLLOWED_SHARE: f64 = 0.25;
+/// By chance the rank of the newest answer's age among all instants since the own answer is this on average.
+const CHANCE_RANK: f64 = 0.5;
+/// The standard deviation of that rank by chance.
+const CHANCE_RANK_DEVIATION: f64 = 0.2887;
+/// The rank differs from chance by at least this many standard errors.
+const MIN_STANDARD_ERRORS: f64 = 3.0;
+/// At most this many answers are examined for that.
+const MAX_ANSWERS: usize = 64;
+/// This many reactions are a sufficient sample.
+const MAX_REACTIONS: usize = 4096;
+/// A group's place is used again after this many.
+const GROUP_PLACES: u32 = 1 << 16;
 
-/// How far the reactions to others' answers stray at most where it is who waits for them: ln of the longest ÷ the shortest
-/// of the half that lies closest together (the "shorth"). By chance it is 0.7 (evenly) to 1.5 (exponentially).
+/// How far the reactions to others' answers stray at most where it is who waits for them: ln of the longest ÷ the
+/// shortest of the half that lies closest together (the "shorth"). By chance it is 0.7 (evenly) to 1.5 (exponentially).
 const fn strays(waiting: Waiting) -> f64 {
     match waiting {
         Waiting::Independent => 0.55,
@@ -59,7 +62,7 @@ pub fn find(starts: &mut [Start], spans: &[Span], connections: usize, waiting: W
     if fans.is_empty() {
         return;
     }
-    let first = starts.iter().map(|start| start.lane + 1).max().unwrap_or(0);
+    let first = starts.iter().map(|start| start.worker + 1).max().unwrap_or(0);
     let mut groups = Groups { first, next: 0, leaves: vec![None; connections] };
     for (step, span) in (0..).zip(spans) {
         if let Some(fan) = fans.get_mut(&span.client) {
@@ -117,12 +120,13 @@ impl Ranks {
     /// Steps begin sooner after the newest answer than by chance.
     fn tell(&self) -> bool {
         let count = self.count as f64;
-        self.count >= LEAST && self.sum / count <= EVEN - SIGMAS * STRAYS / count.sqrt()
+        self.count >= MIN_REACTIONS
+            && self.sum / count <= CHANCE_RANK - MIN_STANDARD_ERRORS * CHANCE_RANK_DEVIATION / count.sqrt()
     }
 }
 
-/// How old the newest answer was when a step began on another lane, and how old that lane's own, which is older; and how
-/// often the answer's connection had gone on long before.
+/// How old the newest answer was when a step began on another lane, and how old that lane's own, which is older; and
+/// how often the answer's connection had gone on long before.
 #[derive(Default)]
 struct Reactions {
     ages: Vec<f64>,
@@ -155,7 +159,7 @@ impl Client {
             self.running.pop();
             self.newest = Answer { connection, over, asked: f64::INFINITY };
             if joined {
-                if self.latest.len() == LATEST {
+                if self.latest.len() == MAX_ANSWERS {
                     self.latest.pop_front();
                 }
                 self.latest.push_back(over);
@@ -176,16 +180,16 @@ impl Client {
     fn compare(&mut self, span: &Span, gap: f64) {
         let Answer { over, asked, .. } = self.newest;
         let age = span.begin - over;
-        if gap <= HARDLY * age + HARDLY_NS || over <= self.followed {
+        if gap <= MAX_AGE_RATIO * age + MAX_AGE_DIFFERENCE_NS || over <= self.followed {
             return;
         }
         self.followed = over;
         let own = span.begin - gap;
         self.ranks.add(self.latest.iter().copied().skip_while(move |&over| over < own), age);
         let reactions = self.reactions.entry(span.statement).or_default();
-        if age > HARDLY * (asked - over) {
+        if age > MAX_AGE_RATIO * (asked - over) {
             reactions.elsewhere += 1;
-        } else if reactions.ages.len() < ENOUGH {
+        } else if reactions.ages.len() < MAX_REACTIONS {
             reactions.ages.push(age.max(1.0));
             reactions.gaps.push(gap);
         }
@@ -209,7 +213,7 @@ impl Reactions {
     /// How far they stray at most, and the usual one; `None` where its own lane explains as well when a step begins.
     fn strays(mut self) -> Option<(f64, f64)> {
         let count = self.ages.len();
-        if count < LEAST || self.elsewhere as f64 > FOLLOWED * count as f64 {
+        if count < MIN_REACTIONS || self.elsewhere as f64 > MAX_FOLLOWED_SHARE * count as f64 {
             return None;
         }
         self.ages.sort_unstable_by(f64::total_cmp);
@@ -217,7 +221,7 @@ impl Reactions {
         if closest(&self.ages, |last, first| last - first) >= closest(&self.gaps, |last, first| last - first) {
             return None;
         }
-        let strays = closest(&self.ages, |last, first| last / first).ln() + UNSURE / (count as f64).sqrt();
+        let strays = closest(&self.ages, |last, first| last / first).ln() + SPREAD_ERROR / (count as f64).sqrt();
         Some((strays, self.ages[count / 2]))
     }
 }
@@ -275,7 +279,7 @@ impl Fan {
     fn next_over(&mut self, spans: &[Span], span: &Span) -> Option<Leaf> {
         let &Reverse((End(over), step)) = self.running.peek()?;
         let own = spans[step as usize].connection == span.connection;
-        let seen = if own { span.begin } else { span.begin - TOO_SOON * self.reaction };
+        let seen = if own { span.begin } else { span.begin - MIN_REACTION_SHARE * self.reaction };
         (over <= seen).then(|| {
             self.running.pop();
             Leaf { step, over }
@@ -301,13 +305,13 @@ impl Groups {
         }
         fan.running.push(Reverse((End(span.end.max(span.begin)), step)));
         let start = starts[step as usize];
-        let seen = span.begin - OPENS * fan.reaction;
+        let seen = span.begin - MAX_OPENING_RATIO * fan.reaction;
         let opens = span.setup && start.starts() == Starts::AtFirst;
         if !(follows(&start) || opens && fan.newest(&self.leaves).iter().any(|&over| over >= seen)) {
             return;
         }
         if let Some(group) = self.followed(starts, span, fan) {
-            starts[step as usize] = Start::new(start.lane, group.place, Starts::AfterOther, span.begin - group.over);
+            starts[step as usize] = Start::new(start.worker, group.place, Starts::AfterOther, span.begin - group.over);
             fan.last = fan.last.filter(|last| last.over > group.over).or(Some(group));
         }
     }
@@ -316,7 +320,8 @@ impl Groups {
     fn followed(&mut self, starts: &mut [Start], span: &Span, fan: &mut Fan) -> Option<Group> {
         let [newest, last] = fan.newest(&self.leaves);
         let age = span.begin - newest.max(last);
-        let by_itself = |leaf: &Leaf| span.setup || span.begin - leaf.over <= HARDLY * age + HARDLY_NS;
+        let by_itself =
+            |leaf: &Leaf| span.setup || span.begin - leaf.over <= MAX_AGE_RATIO * age + MAX_AGE_DIFFERENCE_NS;
         if let Some(own) = self.leaves[span.connection as usize].filter(by_itself) {
             self.leaves[span.connection as usize] = None;
             return Some(self.group(starts, own.over, [own].into_iter()));
@@ -331,7 +336,7 @@ impl Groups {
 
     /// The steps whose ends are followed together share a place.
     fn group(&mut self, starts: &mut [Start], over: f64, leaves: impl Iterator<Item = Leaf>) -> Group {
-        self.next = (self.next + 1) % PLACES;
+        self.next = (self.next + 1) % GROUP_PLACES;
         let place = self.first + self.next;
         for leaf in leaves {
             let start = &mut starts[leaf.step as usize];
@@ -384,10 +389,10 @@ mod tests {
         let (mut starts, spans) = job(fanned_out());
         find(&mut starts, &spans, 3, Waiting::Evidence);
         let last = &starts[starts.len() - 3..];
-        assert_eq!(last[1].after(), last[0].lane);
-        assert_eq!(last[2].after(), last[0].lane);
+        assert_eq!(last[1].after(), last[0].worker);
+        assert_eq!(last[2].after(), last[0].worker);
         assert!((last[2].gap - 0.3 * MS).abs() < 1.0);
-        assert_eq!(last[0].after(), starts[starts.len() - 4].lane, "and goes on after the slowest of them");
+        assert_eq!(last[0].after(), starts[starts.len() - 4].worker, "and goes on after the slowest of them");
     }
 
     /// One task that takes the connections of a pool in turn; how long it lets pass after an answer strays a lot.
@@ -408,7 +413,7 @@ mod tests {
         assert_eq!(starts, before, "reactions that stray so far prove nothing");
         find(&mut starts, &spans, 3, Waiting::Joined);
         let [one, next] = [&starts[starts.len() - 2], &starts[starts.len() - 1]];
-        assert_eq!(next.after(), one.lane);
+        assert_eq!(next.after(), one.worker);
         assert!(next.gap < 2.0 * MS);
     }
 

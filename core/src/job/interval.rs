@@ -2,10 +2,10 @@
 
 use super::Replay;
 use super::attribute::Kind;
-use super::body::is_exchange;
 use super::network::Network;
 use super::pieces::Pieces;
 use super::step::Step;
+use super::step_body::is_exchange;
 
 /// When a step asked, had sent its request, was answered first, and was over, ns.
 #[derive(Clone, Copy, Debug, Default)]
@@ -27,8 +27,8 @@ pub fn ns(time: f64) -> i64 {
     (time + 0.5) as i64
 }
 
-/// The interval of a step at this RTT: when it begins, no earlier than what is `before` it on its connection is over, and
-/// its pieces.
+/// The interval of a step at this RTT: when it begins, no earlier than what is `before` it on its connection is over,
+/// and its pieces.
 pub fn interval(
     replay: &Replay,
     network: &Network,

@@ -4,8 +4,8 @@
 //! with the RTT too. The capture shows no locks, only that waits end where transactions end, far more often than by
 //! chance (docs/model.md C.5).
 
-use super::body::{Bodies, Body};
 use super::step::Span;
+use super::step_body::{Bodies, Body};
 
 /// One wait for a lock.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -17,21 +17,23 @@ pub struct Lock {
     pub lag: f64,
 }
 
-/// A server goes on with a waiting statement within so long after the transaction that held it up, ns …
-const LAG_NS: f64 = 2e5;
-/// … or, as processors that sleep wake up late, so long where that is so unlikely to be a coincidence.
-const MOST_LAG_NS: f64 = 1e6;
-const UNLIKELY: f64 = 0.05;
-/// Shorter service is no wait for a lock, ns.
-const WAIT_NS: f64 = 2.0 * LAG_NS;
-/// Waits for locks are believed where so many end with a transaction, and so many times as many as would by chance.
-const LEAST: f64 = 10.0;
-const TIMES: f64 = 3.0;
-/// Waits of this length and more are counted by themselves: transactions hardly end just before them by chance, ns.
-const LONG_NS: f64 = 10.0 * LAG_NS;
+/// A server goes on with a waiting statement within this time after the transaction that held it up.
+const USUAL_LAG_NS: f64 = 2e5;
+/// Processors that sleep wake up late: a server goes on within this time where a coincidence is unlikely.
+const MAX_LAG_NS: f64 = 1e6;
+/// A coincidence is unlikely if its probability is below this.
+const MAX_CHANCE: f64 = 0.05;
+/// Shorter service is no wait for a lock.
+const MIN_WAIT_NS: f64 = 2.0 * USUAL_LAG_NS;
+/// Waits for locks are believed if at least this many end with a transaction.
+const MIN_WAITS: f64 = 10.0;
+/// Waits for locks are believed if at least this many times as many end with a transaction as would by chance.
+const MIN_CHANCE_RATIO: f64 = 3.0;
+/// Waits of this length and more are counted by themselves: transactions hardly end just before them by chance.
+const LONG_WAIT_NS: f64 = 10.0 * USUAL_LAG_NS;
 
-/// So many ends of transactions within one lag are looked at.
-const ENOUGH: usize = 64;
+/// At most this many ends of transactions within one lag are examined.
+const MAX_ENDS: usize = 64;
 
 /// Waits that may be for locks, and how many of them chance would explain.
 #[derive(Default)]
@@ -43,7 +45,7 @@ struct Found {
 impl Found {
     fn believed(self) -> Option<Vec<Lock>> {
         let found = self.locks.len() as f64;
-        (found >= LEAST && found >= TIMES * self.by_chance).then_some(self.locks)
+        (found >= MIN_WAITS && found >= MIN_CHANCE_RATIO * self.by_chance).then_some(self.locks)
     }
 }
 
@@ -60,12 +62,12 @@ pub fn locks(steps: &Bodies, spans: &[Span]) -> Vec<Lock> {
         let before = &ends[..ends.partition_point(|&(end, _)| end <= answered)];
         let earlier = before.partition_point(|&(end, _)| end <= answered - step.service);
         let per_ns = (before.len() - earlier) as f64 / step.service;
-        let lag = (UNLIKELY / per_ns).clamp(LAG_NS, MOST_LAG_NS);
+        let lag = (MAX_CHANCE / per_ns).clamp(USUAL_LAG_NS, MAX_LAG_NS);
         let by_chance = (per_ns * lag).min(1.0);
-        let just_before = before.iter().rev().take(ENOUGH).take_while(|(end, _)| *end > answered - lag);
+        let just_before = before.iter().rev().take(MAX_ENDS).take_while(|(end, _)| *end > answered - lag);
         let mut of_others = just_before.filter(|&&(_, holder)| steps.of(holder).connection != step.connection);
         let lock = of_others.next().map(|&(end, holder)| Lock { holder, waiter, lag: answered - end });
-        for found in [&mut all].into_iter().chain((step.service >= LONG_NS).then_some(&mut long)) {
+        for found in [&mut all].into_iter().chain((step.service >= LONG_WAIT_NS).then_some(&mut long)) {
             found.by_chance += by_chance;
             found.locks.extend(lock);
         }
@@ -77,7 +79,7 @@ pub fn locks(steps: &Bodies, spans: &[Span]) -> Vec<Lock> {
 
 /// Commits that wait for each other wait for the disk.
 fn may_wait(step: &Body, span: &Span) -> bool {
-    step.service >= WAIT_NS
+    step.service >= MIN_WAIT_NS
         && step.answered
         && !step.whole
         && !span.ends_transaction
@@ -97,8 +99,8 @@ fn transaction_ends(steps: &Bodies, spans: &[Span]) -> Vec<(f64, u32)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::body::EMPTY;
     use crate::job::step::NOWHERE;
+    use crate::job::step_body::EMPTY;
 
     const MS: f64 = 1e6;
 

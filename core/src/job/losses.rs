@@ -1,8 +1,8 @@
 //! What lost packets added to the wait for an answer, and to the answer itself.
 //!
 //! An exchange with retransmissions is longer than its clean siblings: that excess is loss. Of a packet that was lost
-//! before the capture point only the second copy passes, like any other packet. What it cost shows beside sure losses: a
-//! wait that is longer than its siblings by as much as a sure time-out of the same path was probably one, too.
+//! before the capture point only the second copy passes, like any other packet. What it cost shows beside sure losses:
+//! a wait that is longer than its siblings by as much as a sure time-out of the same path was probably one, too.
 
 use std::collections::HashMap;
 
@@ -12,11 +12,11 @@ use super::exchange::Exchange;
 use super::facts::median;
 
 /// The shortest retransmission time-out in use (Linux), less what clocks and timers are off; as in `core/src/stream`.
-const TIMEOUT_NS: i64 = 190_000_000;
-/// A time-out differs by no more from the nearest sure one: it follows the RTT and how that varies.
-const ALIKE: f64 = 0.1;
-/// What is lost before the capture point is not much more than what is lost behind it.
-const MOST_FOR_A_SURE_ONE: usize = 3;
+const MIN_TIMEOUT_NS: i64 = 190_000_000;
+/// A time-out differs by at most this share from the nearest certain one: it follows the RTT and how that varies.
+const MAX_TIMEOUT_SPREAD: f64 = 0.1;
+/// At most this many losses before the capture point go with each that is certain behind it.
+const MAX_PER_CERTAIN_LOSS: usize = 3;
 
 /// Exchanges in which a loss may show.
 #[derive(Debug, Default)]
@@ -104,12 +104,12 @@ impl Usable {
     fn like_timeouts(&self, excess: &[i64], path: &[u32]) -> Vec<bool> {
         let rows = || self.rows.iter().zip(excess).map(|(row, &excess)| (row, path[row.connection as usize], excess));
         let mut sure: HashMap<u32, Vec<i64>, RandomState> = HashMap::default();
-        let long = rows().filter(|(row, _, excess)| row.hit && *excess >= TIMEOUT_NS);
+        let long = rows().filter(|(row, _, excess)| row.hit && *excess >= MIN_TIMEOUT_NS);
         long.for_each(|(_, path, excess)| sure.entry(path).or_default().push(excess));
         sure.values_mut().for_each(|lengths| lengths.sort_unstable());
-        let may_be = |row: &Row, excess: i64| row.waits_once && 2 * excess >= TIMEOUT_NS;
+        let may_be = |row: &Row, excess: i64| row.waits_once && 2 * excess >= MIN_TIMEOUT_NS;
         let apart = |path: u32, excess: i64| sure.get(&path).map_or(f64::INFINITY, |sure| nearest(sure, excess));
-        let alike = |path: u32, excess: i64| excess >= TIMEOUT_NS && apart(path, excess) <= ALIKE;
+        let alike = |path: u32, excess: i64| excess >= MIN_TIMEOUT_NS && apart(path, excess) <= MAX_TIMEOUT_SPREAD;
         let mut counts: HashMap<u32, [usize; 2], RandomState> = HashMap::default();
         for (_, path, excess) in rows().filter(|(row, _, excess)| may_be(row, *excess)) {
             let [matching, beside] = counts.entry(path).or_default();
@@ -120,7 +120,7 @@ impl Usable {
         }
         let few = |path: u32| {
             let [matching, beside] = counts.get(&path).copied().unwrap_or_default();
-            matching > beside && matching <= MOST_FOR_A_SURE_ONE * sure.get(&path).map_or(0, Vec::len)
+            matching > beside && matching <= MAX_PER_CERTAIN_LOSS * sure.get(&path).map_or(0, Vec::len)
         };
         rows().map(|(row, path, excess)| may_be(row, excess) && alike(path, excess) && few(path)).collect()
     }

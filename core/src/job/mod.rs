@@ -5,36 +5,36 @@
 
 use std::sync::{Arc, OnceLock};
 
-mod abreast;
+mod rtt_batch;
 pub mod attribute;
-mod bits;
-mod body;
+mod bit_set;
+mod step_body;
 mod bulk;
 pub mod captured;
 mod changes;
 mod clocks;
 pub mod columns;
-mod cut;
+mod step_times;
 mod distinct;
 pub mod exchange;
 mod facts;
-mod follow;
+mod step_order;
 mod groups;
-mod held;
+mod packed_rows;
 mod read;
 pub mod reading;
 pub mod recorded;
 mod replayed;
-mod lanes;
+mod workers;
 mod locks;
 mod losses;
-pub mod meetings;
+pub mod contention;
 mod missing;
 mod network;
-mod openings;
+mod pool_rampup;
 mod pacing;
 pub mod pieces;
-mod pushes;
+mod notifications;
 mod queues;
 mod quiet;
 mod run;
@@ -42,8 +42,8 @@ mod scope;
 pub mod shared_time;
 pub mod shares;
 mod side_by_side;
-mod silences;
-mod stretches;
+mod window_stalls;
+mod step_runs;
 mod interval;
 #[cfg(test)]
 mod tests;
@@ -51,25 +51,25 @@ pub mod timed;
 mod transfer;
 mod step;
 
-use abreast::ABREAST;
 use attribute::Sum;
-use body::is_exchange;
 use bulk::Bulk;
 use changes::Left;
 pub use changes::{Changes, Effect};
 use distinct::{Distinct, Gathered};
 use exchange::Exchanges;
-use follow::{Order, Rows, Steps};
-use lanes::Usage;
-pub use lanes::{Waiting, of_connections};
 pub use network::{Asked, Network};
 use quiet::Quiet;
 use recorded::{Job, Known};
 pub use replayed::Divided;
+use rtt_batch::RTT_BATCH;
 use run::{Calibrated, Run, Walk};
 pub use scope::Scope;
-use silences::Silence;
 use step::{Start, Starts, Step};
+use step_body::is_exchange;
+use step_order::{Order, Rows, Steps};
+use window_stalls::WindowStall;
+use workers::Usage;
+pub use workers::{Waiting, of_connections};
 
 /// A time that the capture does not tell.
 pub const UNSEEN: i64 = i64::MIN;
@@ -89,7 +89,7 @@ pub struct Replay {
     /// Of each step; all else of it is the same whoever waits for whom.
     order: Arc<Order>,
     usage: Option<Usage>,
-    lanes: usize,
+    workers: usize,
     /// Some step begins by a clock.
     ticks: bool,
     /// Who waits for which of the locks, ascending.
@@ -99,9 +99,9 @@ pub struct Replay {
     /// Of steps before which a pause of the capture halved a window, ascending.
     halvings: Arc<Vec<(u32, Halvings)>>,
     /// What waited as the client's window was full, by row.
-    silences: Arc<Vec<Silence>>,
+    silences: Arc<Vec<WindowStall>>,
     /// The part of that time in which client and server are taken to have worked.
-    hidden: f64,
+    overlapped_work: f64,
     /// No window was filled in the capture: whatever its senders are taken to have been like, they did the same.
     unfilled: bool,
     /// The fixes that are made.
@@ -112,7 +112,7 @@ pub struct Replay {
 }
 
 /// The part of the silences of a pipeline that may be left without a window that was full.
-const UNEXPLAINED: f64 = 0.1;
+const MAX_UNEXPLAINED_SHARE: f64 = 0.1;
 
 impl Replay {
     /// Cut the job into steps, find out who waits for whom and how fast the senders were.
@@ -128,12 +128,12 @@ impl Replay {
             bulks: Arc::default(),
             halvings: Arc::default(),
             silences: Arc::new(silences),
-            hidden: 1.0,
+            overlapped_work: 1.0,
             unfilled: false,
             steps: Arc::new(steps),
             order: Arc::default(),
             usage,
-            lanes: 0,
+            workers: 0,
             ticks: false,
             left: None,
             scope: None,
@@ -163,11 +163,11 @@ impl Replay {
         self.ticks
     }
 
-    /// How many steps begin by a timer of their program, and how long after each other at the median, ns. A worker whom a
-    /// reader is ahead of is none.
+    /// How many steps begin by a timer of their program, and how long after each other at the median, ns. A worker whom
+    /// a reader is ahead of is none.
     pub fn timer(&self) -> (usize, f64) {
-        let reads_ahead = |lane: u32| self.order.ahead.get(lane as usize).is_some_and(|&ahead| ahead > 0);
-        let ticks = |start: &&Start| start.starts() == Starts::Tick && !reads_ahead(start.lane);
+        let reads_ahead = |worker: u32| self.order.ahead.get(worker as usize).is_some_and(|&ahead| ahead > 0);
+        let ticks = |start: &&Start| start.starts() == Starts::Tick && !reads_ahead(start.worker);
         let intervals: Vec<f64> = self.order.starts.iter().filter(ticks).map(|start| start.gap).collect();
         (intervals.len(), clocks::median(intervals))
     }
@@ -196,18 +196,19 @@ impl Replay {
     /// The same where its steps start there.
     fn starting(self, order: Order, network: &Network) -> Replay {
         let starts = &order.starts;
-        let lanes = starts.iter().map(|start| start.lane as usize + 1).max().unwrap_or(0);
+        let workers = starts.iter().map(|start| start.worker as usize + 1).max().unwrap_or(0);
         let ticks = starts.iter().any(|start| start.starts() == Starts::Clock);
-        let mut replay = Replay { order: Arc::new(order), lanes, ticks, unfilled: false, ..self };
+        let mut replay = Replay { order: Arc::new(order), workers, ticks, unfilled: false, ..self };
         replay.quiet = Arc::new(Quiet::of(&replay));
         replay.calibrated(network)
     }
 
-    /// The same where the senders of the capture are taken to have been like `network`'s: what was observed is replayed.
+    /// The same where the senders of the capture are taken to have been like `network`'s: what was observed is
+    /// replayed.
     pub fn calibrated(&self, network: &Network) -> Replay {
         let unlimited = network.unlimited();
         if self.unfilled {
-            return Replay { hidden: network.hidden, ..self.clone() }.explained(&unlimited);
+            return Replay { overlapped_work: network.overlapped_work, ..self.clone() }.explained(&unlimited);
         }
         let calibrated = Calibrated { bulks: self.bulks.iter().map(Bulk::unknown).collect(), ..Calibrated::default() };
         let walk = Walk::new(self, &unlimited);
@@ -217,7 +218,7 @@ impl Replay {
         let Calibrated { bulks, halvings, fills } = run.calibrated.unwrap_or_default();
         let unfilled = bulks.is_empty() && !fills && !self.ticks;
         let (bulks, halvings) = (Arc::new(bulks), Arc::new(halvings));
-        let calibrated = Replay { bulks, halvings, unfilled, hidden: network.hidden, ..self.clone() };
+        let calibrated = Replay { bulks, halvings, unfilled, overlapped_work: network.overlapped_work, ..self.clone() };
         calibrated.explained(&unlimited)
     }
 
@@ -230,7 +231,7 @@ impl Replay {
         let observed = Replay { silences: Arc::default(), ..self.clone() };
         let silent: f64 = self.silences.iter().map(|silence| silence.gap + silence.request + silence.service).sum();
         let [with, without] = [&observed, &self].map(|replay| replay.run(&[[f64::NAN, 0.0]], network)[0]);
-        if with - without > UNEXPLAINED * (1.0 - self.hidden) * silent { observed } else { self }
+        if with - without > MAX_UNEXPLAINED_SHARE * (1.0 - self.overlapped_work) * silent { observed } else { self }
     }
 
     /// The `job` with fixes made, which fit it.
@@ -258,7 +259,7 @@ impl Replay {
     pub fn run(&self, rtts: &[Asked], network: &Network) -> Vec<f64> {
         let alone = 2 * self.quiet.count() > self.steps.len();
         let processors = if alone { 1 } else { shares::processors(self.steps.len()) };
-        let share = rtts.len().div_ceil(processors).next_multiple_of(ABREAST).max(ABREAST);
+        let share = rtts.len().div_ceil(processors).next_multiple_of(RTT_BATCH).max(RTT_BATCH);
         let (walk, pieces) = (Walk::new(self, network), rtts.chunks(share).collect::<Vec<_>>());
         shares::each(processors, &pieces, |rtts| walk.latest(rtts)).concat()
     }
@@ -282,7 +283,7 @@ impl Replay {
     }
 
     /// What of a row was silent.
-    fn silence_of(&self, row: u32) -> Option<&Silence> {
+    fn silence_of(&self, row: u32) -> Option<&WindowStall> {
         let place = self.silences.binary_search_by_key(&row, |silence| silence.row).ok()?;
         Some(&self.silences[place])
     }

@@ -1,7 +1,7 @@
 //! The network that a job is replayed on.
 
-use super::body::{GOODBYE, HANDSHAKE, UNSEEN_LOGIN};
 use super::step::Step;
+use super::step_body::{GOODBYE, HANDSHAKE, UNSEEN_LOGIN};
 
 /// An RTT that is asked for, and what is added to it, ns; NaN stands for the RTTs as they were.
 pub type Asked = [f64; 2];
@@ -18,20 +18,20 @@ pub struct Network {
     /// The largest window in bytes.
     pub window_bytes: f64,
     /// What a receiver with a small buffer takes at once ÷ what it usually does.
-    pub taken: f64,
+    pub receive_window_scale: f64,
     /// What every receiver takes at once, in bytes; infinite for what each took.
     pub receiver_bytes: f64,
     /// The part of a message that is left when it is compressed, and what each byte of it costs, ns.
     pub compressed: f64,
     pub compressing_ns: f64,
     /// The part of the time in which a sender waited for acknowledgments that its application needed all the same.
-    pub hidden: f64,
+    pub overlapped_work: f64,
     /// A lost packet is sent again so long after the RTT.
     pub timeout_ns: f64,
     /// Pauses make senders start slowly again.
     pub restarts: bool,
     /// Who is late when a clock is due waits until it is due again.
-    pub skips: bool,
+    pub skips_missed_ticks: bool,
     /// Senders pace large messages where the capture cannot show it.
     pub paces: bool,
     /// The baseline really was at the high end of its range (1), at the low end (-1), or as measured (0).
@@ -45,7 +45,7 @@ const SYN_TIMEOUT_NS: f64 = 1e9;
 /// IPv4 and TCP with timestamps, of every segment.
 const HEADER_BYTES: f64 = 52.0;
 /// Mathis et al. 1997: with loss p a window stays about 1.22 ÷ √p segments large.
-const MATHIS: f64 = 1.22;
+const MATHIS_CONSTANT: f64 = 1.22;
 
 impl Network {
     /// The same without loss and bottleneck.
@@ -89,12 +89,12 @@ impl Network {
     /// The largest window towards who took so much at once, in segments of so many bytes.
     pub fn largest_window(&self, taken: f64, bytes: f64) -> f64 {
         let taken = if self.sets_receivers() { self.receiver_bytes } else { taken };
-        let lossy = if self.loss > 0.0 { MATHIS / self.loss.sqrt() } else { f64::INFINITY };
-        (self.window_bytes.min(taken * self.taken) / bytes).min(lossy)
+        let lossy = if self.loss > 0.0 { MATHIS_CONSTANT / self.loss.sqrt() } else { f64::INFINITY };
+        (self.window_bytes.min(taken * self.receive_window_scale) / bytes).min(lossy)
     }
 
-    /// The mean RTT of a phase with these baselines; where its baseline was really higher, less of what was observed was
-    /// service. NaN stands for the RTT that it had.
+    /// The mean RTT of a phase with these baselines; where its baseline was really higher, less of what was observed
+    /// was service. NaN stands for the RTT that it had.
     pub fn rtt(&self, rtt_ns: f64, [low, measured, high]: [f64; 3]) -> f64 {
         let really = match self.baseline {
             _ if rtt_ns.is_nan() => return measured,

@@ -1,7 +1,7 @@
 //! Senders that pace (BBR, a fair queue): what they have ready leaves evenly over the round trip, not at once.
 //!
-//! `core/src/stream/pace.rs` sums up how long segments came late though more was ready and no acknowledgment can have been
-//! waited for. A single late one may be a host that stood still; here is decided who paces.
+//! `core/src/stream/pace.rs` sums up how long segments came late though more was ready and no acknowledgment can have
+//! been waited for. A single late one may be a host that stood still; here is decided who paces.
 
 use std::collections::BTreeMap;
 
@@ -10,16 +10,17 @@ use super::columns::{Of, Piece};
 use super::transfer::INITIAL_WINDOW;
 
 /// A pace lets about 1 ms pass from burst to burst; hosts stand still for less.
-const LEAST_NS: f64 = 500e3;
-/// On a nearer network all that a pace sends in a millisecond, which is one burst, takes a round trip or longer.
-const LEAST_RTT_NS: f64 = 2e6;
-/// A pace takes about half of the RTT (BBR), a slow one a tenth; and less than all of it.
-const OF_RTT: [f64; 2] = [0.1, 0.9];
-/// More than that of a sender's large messages leave so.
-const MANY: f64 = 0.25;
-/// Of the time that a message takes: below the one, it waits for rounds and production; above the other, for nothing else.
-const MOSTLY: f64 = 0.25;
-const ALONE: f64 = 0.75;
+const MIN_WAIT_NS: f64 = 500e3;
+/// At a shorter RTT, the one burst that a pace sends in a millisecond takes a round trip or longer.
+const MIN_RTT_NS: f64 = 2e6;
+/// A pace takes between these shares of the RTT: about half of it (BBR), or a tenth where it is slow.
+const RTT_SHARES: [f64; 2] = [0.1, 0.9];
+/// A sender paces if at least this share of its large messages leaves that way.
+const MIN_PACED_SHARE: f64 = 0.25;
+/// A message that spends less than this share of its time on the pace waits for rounds and production.
+const MAX_MIXED_SHARE: f64 = 0.25;
+/// A message that spends at least this share of its time on the pace waits for nothing else.
+const MIN_PURE_SHARE: f64 = 0.75;
 /// What a segment holds on Ethernet.
 const MSS_BYTES: f64 = 1460.0;
 
@@ -67,9 +68,9 @@ impl Message {
     }
 
     fn shows(&self, rtt_ns: f64) -> bool {
-        let [least, most] = OF_RTT;
-        let as_a_pace = self.late >= LEAST_NS.max(least * rtt_ns) && self.late <= most * rtt_ns;
-        self.is_large() && rtt_ns >= LEAST_RTT_NS && as_a_pace
+        let [least, most] = RTT_SHARES;
+        let as_a_pace = self.late >= MIN_WAIT_NS.max(least * rtt_ns) && self.late <= most * rtt_ns;
+        self.is_large() && rtt_ns >= MIN_RTT_NS && as_a_pace
     }
 }
 
@@ -94,7 +95,7 @@ impl Senders {
                 let counts = self.sides[side].entry(message.sender).or_default();
                 counts[0] += 1;
                 counts[1] += usize::from(shows);
-                if shows && message.late > ALONE * message.spread {
+                if shows && message.late > MIN_PURE_SHARE * message.spread {
                     self.beside[side].push((message.spread - message.late) / message.bytes);
                 }
             }
@@ -106,7 +107,7 @@ impl Senders {
         let mut pacing = Pacing::default();
         for (side, (senders, mut beside)) in self.sides.into_iter().zip(self.beside).enumerate() {
             for (sender, [of, shows]) in senders {
-                if shows > 0 && shows as f64 > MANY * of as f64 {
+                if shows > 0 && shows as f64 > MIN_PACED_SHARE * of as f64 {
                     pacing.sides[side].senders.push(sender);
                     pacing.messages += shows;
                     pacing.of += of;
@@ -133,7 +134,8 @@ impl Pacing {
                 return 0.0;
             }
             let message = Message::of(piece, place, side);
-            if message.late <= MOSTLY * message.spread || paced.senders.binary_search(&message.sender).is_err() {
+            if message.late <= MAX_MIXED_SHARE * message.spread || paced.senders.binary_search(&message.sender).is_err()
+            {
                 return 0.0;
             }
             // all else of those that take several rounds is pace as well

@@ -4,28 +4,28 @@
 //! as long as its messages fit the smallest window: each finds its sender at rest, and leaves the window as it was.
 //! Such steps are *quiet*: what they take is added to when the one before was over, and what the network's senders do
 //! need not be followed. Only the last one before a step that is not quiet is: that one goes on from there. Those that
-//! follow each other by a lane are a sum (`stretches.rs`).
+//! follow each other by a lane are a sum (`step_runs.rs`).
 
 use super::Replay;
-use super::bits::Bits;
-use super::body::is_exchange;
+use super::bit_set::BitSet;
 use super::bulk::FEW_SEGMENTS;
 use super::step::{Starts, Step};
-use super::stretches::Stretches;
+use super::step_body::is_exchange;
+use super::step_runs::StepRuns;
 
 /// Which steps of a job are quiet.
 #[derive(Debug, Default)]
 pub struct Quiet {
-    bits: Bits,
+    bits: BitSet,
     count: usize,
-    pub stretches: Stretches,
+    pub stretches: StepRuns,
 }
 
 impl Quiet {
     pub fn of(replay: &Replay) -> Quiet {
         let mut search = Search {
             replay,
-            found: Quiet { bits: Bits::of(replay.steps.len()), ..Quiet::default() },
+            found: Quiet { bits: BitSet::of(replay.steps.len()), ..Quiet::default() },
             connections: vec![Before::default(); replay.connections.count()],
             holders: replay.steps.locks.iter().flat_map(|lock| [lock.holder, lock.waiter]).collect(),
             next_bulk: 0,
@@ -33,7 +33,7 @@ impl Quiet {
         };
         search.holders.sort_unstable();
         (0..replay.steps.len() as u32).for_each(|number| search.step(number));
-        Quiet { stretches: Stretches::of(replay, &search.found.bits), ..search.found }
+        Quiet { stretches: StepRuns::of(replay, &search.found.bits), ..search.found }
     }
 
     pub fn contains(&self, number: u32) -> bool {
@@ -62,7 +62,7 @@ struct Before {
     /// It has had a step.
     used: bool,
     /// A lane that is never free before all of them are over.
-    lane: Option<u32>,
+    worker: Option<u32>,
     phase: u32,
     /// The last step waited for one round trip and moved no window.
     steady: bool,
@@ -99,7 +99,7 @@ impl Search<'_> {
         }
         self.connections[step.connection as usize] = Before {
             used: true,
-            lane: before.lane_with(&step),
+            worker: before.lane_with(&step),
             phase: step.phase,
             steady,
             at_rest,
@@ -116,7 +116,7 @@ impl Search<'_> {
             if lock.waiter < number {
                 let waiter = self.replay.step(lock.waiter);
                 let connection = &mut self.connections[waiter.connection as usize];
-                connection.lane = connection.lane.filter(|&lane| lane == waiter.lane);
+                connection.worker = connection.worker.filter(|&worker| worker == waiter.worker);
             }
             self.next_lock += 1;
         }
@@ -156,7 +156,9 @@ impl Before {
     fn is_followed_by(&self, step: &Step) -> bool {
         let after_all = match step.starts {
             Starts::After => {
-                self.lane == Some(step.after) && step.gap >= self.late && step.gap + step.request + step.service >= 0.0
+                self.worker == Some(step.after)
+                    && step.gap >= self.late
+                    && step.gap + step.request + step.service >= 0.0
             }
             Starts::AfterOther => self.late <= 0.0 && step.request + step.service >= 0.0,
             Starts::AtFirst | Starts::With | Starts::Clock | Starts::Tick | Starts::AfterPush => false,
@@ -180,7 +182,7 @@ impl Before {
     /// The lane that is never free before the step is over, and all before it.
     fn lane_with(&self, step: &Step) -> Option<u32> {
         let begins_after_all = match step.starts {
-            Starts::After => self.lane == Some(step.after) && step.gap >= 0.0,
+            Starts::After => self.worker == Some(step.after) && step.gap >= 0.0,
             Starts::AfterOther | Starts::Clock | Starts::Tick | Starts::AfterPush => true,
             Starts::AtFirst | Starts::With => false,
         };
@@ -189,8 +191,8 @@ impl Before {
             && step.response >= 0.0
             && step.stalled_before <= 0.0
             && step.stalled_within <= 0.0;
-        let holds = !self.used || self.lane == Some(step.lane) || begins_after_all && grows;
-        holds.then_some(step.lane)
+        let holds = !self.used || self.worker == Some(step.worker) || begins_after_all && grows;
+        holds.then_some(step.worker)
     }
 }
 
@@ -308,7 +310,7 @@ mod tests {
                     for ((all, over), rtt) in parts(&rtts).iter().zip(over).zip(rtts) {
                         let named = all.parts.named().map(|(name, part)| (name != "setup_network", part.ns()));
                         let one = parts(&[rtt])[0].parts.named().map(|(name, part)| (name != "setup_network", part.ns()));
-                        prop_assert!(replay.lanes == 1 || one == named, "whichever RTTs it is asked for with");
+                        prop_assert!(replay.workers == 1 || one == named, "whichever RTTs it is asked for with");
                         prop_assert!(named.iter().all(|&(_, part)| part >= 0.0));
                         let sum: f64 = named.iter().filter(|(counts, _)| *counts).map(|(_, part)| part).sum();
                         prop_assert!((sum - over).abs() < 1.0, "{sum} {over}");

@@ -3,7 +3,7 @@
 use super::columns::{Of, Source, Table};
 use super::exchange::{Exchange, Exchanges};
 use super::facts::{Facts, Waits};
-use super::held::Held;
+use super::packed_rows::PackedRows;
 use super::read::Read;
 use super::recorded::{Connections, Phases};
 
@@ -20,13 +20,13 @@ pub struct Recorded {
     pub scarce: bool,
     pub facts: Facts,
     /// All exchanges, where there is room for them and most are alike.
-    pub held: Option<Held>,
+    pub held: Option<PackedRows>,
 }
 
 impl Recorded {
     /// Read the table: what all exchanges tell together, and each of them, if there is room.
     pub fn read<S: Source>(&mut self, source: &S) -> Result<(), S::Error> {
-        let (mut held, of) = (if self.scarce { Held::nothing() } else { Held::of(source.count()) }, &*self);
+        let (mut held, of) = (if self.scarce { PackedRows::nothing() } else { PackedRows::of(source.count()) }, &*self);
         self.facts = Facts::of(&of.table(source), |piece| held.add(&Read::new(piece, &of.ends, &of.facts)))?;
         if self.facts.misses {
             self.facts.usual_ns = Some(self.waits(source, &held)?.usual(self.connections.count()));
@@ -40,7 +40,7 @@ impl Recorded {
         Ok(())
     }
 
-    fn waits<S: Source>(&self, source: &S, held: &Held) -> Result<Waits, S::Error> {
+    fn waits<S: Source>(&self, source: &S, held: &PackedRows) -> Result<Waits, S::Error> {
         let mut waits = Waits::default();
         if held.given_up {
             self.table(source).pieces(

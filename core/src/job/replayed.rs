@@ -1,8 +1,8 @@
 //! Where the time of a replay goes: by the same rule as that of what was captured.
 
-use super::abreast::{ABREAST, Times};
 use super::attribute::{Kind, Parts, attribute};
 use super::interval::ns;
+use super::rtt_batch::{RTT_BATCH, Times};
 use super::run::{Kept, Pauses, Run, Walk};
 use super::shared_time::SharedTime;
 use super::side_by_side::SideBySide;
@@ -10,9 +10,9 @@ use super::{Network, Replay, shares};
 
 /// So many steps may be divided at a time by all processors together, and of more steps two times all: each takes up to
 /// 104 bytes meanwhile, 176 where some wait for locks.
-const MOST_STEPS: usize = 1 << 19;
+const MAX_STEPS: usize = 1 << 19;
 /// RTTs that go through the steps together: more would be faster, but 24 bytes of each step are kept for each.
-const TOGETHER: usize = 2;
+const RTTS_TOGETHER: usize = 2;
 
 /// The parts of the time of a replay.
 #[derive(Clone, Copy, Debug, Default)]
@@ -36,20 +36,20 @@ impl Own {
     }
 }
 
-/// The parts of the time that `replay` takes at each RTT (NaN for those as they were); a longer pause of the client than
-/// `think_ns` is think time.
+/// The parts of the time that `replay` takes at each RTT (NaN for those as they were); a longer pause of the client
+/// than `think_ns` is think time.
 ///
-/// As long as nothing runs beside anything else each step is added up when it is over; else all intervals are kept first:
-/// of each RTT for itself where memory is scarce.
+/// As long as nothing runs beside anything else each step is added up when it is over; else all intervals are kept
+/// first: of each RTT for itself where memory is scarce.
 pub fn parts(replay: &Replay, rtts_ns: &[f64], network: &Network, think_ns: f64, scarce: bool) -> Vec<Divided> {
     let walk = Walk::new(replay, network);
-    let alone = replay.lanes == 1 && replay.steps.locks.is_empty();
+    let alone = replay.workers == 1 && replay.steps.locks.is_empty();
     let found = if alone { one_by_one(&walk, rtts_ns, think_ns) } else { None };
     found.unwrap_or_else(|| {
         let steps = replay.steps.len();
         let at_once = if scarce && replay.waits_for_locks() { 1 } else { 2 };
-        let processors = shares::processors(steps).min((MOST_STEPS / steps.max(1)).max(at_once));
-        let pieces = processors * rtts_ns.len().div_ceil(processors * if scarce { 1 } else { TOGETHER });
+        let processors = shares::processors(steps).min((MAX_STEPS / steps.max(1)).max(at_once));
+        let pieces = processors * rtts_ns.len().div_ceil(processors * if scarce { 1 } else { RTTS_TOGETHER });
         let pieces = evenly(rtts_ns, pieces.min(rtts_ns.len()));
         shares::each(processors, &pieces, |rtts_ns| shared(&walk, rtts_ns, think_ns)).concat()
     })
@@ -69,9 +69,9 @@ fn undivided(parts: Parts) -> Divided {
 
 fn one_by_one(walk: &Walk, rtts_ns: &[f64], think_ns: f64) -> Option<Vec<Divided>> {
     let keeping = |rtts_ns: &[f64]| Run::keeping(walk, rtts_ns, Kept::alone(rtts_ns.len(), think_ns));
-    let mut runs: Vec<Run> = rtts_ns.chunks(ABREAST).map(keeping).collect();
+    let mut runs: Vec<Run> = rtts_ns.chunks(RTT_BATCH).map(keeping).collect();
     walk.all(&mut runs);
-    let parts = runs.iter().zip(rtts_ns.chunks(ABREAST)).map(|(run, rtts_ns)| {
+    let parts = runs.iter().zip(rtts_ns.chunks(RTT_BATCH)).map(|(run, rtts_ns)| {
         let (Kept::Alone(alone), over) = (&run.kept, run.latest()) else { return None };
         Some((0..rtts_ns.len()).map(|place| undivided(alone.parts(place, over[place]))).collect::<Vec<_>>())
     });

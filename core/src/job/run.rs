@@ -3,27 +3,27 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use super::abreast::{ABREAST, Times};
 use super::attribute::{Kind, Parts, Sum};
 use super::bulk::{Bulk, Interval, Side};
-use super::follow::Order;
 use super::interval::{counts, interval, kind, ns};
 use super::locks::Lock;
 use super::queues;
+use super::rtt_batch::{RTT_BATCH, Times};
 use super::side_by_side::SideBySide;
-use super::silences::Silence;
 use super::step::{Starts, Step};
-use super::stretches::Stretch;
+use super::step_order::Order;
+use super::step_runs::StepRun;
 use super::transfer::{Path, Senders};
+use super::window_stalls::WindowStall;
 use super::{Asked, Halvings, Network, Replay};
 
-/// What runs know of their connections fits a cache; beyond that each goes by itself.
-const TOGETHER_BYTES: usize = 4 << 20;
-/// More share nothing that would take long.
-const MOST_TOGETHER: usize = 4;
+/// Runs go together while what they know of their connections fits a cache of this size.
+const CACHE_BYTES: usize = 4 << 20;
+/// More runs share nothing that would take long.
+const MAX_RUNS_TOGETHER: usize = 4;
 
-/// So many steps are walked for nothing.
-const NOW_AND_THEN: u32 = 1 << 10;
+/// Steps between two checks whether the replay was aborted.
+const ABORT_CHECK_INTERVAL: u32 = 1 << 10;
 
 /// A job, and all of a network but its RTT.
 pub struct Walk<'a> {
@@ -82,17 +82,18 @@ impl<'a> Walk<'a> {
         walked.bytes.map_or(0.0, |[_, filled]| filled[side as usize] * bytes * self.network.compressing_ns)
     }
 
-    /// When the last step is over at each RTT; as many as their connections leave room for go through the steps together.
+    /// When the last step is over at each RTT; as many as their connections leave room for go through the steps
+    /// together.
     pub fn latest(&self, rtts: &[Asked]) -> Vec<f64> {
         let bytes = self.replay.connections.count() * size_of::<Progress>();
-        let together = (TOGETHER_BYTES / bytes.max(1)).clamp(1, MOST_TOGETHER);
+        let together = (CACHE_BYTES / bytes.max(1)).clamp(1, MAX_RUNS_TOGETHER);
         let through = |rtts: &[Asked]| {
-            let mut runs: Vec<Run> = rtts.chunks(ABREAST).map(|rtts| Run::new(self, rtts, None)).collect();
+            let mut runs: Vec<Run> = rtts.chunks(RTT_BATCH).map(|rtts| Run::new(self, rtts, None)).collect();
             self.all(&mut runs);
             let latest: Vec<f64> = runs.iter().flat_map(|run| run.ended(&self.replay.order)).take(rtts.len()).collect();
             latest
         };
-        rtts.chunks(together * ABREAST).flat_map(through).collect()
+        rtts.chunks(together * RTT_BATCH).flat_map(through).collect()
     }
 
     /// Take all of `runs` through the whole job, or to where one of them is for nothing.
@@ -101,7 +102,7 @@ impl<'a> Walk<'a> {
         let quiet = if self.network.is_unlimited() { &*replay.quiet } else { &Default::default() };
         let adds_up = runs.iter().all(Run::adds_up);
         for number in 0..replay.steps.len() as u32 {
-            if number.is_multiple_of(NOW_AND_THEN) && runs.iter().any(|run| matches!(run.kept, Kept::Beside)) {
+            if number.is_multiple_of(ABORT_CHECK_INTERVAL) && runs.iter().any(|run| matches!(run.kept, Kept::Beside)) {
                 return;
             }
             let halvings = next.halvings(&replay.halvings, number);
@@ -156,7 +157,7 @@ impl Next {
     }
 
     /// The one whose last step it is.
-    fn stretch<'a>(&mut self, all: &'a [Stretch], number: u32) -> Option<&'a Stretch> {
+    fn stretch<'a>(&mut self, all: &'a [StepRun], number: u32) -> Option<&'a StepRun> {
         let found = all.get(self.stretch).filter(|stretch| stretch.last == number);
         self.stretch += usize::from(found.is_some());
         found
@@ -223,7 +224,7 @@ pub struct Run {
     /// What was observed is replayed, at the RTTs as they were, and this is calibrated from it.
     pub calibrated: Option<Calibrated>,
     /// When each lane's last step was over.
-    lanes: Vec<Times>,
+    workers: Vec<Times>,
     /// And its last one that was answered; empty where no lanes share a queue.
     worked: Vec<Times>,
     /// Of each lane; empty where no step begins by a clock.
@@ -346,7 +347,7 @@ struct Progress {
 impl Run {
     /// At so many RTTs as fit abreast.
     pub fn new(walk: &Walk, asked: &[Asked], calibrated: Option<Calibrated>) -> Run {
-        let (replay, mut abreast) = (walk.replay, [[f64::NAN, 0.0]; ABREAST]);
+        let (replay, mut abreast) = (walk.replay, [[f64::NAN, 0.0]; RTT_BATCH]);
         abreast[..asked.len()].copy_from_slice(asked);
         let rtts = replay.connections.phases().enumerate().map(|(number, phase)| {
             let rtt = |[rtt_ns, longer_ns]: Asked| walk.network.rtt(replay.rtt_of(number, rtt_ns), phase) + longer_ns;
@@ -355,9 +356,9 @@ impl Run {
         Run {
             rtts: rtts.collect(),
             calibrated,
-            lanes: vec![Times::default(); replay.lanes],
-            worked: vec![Times::default(); if replay.order.queues.is_empty() { 0 } else { replay.lanes }],
-            clocks: vec![Clock::default(); if replay.ticks { replay.lanes } else { 0 }],
+            workers: vec![Times::default(); replay.workers],
+            worked: vec![Times::default(); if replay.order.queues.is_empty() { 0 } else { replay.workers }],
+            clocks: vec![Clock::default(); if replay.ticks { replay.workers } else { 0 }],
             connections: vec![Progress::default(); replay.connections.count()],
             free: vec![Times::all(f64::NEG_INFINITY); replay.steps.locks.len()],
             kept: Kept::Nothing,
@@ -393,13 +394,17 @@ impl Run {
     }
 
     /// When the last step is over.
-    pub fn latest(&self) -> [f64; ABREAST] {
-        self.lanes.iter().fold(Times::default(), |latest, &over| latest.max(over)).0
+    pub fn latest(&self) -> [f64; RTT_BATCH] {
+        self.workers.iter().fold(Times::default(), |latest, &over| latest.max(over)).0
     }
 
     /// The same where lanes that share a queue also share what is left.
-    pub fn ended(&self, order: &Order) -> [f64; ABREAST] {
-        if order.queues.is_empty() { self.latest() } else { queues::latest(&order.queues, &self.lanes, &self.worked).0 }
+    pub fn ended(&self, order: &Order) -> [f64; RTT_BATCH] {
+        if order.queues.is_empty() {
+            self.latest()
+        } else {
+            queues::latest(&order.queues, &self.workers, &self.worked).0
+        }
     }
 
     /// Nothing is asked about steps but when all are over.
@@ -408,12 +413,12 @@ impl Run {
     }
 
     /// Quiet steps that follow each other by a lane.
-    fn pass(&mut self, stretch: &Stretch) {
+    fn pass(&mut self, stretch: &StepRun) {
         let rtt = self.rtts[stretch.phase as usize];
-        let lane = &mut self.lanes[stretch.lane as usize];
-        let over = *lane + rtt.times(stretch.trips) + stretch.own;
-        *lane = lane.max(over);
-        self.work(stretch.lane, over);
+        let worker = &mut self.workers[stretch.worker as usize];
+        let over = *worker + rtt.times(stretch.trips) + stretch.own;
+        *worker = worker.max(over);
+        self.work(stretch.worker, over);
         let progress = &mut self.connections[stretch.connection as usize];
         progress.asked = over - (rtt + stretch.answer);
         progress.over = progress.over.max(over);
@@ -433,7 +438,7 @@ impl Run {
         match step.starts {
             Starts::AtFirst | Starts::After | Starts::AfterOther | Starts::Clock => pauses.add(Times::all(step.gap)),
             Starts::Tick => {
-                let free = self.lanes[step.after as usize];
+                let free = self.workers[step.after as usize];
                 pauses.add(asked.map_or_else(Times::default, |asked| asked - free));
             }
             Starts::With | Starts::AfterPush => {}
@@ -445,7 +450,7 @@ impl Run {
         let rtt = self.rtts[step.phase as usize];
         self.pause(step, None);
         let progress = &mut self.connections[step.connection as usize];
-        let mut asked = self.lanes[step.after as usize] + step.gap;
+        let mut asked = self.workers[step.after as usize] + step.gap;
         if step.starts == Starts::AfterOther {
             asked = asked.max(progress.over);
         }
@@ -455,8 +460,8 @@ impl Run {
         let before = progress.over;
         progress.asked = sent;
         progress.over = before.max(over);
-        let lane = &mut self.lanes[step.lane as usize];
-        *lane = lane.max(over);
+        let worker = &mut self.workers[step.worker as usize];
+        *worker = worker.max(over);
         let [client, server] = &mut progress.senders;
         if let Some(calibrated) = &mut self.calibrated {
             calibrated.pause(number, Side::Client, client, asked, rtt);
@@ -475,8 +480,8 @@ impl Run {
             }
             _ => self.keep(walk, step, [asked, sent, response, over], before),
         }
-        self.work(step.lane, over);
-        self.read_ahead(walk.replay, step.lane);
+        self.work(step.worker, over);
+        self.read_ahead(walk.replay, step.worker);
     }
 
     fn step(&mut self, walk: &Walk, walked: &Walked) {
@@ -489,16 +494,18 @@ impl Run {
         let silence = self.silence(walk.replay, step);
         let asked = match step.starts {
             Starts::AtFirst => gap,
-            Starts::After => self.lanes[step.after as usize] + gap,
-            Starts::AfterOther => (self.lanes[step.after as usize] + gap).max(before.over),
+            Starts::After => self.workers[step.after as usize] + gap,
+            Starts::AfterOther => (self.workers[step.after as usize] + gap).max(before.over),
             Starts::With => before.asked + (gap + -silence.gap),
-            Starts::Clock => (self.lanes[step.after as usize] + gap).max(before.over),
+            Starts::Clock => (self.workers[step.after as usize] + gap).max(before.over),
             Starts::AfterPush => (self.connections[step.after as usize].asked + rtt + gap).max(before.over),
             Starts::Tick => {
-                let clock = &mut self.clocks[step.lane as usize];
-                let free = self.lanes[step.after as usize].max(before.over);
+                let clock = &mut self.clocks[step.worker as usize];
+                let free = self.workers[step.after as usize].max(before.over);
                 clock.due = match clock.ahead.front() {
-                    None if walk.network.skips => clock.due + (free - clock.due).in_steps(step.gap.max(1.0)),
+                    None if walk.network.skips_missed_ticks => {
+                        clock.due + (free - clock.due).in_steps(step.gap.max(1.0))
+                    }
                     front => (clock.due + step.gap).max(front.copied().unwrap_or(free)),
                 };
                 clock.due.max(free)
@@ -506,7 +513,7 @@ impl Run {
         };
         self.pause(step, Some(asked));
         if step.starts == Starts::Clock {
-            self.clocks[step.lane as usize].due = asked;
+            self.clocks[step.worker as usize].due = asked;
         }
         let sent = match step.whole {
             true => asked,
@@ -533,17 +540,18 @@ impl Run {
         self.connections[step.connection as usize].asked = sent;
         self.keep(walk, step, [asked, sent, answered, over], before.over);
         self.over(step, over);
-        self.read_ahead(walk.replay, step.lane);
+        self.read_ahead(walk.replay, step.worker);
     }
 
-    /// What of a step is no work of the client's or the server's: a window was full, and is at another RTT as well or not.
-    fn silence(&self, replay: &Replay, step: &Step) -> Silence {
+    /// What of a step is no work of the client's or the server's: a window was full, and is at another RTT as well or
+    /// not.
+    fn silence(&self, replay: &Replay, step: &Step) -> WindowStall {
         let Some(silence) = replay.silence_of(step.row).filter(|_| self.calibrated.is_none()) else {
-            return Silence::default();
+            return WindowStall::default();
         };
-        let idle = 1.0 - replay.hidden;
+        let idle = 1.0 - replay.overlapped_work;
         let of = |silent: f64, time: f64| idle * silent.min(time).max(0.0);
-        Silence {
+        WindowStall {
             row: step.row,
             gap: of(silence.gap, step.gap),
             request: of(silence.request, step.request),
@@ -552,19 +560,19 @@ impl Run {
     }
 
     /// An answer more lies before the lane's worker.
-    fn read_ahead(&mut self, replay: &Replay, lane: u32) {
-        let depth = replay.order.ahead.get(lane as usize).copied().unwrap_or(0);
+    fn read_ahead(&mut self, replay: &Replay, worker: u32) {
+        let depth = replay.order.ahead.get(worker as usize).copied().unwrap_or(0);
         if depth > 0 {
-            let ahead = &mut self.clocks[lane as usize].ahead;
-            ahead.push_back(self.lanes[lane as usize]);
+            let ahead = &mut self.clocks[worker as usize].ahead;
+            ahead.push_back(self.workers[worker as usize]);
             if ahead.len() > depth.into() {
                 ahead.pop_front();
             }
         }
     }
 
-    fn work(&mut self, lane: u32, over: Times) {
-        if let Some(worked) = self.worked.get_mut(lane as usize) {
+    fn work(&mut self, worker: u32, over: Times) {
+        if let Some(worked) = self.worked.get_mut(worker as usize) {
             *worked = worked.max(over);
         }
     }
@@ -574,10 +582,10 @@ impl Run {
         progress.over = progress.over.max(over);
         if step.answered {
             progress.answered = progress.answered.max(over);
-            self.work(step.lane, over);
+            self.work(step.worker, over);
         }
-        let lane = &mut self.lanes[step.lane as usize];
-        *lane = lane.max(over);
+        let worker = &mut self.workers[step.worker as usize];
+        *worker = worker.max(over);
     }
 
     /// The step is answered and frees its locks. Who asked earlier and waited is over only now; nothing that follows on
@@ -613,7 +621,7 @@ impl Run {
             calibrated.pause(walked.number, side, senders, now, *rtts);
             if let Some(bulk) = bulk {
                 let path = Path { rtt_ns: rtts.0[0], ..*path };
-                let hidden = walk.network.hidden;
+                let hidden = walk.network.overlapped_work;
                 senders.one(0, |sender| calibrated.bulks[bulk].learn(*sender, now.0[0], observed, &path, hidden));
             }
         } else if walk.network.restarts && walked.halvings[side as usize] > 0 {

@@ -1,8 +1,8 @@
 //! Shared time: an instant in which several connections are busy counts for each of them in equal parts.
 //!
 //! With k(t) intervals going on at t, F(t) = ∫ dt / k(t) over the instants with k > 0. An interval from a to b is worth
-//! F(b) − F(a), and all together are worth exactly the time in which any went on. Eight workers side by side count once; a
-//! pool used one connection after the other adds up.
+//! F(b) − F(a), and all together are worth exactly the time in which any went on. Eight workers side by side count
+//! once; a pool used one connection after the other adds up.
 
 /// What an instant counts for each of those that share it.
 pub struct SharedTime {
@@ -10,7 +10,8 @@ pub struct SharedTime {
     times: Vec<i64>,
     /// F at each of them.
     shared: Vec<f64>,
-    /// How many of them lie before each part of the time: parts of 2^`width` ns, of which there are half as many at most.
+    /// How many of them lie before each part of the time: parts of 2^`width` ns, of which there are half as many at
+    /// most.
     before: Vec<u32>,
     width: u32,
     /// How long nothing went on, each time.
@@ -74,7 +75,7 @@ impl SharedTime {
     }
 
     /// What an interval is worth that begins then and is so long.
-    pub fn worth(&self, begin: i64, length: i64) -> f64 {
+    pub fn share_of(&self, begin: i64, length: i64) -> f64 {
         self.next(&mut self.mark(begin), length)
     }
 
@@ -163,14 +164,15 @@ impl SharedTime {
 }
 
 /// An exchange runs beside others when it shares more than this of its time.
-const OVERLAP: f64 = 0.05;
+const MIN_OVERLAP_SHARE: f64 = 0.05;
 
-/// Which of `count` connections work beside others: most of their exchanges do, of those that took any time. Of each exchange
-/// its connection, its length and what that is worth. The connections of a pool that is used one query after the other never overlap.
+/// Which of `count` connections work beside others: most of their exchanges do, of those that took any time. Of each
+/// exchange its connection, its length and what that is worth. The connections of a pool that is used one query after
+/// the other never overlap.
 pub fn side_by_side(exchanges: impl Iterator<Item = (usize, i64, f64)>, count: usize) -> Vec<bool> {
     let mut beside = vec![0_i64; count];
     for (connection, length, worth) in exchanges.filter(|&(_, length, _)| length > 0) {
-        beside[connection] += if worth < length as f64 * (1.0 - OVERLAP) { 1 } else { -1 };
+        beside[connection] += if worth < length as f64 * (1.0 - MIN_OVERLAP_SHARE) { 1 } else { -1 };
     }
     beside.into_iter().map(|more| more > 0).collect()
 }
@@ -182,7 +184,7 @@ mod tests {
     use super::*;
 
     fn worths(shared: &SharedTime, intervals: &[(i64, i64)]) -> Vec<f64> {
-        intervals.iter().map(|&(begin, length)| shared.worth(begin, length)).collect()
+        intervals.iter().map(|&(begin, length)| shared.share_of(begin, length)).collect()
     }
 
     #[test]

@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 /// Going through fewer steps takes no longer than starting a thread.
-const FEW: usize = 1 << 8;
+const MIN_THREADED_STEPS: usize = 1 << 8;
 
 /// How many there are for work that goes through so many steps.
 pub fn processors(steps: usize) -> usize {
-    if steps < FEW { 1 } else { thread::available_parallelism().map_or(1, usize::from) }
+    if steps < MIN_THREADED_STEPS { 1 } else { thread::available_parallelism().map_or(1, usize::from) }
 }
 
 /// What `work` makes of each piece, in their order; so many processors take the next one each, until there is none.

@@ -1,11 +1,11 @@
 //! The intervals of steps that run side by side, as a replay leaves them: 24 bytes each at each RTT.
 
 use super::Replay;
-use super::abreast::{ABREAST, Times};
 use super::attribute::Kind;
 use super::interval::{counts, interval, kind};
 use super::network::Network;
 use super::pieces::Pieces;
+use super::rtt_batch::{RTT_BATCH, Times};
 use super::step::Step;
 
 /// The intervals of all steps so far, in their order.
@@ -14,7 +14,7 @@ pub struct SideBySide {
     rtts: Vec<Packed>,
     kinds: Vec<Kind>,
     /// When each connection's are over.
-    over: Vec<[i64; ABREAST]>,
+    over: Vec<[i64; RTT_BATCH]>,
 }
 
 #[derive(Default)]
@@ -46,7 +46,7 @@ impl SideBySide {
         SideBySide {
             rtts: (0..rtts).map(|_| packed()).collect(),
             kinds: Vec::with_capacity(steps),
-            over: vec![[0; ABREAST]; replay.connections.count()],
+            over: vec![[0; RTT_BATCH]; replay.connections.count()],
         }
     }
 

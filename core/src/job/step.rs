@@ -6,7 +6,7 @@ pub struct Step {
     pub connection: u32,
     /// Of its connection: which RTT its path had.
     pub phase: u32,
-    pub lane: u32,
+    pub worker: u32,
     /// The lane that it follows: its own, but for the first.
     pub after: u32,
     pub starts: Starts,
@@ -84,14 +84,14 @@ pub struct Span {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Start {
     pub gap: f64,
-    pub lane: u32,
+    pub worker: u32,
     /// The lane that it follows, and in the lowest bits what the gap is counted from.
     follows: u32,
 }
 
 impl Start {
-    pub const fn new(lane: u32, after: u32, starts: Starts, gap: f64) -> Start {
-        Start { gap, lane, follows: after << 3 | starts as u32 }
+    pub const fn new(worker: u32, after: u32, starts: Starts, gap: f64) -> Start {
+        Start { gap, worker, follows: after << 3 | starts as u32 }
     }
 
     /// The lane that it follows.

@@ -114,14 +114,14 @@ pub(super) const NETWORK: Network = Network {
     loss: 0.0,
     growth: 2.0,
     window_bytes: 4e6,
-    taken: 1.0,
+    receive_window_scale: 1.0,
     receiver_bytes: f64::INFINITY,
     compressed: 1.0,
     compressing_ns: 0.0,
-    hidden: 0.0,
+    overlapped_work: 0.0,
     timeout_ns: 2e8,
     restarts: true,
-    skips: false,
+    skips_missed_ticks: false,
     paces: false,
     baseline: 0,
 };
@@ -191,7 +191,8 @@ fn an_upload_that_streams_behind_its_answer_waits_once() {
     assert!((grown - 100.0 - idle).abs() < 3.0, "one round trip, and the windows that last less than one: {grown}");
 }
 
-/// What an answer of 1,300 segments that took so long loses with half of a round trip, where the client takes 13 of them.
+/// What an answer of 1,300 segments that took so long loses with half of a round trip, where the client takes 13 of
+/// them.
 fn lost_with_half_an_rtt(took_ms: i64) -> f64 {
     let mut job = job(&[(Some(0), 1300.0)]);
     job.connections.window_bytes[0] = vec![13.0 * 1448.0];
@@ -212,7 +213,7 @@ fn applications_may_have_worked_while_their_sender_waited() {
     let mut job = job(&[(Some(0), 1000.0)]);
     (job.exchanges[0].response_end, job.exchanges[0].silent) = (101 * MS, 60e6);
     let replay = job.replay(Waiting::Evidence);
-    let took = |hidden: f64| replay.calibrated(&Network { hidden, ..NETWORK }).at(0.001) / MS as f64;
+    let took = |overlapped_work: f64| replay.calibrated(&Network { overlapped_work, ..NETWORK }).at(0.001) / MS as f64;
     assert!((took(1.0) - took(0.0) - 60.0).abs() < 1.0, "{} and {}", took(1.0), took(0.0));
     assert!((took(1.0) - took(0.5) - 30.0).abs() < 1.0, "{} and {}", took(1.0), took(0.5));
 }
@@ -237,8 +238,8 @@ fn a_pipeline_that_waited_for_its_window_waits_for_that_at_another_rtt() {
     (job.exchanges[0].silent, job.exchanges[0].request_silent) = (1e6, 1e6);
     (job.exchanges[1].shared, job.exchanges[1].round_trips) = (true, 0);
     let replay = job.replay(Waiting::Evidence);
-    let nearer = |hidden: f64| {
-        let replay = replay.calibrated(&Network { hidden, ..NETWORK });
+    let nearer = |overlapped_work: f64| {
+        let replay = replay.calibrated(&Network { overlapped_work, ..NETWORK });
         (replay.at(1.0) - replay.at(0.5)) / MS as f64
     };
     assert!((nearer(0.0) - 1.0).abs() < 0.01, "the answer and the window: {}", nearer(0.0));
@@ -317,8 +318,8 @@ fn who_goes_with_the_request_before_it_waits_no_longer() {
     job.set(0, 0, 2 * MS);
     job.set(1, 0, 3 * MS);
     let replay = job.replay(Waiting::Evidence);
-    let saved = |along: &[i64]| {
-        let effects = vec![Effect { along: along.to_vec().into(), ..without(&[0], 0.0) }];
+    let saved = |dependents: &[i64]| {
+        let effects = vec![Effect { dependents: dependents.to_vec().into(), ..without(&[0], 0.0) }];
         let fixed = replay.changed(&job.job(), &Changes { effects, ..Changes::default() }).unwrap();
         (replay.at(101.0) - fixed.at(101.0)) / MS as f64
     };

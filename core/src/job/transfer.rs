@@ -4,12 +4,12 @@
 //! takes (slow start; docs/model.md C.4). While it waits for acknowledgments the application goes on producing, so a
 //! transfer takes as long as its production or as its rounds, whichever is slower from window to window.
 
-use super::abreast::{ABREAST, Times};
+use super::rtt_batch::{RTT_BATCH, Times};
 
 /// Segments that may be sent at once on a new connection (RFC 6928).
 pub const INITIAL_WINDOW: f64 = 10.0;
 /// A window this long unused decays (RFC 5681, section 4.1), in ns: Linux's smallest retransmission time-out.
-const LEAST_TIMEOUT_NS: f64 = 200e6;
+const MIN_TIMEOUT_NS: f64 = 200e6;
 
 /// What a path lets a sender do.
 #[derive(Clone, Copy, Debug)]
@@ -42,8 +42,9 @@ impl Default for Sender {
 }
 
 impl Sender {
-    /// The time from `now`, when the first of `segments` can be sent, to the last; the applications need `production_ns`
-    /// for all of them. They make no head start while the window is closed: the send buffer holds about a window.
+    /// The time from `now`, when the first of `segments` can be sent, to the last; the applications need
+    /// `production_ns` for all of them. They make no head start while the window is closed: the send buffer holds about
+    /// a window.
     pub fn send(&mut self, now: f64, segments: f64, production_ns: f64, path: &Path) -> f64 {
         if now >= self.round_at + path.rtt_ns {
             self.next_round(now, path);
@@ -164,7 +165,7 @@ impl Senders {
 
     /// What happens to each of them alone.
     pub fn each(&mut self, mut change: impl FnMut(&mut Sender)) {
-        (0..ABREAST).for_each(|place| self.one(place, &mut change));
+        (0..RTT_BATCH).for_each(|place| self.one(place, &mut change));
     }
 
     #[inline]
@@ -186,7 +187,7 @@ impl Senders {
 
 /// How often a window is halved in a pause: once for every time-out that passes in silence.
 fn halvings(idle_ns: f64) -> u8 {
-    if idle_ns.is_finite() { (idle_ns / LEAST_TIMEOUT_NS) as u8 } else { 0 }
+    if idle_ns.is_finite() { (idle_ns / MIN_TIMEOUT_NS) as u8 } else { 0 }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::radix::by_radix;
 
 /// Where a group has fewer values than this, comparing them is quicker than counting them.
-const FEW: usize = 512;
+const FEW_VALUES: usize = 512;
 
 /// The values of each of `count` groups in ascending order, and where each group begins; at last, where the last one
 /// ends. Rows that are not `known` are left out; without `groups`, the others are one.
@@ -34,7 +34,7 @@ struct Radix {
 impl Radix {
     fn sort(&mut self, values: &mut [i64]) {
         let (least, most) = values.iter().fold((i64::MAX, i64::MIN), |(least, most), &v| (least.min(v), most.max(v)));
-        if values.len() < FEW || most.abs_diff(least) > u64::from(u32::MAX) || values.is_sorted() {
+        if values.len() < FEW_VALUES || most.abs_diff(least) > u64::from(u32::MAX) || values.is_sorted() {
             return values.sort_unstable();
         }
         self.above.clear();
@@ -55,8 +55,8 @@ pub fn quantile(values: &[i64], starts: &[i64], fraction: f64) -> Vec<f64> {
     starts.windows(2).map(of_group).collect()
 }
 
-/// The mean of the shortest interval that holds half of each group (of several the lowest); NaN for an empty one. Groups
-/// as above.
+/// The mean of the shortest interval that holds half of each group (of several the lowest); NaN for an empty one.
+/// Groups as above.
 pub fn densest_half(values: &[i64], starts: &[i64]) -> Vec<f64> {
     let of_group = |edges: &[i64]| {
         let group = &values[edges[0] as usize..edges[1] as usize];

@@ -22,25 +22,25 @@
 //! Text in double quotes is an identifier or a string. It stays only if it looks like an identifier (letters, digits,
 //! `_ $ # -`, single blanks, a letter first) and stands before or after a dot, or the dialect has only identifiers in
 //! double quotes (PostgreSQL, Oracle), or the dialect is not known and it stands where a value rarely does: not after a
-//! comparison, not in an `IN` list, not in a row of `VALUES`, and after no backtick. What T-SQL takes for a value beside
-//! that says [`super::transact`].
+//! comparison, not in an `IN` list, not in a row of `VALUES`, and after no backtick. What T-SQL takes for a value
+//! beside that says [`super::transact`].
 //!
 //! Where a string ends depends on what `\'` means to the server. The dialect's usual reading is taken, unless it leads
 //! to something that no statement holds (a quote never closed, a word right after a string, a backslash outside of
 //! one) and the other reading does not. If both do, all from that string on is `?`.
 //!
 //! Words are taken as names of one case, so MySQL's tables `T` and `t` share a fingerprint. `--` opens a comment even
-//! where MySQL would read two minus signs, unless the dialect is said. Lists of other things than values are not folded:
-//! `in (a, 1)`, `or a = 1 or a = 2`, `union all select 1 union all select 2`.
+//! where MySQL would read two minus signs, unless the dialect is said. Lists of other things than values are not
+//! folded: `in (a, 1)`, `or a = 1 or a = 2`, `union all select 1 union all select 2`.
 
 use std::ops::Range;
 
 use super::credentials;
 use super::family;
 use super::fold::{Effect, List, Rows, Show};
+use super::generated_names::GeneratedNames;
 use super::hash::Hash;
 use super::lexer::{Dialect, DoubleQuotes, Kind, Lexer, Token};
-use super::made_up::MadeUp;
 use super::secrets::{Secrets, is_marked};
 use super::template;
 use super::transact::{Stands, Transact};
@@ -246,7 +246,7 @@ struct Composer<'a> {
     text: &'a mut String,
     values: &'a mut Values,
     secrets: Secrets,
-    made_up: MadeUp,
+    made_up: GeneratedNames,
     transact: Option<Transact>,
     /// What T-SQL's double quotes around the token, and around those before it, say of the option.
     quotes: Quotes,
@@ -272,7 +272,7 @@ impl<'a> Composer<'a> {
             text,
             values,
             secrets: Secrets::default(),
-            made_up: MadeUp::default(),
+            made_up: GeneratedNames::default(),
             transact: dialect.is_transact.then(|| Transact::new(dialect.double_quotes)),
             quotes: Quotes::None,
             quotes_before: Quotes::None,

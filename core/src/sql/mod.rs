@@ -10,7 +10,7 @@ mod fold;
 mod hash;
 mod kind;
 mod lexer;
-mod made_up;
+mod generated_names;
 mod named;
 mod redact;
 mod secrets;
@@ -189,8 +189,8 @@ impl Statements {
         redact::keep(message)
     }
 
-    /// The error that `sql` was answered with, as it may be shown: a server repeats parts of what it was sent, and words
-    /// without quotes may be a password where the statement holds one.
+    /// The error that `sql` was answered with, as it may be shown: a server repeats parts of what it was sent, and
+    /// words without quotes may be a password where the statement holds one.
     pub fn error(&self, sql: Option<Sql>, code: &str, message: &str) -> String {
         let of = |statements: &HashSet<u32>| sql.is_some_and(|sql| statements.contains(&sql.fingerprint));
         let message = if of(&self.secretive) || redact::repeats_a_password(message) {
@@ -264,8 +264,8 @@ struct Texts {
 }
 
 impl Texts {
-    /// The number of `text`, which is kept if all of them then take no more than `most` bytes, each so many `beside` its
-    /// own.
+    /// The number of `text`, which is kept if all of them then take no more than `most` bytes, each so many `beside`
+    /// its own.
     fn number(&mut self, text: &str, beside: usize, most: usize) -> Option<u32> {
         if let Some(number) = self.numbers.get(text) {
             return Some(*number);

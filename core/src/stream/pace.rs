@@ -1,5 +1,5 @@
-//! The silences of one side that end with a retransmission (a time-out) or with a late acknowledgment (Nagle's algorithm
-//! against the peer's delayed ACK, RFC 1122 §4.2.3.2 and §4.2.3.4).
+//! The silences of one side that end with a retransmission (a time-out) or with a late acknowledgment (Nagle's
+//! algorithm against the peer's delayed ACK, RFC 1122 §4.2.3.2 and §4.2.3.4).
 
 use super::rtt::RttSample;
 
@@ -8,13 +8,13 @@ pub const TIMEOUT_NS: i64 = 190_000_000;
 /// A delayed acknowledgment comes after 40 ms (Linux) to 500 ms (the most that RFC 1122 allows); less the same.
 const DELAYED_NS: std::ops::RangeInclusive<i64> = 30_000_000..=510_000_000;
 /// A shorter silence may be the hosts' own.
-const LEAST_SILENCE_NS: i64 = 1_000_000;
+const MIN_SILENCE_NS: i64 = 1_000_000;
 /// What a host takes to send what it held back, once it may.
 const PROMPT_NS: i64 = 1_000_000;
 /// Segments that fill the window of a new connection (RFC 6928).
 const INITIAL_WINDOW: u32 = 10;
 /// A sender that paces lets about 1 ms pass from burst to burst (Linux); a shorter pause may be the hosts' own.
-const LEAST_PACED_NS: i64 = 200_000;
+const MIN_PACED_NS: i64 = 200_000;
 /// No acknowledgment of a flight can have come back by then, in tenths of the RTT.
 const UNHEARD_TENTHS: i64 = 9;
 /// No flight is known to have begun.
@@ -34,7 +34,7 @@ pub struct Pace {
     /// With the last of that it acknowledged everything.
     is_heard: bool,
     least_rtt_ns: i64,
-    held: Option<Held>,
+    held: Option<DelayedSegment>,
 }
 
 /// What had kept back a packet of one side, and for how long.
@@ -58,7 +58,7 @@ pub enum Kind {
 
 /// All that was sent has been acknowledged, late.
 #[derive(Clone, Copy, Debug)]
-struct Held {
+struct DelayedSegment {
     until_ns: i64,
     waited_ns: i64,
 }
@@ -85,7 +85,7 @@ impl Pace {
         self.least_rtt_ns = self.least_rtt_ns.min(sample.rtt_ns);
         let waited_ns = sample.rtt_ns.saturating_sub(usual_ns);
         let late = DELAYED_NS.contains(&waited_ns) && sample.segments == 1;
-        self.held = late.then_some(Held { until_ns: sample.time_ns, waited_ns });
+        self.held = late.then_some(DelayedSegment { until_ns: sample.time_ns, waited_ns });
     }
 
     /// The peer sent data: what this side sends now, it sends for another reason.
@@ -114,29 +114,31 @@ impl Pace {
     }
 
     /// How long this side had to wait for acknowledgments before the new data that pass now: its window was full. It
-    /// goes on a round trip after what filled it, so such a silence is no longer than one, and hardly shorter. Where the
-    /// peer sent data meanwhile it may have waited for that; who had filled no window did.
+    /// goes on a round trip after what filled it, so such a silence is no longer than one, and hardly shorter. Where
+    /// the peer sent data meanwhile it may have waited for that; who had filled no window did.
     #[inline]
     pub fn silent(&self, time_ns: i64, rtt_ns: Option<i64>) -> Option<Signal> {
         let answered = self.is_answered;
         let (before_ns, rtt_ns) = (self.last_sent_ns?, rtt_ns?);
         let ns = time_ns - before_ns;
-        let waits = ns >= LEAST_SILENCE_NS.max(rtt_ns / 2) && ns <= rtt_ns + rtt_ns / 2;
+        let waits = ns >= MIN_SILENCE_NS.max(rtt_ns / 2) && ns <= rtt_ns + rtt_ns / 2;
         let may = waits && (!answered || self.segments >= INITIAL_WINDOW);
         may.then_some(Signal { kind: Kind::Silent { answered }, ns })
     }
 
-    /// How long the new data that pass now were kept back though they were ready, as the segment before them was full, and
-    /// though no acknowledgment can have been waited for, as none of this flight's can have come: by a sender that paces.
+    /// How long the new data that pass now were kept back though they were ready, as the segment before them was full,
+    /// and though no acknowledgment can have been waited for, as none of this flight's can have come: by a sender that
+    /// paces.
     #[inline]
     pub fn paced(&self, time_ns: i64, rtt_ns: Option<i64>) -> Option<Signal> {
         let (before_ns, rtt_ns) = (self.last_sent_ns.filter(|_| self.was_full)?, rtt_ns?);
         let (since_ns, ns) = (time_ns.saturating_sub(self.flight_ns), time_ns - before_ns);
         let unheard = since_ns.saturating_mul(10) <= rtt_ns.saturating_mul(UNHEARD_TENTHS) && !self.is_answered;
-        (unheard && ns >= LEAST_PACED_NS).then_some(Signal { kind: Kind::Paced, ns })
+        (unheard && ns >= MIN_PACED_NS).then_some(Signal { kind: Kind::Paced, ns })
     }
 
-    /// New data pass, in full segments or not. They begin a flight where the peer spoke before, and all was acknowledged.
+    /// New data pass, in full segments or not. They begin a flight where the peer spoke before, and all was
+    /// acknowledged.
     #[inline]
     pub fn flies(&mut self, time_ns: i64, is_full: bool) {
         self.was_full = is_full;

@@ -8,7 +8,7 @@ use crate::packet::Segment;
 /// The first data of a connection give none: most connections are over before a path changes.
 const BEGIN_NS: i64 = 50_000_000;
 /// More are thinned out, evenly over the time.
-const MOST: usize = 128;
+const MAX_READINGS: usize = 128;
 
 /// The sender's clock, in its own ticks, when data of it passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ impl Readings {
         if time_ns < next_ns {
             return;
         }
-        if self.kept.len() == MOST {
+        if self.kept.len() == MAX_READINGS {
             let mut odd = false;
             self.kept.retain(|_| {
                 odd = !odd;
@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn however_long_it_lasts_the_readings_are_few_and_even() {
         let times: Vec<i64> = noted(100_000, 1).iter().map(|reading| reading.time_ns / MS).collect();
-        assert!((MOST / 2..=MOST).contains(&times.len()), "{}", times.len());
+        assert!((MAX_READINGS / 2..=MAX_READINGS).contains(&times.len()), "{}", times.len());
         let apart: Vec<i64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
         assert!(apart.iter().max().unwrap() <= &(2 * apart.iter().min().unwrap()), "{apart:?}");
     }

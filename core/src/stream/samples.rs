@@ -12,10 +12,10 @@ use crate::disk::{self, Overflow};
 use crate::side::Side;
 
 /// No sample takes more.
-const MOST: usize = 4 * 10;
+const MAX_SAMPLE_BYTES: usize = 4 * 10;
 /// What is kept together, at most, and what goes to the disk together, at least.
-const BLOCK: usize = 64 << 10;
-const LEAST: usize = 4 << 10;
+const BLOCK_BYTES: usize = 64 << 10;
+const MIN_BLOCK_BYTES: usize = 4 << 10;
 
 /// Clean in-stream samples, with the side whose data was acknowledged.
 #[derive(Debug, Default)]
@@ -50,7 +50,7 @@ pub struct Place {
 
 impl Samples {
     pub fn push(&mut self, side: Side, sample: RttSample) {
-        if self.bytes.len() + MOST > BLOCK {
+        if self.bytes.len() + MAX_SAMPLE_BYTES > BLOCK_BYTES {
             self.close();
         }
         self.len += 1;
@@ -63,7 +63,7 @@ impl Samples {
             u64::from(segments) << 1 | (side == Side::Server) as u64,
             u64::from(in_flight.wrapping_sub(segments)),
         ];
-        self.bytes.reserve(MOST);
+        self.bytes.reserve(MAX_SAMPLE_BYTES);
         numbers.into_iter().for_each(|number| self.number(number));
     }
 
@@ -81,7 +81,7 @@ impl Samples {
 
     /// As many as are worth it go to the disk: how many did.
     pub fn put_on_disk(&mut self, disk: &mut Overflow) -> usize {
-        if self.bytes.len() >= LEAST {
+        if self.bytes.len() >= MIN_BLOCK_BYTES {
             self.close();
         }
         let mut gone = 0;

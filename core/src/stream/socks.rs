@@ -1,8 +1,8 @@
 //! What SOCKS does to Wireshark's numbers.
 //!
-//! Behind the handshake of a connection on port 1080 Wireshark reads on as if the server were on the port that was asked
-//! for. That is a conversation of its own, with a `tcp.stream` of its own that no packet ever shows: from then on the
-//! numbers of new connections are one higher.
+//! Behind the handshake of a connection on port 1080 Wireshark reads on as if the server were on the port that was
+//! asked for. That is a conversation of its own, with a `tcp.stream` of its own that no packet ever shows: from then on
+//! the numbers of new connections are one higher.
 //!
 //! ```text
 //! SOCKS 4: client  4 | command | port u16 | address u32 | name 0          server  0 | code | ...
@@ -24,7 +24,7 @@ const PASSWORD: u8 = 2;
 /// See [`Handshake::left`].
 const STATUS: u8 = 3;
 /// Of more connections on the port than this the numbers may differ.
-const MOST: usize = 1 << 16;
+const MAX_BYTES: usize = 1 << 16;
 
 /// The connections on the port of SOCKS.
 #[derive(Debug, Default)]
@@ -55,7 +55,7 @@ impl Tunnels {
         if segment.flags.0 & (Flags::SYN | Flags::ACK) == Flags::SYN {
             self.all.remove(&ends);
         }
-        if segment.payload.is_empty() || (self.all.len() >= MOST && !self.all.contains_key(&ends)) {
+        if segment.payload.is_empty() || (self.all.len() >= MAX_BYTES && !self.all.contains_key(&ends)) {
             return;
         }
         let under_way = self.all.entry(ends).or_insert_with(|| Handshake::begun_by(segment));

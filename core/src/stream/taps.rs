@@ -1,6 +1,7 @@
-//! A connection that several taps saw, as the captures at its client and at its server do: each packet counts once, as the
-//! tap saw it that saw the connection first. Packets of the others are left out, those that they saw earlier, too: times
-//! of two places make no round trip. Only what the first tap missed is taken from them (`reassembly/spare.rs`).
+//! A connection that several taps saw, as the captures at its client and at its server do: each packet counts once, as
+//! the tap saw it that saw the connection first. Packets of the others are left out, those that they saw earlier, too:
+//! times of two places make no round trip. Only what the first tap missed is taken from them
+//! (`reassembly/other_taps.rs`).
 
 use crate::packet::Segment;
 use crate::side::Side;

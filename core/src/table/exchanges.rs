@@ -149,12 +149,12 @@ columns! {
     client_ns: I64 = |row, _| row.exchange.client_ns;
     retransmissions: U32 = |row, _| row.exchange.retransmissions;
     stalled_ns: I64 = |row, _| row.exchange.stalled_ns;
-    lost_before_ns: I64 = |row, _| row.exchange.held.lost_ns;
-    silent_ns: I64 = |row, _| row.exchange.held.silent_ns.iter().sum::<i64>();
-    request_silent_ns: I64 = |row, _| row.exchange.held.silent_ns[Side::Client as usize];
-    request_paced_ns: I64 = |row, _| row.exchange.held.paced_ns[Side::Client as usize];
-    response_paced_ns: I64 = |row, _| row.exchange.held.paced_ns[Side::Server as usize];
-    told_ns: I64 = |row, _| row.exchange.told_ns;
+    lost_before_ns: I64 = |row, _| row.exchange.send_delays.lost_ns;
+    silent_ns: I64 = |row, _| row.exchange.send_delays.silent_ns.iter().sum::<i64>();
+    request_silent_ns: I64 = |row, _| row.exchange.send_delays.silent_ns[Side::Client as usize];
+    request_paced_ns: I64 = |row, _| row.exchange.send_delays.paced_ns[Side::Client as usize];
+    response_paced_ns: I64 = |row, _| row.exchange.send_delays.paced_ns[Side::Server as usize];
+    since_push_ns: I64 = |row, _| row.exchange.since_push_ns;
     transaction: Text = |row, words| row.exchange.transaction.map(|status| words.transaction.number(status));
     complete: Flag = |row, _| row.exchange.complete;
 }
@@ -190,8 +190,8 @@ impl ExchangeColumns {
         self.words.know(column, words);
     }
 
-    /// Rows of a recording that was saved, as the numbers of their columns, in the order of `names`; texts are numbers of
-    /// the words, and what is null is [`super::NULL`].
+    /// Rows of a recording that was saved, as the numbers of their columns, in the order of `names`; texts are numbers
+    /// of the words, and what is null is [`super::NULL`].
     pub fn add_saved(&mut self, columns: &[&[i64]]) -> Result<(), ArrowError> {
         let columns: &[&[i64]; COLUMNS.len()] =
             columns.try_into().map_err(|_| ArrowError::SchemaError("a column of the exchanges is missing".into()))?;

@@ -1,18 +1,18 @@
-//! How far the clocks of two taps are apart: only where packets passed in both directions can that be told from how long
-//! they travelled.
+//! How far the clocks of two taps are apart: only where packets passed in both directions can that be told from how
+//! long they travelled.
 //!
-//! One direction takes its way plus the clocks' offset, the other one its way less it. So the sum is the round trip between
-//! the taps, whatever the clocks say; half of what is left is the offset, if both ways take equally long.
+//! One direction takes its way plus the clocks' offset, the other one its way less it. So the sum is the round trip
+//! between the taps, whatever the clocks say; half of what is left is the offset, if both ways take equally long.
 
 use super::differences::{Differences, nearest_rank};
 
 const WINDOWS: i64 = 32;
 /// With fewer in one direction a window tells nothing.
-const LEAST: usize = 4;
+const MIN_DIFFERENCES: usize = 4;
 /// Through so many windows a line can be drawn.
-const LEAST_WINDOWS: usize = 4;
+const MIN_WINDOWS: usize = 4;
 /// What a clock's drift moves it by at least, where it is told.
-const LEAST_DRIFT_NS: f64 = 50_000.0;
+const MIN_DRIFT_NS: f64 = 50_000.0;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clocks {
@@ -33,7 +33,8 @@ struct Window {
     offset_ns: i64,
 }
 
-/// How long packets took `there`, from the first tap to the second, and `back`, as their clocks say. `None` where packets passed one way only.
+/// How long packets took `there`, from the first tap to the second, and `back`, as their clocks say. `None` where
+/// packets passed one way only.
 pub fn clocks(there: &Differences, back: &Differences) -> Option<Clocks> {
     let windows = windows(there, back)?;
     let middle = |get: fn(&Window) -> i64| {
@@ -65,7 +66,7 @@ fn windows(there: &Differences, back: &Differences) -> Option<Vec<Window>> {
     let known = split
         .iter_mut()
         .enumerate()
-        .filter(|(_, directions)| directions.iter().all(|direction| direction.len() >= LEAST));
+        .filter(|(_, directions)| directions.iter().all(|direction| direction.len() >= MIN_DIFFERENCES));
     let known: Vec<Window> = known.filter_map(|(number, directions)| window(middle(number), directions)).collect();
     if !known.is_empty() {
         return Some(known);
@@ -92,7 +93,7 @@ fn window(time_ns: f64, directions: &mut [Vec<i64>; 2]) -> Option<Window> {
 
 /// The median of all slopes (Theil and Sen), where it stands out of what else moves the offset.
 fn drift_ppb(windows: &[Window]) -> Option<i64> {
-    if windows.len() < LEAST_WINDOWS {
+    if windows.len() < MIN_WINDOWS {
         return None;
     }
     let pairs =
@@ -105,7 +106,7 @@ fn drift_ppb(windows: &[Window]) -> Option<i64> {
     let level = median(windows.iter().map(from_line).collect());
     let noise = median(windows.iter().map(|window| (from_line(window) - level).abs()).collect());
     let moved_ns = (slope * (windows[windows.len() - 1].time_ns - windows[0].time_ns)).abs();
-    (moved_ns > LEAST_DRIFT_NS && moved_ns > 8.0 * noise).then_some((slope * 1e9).round() as i64)
+    (moved_ns > MIN_DRIFT_NS && moved_ns > 8.0 * noise).then_some((slope * 1e9).round() as i64)
 }
 
 fn median(mut values: Vec<f64>) -> f64 {

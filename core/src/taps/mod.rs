@@ -1,5 +1,5 @@
-//! Connections that several taps saw, as the captures at their client and at their server do: how long packets travelled
-//! between each two taps, which of them passed one tap alone, and how long the far end took beyond each tap.
+//! Connections that several taps saw, as the captures at their client and at their server do: how long packets
+//! travelled between each two taps, which of them passed one tap alone, and how long the far end took beyond each tap.
 //!
 //! Nothing here counts an exchange: `stream/taps.rs` sees to it that each counts once. What is kept is bounded: of each
 //! packet until the other taps have seen it, a second at most; of times some, at equal distances.
@@ -24,9 +24,9 @@ use crate::stream::Connection;
 /// After such a silence a connection is looked at anew.
 const SILENCE_NS: i64 = 5_000_000_000;
 /// With more connections those that are silent are forgotten.
-const LEAST_SWEEP: usize = 1 << 10;
+const MIN_SWEEP_PACKETS: usize = 1 << 10;
 /// So many taps of one path are told of, and so many pairs of them: a file may name any number of interfaces.
-const MOST_KEPT: usize = 16;
+const MAX_TAPS_KEPT: usize = 16;
 
 /// What all connections between one client host and one server have shown.
 #[derive(Debug)]
@@ -127,8 +127,8 @@ impl Taps {
         segment.tap != connection.tap || (!self.watched.is_empty() && self.watched.contains_key(&number))
     }
 
-    /// A segment of a connection that several taps show. Where it says so: which tap certainly shows the same packets as the
-    /// connection's own, and how much later.
+    /// A segment of a connection that several taps show. Where it says so: which tap certainly shows the same packets
+    /// as the connection's own, and how much later.
     pub fn pass(
         &mut self,
         number: usize,
@@ -193,7 +193,7 @@ impl Taps {
 
     /// Those that are silent are forgotten, whenever there are twice as many as then.
     fn sweep(&mut self, now_ns: i64) {
-        if self.watched.len() < self.sweep_at.max(LEAST_SWEEP) {
+        if self.watched.len() < self.sweep_at.max(MIN_SWEEP_PACKETS) {
             return;
         }
         let is_silent = |watched: &Watched| now_ns.saturating_sub(watched.last_ns) > SILENCE_NS;
@@ -298,7 +298,7 @@ fn found_or_new<'a, T>(
     new: impl FnOnce() -> T,
 ) -> Option<&'a mut T> {
     let place = all.iter().position(is);
-    if place.is_none() && all.len() < MOST_KEPT {
+    if place.is_none() && all.len() < MAX_TAPS_KEPT {
         all.push(new());
         *kept += 1;
         return all.last_mut();

@@ -12,9 +12,9 @@ use crate::stream::HORIZON_NS;
 /// So many taps of one connection are told apart; further ones are not looked at.
 pub const SLOTS: usize = 4;
 /// Packets that wait to be seen by another tap.
-const MOST: usize = 1 << 16;
+const MAX_PACKETS: usize = 1 << 16;
 /// What else one packet can have been joined of.
-const MOST_PIECES: usize = 512;
+const MAX_PIECES: usize = 512;
 /// The same packet at the same tap comes within so long; later it was sent again.
 const COPY_NS: u64 = 1_000_000;
 
@@ -134,7 +134,7 @@ impl Packets {
         if self.is_piece(slot, segment) {
             return true;
         }
-        if self.waiting.len() >= MOST || !has_room {
+        if self.waiting.len() >= MAX_PACKETS || !has_room {
             self.leave(taps, see);
         }
         if has_room || self.waiting.len() < self.waiting.capacity() {
@@ -206,7 +206,7 @@ impl Packets {
         let of_segment = |packet: &&mut Packet| {
             packet.name.sequence.wrapping_sub(segment.sequence) < segment.wire_length && packet.seen & bit(slot) == 0
         };
-        let pieces = self.waiting.iter_mut().skip(from).take(MOST_PIECES);
+        let pieces = self.waiting.iter_mut().skip(from).take(MAX_PIECES);
         pieces.take_while(of_segment).for_each(|packet| packet.in_pieces |= bit(slot));
     }
 
@@ -346,10 +346,10 @@ mod tests {
     fn nothing_is_compared_for_longer_than_a_second_nor_kept_without_end() {
         assert_eq!(sightings(&[(0, data(0, 0, 5)), (1, data(1_100, 0, 5))]), []);
         let (mut packets, mut ignore) = (Packets::default(), |_| ());
-        for number in 0..2 * MOST as u32 {
+        for number in 0..2 * MAX_PACKETS as u32 {
             let segment = data(0, number, 1);
             packets.pass((0, 2), &segment, Name::of(&segment).unwrap(), true, &mut ignore);
         }
-        assert_eq!((packets.len(), packets.numbers.len()), (MOST, MOST));
+        assert_eq!((packets.len(), packets.numbers.len()), (MAX_PACKETS, MAX_PACKETS));
     }
 }

@@ -1,7 +1,7 @@
 //! What one tap has seen of the bytes that one side sent: which packets bring bytes once more?
 
 /// Holes that are remembered; of more the oldest counts as filled.
-const MOST_HOLES: usize = 8;
+const MAX_HOLES: usize = 8;
 
 #[derive(Debug, Default)]
 pub struct Sent {
@@ -18,7 +18,7 @@ impl Sent {
         let next = *self.next.get_or_insert(from);
         if is_before(next, end) {
             if is_before(next, from) {
-                if self.holes.len() == MOST_HOLES {
+                if self.holes.len() == MAX_HOLES {
                     self.holes.remove(0);
                 }
                 self.holes.push((next, from));
@@ -33,7 +33,7 @@ impl Sent {
         let (begin, before) = self.holes.remove(at);
         let left = [(begin, from), (end, before)];
         self.holes.extend(left.into_iter().filter(|&(begin, before)| is_before(begin, before)));
-        self.holes.truncate(MOST_HOLES);
+        self.holes.truncate(MAX_HOLES);
         false
     }
 }

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from latpcap.capture import Capture
     from latpcap.projection.assumptions import Conditions
     from latpcap.result.analysis import Analysis
-    from latpcap.result.checks.checked import Checked
     from latpcap.result.checks.figures import Measured
+    from latpcap.result.checks.gate_report import Checked
     from latpcap.result.checks.gates import Gate, Gates
     from latpcap.result.checks.row_gates import RowBaseline, RowGate
     from latpcap.tables.columnar.table import Table
@@ -132,7 +132,7 @@ class Gating(Struct, frozen=True):
     def end(self, gates: Gates | None, capture: Capture, result: Analysis | None = None) -> None:
         """Tell of the gates where that was asked for, and end with status 1 where one failed."""
         from latpcap._core import __version__
-        from latpcap.result.checks.checked import checked
+        from latpcap.result.checks.gate_report import checked
 
         self.told.tell(gates, lambda judged: checked(result or capture.analyze(), judged, __version__))
 
@@ -163,7 +163,7 @@ class RowGating(Struct, frozen=True):
     def end_of(self, gates: Gates | None, captures: Iterable[str]) -> None:
         """The same where there are several captures."""
         from latpcap._core import __version__
-        from latpcap.result.checks.checked import checked_rows
+        from latpcap.result.checks.gate_report import checked_rows
 
         self.told.tell(gates, lambda judged: checked_rows(captures, judged, __version__))
 

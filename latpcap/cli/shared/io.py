@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from latpcap.result.checks.gates import Gates
     from latpcap.tables.columnar.table import Table
 
-WARNINGS = 50
-"""Lines of warnings: of thousands of damaged files nobody reads one each."""
-READER_GONE = 128 + 13
-"""As shells tell of SIGPIPE, which Windows does not have."""
+MAX_WARNINGS = 50
+"""Warnings printed: of thousands of damaged files nobody reads one each."""
+SIGPIPE_STATUS = 128 + 13
+"""The exit status that shells report for SIGPIPE, which Windows does not have."""
 GONE = (errno.EPIPE, errno.EINVAL) if sys.platform == "win32" else (errno.EPIPE,)
 """What the system says where nobody reads any more."""
 
 
-def spell_out() -> None:
+def make_output_encodable() -> None:
     """Have what the encoding of a console or a pipe lacks written in ASCII, as reports are there."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper) and not stream.encoding.lower().startswith("utf"):
@@ -97,7 +97,7 @@ def _not_taken(error: OSError) -> Exception:
     """What is raised where standard output takes no more; nothing further is written to it."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that the exit does not complain again
     if error.errno in GONE:
-        return click.exceptions.Exit(READER_GONE)
+        return click.exceptions.Exit(SIGPIPE_STATUS)
     return unwritten("standard output", error)
 
 
@@ -133,9 +133,9 @@ def warn(capture: Capture, quiet: bool, *, told: bool = False) -> None:
 def warn_of(notes: Table, quiet: bool) -> None:
     """Say those of the notes that are warnings or worse."""
     say, warnings = teller(quiet), [note for note in notes.to_dicts() if note["severity"] != "info"]
-    for note in warnings[:WARNINGS]:
+    for note in warnings[:MAX_WARNINGS]:
         say(f"{note['severity']}: {note['message']}")
-    if (more := len(warnings) - WARNINGS) > 0:
+    if (more := len(warnings) - MAX_WARNINGS) > 0:
         say(f"warning: and {more:,} more of these; `latpcap table health` lists all")
 
 

@@ -10,14 +10,14 @@ from typing import TypeVar
 import click
 
 from latpcap._core import Progress
-from latpcap.tables.writing.terminated import Terminated, unwound_by_sigterm
+from latpcap.tables.writing.sigterm import Terminated, unwound_by_sigterm
 
 T = TypeVar("T")
 
 SHOW_AFTER_S = 0.5
-EVERY_S = 0.1
-CANCEL_S = 2.0
-"""How long a cancelled reading may take to notice."""
+REFRESH_INTERVAL_S = 0.1
+MAX_CANCEL_S = 2.0
+"""A cancelled reading notices within this time."""
 
 
 def watch(work: Callable[[Progress], T], *, quiet: bool = False, may_stop: bool = False, hashes: bool = False) -> T:
@@ -46,7 +46,7 @@ def watch(work: Callable[[Progress], T], *, quiet: bool = False, may_stop: bool 
         except KeyboardInterrupt:
             progress.cancel()
             if reading.ident is not None:
-                done.wait(CANCEL_S)
+                done.wait(MAX_CANCEL_S)
             raise
     if errors:
         raise errors[0]
@@ -71,7 +71,7 @@ def _wait(done: threading.Event, progress: Progress, quiet: bool) -> None:
     """Wait for the work's end, with a bar where somebody sees it."""
     if not done.wait(SHOW_AFTER_S) and not quiet and sys.stderr is not None and sys.stderr.isatty():
         _show(done, progress)
-    while not done.wait(EVERY_S):
+    while not done.wait(REFRESH_INTERVAL_S):
         pass
 
 
@@ -83,5 +83,5 @@ def _show(done: threading.Event, progress: Progress) -> None:
     speed = (rich.TransferSpeedColumn(), rich.TimeRemainingColumn())
     with rich.Progress("reading", *much, *speed, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=progress.total_bytes)
-        while not done.wait(EVERY_S):
+        while not done.wait(REFRESH_INTERVAL_S):
             bar.update(task, completed=progress.bytes_read, total=progress.total_bytes)

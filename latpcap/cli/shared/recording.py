@@ -21,7 +21,7 @@ from latpcap.cli.shared.options import (
     recording_target_options,
     requesting,
 )
-from latpcap.given import tcp_port
+from latpcap.quantities import tcp_port
 
 if TYPE_CHECKING:
     from latpcap.live.capturing.folder import Folder

@@ -11,8 +11,8 @@ import click
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from latpcap.cli.shared.status import INTERRUPTED
-from latpcap.units import DEFAULT_DISK, DEFAULT_MEMORY, RttIs
+from latpcap.cli.shared.status import INTERRUPTED_STATUS
+from latpcap.units import DEFAULT_DISK_BYTES, DEFAULT_MEMORY_BYTES, RttIs
 
 if TYPE_CHECKING:
     from latpcap._core import Progress
@@ -33,8 +33,8 @@ class Reading(Struct, frozen=True):
     rtt_is: RttIs = "ping"
     pseudonymise: Any = False
     """Whether, or the names that several readings share."""
-    memory: int = DEFAULT_MEMORY
-    disk: int = DEFAULT_DISK
+    memory: int = DEFAULT_MEMORY_BYTES
+    disk: int = DEFAULT_DISK_BYTES
     temp_folder: str | None = None
 
     @property
@@ -76,7 +76,7 @@ class Request(Struct, frozen=True):
         try:
             return watch(work, quiet=self.quiet, may_stop=may_stop, hashes=hashes)
         except KeyboardInterrupt:
-            raise click.exceptions.Exit(INTERRUPTED) from None
+            raise click.exceptions.Exit(INTERRUPTED_STATUS) from None
 
 
 def request_of(

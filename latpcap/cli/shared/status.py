@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-INTERRUPTED = 130
-"""As shells tell of Ctrl-C."""
+INTERRUPTED_STATUS = 130
+"""The exit status that shells report for Ctrl-C."""
 EXIT_STATUS = {
     "0": "done",
     "1": "a condition of --fail-if holds; wireshark --verify: a difference is unexplained",
@@ -42,7 +42,7 @@ _RUNS = (*_RECORDS, "126", "127")
 _ALSO = {"record": _RUNS, "rehearse": _RUNS, "watch": _RECORDS}
 
 
-def told(command: click.Command) -> str:
+def exit_status(command: click.Command) -> str:
     """The statuses that a command ends with, in a line below its help; the group's are those of all."""
     if command.name in _READS_NOTHING:
         return _line({status: _SHORT[status] for status in ("0", "2")})
@@ -50,7 +50,7 @@ def told(command: click.Command) -> str:
         return _line({status: EXIT_STATUS[status] for status in ("0", "7")} | {"2": _SHORT["2"], "130": _SHORT["130"]})
     known = ("fail_if",) if isinstance(command, click.Group) else tuple(each.name for each in command.params)
     also = _RUNS if isinstance(command, click.Group) else _ALSO.get(command.name or "", ())
-    short = {each: told for each, told in _SHORT.items() if each not in _RUNS or each in also}
+    short = {each: exit_status for each, exit_status in _SHORT.items() if each not in _RUNS or each in also}
     fails = [meaning for key, meaning in _FAILS.items() if key in known]
     return _line(short | dict.fromkeys(["1"] * len(fails), " or ".join(fails)))
 

@@ -11,7 +11,7 @@ from click.shell_completion import CompletionItem
 if TYPE_CHECKING:
     from latpcap.findings.finding import Pattern
 
-USUAL_KEYS = 100
+DEFAULT_KEYS = 100
 """Keys of an `IN` list, as in the help."""
 
 
@@ -32,7 +32,7 @@ def _with_values(pattern: Pattern) -> list[str]:
     if pattern.usual:
         return [f"{pattern.fix}={pattern.usual}"]
     return [
-        f"{pattern.fix}={word}:{USUAL_KEYS}" if word == "in" else f"{pattern.fix}={word}" for word in pattern.choices
+        f"{pattern.fix}={word}:{DEFAULT_KEYS}" if word == "in" else f"{pattern.fix}={word}" for word in pattern.choices
     ]
 
 

@@ -8,14 +8,14 @@ import numpy as np
 
 from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence, bools
-from latpcap.findings.finding import Candidate, Pattern, SavedTime, effect_of
+from latpcap.findings.finding import Candidate, Pattern, SavedShare, effect_of
 from latpcap.findings.groups import most_frequent
 from latpcap.tables.columnar import passes
 from latpcap.tables.columnar.columns import Bools, Ints
 from latpcap.units import counted
 
 MIN_BLOBS = 5
-SAVED_TIME = SavedTime(client=0.0, service=0.5)
+SAVED_TIME = SavedShare(client=0.0, service=0.5)
 """The bytes still travel, with the rows."""
 CREATES = ("create_blob", "create_blob2", "lob_create_temporary")
 WRITES = (*CREATES, "put_segment", "batch_segments", "batch_blob_stream", "lob_write", "lob_trim")
@@ -32,7 +32,7 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
     waits, written = evidence.waits[blobs], _written(evidence, blobs)
     key = evidence.question[blobs] * 2 + written
     for number in most_frequent(key[waits]):
-        mine, along = blobs[waits & (key == number)], blobs[~waits & (key == number)]
+        mine, dependents = blobs[waits & (key == number)], blobs[~waits & (key == number)]
         trips, question = int(exchanges.round_trips[mine].sum()), number // 2
         rows = _created(evidence, blobs[key == number]) if number % 2 else _brought(evidence, mine)
         if len(mine) < MIN_BLOBS or trips < rows:
@@ -40,7 +40,7 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
         advice, verb = (SENDING, "write") if number % 2 else (ADVICE, "open and read")
         yield Candidate(
             shown=mine,
-            effect=effect_of(evidence, SAVED_TIME, mine, along=along),
+            effect=effect_of(evidence, SAVED_TIME, mine, dependents=dependents),
             fingerprint=evidence.statement_of(question),
             place=evidence.place_of(question),
             facts={"round_trips": trips, "rows": rows, "what": f"{verb} {_blobs(rows, bool(number % 2))}"},

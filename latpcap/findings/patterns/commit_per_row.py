@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence, bools
-from latpcap.findings.finding import Candidate, Pattern, SavedTime, effect_of
+from latpcap.findings.finding import Candidate, Pattern, SavedShare, effect_of
 from latpcap.findings.groups import most_frequent
 from latpcap.findings.patterns.row_by_row import find_series
 from latpcap.tables.columnar import passes
@@ -17,14 +17,14 @@ from latpcap.tables.columnar import passes
 MIN_COMMITS = 10
 MIN_SHARE = 0.8
 """Of the changes, those with a transaction of their own."""
-USUAL_SIZE = 100
-SAVED_TIME = SavedTime(client=1.0, service=1.0)
+DEFAULT_BATCH_ROWS = 100
+SAVED_TIME = SavedShare(client=1.0, service=1.0)
 """Nothing of it is needed any more."""
 
 
 def find(evidence: Evidence, size: int | None) -> Iterator[Candidate]:
     """One candidate a changing statement; `size`: changes a transaction after the fix."""
-    size = size or USUAL_SIZE
+    size = size or DEFAULT_BATCH_ROWS
     exchanges = evidence.exchanges
     series = find_series(evidence)
     question = evidence.question[series.firsts]
@@ -74,5 +74,5 @@ PATTERN = Pattern(
     "are needed, and the finding shows their cost.",
     fixes={"": ADVICE},
     choices=("",),
-    usual=USUAL_SIZE,
+    usual=DEFAULT_BATCH_ROWS,
 )

@@ -10,7 +10,7 @@ import numpy as np
 from latpcap.findings.call_time import login_time
 from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence
-from latpcap.findings.finding import Candidate, Pattern, SavedTime, effect_of
+from latpcap.findings.finding import Candidate, Pattern, SavedShare, effect_of
 from latpcap.findings.groups import Groups
 from latpcap.tables.columnar import passes
 from latpcap.tables.columnar.columns import Bools, Codes, Ints
@@ -25,7 +25,7 @@ WHOSE = ("application", "user", "database")
 """What connections say of whose they are, where it can be read."""
 MIN_SHARE = 0.2
 """Of the round trips, those that open and close connections: from there on more statements are too few as well."""
-SAVED_TIME = SavedTime(client=1.0, service=1.0)
+SAVED_TIME = SavedShare(client=1.0, service=1.0)
 """Nothing of it is needed any more; within a login the client does nothing else."""
 
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence
-from latpcap.findings.finding import Candidate, Pattern, SavedTime, effect_of
+from latpcap.findings.finding import Candidate, Pattern, SavedShare, effect_of
 from latpcap.measures.stalls import MIN_STALLS
 
-SAVED_TIME = SavedTime(client=0.0, service=0.0, call=False)
+SAVED_TIME = SavedShare(client=0.0, service=0.0, call=False)
 """Only the wait for the acknowledgment goes."""
 
 

@@ -20,7 +20,8 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 MIN_FAILURES = 5
-MIN_OF_FEW, MIN_SHARE = 2, 0.25
+"""Five failures are a finding, or two that are at least a quarter of all statements."""
+MIN_FAILURES_OF_FEW, MIN_SHARE = 2, 0.25
 """So many are enough where they are so large a part of all statements."""
 ABORTED = "aborted"
 """The category of what a server refuses because another statement of the transaction has failed."""
@@ -51,7 +52,7 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
     counts = np.bincount(failures.category.codes[cause], minlength=len(failures.category.names))
     for number in np.argsort(-counts, kind="stable"):
         due = failures.category.codes[cause] == number
-        few = counts[number] >= MIN_OF_FEW and counts[number] >= MIN_SHARE * _every(evidence, mine[due])
+        few = counts[number] >= MIN_FAILURES_OF_FEW and counts[number] >= MIN_SHARE * _every(evidence, mine[due])
         if counts[number] >= MIN_FAILURES or few:
             yield _candidate(evidence, failures.category.names[number], mine[due], (cause == mine)[due])
 

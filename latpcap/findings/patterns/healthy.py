@@ -9,13 +9,13 @@ from msgspec.structs import replace
 
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import NOTHING, Candidate, Finding, Pattern, effect_of
-from latpcap.measures.responses import FEWEST_RESPONSES, responses
+from latpcap.measures.responses import MIN_RESPONSES, responses
 from latpcap.measures.transactions import transactions
 from latpcap.units import counted, format_average, percent
 
 MIN_NETWORK_SHARE = 0.3
 """A recording is network-bound from this share of the runtime on."""
-MIN_TOGETHER = 0.1
+MIN_SAVED_SHARE = 0.1
 """Of the statements, those that are sent in a batch or a pipeline, from which on neither is advice."""
 PIPELINES = "postgresql"
 """The protocol whose drivers send several statements before they read the first answer."""
@@ -34,7 +34,7 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
 def network_bound(evidence: Evidence, finding: Finding, network_share: float, where: str) -> Finding:
     """The finding that nothing is to be fixed, at an RTT (`where`) at which the network has a share of the runtime."""
     facts = {**finding.facts, "network_share": network_share}
-    if network_share < MIN_NETWORK_SHARE or responses(evidence.recording) < FEWEST_RESPONSES:
+    if network_share < MIN_NETWORK_SHARE or responses(evidence.recording) < MIN_RESPONSES:
         return replace(finding, facts=facts)
     failed = _failed(evidence)
     helps = list(_helps(evidence))
@@ -85,7 +85,7 @@ def _sends_together(evidence: Evidence) -> bool:
     runs = evidence.is_execution
     bulk = evidence.exchanges.command.where(lambda command: "bulk" in command)
     rows = evidence.texts.marked(MANY_ROWS)[evidence.exchanges.fingerprint]
-    return bool((runs & ((evidence.leader >= 0) | bulk | rows)).sum() >= max(MIN_TOGETHER * runs.sum(), 1))
+    return bool((runs & ((evidence.leader >= 0) | bulk | rows)).sum() >= max(MIN_SAVED_SHARE * runs.sum(), 1))
 
 
 def _fewer(evidence: Evidence) -> str:

@@ -9,13 +9,13 @@ import numpy as np
 
 from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence, bools
-from latpcap.findings.finding import Candidate, Pattern, SavedTime, effect_of
+from latpcap.findings.finding import Candidate, Pattern, SavedShare, effect_of
 from latpcap.findings.groups import Groups, most_frequent
-from latpcap.findings.pooled import (
+from latpcap.findings.pool_loops import (
     MAX_BETWEEN,
-    MIN_DISTINCT,
-    MIN_OF_ROWS,
+    MIN_DISTINCT_SHARE,
     MIN_REPEATS,
+    MIN_ROWS_SHARE,
     Loops,
     are_two_loops,
     pooled_loops,
@@ -31,7 +31,7 @@ FED_IN_PART = " (captured in part)"
 """The end of the title where the query that feeds a loop was captured in part."""
 MIN_ROW_BYTES = 5
 """A row takes at least this many bytes of an answer."""
-SAVED_TIME = SavedTime(client=1.0, service=0.5)
+SAVED_TIME = SavedShare(client=1.0, service=0.5)
 """The parent's query does half of the work of the children's."""
 
 
@@ -164,7 +164,7 @@ def _various(evidence: Evidence, groups: Groups, rounds: Ints | None = None) -> 
     apart = distinct if rounds is None else groups.distinct(passes.numbered(rounds, numbers))
     unknown = ~evidence.parameters_known & ~evidence.is_inferred  # those of lost requests count as one more value
     hidden = groups.sum(unknown[groups.rows])
-    change = (distinct >= MIN_REPEATS) & (apart >= MIN_DISTINCT * (groups.sizes - hidden))
+    change = (distinct >= MIN_REPEATS) & (apart >= MIN_DISTINCT_SHARE * (groups.sizes - hidden))
     return bools((2 * hidden >= groups.sizes) | change)
 
 
@@ -253,7 +253,7 @@ def _in_part_before(evidence: Evidence, groups: Groups, in_part: Bools) -> Ints:
 def _one_for_each(evidence: Evidence, groups: Groups, brought: Ints) -> Bools:
     """As many repeats as rows: the same keys may stand in several of them."""
     distinct = groups.distinct(evidence.parameter_numbers[groups.rows])
-    return bools((distinct >= MIN_REPEATS) & (brought > 0) & (groups.sizes >= MIN_OF_ROWS * brought))
+    return bools((distinct >= MIN_REPEATS) & (brought > 0) & (groups.sizes >= MIN_ROWS_SHARE * brought))
 
 
 def _opens_interval(evidence: Evidence, groups: Groups) -> Bools:

@@ -8,7 +8,7 @@ import numpy as np
 
 from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence, bools
-from latpcap.findings.finding import Candidate, Pattern, SavedTime, effect_of
+from latpcap.findings.finding import Candidate, Pattern, SavedShare, effect_of
 from latpcap.findings.groups import Groups, most_frequent
 from latpcap.tables.columnar.columns import Bools, Ints
 from latpcap.tables.connections import MISSING
@@ -16,7 +16,7 @@ from latpcap.tables.connections import MISSING
 MIN_PREPARES = 5
 MIN_SHARE = 0.9
 """Prepares to executions, from which on each execution has its own."""
-SAVED_TIME = SavedTime(client=1.0, service=1.0, prepares=True)
+SAVED_TIME = SavedShare(client=1.0, service=1.0, prepares=True)
 """Nothing of it is needed any more."""
 
 
@@ -38,7 +38,7 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
                 evidence,
                 SAVED_TIME,
                 np.flatnonzero(of_gone & evidence.waits),
-                along=np.flatnonzero((of_gone | _closing_unseen(evidence, prepares)) & ~evidence.waits),
+                dependents=np.flatnonzero((of_gone | _closing_unseen(evidence, prepares)) & ~evidence.waits),
             ),
             fingerprint=evidence.statement_of(number),
             place=evidence.place_of(number),

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence
-from latpcap.findings.finding import Candidate, Pattern, SavedTime, effect_of
+from latpcap.findings.finding import Candidate, Pattern, SavedShare, effect_of
 from latpcap.findings.groups import Groups, most_frequent
 from latpcap.measures.statement_text import is_volatile, reads_any, written_table
 from latpcap.tables.columnar import passes
@@ -17,7 +17,7 @@ from latpcap.tables.columnar import passes
 Ints = NDArray[np.int64]
 
 MIN_REPEATS = 5
-SAVED_TIME = SavedTime(client=1.0, service=1.0)
+SAVED_TIME = SavedShare(client=1.0, service=1.0)
 """Nothing of it is needed any more."""
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from latpcap.findings.evidence import Bools, Evidence, bools
 from latpcap.findings.finding import NOTHING, Candidate, Pattern, effect_of
 from latpcap.findings.groups import Groups
-from latpcap.findings.patterns.serial_reads import PAUSE_NS
+from latpcap.findings.patterns.serial_reads import MAX_PAUSE_NS
 from latpcap.tables.columnar import columns
 from latpcap.tables.columnar.columns import Ints, known
 
@@ -71,7 +71,7 @@ def _breaks(evidence: Evidence) -> Bools:
     """Before these a run ends: another size, anything that can be read, and time in which the program works."""
     exchanges = evidence.exchanges
     apart = np.abs(exchanges.request_bytes - columns.before(exchanges.request_bytes)) > MAX_SPREAD_BYTES
-    paused = exchanges.client > PAUSE_NS + known(evidence.rtt.each_baseline)
+    paused = exchanges.client > MAX_PAUSE_NS + known(evidence.rtt.each_baseline)
     return bools(apart | paused | (evidence.waits & ~evidence.is_unread) | exchanges.is_first)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from latpcap.findings.cycles import is_unknown
 from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence, bools
-from latpcap.findings.finding import Candidate, Pattern, SavedTime, effect_of
+from latpcap.findings.finding import Candidate, Pattern, SavedShare, effect_of
 from latpcap.findings.groups import Groups, most_frequent
 from latpcap.findings.mapper_reads import decides_nothing, reads_behind
 from latpcap.measures.statement_text import CUT, is_cut_behind_table
@@ -18,14 +18,14 @@ from latpcap.tables.columnar import passes
 from latpcap.tables.columnar.columns import Bools
 
 MIN_REPEATS = 10
-USUAL_SIZE = 100
-SAVED_TIME = SavedTime(client=0.5, service=0.5)
+DEFAULT_BATCH_ROWS = 100
+SAVED_TIME = SavedShare(client=0.5, service=0.5)
 """The rows are still written, by fewer calls."""
 
 
 def find(evidence: Evidence, size: int | None) -> Iterator[Candidate]:
     """One candidate a statement; `size`: rows a batch after the fix."""
-    size = size or USUAL_SIZE
+    size = size or DEFAULT_BATCH_ROWS
     series = find_series(evidence)
     if not len(series):
         return
@@ -159,5 +159,5 @@ PATTERN = Pattern(
     "depend on.",
     fixes=FIXES,
     choices=("",),
-    usual=USUAL_SIZE,
+    usual=DEFAULT_BATCH_ROWS,
 )

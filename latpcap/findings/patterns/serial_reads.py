@@ -9,17 +9,17 @@ from numpy.typing import NDArray
 
 from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence, bools
-from latpcap.findings.finding import Candidate, Pattern, SavedTime, effect_of
+from latpcap.findings.finding import Candidate, Pattern, SavedShare, effect_of
 from latpcap.findings.groups import Groups
 from latpcap.tables.columnar import passes
 from latpcap.tables.columnar.columns import known
 
 MIN_READS = 10
 """Reads in a row."""
-USUAL_DEPTH = 100
-PAUSE_NS = 20e6
-"""A program that works this long between two reads uses the answer of the first."""
-SAVED_TIME = SavedTime(client=0.0, service=0.0, call=False)
+DEFAULT_DEPTH = 100
+MAX_PAUSE_NS = 20e6
+"""A program that works longer between two reads uses the answer of the first."""
+SAVED_TIME = SavedShare(client=0.0, service=0.0, call=False)
 """The reads are sent all the same, only earlier."""
 
 
@@ -28,7 +28,7 @@ def find(evidence: Evidence, depth: int | None) -> Iterator[Candidate]:
 
     Whether one read needs the answer of another cannot be seen from outside: it is a suggestion.
     """
-    depth = depth or USUAL_DEPTH
+    depth = depth or DEFAULT_DEPTH
     exchanges = evidence.exchanges
     asks = evidence.is_read & evidence.waits & ~evidence.is_opening & ~evidence.failed
     rows = np.flatnonzero(asks & ~evidence.reads_catalog)  # which is the driver's or the mapper's own affair
@@ -53,7 +53,7 @@ def _breaks(evidence: Evidence) -> NDArray[np.bool_]:
     exchanges = evidence.exchanges
     serves_read = ~exchanges.is_execution & evidence.does("read") & ~evidence.is_fetch & ~evidence.is_blob
     other = evidence.waits & ~evidence.is_read & ~serves_read
-    paused = exchanges.client > PAUSE_NS + known(evidence.rtt.each_baseline)
+    paused = exchanges.client > MAX_PAUSE_NS + known(evidence.rtt.each_baseline)
     return bools(other | paused | exchanges.is_first)
 
 
@@ -76,5 +76,5 @@ PATTERN = Pattern(
     fixes={"": ADVICE},
     suggestion=True,
     choices=("",),
-    usual=USUAL_DEPTH,
+    usual=DEFAULT_DEPTH,
 )

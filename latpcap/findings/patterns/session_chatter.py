@@ -12,7 +12,7 @@ import numpy as np
 from latpcap.findings.cycles import is_unknown
 from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence, bools
-from latpcap.findings.finding import Candidate, Pattern, SavedTime, effect_of
+from latpcap.findings.finding import Candidate, Pattern, SavedShare, effect_of
 from latpcap.findings.groups import commonest
 from latpcap.tables.columnar.columns import Bools, Ints, first_that_holds
 from latpcap.units import counted, listed
@@ -27,7 +27,7 @@ RESET_WORDS = ("discard all", "reset all", "pg_advisory_unlock_all")
 RESETS = re.compile("discard all|reset all|select pg_advisory_unlock_all")
 SAVEPOINT_WORDS = ("savepoint", "release", "rollback", "save tran")
 SAVEPOINTS = re.compile("savepoint|release|rollback (?:(?:work|transaction) )?to|save tran")
-SAVED_TIME = SavedTime(client=1.0, service=1.0)
+SAVED_TIME = SavedShare(client=1.0, service=1.0)
 """Nothing of it is needed any more."""
 
 

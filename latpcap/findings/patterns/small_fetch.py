@@ -8,23 +8,23 @@ import numpy as np
 
 from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence
-from latpcap.findings.finding import Candidate, Pattern, SavedTime, effect_of
+from latpcap.findings.finding import Candidate, Pattern, SavedShare, effect_of
 from latpcap.findings.groups import Groups, most_frequent
-from latpcap.measures.tcp import INITIAL_WINDOW, MSS_BYTES
+from latpcap.measures.tcp import INITIAL_WINDOW_SEGMENTS, MSS_BYTES
 from latpcap.tables.columnar.columns import Bools, Ints
 
 MIN_FETCHES = 3
 """Fetches of one cursor."""
-USUAL_SIZE = 1000
-WINDOW_BYTES = INITIAL_WINDOW * MSS_BYTES
-"""What a sender may send at once. A fetch below it wastes the round trip."""
-SAVED_TIME = SavedTime(client=0.0, service=0.5)
+DEFAULT_FETCH_ROWS = 1000
+INITIAL_WINDOW_BYTES = INITIAL_WINDOW_SEGMENTS * MSS_BYTES
+"""A sender may send this much at once, so a smaller fetch wastes its round trip."""
+SAVED_TIME = SavedShare(client=0.0, service=0.5)
 """The rows are still read, by fewer calls."""
 
 
 def find(evidence: Evidence, size: int | None) -> Iterator[Candidate]:
     """One candidate a statement; `size`: rows a fetch after the fix."""
-    size = size or USUAL_SIZE
+    size = size or DEFAULT_FETCH_ROWS
     cursors = _cursors(evidence, size)
     if len(cursors) == 0:
         return
@@ -60,7 +60,7 @@ def _cursors(evidence: Evidence, size: int) -> Groups:
     groups = Groups.of(rows, exchanges.connection[rows], exchanges.fingerprint[rows], _cursor(evidence, rows, by_sql))
     fetched = groups.sum(exchanges.rows.ints(0)[groups.rows])
     brought = groups.sum(exchanges.response_bytes[groups.rows])
-    few = (fetched > 0) & (fetched < groups.sizes * size / 2) & (brought < groups.sizes * WINDOW_BYTES)
+    few = (fetched > 0) & (fetched < groups.sizes * size / 2) & (brought < groups.sizes * INITIAL_WINDOW_BYTES)
     return groups.where((groups.sizes >= MIN_FETCHES) & few)
 
 
@@ -104,5 +104,5 @@ PATTERN = Pattern(
     is_not="fetches of a few long rows (ten segments or more), or a result returned whole by its execution.",
     fixes={"": ADVICE},
     choices=("",),
-    usual=USUAL_SIZE,
+    usual=DEFAULT_FETCH_ROWS,
 )

@@ -13,12 +13,12 @@ from msgspec import Struct
 from latpcap.findings.cycles import MAX_STEPS, MIN_CYCLES, changes_rows, is_unknown, repeated_cycles, steps_of
 from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence
-from latpcap.findings.finding import Candidate, Pattern, SavedTime, effect_of
+from latpcap.findings.finding import Candidate, Pattern, SavedShare, effect_of
 from latpcap.findings.groups import most_frequent
 from latpcap.findings.mapper_reads import read_back, reads_behind, reads_key
 from latpcap.findings.patterns.n_plus_one import find_loops
 from latpcap.findings.patterns.row_by_row import find_series
-from latpcap.findings.patterns.serial_reads import PAUSE_NS
+from latpcap.findings.patterns.serial_reads import MAX_PAUSE_NS
 from latpcap.measures.statement_text import (
     always_brings_row,
     is_volatile,
@@ -37,7 +37,7 @@ QUICK_QUANTILE = 0.25
 """Cycles up to this quantile are quick: a busy machine delays the others."""
 MAX_BOUND_LENGTH = 24
 """Characters of a transaction command that a title shows."""
-SAVED_TIME = SavedTime(client=1.0, service=1.0)
+SAVED_TIME = SavedShare(client=1.0, service=1.0)
 """Nothing of it is needed any more."""
 
 READ_AGAIN, READ_TO_WRITE, LOOK_UP = "read-again", "read-to-write", "look-up"
@@ -64,7 +64,7 @@ FIXES = {
 """By kind of what is needless."""
 
 
-class Needless(Struct, frozen=True):
+class UnneededSteps(Struct, frozen=True):
     """One kind of cycle, and the steps of it that can go."""
 
     rows: Ints
@@ -124,17 +124,17 @@ class Steps:
 def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
     """One candidate a write, with the steps around it that can go; and one for each statement that runs twice."""
     steps = Steps(evidence)
-    by_write: dict[int, list[Needless]] = {}
+    by_write: dict[int, list[UnneededSteps]] = {}
     for rows in repeated_cycles(evidence):
         kinds = _needless(steps, rows)
         if kinds:
             write = rows[0][changes_rows(evidence)[rows[0]]][0]
-            by_write.setdefault(int(evidence.question[write]), []).append(Needless(rows, kinds))
+            by_write.setdefault(int(evidence.question[write]), []).append(UnneededSteps(rows, kinds))
     for question, cycles in by_write.items():
         yield _candidate(evidence, question, cycles)
     claimed = [each.gone for cycles in by_write.values() for each in cycles]
     for pairs in _read_twice(steps, np.concatenate([np.empty(0, np.int64), *claimed])):
-        yield _candidate(evidence, int(evidence.question[pairs[0, 0]]), [Needless(pairs, {1: READ_AGAIN})])
+        yield _candidate(evidence, int(evidence.question[pairs[0, 0]]), [UnneededSteps(pairs, {1: READ_AGAIN})])
 
 
 def _needless(steps: Steps, rows: Ints) -> dict[int, str]:
@@ -243,7 +243,7 @@ class Cycle(Struct, frozen=True):
     def _works_behind(self, place: int) -> bool:
         """The program works behind a read, in its quick cycles too: it uses what it read."""
         pauses = np.sort(_pause_ns(self.steps.evidence, self.rows[:, place + 1]))
-        return bool(pauses[int(QUICK_QUANTILE * len(pauses))] > PAUSE_NS)
+        return bool(pauses[int(QUICK_QUANTILE * len(pauses))] > MAX_PAUSE_NS)
 
     def _writes(self, place: int) -> bool:
         """It runs anything but a read."""
@@ -279,7 +279,7 @@ def _read_twice(steps: Steps, claimed: Ints) -> Iterator[Ints]:
     statement, parameters = evidence.question[rows], evidence.parameter_numbers[rows]
     reads = (evidence.is_read & evidence.parameters_known & evidence.is_waited_for & ~evidence.failed)[rows]
     same = (np.diff(statement) == 0) & (np.diff(parameters) == 0) & (np.diff(evidence.interval[rows]) == 0)
-    same &= (np.diff(np.cumsum(is_unknown(evidence))[rows]) == 0) & (_pause_ns(evidence, rows[1:]) <= PAUSE_NS)
+    same &= (np.diff(np.cumsum(is_unknown(evidence))[rows]) == 0) & (_pause_ns(evidence, rows[1:]) <= MAX_PAUSE_NS)
     again = np.flatnonzero(same & reads[1:] & reads[:-1]) + 1
     if len(again) < MIN_CYCLES:
         return
@@ -290,7 +290,7 @@ def _read_twice(steps: Steps, claimed: Ints) -> Iterator[Ints]:
             yield np.stack((rows[mine - 1], rows[mine]), axis=1)
 
 
-def _candidate(evidence: Evidence, question: int, cycles: list[Needless]) -> Candidate:
+def _candidate(evidence: Evidence, question: int, cycles: list[UnneededSteps]) -> Candidate:
     """The cycles around one write, shown by the most frequent kind of them."""
     gone = np.sort(np.concatenate([each.gone for each in cycles]))
     whole = np.unique(np.concatenate([each.rows.reshape(-1) for each in cycles]))

@@ -8,7 +8,7 @@ import numpy as np
 
 from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence
-from latpcap.findings.finding import Candidate, Pattern, SavedTime, effect_of
+from latpcap.findings.finding import Candidate, Pattern, SavedShare, effect_of
 from latpcap.tables.columnar import passes
 from latpcap.tables.columnar.columns import before
 from latpcap.units import format_average
@@ -16,7 +16,7 @@ from latpcap.units import format_average
 MIN_PINGS = 5
 MIN_SHARE = 0.5
 """Of the pieces of work, those that follow a ping."""
-SAVED_TIME = SavedTime(client=1.0, service=1.0)
+SAVED_TIME = SavedShare(client=1.0, service=1.0)
 """Nothing of it is needed any more."""
 
 

@@ -23,8 +23,8 @@ SERVER_FIX = (
     "Windows. More bandwidth does not help."
 )
 NEEDED = "A window of {needed_kb:,g} kB carries 1 Gbit/s at {rtt_ms:.3g} ms."
-LEAST = 0.25
-"""Of the time in which neither people think nor the capture is silent."""
+MIN_SHARE = 0.25
+"""A window limits a job if it does so for at least this share of the time without think time or gaps of the capture."""
 GIGABIT_BYTES_PER_MS = 125_000
 
 
@@ -38,7 +38,7 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
     costs = held.by_client if at_client else held.by_server
     rows = np.flatnonzero(costs)
     seconds = min(float(costs.sum()) / 1e9, total_s)
-    if len(rows) == 0 or seconds < LEAST * total_s:
+    if len(rows) == 0 or seconds < MIN_SHARE * total_s:
         return
     longest = rows[np.argmax(costs[rows])]
     window = (connections.client_window if at_client else connections.server_window)[exchanges.connection[longest]]

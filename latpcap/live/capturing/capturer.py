@@ -32,20 +32,21 @@ WHICH = (
     "name the network interface, `--interface NAME`, as only Linux records all of them at once; `dumpcap -D` lists "
     "them, with that of connections within this machine; without any rights: `--relay`"
 )
-READY_S = 20.0
-QUIET_S = 0.5
-"""No new packet for so long: all are in the file. The kernel hands packets to dumpcap every 250 ms at least."""
-PATIENCE_S = 2.0
-"""Where packets never cease, those of others: wait no longer."""
-MARKED_S = 5.0
-"""How long a mark may take to be in the file: a busy kernel may have dropped it."""
+MAX_START_S = 20.0
+MIN_QUIET_S = 0.5
+"""All packets are in the file if none has come for this long; the kernel hands them to dumpcap at least every 250
+ms."""
+MAX_FLUSH_S = 2.0
+"""Where packets of others never cease, the end is awaited no longer than this."""
+MAX_MARK_S = 5.0
+"""A mark is in the file within this time, unless a busy kernel dropped it."""
 MARK_BYTES = 32
 STILL_TALKED = (
-    f"packets still arrived {PATIENCE_S:.0f} s after the end, from other clients of the same servers or from child "
+    f"packets still arrived {MAX_FLUSH_S:.0f} s after the end, from other clients of the same servers or from child "
     "processes of the command: those until then count, later ones are not recorded"
 )
-ENDS_S = 10.0
-"""How long the capturer may take to write what it has."""
+MAX_STOP_S = 10.0
+"""The capturer writes what it has within this time."""
 GUARD = (
     [sys.executable, "-c", "import os, sys; sys.stdin.read(); os.kill(int(sys.argv[1]), 15)"]
     if sys.platform == "win32"
@@ -157,7 +158,7 @@ class Capturer:
         if self._running is None:
             raise RecordingError("the recording was not started")
         if self._marks is None:
-            self._running.wait_until_quiet(self._size, QUIET_S)
+            self._running.wait_until_quiet(self._size, MIN_QUIET_S)
             return
         mark, before = os.urandom(MARK_BYTES), self._size()
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
@@ -169,7 +170,7 @@ class Capturer:
         if self._recorded is None:
             if self._running is None or self._tool is None:
                 raise RecordingError("the recording was not started")
-            is_quiet = at_once or self._running.wait_until_quiet(self._size, PATIENCE_S)
+            is_quiet = at_once or self._running.wait_until_quiet(self._size, MAX_FLUSH_S)
             trouble = self._running.end()
             dropped = self._tool.dropped(self._running.output())
             if not self._ring and self._tool.is_pcap and trouble is None:
@@ -233,7 +234,7 @@ class _Running:
             raise _MayNotCapture(how_to_be_allowed(arguments[0])) from None
 
     def _wait_until_ready(self, tool: Tool) -> None:
-        end = time.monotonic() + READY_S
+        end = time.monotonic() + MAX_START_S
         while tool.is_running not in self.output():
             if self._process.poll() is not None:
                 said = self.output()
@@ -241,7 +242,9 @@ class _Running:
                     raise _MayNotCapture(how_to_be_allowed(tool.path))
                 raise RecordingError(self._why(said))
             if time.monotonic() > end:
-                raise RecordingError(f"{self._name} did not start within {READY_S:.0f} s: {self._why(self.output())}")
+                raise RecordingError(
+                    f"{self._name} did not start within {MAX_START_S:.0f} s: {self._why(self.output())}"
+                )
             time.sleep(0.005)
 
     def output(self) -> str:
@@ -265,7 +268,7 @@ class _Running:
         """Wait until no packet has come for a while, as the kernel passes them on in heaps; false where they go on."""
         now = time.monotonic()
         end, quiet_since, before = now + at_most_s, now, size()
-        while self._process.poll() is None and (now := time.monotonic()) < quiet_since + QUIET_S:
+        while self._process.poll() is None and (now := time.monotonic()) < quiet_since + MIN_QUIET_S:
             if now >= end:
                 return False
             time.sleep(0.02)
@@ -275,7 +278,7 @@ class _Running:
 
     def wait_for(self, mark: bytes, path: Path, place: int) -> None:
         """Wait until the file holds this behind that place; not for ever, as a busy kernel may drop it."""
-        end = time.monotonic() + MARKED_S
+        end = time.monotonic() + MAX_MARK_S
         while self._process.poll() is None and time.monotonic() < end:
             with open(path, "rb") as file:
                 file.seek(place)
@@ -289,7 +292,7 @@ class _Running:
         if before is None:
             _ask_to_end(self._process)
             try:
-                self._process.wait(ENDS_S)
+                self._process.wait(MAX_STOP_S)
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 self._process.wait()

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 
 from latpcap.errors import unwritten
-from latpcap.tables.reading.room import usual_folder
+from latpcap.tables.reading.disk_space import usual_folder
 from latpcap.tables.writing.locks import lock
 
 IN_USE, KEPT = "latpcap-recording-", "latpcap-kept-"

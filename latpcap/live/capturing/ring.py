@@ -10,7 +10,7 @@ from msgspec import Struct
 from latpcap.errors import UsageError
 from latpcap.units import parse_size, whole_number
 
-MOST_FILES = 99_999
+MAX_FILES = 99_999
 """dumpcap numbers them with five digits."""
 
 
@@ -41,7 +41,7 @@ def parse_ring(text: str) -> Ring:
     Ring(files_kept=10, bytes_each=100000000)
     """
     number, _, size = text.partition("x")
-    files = whole_number(number, 2, MOST_FILES)
+    files = whole_number(number, 2, MAX_FILES)
     if files is None or not size:
         raise UsageError(f"`{text}` is not a ring of files: write 10x100MB for ten files of 100 MB")
     return Ring(files, parse_size(size))

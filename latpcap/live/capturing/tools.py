@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from msgspec import Struct
 
 from latpcap.live.capturing.rights import is_root
-from latpcap.verify.installed import installed
+from latpcap.verify.programs import installed
 
 FOLDERS = ("/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin")
 """Where they are, should PATH not have them."""

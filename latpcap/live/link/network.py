@@ -29,8 +29,8 @@ ADDRESSES = ("198.18.0.1", "198.18.0.2", "2001:2::1", "2001:2::2")
 INSTEAD = "; or use the relay"
 """What needs no network of its own; most of what the system lacks is told with it."""
 CONGESTION_CONTROL = Path("/proc/sys/net/ipv4/tcp_congestion_control")
-ENDS_S = 10.0
-"""How long the process that keeps the namespaces may take to end."""
+MAX_STOP_S = 10.0
+"""The process that keeps the namespaces ends within this time."""
 
 
 class LinkConditions(Struct, frozen=True, kw_only=True):
@@ -108,7 +108,15 @@ class Network:
         files = f"/proc/{os.getpid()}/fd/"
         user_path = "" if user is None else f"{files}{user}"
         limits = ["x" if may_capture else "", str(self._files[0])]
-        return [sys.executable, "-P", "-m", "latpcap.live.link.inside", f"{files}{network}", user_path, *limits]
+        return [
+            sys.executable,
+            "-P",
+            "-m",
+            "latpcap.live.link.namespace_command",
+            f"{files}{network}",
+            user_path,
+            *limits,
+        ]
 
     def set(self, conditions: LinkConditions) -> None:
         """Change the link, for packets to come."""
@@ -132,7 +140,7 @@ class Network:
             self._network = None
         if self._keeper is not None:
             try:
-                self._keeper.wait(ENDS_S)
+                self._keeper.wait(MAX_STOP_S)
             except subprocess.TimeoutExpired:
                 self._keeper.kill()
                 self._keeper.wait()

@@ -11,7 +11,7 @@ const BAND = "2e"; // how opaque a band is, so that both are seen where they ove
 /** Shows them; nothing where one of the baselines is unknown. */
 export function showCurves() {
   const host = byId("curves-figure");
-  const { sides, told_rtt_ms: told } = data;
+  const { sides, headline_rtt_ms: told } = data;
   if (!host || sides.some(({ curve }) => curve === null)) return;
   const draw = curves(host, {
     legend: make("div", { class: "legend" }, SIDES.map(([name, stroke]) => make("span", {}, make("i", { class: `line-key line-${stroke}` }), ` ${name}`)),

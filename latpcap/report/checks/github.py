@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from latpcap.report.text import printable
-from latpcap.result.checks.checked import Checked
+from latpcap.result.checks.gate_report import Checked
 
-MOST = 10
+MAX_ANNOTATIONS = 10
 """Annotations of one level that GitHub shows for a step."""
 
 _MESSAGE = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
@@ -26,7 +26,7 @@ def render(checked: Checked) -> str:
 def _lines(checked: Checked) -> Iterator[str]:
     for gate in checked.gates.failed:
         yield _command("error", f"latpcap: {gate.condition}", gate.text)
-    for finding in checked.findings[:MOST]:
+    for finding in checked.findings[:MAX_ANNOTATIONS]:
         level = "notice" if finding.severity == "info" else "warning"
         yield _command(level, f"latpcap: {finding.code}", f"{finding.title}. {finding.fix}")
 

@@ -10,10 +10,10 @@ import re
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from latpcap.report.text import printable
-from latpcap.result.checks.checked import Checked
+from latpcap.result.checks.gate_report import Checked
 from latpcap.result.checks.gates import GateResult
 
-NAMED = 3
+MAX_CAPTURES = 3
 """Captures that a suite is called after."""
 _NO_XML = re.compile("[^\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 cannot hold (<https://www.w3.org/TR/xml/#charsets>), not even escaped; `printable` took line ends."""
@@ -35,7 +35,7 @@ def render(checked: Checked) -> str:
 
 def _named(captures: tuple[str, ...]) -> str:
     """The captures, or how many there are beside the first."""
-    return ", ".join(captures) if len(captures) <= NAMED else f"{captures[0]} and {len(captures) - 1:,} more"
+    return ", ".join(captures) if len(captures) <= MAX_CAPTURES else f"{captures[0]} and {len(captures) - 1:,} more"
 
 
 def _test_case(suite: Element, gate: GateResult) -> None:

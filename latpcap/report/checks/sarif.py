@@ -18,12 +18,12 @@ from latpcap.findings import FindingResult
 from latpcap.findings.frames import Frames
 from latpcap.report.text import printable
 from latpcap.result.captures import CaptureFile
-from latpcap.result.checks.checked import Checked
+from latpcap.result.checks.gate_report import Checked
 from latpcap.result.checks.gates import GateResult
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-MOST = 10
-"""Locations of a finding; the display filter among its properties has all."""
+MAX_LOCATIONS = 10
+"""Locations of a finding; the display filter among its properties has all of them."""
 LEVELS = {"high": "warning", "medium": "warning", "low": "note", "info": "note"}
 """Of findings: a level of `error` is for the gates, which decide."""
 GATE = {
@@ -86,7 +86,7 @@ def _gate(gate: GateResult, checked: Checked) -> tuple[str, Json]:
 
 
 def _finding(finding: FindingResult, checked: Checked) -> tuple[str, Json]:
-    intervals = [_location(checked, *_logical(finding, each)) for each in finding.frames[:MOST]]
+    intervals = [_location(checked, *_logical(finding, each)) for each in finding.frames[:MAX_LOCATIONS]]
     result = {
         "level": LEVELS[finding.severity],
         "message": {"text": " ".join(_sentences(finding))},

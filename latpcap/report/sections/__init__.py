@@ -19,7 +19,7 @@ from latpcap.report.sections.paths import paths, segments
 from latpcap.report.sections.projection import projection
 from latpcap.report.sections.statements import routes, statements
 from latpcap.report.sections.taps import taps
-from latpcap.report.text import TOP
+from latpcap.report.text import MAX_LIST_ROWS
 from latpcap.result.analysis import Analysis
 from latpcap.result.checks.gates import Gates
 from latpcap.result.verdict import has_note
@@ -36,7 +36,7 @@ def _analysis(result: Analysis) -> Iterator[Section]:
 
 
 def sections(
-    result: Analysis, gates: Gates | None = None, most: int = TOP, *, is_signed: bool = True
+    result: Analysis, gates: Gates | None = None, most: int = MAX_LIST_ROWS, *, is_signed: bool = True
 ) -> Iterator[Section]:
     """Everything that is said of a capture, in its order; of a long list the first `most`.
 
@@ -74,7 +74,7 @@ def first_screen(result: Analysis, gates: Gates | None = None) -> Iterator[Secti
     yield further(result)
 
 
-def report(result: Analysis, gates: Gates | None = None, most: int = TOP) -> Iterator[Section]:
+def report(result: Analysis, gates: Gates | None = None, most: int = MAX_LIST_ROWS) -> Iterator[Section]:
     """A report to hand on: first what decides, then where the time goes now and there, all else as an appendix."""
     titled = cover(result.sign_off, title_of(result.captures), size_of(result))
     made = {each.name: each for each in (*sections(result, gates, most), titled, *summary(result))}

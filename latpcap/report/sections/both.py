@@ -13,7 +13,7 @@ from latpcap.report.sections.budget import PARTS, bars
 from latpcap.report.sections.findings import hidden_patterns
 from latpcap.report.sections.health import gates as gates_section
 from latpcap.report.sections.opening import asked_for, captures, cover, sign_off, title_of
-from latpcap.report.text import TOP, between, number
+from latpcap.report.text import MAX_LIST_ROWS, between, number
 from latpcap.result.analysis import Analysis
 from latpcap.result.checks.gates import Gates
 from latpcap.result.pairs.before_after import BeforeAfter, FindingChange
@@ -24,8 +24,8 @@ from latpcap.result.tables import flat
 from latpcap.tables.part.selection import Selected
 from latpcap.units import counted, format_given_ms, format_ms, format_s, percent, significant
 
-MOST = 20
-"""Rows of a list where the comparison is all that is shown."""
+MAX_ROWS = 20
+"""Rows of a list in a comparison."""
 TERMS = (Column("part"), *(Column(title, "figures") for title in ("predicted s", "measured s", "difference s")))
 
 SENTENCE = re.compile(r"(?<=\.) (?=[A-Z])")
@@ -61,7 +61,7 @@ Figure = tuple[str, Any, Any, Callable[[Any], str]]
 """Its name, before, after, and how it is written."""
 
 
-def both(result: BeforeAfter, gates: Gates | None = None, most: int = TOP) -> Iterator[Section]:
+def both(result: BeforeAfter, gates: Gates | None = None, most: int = MAX_LIST_ROWS) -> Iterator[Section]:
     """Everything that is said of the two; of a long list the first `most`."""
     before, after = result.before, result.after
     title, about = (" → ".join(text(each) for each in (before, after)) for text in (_title, _about))
@@ -95,8 +95,8 @@ def _compared(result: Comparison) -> Iterator[Section]:
     yield _verdict(result)
     yield _figures(_of_comparison(result))
     yield _budget(result)
-    yield _errors(result, MOST)
-    yield _statements(result, MOST)
+    yield _errors(result, MAX_ROWS)
+    yield _statements(result, MAX_ROWS)
 
 
 @sections_of.register
@@ -224,7 +224,7 @@ def _finding(each: FindingChange, result: BeforeAfter) -> Entry:
 
 def _savings(change: FindingChange, result: BeforeAfter) -> Iterator[str]:
     """What the fix saves in either."""
-    told = result.before.projection.told_rtt_ms
+    told = result.before.projection.headline_rtt_ms
     for when, found in (("before", change.before), ("after", change.after)):
         if found is not None and found.round_trips_saved:
             seconds = found.saved_s.get(f"{told:g}") if told is not None else None

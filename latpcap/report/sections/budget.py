@@ -39,7 +39,7 @@ def budget(result: Analysis) -> Section:
     """The parts of the runtime, and what encryption hides of them."""
     besides = (_network(result), _encrypted(result.timing_only, result.connecting))
     said = [Sentence(text, "quiet") for text in besides if text]
-    return Section("budget", "Where the time went", [*_parts(result.budget, result.projection.budget_at), *said])
+    return Section("budget", "Where the time went", [*_parts(result.budget, result.projection.headline_budget), *said])
 
 
 def _encrypted(hidden: TimingOnly | None, opened: Connecting | None) -> str:

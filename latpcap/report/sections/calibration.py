@@ -32,7 +32,7 @@ def summary(result: Calibration) -> str:
 
 
 def _row(series: Series) -> Row:
-    return (series.name, series.count, series.least_ms, series.median_ms, series.most_ms, series.deviation_ms)
+    return (series.name, series.count, series.min_ms, series.median_ms, series.max_ms, series.deviation_ms)
 
 
 def facts(result: Calibration) -> Iterator[str]:

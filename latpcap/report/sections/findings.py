@@ -27,10 +27,10 @@ FINDINGS = (
 
 def findings(result: Analysis, most: int) -> Section:
     """Those that cost most, what their fixes save at once, and which could not be looked for."""
-    told_rtt_ms = result.projection.told_rtt_ms
-    shown = [finding_entry(each, told_rtt_ms) for each in result.findings[:most]]
+    headline_rtt_ms = result.projection.headline_rtt_ms
+    shown = [finding_entry(each, headline_rtt_ms) for each in result.findings[:most]]
     hidden = [Sentence(text, "missing")] if (text := missing_patterns(result.timing_only, result.unjudged)) else []
-    last = [*together(result.fixes_together, told_rtt_ms), *hidden, *explained(result.findings[:most])]
+    last = [*together(result.fixes_together, headline_rtt_ms), *hidden, *explained(result.findings[:most])]
     parts = [*_order(result), *shown, *last]
     return Section("findings", top("Findings", len(result.findings), most), parts)
 
@@ -38,7 +38,7 @@ def findings(result: Analysis, most: int) -> Section:
 def _order(result: Analysis) -> Iterator[Sentence]:
     """Of several, by what they come one after the other."""
     if len(result.findings) > 1:
-        told = result.projection.told_rtt_ms
+        told = result.projection.headline_rtt_ms
         there = "" if told is None else f", then by the seconds that each fix saves at {format_given_ms(told)}"
         yield Sentence(f"Ordered by severity{there}.", "quiet")
 
@@ -46,15 +46,15 @@ def _order(result: Analysis) -> Iterator[Sentence]:
 def listed_findings(
     found: Sequence[FindingResult],
     fixes: FixesTogether | None,
-    told_rtt_ms: float | None,
+    headline_rtt_ms: float | None,
     missing: str,
 ) -> Iterator[Section]:
     """Every finding with where it is, what all fixes save at once, and which could not be looked for."""
     for each in found:
-        entry, lines = finding_entry(each, told_rtt_ms), tuple(_filter(each, detail=False))
+        entry, lines = finding_entry(each, headline_rtt_ms), tuple(_filter(each, detail=False))
         shown = tuple(line for line in entry.lines if not line.detail)
         yield Section("finding", "", [replace(entry, lines=(*shown, *lines))])
-    yield Section("together", "", [*together(fixes, told_rtt_ms)])
+    yield Section("together", "", [*together(fixes, headline_rtt_ms)])
     yield Section("hidden", "", [Sentence(missing)] if missing else [])
     yield Section("explained", "", [*explained(found)])
 
@@ -67,11 +67,11 @@ def explained(found: Sequence[FindingResult]) -> Iterator[Sentence]:
         yield Sentence(f"`latpcap explain {code}` shows the rule, an example and the fixes, client by client.", "quiet")
 
 
-def finding_entry(found: FindingResult, told_rtt_ms: float | None) -> Entry:
+def finding_entry(found: FindingResult, headline_rtt_ms: float | None) -> Entry:
     """A finding: what is wrong, what the fix saves, which statement, what the fix is, and where to look."""
     lines = (
         Line(found.why, detail=True),
-        Line(f"saves {saved}" if (saved := _saved(found, told_rtt_ms)) else "", key="saves"),
+        Line(f"saves {saved}" if (saved := _saved(found, headline_rtt_ms)) else "", key="saves"),
         Line(found.statement or "", "statement", kind="code"),
         Line(found.fix, "fix"),
         Line(_where(found), detail=True),
@@ -80,12 +80,12 @@ def finding_entry(found: FindingResult, told_rtt_ms: float | None) -> Entry:
     return Entry(found.title, found.severity, found.severity, found.code, tuple(line for line in lines if line.text))
 
 
-def together(fixes: FixesTogether | None, told_rtt_ms: float | None) -> Iterator[Sentence]:
+def together(fixes: FixesTogether | None, headline_rtt_ms: float | None) -> Iterator[Sentence]:
     """What all fixes save at once: not the sum, where some of them remove the same waits."""
-    if fixes is None or told_rtt_ms is None:
+    if fixes is None or headline_rtt_ms is None:
         return
-    seconds = fixes.saved_s[f"{told_rtt_ms:g}"]
-    there = format_given_ms(told_rtt_ms)
+    seconds = fixes.saved_s[f"{headline_rtt_ms:g}"]
+    there = format_given_ms(headline_rtt_ms)
     yield Sentence(f"All fixes together ({listed(fixes.fixes)}) save {format_s(seconds)} at {there}.")
 
 
@@ -107,15 +107,15 @@ def _filter(found: FindingResult, *, detail: bool = True) -> Iterator[Line]:
         yield Line(told, kind="quiet", detail=detail)
 
 
-def _saved(found: FindingResult, told_rtt_ms: float | None) -> str:
+def _saved(found: FindingResult, headline_rtt_ms: float | None) -> str:
     """What the fix saves, at the baseline and at the RTT of the verdict."""
     if not found.fix_name:
         return ""
     times = []
     if found.saved_at_baseline_s is not None:
         times.append(f"{format_s(found.saved_at_baseline_s)} here")
-    if told_rtt_ms is not None:
-        times.append(f"{format_s(found.saved_s[f'{told_rtt_ms:g}'])} at {format_given_ms(told_rtt_ms)}")
+    if headline_rtt_ms is not None:
+        times.append(f"{format_s(found.saved_s[f'{headline_rtt_ms:g}'])} at {format_given_ms(headline_rtt_ms)}")
     trips = counted(found.round_trips_alone, "round trip") if found.round_trips_alone else ""
     besides = f" (includes the {listed(found.needs)} fix)" if found.needs else ""
     about = f" (share of the `{found.fix_name}` fix)" if found.estimated else ""

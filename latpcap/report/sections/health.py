@@ -15,8 +15,8 @@ HEALTH = (
     Column("message", "text", least=30, folds=True, name="message"),
 )
 
-MOST = 50
-"""Notes that are shown: of thousands of damaged files nobody reads one each."""
+MAX_NOTES = 50
+"""Notes shown: of thousands of damaged files nobody reads one each."""
 
 
 def health(notes: Iterable[HealthNote], already: Callable[[str], bool]) -> Section:
@@ -26,9 +26,9 @@ def health(notes: Iterable[HealthNote], already: Callable[[str], bool]) -> Secti
         Entry(_effect(note), note.severity, note.severity, note.code)
         if already(note.message)
         else Entry(note.message, note.severity, note.severity, note.code, _more(note))
-        for note in found[:MOST]
+        for note in found[:MAX_NOTES]
     ]
-    rest = len(found) - MOST
+    rest = len(found) - MAX_NOTES
     more = [Sentence(f"and {rest:,} more: `latpcap table health` lists all", "quiet")] if rest > 0 else []
     return Section("health", "Health", [*shown, *more])
 

@@ -19,7 +19,7 @@ from latpcap.result.verdict import Step, VerdictLine
 from latpcap.tables.part.selection import Selected
 from latpcap.units import counted, format_given_ms, format_ms, format_s
 
-MOST = 3
+MAX_FINDINGS = 3
 """Findings of the first page."""
 CAPTURES = (
     Column("format", "text", least=6, name="format"),
@@ -102,18 +102,18 @@ def summary(result: Analysis) -> Iterator[Section]:
 def _now_and_there(result: Analysis) -> list[SectionPart]:
     """Both runtimes as bars on one scale."""
     found = result.projection
-    if found.budget_now is None or found.budget_at is None or found.told_rtt_ms is None:
+    if found.budget_now is None or found.headline_budget is None or found.headline_rtt_ms is None:
         return [*bars({"As measured": result.budget.parts()})]
     now = f"As measured, at {format_ms(found.baseline_rtt_ms or 0.0)}"
-    there = f"At {format_given_ms(found.told_rtt_ms)}"
-    return [*bars({now: found.budget_now.parts(), there: found.budget_at.parts()})]
+    there = f"At {format_given_ms(found.headline_rtt_ms)}"
+    return [*bars({now: found.budget_now.parts(), there: found.headline_budget.parts()})]
 
 
 def _to_do(result: Analysis) -> Iterator[SectionPart]:
-    told = result.projection.told_rtt_ms
+    told = result.projection.headline_rtt_ms
     at = "" if told is None else f"{told:g}"
     found = [each for each in result.findings if each.fix and each.code not in NO_FINDINGS]
-    rows = [*(_row(each, at) for each in found[:MOST]), *(_step(each) for each in result.steps)]
+    rows = [*(_row(each, at) for each in found[:MAX_FINDINGS]), *(_step(each) for each in result.steps)]
     if rows:
         there = "" if told is None else f" at {format_given_ms(told)}"
         columns = (

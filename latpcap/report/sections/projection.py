@@ -19,7 +19,7 @@ from latpcap.result.settings import Settings
 from latpcap.tables.part.selection import Selected
 from latpcap.units import counted, format_given_ms, format_ms, percent, significant
 
-SAVINGS = 3
+MAX_SAVINGS = 3
 COLUMNS = (
     Column("RTT ms", "figures"),
     Column("runtime s", "figure"),
@@ -42,14 +42,14 @@ RUNTIME, THROUGHPUT = ("runtime (s)", "runtime", "s"), ("statements a second", "
 """The axis of a figure, its name and its unit."""
 UNKNOWN = "unknown, because the baseline RTT is; give it with `--rtt-baseline`"
 RESTED = "Idle hosts respond a little later at a higher RTT; this is included in server and application time."
-MOST = 20
-"""RTTs of a projection that is shown by itself where there is little room."""
+MAX_RTTS = 20
+"""RTTs shown of a projection if there is little room."""
 
 
 @sections_of.register
 def _alone(found: Projection) -> Iterator[Section]:
     """The runtimes at the first of the asked RTTs."""
-    parts, left = projection(replace(found, points=found.points[:MOST])).parts, len(found.points) - MOST
+    parts, left = projection(replace(found, points=found.points[:MAX_RTTS])).parts, len(found.points) - MAX_RTTS
     more = [Sentence(f"and {left:,} more RTTs")] if left > 0 else []
     line = _line("runtime", RUNTIME, found.points, "accent")
     chart = Chart("runtime", "Runtime over RTT", "RTT (ms)", "ms", [each.rtt_ms for each in found.points], (line,))
@@ -76,9 +76,9 @@ def _said(found: Projection) -> Iterator[Sentence]:
     for each in (found.limit, found.hosts, found.within):
         if each is not None:
             yield Sentence(each.text)
-    if found.told_rtt_ms is not None:
-        for saving in found.fetches[:SAVINGS]:
-            yield Sentence(f"{printable(saving.statement)[:60]}: {saving.text(found.told_rtt_ms)}")
+    if found.headline_rtt_ms is not None:
+        for saving in found.fetches[:MAX_SAVINGS]:
+            yield Sentence(f"{printable(saving.statement)[:60]}: {saving.text(found.headline_rtt_ms)}")
 
 
 def _how(found: Projection | ProjectionGrid) -> Iterator[Sentence]:
@@ -106,8 +106,8 @@ def projected(
 
 def budget_there(found: Projection) -> Section:
     """Where the time goes there, beside where it went."""
-    now, there = found.budget_now, found.budget_at
-    if now is None or there is None or found.told_rtt_ms is None:
+    now, there = found.budget_now, found.headline_budget
+    if now is None or there is None or found.headline_rtt_ms is None:
         return Section("budget-there", "", [])
     total = sum(there.parts().values())
     rows = [
@@ -115,7 +115,7 @@ def budget_there(found: Projection) -> Section:
         for name, after in there.parts().items()
         if total > 0 and ((before := now.parts()[name]) > 0 or after > 0)
     ]
-    title = f"Where the time goes at {format_given_ms(found.told_rtt_ms)}"
+    title = f"Where the time goes at {format_given_ms(found.headline_rtt_ms)}"
     return Section("budget-there", title, [SectionTable(THERE, rows), *_rested(now, there)])
 
 
@@ -137,7 +137,7 @@ def _what_if(changed: WhatIf | None) -> Section:
     """The runtimes with fixes: as is, each, all; and what to do."""
     if changed is None:
         return Section("what-if", "", [])
-    rtt = f"{changed.told_rtt_ms:g}"
+    rtt = f"{changed.headline_rtt_ms:g}"
     fixes = (*changed.fixes, changed.all_fixes)
     columns = (
         *(Column("fix"), Column("trips saved", "count")),
@@ -158,7 +158,7 @@ def _what_if(changed: WhatIf | None) -> Section:
 def _at(fixed: FixResult, rtt: str) -> tuple[str, float, str]:
     """The range of its runtime, and its saving with that one's range."""
     runtime = between(fixed.optimistic_s[rtt], fixed.pessimistic_s[rtt])
-    return runtime, fixed.saved_s[rtt], between(fixed.saved_least_s[rtt], fixed.saved_most_s[rtt])
+    return runtime, fixed.saved_s[rtt], between(fixed.saved_min_s[rtt], fixed.saved_max_s[rtt])
 
 
 def _with_needs(fixed: FixResult) -> str:

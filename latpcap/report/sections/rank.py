@@ -19,8 +19,8 @@ NAME_CELLS = 40
 """What the name of a group gets on a terminal."""
 FILE_CELLS = 40
 """What the name of a file gets before columns that can be spared: it is what was asked for."""
-MUCH_THINK = 0.5
-"""Where think time is this part of a runtime, it says little of how chatty the work is."""
+MAX_THINK_SHARE = 0.5
+"""A runtime of which think time is a larger share says little about how chatty the work is."""
 THINKS = "In some captures think time is half of the runtime or more; `--by task` leaves it out."
 
 
@@ -34,7 +34,7 @@ def ranked_sections(rows: Table, asked: RankOrder, shown: int) -> Iterator[Secti
         longest = max((len(_called(row["file"], folder)) for row in ranked[:shown]), default=0)
         columns = _columns(asked, min(longest, FILE_CELLS), any(row["errors"] for row in ranked))
         table = table_of(columns, [_filled(row, asked, folder) for row in ranked[:shown]])
-        thinks = any(row["think_s"] >= MUCH_THINK * row["runtime_s"] for row in ranked)
+        thinks = any(row["think_s"] >= MAX_THINK_SHARE * row["runtime_s"] for row in ranked)
         said = [Sentence(_first(ranked, asked, folder), "strong"), table]
         yield Section("rank", "", [*said, *([Sentence(THINKS)] if thinks else [])])
     else:
@@ -70,7 +70,7 @@ def _columns(asked: RankOrder, file_cells: int, fails: bool) -> list[Column]:
         Column("", "id", least=2, name="rank"),
         Column(f"+s at {at}", "figure", name="added_s"),
         Column("+s per ms", "figure", name="seconds_per_ms"),
-        Column("cause", optional=True, name="culprit"),
+        Column("cause", optional=True, name="bottleneck"),
         Column("errors", "count", optional=not fails, name="errors"),
         Column("runtime s", "figure", optional=spare("runtime_s"), name="runtime_s"),
         Column("loss", "share", optional=spare("loss_share"), name="loss_share"),

@@ -21,8 +21,8 @@ COLUMNS = (
     Column("round trips", "figures", optional=True, name="round trips"),
     Column("most off s", folds=True, name="most off s"),
 )
-LINK_ALONE = 0.95
-"""A link that takes more of the RTT takes all that one sees."""
+MIN_LINK_SHARE = 0.95
+"""A link that takes a larger share of the RTT is the whole way to the server."""
 WAYS = {
     "link": "Every packet crossed a link that adds the rest of the RTT.",
     "relay": "Requests crossed a relay that delayed them: exact for stop-and-wait work only; TCP handshakes, windows "
@@ -39,9 +39,9 @@ def rehearsal(result: Rehearsal) -> Iterator[Section]:
 
 
 def _rows(result: Rehearsal) -> Iterator[dict[str, str]]:
-    yield _measured("today", result.told_today, result.today)
+    yield _measured("today", result.median_today, result.today)
     for there in result.rtts:
-        yield _measured(f"{there.asked_ms:,g}", there.told, there.runs) | _predicted(there)
+        yield _measured(f"{there.target_rtt_ms:,g}", there.told, there.runs) | _predicted(there)
 
 
 def _measured(asked: str, told: Run, runs: Sequence[Run]) -> dict[str, str]:
@@ -60,13 +60,13 @@ def _measured(asked: str, told: Run, runs: Sequence[Run]) -> dict[str, str]:
 
 def _predicted(there: RehearsedRtt) -> dict[str, str]:
     """Beside it, and where most is off: `network and set-up +0.120` is so much more than was measured."""
-    found, term = there.validation, there.most_off
+    found, term = there.validation, there.largest_error
     if found is None:
         return {"predicted s": "–", "difference": "–"}
     return {
         "predicted s": number(found.predicted_s),
         "range s": f"{number(found.optimistic_s)} to {number(found.pessimistic_s)}",
-        TYPICAL_HOST: number(there.assumed_s) if _knows_host(there) else "",
+        TYPICAL_HOST: number(there.typical_host_s) if _knows_host(there) else "",
         "difference": f"{found.error:+.1%}",
         "inside": "yes" if found.inside else "no",
         "most off s": f"{PARTS[term.name][1]} {term.predicted_s - term.measured_s:+,.3f}" if term else "",
@@ -76,19 +76,19 @@ def _predicted(there: RehearsedRtt) -> dict[str, str]:
 def _knows_host(there: RehearsedRtt) -> bool:
     """How late this host answers after a rest makes a difference."""
     found = there.validation
-    return found is not None and there.assumed_s not in (None, found.predicted_s)
+    return found is not None and there.typical_host_s not in (None, found.predicted_s)
 
 
 def _is_beyond(there: RehearsedRtt) -> bool:
     """The link takes but a part of the RTT: the server is away by itself."""
-    return there.link_ms is not None and there.link_ms < LINK_ALONE * there.asked_ms
+    return there.link_ms is not None and there.link_ms < MIN_LINK_SHARE * there.target_rtt_ms
 
 
 def _lines(result: Rehearsal) -> Iterator[str]:
     """What the table cannot say."""
-    yield from (printable(f"{each.asked_ms:,g} ms: {each.no_verdict}") for each in result.rtts if each.no_verdict)
-    yield from (printable(f"{each.asked_ms:,g} ms: {why}.") for each in result.rtts for why in each.reasons)
-    today = result.told_today.baseline_ms
+    yield from (printable(f"{each.target_rtt_ms:,g} ms: {each.no_verdict}") for each in result.rtts if each.no_verdict)
+    yield from (printable(f"{each.target_rtt_ms:,g} ms: {why}.") for each in result.rtts for why in each.reasons)
+    today = result.median_today.baseline_ms
     away = f", {format_ms(today)} away today" if today is not None else ""
     yield printable(
         f"{counted(len(result.servers), 'server')} farther away: {listed(result.servers)}{away}. {WAYS[result.way]}"

@@ -85,8 +85,8 @@ def statements(
     """
     hidden = [Sentence(text, "quiet")] if (text := hidden_statements(timing_only)) else []
     grown, columns = _grown(projection), list(COLUMNS)
-    if not math.isnan(grown) and projection.told_rtt_ms is not None and not is_whole:
-        title = f"network s at {format_given_ms(projection.told_rtt_ms)}"
+    if not math.isnan(grown) and projection.headline_rtt_ms is not None and not is_whole:
+        title = f"network s at {format_given_ms(projection.headline_rtt_ms)}"
         columns.insert(1, Column(title, "s", name="network_there_s"))
     names, commands = list[StatementResult](), list[StatementResult]()
     for each in found[:most]:
@@ -102,7 +102,7 @@ def statements(
 
 def _grown(projection: Projection) -> float:
     """Return by what factor waiting for the network grows; NaN where servers do not move alike."""
-    now, there = projection.budget_now, projection.budget_at
+    now, there = projection.budget_now, projection.headline_budget
     return math.nan if now is None or projection.conditions.moved else growth(now, there)
 
 

@@ -8,8 +8,8 @@ from latpcap.report.section import Entry, Line, Section, Sentence
 from latpcap.result.taps import AtTap, TapsDirection, TapsResult
 from latpcap.units import counted, format_ms
 
-SAME_MS = 0.001
-"""Taps whose packets have no way between them see them at one time."""
+MIN_DISTANCE_MS = 0.001
+"""Taps that see a packet within this time have no network between them."""
 
 
 def taps(found: tuple[TapsResult, ...], most: int) -> Section:
@@ -42,7 +42,9 @@ def sentences(taps: TapsResult) -> Iterator[str]:
 
 
 def _are_one(taps: TapsResult) -> bool:
-    return all(abs(way.min_ms or 0.0) + abs(way.p95_ms or 0.0) < SAME_MS for way in (taps.request, taps.response))
+    return all(
+        abs(way.min_ms or 0.0) + abs(way.p95_ms or 0.0) < MIN_DISTANCE_MS for way in (taps.request, taps.response)
+    )
 
 
 def _ways(taps: TapsResult) -> Iterator[str]:

@@ -9,7 +9,7 @@ from latpcap.report.sections.opening import asked_for
 from latpcap.report.text import printable
 from latpcap.verify import Difference, Measure, Verification
 
-MAX_SHOWN = 10
+MAX_DIFFERENCES = 10
 """Unexplained differences that are shown of each measure."""
 
 COLUMNS = (
@@ -50,10 +50,10 @@ def _differences(measure: Measure) -> Iterator[Entry]:
     for reason, count in measure.reasons().most_common():
         yield Entry(f"{measure.name}, {count:,} ×: {reason}")
     unexplained = [difference for difference in measure.differences if difference.reason is None]
-    left = len(unexplained) - MAX_SHOWN
+    left = len(unexplained) - MAX_DIFFERENCES
     more = [Line(f"… and {left:,} more (--json lists all)")] if left > 0 else []
     if unexplained:
-        lines = [Line(_one(each)) for each in unexplained[:MAX_SHOWN]]
+        lines = [Line(_one(each)) for each in unexplained[:MAX_DIFFERENCES]]
         yield Entry(f"{measure.name}, unexplained:", lines=(*lines, *more))
 
 

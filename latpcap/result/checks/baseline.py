@@ -16,7 +16,7 @@ from latpcap.result.checks.figures import Measured, at
 
 ANALYSIS, PROJECTION = "latpcap.analysis/1", "latpcap.projection/1"
 HOW = "write one with `latpcap analyze CAPTURE --json -o baseline.json`"
-SAME_MS = 1e-9
+MAX_RTT_ERROR_MS = 1e-9
 """RTTs that differ by less are the same, as the JSON rounds them."""
 
 
@@ -62,6 +62,6 @@ def _projected_s(name: str, result: Mapping[str, Any], rtt_ms: float) -> float |
     points = projection.get("points") if isinstance(projection, dict) else None
     for point in points if isinstance(points, list) else []:
         there = at(point, "rtt_ms", name)
-        if there is not None and abs(there - rtt_ms) < SAME_MS:
+        if there is not None and abs(there - rtt_ms) < MAX_RTT_ERROR_MS:
             return at(point, "runtime_s", name)
     raise UsageError(f"{name}: the baseline has no projection onto {rtt_ms:g} ms: write it with --rtt {rtt_ms:g}ms")

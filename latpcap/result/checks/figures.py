@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from latpcap.projection.assumptions import Conditions
     from latpcap.result.analysis import Analysis, Measures
 
-LARGEST = 1e15
-"""Nothing that is counted is more, and products of such figures are still numbers."""
+MAX_AMOUNT = 1e15
+"""Counted values stay below this, and products of such values are still numbers."""
 PART_OF_TIME = "no segment with data was captured, or only a part of the time is selected"
 NO_RTT = "the RTT of this capture is unknown, give it with --rtt-baseline"
 
@@ -53,7 +53,7 @@ def amount(text: str) -> float:
     if not (text[:1].isdigit() and text.isascii() and digits.replace(".", "", 1).isdigit() and digits[-1] != "."):
         raise ValueError(text)
     number = float(digits)
-    if number > LARGEST:
+    if number > MAX_AMOUNT:
         raise ValueError(text)
     return number / 100 if text.endswith("%") else number
 
@@ -80,7 +80,7 @@ def read_share(text: str, largest: float = 1.0) -> float:
 
 def read_rise(text: str) -> float:
     """Read what is added as a part of a whole, and may be more than it."""
-    return read_share(text, LARGEST)
+    return read_share(text, MAX_AMOUNT)
 
 
 def _seconds(text: str) -> float:
@@ -196,7 +196,7 @@ def at(source: Any, where: str, name: str) -> float | None:
         value = math.nan if isinstance(source, bool) or not isinstance(source, int | float) else float(source)
     except OverflowError:
         value = math.inf
-    if not abs(value) <= LARGEST:  # nor is NaN
+    if not abs(value) <= MAX_AMOUNT:  # nor is NaN
         raise UsageError(f"{name}: `{where}` of the baseline is no number")
     return value
 

@@ -73,8 +73,8 @@ NEED_NO_STATEMENTS = frozenset(
     )
 )
 """Patterns that are found without statements, parameters and rows, or only where all of these are known."""
-DIGITS = 9
-"""Decimals that are compared: as many as the JSON keeps, so that a capture is equal to its own baseline."""
+COMPARED_DECIMALS = 9
+"""Decimals compared: as many as the JSON keeps, so that a capture equals its own baseline."""
 
 GRAMMAR = (
     f"FIGURE OP NUMBER ({', '.join(name for name, figure in FIGURES.items() if figure.unit is None)}), "
@@ -110,7 +110,7 @@ class Threshold(Struct, frozen=True):
             return self.amount
         if baseline is None:
             return None
-        return round(self.changed(baseline), DIGITS)
+        return round(self.changed(baseline), COMPARED_DECIMALS)
 
     def changed(self, baseline: Number) -> Number:
         """The baseline's figure, or many at once, changed as the condition says."""
@@ -330,7 +330,7 @@ def before_of(gate: Gate, baseline: Measured) -> float | None:
 
 def _value(gate: Gate, measured: Measured) -> float | None:
     value = measured.value(gate.kind) if gate.rtt_ms is None else measured.projected(gate.rtt_ms)
-    return None if value is None else round(value, DIGITS)
+    return None if value is None else round(value, COMPARED_DECIMALS)
 
 
 def _told(gate: Gate, value: float, measured: Measured) -> str:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from latpcap.errors import UsageError, did_you_mean
 from latpcap.result.checks.baseline import read_json
 from latpcap.result.checks.figures import ImpossibleAmount, amount, count, read_rise, read_share
-from latpcap.result.checks.gates import CONDITION, DIGITS, OPERATORS, GateResult, Gates, Threshold, limit_of
+from latpcap.result.checks.gates import COMPARED_DECIMALS, CONDITION, OPERATORS, GateResult, Gates, Threshold, limit_of
 from latpcap.tables.columnar.columns import Bools, Floats
 from latpcap.tables.columnar.table import Table
 from latpcap.units import MissingUnit, format_ms, format_s, parse_duration_ms, percent, significant
@@ -139,7 +139,7 @@ def judge_rows(
 
 def _judged(gate: RowGate, rows: Table, named_by: Sequence[str], baseline: RowBaseline | None) -> GateResult:
     column, unit = _column(gate, rows)
-    values = np.round(_numbers(gate, rows.column(column)), DIGITS)
+    values = np.round(_numbers(gate, rows.column(column)), COMPARED_DECIMALS)
     before = _before(gate, column, rows, named_by, baseline)
     limits = _limits(gate, unit, before)
     can_be_told: Bools = ~np.isnan(values) & ~np.isnan(limits)
@@ -180,7 +180,7 @@ def _before(gate: RowGate, column: str, rows: Table, named_by: Sequence[str], ba
         return np.zeros(len(rows))
     if baseline is None:
         raise UsageError(f"`{gate.text}`: there is no baseline, name an earlier result with --baseline")
-    return np.round(baseline.values(column, rows, named_by), DIGITS)
+    return np.round(baseline.values(column, rows, named_by), COMPARED_DECIMALS)
 
 
 def _limits(gate: RowGate, unit: str | None, before: Floats) -> Floats:
@@ -190,7 +190,7 @@ def _limits(gate: RowGate, unit: str | None, before: Floats) -> Floats:
         limit = replace(limit, amount=limit.amount / _IN[unit])
     if not limit.of_baseline:
         return np.full(len(before), limit.amount)
-    changed: Floats = np.round(limit.changed(before), DIGITS)
+    changed: Floats = np.round(limit.changed(before), COMPARED_DECIMALS)
     return changed
 
 

@@ -14,7 +14,7 @@ from latpcap.findings import FindingResult, finding_results
 from latpcap.measures.charts import Deltas, binned
 from latpcap.measures.statements import response_ns
 from latpcap.projection.assumptions import Conditions
-from latpcap.projection.project import DEFAULT_LADDER_MS, told_rtt_ms
+from latpcap.projection.project import DEFAULT_LADDER_MS, headline_rtt_ms
 from latpcap.result.analysis import Analysis, Measures
 from latpcap.result.cover import Cover
 from latpcap.result.page.switches import Switches, switches
@@ -25,7 +25,7 @@ from latpcap.tables.recording import Recording
 from latpcap.units import listed as in_words
 
 MIN_RTT_MS, MAX_RTT_MS = 0.05, 300.0
-STATEMENTS = 200
+MAX_STATEMENTS = 200
 """Texts that the timeline names."""
 
 
@@ -106,7 +106,7 @@ def _moving(analysis: Analysis, conditions: Conditions) -> SliderMove:
 
 def _first_rtt(baseline_ms: float | None, asked: Sequence[float] | None) -> float:
     """Where the slider stands at first: at the RTT of the verdict."""
-    told = told_rtt_ms(asked or DEFAULT_LADDER_MS, baseline_ms or 0.0)
+    told = headline_rtt_ms(asked or DEFAULT_LADDER_MS, baseline_ms or 0.0)
     return min(max(told or 0.0, MIN_RTT_MS), max(MAX_RTT_MS, baseline_ms or 0))
 
 
@@ -127,7 +127,7 @@ def _name_statements(drawn: dict[str, Any], recording: Recording) -> None:
         np.array([one for lane in lanes for one in lane["statement"]], np.int64), return_counts=True
     )
     usual = ids[np.argsort(-counts, kind="stable")]
-    usual = usual[usual >= 0][:STATEMENTS]
+    usual = usual[usual >= 0][:MAX_STATEMENTS]
     index = {int(number): row for row, number in enumerate(usual)}
     texts = take(recording.statement_texts, usual)
     drawn["statements"] = [str(text)[:200] for text in texts.to_pylist()]

@@ -21,7 +21,7 @@ from latpcap.measures.statements import StatementGroups
 from latpcap.projection.assumptions import Conditions
 from latpcap.projection.basis import Basis, Variant
 from latpcap.projection.budget_elsewhere import budget_with, budgets_there
-from latpcap.projection.curve import FIRST_POINTS, MAX_ERROR, Curve, bends, curves
+from latpcap.projection.curve import INITIAL_POINTS, MAX_ERROR, Curve, bends, curves
 from latpcap.tables.columnar.values import Fractions, Numbers, Rows, TableColumn
 
 Floats = NDArray[np.float64]
@@ -30,9 +30,9 @@ MAX_SWITCHES = 6
 """Fixes that are replayed in every combination: 64 of them."""
 MAX_REPLAYED = 5e8
 """Turns that may be replayed for that: some 20 s of a processor's time."""
-POINTS = 40
-"""Of a curve, about."""
-REPLAYS_A_POINT = 9
+POINTS_PER_CURVE = 40
+"""About this many points are drawn of a curve."""
+REPLAYS_PER_POINT = 9
 """Central, three ways of waiting at each end of the range, and two for the parts."""
 
 
@@ -122,7 +122,7 @@ def _saves(saving: Saving) -> bool:
 def _affordable(base: Basis, fixes: int) -> bool:
     assert base.job is not None
     turns = base.job.exchanges + base.job.connections
-    return fixes <= MAX_SWITCHES and 2**fixes * POINTS * REPLAYS_A_POINT * turns <= MAX_REPLAYED
+    return fixes <= MAX_SWITCHES and 2**fixes * POINTS_PER_CURVE * REPLAYS_PER_POINT * turns <= MAX_REPLAYED
 
 
 def _combinations(count: int, combined: bool) -> Iterator[tuple[int, ...]]:
@@ -171,7 +171,7 @@ def _divided(
     They are divided at the RTTs that were asked for and where they bend; between, straight lines sum to the runtime.
     """
     rtt, runtime = np.array(curve.rtt_ms), np.array(curve.runtime_s)
-    spread = np.searchsorted(rtt, np.geomspace(rtt[0], rtt[-1], FIRST_POINTS)[1:-1])
+    spread = np.searchsorted(rtt, np.geomspace(rtt[0], rtt[-1], INITIAL_POINTS)[1:-1])
     new = np.unique((0, len(rtt) - 1, *spread, *np.flatnonzero(np.isin(rtt, asked_ms))))
     known: dict[int, tuple[float, ...]] = {}
     while len(new):
@@ -230,4 +230,6 @@ class Removal:
     def _rows(self, effect: Effect) -> tuple[NDArray[np.int64], Floats]:
         """The exchanges that an effect touches, and which part of each goes."""
         share = effect.saved / np.maximum(self.round_trips[effect.rows], 1)
-        return np.concatenate((effect.rows, effect.along)), np.concatenate((share, np.ones(len(effect.along))))
+        return np.concatenate((effect.rows, effect.dependents)), np.concatenate(
+            (share, np.ones(len(effect.dependents)))
+        )

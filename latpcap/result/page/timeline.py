@@ -26,12 +26,12 @@ from latpcap.tables.connections import Connections
 from latpcap.tables.exchanges import Exchanges
 from latpcap.tables.recording import Recording
 
-ONE_BY_ONE = 20_000
-"""Exchanges up to which each is drawn."""
-STRETCHES = 30_000
-"""Intervals of a longer recording, over all lanes."""
-LANES = 100
-"""Lanes that are drawn: those with the most exchanges."""
+MAX_EXCHANGES = 20_000
+"""A recording with more exchanges is drawn in blocks."""
+MAX_BLOCKS = 30_000
+"""Blocks drawn of a longer recording, over all lanes."""
+MAX_LANES = 100
+"""Lanes drawn: those with the most exchanges."""
 
 
 class _Blocks(Struct, frozen=True):
@@ -54,8 +54,8 @@ def timeline(
     recording: Recording,
     baseline_ns: Floats,
     measured: BudgetTimeline,
-    one_by_one: int = ONE_BY_ONE,
-    intervals: int = STRETCHES,
+    one_by_one: int = MAX_EXCHANGES,
+    intervals: int = MAX_BLOCKS,
 ) -> dict[str, Any]:
     """Return lanes of blocks from the RTT and what was `measured` of each exchange."""
     exchanges, connections = recording.exchanges, recording.connections
@@ -83,7 +83,7 @@ def timeline(
 
 def _lanes(connections: Connections) -> Ints:
     """A lane for each connection; where they are many, those that follow each other share one."""
-    if len(connections) <= LANES:
+    if len(connections) <= MAX_LANES:
         return np.arange(len(connections))
     return lanes(connections.start, connections.end)
 
@@ -91,7 +91,7 @@ def _lanes(connections: Connections) -> Ints:
 def _busiest(lane: Ints) -> Ints:
     """The lanes with the most exchanges, in their order."""
     counts = np.bincount(lane)
-    return np.sort(np.argsort(-counts, kind="stable")[:LANES])
+    return np.sort(np.argsort(-counts, kind="stable")[:MAX_LANES])
 
 
 def _blocks(exchanges: Exchanges, lane_of: Ints, network_ns: Floats, measured: BudgetTimeline) -> _Blocks:

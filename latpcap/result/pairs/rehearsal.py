@@ -46,7 +46,7 @@ class RecordedRun(Struct, frozen=True):
     recording: str
     """The name of its file."""
     found: Analysis
-    asked_ms: float | None = None
+    target_rtt_ms: float | None = None
     """The RTT that was asked for; `None` for a run as things are today."""
     link_ms: float | None = None
     """What of it the link took."""
@@ -74,7 +74,7 @@ class Run(Struct, frozen=True):
 class RehearsedRtt(Struct, frozen=True):
     """One RTT: what was predicted for it, and what the job took."""
 
-    asked_ms: float
+    target_rtt_ms: float
     link_ms: float | None
     """What the link took of it; the rest is the way to the server as it is today."""
     runs: tuple[Run, ...]
@@ -87,9 +87,9 @@ class RehearsedRtt(Struct, frozen=True):
     """Predicted against measured; null where that says nothing."""
     no_verdict: str | None
     """Why it says nothing: the runs were not the same job."""
-    assumed_s: float | None
+    typical_host_s: float | None
     """The prediction that does not know how late this host answers after a rest."""
-    most_off: ValidationPart | None
+    largest_error: ValidationPart | None
     """The part of the budget that was predicted worst."""
     reasons: tuple[str, ...]
     """Why it took longer or shorter than predicted, as far as the recordings tell."""
@@ -112,7 +112,7 @@ class Rehearsal(Displayed, Struct, frozen=True):
     ends: CongestionControls | None
     """The congestion control of both ends; null where the way has none of its own."""
     today: tuple[Run, ...]
-    told_today: Run
+    median_today: Run
     """The one whose runtime is the median: from it all is predicted."""
     rtts: tuple[RehearsedRtt, ...]
     text: str
@@ -130,7 +130,7 @@ def rehearsed_rows(rtts: Sequence[RehearsedRtt]) -> Table:
     rows = [
         {
             "recording": each.told.recording,
-            "rtt_ms": each.asked_ms,
+            "rtt_ms": each.target_rtt_ms,
             "runtime_s": each.told.runtime_s,
             "fastest_s": each.fastest_s,
             "slowest_s": each.slowest_s,
@@ -157,14 +157,15 @@ def rehearsal(
     """Set what the median run of `today` predicts beside the runs of `there`, each RTT's median run for it."""
     base, differs = _median(today), conditions or Conditions()
     groups = [
-        [each for each in there if each.asked_ms == asked] for asked in dict.fromkeys(run.asked_ms for run in there)
+        [each for each in there if each.target_rtt_ms == asked]
+        for asked in dict.fromkeys(run.target_rtt_ms for run in there)
     ]
     rtts_ms = [_rtt_ms(_median(group), differs) for group in groups]
     observed, unmeasured = (project(base.recording, rtts_ms, knows_hosts) for knows_hosts in (True, False))
     assumed = [point.runtime_s for point in unmeasured.projection.points]
     rtts = tuple(
-        _rehearsed(group, observed, point, assumed_s)
-        for group, point, assumed_s in zip(groups, observed.projection.points, assumed, strict=True)
+        _rehearsed(group, observed, point, typical_host_s)
+        for group, point, typical_host_s in zip(groups, observed.projection.points, assumed, strict=True)
     )
     return Rehearsal(
         way=way,
@@ -173,7 +174,7 @@ def rehearsal(
         seed=seed,
         ends=ends,
         today=tuple(map(_told, today)),
-        told_today=_told(base),
+        median_today=_told(base),
         rtts=rtts,
         text=" ".join(_sentences(rtts)),
         settings=observed.settings,
@@ -188,22 +189,22 @@ def _median(runs: Sequence[RecordedRun]) -> RecordedRun:
 
 def _rtt_ms(run: RecordedRun, conditions: Conditions) -> float:
     """The RTT to predict for: as measured; where it strays as asked for, since few measurements miss its mean."""
-    rtt_ms = run.asked_ms if conditions.jitter_ms else run.found.summary.baseline_rtt_ms
+    rtt_ms = run.target_rtt_ms if conditions.jitter_ms else run.found.summary.baseline_rtt_ms
     if rtt_ms is None:
         raise UsageError(
-            f"at {format_given_ms(run.asked_ms or 0)} no RTT could be measured: the command sent too little"
+            f"at {format_given_ms(run.target_rtt_ms or 0)} no RTT could be measured: the command sent too little"
         )
     return rtt_ms
 
 
-def told_path(found: Analysis) -> PathResult:
+def headline_path(found: Analysis) -> PathResult:
     """The path that tells the RTT: the one with most connections."""
     return max(found.paths, key=lambda path: path.connections)
 
 
 def _told(run: RecordedRun) -> Run:
     """What one run showed."""
-    rtt, summary = told_path(run.found).rtt, run.found.summary
+    rtt, summary = headline_path(run.found).rtt, run.found.summary
     return Run(
         recording=run.recording,
         runtime_s=summary.runtime_s,
@@ -214,7 +215,9 @@ def _told(run: RecordedRun) -> Run:
     )
 
 
-def _rehearsed(group: Sequence[RecordedRun], observed: Analysis, point: Point, assumed_s: float | None) -> RehearsedRtt:
+def _rehearsed(
+    group: Sequence[RecordedRun], observed: Analysis, point: Point, typical_host_s: float | None
+) -> RehearsedRtt:
     told = _median(group)
     validation, no_verdict = None, None
     try:
@@ -223,7 +226,7 @@ def _rehearsed(group: Sequence[RecordedRun], observed: Analysis, point: Point, a
         no_verdict = str(problem)
     runs = tuple(map(_told, group))
     return RehearsedRtt(
-        asked_ms=told.asked_ms or 0.0,
+        target_rtt_ms=told.target_rtt_ms or 0.0,
         link_ms=told.link_ms,
         runs=runs,
         told=_told(told),
@@ -231,8 +234,8 @@ def _rehearsed(group: Sequence[RecordedRun], observed: Analysis, point: Point, a
         slowest_s=max(run.runtime_s for run in runs),
         validation=validation,
         no_verdict=no_verdict,
-        assumed_s=assumed_s,
-        most_off=None if validation is None else max(validation.terms, key=_off_s),
+        typical_host_s=typical_host_s,
+        largest_error=None if validation is None else max(validation.terms, key=_off_s),
         reasons=() if validation is None else tuple(reasons(observed, told.found, validation)),
     )
 
@@ -252,13 +255,13 @@ def _judged(found: Validation) -> str:
 
 
 def _sentences(rtts: Sequence[RehearsedRtt]) -> Iterator[str]:
-    judged = {each.asked_ms: each.validation for each in rtts if each.validation is not None}
+    judged = {each.target_rtt_ms: each.validation for each in rtts if each.validation is not None}
     if len(judged) > 1:
         inside = sum(each.inside for each in judged.values())
         yield f"{inside} of {counted(len(judged), 'runtime')} inside their range."
     if judged:
-        asked_ms, worst = max(judged.items(), key=lambda each: abs(each[1].error))
-        yield f"{'Largest error at' if len(judged) > 1 else 'At'} {format_given_ms(asked_ms)}: {_judged(worst)}."
-    silent = [format_given_ms(each.asked_ms) for each in rtts if each.validation is None]
+        target_rtt_ms, worst = max(judged.items(), key=lambda each: abs(each[1].error))
+        yield f"{'Largest error at' if len(judged) > 1 else 'At'} {format_given_ms(target_rtt_ms)}: {_judged(worst)}."
+    silent = [format_given_ms(each.target_rtt_ms) for each in rtts if each.validation is None]
     if silent:
         yield f"No verdict at {listed(silent)}: the runs did not do the same job."

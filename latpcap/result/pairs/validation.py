@@ -18,8 +18,8 @@ from latpcap.rtt.baselines import METHOD_NAMES, Method
 from latpcap.tables.part.selection import Selected
 from latpcap.units import RttIs, format_ms, format_s
 
-SAME_JOB = 0.05
-"""Captures whose round trips differ by more are not the same job."""
+MAX_CHANGE = 0.05
+"""Captures whose round trips differ by a larger share are not the same job."""
 
 
 class ValidationPart(Struct, frozen=True):
@@ -132,9 +132,9 @@ def judge(observed: Analysis, point: Point, measured: Analysis) -> Validation:
 
 
 def _check_same_job(mine: int, others: int) -> None:
-    if abs(others - mine) > SAME_JOB * max(mine, 1):
+    if abs(others - mine) > MAX_CHANGE * max(mine, 1):
         change = f"{others / mine - 1:+.0%}" if mine else "none in the base"
         raise NotTheSameJob(
-            f"not the same job: {mine:,} round trips against {others:,} ({change}; more than {SAME_JOB:.0%} apart); "
+            f"not the same job: {mine:,} round trips against {others:,} ({change}; more than {MAX_CHANGE:.0%} apart); "
             "`latpcap compare` shows what is different"
         )

@@ -22,13 +22,13 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-MUCH_BYTES = 1 << 25
-"""What is freed and given back to the system must be asked for again: that costs a tenth of the time of less."""
+MIN_RETURNED_BYTES = 1 << 25
+"""Memory below this is not given back to the system: asking for it again costs a tenth of the time."""
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 """The option of its C library: see `mallopt(3)`."""
-FEW_NAMES = 10_000
-FEW_WANTED = 16
-SHORT = 1 << 12
+MAX_NAMES = 10_000
+MAX_WANTED = 16
+MAX_SHORT_ROWS = 1 << 12
 
 _DTYPES = {"c": "i1", "C": "u1", "s": "i2", "S": "u2", "i": "i4", "I": "u4", "l": "i8", "L": "u8", "f": "f4", "g": "f8"}
 
@@ -115,7 +115,7 @@ class Codes(Struct, frozen=True):
     def where(self, wanted: Callable[[str], bool]) -> Bools:
         """True where the text is `wanted`, asked once per distinct text."""
         numbers = [number for number, name in enumerate(self.names) if wanted(name)]
-        if len(numbers) <= FEW_WANTED:  # a comparison is many times quicker than a look-up
+        if len(numbers) <= MAX_WANTED:  # a comparison is many times quicker than a look-up
             found = zeros(self.codes, len(self.codes), bool)
             for number in numbers:
                 found |= self.codes == number
@@ -160,7 +160,7 @@ def first_that_holds(rules: Sequence[Bools], values: Sequence[Any], otherwise: A
     return np.asarray(found)
 
 
-def forget(of: object, *kinds: type, but: Collection[str] = (), much: int = MUCH_BYTES) -> None:
+def forget(of: object, *kinds: type, but: Collection[str] = (), much: int = MIN_RETURNED_BYTES) -> None:
     """Let go of the columns (and of what else is of `kinds`) that `of` keeps: they are made again when asked for.
 
     Where that is `much`, the system gets it back.
@@ -180,7 +180,11 @@ def give_back() -> None:
     capture what its connections took while they were open. What is a column it learns when the largest is freed; until
     then it asks for pages again and again: so it is told.
     """
-    calls = (("mallopt", _MMAP_THRESHOLD, MUCH_BYTES), ("mallopt", _TRIM_THRESHOLD, 2 * MUCH_BYTES), ("malloc_trim", 0))
+    calls = (
+        ("mallopt", _MMAP_THRESHOLD, MIN_RETURNED_BYTES),
+        ("mallopt", _TRIM_THRESHOLD, 2 * MIN_RETURNED_BYTES),
+        ("malloc_trim", 0),
+    )
     for name, *asked in calls:
         if hasattr(ctypes.pythonapi, name):
             getattr(ctypes.pythonapi, name)(*asked)
@@ -188,7 +192,7 @@ def give_back() -> None:
 
 def constant(value: float, count: int) -> NDArray[Any]:
     """A column of the same number in every row: of many it takes the room of one, of few no time."""
-    if count <= SHORT:
+    if count <= MAX_SHORT_ROWS:
         return np.full(count, value)
     return np.broadcast_to(np.asarray(value), count)
 
@@ -229,7 +233,7 @@ def _codes(array: Array) -> Codes:
     if not str(array.type).startswith("arro3.core.DataType<Dictionary"):
         array = array.cast(DataType.dictionary(DataType.int32(), DataType.string()))
     indices, names = _view(dictionary_indices(array)), list(dictionary_dictionary(array).to_pylist())
-    numbers: NDArray[Any] = indices.values.astype(np.int16 if len(names) <= FEW_NAMES else np.int64)
+    numbers: NDArray[Any] = indices.values.astype(np.int16 if len(names) <= MAX_NAMES else np.int64)
     if indices.valid is not None:
         numbers[~indices.valid] = -1
     return Codes(numbers, names)

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from latpcap import _core
 from latpcap.tables.columnar import scratch
 from latpcap.tables.columnar.columns import Bools, Floats, Ints
-from latpcap.tables.columnar.scratch import laid
+from latpcap.tables.columnar.scratch import spill
 
 Integers = NDArray[Any]
 
-PIECE = 1 << 16
-"""Rows of which many columns at once fit the processor's cache."""
+PIECE_ROWS = 1 << 16
+"""This many rows of many columns fit the processor's cache."""
 
 
 def pieces(count: int) -> Iterator[slice]:
@@ -25,7 +25,7 @@ def pieces(count: int) -> Iterator[slice]:
     >>> list(pieces(70_000))
     [slice(0, 65536, None), slice(65536, 70000, None)]
     """
-    return scratch.pieces(count, PIECE)
+    return scratch.pieces(count, PIECE_ROWS)
 
 
 def ordered(*keys: Integers) -> Ints:
@@ -34,7 +34,7 @@ def ordered(*keys: Integers) -> Ints:
     >>> ordered(np.array([1, 0, 1, 0])).tolist()
     [1, 3, 0, 2]
     """
-    return laid(keys[0], _core.ordered([_ints(key) for key in keys]))
+    return spill(keys[0], _core.ordered([_ints(key) for key in keys]))
 
 
 def grouped(*keys: Integers) -> tuple[Ints, Ints]:
@@ -44,7 +44,7 @@ def grouped(*keys: Integers) -> tuple[Ints, Ints]:
     [[0, 2, 1], [0, 2, 3]]
     """
     order, starts = _core.grouped([_ints(key) for key in keys])
-    return laid(keys[0], order), laid(keys[0], starts)
+    return spill(keys[0], order), spill(keys[0], starts)
 
 
 def numbered(*keys: Integers) -> Ints:
@@ -53,7 +53,7 @@ def numbered(*keys: Integers) -> Ints:
     >>> numbered(np.array([7, 9, 7]), np.array([1, 1, 1])).tolist()
     [0, 1, 0]
     """
-    return laid(keys[0], _core.numbered([_ints(key) for key in keys]))
+    return spill(keys[0], _core.numbered([_ints(key) for key in keys]))
 
 
 def counted(values: Integers) -> tuple[Ints, Ints]:
@@ -80,7 +80,7 @@ def first_alike(values: Integers) -> Ints:
     >>> first_alike(np.array([7, 9, 7])).tolist()
     [0, 1, 0]
     """
-    return laid(values, _core.first_alike(_ints(values)))
+    return spill(values, _core.first_alike(_ints(values)))
 
 
 def distinct(numbers: Integers, starts: Integers) -> Ints:
@@ -111,7 +111,7 @@ def last_known(values: Integers, key: Integers) -> Ints:
     >>> last_known(np.array([5, -1, 7, -1, -1]), np.array([1, 1, 1, 1, 2])).tolist()
     [5, 5, 7, 7, -1]
     """
-    return laid(key, _core.last_known(_ints(values), _ints(key)))
+    return spill(key, _core.last_known(_ints(values), _ints(key)))
 
 
 def running_maximum(values: Integers, key: Integers) -> Ints:
@@ -120,7 +120,7 @@ def running_maximum(values: Integers, key: Integers) -> Ints:
     >>> running_maximum(np.array([5, 3, 7, 4]), np.array([1, 1, 1, 2])).tolist()
     [5, 5, 7, 4]
     """
-    return laid(key, _core.running_maximum(_ints(values), _ints(key)))
+    return spill(key, _core.running_maximum(_ints(values), _ints(key)))
 
 
 def serving(order: Ints, starts: Ints, executes: Bools, prepares: Bools) -> Ints:
@@ -129,7 +129,7 @@ def serving(order: Ints, starts: Ints, executes: Bools, prepares: Bools) -> Ints
     That is the last one at or before it; what `prepares` serves the next one after it, if there is one.
     """
     served = _core.serving(order, starts, np.ascontiguousarray(executes), np.ascontiguousarray(prepares))
-    return laid(order, served)
+    return spill(order, served)
 
 
 def sums(group: Integers, values: Integers, count: int, known: Bools | None = None) -> tuple[Ints, Bools]:
@@ -139,7 +139,7 @@ def sums(group: Integers, values: Integers, count: int, known: Bools | None = No
     [[5, 2, 0], [True, True, False]]
     """
     total, has_value = _core.sums(_ints(group), _ints(values), count, known)
-    return laid(group, total), laid(group, has_value)
+    return spill(group, total), spill(group, has_value)
 
 
 def ascending(groups: Integers, values: Integers, count: int, known: Bools | None = None) -> tuple[Ints, Ints]:
@@ -151,7 +151,7 @@ def ascending(groups: Integers, values: Integers, count: int, known: Bools | Non
     [[5, 7, 9], [0, 1, 3]]
     """
     sorted_values, starts = _core.ascending(None if count == 1 else _ints(groups), _ints(values), count, known)
-    return laid(values, sorted_values), starts
+    return spill(values, sorted_values), starts
 
 
 def holding(starts: Ints, data: NDArray[np.uint8], words: Sequence[str]) -> Bools:

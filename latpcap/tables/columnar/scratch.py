@@ -21,16 +21,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latpcap.errors import DiskFull
-from latpcap.units import DEFAULT_MEMORY
+from latpcap.units import DEFAULT_MEMORY_BYTES
 
-LONG = 1 << 20
-"""Bytes from which on an array is worth a file."""
-PIECE = 1 << 18
-"""Rows that are made at once where all would be too many: a few MB."""
-OF_THE_CORE = 8
-"""One part in so many is for the core's rows and samples (`core/src/disk.rs`)."""
-IN_MEMORY = 16
-"""One part in so many of the memory is for columns that were made last; what they were made of takes about as much."""
+MIN_FILE_BYTES = 1 << 20
+"""An array of at least this many bytes is worth a file."""
+PIECE_ROWS = 1 << 18
+"""Rows made at a time where all would be too many: a few MB."""
+CORE_PARTS = 8
+"""One part in this many is for the core's rows and samples (`core/src/disk.rs`)."""
+MEMORY_PARTS = 16
+"""One part in this many of the memory is for the columns made last; their sources take about as much."""
 
 Array = NDArray[Any]
 
@@ -38,12 +38,12 @@ Array = NDArray[Any]
 class Scratch:
     """Room in a folder: `most` bytes, of which columns may take what the core does not need for rows and samples."""
 
-    def __init__(self, folder: str, most: int, memory: int = DEFAULT_MEMORY) -> None:
+    def __init__(self, folder: str, most: int, memory: int = DEFAULT_MEMORY_BYTES) -> None:
         """Make no file before one is needed; of `memory` a part holds what was looked at last."""
         self.folder = folder
         self.most = most
-        self._left = most - most // OF_THE_CORE
-        self._in_memory = memory // IN_MEMORY
+        self._left = most - most // CORE_PARTS
+        self._in_memory = memory // MEMORY_PARTS
         self._made = 0
         self._columns = weakref.WeakSet[mmap.mmap]()
 
@@ -109,27 +109,29 @@ class OnDisk(np.ndarray[Any, Any]):
             getattr(ufunc, method)(*values, out=tuple(_plain(each) for each in out), **given)
             return out[0] if len(out) == 1 else out
         if method != "__call__" or ufunc.nout > 1 or given:
-            return _laid_if_column(self, getattr(ufunc, method)(*values, **given))
+            return _spill_column(self, getattr(ufunc, method)(*values, **given))
         shape = np.broadcast_shapes(*(np.shape(each) for each in values))
         kind = ufunc.resolve_dtypes((*(_kind(each) for each in values), None))[-1]
         if len(shape) != 1:
             return ufunc(*values)
         long = [np.ndim(each) == 1 and len(each) == shape[0] for each in values]
         pairs = [*zip(values, long, strict=True)]
-        return filled(self, shape[0], kind, lambda rows: ufunc(*(v[rows] if is_long else v for v, is_long in pairs)))
+        return build_column(
+            self, shape[0], kind, lambda rows: ufunc(*(v[rows] if is_long else v for v, is_long in pairs))
+        )
 
     def __array_function__(self, function: Any, types: Any, inputs: Any, given: Any) -> Any:
         """Compute as numpy does; a long column that comes out of it goes to a file then, or (`np.where`) at once."""
         if function is not np.where or len(inputs) != 3:
             result = super().__array_function__(function, types, inputs, given)
-            return result if "out" in given else _laid_if_column(self, result)
+            return result if "out" in given else _spill_column(self, result)
         chosen = [_plain(each) for each in inputs]
         shape = np.broadcast_shapes(*(np.shape(each) for each in chosen))
         if len(shape) != 1:
             return np.where(*chosen)
         condition, one, other = (np.broadcast_to(each, shape) for each in chosen)
         kind = np.result_type(*chosen[1:])
-        return filled(self, shape[0], kind, lambda rows: np.where(condition[rows], one[rows], other[rows]))
+        return build_column(self, shape[0], kind, lambda rows: np.where(condition[rows], one[rows], other[rows]))
 
     def __getitem__(self, index: Any) -> Any:
         """Rows that are picked go where this array is."""
@@ -137,21 +139,23 @@ class OnDisk(np.ndarray[Any, Any]):
             return super().__getitem__(index)
         values, index = _plain(self), _plain(index)
         if index.dtype != bool:
-            return filled(self, len(index), self.dtype, lambda rows: values[index[rows]])
+            return build_column(self, len(index), self.dtype, lambda rows: values[index[rows]])
         count = int(np.count_nonzero(index))
-        if len(index) != len(values) or count * self.itemsize < LONG:
+        if len(index) != len(values) or count * self.itemsize < MIN_FILE_BYTES:
             return values[index]
-        return self.scratch.array(count, self.dtype, (values[rows][index[rows]] for rows in pieces(len(values), PIECE)))
+        return self.scratch.array(
+            count, self.dtype, (values[rows][index[rows]] for rows in pieces(len(values), PIECE_ROWS))
+        )
 
     def astype(self, dtype: Any, *args: Any, **given: Any) -> Any:
         """The values as another type."""
         if self.ndim != 1 or args or (given and self.dtype == dtype):
             return super().astype(dtype, *args, **given)
         values = _plain(self)
-        return filled(self, len(values), dtype, lambda rows: values[rows])
+        return build_column(self, len(values), dtype, lambda rows: values[rows])
 
 
-def filled(where: Scratch | Array | None, length: int, dtype: Any, values: Callable[[slice], Any]) -> Array:
+def build_column(where: Scratch | Array | None, length: int, dtype: Any, values: Callable[[slice], Any]) -> Array:
     """An array of the `values` of each slice of its rows: if it is long, on disk where `where` is.
 
     In memory all are asked for at once, which is quickest.
@@ -160,15 +164,15 @@ def filled(where: Scratch | Array | None, length: int, dtype: Any, values: Calla
     if scratch is None:
         made: Array = np.asarray(values(slice(0, length))).astype(dtype, copy=False)
         return made
-    return scratch.array(length, dtype, (values(rows) for rows in pieces(length, PIECE)))
+    return scratch.array(length, dtype, (values(rows) for rows in pieces(length, PIECE_ROWS)))
 
 
-def laid(where: Scratch | Array | None, array: Array) -> Array:
+def spill(where: Scratch | Array | None, array: Array) -> Array:
     """Return the array, on disk where `where` is if it is long."""
     scratch = _scratch_for(where, len(array), array.dtype)
     if scratch is None or _is_mapped(array):
         return array
-    return scratch.array(len(array), array.dtype, (array[rows] for rows in pieces(len(array), PIECE)))
+    return scratch.array(len(array), array.dtype, (array[rows] for rows in pieces(len(array), PIECE_ROWS)))
 
 
 def zeros(where: Scratch | Array | None, length: int, dtype: Any) -> Array:
@@ -185,11 +189,11 @@ def pieces(count: int, most: int) -> Iterator[slice]:
 def _scratch_for(where: Scratch | Array | None, length: int, dtype: Any) -> Scratch | None:
     """`None` for what stays in memory."""
     scratch = where.scratch if isinstance(where, OnDisk) else where
-    return scratch if isinstance(scratch, Scratch) and length * np.dtype(dtype).itemsize >= LONG else None
+    return scratch if isinstance(scratch, Scratch) and length * np.dtype(dtype).itemsize >= MIN_FILE_BYTES else None
 
 
-def _laid_if_column(where: OnDisk, result: Any) -> Any:
-    return laid(where, result) if isinstance(result, np.ndarray) and result.ndim == 1 else result
+def _spill_column(where: OnDisk, result: Any) -> Any:
+    return spill(where, result) if isinstance(result, np.ndarray) and result.ndim == 1 else result
 
 
 def _is_mapped(array: Array) -> bool:

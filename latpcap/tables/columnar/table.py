@@ -18,7 +18,7 @@ import numpy as np
 from arro3.core import Table as ArrowTable
 from numpy.typing import NDArray
 
-from latpcap.display import LINE, Tidy
+from latpcap.display import LINE_COLUMNS, ReprMixin
 from latpcap.errors import UsageError, did_you_mean
 from latpcap.tables.columnar import columns
 from latpcap.tables.writing.files import FILE_FORMATS
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
     import pandas
     import polars
 
-SHOWN_ROWS = 20
-SHOWN_TEXT = 200
+MAX_ROWS_SHOWN = 20
+MAX_CELL_CHARS = 200
 """Characters of a text in a notebook's cell."""
-ROWS_AT_ONCE = 1_024
-PIECE = 1 << 14
-"""Rows that are written at once."""
-BLOCK = 1 << 16
-"""Rows whose columns are made at once, at least."""
-MOST_PASSES = 16
-"""Rows in another order are picked by going through all of them no more often."""
+ROWS_PER_BATCH = 1_024
+ROWS_PER_WRITE = 1 << 14
+"""Rows written at a time."""
+MIN_BLOCK_ROWS = 1 << 16
+"""Rows whose columns are made at a time, at least."""
+MAX_PASSES = 16
+"""Rows in another order are picked by going through all of them at most this often."""
 
 
 class Pieces(Protocol):
@@ -62,7 +62,7 @@ def _received(rows: bytes, name: str, schema: str, sorted_by: tuple[str, ...], i
     return Table(received(rows), name, schema, sorted_by, is_chosen=is_chosen)
 
 
-class Table(Tidy):
+class Table(ReprMixin):
     """A table with named columns; immutable.
 
     Columns whose names end with `_ms` and `_s` are milliseconds and seconds, those with `_frame` Wireshark's frame
@@ -119,11 +119,13 @@ class Table(Tidy):
 
     def __repr__(self) -> str:
         names = f"{len(self.column_names)} columns: {', '.join(self.column_names)}"
-        return textwrap.fill(f"<latpcap.Table: {len(self):,} {self.name}, {names}>", LINE, subsequent_indent="    ")
+        return textwrap.fill(
+            f"<latpcap.Table: {len(self):,} {self.name}, {names}>", LINE_COLUMNS, subsequent_indent="    "
+        )
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        for start in range(0, len(self), ROWS_AT_ONCE):
-            yield from self.slice(start, ROWS_AT_ONCE).to_dicts()
+        for start in range(0, len(self), ROWS_PER_BATCH):
+            yield from self.slice(start, ROWS_PER_BATCH).to_dicts()
 
     @overload
     def __getitem__(self, key: str) -> NDArray[Any]: ...
@@ -331,7 +333,7 @@ class Table(Tidy):
         head = "".join(f"<th>{_html_cell(name)}</th>" for name in self.column_names)
         rows = "".join(
             "<tr>" + "".join(f"<td>{_html_cell(value)}</td>" for value in row.values()) + "</tr>"
-            for row in self.to_dicts(SHOWN_ROWS)
+            for row in self.to_dicts(MAX_ROWS_SHOWN)
         )
         more = f"<p>{len(self):,} {_html_cell(self.name)}</p>"
         return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{more}"
@@ -355,7 +357,7 @@ class _Whole:
         return part if end - begin == len(self) else part.slice(begin, end - begin)
 
     def ends(self) -> Iterator[int]:
-        yield from range(PIECE, len(self), PIECE)
+        yield from range(ROWS_PER_WRITE, len(self), ROWS_PER_WRITE)
         yield len(self)
 
 
@@ -403,7 +405,7 @@ class _Picked:
 
     def ends(self) -> Iterator[int]:
         """Return the number of rows that spares most of the way through the others."""
-        step = max(BLOCK, -(-len(self) // MOST_PASSES))
+        step = max(MIN_BLOCK_ROWS, -(-len(self) // MAX_PASSES))
         yield from range(step, len(self), step)
         yield len(self)
 
@@ -455,7 +457,7 @@ def _html_cell(value: object) -> str:
     if value is None:
         return ""
     text = f"{value:.6g}" if isinstance(value, float) else str(value)
-    return escape(text if len(text) <= SHOWN_TEXT else f"{text[: SHOWN_TEXT - 1]}…")
+    return escape(text if len(text) <= MAX_CELL_CHARS else f"{text[: MAX_CELL_CHARS - 1]}…")
 
 
 def _pylist(chunked: Any) -> list[Any]:

@@ -24,8 +24,8 @@ from latpcap.tables.columnar.times import iso
 
 Value = TypeVar("Value")
 
-AT_ONCE = 1_024
-"""Rows that become objects, or text, together."""
+ROWS_PER_BATCH = 1_024
+"""Rows that become objects, or text, at a time."""
 
 
 class Values(Sequence[Value]):
@@ -54,8 +54,8 @@ class Values(Sequence[Value]):
         return tuple(self[each] for each in places)
 
     def __iter__(self) -> Iterator[Value]:
-        starts = range(0, len(self), AT_ONCE)
-        return chain.from_iterable(self.part(start, min(start + AT_ONCE, len(self))) for start in starts)
+        starts = range(0, len(self), ROWS_PER_BATCH)
+        return chain.from_iterable(self.part(start, min(start + ROWS_PER_BATCH, len(self))) for start in starts)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Sequence) or isinstance(other, str):
@@ -105,7 +105,7 @@ class _Known(TableColumn[Value]):
         return found
 
 
-class Truths(_Known[bool | None]):
+class Booleans(_Known[bool | None]):
     """Yes or no; `None` where it is not known."""
 
     __slots__ = ()
@@ -274,9 +274,9 @@ class Rows(Values[Value]):
     def encode(self, separator: str) -> Iterator[bytes]:
         """Yield the rows as JSON, piece by piece, with `separator` between them."""
         fields = self.json()["object"]
-        for start in range(0, len(self), AT_ONCE):
+        for start in range(0, len(self), ROWS_PER_BATCH):
             yield separator.encode() if start else b""
-            yield _core.json_rows(fields, start, min(start + AT_ONCE, len(self)), separator)
+            yield _core.json_rows(fields, start, min(start + ROWS_PER_BATCH, len(self)), separator)
 
 
 def column_of(rows: Sequence[Any], name: str) -> Sequence[Any]:

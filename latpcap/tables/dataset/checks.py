@@ -16,10 +16,10 @@ from latpcap.tables.dataset.layout import SERVER_OF_ROW, SEVERAL, server_of
 from latpcap.tables.dataset.manifest import DataFile
 from latpcap.tables.reading.sources import NOT_SHOWN
 
-MOST_BYTES = 1 << 40
-"""Of a file, or of a message."""
-LATEST_NS = 4_600_000_000_000_000_000
-"""The core knows none beyond it (`core/src/capture/leap.rs`)."""
+MAX_BYTES = 1 << 40
+"""The largest file or message."""
+MAX_TIME_NS = 4_600_000_000_000_000_000
+"""The core knows no later time (`core/src/capture/leap.rs`)."""
 CONTENTS = {"size_bytes": DataType.uint64(), "sha256": DataType.string()}
 """What is known of each capture beside the core's columns."""
 NO_PACKET = bytes.fromhex("d4c3b2a1020004000000000000000000ffff000001000000")
@@ -52,11 +52,11 @@ def check_numbers(table: Table) -> None:
     """Refuse what no capture has: what follows from it would take a time without end."""
     for name in table.column_names:
         kind = table.column(name).type
-        if name.endswith("_bytes") and (columns.column(table, name).ints(0).view(np.uint64) > MOST_BYTES).any():
+        if name.endswith("_bytes") and (columns.column(table, name).ints(0).view(np.uint64) > MAX_BYTES).any():
             raise CaptureError(f"`{name}` is more than any capture has")
         if DataType.is_timestamp(kind) or (name.endswith("_ns") and DataType.is_integer(kind)):
             times = columns.column(table, name).ints(0)
-            if (times > LATEST_NS).any() or (times < -LATEST_NS).any():
+            if (times > MAX_TIME_NS).any() or (times < -MAX_TIME_NS).any():
                 raise CaptureError(f"`{name}` is a time that no capture has")
 
 

@@ -13,13 +13,13 @@ from typing import IO, Any
 from msgspec import Struct
 
 MAGIC = b"PAR1"
-END = 8
-"""Bytes behind the footer: its length and the magic number."""
-BYTE_ARRAY = 6
-HEAD = 1 << 16
-"""Bytes of a page's head at most; minimum and maximum are in it."""
-MOST_COLUMNS = 256
-DEEPEST = 12
+TRAILER_BYTES = 8
+"""A Parquet file ends with the length of its footer and the magic number."""
+BYTE_ARRAY_TYPE = 6
+MAX_PAGE_HEADER_BYTES = 1 << 16
+"""A page's header, with its minimum and maximum, has at most this many bytes."""
+MAX_COLUMNS = 256
+MAX_DEPTH = 12
 WRITTEN = frozenset({0, 2, 3, 4, 5, 8})
 """Encodings: plain, dictionaries, runs, packed bits and deltas of numbers. Others make long texts of few bytes."""
 BOOLS, BYTE, INTS, DOUBLE, BINARY, LISTS, STRUCT = (1, 2), 3, (4, 5, 6), 7, 8, (9, 10), 12
@@ -49,14 +49,14 @@ def weighed(path: str | os.PathLike[str] | IO[bytes], most: int) -> Weight:
 
 def _weighed(file: IO[bytes], most: int) -> Weight:
     size = file.seek(0, os.SEEK_END)
-    file.seek(max(size - END, 0))
-    tail = file.read(END)
+    file.seek(max(size - TRAILER_BYTES, 0))
+    tail = file.read(TRAILER_BYTES)
     length = int.from_bytes(tail[:4], "little")
-    if tail[4:] != MAGIC or length > size - END:
+    if tail[4:] != MAGIC or length > size - TRAILER_BYTES:
         raise ValueError("it ends in no Parquet footer")
     if length > most:
         raise ValueError(f"its footer of {length:,} bytes needs more --memory")
-    file.seek(size - END - length)
+    file.seek(size - TRAILER_BYTES - length)
     footer = _parsed(file.read(length))
     groups = [_group(file, group) for group in footer.get(4, [])]
     if sum(packed for _, packed in groups) > size:
@@ -72,7 +72,7 @@ def _weighed(file: IO[bytes], most: int) -> Weight:
 def _group(file: IO[bytes], group: dict[int, Any]) -> tuple[Weight, int]:
     """A row group, and how many bytes of the file it has."""
     rows, columns = _number(group, 3), [_field(column, 3, dict) for column in _field(group, 1, list)]
-    if len(columns) > MOST_COLUMNS:
+    if len(columns) > MAX_COLUMNS:
         raise ValueError(f"it has {len(columns):,} columns")
     packed = sum(_number(column, 7) for column in columns)
     if packed > file.seek(0, os.SEEK_END):
@@ -81,7 +81,7 @@ def _group(file: IO[bytes], group: dict[int, Any]) -> tuple[Weight, int]:
     for column in columns:
         largest, dictionary = _pages(file, column, rows)
         pages += largest + dictionary
-        texts += dictionary if _number(column, 1) == BYTE_ARRAY else 0
+        texts += dictionary if _number(column, 1) == BYTE_ARRAY_TYPE else 0
     return Weight(rows, pages + packed, texts, len(columns)), packed
 
 
@@ -91,7 +91,7 @@ def _pages(file: IO[bytes], column: dict[int, Any], rows: int) -> tuple[int, int
     end, values, largest, dictionary = begin + _number(column, 7), 0, 0, 0
     while begin < end:
         file.seek(begin)
-        head, length = _page(file.read(min(HEAD, end - begin)))
+        head, length = _page(file.read(min(MAX_PAGE_HEADER_BYTES, end - begin)))
         size = _number(head, 2)
         if 7 in head:
             dictionary, known = max(dictionary, size), _field(head, 7, dict)
@@ -137,7 +137,7 @@ class _Compact:
         self.at = 0
 
     def struct(self, depth: int) -> dict[int, Any]:
-        if depth > DEEPEST:
+        if depth > MAX_DEPTH:
             raise ValueError("its footer is too deep")
         fields: dict[int, Any] = {}
         number = 0

@@ -30,16 +30,16 @@ from latpcap.tables.dataset.checks import (
 from latpcap.tables.dataset.footer import weighed
 from latpcap.tables.dataset.layout import SERVER_OF_ROW, SEVERAL, TEXTS
 from latpcap.tables.dataset.manifest import DataFile, Manifest, SavedFile
-from latpcap.tables.dataset.words import NULL, NumberedTexts, WordNumbers
+from latpcap.tables.dataset.text_numbers import NULL, NumberedTexts, WordNumbers
 from latpcap.tables.notes import together
 from latpcap.tables.writing.ipc import received, sent
 
-ROWS_AT_ONCE = 1 << 14
+ROWS_PER_BATCH = 1 << 14
 MORE = "raise --memory, or it is damaged"
-NUMBER_BYTES = 16
-"""Of a number or a text's place, with what says whether it is there."""
-LEAST_BYTES = 64
-"""Of `--memory` for each connection up to the one with the highest number: nobody could have read more of them."""
+BYTES_PER_NUMBER = 16
+"""Bytes of a number or a text's place, with its validity."""
+MIN_BYTES_PER_CONNECTION = 64
+"""Every connection up to the highest number needs this much of `--memory`: more could not have been read."""
 PANIC = "PanicException"
 """What arro3 raises where a file that was written so ends in no Parquet footer."""
 OF_CONNECTIONS = ("exchanges", "rtt_samples", "clock_readings", "segments")
@@ -121,7 +121,7 @@ class SavedTables:
     def _connections(self) -> Table:
         table = joined([*self._each("other_connections"), *self._connections_of.values()])
         stream = columns.column(table, "stream").values
-        if (highest := int(stream.max(initial=0))) > self._memory // LEAST_BYTES:
+        if (highest := int(stream.max(initial=0))) > self._memory // MIN_BYTES_PER_CONNECTION:
             raise CaptureError(f"{self._parts[0][0]}: names connection {highest}: raise --memory, or it is damaged")
         if len(np.unique(stream)) < len(stream):
             raise CaptureError(f"{self._parts[-1][0]}: holds connections of another part: name each part once")
@@ -273,7 +273,7 @@ class SavedTables:
             raise CaptureError(f"{place.path}: is damaged: {error}") from None
         if weight.pages > room:
             raise CaptureError(f"{place.path}: {weight.pages // 1_000_000} MB of it must be read at once: {MORE}")
-        return max(min(at_once, room // (weight.texts + NUMBER_BYTES * weight.columns + 1)), 1)
+        return max(min(at_once, room // (weight.texts + BYTES_PER_NUMBER * weight.columns + 1)), 1)
 
     def _some(self, batches: Iterable[Any], file: DataFile, at_once: int) -> Iterator[Table]:
         """About so many rows at a time, without the texts that are there for who queries the files."""
@@ -293,7 +293,7 @@ class SavedTables:
         if parts:
             yield joined(parts)
 
-    def _batches(self, place: SavedFile, at_once: int = ROWS_AT_ONCE) -> Iterator[Table]:
+    def _batches(self, place: SavedFile, at_once: int = ROWS_PER_BATCH) -> Iterator[Table]:
         """The rows of a file, some at a time, with the server that its folder names."""
         from arro3.io import read_parquet
 

@@ -18,15 +18,15 @@ from latpcap.tables.dataset.layout import MANIFEST, SEVERAL, TABLES, server_of
 from latpcap.tables.host_curve import HostCurve
 from latpcap.units import counted
 
-SCHEMA = "latpcap.dataset/3"
+SCHEMA = "latpcap.dataset/4"
 SERVER = re.compile(r"[!-~]{1,255}:[0-9]{1,5}")
 """An address or a pseudonym, and a port."""
 COUNTED = ("exchanges", "connections")
 IN_EACH_PART = ("notes", "cases", "statement_texts", "tag_texts", "other_connections")
-MOST = 1 << 30
-"""Bytes of a manifest: it is read at once."""
-READ_AT_ONCE = 1 << 25
-"""So is a file of so many bytes, column by column out of the memory then."""
+MAX_MANIFEST_BYTES = 1 << 30
+"""The largest manifest: it is read at once."""
+MAX_WHOLE_FILE_BYTES = 1 << 25
+"""Larger files are processed column by column."""
 
 Kind = TypeVar("Kind")
 Size = Annotated[int, Meta(ge=0, le=1 << 53)]
@@ -125,7 +125,7 @@ def of_folder(folder: str) -> Manifest:
     try:
         with open(path, "rb") as file:
             size = os.fstat(file.fileno()).st_size
-            content = file.read(min(size, MOST))  # Python makes room for all that is asked for
+            content = file.read(min(size, MAX_MANIFEST_BYTES))  # Python makes room for all that is asked for
         schema = _decoded(content, _Schema).schema
     except OSError as error:
         raise CaptureError(f"{path}: cannot be read: {error.strerror}") from None
@@ -176,7 +176,7 @@ def checked(folder: str, file: DataFile) -> str | io.BytesIO:
         if not os.path.isfile(path):  # reading a pipe or a device might never end
             raise FileNotFoundError
         as_written = os.path.getsize(path) == file.size_bytes
-        content = Path(path).read_bytes() if as_written and file.size_bytes <= READ_AT_ONCE else None
+        content = Path(path).read_bytes() if as_written and file.size_bytes <= MAX_WHOLE_FILE_BYTES else None
         if not as_written or file.sha256 != _sha256(path if content is None else content):
             raise CaptureError(f"{path}: is damaged, it is not as it was written: scan the captures again")
     except FileNotFoundError:

@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 from latpcap import _core
 from latpcap.tables.columnar import columns
 from latpcap.tables.columnar.columns import Codes, Ints, nullable, rows_of, take
-from latpcap.tables.columnar.scratch import filled, laid
-from latpcap.tables.columnar.table import PIECE
+from latpcap.tables.columnar.scratch import build_column, spill
+from latpcap.tables.columnar.table import ROWS_PER_WRITE
 from latpcap.tables.dataset.layout import RENAMED, TEXTS
 from latpcap.tables.recording import Recording
 
 STATEMENTS = ("text", "fingerprint")
 """Columns of the exchanges that are numbers of statements."""
-TEXT_AT_ONCE = 4_000_000
-"""Bytes of statements that are put in their places at once."""
+MAX_TEXT_BYTES = 4_000_000
+"""Bytes of statements that are put in their places at a time."""
 
 
 class TableRows:
@@ -38,8 +38,8 @@ class TableRows:
         """These rows, which ascend, piece by piece."""
         for begin, block in self._blocks(int(rows[0]), int(rows[-1]) + 1):
             first, last = np.searchsorted(rows, (begin, begin + len(block))).tolist()
-            for piece in range(first, last, PIECE):
-                yield rows_of(block, rows[piece : min(piece + PIECE, last)] - begin)
+            for piece in range(first, last, ROWS_PER_WRITE):
+                yield rows_of(block, rows[piece : min(piece + ROWS_PER_WRITE, last)] - begin)
 
     def among(self, rows: Ints) -> Callable[[Ints], Iterator[Table]]:
         """What picks some of these rows, which ascend, after all of them were picked once."""
@@ -69,7 +69,7 @@ class SampleRows(TableRows):
     def column(self, name: str) -> Ints:
         """One of the numbers, of all rows."""
         parts = [columns.column(block, name).values for _, block in self._blocks(0, 0)]
-        return laid(self._recording.scratch, np.concatenate((np.empty(0, np.int64), *parts)))
+        return spill(self._recording.scratch, np.concatenate((np.empty(0, np.int64), *parts)))
 
     def _blocks(self, begin: int, end: int) -> Iterable[tuple[int, Table]]:
         first = 0
@@ -91,7 +91,7 @@ class ExchangeRows(TableRows):
     def column(self, name: str) -> Ints:
         """One of the numbers, of all rows."""
         values = self._recording.exchange_column(name).values
-        return filled(self._recording.scratch, len(values), np.int64, lambda rows: values[rows])
+        return build_column(self._recording.scratch, len(values), np.int64, lambda rows: values[rows])
 
     def made(self, picked: Table) -> Iterator[Table]:
         """With the texts, in pieces of which none has more of these than fits."""
@@ -99,23 +99,23 @@ class ExchangeRows(TableRows):
         begin = 0
         while begin < len(until):
             before = int(until[begin - 1]) if begin else 0
-            end = max(int(np.searchsorted(until, before + TEXT_AT_ONCE, side="right")), begin + 1)
+            end = max(int(np.searchsorted(until, before + MAX_TEXT_BYTES, side="right")), begin + 1)
             yield self._with_texts(picked.slice(begin, end - begin).combine_chunks())
             begin = end
 
     def text_bytes(self, rows: Ints) -> int:
         """How long the statements of these are."""
         total, first, last = 0, int(rows[0]), int(rows[-1]) + 1
-        for begin in range(first, last, PIECE):
-            block = self._recording.exchange_columns(*STATEMENTS, rows=(begin, min(begin + PIECE, last)))
-            here = rows[slice(*np.searchsorted(rows, (begin, begin + PIECE)))] - begin
+        for begin in range(first, last, ROWS_PER_WRITE):
+            block = self._recording.exchange_columns(*STATEMENTS, rows=(begin, min(begin + ROWS_PER_WRITE, last)))
+            here = rows[slice(*np.searchsorted(rows, (begin, begin + ROWS_PER_WRITE)))] - begin
             total += int(self._text_bytes(block)[here].sum())
         return total
 
     def _blocks(self, begin: int, end: int) -> Iterable[tuple[int, Table]]:
         names = _core.SavedExchanges.names()
-        for first in range(begin, end, PIECE):
-            yield first, self._recording.exchange_columns(*names, rows=(first, min(first + PIECE, end)))
+        for first in range(begin, end, ROWS_PER_WRITE):
+            yield first, self._recording.exchange_columns(*names, rows=(first, min(first + ROWS_PER_WRITE, end)))
 
     def _text_bytes(self, table: Table) -> Ints:
         """Of the statements of each row."""

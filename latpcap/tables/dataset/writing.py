@@ -23,24 +23,24 @@ from numpy.typing import NDArray
 from latpcap.errors import CaptureError, UsageError, unwritten
 from latpcap.tables.columnar import columns
 from latpcap.tables.columnar.columns import Ints, rows_of
-from latpcap.tables.columnar.table import BLOCK, MOST_PASSES
+from latpcap.tables.columnar.table import MAX_PASSES, MIN_BLOCK_ROWS
 from latpcap.tables.dataset import manifest
+from latpcap.tables.dataset.file_plan import Places
 from latpcap.tables.dataset.layout import MANIFEST, SERVER_OF_ROW, WORDS, is_dataset, part_path
 from latpcap.tables.dataset.manifest import DataFile, ReadWith, SavedPart
-from latpcap.tables.dataset.places import Places
 from latpcap.tables.dataset.rows import ExchangeRows, SampleRows, TableRows
 from latpcap.tables.part.window import begins_of
 from latpcap.tables.reading.sources import shown
 from latpcap.tables.recording import Recording
 from latpcap.tables.writing.locks import lock
 from latpcap.tables.writing.outputs import check_here, mode_of_all
-from latpcap.tables.writing.terminated import unwound_by_sigterm
+from latpcap.tables.writing.sigterm import unwound_by_sigterm
 
-ROW_GROUP = 1 << 16
+MAX_GROUP_ROWS = 1 << 16
 """Rows that are compressed together."""
-ROW_GROUP_TEXT = 1 << 24
-"""Bytes of statements of such rows, at most: they are kept until all of them are there."""
-LEAST_ROW_GROUP = 1 << 10
+MAX_GROUP_TEXT_BYTES = 1 << 24
+"""Bytes of statements of such rows: they are kept until all of them are there."""
+MIN_GROUP_ROWS = 1 << 10
 SAY_SERVER = ("connections", "exchanges")
 """Tables whose rows say their server."""
 MAKING = ".part"
@@ -295,7 +295,7 @@ class _Writer:
         count: int,
         parts: Iterator[Table],
         streams: tuple[int, int] | None = None,
-        row_group: int = ROW_GROUP,
+        row_group: int = MAX_GROUP_ROWS,
     ) -> DataFile:
         from arro3.io import write_parquet
 
@@ -320,14 +320,14 @@ class _Writer:
 
 def _row_group(rows: int, text_bytes: int) -> int:
     """How many of a file's rows are compressed together, where all text may be theirs."""
-    if text_bytes <= ROW_GROUP_TEXT:
-        return ROW_GROUP
-    return min(ROW_GROUP, max(ROW_GROUP_TEXT * rows // text_bytes, LEAST_ROW_GROUP))
+    if text_bytes <= MAX_GROUP_TEXT_BYTES:
+        return MAX_GROUP_ROWS
+    return min(MAX_GROUP_ROWS, max(MAX_GROUP_TEXT_BYTES * rows // text_bytes, MIN_GROUP_ROWS))
 
 
 def _together(files: list[Ints]) -> Iterator[slice]:
     """Files whose rows are picked in one go: as few goes as may be, each of a part of all rows, or for one file."""
-    most = max(sum(map(len, files)) // MOST_PASSES, BLOCK)
+    most = max(sum(map(len, files)) // MAX_PASSES, MIN_BLOCK_ROWS)
     begin = rows = 0
     for number, of_file in enumerate(files):
         if number > begin and rows + len(of_file) > most:

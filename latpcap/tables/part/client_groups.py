@@ -12,13 +12,13 @@ from latpcap.tables.part.endpoints import host_of
 from latpcap.tables.reading import sources
 from latpcap.tables.reading.remote import opened
 from latpcap.tables.recording import Recording
-from latpcap.units import DEFAULT_MEMORY
+from latpcap.units import DEFAULT_MEMORY_BYTES
 
 BETWEEN = " → "
 """The client and the server of a group's name."""
 
 
-def client_groups(source: Any, memory: int = DEFAULT_MEMORY, progress: Any = None) -> Table:
+def client_groups(source: Any, memory: int = DEFAULT_MEMORY_BYTES, progress: Any = None) -> Table:
     """Return which hosts talk to each other in the captures, those with most bytes first, from the headers alone.
 
     `hash` modulo n is the part of n that holds a group.

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from latpcap import _core
 from latpcap.tables.columnar import columns
 from latpcap.tables.columnar.columns import Bools, Codes, Ints, NullableArray
-from latpcap.tables.columnar.table import BLOCK, MOST_PASSES
+from latpcap.tables.columnar.table import MAX_PASSES, MIN_BLOCK_ROWS
 from latpcap.tables.connections import MISSING, TIMES, Connections
 from latpcap.tables.exchanges import Exchanges
 from latpcap.tables.host_curve import HostCurve
@@ -27,8 +27,8 @@ from latpcap.tables.recording import Gap, Recording
 
 OF_STREAMS = ("rtt_samples", "clock_readings", "segments")
 """Tables with a row for something on a connection, which they name by its stream."""
-AT_ONCE = 1 << 18
-"""Exchanges of the groups that are looked at together: what becomes numpy of them is kept until all are done."""
+MAX_EXCHANGES = 1 << 18
+"""Exchanges of the groups that are processed together: their numpy columns are kept until all are done."""
 OF_ALL = ("captures", "notes", "statements", "tags", "taps")
 """Tables that all groups share."""
 
@@ -87,7 +87,7 @@ def some_groups(recording: Recording, names: Sequence[str | None]) -> Iterator[t
     numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
     of_connection = np.array([numbers[name] for name in names], np.int64)
     counts = np.bincount(of_connection, recording.connection_column("exchanges").values)
-    most = max(counts.sum() / MOST_PASSES, BLOCK)
+    most = max(counts.sum() / MAX_PASSES, MIN_BLOCK_ROWS)
     is_large = counts > most
     small = np.where(is_large, 0, counts)
     part = np.where(is_large, -1 - np.arange(len(counts)), (np.cumsum(small) - small) // most).astype(np.int64)
@@ -97,10 +97,10 @@ def some_groups(recording: Recording, names: Sequence[str | None]) -> Iterator[t
 
 
 def _some(begins: Ints) -> Iterator[slice]:
-    """Groups that have no more than `AT_ONCE` exchanges together, or one alone; `begins` are their first ones."""
+    """Groups that have no more than `MAX_EXCHANGES` exchanges together, or one alone; `begins` are their first ones."""
     first, count = 0, len(begins) - 1
     while first < count:
-        last = int(np.searchsorted(begins, begins[first] + AT_ONCE, side="right")) - 1
+        last = int(np.searchsorted(begins, begins[first] + MAX_EXCHANGES, side="right")) - 1
         last = min(max(last, first + 1), count)
         yield slice(first, last)
         first = last
@@ -123,7 +123,7 @@ class GroupedRecording(Recording):
         self._bounds = bounds
         self.of_connection: Ints = np.repeat(np.arange(len(names)), np.diff(bounds["connections"]))
         """The group of each connection, ascending."""
-        self._columns: dict[tuple[str, Any], Any] | None = {} if len(tables["exchanges"]) <= AT_ONCE else None
+        self._columns: dict[tuple[str, Any], Any] | None = {} if len(tables["exchanges"]) <= MAX_EXCHANGES else None
 
     def __iter__(self) -> Iterator[Group]:
         """The groups."""

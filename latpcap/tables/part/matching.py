@@ -18,7 +18,7 @@ from latpcap.tables.part.selection import Condition, Selection, ValuePattern
 from latpcap.tables.recording import Recording
 from latpcap.units import counted, ranges
 
-LISTED = 10
+MAX_VALUES_LISTED = 10
 """Values that a message names."""
 COLUMNS = {
     **{name: (name,) for name in ("stream", "client", "server", "protocol")},
@@ -107,9 +107,9 @@ class ConnectionNames:
     def _none_of(self, condition: Condition, before: list[Condition], rows: Ints) -> str:
         """No connection of user `app`; there are web (12 connections), batch (3)."""
         counts = _counted(self.shown, condition.name, rows)
-        listed = [f"{value} ({counted(count, 'connection')})" for value, count in counts.most_common(LISTED)]
+        listed = [f"{value} ({counted(count, 'connection')})" for value, count in counts.most_common(MAX_VALUES_LISTED)]
         unnamed = len(rows) - sum(1 for values in _values(self.shown, condition.name, rows) if values)
-        more = [f"{len(counts) - LISTED:,} more"] if len(counts) > LISTED else []
+        more = [f"{len(counts) - MAX_VALUES_LISTED:,} more"] if len(counts) > MAX_VALUES_LISTED else []
         unknown = [f"{counted(unnamed, 'connection')} where it is unknown"] if unnamed else []
         among = f" among those {' and '.join(map(self._which, before))}" if before else ""
         if condition.name == "stream":

@@ -274,21 +274,21 @@ def _selected(asked: ConnectionNames, selection: Selection, tables: Any, period:
     conditions = [*(before.conditions if before else ()), *map(asked.words, selection.conditions)]
     conditions += [f"{word} {edge}" for word, edge in (("from", selection.start), ("to", selection.end)) if edge]
     connections = sum(protocol is not None for protocol in columns.texts(tables.connections(), "protocol"))
-    of_connections = before.of_connections if before else len(recording.database_rows)
+    total_connections = before.total_connections if before else len(recording.database_rows)
     exchanges = len(tables.exchanges(["stream"]))
-    of_exchanges = before.of_exchanges if before else recording.exchange_count
+    total_exchanges = before.total_exchanges if before else recording.exchange_count
     start, end = (None, None) if period is None else iso(NullableArray(np.array(period)))
     when = "" if period is None else f", {utc_span(*period)}"
-    part = f"{connections:,} of {counted(of_connections, 'connection')}"
-    part += f", {exchanges:,} of {counted(of_exchanges, 'exchange')}"
+    part = f"{connections:,} of {counted(total_connections, 'connection')}"
+    part += f", {exchanges:,} of {counted(total_exchanges, 'exchange')}"
     return Selected(
         conditions=tuple(conditions),
         start=start,
         end=end,
         connections=connections,
-        of_connections=of_connections,
+        total_connections=total_connections,
         exchanges=exchanges,
-        of_exchanges=of_exchanges,
+        total_exchanges=total_exchanges,
         part=part,
         text=f"{'; '.join(conditions)}: {part}{when}",
     )

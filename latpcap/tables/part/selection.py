@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from latpcap.errors import UsageError
 from latpcap.tables.columnar.columns import Bools
 from latpcap.tables.part.endpoints import Endpoints
-from latpcap.tables.part.moments import Moment, moment, written
+from latpcap.tables.part.time_bounds import Moment, moment, written
 
 STREAMS = re.compile(r"(\d{1,10})(?:\s*(?:-|\.\.)\s*(\d{1,10}))?")
 
@@ -62,9 +62,9 @@ class Selected(Struct, frozen=True):
     """The window in UTC, where there is one, as far as the selected connections reach."""
     end: str | None
     connections: int
-    of_connections: int
+    total_connections: int
     exchanges: int
-    of_exchanges: int
+    total_exchanges: int
     part: str
     """How much that is: `3 of 16 connections, 120 of 900 exchanges`."""
     text: str

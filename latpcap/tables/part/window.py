@@ -10,8 +10,8 @@ from latpcap.tables.columnar import columns
 from latpcap.tables.columnar.columns import Bools, Ints
 from latpcap.tables.connections import MISSING
 from latpcap.tables.part.matching import files_of
-from latpcap.tables.part.moments import Moment
 from latpcap.tables.part.selection import Selection
+from latpcap.tables.part.time_bounds import Moment
 from latpcap.tables.recording import Recording
 
 OPEN = (np.iinfo(np.int64).min, np.iinfo(np.int64).max)

@@ -44,7 +44,7 @@ NAMELESS = frozenset({"", "-", "bytes", "file object", "standard input"})
 """What the core calls captures that have no name."""
 WORD = re.compile(r"[\w$#]+")
 TOKEN = re.compile(r"[\w$#]+|[^\w$#]")
-COMPARED_TOKENS = 64
+MAX_NAME_TOKENS = 64
 """A longer name is known by its beginning, so that no text takes longer than its length says."""
 ROUTE = re.compile(r"(?<=route=')[^']*")
 BETWEEN_PARTS = re.compile(r"(/|%2[fF])")
@@ -106,7 +106,7 @@ class Pseudonyms:
         self._numbers[kind] += 1
         pseudonym = self._pseudonyms[key] = f"{kind}-{self._numbers[kind]}{suffix}"
         if WORD.search(name):
-            self._in_texts.learn(TOKEN.findall(name.lower())[:COMPARED_TOKENS], pseudonym)
+            self._in_texts.learn(TOKEN.findall(name.lower())[:MAX_NAME_TOKENS], pseudonym)
         return pseudonym
 
     def _found(self, text: str) -> Iterator[tuple[int, int, str]]:

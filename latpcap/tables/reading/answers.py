@@ -21,8 +21,8 @@ MAX_CONNECT_S = 10.0
 MAX_ANSWER_BYTES = 32 << 20
 """Bytes of a listing, or of what a server says of an error."""
 MIN_BYTES_A_SECOND = 1000
-SLOW_AFTER_S = 60.0
-"""A body that came more slowly for longer is given up."""
+MAX_SLOW_S = 60.0
+"""A body that has been too slow for longer is given up."""
 
 ASKED_PART = re.compile(r"bytes=(\d+)-(\d+)")
 SENT_PART = re.compile(r"bytes (\d+)-")
@@ -103,7 +103,7 @@ class _BoundedContent:
 
     def _check_speed(self) -> None:
         lasted_s, came = time.monotonic() - self._begin_s, self._most - self._left
-        if lasted_s > SLOW_AFTER_S and came < lasted_s * MIN_BYTES_A_SECOND:
+        if lasted_s > MAX_SLOW_S and came < lasted_s * MIN_BYTES_A_SECOND:
             raise WrongAnswer(f"its server sends too slowly: {came:,} bytes in {lasted_s:.0f} s")
 
 

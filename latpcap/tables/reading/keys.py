@@ -17,12 +17,12 @@ from typing import Any
 from latpcap import _core
 from latpcap.errors import UsageError
 from latpcap.tables.reading.sources import shown
-from latpcap.units import DEFAULT_MEMORY
+from latpcap.units import DEFAULT_MEMORY_BYTES
 
 NAMELESS = "the key log"
 
 
-def key_log(source: Any, *, memory: int = DEFAULT_MEMORY, show_names: bool = True) -> _core.KeyLog | None:
+def key_log(source: Any, *, memory: int = DEFAULT_MEMORY_BYTES, show_names: bool = True) -> _core.KeyLog | None:
     """Return what is read of `keylog`: a path, `-`, bytes, a file object, a list of these, or what was read before.
 
     Raises `UsageError` where one is not there, is empty or is not a key log; it names the file only with `show_names`.

@@ -25,18 +25,18 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-FIRST = 64 << 10
-"""Bytes that are fetched when a file is looked up: what orders the files of a ring is in them."""
-FIRSTS = 512
-"""So many files keep these bytes until they are read; of further ones they are fetched again."""
-PART = 8 << 20
-AT_ONCE = 4
-"""Parts that a process asks for ahead, of all files that it reads."""
-KEPT = 8
-"""Parts that a process keeps of files that it reads several times at once, for whoever comes later."""
-LOOKED_UP_AT_ONCE = 16
-LOOK_S = 0.1
-"""Seconds between two looks for a Ctrl-C while a server is waited for."""
+HEAD_BYTES = 64 << 10
+"""Bytes fetched when a file is looked up: they order the files of a ring."""
+MAX_HEADS = 512
+"""This many files keep these bytes until they are read; those of further files are fetched again."""
+PART_BYTES = 8 << 20
+MAX_PARTS_AHEAD = 4
+"""Parts that a process fetches ahead, of all files that it reads."""
+MAX_PARTS_KEPT = 8
+"""Parts that a process keeps of files that it reads several times at once."""
+MAX_LOOKUPS = 16
+POLL_S = 0.1
+"""Seconds between two polls for a Ctrl-C while a server is waited for."""
 
 HTTP, S3 = ("http", "https"), ("s3", "s3a")
 PACKAGES = {
@@ -78,9 +78,9 @@ def opened(sources: Sequence[Any], progress: Progress | None = None) -> list[Any
 
 
 def _looked_up(urls: Sequence[str], progress: Progress | None) -> Iterator[RemoteFile]:
-    for first in range(0, len(urls), LOOKED_UP_AT_ONCE):
-        several = urls[first : first + LOOKED_UP_AT_ONCE]
-        begun = [_begun(partial(_file, url, keep=first < FIRSTS)) for url in several]
+    for first in range(0, len(urls), MAX_LOOKUPS):
+        several = urls[first : first + MAX_LOOKUPS]
+        begun = [_begun(partial(_file, url, keep=first < MAX_HEADS)) for url in several]
         yield from (_result(each, progress) for each in begun)
 
 
@@ -88,7 +88,7 @@ def _result(work: Future[T], progress: Progress | None) -> T:
     """Wait for `work`; raises `KeyboardInterrupt` where the `progress` is stopped before."""
     from concurrent.futures import wait
 
-    while not wait([work], LOOK_S).done:
+    while not wait([work], POLL_S).done:
         if progress is not None and progress.leave():
             raise KeyboardInterrupt
     return work.result()
@@ -137,7 +137,7 @@ class RemoteFile:
 
     def keep_first(self) -> None:
         """Fetch its first bytes, and keep them."""
-        self._first = self.begun(0, min(FIRST, self.size))
+        self._first = self.begun(0, min(HEAD_BYTES, self.size))
         self._first.result()
 
     def begun(self, begin: int, end: int) -> Future[bytes]:
@@ -221,17 +221,17 @@ class Reader:
                     return b""  # what came so far is the result
                 raise
             self._has_given = True
-            if self._asked == self._file.size > FIRST and not self._under_way:
+            if self._asked == self._file.size > HEAD_BYTES and not self._under_way:
                 self._checked = _begun(self._file.check)  # while its last part is read
         given, self._part = self._part[:most], self._part[most:]
         return bytes(given)
 
     def _ask(self) -> None:
         """Only who reads on has parts ahead: of many files most are looked at, and wait for their turn."""
-        ahead, length = 1, FIRST
+        ahead, length = 1, HEAD_BYTES
         if self._asked:
             _reading.add(self)
-            ahead, length = max(1, AT_ONCE // len(_reading)), PART
+            ahead, length = max(1, MAX_PARTS_AHEAD // len(_reading)), PART_BYTES
         while len(self._under_way) < ahead and self._asked < self._file.size:
             begin, self._asked = self._asked, min(self._asked + length, self._file.size)
             self._under_way.append(self._file.begun(begin, self._asked))
@@ -249,7 +249,7 @@ _lock = threading.Lock()
 _files: WeakValueDictionary[str, RemoteFile] = WeakValueDictionary()
 """Those that somebody reads, by what was looked up."""
 _reading: WeakSet[Reader] = WeakSet()
-_kept: deque[Future[bytes]] = deque(maxlen=KEPT)
+_kept: deque[Future[bytes]] = deque(maxlen=MAX_PARTS_KEPT)
 
 
 def _begun(work: Callable[[], T]) -> Future[T]:

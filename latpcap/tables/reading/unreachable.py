@@ -11,8 +11,8 @@ from urllib.parse import unquote, urlsplit
 
 from latpcap.errors import QUERY, USER, CaptureError, LatpcapError, without_secrets
 
-LONGEST = 240
-"""Characters of what others say."""
+MAX_MESSAGE_CHARS = 240
+"""Characters of a message of others."""
 
 NO_CREDENTIALS = {"NoCredentialsError", "PartialCredentialsError", "TokenRetrievalError", "UnauthorizedSSOTokenError"}
 """What botocore, which need not be installed, calls them."""
@@ -63,7 +63,7 @@ def said_of(url: str, text: str) -> str:
     said = without_secrets(" ".join(re.sub(r"^\[Errno -?\d+\] ", "", text).split()))
     for secret in sorted(_secrets(url), key=len, reverse=True):
         said = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "***", said)
-    return shorten(said, LONGEST, placeholder=" …")
+    return shorten(said, MAX_MESSAGE_CHARS, placeholder=" …")
 
 
 def _secrets(url: str) -> set[str]:

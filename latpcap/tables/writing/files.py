@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from arro3.core import Table as ArrowTable
 
-ROW_GROUP = 1 << 17
+MAX_GROUP_ROWS = 1 << 17
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -69,7 +69,7 @@ def _parquet(pieces: Iterable[ArrowTable]) -> Iterator[bytes]:
     batches = (batch for piece in chain([first], begun) for batch in piece.combine_chunks().to_batches())
     buffer = io.BytesIO()
     rows = RecordBatchReader.from_batches(first.schema, batches)
-    write_parquet(rows, buffer, compression="zstd(3)", max_row_group_size=ROW_GROUP)
+    write_parquet(rows, buffer, compression="zstd(3)", max_row_group_size=MAX_GROUP_ROWS)
     yield buffer.getvalue()
 
 

@@ -21,7 +21,7 @@ from latpcap.tables.dataset.layout import is_dataset
 from latpcap.tables.reading import sources
 from latpcap.tables.reading.remote import is_url
 from latpcap.tables.writing.locks import lock
-from latpcap.tables.writing.terminated import unwound_by_sigterm
+from latpcap.tables.writing.sigterm import unwound_by_sigterm
 
 Path = str | os.PathLike[str]
 Identity = tuple[int, int]

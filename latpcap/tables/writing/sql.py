@@ -20,16 +20,16 @@ from arro3.core import Table as ArrowTable
 
 from latpcap.errors import UsageError
 from latpcap.tables.columnar.columns import empty
-from latpcap.tables.columnar.table import PIECE, Table
-from latpcap.units import DEFAULT_MEMORY, QUERY_TIMEOUT_S, format_s
+from latpcap.tables.columnar.table import ROWS_PER_WRITE, Table
+from latpcap.units import DEFAULT_MEMORY_BYTES, QUERY_TIMEOUT_S, format_s
 
 if TYPE_CHECKING:
     import duckdb
 
-AGAIN_S = 0.05
-"""How long to wait before a query is interrupted again: it may have been between two of its statements."""
-MOST_THREADS = 4
-"""Each works in memory of its own."""
+INTERRUPT_INTERVAL_S = 0.05
+"""A query is interrupted again after this time: it may have been between two of its statements."""
+MAX_THREADS = 4
+"""Each thread works in memory of its own."""
 
 CLOSED = {
     "enable_external_access": "false",
@@ -38,7 +38,8 @@ CLOSED = {
     "python_enable_replacements": "false",
     "temp_directory": "",
 }
-"""DuckDB's settings that leave a query nothing but the tables; see <https://duckdb.org/docs/stable/operations_manual/securing_duckdb/overview>."""
+"""DuckDB's settings that leave a query nothing but the tables; see
+<https://duckdb.org/docs/stable/operations_manual/securing_duckdb/overview>."""
 
 KEPT = frozenset(
     {
@@ -56,7 +57,7 @@ def query(
     tables: Sequence[str],
     made: Callable[[str], Table],
     timeout_s: float = QUERY_TIMEOUT_S,
-    memory: int = DEFAULT_MEMORY,
+    memory: int = DEFAULT_MEMORY_BYTES,
 ) -> Table:
     """Return the result of the last statement in `text`, a query over `tables`; those that it names are `made`.
 
@@ -65,7 +66,7 @@ def query(
     if not 0 < timeout_s <= TIMEOUT_MAX:
         raise UsageError(f"{timeout_s} s is not a time limit: give more than 0 and less than 292 years")
     duck = engine()
-    threads = min(os.cpu_count() or 1, MOST_THREADS)
+    threads = min(os.cpu_count() or 1, MAX_THREADS)
     connection = duck.connect(":memory:", config=CLOSED | {"memory_limit": f"{memory}B", "threads": f"{threads}"})
     try:
         for name in _asked_for(connection, text, tables):
@@ -127,7 +128,7 @@ def _interruptible(work: Callable[[], ArrowTable], timeout_s: float, connection:
 
 def _is_done(work: Future[ArrowTable]) -> bool:
     """Wait for it, but not long: on Windows no signal is heard meanwhile."""
-    wait((work,), AGAIN_S)
+    wait((work,), INTERRUPT_INTERVAL_S)
     return work.done()
 
 
@@ -153,7 +154,7 @@ def _within(memory: int, result: Any) -> ArrowTable:
 
 def _fitting(name: str, table: Table, memory: int) -> Table:
     """A table of which all rows at once take no more than half of `memory` bytes."""
-    some = table.head(PIECE)
+    some = table.head(ROWS_PER_WRITE)
     if some.to_arrow().nbytes / max(len(some), 1) * len(table) > memory // 2:
         raise UsageError(
             f"{len(table):,} {name} take more than {_megabytes(memory // 2)} as a table: "

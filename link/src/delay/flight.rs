@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 /// What may be in flight. More is not read from the device: its queue fills, and then drops as any network card's does.
-const MOST_BYTES: usize = 128 << 20;
+const MAX_BYTES: usize = 128 << 20;
 /// A packet counts as this many bytes at least, for what it takes beside its own.
-const LEAST_BYTES: usize = 2048;
+const MIN_PACKET_BYTES: usize = 2048;
 /// Buffers that are kept for packets to come.
 const SPARE: usize = 4096;
 
@@ -24,7 +24,7 @@ pub struct Flight {
 
 impl Flight {
     pub fn has_room(&self) -> bool {
-        self.held < MOST_BYTES
+        self.held < MAX_BYTES
     }
 
     pub fn packets(&self) -> usize {
@@ -38,7 +38,7 @@ impl Flight {
     pub fn add(&mut self, due: Duration, bytes: &[u8]) {
         let mut buffer = self.spare.pop().unwrap_or_default();
         buffer.extend_from_slice(bytes);
-        self.held += bytes.len().max(LEAST_BYTES);
+        self.held += bytes.len().max(MIN_PACKET_BYTES);
         self.packets.push_back(Packet { due, bytes: buffer });
     }
 
@@ -51,7 +51,7 @@ impl Flight {
             return false;
         };
         send(now - packet.due, &packet.bytes);
-        self.held -= packet.bytes.len().max(LEAST_BYTES);
+        self.held -= packet.bytes.len().max(MIN_PACKET_BYTES);
         if self.spare.len() < SPARE {
             packet.bytes.clear();
             self.spare.push(packet.bytes);
@@ -88,7 +88,7 @@ mod tests {
                 flight.add(Duration::ZERO, &packet);
                 count += 1;
             }
-            assert_eq!(count, MOST_BYTES.div_ceil(size.max(LEAST_BYTES)));
+            assert_eq!(count, MAX_BYTES.div_ceil(size.max(MIN_PACKET_BYTES)));
             while flight.send_due(Duration::ZERO, |_, _| ()) {}
             assert_eq!(flight.held, 0);
         }

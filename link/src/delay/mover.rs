@@ -27,14 +27,15 @@ use super::wake_ups::WakeUps;
 use super::{Outlet, Source};
 
 /// No IP packet is larger.
-const LARGEST_PACKET: usize = 65_536;
-/// With more packets in flight it is a bulk transfer: they are moved in batches, which leaves the processors to the job.
+const MAX_PACKET_BYTES: usize = 65_536;
+/// With more packets in flight it is a bulk transfer: they are moved in batches, which leaves the processors to the
+/// job.
 const BULK: usize = 48;
-const BATCH_LEAST: Duration = Duration::from_micros(50);
+const MIN_BATCH_TIME: Duration = Duration::from_micros(50);
 /// The device is looked at often, whenever the first packet is due.
-const BATCH_MOST: Duration = Duration::from_micros(200);
+const MAX_BATCH_TIME: Duration = Duration::from_micros(200);
 /// A longer sleep is divided.
-const SLEEP_MOST: Duration = Duration::from_secs(60);
+const MAX_SLEEP: Duration = Duration::from_secs(60);
 /// A real-time priority (1 to 99): above all that runs at usual priority, below the kernel's own threads.
 const PRIORITY: u8 = 50;
 
@@ -77,7 +78,7 @@ impl Mover {
         let mut load = Load {
             started: Instant::now(),
             flight: Flight::default(),
-            buffer: vec![0; LARGEST_PACKET],
+            buffer: vec![0; MAX_PACKET_BYTES],
             last_empty: Duration::ZERO,
             wake_ups: WakeUps::default(),
         };
@@ -166,14 +167,14 @@ impl Mover {
             return Ok(());
         }
         let Some(due) = load.flight.next_due() else {
-            return self.sleep(SLEEP_MOST).map(drop);
+            return self.sleep(MAX_SLEEP).map(drop);
         };
         let left = due.saturating_sub(load.now());
         if load.flight.packets() > BULK {
-            thread::sleep(left.clamp(BATCH_LEAST, BATCH_MOST));
+            thread::sleep(left.clamp(MIN_BATCH_TIME, MAX_BATCH_TIME));
             return Ok(());
         }
-        let long = left.saturating_sub(load.wake_ups.lateness().min(self.settings().spin)).min(SLEEP_MOST);
+        let long = left.saturating_sub(load.wake_ups.lateness().min(self.settings().spin)).min(MAX_SLEEP);
         let asleep = Instant::now();
         if !long.is_zero() && !self.sleep(long)? {
             load.wake_ups.observe(asleep.elapsed().saturating_sub(long));

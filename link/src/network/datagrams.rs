@@ -17,10 +17,10 @@ use crate::delay::Outlet;
 
 /// Without a datagram in either direction.
 const REST: Duration = Duration::from_secs(120);
-const MOST_FLOWS: usize = 2048;
+const MAX_FLOWS: usize = 2048;
 /// What waits for a socket; what comes beyond is lost, as datagrams are.
-const WAITING: usize = 64;
-const LARGEST: usize = 65_536;
+const MAX_WAITING: usize = 64;
+const MAX_DATAGRAM_BYTES: usize = 65_536;
 
 /// A datagram, and the packet that it came in, for the errors.
 struct Asked {
@@ -42,10 +42,10 @@ impl Datagrams {
     pub fn take(self: &Arc<Self>, flow: Flow, payload: &[u8], packet: &[u8]) {
         let mut flows = self.flows.lock().unwrap_or_else(PoisonError::into_inner);
         if !flows.contains_key(&flow) {
-            if flows.len() == MOST_FLOWS {
+            if flows.len() == MAX_FLOWS {
                 return;
             }
-            let (sender, receiver) = channel(WAITING);
+            let (sender, receiver) = channel(MAX_WAITING);
             flows.insert(flow, sender);
             self.runtime.spawn(self.clone().serve(flow, receiver));
         }
@@ -72,7 +72,7 @@ impl Datagrams {
         *last = first.packet;
         let socket = connected(flow.server).await?;
         socket.send(&first.payload).await?;
-        let mut buffer = vec![0; LARGEST];
+        let mut buffer = vec![0; MAX_DATAGRAM_BYTES];
         loop {
             tokio::select! {
                 next = timeout(REST, asked.recv()) => match next {

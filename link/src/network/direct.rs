@@ -13,7 +13,7 @@ use super::gate::Gate;
 use super::packets::{Seen, look};
 use crate::delay::{Outlet, Tun};
 
-const LARGEST_PACKET: usize = 65_536;
+const MAX_PACKET_BYTES: usize = 65_536;
 /// Then others have their turn.
 const BATCH: usize = 32;
 
@@ -22,7 +22,7 @@ pub async fn pump(from: Arc<Tun>, to: impl Outlet) -> io::Result<()> {
     #[allow(unsafe_code)]
     // SAFETY: the device stays open and the same as long as it is registered: `from` outlives it.
     let device = unsafe { AsyncFd::register_with_interest(from.as_fd(), Interest::READABLE) }?;
-    let mut buffer = vec![0; LARGEST_PACKET];
+    let mut buffer = vec![0; MAX_PACKET_BYTES];
     loop {
         let mut ready = device.readable().await?;
         for _ in 0..BATCH {

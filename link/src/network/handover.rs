@@ -14,14 +14,14 @@ use rustix::net::{
 
 /// How much a line may hold: an error's text at most.
 const LINE: usize = 4096;
-const MOST_FILES: usize = 16;
+const MAX_FILES: usize = 16;
 
 pub const READY: &str = "ready";
 pub const FAILED: &str = "failed ";
 pub const LISTEN: &str = "listen ";
 
 pub fn tell(socket: &OwnedFd, line: &str, files: &[BorrowedFd<'_>]) -> io::Result<()> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_FILES))];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FILES))];
     let mut control = SendAncillaryBuffer::new(&mut space);
     control.push(SendAncillaryMessage::ScmRights(files));
     let line = &line.as_bytes()[..line.len().min(LINE)];
@@ -31,7 +31,7 @@ pub fn tell(socket: &OwnedFd, line: &str, files: &[BorrowedFd<'_>]) -> io::Resul
 
 /// An empty line: the other side is gone.
 pub fn hear(socket: &OwnedFd) -> io::Result<(String, Vec<OwnedFd>)> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_FILES))];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FILES))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let mut line = [0; LINE];
     let length = loop {

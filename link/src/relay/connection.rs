@@ -28,7 +28,7 @@ use super::packets::Packets;
 /// What one read takes: enough for all that waits, mostly.
 const READ: usize = 256 * 1024;
 /// What the link that is made may hold of one direction of a connection: Linux's largest usual window, and some.
-const MOST_HELD: usize = 8 << 20;
+const MAX_HELD_BYTES: usize = 8 << 20;
 
 /// What all connections share.
 pub struct Common {
@@ -135,7 +135,7 @@ pub struct Interest {
 
 impl Connection {
     pub fn new(client: Socket, server: Socket, packets: Packets, common: &Common) -> Self {
-        let most_queued = if common.link.is_some() { MOST_HELD } else { 1 };
+        let most_queued = if common.link.is_some() { MAX_HELD_BYTES } else { 1 };
         let (directions, handed) = Default::default();
         Self { sockets: [client, server], packets, directions, handed, most_queued, is_over: false }
     }

@@ -17,7 +17,7 @@ const FLUSHED_EVERY: Duration = Duration::from_millis(50);
 /// Written at once.
 const LARGE: usize = 1 << 20;
 /// What waits for a slow disk; packets beyond that are counted, not kept.
-const MOST_WAITING: usize = 64 << 20;
+const MAX_WAITING_BYTES: usize = 64 << 20;
 
 const APPLICATION: &str = concat!("latpcap ", env!("CARGO_PKG_VERSION"));
 const NAME: &str = "relay";
@@ -121,7 +121,7 @@ impl Sink for Recording {
             return;
         }
         let mut state = self.shared.lock();
-        if state.recorded.ended.is_some() || state.blocks.len() + length > MOST_WAITING {
+        if state.recorded.ended.is_some() || state.blocks.len() + length > MAX_WAITING_BYTES {
             state.recorded.dropped += 1;
             return;
         }

@@ -1,7 +1,7 @@
 //! The relay's one thread: waits until a socket is ready or a piece is due, and serves that connection.
 //!
-//! Readiness is told as long as it lasts (level-triggered), so that a connection that has much to say is served a read at
-//! a time, in turn with the others.
+//! Readiness is told as long as it lasts (level-triggered), so that a connection that has much to say is served a read
+//! at a time, in turn with the others.
 
 #![expect(unsafe_code, reason = "a socket that is watched must outlive that")]
 
@@ -34,7 +34,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// Connections that the system keeps for the relay until they are let in.
 const BACKLOG: i32 = 4096;
 /// Kinds of problems that are told.
-const MOST_PROBLEMS: usize = 16;
+const MAX_PROBLEMS: usize = 16;
 
 /// How the thread is told to stop.
 pub struct Control {
@@ -333,7 +333,7 @@ struct Problems(Vec<(String, u64)>);
 impl Problems {
     /// One more; an empty one is none.
     fn add(&mut self, what: String) {
-        let has_room = self.0.len() < MOST_PROBLEMS;
+        let has_room = self.0.len() < MAX_PROBLEMS;
         match self.0.iter_mut().find(|(known, _)| *known == what) {
             Some((_, count)) => *count += 1,
             None if has_room && !what.is_empty() => self.0.push((what, 1)),

@@ -1,5 +1,5 @@
-//! What the system knows of a TCP socket: how much of what was written the other side has acknowledged, and how far away
-//! it is. Only Linux is asked; elsewhere what was written counts as received.
+//! What the system knows of a TCP socket: how much of what was written the other side has acknowledged, and how far
+//! away it is. Only Linux is asked; elsewhere what was written counts as received.
 
 #![cfg_attr(unix, expect(unsafe_code, reason = "the options of sockets that no library knows"))]
 
@@ -81,7 +81,7 @@ mod linux {
 
     /// Lets the system take hardly more than it can send, so that what was written has mostly left.
     pub fn take_what_can_be_sent(socket: &Socket) {
-        let bytes: c_int = MOST_UNSENT;
+        let bytes: c_int = MAX_UNSENT_BYTES;
         let at = (&raw const bytes).cast::<c_void>();
         let length = mem::size_of_val(&bytes) as libc::socklen_t;
         // SAFETY: the option is one int. Where the system lacks it, more waits unsent.
@@ -89,7 +89,7 @@ mod linux {
     }
 
     /// A few segments, so that the sender never runs dry.
-    const MOST_UNSENT: c_int = 128 * 1024;
+    const MAX_UNSENT_BYTES: c_int = 128 * 1024;
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -115,8 +115,8 @@ use elsewhere as system;
 use linux as system;
 pub use system::take_what_can_be_sent;
 
-/// Where a socket failed as this process has too many open: lets it have as many as the system allows. `false` where that
-/// was not why, or changes nothing.
+/// Where a socket failed as this process has too many open: lets it have as many as the system allows. `false` where
+/// that was not why, or changes nothing.
 ///
 /// Not done before it is needed: what this process starts inherits it.
 #[cfg(unix)]

@@ -1,7 +1,8 @@
 //! The packets of one relayed connection, as they would have passed between the application and the server: IP and TCP
 //! headers around the bytes that the relay handed on.
 //!
-//! Sequence numbers count those bytes. Acknowledgment numbers are the caller's: what the sender of a packet had received.
+//! Sequence numbers count those bytes. Acknowledgment numbers are the caller's: what the sender of a packet had
+//! received.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -23,7 +24,7 @@ const WINDOW_SCALE: u8 = 14;
 /// Puts the numbers of connections that follow each other far apart (2^32 divided by the golden ratio).
 const SPREAD: u32 = 0x9e37_79b9;
 /// What IP's length field leaves for TCP's payload.
-const LONGEST: usize = 65_535 - 20 - TCP_HEADER;
+const MAX_PAYLOAD_BYTES: usize = 65_535 - 20 - TCP_HEADER;
 
 /// Where the blocks of a packet go.
 pub trait Sink {
@@ -47,7 +48,7 @@ impl Packets {
     /// `number`: how many connections there were before.
     pub fn new(number: u32, client: SocketAddr, server: SocketAddr) -> Self {
         let first = [number.wrapping_mul(SPREAD), (!number).wrapping_mul(SPREAD)];
-        Self { addresses: [client, server], sent: [0, 0], first, segment: LONGEST, identification: [0, 0] }
+        Self { addresses: [client, server], sent: [0, 0], first, segment: MAX_PAYLOAD_BYTES, identification: [0, 0] }
     }
 
     /// `mss`: what the client announces.
@@ -59,7 +60,7 @@ impl Packets {
 
     /// The server lets the client in. `mss`: what it announces; `segment`: what fits a segment of either.
     pub fn established(&mut self, sink: &mut impl Sink, time_ns: u64, mss: u16, segment: usize) {
-        self.segment = segment.clamp(1, LONGEST);
+        self.segment = segment.clamp(1, MAX_PAYLOAD_BYTES);
         self.write(sink, time_ns, Side::Server, SYN | ACK, 1, Some(mss), &[]);
         self.sent[Side::Server as usize] = 1;
         self.write(sink, time_ns, Side::Client, ACK, 1, None, &[]);
@@ -298,8 +299,8 @@ mod tests {
     fn the_longest_segment_fits_its_length_field() {
         let mut packets = Packets::new(0, "10.0.0.1:40000".parse().unwrap(), "10.0.0.2:2".parse().unwrap());
         let mut kept = Kept::default();
-        packets.data(&mut kept, 0, Side::Server, 0, &[7; LONGEST + 1]);
-        assert_eq!(read(&kept).iter().map(|packet| packet.3).collect::<Vec<_>>(), [LONGEST, 1]);
+        packets.data(&mut kept, 0, Side::Server, 0, &[7; MAX_PAYLOAD_BYTES + 1]);
+        assert_eq!(read(&kept).iter().map(|packet| packet.3).collect::<Vec<_>>(), [MAX_PAYLOAD_BYTES, 1]);
     }
 
     #[test]

@@ -18,7 +18,7 @@ use super::frames::{cut, damaged, is_skippable, next_magic, skip_frame};
 
 const MAGIC: u32 = 0xfd2f_b528;
 const BLOCK_HEADER: usize = 3;
-const LONGEST_BLOCK: usize = 128 * 1024;
+const MAX_BLOCK_BYTES: usize = 128 * 1024;
 const RUN_LENGTH: u8 = 1;
 /// An empty last block, and room for a checksum that is not compared.
 const END_OF_FRAME: [u8; 7] = [1, 0, 0, 0, 0, 0, 0];
@@ -76,7 +76,7 @@ impl<R: BufRead> ZstdFrames<R> {
             RUN_LENGTH => 1,
             _ => size as usize,
         };
-        if length > LONGEST_BLOCK {
+        if length > MAX_BLOCK_BYTES {
             return Err(damaged(format!("a zstd block of {length} bytes")));
         }
         self.block.clear();

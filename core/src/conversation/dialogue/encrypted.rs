@@ -16,10 +16,10 @@ use crate::side::Side;
 use crate::stream::Chunk;
 
 /// Bytes behind a hole in which no record was found: it is given up.
-const SOUGHT_MAX: u64 = 1 << 20;
+const MAX_SOUGHT_RECORDS: u64 = 1 << 20;
 /// Records that may be missing in a hole, and how small they are at least.
-const MISSING_MAX: u64 = 4096;
-const LEAST_RECORD: u64 = 24;
+const MAX_MISSING_RECORDS: u64 = 4096;
+const MIN_RECORD_BYTES: u64 = 24;
 /// What trying may cost: so many bytes at first, and so many times what came.
 const TRIED_AT_FIRST: u64 = 4 << 20;
 const TRIED_TIMES: u64 = 8;
@@ -292,7 +292,7 @@ impl Dialogue {
         tls.records[side as usize].append(rest, Origin::of(chunk));
         while self.try_record(tls, chunk, common)? {}
         let records = &tls.records[side as usize];
-        let is_lost = records.sought.is_some_and(|sought| sought > SOUGHT_MAX.saturating_add(chunk.lost));
+        let is_lost = records.sought.is_some_and(|sought| sought > MAX_SOUGHT_RECORDS.saturating_add(chunk.lost));
         if is_lost { Err(self.end_reading(tls, Reading::Interrupted, 0)) } else { Ok(()) }
     }
 
@@ -309,7 +309,7 @@ impl Dialogue {
         }
         let sought = records.sought.unwrap_or(0);
         let affordable = tls.trials / length as u64;
-        let missing_max = (sought / LEAST_RECORD).min(MISSING_MAX).min(affordable);
+        let missing_max = (sought / MIN_RECORD_BYTES).min(MAX_MISSING_RECORDS).min(affordable);
         tls.trials -= (missing_max * length as u64).min(tls.trials);
         let mut record = records.bytes[..length].to_vec();
         let body = &mut record[record::HEADER..];

@@ -3,10 +3,10 @@
 //! Segments in order are handed on at once, without a copy. Two kinds wait: those behind a hole of their own stream,
 //! and those that acknowledge bytes of the other side which the capture has not shown yet (an answer captured before
 //! its question). A hole whose bytes were acknowledged was received, so it will not be sent again: the capture missed
-//! it, and after a short grace for packets captured out of order it is given up as `lost`. A hole that was never acknowledged
-//! waits for its retransmission.
+//! it, and after a short grace for packets captured out of order it is given up as `lost`. A hole that was never
+//! acknowledged waits for its retransmission.
 
-mod spare;
+mod other_taps;
 mod waiting;
 
 use std::collections::BTreeMap;
@@ -15,11 +15,11 @@ use super::rtt::{Acknowledged, Acknowledging, InFlight};
 use super::{Chunk, Mark, START};
 use crate::packet::{Flags, Segment};
 use crate::side::Side;
-use spare::Spare;
+use other_taps::OtherTapBytes;
 use waiting::Waiting;
 
 /// Where the handshake's RTT is not known: as Wireshark takes it.
-const SOONEST_RETRANSMISSION_NS: i64 = 3_000_000;
+const MIN_RETRANSMISSION_NS: i64 = 3_000_000;
 /// Duplicate acknowledgments after which a sender sends again (RFC 5681 §3.2).
 const FAST_RETRANSMISSION: u32 = 3;
 
@@ -31,7 +31,7 @@ pub struct Reassembly {
     released: Vec<u8>,
     waiting_bytes: usize,
     /// What other taps show.
-    spare: Option<Box<Spare>>,
+    spare: Option<Box<OtherTapBytes>>,
     /// A retransmission comes no sooner behind a later segment: the handshake's RTT.
     pub soonest_retransmission_ns: i64,
     /// Packets that each side sent again.
@@ -112,7 +112,7 @@ impl Default for Reassembly {
             released: Vec::new(),
             waiting_bytes: 0,
             spare: None,
-            soonest_retransmission_ns: SOONEST_RETRANSMISSION_NS,
+            soonest_retransmission_ns: MIN_RETRANSMISSION_NS,
             retransmissions: [0; 2],
             lost_bytes: 0,
             gaps: 0,
@@ -126,8 +126,8 @@ fn acknowledges(segment: &Segment<'_>) -> bool {
     segment.flags.0 & (Flags::ACK | Flags::RST) == Flags::ACK
 }
 
-/// A side's first byte is a keep-alive of a connection that was there before the capture, where it comes alone and is 0:
-/// no message of any protocol is that short.
+/// A side's first byte is a keep-alive of a connection that was there before the capture, where it comes alone and is
+/// 0: no message of any protocol is that short.
 fn looks_like_keep_alive(segment: &Segment<'_>) -> bool {
     let alone = segment.wire_length == 1 && segment.flags.0 & (Flags::SYN | Flags::FIN | Flags::RST) == 0;
     alone && segment.payload.iter().all(|&byte| byte == 0)

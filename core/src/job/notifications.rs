@@ -7,20 +7,20 @@
 
 use super::step::{Span, Start, Starts};
 
-/// So many steps after a push tell that a connection waits for them.
-const LEAST: u32 = 3;
-/// It had waited when the push came: until then went at least this part of the time since its last answer.
-const WAITED: f64 = 0.5;
-/// A push belongs to an answer that comes so much before or after it, ns.
-const TOGETHER_NS: f64 = 2e6;
-/// It comes after its cause: but for how RTTs stray, a round trip later at least.
-const STRAYS: f64 = 0.75;
-/// So many connections that asked last are looked at.
-const ENOUGH: usize = 64;
+/// A connection waits for notifications if at least this many of its steps follow a push.
+const MIN_PUSHED_STEPS: u32 = 3;
+/// A connection waited for a push that came after at least this share of the time since its last answer.
+const MIN_WAITED_SHARE: f64 = 0.5;
+/// A push belongs to an answer that comes at most this long before or after it.
+const MAX_ANSWER_DISTANCE_NS: f64 = 2e6;
+/// A push comes at least this share of a round trip after its cause, since RTTs vary.
+const MIN_ROUND_TRIP_SHARE: f64 = 0.75;
+/// At most this many connections that asked last are candidates for the cause.
+const MAX_CANDIDATES: usize = 64;
 
 /// What a connection's steps tell of whether it waits for pushes.
 #[derive(Clone, Copy, Default)]
-struct Heard {
+struct Notification {
     over: f64,
     steps: u32,
     /// Since its last answers, and since the pushes.
@@ -33,7 +33,7 @@ pub fn listeners(spans: &mut [Span], connections: usize) {
     if spans.iter().all(|span| span.since_push == 0.0) {
         return;
     }
-    let mut heard = vec![Heard::default(); connections];
+    let mut heard = vec![Notification::default(); connections];
     for span in &*spans {
         let heard = &mut heard[span.connection as usize];
         if span.since_push > 0.0 {
@@ -43,7 +43,9 @@ pub fn listeners(spans: &mut [Span], connections: usize) {
         }
         heard.over = heard.over.max(span.end);
     }
-    let waits = |heard: &Heard| heard.steps >= LEAST && heard.since_push <= (1.0 - WAITED) * heard.gaps;
+    let waits = |heard: &Notification| {
+        heard.steps >= MIN_PUSHED_STEPS && heard.since_push <= (1.0 - MIN_WAITED_SHARE) * heard.gaps
+    };
     for span in spans {
         span.listens = waits(&heard[span.connection as usize]);
     }
@@ -59,11 +61,11 @@ pub fn find(starts: &mut [Start], spans: &[Span], baseline_ns: &[f64]) {
         let rtt = baseline_ns[span.phase as usize];
         let waited = span.listens && span.since_push > 0.0 && start.starts() == Starts::After;
         if let Some(cause) = waited.then(|| cause(&newest, span, rtt)).flatten() {
-            *start = Start::new(start.lane, cause.connection, Starts::AfterPush, span.begin - cause.sent - rtt);
+            *start = Start::new(start.worker, cause.connection, Starts::AfterPush, span.begin - cause.sent - rtt);
         }
         if span.waits && !span.setup {
             newest.retain(|other| other.connection != span.connection);
-            if newest.len() == ENOUGH {
+            if newest.len() == MAX_CANDIDATES {
                 newest.remove(0);
             }
             newest.push(span);
@@ -74,10 +76,11 @@ pub fn find(starts: &mut [Start], spans: &[Span], baseline_ns: &[f64]) {
 /// The newest request of another connection that was answered as the push came; else one that was under way then.
 fn cause<'a>(newest: &[&'a Span], step: &Span, rtt: f64) -> Option<&'a Span> {
     let pushed = step.begin - step.since_push;
-    let may = |span: &&&Span| span.connection != step.connection && span.sent + STRAYS * rtt <= pushed;
+    let may = |span: &&&Span| span.connection != step.connection && span.sent + MIN_ROUND_TRIP_SHARE * rtt <= pushed;
     let apart = |span: &Span| (span.end - pushed).abs();
     let others = || newest.iter().filter(may);
-    let nearest = others().min_by(|a, b| apart(a).total_cmp(&apart(b))).filter(|span| apart(span) <= TOGETHER_NS);
+    let nearest =
+        others().min_by(|a, b| apart(a).total_cmp(&apart(b))).filter(|span| apart(span) <= MAX_ANSWER_DISTANCE_NS);
     nearest.or_else(|| others().rfind(|span| span.end > pushed)).copied()
 }
 
@@ -88,8 +91,8 @@ mod tests {
 
     const MS: f64 = 1e6;
 
-    /// At an RTT of 1 ms, another connection asks every 20 ms and is answered after 2; right then the server pushes, and
-    /// the listener asks so long after that. Every second step is the listener's.
+    /// At an RTT of 1 ms, another connection asks every 20 ms and is answered after 2; right then the server pushes,
+    /// and the listener asks so long after that. Every second step is the listener's.
     fn notified(reacts: impl Fn(u32) -> f64) -> Vec<Span> {
         let step = |step: u32| {
             let asked = MS * 20.0 * f64::from(step / 2);

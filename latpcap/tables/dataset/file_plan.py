@@ -1,6 +1,6 @@
 """Which rows of a recording share a file: those of one server on one day, as long as these are few.
 
-Each file costs time and memory when it is read, however little is in it. So no table has more than `PLACES` files in
+Each file costs time and memory when it is read, however little is in it. So no table has more than `MAX_FILES` files in
 all parts together, as far as the days allow: the servers with most exchanges keep files of their own, others share one
 a day.
 """
@@ -19,10 +19,10 @@ from latpcap.tables.dataset.layout import SEVERAL, day_of
 from latpcap.tables.part.window import begins_of
 from latpcap.tables.recording import Recording
 
-PLACES = 256
+MAX_FILES = 256
 """Files of a table, of all parts together."""
-DAYS = 366
-"""Days with files of their own, of each part: what comes later, lies with the last of them. Clocks may be wrong."""
+MAX_DAYS = 366
+"""Days with files of their own, of each part: later ones share the file of the last, since clocks may be wrong."""
 NOWHERE = np.iinfo(np.int64).min
 
 
@@ -57,7 +57,7 @@ class Places(Struct, frozen=True):
         names = [*self.of_stream.names, SEVERAL]
         server = self.of_stream.codes[stream]
         days, day = np.unique(day_of(time), return_inverse=True)
-        place = np.minimum(day, DAYS - 1) * len(names) + self.folder[server]
+        place = np.minimum(day, MAX_DAYS - 1) * len(names) + self.folder[server]
         order = np.argsort(place, kind="stable")
         order = order[server[order] >= 0]
         begins = np.flatnonzero(np.diff(place[order], prepend=NOWHERE))
@@ -71,7 +71,7 @@ def _shared(server: Ints, day: Ints, count: int, parts: int) -> Ints:
     days = np.unique(day)
     pairs = np.unique(server * max(len(days), 1) + np.searchsorted(days, day))
     own = np.arange(count + 1)
-    most = PLACES // parts
+    most = MAX_FILES // parts
     if len(pairs) <= most:
         return own
     of_server = np.bincount(pairs // len(days), minlength=count)

@@ -10,9 +10,9 @@ from latpcap.tables.columnar import columns
 T = TypeVar("T")
 
 
-def ahead(work: Callable[[], T], *, apart: bool) -> Callable[[], T]:
-    """What returns the result of `work`: begun now in a thread of its own, or (not `apart`) when it is asked for."""
-    if not apart:
+def run_in_background(work: Callable[[], T], *, is_threaded: bool) -> Callable[[], T]:
+    """Return a function that gives the result of `work`, begun now in a thread or (not `is_threaded`) when called."""
+    if not is_threaded:
         return work
     from concurrent.futures import ThreadPoolExecutor
 
@@ -23,6 +23,6 @@ def ahead(work: Callable[[], T], *, apart: bool) -> Callable[[], T]:
             columns.give_back()  # what it needed meanwhile, only its thread could use again
 
     threads = ThreadPoolExecutor(1)
-    begun = threads.submit(run)
+    future = threads.submit(run)
     threads.shutdown(wait=False)
-    return begun.result
+    return future.result

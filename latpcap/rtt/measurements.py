@@ -34,18 +34,18 @@ from latpcap.tables.samples import Samples
 
 MAX_IN_FLIGHT = 10
 """Data behind more segments in flight (the initial window, RFC 6928) waited in queues that a request never sees."""
-DELAYED_NS = 20_000_000
+DELAYED_ACK_NS = 20_000_000
 """An ACK this much later than the fastest was delayed by its sender (RFC 1122: up to 500 ms; Linux 40 ms)."""
-SEVERAL = 3
+MIN_CONSISTENT = 3
 """Packets that no single one overturns. Fewer ACKs of a connection that shows neither its beginning nor an answer are
 what is left of one: they only bound, as nothing tells which copy of the data they acknowledge."""
-LONGEST_NS = 2**62
-"""More than a century; what is longer no integer holds."""
+MAX_NS = 2**62
+"""The largest duration that an integer holds, more than a century."""
 MIN_FOR_DENSITY = 10
 """This many measurements show where they are dense, and their shape. Of fewer, the lower quarter has the least of the
 hosts' delays."""
-COARSE = 0.1
-"""Where the clock's step is a larger part of the value, only the mean helps: rounding evens out."""
+MAX_STEP_SHARE = 0.1
+"""Rounding hides a value of which the clock's step is a larger share; only the mean helps then."""
 
 
 class Measurements(Entries, frozen=True):
@@ -144,7 +144,7 @@ def whole_handshakes(connections: Connections) -> Floats:
     """SYN → ACK of each connection, as Wireshark's iRTT; NaN where it cannot be timed."""
     far, near = connections.server_handshake, connections.client_handshake
     timed = (far != MISSING) & (near != MISSING)
-    return np.where(timed, np.minimum(far.astype(float) + near, LONGEST_NS), np.nan)
+    return np.where(timed, np.minimum(far.astype(float) + near, MAX_NS), np.nan)
 
 
 def _known(of_connections: Ints, connections: Connections) -> Measurements:
@@ -207,10 +207,12 @@ def _half(
     confirmed = _least(path, count, handshakes, acks.where(~alone))
     least = np.minimum(confirmed, _least(path, count, acks, bounds, answers))
     group = path[acks.connection]
-    is_prompt = acks.ns < least[group] + DELAYED_NS
-    left_over = np.bincount(acks.connection, minlength=len(phases)) < SEVERAL
+    is_prompt = acks.ns < least[group] + DELAYED_ACK_NS
+    left_over = np.bincount(acks.connection, minlength=len(phases)) < MIN_CONSISTENT
     left_over[handshakes.connection] = left_over[bounds.connection] = False
-    unsure = alone & (acks.ns >= DELAYED_NS) & (confirmed[group] > acks.ns + DELAYED_NS) | left_over[acks.connection]
+    unsure = (
+        alone & (acks.ns >= DELAYED_ACK_NS) & (confirmed[group] > acks.ns + DELAYED_ACK_NS) | left_over[acks.connection]
+    )
     clean = is_prompt & ~unsure
     is_clean[is_clean] = clean
     return PathHalf(handshakes, acks.where(clean), bounds, statement, answers, acks.where(~clean), is_clean)
@@ -218,7 +220,7 @@ def _half(
 
 def _least(path: Ints, count: int, *several: Measurements) -> Ints:
     """The least measurement of each path; far beyond all where there is none."""
-    least = np.full(count, np.iinfo(np.int64).max - 2 * DELAYED_NS)
+    least = np.full(count, np.iinfo(np.int64).max - 2 * DELAYED_ACK_NS)
     for values in several:
         np.minimum.at(least, path[values.connection], values.ns)
     return least
@@ -232,7 +234,7 @@ def typical(values: GroupedValues, step_ns: int) -> Floats:
     found = values.quantile(0.25)
     if (values.counts >= MIN_FOR_DENSITY).any():
         found = np.where(values.counts >= MIN_FOR_DENSITY, values.densest_half(), found)
-    if (values.quantile(0) < step_ns / COARSE).any():  # else no mean is below either
+    if (values.quantile(0) < step_ns / MAX_STEP_SHARE).any():  # else no mean is below either
         mean = values.mean()
-        found = np.where(mean < step_ns / COARSE, mean, found)
+        found = np.where(mean < step_ns / MAX_STEP_SHARE, mean, found)
     return found

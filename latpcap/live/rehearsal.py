@@ -20,11 +20,11 @@ from msgspec.structs import replace
 from latpcap.capture import Capture
 from latpcap.errors import CommandFailed, NoDatabaseTraffic, UsageError
 from latpcap.live.link.network_paths import CommandRun, NetworkPath
-from latpcap.live.repeated import StandardInput
+from latpcap.live.standard_input import StandardInput
 from latpcap.projection.assumptions import Conditions
 from latpcap.reading import read
 from latpcap.result.analysis import Analysis
-from latpcap.result.pairs.rehearsal import RecordedRun, Rehearsal, rehearsal, told_path
+from latpcap.result.pairs.rehearsal import RecordedRun, Rehearsal, headline_path, rehearsal
 from latpcap.units import format_given_ms, format_ms, listed
 
 REACHED = (
@@ -76,15 +76,15 @@ def run_rehearsal(
         runs.append(RecordedRun(plan.recording.name, read(plan.recording).analyze()))
         now = _today(plan, runs[0].found)
     standard_input = StandardInput()
-    for number, asked_ms in plan.rounds():
-        tell(f"running the command {_at(asked_ms)}" + (f", {number} of {plan.runs}" if plan.runs > 1 else ""))
-        into = folder / f"{'today' if asked_ms is None else f'{asked_ms:g}ms'}-{number}.pcapng"
-        link_ms = None if asked_ms is None or now is None else asked_ms - now.rtt_ms
+    for number, target_rtt_ms in plan.rounds():
+        tell(f"running the command {_at(target_rtt_ms)}" + (f", {number} of {plan.runs}" if plan.runs > 1 else ""))
+        into = folder / f"{'today' if target_rtt_ms is None else f'{target_rtt_ms:g}ms'}-{number}.pcapng"
+        link_ms = None if target_rtt_ms is None or now is None else target_rtt_ms - now.rtt_ms
         standard_input.rewind()
         ran = way.run(plan.command, into, plan.servers if now is None else now.servers, link_ms)
-        _check(ran, asked_ms)
-        behind_ms = now.rtt_ms if now is not None and asked_ms is not None and way.goes_on else 0.0
-        runs.append(RecordedRun(into.name, _found(into, behind_ms, read, ran.problems), asked_ms, link_ms))
+        _check(ran, target_rtt_ms)
+        behind_ms = now.rtt_ms if now is not None and target_rtt_ms is not None and way.goes_on else 0.0
+        runs.append(RecordedRun(into.name, _found(into, behind_ms, read, ran.problems), target_rtt_ms, link_ms))
         now, ends = now or _today(plan, runs[0].found), ran.ends or ends
 
     def project(recording: str, rtt_ms: Sequence[float], knows_hosts: bool) -> Analysis:
@@ -95,8 +95,8 @@ def run_rehearsal(
         return capture.measures.analyze(rtt_ms, None, replace(plan.conditions, rtt_is="in-stream"))
 
     return rehearsal(
-        [run for run in runs if run.asked_ms is None],
-        [run for run in runs if run.asked_ms is not None],
+        [run for run in runs if run.target_rtt_ms is None],
+        [run for run in runs if run.target_rtt_ms is not None],
         project,
         way=way.kind,
         servers=plan.servers if now is None else now.servers,
@@ -106,14 +106,14 @@ def run_rehearsal(
     )
 
 
-def _check(ran: CommandRun, asked_ms: float | None) -> None:
+def _check(ran: CommandRun, target_rtt_ms: float | None) -> None:
     """A run is compared only where the command did its work, over the way that is rehearsed."""
     if ran.status:
         raise CommandFailed(
-            f"the command ended with status {ran.status} {_at(asked_ms)}: nothing is compared", ran.status
+            f"the command ended with status {ran.status} {_at(target_rtt_ms)}: nothing is compared", ran.status
         )
     if ran.packets == 0:
-        raise NoDatabaseTraffic(f"no packet of the command crossed the link {_at(asked_ms)}: {REACHED}")
+        raise NoDatabaseTraffic(f"no packet of the command crossed the link {_at(target_rtt_ms)}: {REACHED}")
 
 
 def _found(path: Path, behind_ms: float, read: Callable[..., Capture], problems: Sequence[str]) -> Analysis:
@@ -124,7 +124,7 @@ def _found(path: Path, behind_ms: float, read: Callable[..., Capture], problems:
         message = str(error).replace(str(path), "the recording")
         reasons = [*problems, message, *([REACHED] if error.let_in else [])]
         raise NoDatabaseTraffic("; ".join(reasons), let_in=error.let_in) from None
-    rtt = told_path(found).rtt
+    rtt = headline_path(found).rtt
     link_ms = rtt.baseline_ms if rtt.in_stream_median_ms is None else rtt.in_stream_median_ms
     if link_ms is None or not behind_ms:
         return found
@@ -152,5 +152,5 @@ def _today(plan: Plan, found: Analysis) -> MeasuredPath:
     return MeasuredPath(tuple(servers), rtt_ms)
 
 
-def _at(asked_ms: float | None) -> str:
-    return "on today's network" if asked_ms is None else f"at {format_given_ms(asked_ms)}"
+def _at(target_rtt_ms: float | None) -> str:
+    return "on today's network" if target_rtt_ms is None else f"at {format_given_ms(target_rtt_ms)}"

@@ -22,11 +22,11 @@ from latpcap.tables.part.selected import only
 from latpcap.tables.recording import Recording
 from latpcap.units import counted, listed
 
-SAME_MACHINE_NS = 1e5
-"""A shorter RTT behind a proxy, where the way to it is longer, is no network."""
+MAX_LOCAL_RTT_NS = 1e5
+"""A shorter RTT behind a proxy is no network if the way to the proxy is longer."""
 MAX_RESET_GAP_NS = 5_000_000
 """A proxy resets its session within this time before a request that would wait for it on a longer network."""
-MAX_NAMED = 3
+MAX_STATEMENTS = 3
 """Statements of a proxy that are named."""
 
 
@@ -49,7 +49,7 @@ class LegRoundTrips(Struct, frozen=True):
     def text(self) -> str:
         """How both counts go together."""
         ours = self.round_trips - self.inner_round_trips
-        named = ", ".join(self.own_statements[:MAX_NAMED])
+        named = ", ".join(self.own_statements[:MAX_STATEMENTS])
         own = f"; the proxy adds {counted(self.own_round_trips, 'round trip')} of its own ({named})" if named else ""
         return (
             f"the capture has both sides of a proxy: {ours:,} of {counted(self.round_trips, 'round trip')} are the "
@@ -108,7 +108,7 @@ def _most_frequent(statements: Ints, begin: Ints) -> list[int]:
     """The statements that run most often; of several that do so the one that ran first, whatever its number."""
     order, starts = passes.grouped(statements)
     counts, first = np.diff(starts), np.minimum.reduceat(begin[order], starts[:-1]) if len(order) else begin
-    places = np.lexsort((order[starts[:-1]], first, -counts))[:MAX_NAMED]
+    places = np.lexsort((order[starts[:-1]], first, -counts))[:MAX_STATEMENTS]
     return [int(statements[order[starts[place]]]) for place in places]
 
 
@@ -132,7 +132,7 @@ def application(recording: Recording, rtt: Estimate, legs: Legs, given_ms: float
     behind, outer = rtt.of_exchanges[inner[first]], estimate.of_exchanges[rows[first]]
     server = recording.connections.server.picked(recording.exchanges.connection[inner[first]])
     behind_ns = rtt.of_phases.baseline[behind]
-    is_far = ~((behind_ns < SAME_MACHINE_NS) & (behind_ns < estimate.of_phases.baseline[outer]))
+    is_far = ~((behind_ns < MAX_LOCAL_RTT_NS) & (behind_ns < estimate.of_phases.baseline[outer]))
     beyond = BehindProxy(
         connection=estimate.phases.connection[outer],
         outer=outer,
@@ -186,7 +186,7 @@ def _held_up(recording: Recording, rtt: Estimate, legs: Legs) -> tuple[Ints, Int
     inside = (exchanges.connection[before] == exchanges.connection[waits]) & (legs.inner[before] < 0)
     inside &= (exchanges.request[before] <= exchanges.request[own]) & (ends <= exchanges.response_end[before])
     waits = np.where(inside, before, waits)
-    gap_ns = np.where(rtt.each_baseline[own] < SAME_MACHINE_NS, MAX_RESET_GAP_NS, 0)
+    gap_ns = np.where(rtt.each_baseline[own] < MAX_LOCAL_RTT_NS, MAX_RESET_GAP_NS, 0)
     late = (ends >= exchanges.request[waits] - gap_ns) & (exchanges.round_trips[waits] > 0)
     return waits[late], own[late]
 

@@ -8,7 +8,7 @@ use super::exchange::Exchange;
 
 /// How long a step waited before its request, within it and within its service because the client's window was full.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Silence {
+pub struct WindowStall {
     pub row: u32,
     pub gap: f64,
     pub request: f64,
@@ -17,13 +17,13 @@ pub struct Silence {
 
 /// Finds those of requests that share a wait; most have none.
 #[derive(Debug, Default)]
-pub struct Silences {
-    found: Vec<Silence>,
+pub struct WindowStalls {
+    found: Vec<WindowStall>,
     /// The exchanges so far of a connection; not from before an answer that came before the newest request was sent.
     of_connection: Vec<Exchange>,
 }
 
-impl Silences {
+impl WindowStalls {
     /// The next exchange, as the client saw it.
     pub fn exchange(&mut self, next: &Exchange, baseline_ns: &[f64]) {
         let same = |before: &&Exchange| before.connection == next.connection;
@@ -42,7 +42,7 @@ impl Silences {
     }
 
     /// By row.
-    pub fn found(mut self) -> Vec<Silence> {
+    pub fn found(mut self) -> Vec<WindowStall> {
         self.found.sort_by_key(|silence| silence.row);
         self.found.dedup_by(|next, kept| {
             let same = next.row == kept.row;
@@ -67,11 +67,11 @@ impl Silences {
             (next_asked - sent, sent - asked, next_sent - next_asked, own.request_silent);
         let most = silent / 2.0;
         let client = if gap > most {
-            Silence { row: next.row, gap: silent.min(gap), ..Silence::default() }
+            WindowStall { row: next.row, gap: silent.min(gap), ..WindowStall::default() }
         } else if within > most {
-            Silence { row: own.row, request: silent.min(within), ..Silence::default() }
+            WindowStall { row: own.row, request: silent.min(within), ..WindowStall::default() }
         } else {
-            Silence { row: next.row, request: silent.min(others.max(0.0)), ..Silence::default() }
+            WindowStall { row: next.row, request: silent.min(others.max(0.0)), ..WindowStall::default() }
         };
         let heard = if client.row == next.row && client.gap > 0.0 { next_asked } else { sent.max(next_sent) };
         let served = self.served(heard + baseline_ns[own.phase as usize], silent, baseline_ns);
@@ -79,13 +79,13 @@ impl Silences {
     }
 
     /// The first answer to a request so far that came when the server had heard more: it may have waited for that.
-    fn served(&self, heard: f64, silent: f64, baseline_ns: &[f64]) -> Option<Silence> {
+    fn served(&self, heard: f64, silent: f64, baseline_ns: &[f64]) -> Option<WindowStall> {
         let late = self.of_connection.partition_point(|exchange| (exchange.response as f64) < heard);
         let answer = self.of_connection.get(late).filter(|answer| answer.response != UNSEEN)?;
         let before =
             late.checked_sub(1).map_or(f64::NEG_INFINITY, |before| self.of_connection[before].response_end as f64);
         let ready = (answer.request_end as f64 + baseline_ns[answer.phase as usize]).max(before);
         let service = (heard - ready).clamp(0.0, silent);
-        (service > 0.0).then_some(Silence { row: answer.row, service, ..Silence::default() })
+        (service > 0.0).then_some(WindowStall { row: answer.row, service, ..WindowStall::default() })
     }
 }

@@ -18,8 +18,8 @@ from latpcap.tables.columnar.columns import Bools, Ints
 
 MIN_REPEATS = 5
 """Repeats, and distinct parameters among them."""
-MIN_DISTINCT = 0.5
-MIN_OF_ROWS = 0.8
+MIN_DISTINCT_SHARE = 0.5
+MIN_ROWS_SHARE = 0.8
 """Of the rows, those for which a loop asks where it asks for the same keys several times, or over a pool."""
 MIN_OWN_LOOP = 3
 """Executions of what looks like the source, all before the loop, that make it a loop of its own."""
@@ -94,7 +94,7 @@ def _fits(evidence: Evidence, rows: Ints, reads: Groups, loops: Groups, source: 
     """Several connections, changing parameters, and one repeat for each row that the source brought."""
     of_source = reads.holding(source, len(rows))
     brought = reads.sum(np.maximum(evidence.unit_rows[rows[reads.rows]], 0))[of_source]
-    fits = (loops.sizes <= brought * 1.05 + 1) & (loops.sizes >= MIN_OF_ROWS * brought)
+    fits = (loops.sizes <= brought * 1.05 + 1) & (loops.sizes >= MIN_ROWS_SHARE * brought)
     repeats = rows[loops.rows]
     known = loops.sum(evidence.parameters_known[repeats]) == loops.sizes
     fits &= ~known | (loops.distinct(evidence.parameter_numbers[repeats]) >= MIN_REPEATS)

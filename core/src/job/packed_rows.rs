@@ -10,13 +10,14 @@ use super::read::{PURPOSES, Read, in_packets};
 use super::recorded::Connections;
 use crate::protocols::Purpose;
 
-/// So many others are few, and so is one in so many rows.
-const FEW: usize = 1 << 12;
-const ONE_IN: usize = 8;
+/// Up to this many unusual rows are kept whole, however few rows there are.
+const MAX_UNUSUAL_ROWS: usize = 1 << 12;
+/// One unusual row in this many is kept whole.
+const ROWS_PER_UNUSUAL: usize = 8;
 
 /// The rows of a table.
 #[derive(Debug, Default)]
-pub struct Held {
+pub struct PackedRows {
     rows: Vec<Row>,
     flags: Vec<Flags>,
     /// What is no statement, each once.
@@ -58,15 +59,15 @@ const STATEMENT: u16 = 1 << 9;
 
 const SETUP: u32 = Purpose::Setup as u32;
 
-impl Held {
+impl PackedRows {
     /// None yet of so many.
-    pub fn of(rows: usize) -> Held {
-        Held { rows: Vec::with_capacity(rows), flags: Vec::with_capacity(rows), ..Held::default() }
+    pub fn of(rows: usize) -> PackedRows {
+        PackedRows { rows: Vec::with_capacity(rows), flags: Vec::with_capacity(rows), ..PackedRows::default() }
     }
 
     /// None at all, where there is no room for them.
-    pub fn nothing() -> Held {
-        Held { given_up: true, ..Held::default() }
+    pub fn nothing() -> PackedRows {
+        PackedRows { given_up: true, ..PackedRows::default() }
     }
 
     /// The next rows.
@@ -83,8 +84,8 @@ impl Held {
             }
             self.rows.push(row);
             self.flags.push(flags);
-            if self.others.len() > FEW.max(self.rows.len() / ONE_IN) {
-                *self = Held::nothing();
+            if self.others.len() > MAX_UNUSUAL_ROWS.max(self.rows.len() / ROWS_PER_UNUSUAL) {
+                *self = PackedRows::nothing();
                 return;
             }
         }
@@ -93,10 +94,10 @@ impl Held {
     /// Rows that were added, as they are with what others tell.
     pub fn replace(&mut self, read: &Read) {
         let rows = read.piece.rows.clone();
-        let mut again = Held { commands: std::mem::take(&mut self.commands), ..Held::of(rows.len()) };
+        let mut again = PackedRows { commands: std::mem::take(&mut self.commands), ..PackedRows::of(rows.len()) };
         again.add(read);
         if self.given_up || again.given_up {
-            *self = Held::nothing();
+            *self = PackedRows::nothing();
             return;
         }
         self.rows[rows.clone()].copy_from_slice(&again.rows);
@@ -108,7 +109,7 @@ impl Held {
     }
 
     /// All, if they are worth it.
-    pub fn found(self) -> Option<Held> {
+    pub fn found(self) -> Option<PackedRows> {
         (!self.given_up).then_some(self)
     }
 

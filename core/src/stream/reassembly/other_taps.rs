@@ -11,7 +11,7 @@ use crate::stream::{Chunk, HORIZON_NS, Mark};
 
 /// Of a connection that other taps may show.
 #[derive(Debug, Default)]
-pub struct Spare {
+pub struct OtherTapBytes {
     sides: [Shown; 2],
     bytes: usize,
     /// The latest time that any tap has shown.
@@ -26,7 +26,7 @@ struct Shown {
     until: u64,
 }
 
-impl Spare {
+impl OtherTapBytes {
     pub fn swap_sides(&mut self) {
         self.sides.swap(0, 1);
     }
@@ -71,7 +71,8 @@ impl Spare {
 }
 
 impl Reassembly {
-    /// Other taps may show the connection: what they will have shown is waited for, where this one has missed something.
+    /// Other taps may show the connection: what they will have shown is waited for, where this one has missed
+    /// something.
     #[inline]
     pub fn expect_spare(&mut self) {
         if self.spare.is_none() {
@@ -81,7 +82,7 @@ impl Reassembly {
 
     /// What it takes, bytes that wait counted apart.
     pub fn spare_bytes(&self) -> usize {
-        self.spare.as_ref().map_or(0, |_| size_of::<Spare>())
+        self.spare.as_ref().map_or(0, |_| size_of::<OtherTapBytes>())
     }
 
     /// A segment of another tap; its time is what the connection's own tap would have said.
@@ -318,7 +319,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
-        /// Whatever the first tap missed before the last packets, all of it is there where the other one missed none of that.
+        /// Whatever the first tap missed before the last packets, all of it is there where the other one missed none of
+        /// that.
         #[test]
         fn two_taps_lose_what_both_missed(
             missed in prop::collection::vec(0_usize..3, 2..380),

@@ -12,10 +12,10 @@ from typing import Any
 
 from latpcap.errors import UsageError
 from latpcap.units import (
-    LEAST_WINDOW,
     MAX_BYTES,
     MAX_MS,
-    MAX_PART,
+    MAX_TIMES,
+    MIN_WINDOW_BYTES,
     parse_bandwidth,
     parse_distance_km,
     parse_duration_ms,
@@ -85,13 +85,15 @@ def share(given: Any) -> float:
 
 def part(given: Any) -> float:
     """Return which part of a time is left: 1 for all, or a text such as `"50%"`. Raises `UsageError`."""
-    return _number(given, parse_part, f"a part of a time from 0 to {MAX_PART:g}", lambda value: 0 <= value <= MAX_PART)
+    return _number(
+        given, parse_part, f"a part of a time from 0 to {MAX_TIMES:g}", lambda value: 0 <= value <= MAX_TIMES
+    )
 
 
 def receive_window(given: Any) -> int:
     """Return a receive window in bytes: a number, or a text such as `"64KiB"`. Raises `UsageError`."""
-    fits = f"a receive window of {LEAST_WINDOW} bytes or more"
-    return int(_number(given, parse_window, fits, lambda value: LEAST_WINDOW <= value <= MAX_BYTES))
+    fits = f"a receive window of {MIN_WINDOW_BYTES} bytes or more"
+    return int(_number(given, parse_window, fits, lambda value: MIN_WINDOW_BYTES <= value <= MAX_BYTES))
 
 
 def left_of_bytes(given: Any) -> float:

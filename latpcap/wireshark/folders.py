@@ -18,7 +18,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from latpcap.errors import UsageError
-from latpcap.verify.installed import installed
+from latpcap.verify.programs import installed
 
 NAME = "latpcap"
 """Of the plugin and of the profile."""

@@ -2,20 +2,20 @@
 
 use std::ops::{Add, Sub};
 
-/// So many RTTs go through the steps together.
-pub const ABREAST: usize = 4;
+/// RTTs that go through the steps together.
+pub const RTT_BATCH: usize = 4;
 
-/// What exceeds a whole number of steps by less fits.
-const ROUNDING: f64 = 1e-3;
+/// A number that exceeds a whole one by less than this is whole.
+const ROUNDING_STEPS: f64 = 1e-3;
 
 /// A time at each of these RTTs, ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Times(pub [f64; ABREAST]);
+pub struct Times(pub [f64; RTT_BATCH]);
 
 impl Times {
     #[inline]
     pub fn all(time: f64) -> Times {
-        Times([time; ABREAST])
+        Times([time; RTT_BATCH])
     }
 
     /// The later of both.
@@ -53,7 +53,7 @@ impl Times {
 
     /// The next whole number of steps, one at least.
     pub fn in_steps(self, step: f64) -> Times {
-        Times(self.0.map(|time| step * (time / step - ROUNDING).ceil().max(1.0)))
+        Times(self.0.map(|time| step * (time / step - ROUNDING_STEPS).ceil().max(1.0)))
     }
 
     #[inline]

@@ -1,8 +1,9 @@
 //! Who met whom: how much longer requests stayed at the hosts the more were there, and at the locks of transactions.
 //!
 //! Whether hosts have a limit is a regression within the capture, of how long requests stayed over how many were there
-//! meanwhile, among those that ask the same (a pause is none, however many pause); where the limit is follows from how long they were busy for each (the utilisation law: Denning and Buzen
-//! 1978). What follows for more workers: `latpcap/projection/capacity.py`.
+//! meanwhile, among those that ask the same (a pause is none, however many pause); where the limit is follows from how
+//! long they were busy for each (the utilisation law: Denning and Buzen 1978). What follows for more workers:
+//! `latpcap/projection/capacity.py`.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -10,33 +11,33 @@ use std::ops::Range;
 
 use super::exchange::{Exchange, Exchanges};
 use super::groups::sorted;
-use super::lanes::HashMap;
 use super::recorded::{Job, Phases};
+use super::workers::HashMap;
 use super::{Replay, UNSEEN, shares};
 
-const NS: f64 = 1e9;
-/// A limit shows where twice as many at once stay longer by this power of two at least: 1 at the limit, 0 with room …
-const SHOWN: f64 = 0.5;
-/// … by so many standard errors.
-const SIGMAS: f64 = 3.0;
-/// The same power where a capture says nothing of it.
-const TENDS: f64 = 0.5;
+const NS_PER_S: f64 = 1e9;
+/// A limit shows if stays grow at least by this power of the number of requests: 1 at the limit, 0 with room.
+const MIN_SLOWDOWN_EXPONENT: f64 = 0.5;
+/// The power exceeds its bound by at least this many standard errors.
+const MIN_STANDARD_ERRORS: f64 = 3.0;
+/// The power where a capture does not show it.
+const DEFAULT_SLOWDOWN_EXPONENT: f64 = 0.5;
 /// Parts of a capture of which each shows for itself how much longer stays become.
-const PARTS: usize = 8;
+const SAMPLE_PARTS: usize = 8;
 /// Intervals of each kind below which fewer than half of the parts have two: no slope is known.
-const FEWEST: usize = PARTS + PARTS / 2;
-/// Where a limit shows, what each other one adds is no less than this part of the central value.
-const LEAST: f64 = 0.82;
+const MIN_INTERVALS: usize = SAMPLE_PARTS + SAMPLE_PARTS / 2;
+/// Where a limit shows, each other request adds at least this share of the central value.
+const MIN_EFFECT_SHARE: f64 = 0.82;
 /// Stays beyond this quantile are freezes.
-const LONGEST: f64 = 0.995;
-/// So many times in all, what was never seen may happen (the rule of three: with 95 % confidence).
-const NEVER_SEEN: f64 = 3.0;
+const FREEZE_QUANTILE: f64 = 0.995;
+/// What was never seen may happen this many times in all (the rule of three: with 95 % confidence).
+const UNSEEN_EVENTS: f64 = 3.0;
 /// Waits for one kind of lock.
-const LEAST_WAITS: usize = 10;
+const MIN_LOCK_WAITS: usize = 10;
 
 /// What the capture shows of those that work side by side.
 #[derive(Clone, Debug)]
-pub struct Meetings {
+pub struct Contention {
     /// How long requests waited for their answers, all in all.
     pub outstanding_s: f64,
     /// The server, or server and clients, whichever have the lower limit.
@@ -100,7 +101,7 @@ type Waits = HashMap<u32, u32>;
 
 impl Replay {
     /// Who met whom in the `job` that is replayed.
-    pub fn meetings<E: Exchanges>(&self, job: &Job<E>) -> Result<Meetings, E::Error> {
+    pub fn meetings<E: Exchanges>(&self, job: &Job<E>) -> Result<Contention, E::Error> {
         let (mut turns, mut trips) = (Vec::with_capacity(self.connections.kinds.len()), 0);
         job.exchanges.each(&mut |exchange| {
             trips += u64::from(exchange.round_trips);
@@ -108,11 +109,11 @@ impl Replay {
         })?;
         let (waiters, holders) = self.locks();
         let waits = waiters.into_iter().zip(holders).collect();
-        let outstanding_s = counted(&turns).map(|turn| turn.waited).sum::<f64>() / NS;
+        let outstanding_s = counted(&turns).map(|turn| turn.waited).sum::<f64>() / NS_PER_S;
         let (locks, (intervals, count)) = (Locks::of(&turns, &waits), intervals(&turns, &waits));
         drop(turns); // which take as much as all that follows
         let [hosts, server, both] = hosts(&intervals, count);
-        Ok(Meetings { outstanding_s, hosts, server, both, locks })
+        Ok(Contention { outstanding_s, hosts, server, both, locks })
     }
 }
 
@@ -142,8 +143,8 @@ fn counted(turns: &[Turn]) -> impl DoubleEndedIterator<Item = &Turn> {
     turns.iter().filter(|turn| turn.counts)
 }
 
-/// How long each request was at the server, as no lock's wait is work, and behind these, how long each client took for the
-/// next one; how many requests these are.
+/// How long each request was at the server, as no lock's wait is work, and behind these, how long each client took for
+/// the next one; how many requests these are.
 fn intervals(turns: &[Turn], waits: &Waits) -> (Intervals, usize) {
     let holder = |turn: &Turn| {
         let place = turns.binary_search_by_key(waits.get(&turn.row)?, |turn| turn.row).ok()?;
@@ -182,12 +183,19 @@ impl Center {
     /// The capture is cut into parts of equal length: in each, much the same is asked for.
     fn of(count: usize, intervals: &Intervals, place: &Place, there: &[f64], kinds: &[Kind]) -> Center {
         let [stay_s, full_s] = [place.stay_s, place.busy_s].map(|all_s| all_s / count as f64);
-        let unknown =
-            Center { count, stay_s, each_s: TENDS * full_s, least_s: 0.0, most_s: full_s, shown: false, may_s: full_s };
-        if kinds.iter().any(|kind| kind.begins.len() < FEWEST) {
+        let unknown = Center {
+            count,
+            stay_s,
+            each_s: DEFAULT_SLOWDOWN_EXPONENT * full_s,
+            least_s: 0.0,
+            most_s: full_s,
+            shown: false,
+            may_s: full_s,
+        };
+        if kinds.iter().any(|kind| kind.begins.len() < MIN_INTERVALS) {
             return unknown;
         }
-        let (mut slopes, mut one_s) = ([0.0; PARTS], 0.0);
+        let (mut slopes, mut one_s) = ([0.0; SAMPLE_PARTS], 0.0);
         for kind in kinds {
             let share = kind.begins.len() as f64 / count as f64;
             one_s += share * kind.apart_s;
@@ -195,17 +203,17 @@ impl Center {
             slopes.iter_mut().zip(of_kind).for_each(|(sum, slope)| *sum += share * slope);
         }
         let mut known: Vec<f64> = sorted(slopes.into_iter().filter(|slope| !slope.is_nan()));
-        if known.len() < PARTS / 2 {
+        if known.len() < SAMPLE_PARTS / 2 {
             return unknown;
         }
         let mean = known.iter().sum::<f64>() / known.len() as f64;
         let off: f64 = known.iter().map(|slope| (slope - mean) * (slope - mean)).sum();
-        let error_s = SIGMAS * off.sqrt() / known.len() as f64;
+        let error_s = MIN_STANDARD_ERRORS * off.sqrt() / known.len() as f64;
         let slope_s = quantile(&mut known, 0.5).max(0.0).min(full_s);
-        if (slope_s - error_s).min(one_s) >= SHOWN * full_s {
-            return Center { each_s: full_s, least_s: full_s * LEAST, shown: true, ..unknown };
+        if (slope_s - error_s).min(one_s) >= MIN_SLOWDOWN_EXPONENT * full_s {
+            return Center { each_s: full_s, least_s: full_s * MIN_EFFECT_SHARE, shown: true, ..unknown };
         }
-        let each_s = if error_s <= SHOWN * full_s { slope_s } else { unknown.each_s };
+        let each_s = if error_s <= MIN_SLOWDOWN_EXPONENT * full_s { slope_s } else { unknown.each_s };
         let [least_s, may_s] = [(slope_s - error_s).max(0.0).min(one_s), (slope_s + error_s).min(full_s)];
         Center { each_s, least_s, may_s, ..unknown }
     }
@@ -235,8 +243,8 @@ struct Kind {
     usual: Vec<u32>,
 }
 
-/// Where all of some kinds are: how many were under way meanwhile, on average, and as each began, itself included; how long
-/// all stayed, and how long any was.
+/// Where all of some kinds are: how many were under way meanwhile, on average, and as each began, itself included; how
+/// long all stayed, and how long any was.
 struct Place {
     met: Vec<f64>,
     found: Vec<f64>,
@@ -264,7 +272,7 @@ impl Intervals {
     }
 
     fn stay_s(&self, place: u32) -> f64 {
-        (self.end(place) - self.begin(place)) / NS
+        (self.end(place) - self.begin(place)) / NS_PER_S
     }
 
     fn kind(&self, kind: Range<usize>) -> Kind {
@@ -275,14 +283,14 @@ impl Intervals {
             order
         };
         let (begins, ends) = (in_order(Intervals::begin), in_order(Intervals::end));
-        let longest_s = quantile(&mut places().map(|place| self.stay_s(place)).collect::<Vec<_>>(), LONGEST);
+        let longest_s = quantile(&mut places().map(|place| self.stay_s(place)).collect::<Vec<_>>(), FREEZE_QUANTILE);
         let is_usual = |&place: &u32| self.stay_s(place) > 0.0 && self.stay_s(place) <= longest_s;
         let usual = begins.iter().copied().filter(is_usual).collect();
         Kind { apart_s: self.apart_s(&begins, &ends), begins, ends, usual }
     }
 
     fn apart_s(&self, begins: &[u32], ends: &[u32]) -> f64 {
-        let end = |&place: &u32| self.begin(place) + self.stay_s(place) * NS;
+        let end = |&place: &u32| self.begin(place) + self.stay_s(place) * NS_PER_S;
         let (ends, mut begun) = (sorted(ends.iter().map(end)), 0);
         let mut apart = Vec::with_capacity(ends.len());
         for (left, two) in (1..).zip(ends.windows(2)) {
@@ -291,7 +299,7 @@ impl Intervals {
                 apart.push(two[1] - two[0]);
             }
         }
-        if apart.is_empty() { 0.0 } else { quantile(&mut apart, 0.5) / NS }
+        if apart.is_empty() { 0.0 } else { quantile(&mut apart, 0.5) / NS_PER_S }
     }
 
     /// A place by how many were there meanwhile, and by how many were found there; each of `count` requests has one
@@ -336,7 +344,7 @@ impl Intervals {
         let length = |[begin, end]: &[f64; 2]| end - begin;
         met.iter_mut().zip(&self.spans).for_each(|(met, span)| *met = (*met / length(span).max(1.0)).max(1.0));
         let stay_s = (0..all as u32).map(|place| self.stay_s(place)).sum();
-        Place { met, found, stay_s, busy_s: busy / NS }
+        Place { met, found, stay_s, busy_s: busy / NS_PER_S }
     }
 
     /// Two that are in the order of this time as one; what is equal comes from the first one first.
@@ -354,8 +362,8 @@ impl Intervals {
     }
 
     /// How much longer each other one that was there made the `usual` ones of a kind, in each part of the capture.
-    fn slopes(&self, there: &[f64], usual: &[u32]) -> [f64; PARTS] {
-        let (each, more, mut left) = (usual.len() / PARTS, usual.len() % PARTS, usual);
+    fn slopes(&self, there: &[f64], usual: &[u32]) -> [f64; SAMPLE_PARTS] {
+        let (each, more, mut left) = (usual.len() / SAMPLE_PARTS, usual.len() % SAMPLE_PARTS, usual);
         let mut sums = vec![[0.0; 3]; self.numbers.len()];
         std::array::from_fn(|part| {
             let (own, later) = left.split_at(each + usize::from(part < more));
@@ -364,7 +372,8 @@ impl Intervals {
         })
     }
 
-    /// Of the line of least squares through what is alike, for all kinds of that; NaN where nothing differs. `sums` are zero.
+    /// Of the line of least squares through what is alike, for all kinds of that; NaN where nothing differs. `sums` are
+    /// zero.
     fn slope(&self, there: &[f64], of: &[u32], sums: &mut [[f64; 3]]) -> f64 {
         let point = |&place: &u32| (self.alike[place as usize] as usize, there[place as usize], self.stay_s(place));
         for (alike, x, y) in of.iter().map(point) {
@@ -398,14 +407,14 @@ impl Locks {
         let open = Statement::open(turns);
         let of_each = |all: f64| all / count as f64;
         let waiting = turns.iter().filter(|turn| waits.contains_key(&turn.row));
-        let waited_s = of_each(waiting.map(|turn| (turn.answered - turn.arrived).max(0.0)).sum::<f64>() / NS);
+        let waited_s = of_each(waiting.map(|turn| (turn.answered - turn.arrived).max(0.0)).sum::<f64>() / NS_PER_S);
         let all_trips = of_each(counted(turns).map(|turn| f64::from(turn.round_trips)).sum());
         let locks = |asking: &[&Statement], waiting: usize| {
             let (held_s, round_trips, meetings) = Statement::held(asking);
             let (waiting, shown) = (waiting as f64, waiting > 0);
             let (share, most) = match shown {
                 true => ((waiting / meetings).min(1.0), waiting / meetings * (1.0 + 2.0 / waiting.sqrt())),
-                false => (0.0, NEVER_SEEN / meetings.max(NEVER_SEEN)),
+                false => (0.0, UNSEEN_EVENTS / meetings.max(UNSEEN_EVENTS)),
             };
             let (others, most) = ((all_trips - round_trips).max(0.0), most.min(1.0));
             let waited_s = if shown { waited_s } else { 0.0 };
@@ -415,7 +424,7 @@ impl Locks {
         let mut alike: BTreeMap<u64, Vec<&Statement>> = BTreeMap::new();
         open.iter().for_each(|statement| alike.entry(statement.trips).or_default().push(statement));
         let waiting = |alike: &[&Statement]| alike.iter().filter(|asks| waits.contains_key(&asks.turn.row)).count();
-        let often = alike.values().filter(|alike| waiting(alike) >= LEAST_WAITS);
+        let often = alike.values().filter(|alike| waiting(alike) >= MIN_LOCK_WAITS);
         let longest =
             |one: Locks, next: Locks| if next.held_s * next.share > one.held_s * one.share { next } else { one };
         often.filter_map(|alike| locks(alike, waiting(alike))).reduce(longest).or_else(|| {
@@ -447,8 +456,8 @@ impl Statement<'_> {
         open
     }
 
-    /// How long locks are held that these ask for, over how many round trips, and how many others held one when each was
-    /// asked for, all in all.
+    /// How long locks are held that these ask for, over how many round trips, and how many others held one when each
+    /// was asked for, all in all.
     fn held(asking: &[&Statement]) -> (f64, f64, f64) {
         let begins = sorted(asking.iter().map(|asks| asks.turn.answered));
         let ends = sorted(asking.iter().map(|asks| asks.last.answered));
@@ -457,7 +466,7 @@ impl Statement<'_> {
         let met = |asks: &&Statement| {
             before(&begins, asks.turn.arrived).saturating_sub(before(&ends, asks.turn.arrived)) as f64
         };
-        let held_s = mean(|asks| asks.last.answered - asks.turn.answered) / NS;
+        let held_s = mean(|asks| asks.last.answered - asks.turn.answered) / NS_PER_S;
         (held_s, mean(|asks| asks.trips as f64), asking.iter().map(met).sum())
     }
 }

@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 
 from latpcap.rtt.estimate import Estimate, busiest, estimate_paths
-from latpcap.rtt.measured import Measurements
+from latpcap.rtt.measurements import Measurements
 from latpcap.rtt.paths import Paths, paths
 from latpcap.rtt.phases import PathChanges, Phases
 from latpcap.tables.columnar.columns import Ints

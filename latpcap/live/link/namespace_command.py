@@ -1,6 +1,6 @@
 """Become a command in the namespace of a rehearsed job: its user, folder, terminal and process group stay.
 
-    python -m latpcap.live.link.inside NETWORK USER MAY_CAPTURE FILES COMMAND…
+    python -m latpcap.live.link.namespace_command NETWORK USER MAY_CAPTURE FILES COMMAND…
 
 USER is empty where there is no user namespace, FILES how many files the command may have open.
 """

@@ -9,28 +9,29 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
-from latpcap.rtt.measured import MIN_FOR_DENSITY, SEVERAL
+from latpcap.rtt.measurements import MIN_CONSISTENT, MIN_FOR_DENSITY
 from latpcap.tables.columnar.columns import Bools, Floats
 from latpcap.tables.columnar.quantiles import GroupedValues
 
-PLAIN_NS = 200_000
-"""Measurements must lie this much above the fastest response, more than hosts delay them."""
-PART = 0.2
-"""And this part of the way to the typical response."""
-EVEN = 2.0
+MIN_EXCESS_NS = 200_000
+"""Measurements lie at least this much above the fastest response, more than hosts delay them."""
+MIN_EXCESS_SHARE = 0.2
+"""Measurements lie above the fastest response by at least this share of its distance to the typical one."""
+MAX_SKEW = 2.0
 """Nine of ten responses lie at most this many times as far above the typical one as below it."""
-SMOOTH = 0.25
-"""A quarter of them lies at least this part of that below it: no few fast ones beside many alike."""
-OUTLIER = 3.0
-"""The fastest is at most this many times as far below the typical one as a tenth of them: no outlier."""
-BELOW = 1.0
-"""How far the measurements may lie below the fastest response, in distances of this and the typical one."""
-DIFFER = 0.5
-"""From several measurements on, the least and the most of them are apart by this part of the responses' deviation."""
-QUARTILE = 0.674
-"""The quarter of a normal distribution lies so many deviations below its middle."""
-ERRORS = 2.0
-"""The range: two standard errors to each side."""
+MIN_QUARTER_SHARE = 0.25
+"""A quarter of the responses lies at least this share of that distance below the typical one: fast ones are no
+exception."""
+MAX_TAIL_RATIO = 3.0
+"""The fastest response is at most this many times as far below the typical one as a tenth of them."""
+MAX_SHORTFALL = 1.0
+"""Measurements lie below the fastest response by at most this multiple of its distance to the typical one."""
+MIN_DEVIATIONS = 0.5
+"""Several measurements differ by at least this share of the responses' deviation."""
+NORMAL_QUARTILE = 0.674
+"""The quartile of a normal distribution lies this many deviations from its middle."""
+RANGE_STANDARD_ERRORS = 2.0
+"""The range reaches this many standard errors to each side."""
 
 
 class Varying(Struct, frozen=True):
@@ -56,19 +57,19 @@ def varying(handshakes: GroupedValues, acks: GroupedValues, responses: GroupedVa
     reach = middle - fastest
     tenth = middle - responses.quantile(0.1)
     is_so = responses.counts >= MIN_FOR_DENSITY
-    is_so &= mean - fastest >= np.maximum(PLAIN_NS + step_ns, PART * reach)
+    is_so &= mean - fastest >= np.maximum(MIN_EXCESS_NS + step_ns, MIN_EXCESS_SHARE * reach)
     late = responses.quantile(0.9)
-    is_so &= late - middle <= EVEN * tenth
-    is_so &= reach <= OUTLIER * tenth
-    is_so &= (most <= late) & (least >= np.maximum(fastest - BELOW * reach, fastest / 2))
+    is_so &= late - middle <= MAX_SKEW * tenth
+    is_so &= reach <= MAX_TAIL_RATIO * tenth
+    is_so &= (most <= late) & (least >= np.maximum(fastest - MAX_SHORTFALL * reach, fastest / 2))
     lower, upper = middle - responses.quantile(0.25), responses.quantile(0.75) - middle
-    is_so &= lower >= SMOOTH * tenth
-    deviation = np.maximum(lower, (lower + upper) / 2) / QUARTILE
-    is_so &= (count < SEVERAL) | (most - least >= DIFFER * deviation)
+    is_so &= lower >= MIN_QUARTER_SHARE * tenth
+    deviation = np.maximum(lower, (lower + upper) / 2) / NORMAL_QUARTILE
+    is_so &= (count < MIN_CONSISTENT) | (most - least >= MIN_DEVIATIONS * deviation)
     error = deviation / np.sqrt(count)
     value = np.minimum(middle, mean + error)
-    low = np.maximum(np.minimum(mean, value) - ERRORS * error, fastest)
-    high = middle + ERRORS * deviation / np.sqrt(np.maximum(responses.counts, 1))
+    low = np.maximum(np.minimum(mean, value) - RANGE_STANDARD_ERRORS * error, fastest)
+    high = middle + RANGE_STANDARD_ERRORS * deviation / np.sqrt(np.maximum(responses.counts, 1))
     return Varying(is_so, value, low, high)
 
 

@@ -2,11 +2,11 @@
 
 /// A bit for each step.
 #[derive(Debug, Default)]
-pub struct Bits(Vec<u64>);
+pub struct BitSet(Vec<u64>);
 
-impl Bits {
-    pub fn of(steps: usize) -> Bits {
-        Bits(vec![0; steps.div_ceil(64)])
+impl BitSet {
+    pub fn of(steps: usize) -> BitSet {
+        BitSet(vec![0; steps.div_ceil(64)])
     }
 
     pub fn contains(&self, number: u32) -> bool {

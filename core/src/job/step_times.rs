@@ -1,14 +1,14 @@
 //! Cuts exchanges, handshakes and closes into what the network took and what it did not, as the client saw them.
 
 use super::UNSEEN;
-use super::body::{Body, EMPTY, GOODBYE, UNSEEN_LOGIN};
 use super::bulk::FEW_SEGMENTS;
 use super::exchange::{Exchange, Exchanges, Visit, walk};
 use super::recorded::{Connections, Job, Phases};
 use super::step::{NOWHERE, Span, Start, Starts};
+use super::step_body::{Body, EMPTY, GOODBYE, UNSEEN_LOGIN};
 
-/// Take each step of `job`, connection by connection: its start is known where it does not depend on other steps. `seen`
-/// gets each exchange as the client saw it.
+/// Take each step of `job`, connection by connection: its start is known where it does not depend on other steps.
+/// `seen` gets each exchange as the client saw it.
 pub fn cut<E: Exchanges>(
     job: &Job<E>,
     seen: impl FnMut(&Exchange),

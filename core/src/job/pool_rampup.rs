@@ -6,13 +6,13 @@
 
 use std::collections::BTreeMap;
 
-use super::lanes::Waiting;
 use super::step::{Span, Start, Starts};
+use super::workers::Waiting;
 
-/// So many openings in a row tell.
-const LEAST: usize = 3;
-/// Each begins after between this part of the usual time and so many times as long.
-const STEADY: f64 = 2.0;
+/// At least this many openings in a row show that a pool is filled.
+const MIN_OPENINGS: usize = 3;
+/// Each opening takes between the usual time divided and multiplied by this.
+const MAX_DELAY_RATIO: f64 = 2.0;
 
 /// A connection of a client: its first step, the last of its set-up, and when it was over.
 struct Opening {
@@ -23,7 +23,7 @@ struct Opening {
 
 /// Let connections open when the one before them is set up, where they do so again and again.
 pub fn find(starts: &mut [Start], spans: &[Span], connections: usize, waiting: Waiting) {
-    if waiting == Waiting::Independent || connections <= LEAST {
+    if waiting == Waiting::Independent || connections <= MIN_OPENINGS {
         return;
     }
     let mut clients: BTreeMap<u32, Vec<Opening>> = BTreeMap::new();
@@ -41,7 +41,7 @@ pub fn find(starts: &mut [Start], spans: &[Span], connections: usize, waiting: W
             }
         }
     }
-    let mut free = starts.iter().map(|start| start.lane + 1).max().unwrap_or(0);
+    let mut free = starts.iter().map(|start| start.worker + 1).max().unwrap_or(0);
     let mut places = BTreeMap::new();
     for opened in clients.into_values() {
         if !in_turn(&opened, starts, spans) {
@@ -49,7 +49,7 @@ pub fn find(starts: &mut [Start], spans: &[Span], connections: usize, waiting: W
         }
         for two in opened.windows(2) {
             let (first, gap) = (two[1].first, spans[two[1].first].begin - spans[two[0].last].end);
-            starts[first] = Start::new(starts[first].lane, free, Starts::AfterOther, gap);
+            starts[first] = Start::new(starts[first].worker, free, Starts::AfterOther, gap);
             places.insert(two[0].last, free);
             free += 1;
         }
@@ -59,19 +59,19 @@ pub fn find(starts: &mut [Start], spans: &[Span], connections: usize, waiting: W
     }
 }
 
-/// Whether each is opened when the one before it is set up, in the same way, and that one goes on. Where all of them follow
-/// answers anyway, as lanes have it, they do not.
+/// Whether each is opened when the one before it is set up, in the same way, and that one goes on. Where all of them
+/// follow answers anyway, as lanes have it, they do not.
 fn in_turn(opened: &[Opening], starts: &[Start], spans: &[Span]) -> bool {
     let set_up = opened.iter().all(|of| spans[of.first].setup);
     let goes_on = |two: &[Opening]| two[0].over > spans[two[1].first].begin;
     let follows = |of: &Opening| starts[of.first].starts() != Starts::AtFirst;
-    if opened.len() <= LEAST || !set_up || !opened.windows(2).all(goes_on) || opened[1..].iter().all(follows) {
+    if opened.len() <= MIN_OPENINGS || !set_up || !opened.windows(2).all(goes_on) || opened[1..].iter().all(follows) {
         return false;
     }
     let gap = |two: &[Opening]| spans[two[1].first].begin - spans[two[0].last].end;
     let gaps = super::groups::sorted(opened.windows(2).map(gap));
     let usual = gaps[gaps.len() / 2];
-    gaps[0] > 0.0 && gaps[0] >= usual / STEADY && gaps[gaps.len() - 1] <= usual * STEADY
+    gaps[0] > 0.0 && gaps[0] >= usual / MAX_DELAY_RATIO && gaps[gaps.len() - 1] <= usual * MAX_DELAY_RATIO
 }
 
 /// Steps that end at `places` of their own; what follows their lanes follows those, until the lanes go on.
@@ -80,11 +80,11 @@ fn set_apart(starts: &mut [Start], places: &BTreeMap<usize, u32>) {
     for (step, start) in starts.iter_mut().enumerate() {
         let place = at.get(&start.after()).filter(|_| matches!(start.starts(), Starts::After | Starts::AfterOther));
         if let Some(&place) = place {
-            *start = Start::new(start.lane, place, Starts::AfterOther, start.gap);
+            *start = Start::new(start.worker, place, Starts::AfterOther, start.gap);
         }
-        at.remove(&start.lane);
+        at.remove(&start.worker);
         if let Some(&place) = places.get(&step) {
-            at.insert(start.lane, place);
+            at.insert(start.worker, place);
             *start = Start::new(place, start.after(), start.starts(), start.gap);
         }
     }
@@ -122,9 +122,9 @@ mod tests {
                 spans.iter().position(|span| span.connection == connection && span.setup == setup).unwrap()
             };
             let [before, opened, worked] = [of(connection - 1, true), of(connection, true), of(connection - 1, false)];
-            assert_eq!([starts[opened].after(), starts[worked].after()], [starts[before].lane; 2]);
+            assert_eq!([starts[opened].after(), starts[worked].after()], [starts[before].worker; 2]);
             assert_eq!(starts[opened].gap, spans[opened].begin - spans[before].end);
-            assert_eq!(starts[worked].lane, connection - 1, "it works on its own lane");
+            assert_eq!(starts[worked].worker, connection - 1, "it works on its own lane");
         }
     }
 

@@ -8,11 +8,11 @@ use crate::capture::looks_like;
 use crate::layers::tls::KeyLog;
 
 /// How much is read at a time; no line of a key log is as long.
-const PIECE: usize = 64 * 1024;
+const PIECE_BYTES: usize = 64 * 1024;
 /// So much without a secret is no key log, and may be a device that never ends.
-const BARREN: usize = 64 * PIECE;
+const MAX_BARREN_BYTES: usize = 64 * PIECE_BYTES;
 /// How much of a file is looked at to say what it is.
-const LOOK: usize = 512;
+const LOOK_BYTES: usize = 512;
 
 /// Why a file opens no session.
 #[derive(Debug, thiserror::Error)]
@@ -51,8 +51,8 @@ pub fn read_key_log(name: &str, mut stream: impl Read, log: &mut KeyLog) -> Resu
 
 /// Adds whole lines as they come; returns how the stream begins.
 fn add_lines(stream: &mut impl Read, log: &mut KeyLog) -> std::io::Result<Zeroizing<Vec<u8>>> {
-    let mut start = Zeroizing::new(Vec::with_capacity(LOOK));
-    let mut piece = Zeroizing::new(vec![0; PIECE]);
+    let mut start = Zeroizing::new(Vec::with_capacity(LOOK_BYTES));
+    let mut piece = Zeroizing::new(vec![0; PIECE_BYTES]);
     let mut filled = 0;
     let (mut known, mut barren) = (0, 0);
     loop {
@@ -62,7 +62,7 @@ fn add_lines(stream: &mut impl Read, log: &mut KeyLog) -> std::io::Result<Zeroiz
             read => read?,
         };
         let new = room.get(..count).unwrap_or_default();
-        let wanted = (LOOK - start.len()).min(new.len());
+        let wanted = (LOOK_BYTES - start.len()).min(new.len());
         start.extend_from_slice(new.get(..wanted).unwrap_or_default());
         filled += count;
         let whole = match piece.get(..filled).unwrap_or_default() {
@@ -70,14 +70,14 @@ fn add_lines(stream: &mut impl Read, log: &mut KeyLog) -> std::io::Result<Zeroiz
             all => all.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1),
         };
         // What fills the piece and has no end is no line of a key log.
-        let whole = if whole == 0 && filled == PIECE { filled } else { whole };
+        let whole = if whole == 0 && filled == PIECE_BYTES { filled } else { whole };
         log.add(piece.get(..whole).unwrap_or_default());
         let now_known = log.len() as u64 + log.left_out();
         barren = if now_known == known { barren + count } else { 0 };
         known = now_known;
         piece.copy_within(whole..filled, 0);
         filled -= whole;
-        if count == 0 || barren > BARREN {
+        if count == 0 || barren > MAX_BARREN_BYTES {
             return Ok(start);
         }
     }
@@ -146,9 +146,9 @@ mod tests {
     #[test]
     fn a_log_is_read_in_pieces_and_its_last_line_needs_no_end() {
         let lines: String = (0..=255).map(line).collect::<String>().repeat(3);
-        assert!(lines.len() > 2 * PIECE);
+        assert!(lines.len() > 2 * PIECE_BYTES);
         assert_eq!(read(lines.trim_end().as_bytes()), Ok(256));
-        let long = [&vec![b'x'; 3 * PIECE][..], b"\n", line(1).as_bytes()].concat();
+        let long = [&vec![b'x'; 3 * PIECE_BYTES][..], b"\n", line(1).as_bytes()].concat();
         assert_eq!(read(&long), Ok(1));
         assert_eq!(read(b"CLIENT_RANDOM 00 cut"), Ok(0));
     }

@@ -8,9 +8,9 @@
 //! ```
 //!
 //! They would tell apart what is the same statement, so its fingerprint has `?` in their place. A name that a person
-//! chose stays: made up is what has a number behind an underscore, or a long number (a pointer, a clock, a hash), and of
-//! prepared statements what has any number. `EXECUTE name` stays, too: where the text behind it is not known, the name
-//! is all there is.
+//! chose stays: made up is what has a number behind an underscore, or a long number (a pointer, a clock, a hash), and
+//! of prepared statements what has any number. `EXECUTE name` stays, too: where the text behind it is not known, the
+//! name is all there is.
 
 use super::lexer::{Kind, Lexer, Token};
 
@@ -23,7 +23,7 @@ const CURSOR_STANDS: usize = 5;
 
 /// Follows a statement token by token.
 #[derive(Debug, Default)]
-pub struct MadeUp {
+pub struct GeneratedNames {
     place: Place,
     /// The rest is the body of a procedure, whose names stand for good.
     in_body: bool,
@@ -56,7 +56,7 @@ enum Place {
     Other,
 }
 
-impl MadeUp {
+impl GeneratedNames {
     /// Is this token such a name? `kind` is what it turned out to be; `lexer` stands behind it.
     pub fn takes(&mut self, token: &Token<'_>, kind: Kind, lexer: &Lexer<'_>) -> bool {
         let name = match kind {

@@ -9,7 +9,7 @@ from msgspec import Struct
 from latpcap.errors import UsageError
 from latpcap.live.processes import servers_of
 from latpcap.live.routes import interfaces_to
-from latpcap.live.server import LOOKED_UP_S, Server, addresses
+from latpcap.live.server import MAX_LOOKUP_S, Server, addresses
 from latpcap.units import ranges
 
 
@@ -39,7 +39,7 @@ def watched(ports: Sequence[int] = (), servers: Sequence[str] = (), pid: int | N
             return _of_usual_ports(f"the usual ports of databases, as {why}")
     if not ports and not named:
         return _of_usual_ports("the usual ports of databases")
-    hosts = {server: [each.host.partition("%")[0] for each in addresses(server, LOOKED_UP_S)] for server in named}
+    hosts = {server: [each.host.partition("%")[0] for each in addresses(server, MAX_LOOKUP_S)] for server in named}
     parts = [f"tcp port {port}" for port in ports]
     parts += [f"(tcp port {server.port} and ({_any_host(at)}))" for server, at in hosts.items()]
     texts = [*(f"TCP port {port}" for port in ports), *map(str, named)]

@@ -12,7 +12,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from latpcap.rtt.estimate import Estimate, estimate_paths
-from latpcap.rtt.measured import Measurements
+from latpcap.rtt.measurements import Measurements
 from latpcap.rtt.paths import Paths
 from latpcap.rtt.phases import PathChanges
 from latpcap.tables.part.groups import Group, GroupedRecording

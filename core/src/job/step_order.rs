@@ -1,22 +1,22 @@
 //! Who follows whom: the steps of a job in their order, and what each starts from.
 
 use super::attribute::Kind;
-use super::body::{Bodies, put_in_order};
 use super::bulk::SendWaits;
 use super::clocks::{self, Clocks};
-use super::cut::cut;
 use super::distinct::{Distinct, Gathered};
 use super::exchange::{Exchange, Exchanges};
 use super::groups;
-use super::lanes::{self, Usage, Waiting};
 use super::locks::{self, Lock};
-use super::openings;
-use super::pushes;
+use super::notifications;
+use super::pool_rampup;
 use super::queues;
 use super::recorded::{Job, Phases};
 use super::shares;
-use super::silences::{Silence, Silences};
 use super::step::{Span, Start, Starts, Step};
+use super::step_body::{Bodies, put_in_order};
+use super::step_times::cut;
+use super::window_stalls::{WindowStall, WindowStalls};
+use super::workers::{self, Usage, Waiting};
 
 /// Who waits for whom.
 #[derive(Debug, Default, PartialEq)]
@@ -46,7 +46,7 @@ pub struct Rows {
     /// What its request and its response fill.
     pub segments: Distinct<[f64; 2]>,
     pub send_waits: Vec<SendWaits>,
-    pub silences: Vec<Silence>,
+    pub silences: Vec<WindowStall>,
 }
 
 impl Steps {
@@ -56,7 +56,7 @@ impl Steps {
         let most = rows + 2 * connections;
         let (mut bodies, mut spans) = (Bodies::with_capacity(most), Vec::with_capacity(most));
         let (mut starts, mut kinds, mut send_waits) = (Vec::with_capacity(most), Vec::with_capacity(rows), Vec::new());
-        let (mut segments, mut silences) = (Gathered::of(rows), Silences::default());
+        let (mut segments, mut silences) = (Gathered::of(rows), WindowStalls::default());
         let seen = |exchange: &Exchange| {
             kinds.push(Kind::of(exchange.setup, exchange.complete));
             segments.push(exchange.segments, exchange.segments.map(f64::to_bits));
@@ -75,10 +75,10 @@ impl Steps {
             put_in_order(&mut starts, order.clone());
             put_in_order(&mut spans, order);
         }
-        pushes::listeners(&mut spans, connections);
+        notifications::listeners(&mut spans, connections);
         let usage = Usage::of(&spans, connections);
-        let lanes = place(&mut starts, &spans, job.phases, connections, usage.as_ref(), waiting);
-        let (Clocks { ahead, may_tick }, queues) = wind(&mut starts, &spans, lanes, usage.as_ref(), waiting);
+        let workers = place(&mut starts, &spans, job.phases, connections, usage.as_ref(), waiting);
+        let (Clocks { ahead, may_tick }, queues) = wind(&mut starts, &spans, workers, usage.as_ref(), waiting);
         let locks = locks::locks(&bodies, &spans);
         for lock in &locks {
             bodies.set_service(lock.waiter, lock.lag);
@@ -101,16 +101,16 @@ impl Steps {
             put_in_order(&mut spans, order);
         }
         let (phases, connections) = (job.phases, job.connections.count());
-        pushes::listeners(&mut spans, connections);
+        notifications::listeners(&mut spans, connections);
         let mut places: Vec<Waiting> = ways.iter().map(|way| way.places_as()).collect();
         places.sort_unstable_by_key(|way| *way as u8);
         places.dedup();
         let alike = |&as_this: &Waiting| {
             let mut placed = starts.to_vec();
-            let lanes = place(&mut placed, &spans, phases, connections, usage, as_this);
+            let workers = place(&mut placed, &spans, phases, connections, usage, as_this);
             let order = |(number, &waiting): (usize, &Waiting)| {
                 let mut starts = placed.clone();
-                let (Clocks { ahead, .. }, queues) = wind(&mut starts, &spans, lanes, usage, waiting);
+                let (Clocks { ahead, .. }, queues) = wind(&mut starts, &spans, workers, usage, waiting);
                 (number, made(Order { starts, ahead, queues }))
             };
             ways.iter().enumerate().filter(|(_, way)| way.places_as() == as_this).map(order).collect::<Vec<_>>()
@@ -132,7 +132,7 @@ impl Steps {
         Step {
             connection: body.connection,
             phase: body.phase,
-            lane: start.lane,
+            worker: start.worker,
             after: start.after(),
             starts: start.starts(),
             gap: start.gap,
@@ -161,7 +161,8 @@ fn order(spans: &[Span]) -> Option<Vec<u32>> {
     Some(order)
 }
 
-/// Give each step its lane, and what it follows; what goes with the request before it starts there. So many lanes there are.
+/// Give each step its lane, and what it follows; what goes with the request before it starts there. So many lanes there
+/// are.
 fn place(
     starts: &mut [Start],
     spans: &[Span],
@@ -170,29 +171,29 @@ fn place(
     usage: Option<&Usage>,
     waiting: Waiting,
 ) -> u32 {
-    for (start, found) in starts.iter_mut().zip(lanes::assign(spans, connections, usage, waiting)) {
+    for (start, found) in starts.iter_mut().zip(workers::assign(spans, connections, usage, waiting)) {
         *start = match start.starts() {
-            Starts::With => Start::new(found.lane, found.after(), Starts::With, start.gap),
+            Starts::With => Start::new(found.worker, found.after(), Starts::With, start.gap),
             _ => found,
         };
     }
     if waiting != Waiting::Chained {
-        pushes::find(starts, spans, &phases.baseline_ns);
+        notifications::find(starts, spans, &phases.baseline_ns);
     }
-    openings::find(starts, spans, connections, waiting);
-    let lanes = starts.iter().map(|start| start.lane + 1).max().unwrap_or(0);
+    pool_rampup::find(starts, spans, connections, waiting);
+    let workers = starts.iter().map(|start| start.worker + 1).max().unwrap_or(0);
     groups::find(starts, spans, connections, waiting);
-    lanes
+    workers
 }
 
 /// Let the steps of lanes that have a clock follow that; and the lanes that share each queue.
 fn wind(
     starts: &mut [Start],
     spans: &[Span],
-    lanes: u32,
+    workers: u32,
     usage: Option<&Usage>,
     waiting: Waiting,
 ) -> (Clocks, Vec<Vec<u32>>) {
-    let queues = usage.map_or_else(Vec::new, |usage| queues::find(starts, spans, lanes, usage.busy, waiting));
+    let queues = usage.map_or_else(Vec::new, |usage| queues::find(starts, spans, workers, usage.busy, waiting));
     (clocks::find(starts, spans, waiting), queues)
 }

@@ -26,7 +26,8 @@ named! {
         Independent = "independent",
         /// Steps follow whatever was over last: as few lanes as possible.
         Chained = "chained",
-        /// By the evidence; and where steps begin more often just after other connections' answers than by chance, after those.
+        /// By the evidence; and where steps begin more often just after other connections' answers than by chance,
+        /// after those.
         Joined = "joined",
         /// By the evidence; and where a client's connections may share a queue, they do.
         Queued = "queued",
@@ -47,22 +48,22 @@ impl Waiting {
     }
 }
 
-/// Connections avoid each other when independent ones would have been seen so often where more of them are busy at once
-/// than these ever were; and when that is beyond doubt.
-const SUSPECT: f64 = 5.0;
-const PROVEN: f64 = 100.0;
-/// Threads share a pool when at most this part of the connections that meet is ever busy at once.
-const SHARED: f64 = 0.75;
-/// Intervals meet when they share more than this part of the shorter one.
-const MEETING: f64 = 0.1;
-/// Instants with more busy connections than in all but this part of the time are coincidences.
-const RARE: f64 = 1e-3;
-/// A connection that opens so soon after another's answer was opened by the same worker, ns.
-const SOON_NS: f64 = 2e6;
-/// Where more connections are busy at once, nobody waits for another one's: each is a lane of its own.
-const MANY: usize = 256;
-/// So many lanes that are looked at for a free one are enough, and so many connections for a table of all their pairs.
-const ENOUGH: usize = 1024;
+/// Connections may avoid each other if independent ones would have met at least this often.
+const MIN_SUSPECT_MEETINGS: f64 = 5.0;
+/// Connections certainly avoid each other if independent ones would have met at least this often.
+const MIN_PROVEN_MEETINGS: f64 = 100.0;
+/// Threads share a pool if at most this share of the connections that meet is ever busy at once.
+const MAX_BUSY_SHARE: f64 = 0.75;
+/// Intervals meet if they share more than this part of the shorter one.
+const MIN_OVERLAP_SHARE: f64 = 0.1;
+/// Instants with more busy connections than in all but this share of the time are coincidences.
+const MAX_COINCIDENCE_SHARE: f64 = 1e-3;
+/// A connection that opens this soon after another's answer was opened by the same worker.
+const MAX_OPENING_NS: f64 = 2e6;
+/// Where more connections are busy at once, nobody waits for another one's: each is a worker of its own.
+const MAX_BUSY: usize = 256;
+/// At most this many workers are searched for a free one, and this many connections have a table of all their pairs.
+const MAX_PAIRED: usize = 1024;
 
 /// The lane of each span, and where it starts; spans are in the order of their begin. `usage` is theirs.
 pub fn assign(
@@ -73,27 +74,27 @@ pub fn assign(
 ) -> impl Iterator<Item = Start> {
     let plan = Plan::new(connections, usage, waiting);
     let abreast = usage.is_some_and(|usage| usage.busy > 1);
-    let mut lanes = Lanes::new(spans, connections, plan, waiting, abreast);
-    spans.iter().map(move |span| lanes.start(span))
+    let mut workers = Workers::new(spans, connections, plan, waiting, abreast);
+    spans.iter().map(move |span| workers.start(span))
 }
 
-/// The lane of each connection by when it begins and ends, numbered from 0: it continues the one that was left last before
-/// it began, among several the one with the highest number; where none is free it opens one.
+/// The lane of each connection by when it begins and ends, numbered from 0: it continues the one that was left last
+/// before it began, among several the one with the highest number; where none is free it opens one.
 pub fn of_connections(begin: &[i64], end: &[i64]) -> Vec<i64> {
     let mut order: Vec<usize> = (0..begin.len()).collect();
     order.sort_by_key(|&connection| begin[connection]);
-    let (mut lane, mut lanes) = (vec![0; begin.len()], 0);
+    let (mut worker, mut workers) = (vec![0; begin.len()], 0);
     let (mut running, mut free) = (BinaryHeap::new(), BTreeSet::new());
     for connection in order {
         let begins = begin[connection];
         while running.peek().is_some_and(|Reverse((over, _))| *over <= begins) {
             free.extend(running.pop().map(|Reverse(left)| left));
         }
-        lane[connection] = free.pop_last().map_or(lanes, |(_, lane)| lane);
-        lanes = lanes.max(lane[connection] + 1);
-        running.push(Reverse((end[connection].max(begins), lane[connection])));
+        worker[connection] = free.pop_last().map_or(workers, |(_, worker)| worker);
+        workers = workers.max(worker[connection] + 1);
+        running.push(Reverse((end[connection].max(begins), worker[connection])));
     }
-    lane
+    worker
 }
 
 /// How lanes and connections belong together.
@@ -109,15 +110,15 @@ impl Plan {
         let own = || Plan::Fixed((0..connections as u32).collect());
         let Some(usage) = usage else { return own() };
         let believed = match waiting {
-            Waiting::Independent => usage.missing >= PROVEN,
+            Waiting::Independent => usage.missing >= MIN_PROVEN_MEETINGS,
             Waiting::Chained => true,
-            _ => usage.missing >= SUSPECT,
+            _ => usage.missing >= MIN_SUSPECT_MEETINGS,
         };
         if !believed {
             return own();
         }
         let needed = usage.colours.iter().max().map_or(0, |&most| most as usize + 1);
-        match (usage.busy as f64) <= SHARED * needed as f64 {
+        match (usage.busy as f64) <= MAX_BUSY_SHARE * needed as f64 {
             true => Plan::Shared(usage.busy),
             false => Plan::Fixed(usage.colours.to_vec()),
         }
@@ -153,7 +154,7 @@ impl Usage {
             return None;
         }
         let busy = most_at_once(&shares(working(spans), length));
-        if busy > MANY {
+        if busy > MAX_BUSY {
             return None;
         }
         let duties = lives.iter().map(|life| life.busy / length);
@@ -253,7 +254,7 @@ fn most_at_once(shares: &[f64]) -> usize {
     let counts = shares.iter().enumerate().rev();
     let mut most = counts.skip_while(|(_, share)| {
         beyond += **share;
-        beyond <= RARE * busy
+        beyond <= MAX_COINCIDENCE_SHARE * busy
     });
     most.next().map_or(1, |(count, _)| count.max(1))
 }
@@ -285,11 +286,11 @@ fn meetings(spans: &[Span], connections: usize) -> Vec<Vec<u32>> {
         running.retain(|other| other.end > span.begin);
         for other in running.iter().filter(|other| other.connection != span.connection) {
             let shared = other.end.min(span.end) - span.begin;
-            if shared > MEETING * (other.end - other.begin).min(span.end - span.begin) {
+            if shared > MIN_OVERLAP_SHARE * (other.end - other.begin).min(span.end - span.begin) {
                 counts.add(span.connection.min(other.connection), span.connection.max(other.connection));
             }
         }
-        if running.len() < 2 * MANY {
+        if running.len() < 2 * MAX_BUSY {
             running.push(span);
         }
     }
@@ -313,7 +314,7 @@ struct Pairs {
 
 impl Pairs {
     fn new(connections: usize) -> Pairs {
-        let cells = if connections <= ENOUGH { connections * connections } else { 0 };
+        let cells = if connections <= MAX_PAIRED { connections * connections } else { 0 };
         Pairs { connections, table: vec![0; cells], sparse: HashMap::default() }
     }
 
@@ -335,7 +336,7 @@ impl Pairs {
 }
 
 #[derive(Clone, Copy)]
-struct Lane {
+struct Worker {
     client: u32,
     /// Of its last step.
     connection: u32,
@@ -343,10 +344,10 @@ struct Lane {
     free: f64,
 }
 
-struct Lanes {
+struct Workers {
     plan: Plan,
     waiting: Waiting,
-    lanes: Vec<Lane>,
+    workers: Vec<Worker>,
     /// The lane that each planned lane has become: one for each client host.
     planned: HashMap<(u32, u32), u32>,
     /// The lane of each connection's last step.
@@ -360,8 +361,8 @@ struct Lanes {
     last_opened: f64,
 }
 
-impl Lanes {
-    fn new(spans: &[Span], connections: usize, plan: Plan, waiting: Waiting, abreast: bool) -> Lanes {
+impl Workers {
+    fn new(spans: &[Span], connections: usize, plan: Plan, waiting: Waiting, abreast: bool) -> Workers {
         let mut last = vec![f64::NEG_INFINITY; connections];
         for span in spans {
             let end = &mut last[span.connection as usize];
@@ -372,10 +373,10 @@ impl Lanes {
             let end = done.entry(span.client).or_insert(span.end);
             *end = span.end.max(*end);
         }
-        Lanes {
+        Workers {
             plan,
             waiting,
-            lanes: Vec::new(),
+            workers: Vec::new(),
             planned: HashMap::default(),
             own: vec![None; connections],
             last,
@@ -391,22 +392,22 @@ impl Lanes {
             self.opened.insert(span.client, span.begin);
             self.last_opened = self.last_opened.max(span.begin);
         }
-        let lane = own.filter(|_| span.follows_own).unwrap_or_else(|| self.lane_for(span));
-        let known = self.lanes[lane as usize].connection != u32::MAX;
+        let worker = own.filter(|_| span.follows_own).unwrap_or_else(|| self.lane_for(span));
+        let known = self.workers[worker as usize].connection != u32::MAX;
         let after = match known {
-            true => self.filled(lane, span).or_else(|| self.closed(span)).or(Some(lane)),
+            true => self.filled(worker, span).or_else(|| self.closed(span)).or(Some(worker)),
             false => self.opened_after(span),
         };
-        let start = match after.map(|after| (after, self.lanes[after as usize])) {
-            None => Start::new(lane, lane, Starts::AtFirst, span.begin),
-            Some((after, Lane { connection, free, .. })) => {
+        let start = match after.map(|after| (after, self.workers[after as usize])) {
+            None => Start::new(worker, worker, Starts::AtFirst, span.begin),
+            Some((after, Worker { connection, free, .. })) => {
                 let starts = if connection == span.connection { Starts::After } else { Starts::AfterOther };
-                Start::new(lane, after, starts, span.begin - free)
+                Start::new(worker, after, starts, span.begin - free)
             }
         };
-        let free = self.lanes[lane as usize].free.max(span.end);
-        self.lanes[lane as usize] = Lane { client: span.client, connection: span.connection, free };
-        self.own[span.connection as usize] = Some(lane);
+        let free = self.workers[worker as usize].free.max(span.end);
+        self.workers[worker as usize] = Worker { client: span.client, connection: span.connection, free };
+        self.own[span.connection as usize] = Some(worker);
         start
     }
 
@@ -416,47 +417,48 @@ impl Lanes {
             return own.unwrap_or_else(|| self.open(span.client));
         }
         let planned = match &self.plan {
-            Plan::Fixed(lanes) => match own {
-                Some(lane) => return lane,
-                None => lanes[span.connection as usize],
+            Plan::Fixed(workers) => match own {
+                Some(worker) => return worker,
+                None => workers[span.connection as usize],
             },
             Plan::Shared(most) => {
                 let most = *most;
-                let kept = own.filter(|&lane| self.lanes[lane as usize].connection == span.connection);
+                let kept = own.filter(|&worker| self.workers[worker as usize].connection == span.connection);
                 let chosen = kept.or_else(|| self.free_lane(span, own.is_none()));
-                let mine = self.lanes.iter().filter(|lane| lane.client == span.client).count();
+                let mine = self.workers.iter().filter(|worker| worker.client == span.client).count();
                 return match chosen {
-                    Some(lane) if kept.is_some() || mine >= most || self.waiting == Waiting::Chained => lane,
+                    Some(worker) if kept.is_some() || mine >= most || self.waiting == Waiting::Chained => worker,
                     _ => self.open(span.client),
                 };
             }
         };
-        if let Some(&lane) = self.planned.get(&(span.client, planned)) {
-            return lane;
+        if let Some(&worker) = self.planned.get(&(span.client, planned)) {
+            return worker;
         }
-        let lane = self.open(span.client);
-        self.planned.insert((span.client, planned), lane);
-        lane
+        let worker = self.open(span.client);
+        self.planned.insert((span.client, planned), worker);
+        worker
     }
 
     fn open(&mut self, client: u32) -> u32 {
-        self.lanes.push(Lane { client, connection: u32::MAX, free: f64::NEG_INFINITY });
-        self.lanes.len() as u32 - 1
+        self.workers.push(Worker { client, connection: u32::MAX, free: f64::NEG_INFINITY });
+        self.workers.len() as u32 - 1
     }
 
     /// The newest lanes of this client that are free when the span begins.
-    fn free(&self, span: &Span) -> impl Iterator<Item = (u32, &Lane)> {
+    fn free(&self, span: &Span) -> impl Iterator<Item = (u32, &Worker)> {
         let (client, begin) = (span.client, span.begin);
-        let newest = self.lanes.len().saturating_sub(ENOUGH);
-        let lanes = (0..).zip(&self.lanes).skip(newest);
-        lanes.filter(move |(_, lane)| lane.client == client && lane.free <= begin && lane.connection != u32::MAX)
+        let newest = self.workers.len().saturating_sub(MAX_PAIRED);
+        let workers = (0..).zip(&self.workers).skip(newest);
+        workers
+            .filter(move |(_, worker)| worker.client == client && worker.free <= begin && worker.connection != u32::MAX)
     }
 
     /// The one of them that is free since last, among those that `may` be it.
-    fn newest(&self, span: &Span, may: impl Fn(&Lane) -> bool) -> Option<u32> {
-        let newest = self.free(span).fold(None, |best: Option<(u32, f64)>, (number, lane)| match best {
-            Some((_, free)) if lane.free < free => best,
-            _ if may(lane) => Some((number, lane.free)),
+    fn newest(&self, span: &Span, may: impl Fn(&Worker) -> bool) -> Option<u32> {
+        let newest = self.free(span).fold(None, |best: Option<(u32, f64)>, (number, worker)| match best {
+            Some((_, free)) if worker.free < free => best,
+            _ if may(worker) => Some((number, worker.free)),
             _ => best,
         });
         newest.map(|(number, _)| number)
@@ -471,15 +473,15 @@ impl Lanes {
     }
 
     /// Work begins when the last connection of a pool is set up.
-    fn filled(&self, lane: u32, span: &Span) -> Option<u32> {
-        if self.lanes[lane as usize].free >= self.last_opened {
+    fn filled(&self, worker: u32, span: &Span) -> Option<u32> {
+        if self.workers[worker as usize].free >= self.last_opened {
             return None;
         }
         let opened = self.opened.get(&span.client).copied().unwrap_or(f64::NEG_INFINITY);
-        if self.lanes[lane as usize].free >= opened || self.waiting == Waiting::Independent {
+        if self.workers[worker as usize].free >= opened || self.waiting == Waiting::Independent {
             return None;
         }
-        self.newest(span, |lane| span.begin - lane.free <= SOON_NS)
+        self.newest(span, |worker| span.begin - worker.free <= MAX_OPENING_NS)
     }
 
     /// A pool is closed when the slowest of its work is over.
@@ -493,9 +495,9 @@ impl Lanes {
 
     /// A connection opens after one that is closed, or right after any answer.
     fn opened_after(&self, span: &Span) -> Option<u32> {
-        self.newest(span, |lane| {
-            let closed = self.last[lane.connection as usize] <= span.begin;
-            closed || self.waiting != Waiting::Independent && span.begin - lane.free <= SOON_NS
+        self.newest(span, |worker| {
+            let closed = self.last[worker.connection as usize] <= span.begin;
+            closed || self.waiting != Waiting::Independent && span.begin - worker.free <= MAX_OPENING_NS
         })
     }
 }
@@ -516,7 +518,7 @@ mod tests {
         spans.sort_by(|a, b| a.begin.total_cmp(&b.begin));
         let starts: Vec<Start> = assign(&spans, 2, Usage::of(&spans, 2).as_ref(), waiting).collect();
         let closes = spans.iter().zip(&starts).filter(|(span, _)| !span.waits);
-        closes.map(|(span, start)| start.after().abs_diff(starts[span.connection as usize].lane)).collect()
+        closes.map(|(span, start)| start.after().abs_diff(starts[span.connection as usize].worker)).collect()
     }
 
     #[test]

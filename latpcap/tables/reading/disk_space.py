@@ -8,8 +8,8 @@ import tempfile
 
 from latpcap.errors import UsageError
 
-MARGIN = 1_000_000_000
-"""What stays free of a disk, in bytes."""
+MIN_FREE_BYTES = 1_000_000_000
+"""Bytes of a disk that stay free."""
 USUAL_FOLDER = "/var/tmp"
 """Where systems want large temporary files: `/tmp` may be a part of the memory."""
 
@@ -23,7 +23,7 @@ def room_in(folder: str | os.PathLike[str] | None, most: int) -> tuple[str, int]
         if folder is None:
             return None
         raise UsageError(f"{chosen}: temporary files cannot be written there: name another --temp-folder")
-    room = min(most, shutil.disk_usage(chosen).free - MARGIN)
+    room = min(most, shutil.disk_usage(chosen).free - MIN_FREE_BYTES)
     return (chosen, room) if room > 0 else None
 
 
