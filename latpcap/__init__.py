@@ -87,7 +87,7 @@ WHERE = {
 
 
 def __getattr__(name: str) -> Any:
-    """What is public, imported when it is first asked for."""
+    """Import a public name when it is first asked for."""
     if name not in WHERE:
         raise AttributeError(f"module `latpcap` has no attribute `{name}`")
     value = globals()[name] = getattr(import_module(f"latpcap.{WHERE[name]}"), name)
@@ -95,5 +95,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """What is public, imported or not, and nothing else: this is what the tab key shows."""
+    """List public names, imported or not, and nothing else: this is what the tab key shows."""
     return list(__all__)

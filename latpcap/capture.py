@@ -83,7 +83,7 @@ DISTANCE_TOLERANCE = 0.05
 MAX_FILES_NAMED = 3
 """Files that the repr of a `Capture` names."""
 INTERNAL = frozenset({"errors_result", "inputs", "measures", "moved", "recording"})
-"""What of a `Capture` is for the commands: nobody at a prompt looks for it."""
+"""Attributes of a `Capture` for the commands: nobody at a prompt looks for them."""
 
 
 class CaptureOptions(Struct, frozen=True):
@@ -95,7 +95,7 @@ class CaptureOptions(Struct, frozen=True):
     memory: int = DEFAULT_MEMORY_BYTES
     read_with: ReadWith = ReadWith()
     inputs: Sequence[tuple[str, str]] = ()
-    """What it was read from: `capture` or `key log`, and its path."""
+    """The inputs: `capture` or `key log`, and its path."""
 
 
 class Capture(ReprMixin):
@@ -164,7 +164,7 @@ class Capture(ReprMixin):
 
     @property
     def selected(self) -> Selected | None:
-        """What this is of the captures that were read; `None` for all."""
+        """Return the part of the captures that was selected; `None` for all."""
         return self.recording.selected
 
     @property
@@ -174,7 +174,7 @@ class Capture(ReprMixin):
 
     @property
     def inputs(self) -> Sequence[tuple[str, str]]:
-        """What it was read from: `capture` or `key log`, and its path."""
+        """List what it was read from: `capture` or `key log`, and its path."""
         return self._asked.inputs
 
     def _paths(self) -> list[str]:
@@ -188,7 +188,7 @@ class Capture(ReprMixin):
 
     @cached_property
     def measures(self) -> Measures:
-        """What the results are built from; `NoDatabaseTraffic` where there is none."""
+        """Return the results' measures; `NoDatabaseTraffic` where there is none."""
         if not self._has_traffic:
             raise NoDatabaseTraffic(
                 why_none(self.recording, self._paths()), let_in=not unanswered_ports(self.recording)
@@ -452,7 +452,7 @@ class Capture(ReprMixin):
 
     @cached_property
     def health(self) -> Table:
-        """What limits the trust in the result; without database traffic, why there is none."""
+        """List what limits the trust in the result; without database traffic, why there is none."""
         notes = self.measures.health if self._has_traffic else notes_without_traffic(self.recording)
         return tables.health_table(notes)
 
@@ -476,7 +476,7 @@ class Capture(ReprMixin):
         return tables.statement_table(self.measures, rtts_ms(rtt_ms) or ())
 
     def statements_by(self, grouping: str, rtt_ms: Rtts | None = None) -> Table:
-        """The same for each `user`, `database`, `client` (host), `application` or `server`, sorted by cost."""
+        """Statements by `user`, `database`, `client` (host), `application` or `server`, sorted by cost."""
         if grouping not in GROUPINGS:
             raise UsageError(f"statements are not grouped by `{grouping}`: there are {', '.join(GROUPINGS)}")
         return tables.grouped_table(self.measures, grouping, rtts_ms(rtt_ms) or ())
@@ -501,7 +501,7 @@ class Capture(ReprMixin):
 
     @cached_property
     def errors_result(self) -> ErrorsResult:
-        """The same as a result, with how many there were of each kind."""
+        """The errors as a result, with how many there were of each kind."""
         if not self._has_traffic:
             ports = {f"{port}": protocol for port, protocol in self._asked.read_with.decode_as.items()}
             at_tcp = with_connections(ErrorsResult(), self.recording, ports)
@@ -532,11 +532,11 @@ class Capture(ReprMixin):
         return self.intervals_of()
 
     def intervals_of(self, every_s: Duration | None = None) -> Table:
-        """The same for intervals of `every_s` seconds, those without traffic as well."""
+        """One row for every `every_s` seconds, those without traffic as well."""
         return interval_table(self._intervals(every_s))
 
     def over_time(self, every_s: Duration | None = None) -> IntervalsResult:
-        """The same as a result, of which `.plot()` is a chart."""
+        """The intervals as a result, of which `.plot()` is a chart."""
         return all_of(self._intervals(every_s))
 
     def _intervals(self, every_s: Duration | None) -> Intervals:

@@ -1,4 +1,4 @@
-"""What every result can do: be one JSON object, and show itself in notebooks and at a prompt.
+"""Every result can be one JSON object, and show itself in notebooks and at a prompt.
 
 Results do not know how they are shown: the reports register that here for each kind of result. They are imported when
 the first result is shown; most programs never show one.
@@ -40,7 +40,7 @@ def plain(value: Any, number: Callable[[float], Any] = float) -> Any:
 
 
 VALUES = frozenset((str, int, float, bool, type(None)))
-"""What JSON holds as it is."""
+"""Types that JSON holds."""
 
 
 @cache
@@ -140,7 +140,7 @@ class Displayed(ShortRepr):
 
     __slots__ = ()
     schema: ClassVar[str] = ""
-    """What the keys of its JSON promise: keys may be added, never renamed."""
+    """The promise of its JSON's keys: keys may be added, never renamed."""
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object."""

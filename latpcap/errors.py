@@ -1,4 +1,4 @@
-"""What can go wrong, as exceptions that a caller can distinguish.
+"""The errors of latpcap, as exceptions that a caller can distinguish.
 
 ```text
 LatpcapError                 everything below; `exit_status` is what the command line ends with
@@ -28,9 +28,9 @@ import re
 from collections.abc import Iterable
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""What the system says where a file takes no more."""
+"""The system's errors where a file takes no more."""
 IN_USE = (5, 32)
-"""What Windows says of a file that somebody has open, and of one that is not for this user."""
+"""Errors of Windows for a file that somebody has open, and for one that is not for this user."""
 
 WORD = re.compile(r"[^\s'\"]+")
 """A URL ends where a word does."""
@@ -117,7 +117,7 @@ def _without_secrets(word: str) -> str:
 
 
 def reason(error: OSError) -> str:
-    """What the system says of a failure, without the number that Rust adds.
+    """Return the system's words on a failure, without the number that Rust adds.
 
     >>> reason(OSError("/dev/net/tun: Permission denied (os error 13): run it as root"))
     '/dev/net/tun: Permission denied: run it as root'
@@ -126,7 +126,7 @@ def reason(error: OSError) -> str:
 
 
 def unwritten(what: str | os.PathLike[str], error: OSError) -> LatpcapError:
-    """What an output that cannot be written is told as: no room for it, else a mistake of whoever named it.
+    """Return the error of an output that cannot be written: no room for it, else a mistake of whoever named it.
 
     >>> unwritten("job.json", OSError(errno.ENOSPC, "No space left on device"))
     DiskFull('job.json: cannot be written: No space left on device')
@@ -192,7 +192,7 @@ class CommandFailed(LatpcapError):
 
 
 class CommandNotExecutable(LatpcapError):
-    """What was to be run under a recording is there, but cannot be run."""
+    """The command to be run under a recording is there, but cannot be run."""
 
     exit_status = 126
 

@@ -87,7 +87,7 @@ def _written(option: str) -> str:
 
 @pytest.fixture
 def latpcap_session(request: pytest.FixtureRequest) -> PhaseSoFar:
-    """What this test has cost so far: `.round_trips`, `.statements`, `.failures`, `.loops`."""
+    """Return this test's cost so far: `.round_trips`, `.statements`, `.failures`, `.loops`."""
     recording = request.config.pluginmanager.get_plugin(NAME)
     if recording is None:
         pytest.skip("nothing is recorded: --latpcap-port, --latpcap-server or --latpcap-relay")

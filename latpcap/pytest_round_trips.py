@@ -33,10 +33,10 @@ MARKER = "round_trips"
 RELAY_PORT = "LATPCAP_RELAY_PORT"
 """The variable that tells the tests to which port of this machine they connect."""
 SENT = "latpcap"
-"""What a worker tells the controller stands under this name."""
+"""The name under which a worker tells the controller."""
 KEYS = "--latpcap-keylog FILE (with SSLKEYLOGFILE, or as `latpcap explain keys` shows for your client) decrypts them"
 UNREAD = "unreadable"
-"""What stands in the place of a statement that is encrypted."""
+"""The words in place of a statement that is encrypted."""
 MAX_SITES = 3
 """Places in the code named with a statement."""
 MAX_ROWS = 10
@@ -44,10 +44,10 @@ MAX_ROWS = 10
 
 
 class PhaseSoFar:
-    """What the test's body (in a fixture: its setup) has cost until now; looked at anew each time."""
+    """The cost of the test's body (in a fixture: its setup) until now; looked at anew each time."""
 
     def __init__(self, sections: Sections) -> None:
-        """Of what is being recorded."""
+        """Take the recording's sections."""
         self._sections = sections
 
     @property
@@ -57,12 +57,12 @@ class PhaseSoFar:
 
     @property
     def statements(self) -> tuple[StatementCount, ...]:
-        """What was asked, sorted by cost."""
+        """The statements, sorted by cost."""
         return self._sections.so_far().statements
 
     @property
     def failures(self) -> tuple[Failure, ...]:
-        """What the database answered with an error."""
+        """The database's errors."""
         return self._sections.so_far().failures
 
     @property
@@ -72,14 +72,14 @@ class PhaseSoFar:
 
 
 class Cost(Struct):
-    """What a test cost, phase by phase."""
+    """The cost of a test, phase by phase."""
 
     test: str
     phases: dict[str, SectionContents] = field(default_factory=dict)
 
     @property
     def body(self) -> SectionContents:
-        """What its own body did."""
+        """The cost of its own body."""
         return self.phases.get("call", SectionContents())
 
     @property
@@ -89,12 +89,12 @@ class Cost(Struct):
 
     @property
     def round_trips(self) -> int:
-        """Those of all phases."""
+        """Add up all phases."""
         return sum(phase.round_trips for phase in self.phases.values())
 
     @property
     def failures(self) -> tuple[Failure, ...]:
-        """Those of all phases."""
+        """Join all phases."""
         return tuple(failure for phase in self.phases.values() for failure in phase.failures)
 
     @property
@@ -109,7 +109,7 @@ class Cost(Struct):
 
     @property
     def loops(self) -> tuple[str, ...]:
-        """Those of all phases."""
+        """Join all phases."""
         return tuple(loop for phase in self.phases.values() for loop in phase.loops)
 
     def properties(self) -> Iterator[tuple[str, int]]:
@@ -124,7 +124,7 @@ class Cost(Struct):
 
 
 class RecordingReport(Struct):
-    """What is told of a recording at the end."""
+    """The report on a recording at the end."""
 
     costs: list[Cost]
     where: str
@@ -137,7 +137,7 @@ class OfWorkers:
     """The controller of pytest-xdist: it records nothing, and tells what its workers have recorded."""
 
     def __init__(self) -> None:
-        """Nothing was told yet."""
+        """Begin without reports."""
         self._told: list[RecordingReport] = []
 
     @pytest.hookimpl(optionalhook=True)
@@ -155,7 +155,7 @@ class RoundTrips:
     """The plugin, where something is recorded."""
 
     def __init__(self, config: pytest.Config) -> None:
-        """Nothing is recorded before the session starts."""
+        """Prepare to record when the session starts."""
         self._folder = Folder()
         self._config = config
         self._kept = _of_worker(config, config.getoption("latpcap_output"))
@@ -285,7 +285,7 @@ def _limit(item: pytest.Item, otherwise: int | None) -> int | None:
 
 
 def _too_many(cost: SectionContents, limit: int) -> str:
-    """What the test waited for, statements by cost."""
+    """Say what the test waited for, statements by cost."""
     lines = [f"{counted(cost.round_trips, 'database round trip')}, limit {limit:,}:"]
     read = [ran for ran in cost.statements if ran.text != UNREAD]
     lines += [f"  {_often(ran)}" for ran in read[:MAX_ROWS]]
@@ -305,7 +305,7 @@ def _often(ran: StatementCount) -> str:
 
 
 def _at(ran: StatementCount) -> str:
-    """Where in the code it is asked, as far as its comments say."""
+    """Say where in the code it is asked, as far as its comments say."""
     more = f" and {counted(len(ran.sites) - MAX_SITES, 'other place')}" if len(ran.sites) > MAX_SITES else ""
     return f" at {', '.join(map(printable, ran.sites[:MAX_SITES]))}{more}" if ran.sites else ""
 

@@ -1,4 +1,4 @@
-"""What callers give as a duration, an RTT, a bandwidth, a share, a distance: numbers, texts with a unit, arrays.
+"""The quantities of callers, a duration, an RTT, a bandwidth, a share, a distance: numbers, texts with a unit, arrays.
 
 A number has the unit that the parameter's name ends with; a text says its own, as on the command line (`units.py`).
 """
@@ -130,7 +130,7 @@ def size(given: Any) -> int:
 
 
 def _shown(given: Any) -> str:
-    """What was given, for an error; Python writes no number of thousands of digits."""
+    """Show `given` in an error; Python writes no number of thousands of digits."""
     try:
         return f"{given!r:.40}"
     except ValueError:

@@ -74,7 +74,7 @@ class Ranking:
         self._rows += rows
 
     def table(self) -> Table:
-        """What was read so far, ranked."""
+        """Rank what was read so far."""
         return rank_table(self._rows, self._asked)
 
     def _read(self, path: str, progress: Any) -> Iterator[RankRow]:
@@ -89,7 +89,7 @@ class Ranking:
             yield from self._failed(capture, path, self._without_path(str(error), path))
 
     def _failed(self, capture: Capture, path: str, reason: str) -> Iterator[RankRow]:
-        """Where servers let nobody in: how often."""
+        """Yield how often servers let nobody in."""
         ports = {f"{port}": protocol for port, protocol in (self._reading.get("decode_as") or {}).items()}
         failed = failed_by(capture.recording, ports, self._asked.by)
         for name, count in failed.items() or [(None, None)]:

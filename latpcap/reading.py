@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class ReadOptions(TypedDict, total=False):
-    """What `read` takes beside the captures, for functions that hand it on."""
+    """The options of `read` beside the captures, for functions that hand it on."""
 
     show_literals: bool
     decode_as: dict[int, str] | None
@@ -132,7 +132,7 @@ def read(
 
 
 def _capture(core: Any, names: Pseudonyms | None, room: tuple[str, int] | None, *options: Any) -> Capture:
-    """Of what was read; what only that needs is imported now."""
+    """Make a capture of what was read; import what only that needs."""
     from latpcap.capture import Capture, CaptureOptions
     from latpcap.tables.columnar import columns
     from latpcap.tables.columnar.scratch import Scratch
@@ -153,7 +153,7 @@ def _new_pseudonyms() -> Pseudonyms:
 
 @contextmanager
 def _told_as_errors(resolved: list[Any], names: Pseudonyms | None) -> Iterator[None]:
-    """What the core refuses, as latpcap's errors, which name no file that has a pseudonym."""
+    """Raise the core's errors as latpcap's, which name no file that has a pseudonym."""
     try:
         yield
     except (_core.CaptureError, CaptureError) as error:
@@ -166,7 +166,7 @@ def _told_as_errors(resolved: list[Any], names: Pseudonyms | None) -> Iterator[N
 
 
 def _called(resolved: list[Any], names: Pseudonyms | None) -> list[str]:
-    """What the captures are called."""
+    """Return the names of the captures."""
     called = sources.names(resolved)
     if names is None:
         return called

@@ -57,7 +57,7 @@ class Partition(Struct, frozen=True):
     number: int = 0
     of: int = 1
     shares: tuple[int, ...] = ()
-    """Of `GROUP_SHARES` of all groups, those of this part; without, it is that which has its number among `of`
+    """Shares, of the `GROUP_SHARES` of all groups, in this part; without, it is that which has its number among `of`
     shares."""
 
     @classmethod
@@ -101,7 +101,7 @@ def share_of(group: str, of: int) -> int:
 
 
 class ScanOptions(Struct, frozen=True):
-    """What is asked of every part."""
+    """The options of every part."""
 
     rtt_ms: tuple[float, ...] = RTTS_MS
     think_s: float = 1.0
@@ -119,34 +119,34 @@ class ScanOptions(Struct, frozen=True):
 
     @property
     def reading(self) -> dict[str, Any]:
-        """What `read` takes of it."""
+        """Return the options of `read`."""
         options = {name: getattr(self, name) for name in self.__struct_fields__ if name != "rtt_ms"}
         return {**options, "decode_as": dict(self.decode_as), "keylog": [*self.keylog] or None}
 
 
 class Partial(Struct, frozen=True):
-    """What one part found: it can be sent anywhere."""
+    """The result of one part: it can be sent anywhere."""
 
     version: str
-    """Of the latpcap that found it."""
+    """The version that found it."""
     partition: Partition
     asked: ScanOptions
     captures: bytes
     """The files that were read: the same for every part."""
     notes: bytes
-    """What was noticed while it read."""
+    """Notes made while it read."""
     cases: bytes
-    """What of the notes adds up."""
+    """Notes that add up."""
     groups: bytes
     statements: bytes
 
 
 class Scan(Struct, frozen=True):
-    """What all parts found together."""
+    """The result of all parts."""
 
     captures: Table
     health: Table
-    """What was noticed while all of it was read, of files and of connections, by severity."""
+    """Notes made while all of it was read, of files and of connections, by severity."""
     groups: Table
     """One row a client group, by server and client."""
     statements: Table
@@ -206,7 +206,7 @@ def _is_saved(files: Sequence[str]) -> bool:
 
 
 def _cases(read: Recording, files: Sequence[str], partition: Partition) -> ArrowTable:
-    """What of the notes adds up; of a dataset the first part tells it, as all have read the same."""
+    """Return notes that add up; of a dataset the first part tells them, as all have read the same."""
     cases = ArrowTable.from_arrow(read.tables.cases())
     return columns.rows_of(cases, np.empty(0, np.int64)) if partition.number > 0 and _is_saved(files) else cases
 
@@ -284,7 +284,7 @@ def _measures(recording: Recording, asked: ScanOptions) -> Measures:
 
 
 def _facts(measures: Measures, rtt_ms: Sequence[float]) -> dict[str, Any]:
-    """What is told of one group."""
+    """Return the figures of one group."""
     recording, exchanges = measures.recording, measures.recording.exchanges
     budget = measures.budget
     counted = {
@@ -339,7 +339,7 @@ STATEMENT_COLUMNS = {
 
 
 def _statements(measures: Measures) -> Iterator[dict[str, Any]]:
-    """What the statements of one group cost; requests without a statement by their command."""
+    """Yield the costs of one group's statements; requests without a statement by their command."""
     recording = measures.recording
     statements = group(recording, measures.timeline)
     counts = {name: getattr(statements, name) for name in SUMS}

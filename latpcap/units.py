@@ -64,7 +64,7 @@ UNITS = frozenset(filter(None, (*_MS_PER_UNIT, *_KM_PER_UNIT, *_BITS_PER_UNIT, *
 _QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*([a-zA-Z%]*)")
 
 PLACES_MS = {"lan": 0.5, "metro": 2.0, "region": 15.0, "ocean": 90.0}
-"""What an RTT is called where only the place is known; where the figures come from: docs/command-line.md."""
+"""The RTTs of places, where only the place is known; where the figures come from: docs/command-line.md."""
 
 KM_PER_MS = 200.0
 """Light in fibre: about two thirds of its speed in vacuum."""
@@ -117,7 +117,7 @@ def parse_rtt_ms(text: str) -> float:
 
 
 def parse_duration_ms(text: str) -> float:
-    """The same where a bare number might as well be seconds: it must say its unit, unless it is 0."""
+    """Parse what might as well be seconds: a number must say its unit, unless it is 0."""
     if text.strip().endswith("%"):
         raise UsageError(f"`{text.strip()}` is a share and no duration: write 500us, 15ms or 60s")
     milliseconds = parse_ms(text)

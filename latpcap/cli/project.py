@@ -105,7 +105,7 @@ def project(
 
 
 def _refuse_of_one(connections: Sequence[int] | None, fixes: Sequence[Any], gating: Gating) -> None:
-    """What is asked of one number of connections."""
+    """Refuse what needs one number of connections."""
     for name, given in (("--fix", fixes), ("--fail-if", gating.gates)):
         if given and connections and len(connections) > 1:
             raise UsageError(f"{name} needs one number of connections: give --connections a single value")

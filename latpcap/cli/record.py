@@ -153,7 +153,7 @@ def _recorded(
 
 
 def _told(recorded: Recorded, output: str | None) -> str:
-    """Where the recording is, in a line."""
+    """Say where the recording is, in a line."""
     if output is None:
         return f"recorded {recorded.where}; -o FILE.pcapng keeps the recording"
     files = recorded.paths

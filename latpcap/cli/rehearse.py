@@ -135,7 +135,7 @@ def rehearse(
 
 @contextmanager
 def _output_to_error() -> Iterator[None]:
-    """What the command prints goes to standard error: standard output is JSON, and nothing else."""
+    """Send what the command prints to standard error: standard output is JSON, and nothing else."""
     own = os.dup(STDOUT)
     os.dup2(STDERR, STDOUT)
     try:

@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 class PartsRequest(Struct, frozen=True):
-    """What is asked of the parts of captures, and who computes them."""
+    """The options of a scan's parts, and who computes them."""
 
     rtt_ms: list[float] | None
     think_s: float
@@ -172,7 +172,7 @@ def _told_files(captures: Table) -> str:
 
 
 class _Work:
-    """What is done in parts, by whom."""
+    """The work done in parts, and by whom."""
 
     def __init__(self, request: Request, parting: PartsRequest) -> None:
         from latpcap.work.local import processors
@@ -192,7 +192,7 @@ class _Work:
         self.quiet = request.quiet
 
     def done(self, work: Callable[..., T], *more: Any, **named: Any) -> T:
-        """What `work` gives for all parts."""
+        """Run `work` for all parts."""
         try:
             return work(self.files, self.asked, self.engine, self.parts, *more, tell=teller(self.quiet), **named)
         except KeyboardInterrupt:
@@ -207,7 +207,7 @@ def _tell_what_it_is(output: str, quiet: bool) -> None:
 
 
 def _asked(request: Request, parting: PartsRequest, at_once: int, sharing: int) -> ScanOptions:
-    """What is asked of each worker, so that those of one machine together keep no more than --memory and --disk."""
+    """Return each worker's options, so that those of one machine together keep to --memory and --disk."""
     from latpcap.scan import RTTS_MS, ScanOptions
     from latpcap.work.local import processors
 

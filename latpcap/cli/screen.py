@@ -84,7 +84,7 @@ def _keys() -> Iterator[Callable[[str], bool] | None]:
 
 
 def _typed(keyboard: int) -> str:
-    """What was typed since; a terminal that is gone has nothing."""
+    """Read what was typed; a terminal that is gone has nothing."""
     typed = b""
     while select([keyboard], [], [], 0)[0]:
         try:

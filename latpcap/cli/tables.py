@@ -31,19 +31,19 @@ if TYPE_CHECKING:
 
 
 class TableResult(Struct, frozen=True):
-    """What a command found: a table, and what else there is to say of it."""
+    """The result of a command: a table, and what else there is to say of it."""
 
     table: Callable[[], Table]
     named_by: tuple[str, ...] = ()
     """The columns that a gate calls rows by, the first that says something."""
     text: Callable[[RowOutput], Iterable[str | bytes]] | None = None
-    """What people see in place of the table, where that is more."""
+    """The text for people, where it is more than the table."""
     said: str = ""
     """A sentence for standard error."""
     warns: bool = True
-    """What limits the trust in the rows stands on standard error; it may be what they say."""
+    """Whether limits of the rows' trust stand on standard error; rows may say them."""
     none: str = ""
-    """What is said in place of a table without rows, where there is more to say than that; `said` is not, then."""
+    """A longer text in place of a table without rows; `said` is not said, then."""
 
 
 def table_command(
@@ -107,7 +107,7 @@ def row_table(short: str, *takes: str) -> Callable[[Callable[..., TableResult]],
 
 
 def _none(found: TableResult) -> str:
-    """What people see where there are no rows."""
+    """Say that there are no rows."""
     from rich.text import Text
 
     from latpcap.report.console import print_renderables
@@ -233,7 +233,7 @@ def tasks(capture: Capture, idle: float, by: TaskBy, rtt: tuple[list[float], ...
 
 
 def _typical(found: TaskSummary) -> str:
-    """What is typical of the tasks, in a sentence."""
+    """Describe typical tasks in a sentence."""
     from latpcap.units import counted, format_s
 
     trips, took = found.round_trips, found.duration_s

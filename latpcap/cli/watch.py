@@ -65,7 +65,7 @@ def watch(capture: str | None, recording: RecordingRequest, request: Request, ta
 
 
 def _read_to_the_end(watch: Watch) -> Capture:
-    """What was watched; a further Ctrl-C ends that without a word."""
+    """Read what was watched; a further Ctrl-C ends that without a word."""
     try:
         return watch.result()
     except KeyboardInterrupt:
@@ -74,7 +74,7 @@ def _read_to_the_end(watch: Watch) -> Capture:
 
 @contextmanager
 def _recorder(recording: RecordingRequest, request: Request) -> Iterator[Recorder]:
-    """What records, not started yet."""
+    """Yield a recorder, not started yet."""
     from latpcap.live.capturing.folder import Folder
 
     recording.check()

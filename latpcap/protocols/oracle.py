@@ -8,7 +8,7 @@ from latpcap.protocols.protocol import Protocol, Question, by_number
 
 _PING = b"(CONNECT_DATA=(COMMAND=ping))"
 _TNS_CONNECT = 58
-"""Where the data begins."""
+"""The data's offset."""
 _TNS_CONNECT_TYPE, _TNS_REFUSE_TYPE = 1, 4
 
 

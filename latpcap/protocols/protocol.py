@@ -1,4 +1,4 @@
-"""What a protocol tells latpcap of itself."""
+"""The description of a protocol."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ class Question(Struct, frozen=True):
     """Empty where the server speaks first."""
     is_answer: Callable[[bytes], bool]
     leaves: str
-    """What becomes of such connections at the server."""
+    """The fate of such connections at the server."""
     refusal: Callable[[bytes], str] = lambda answer: ""
-    """What it says where it lets nobody in."""
+    """The server's words where it lets nobody in."""
 
 
 UNASKED = Question("", b"", lambda answer: False, "")
 
 
 class Protocol(Struct, frozen=True):
-    """What is particular to a protocol beside its messages."""
+    """The properties of a protocol beside its messages."""
 
     name: str
     """As the core calls it."""

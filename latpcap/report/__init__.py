@@ -105,7 +105,7 @@ GATE_FORMATS = {name: _by(f"checks.{name}") for name in ("junit", "sarif", "gith
 
 COMPRESSED = (".gz", ".zst", ".lz4")
 CAPTURES = (".pcap", ".pcapng", ".cap", *COMPRESSED)
-"""What the names of captures end with: no format of ours."""
+"""The ends of captures' names: no format of ours."""
 
 
 def formats_of(kind: str) -> list[str]:
@@ -154,7 +154,7 @@ def _named(possible: Sequence[str], path: str | Path | None) -> str | None:
 
 
 def _what_is_written(possible: Sequence[str], path: str) -> str:
-    """What to write instead, and which command writes files that end so."""
+    """Say what to write instead, and which command writes files that end so."""
     *_, suffix = suffixes = [each.lower() for each in Path(path).suffixes]
     *first, last = dict.fromkeys(FORMATS[name].suffixes[0] for name in possible)
     kinds = {kind for each in FORMATS.values() if suffix in each.suffixes for kind in each.of}

@@ -1,4 +1,4 @@
-"""Where text goes, and so how wide it may be and whether colour shows there.
+"""The output of text, and so how wide it may be and whether colour shows there.
 
 A terminal gets its own width and colour. A pipe or a file gets neither: tables are as wide as they need, sentences stay
 on one line. `COLUMNS` overrules the width; `--color`, `NO_COLOR`, `CLICOLOR_FORCE` and `FORCE_COLOR` the colour.
@@ -36,7 +36,7 @@ class Destination(Struct, frozen=True):
 
     @property
     def is_coloured(self) -> bool:
-        """What was asked for, else what the environment says, else whether it is a terminal."""
+        """Return what was asked for, else the environment's wish, else whether it is a terminal."""
         if self.colour != "auto":
             return self.colour == "always"
         wanted = None if self.is_file else _colour_wanted(os.environ)
@@ -77,7 +77,7 @@ def _takes_escapes() -> bool:
 
 
 def _colour_wanted(environment: Mapping[str, str]) -> bool | None:
-    """What the environment asks for, if anything: no-color.org, bixense.com/clicolors, force-color.org.
+    """Return the environment's choice, if any: no-color.org, bixense.com/clicolors, force-color.org.
 
     >>> _colour_wanted({"NO_COLOR": "1", "FORCE_COLOR": "1"}), _colour_wanted({"CLICOLOR_FORCE": "1"})
     (False, True)
@@ -93,7 +93,7 @@ _DESTINATION: ContextVar[Destination] = ContextVar("destination", default=Destin
 
 
 def going_to() -> Destination:
-    """Where what is printed goes."""
+    """Return the current output."""
     return _DESTINATION.get()
 
 

@@ -40,7 +40,7 @@ from latpcap.result.pairs.before_after import BeforeAfter
 from latpcap.result.signoff import SignOff
 
 BEFORE = "connections"
-"""What a page draws of the exchanges stands before this section."""
+"""The section that follows the drawing of the exchanges."""
 
 
 def render(explored: Exploration, gates: Gates | None = None) -> str:

@@ -32,7 +32,7 @@ CODE = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-"""What is written as code: code, and what GitHub makes links of: addresses, people and issues."""
+"""Text to write as code: code, and what GitHub makes links of: addresses, people and issues."""
 ACTIVE = re.compile(
     r"""
     [`\[|~$]                               # code, links, images and footnotes, cells, what is struck out, formulas
@@ -46,7 +46,7 @@ ACTIVE = re.compile(
     """,
     re.VERBOSE,
 )
-"""What means something in GitHub's Markdown where it stands (CommonMark 0.31, GFM 0.29)."""
+"""Text that means something in GitHub's Markdown where it stands (CommonMark 0.31, GFM 0.29)."""
 
 
 def render(result: Analysis, gates: Gates | None = None) -> str:

@@ -191,7 +191,7 @@ def _table(part: SectionTable) -> str:
 
 
 def _places(columns: Sequence[Column]) -> Iterator[Place]:
-    """What names a row comes first; what belongs below a cell, and the colour that stands for it, are in that cell."""
+    """Yield columns, the row's name first, each with those that belong in its cell: below it, or as its colour."""
     beside: list[Place] = []
     for at, column in enumerate(columns):
         if beside and (column.below or column.kind == "key"):

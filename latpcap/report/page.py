@@ -1,4 +1,4 @@
-"""What moves on an HTML report: the job with any fixes over the RTT, and the timeline.
+"""The moving parts of an HTML report: the job with any fixes over the RTT, and the timeline.
 
 Whatever grows with the recording is bounded here.
 """

@@ -89,7 +89,7 @@ def plot(result: Plottable) -> Any:
 
 @cache
 def _colours() -> dict[str, str]:
-    """Those of the page, in the light."""
+    """Return the page's light colours."""
     style = (files("latpcap.report") / "assets" / "page.css").read_text("utf-8").partition("}")[0]
     return dict(re.findall(r"--([\w-]+): (#\w+);", style))
 

@@ -109,7 +109,7 @@ def _all(rows: Table) -> tuple[Column, ...]:
 
 
 def _some(rows: Table) -> tuple[Column, ...]:
-    """Those that tell most, but for texts that can be spared and that no row has."""
+    """Return the columns that tell most, but for optional ones that no row has."""
     wide = [replace(each, least=max(each.least, LEAST.get(each.kind, 0))) for each in _with_there(rows)]
     shown = _with_sorted(rows, _with_days(rows, wide))
     return tuple(each for each in shown if not (each.optional and _is_empty(rows, each)))

@@ -1,4 +1,4 @@
-"""What a report is made of, whatever its format: sections of sentences, lists, tables and charts.
+"""The parts of a report, whatever its format: sections of sentences, lists, tables and charts.
 
 A section is made once from the result (`report/sections/`, one subject a file). A format draws any section and knows no
 subject: `terminal.py`, `markdown.py`, `markup.py` (HTML). What is only of use where there is room (`detail`) the
@@ -21,18 +21,18 @@ from latpcap.report.text import DECIMALS, decimals_of, number, printable
 from latpcap.units import format_ratio, percent, significant
 
 Text = Literal["text", "code", "key", "short", "name", "clock", "day", "local", "moment"]
-"""Of these a column is read from the left."""
+"""Kinds of columns that are read from the left."""
 Figure = Literal[
     "any", "figures", "id", "count", "ms", "s", "percent", "share", "rise", "ratio", "figure", "bytes", "part", "frames"
 ]
 Kind = Text | Figure
-"""What the values of a column are.
+"""The kind of a column's values.
 
 `figures` are ready to be shown, `short` is cut, `key` is the piece of a bar that the row is of, `figure` has three
 digits. In a column of `code` a list of one text is no code: what ran without a statement.
 """
 FRAMES = ("request_frame", "response_frame")
-"""What a column of `frames` shows: `47→52`."""
+"""Columns that one of `frames` shows: `47→52`."""
 Row = Sequence[Any]
 
 
@@ -104,13 +104,13 @@ class Labelled(SectionPart, frozen=True):
 
 
 class Line(Struct, frozen=True):
-    """What else is known of an entry."""
+    """Another fact about an entry."""
 
     text: str
     name: str = ""
-    """What it is, where that does not show."""
+    """Its name, where the text does not show it."""
     kind: Literal["text", "quiet", "code", "copied"] = "text"
-    """What is `copied` stands on one line however long it is."""
+    """Its kind; `copied` stands on one line however long it is."""
     detail: bool = False
     key: str = ""
     """By what a page finds it whose text follows the reader's choice."""
@@ -136,7 +136,7 @@ class SectionTable(SectionPart, frozen=True):
     rows: Sequence[Row]
     caption: str = ""
     foot: Row | None = None
-    """What the rows together are that are not shown."""
+    """The sum of the rows that are not shown."""
     detail: bool = False
 
     def filled(self, keep: Callable[[Column], bool] = bool) -> SectionTable:
@@ -158,10 +158,10 @@ class Piece(Struct, frozen=True):
     name: str
     title: str
     letter: str
-    """Where there is no colour."""
+    """A letter in place of colour."""
     colour: str
     share: float
-    """Of the bar; those of all pieces sum to 1."""
+    """The part of the bar; all sum to 1."""
 
 
 class Bar(SectionPart, frozen=True):
@@ -172,7 +172,7 @@ class Bar(SectionPart, frozen=True):
     width: float = 1.0
     """The part of the room that it takes."""
     seconds: float = 0.0
-    """What all pieces sum to."""
+    """The sum of all pieces."""
 
 
 Style = Literal["line", "dashed", "dots", "bars"]
@@ -184,7 +184,7 @@ class ChartLine(Struct, frozen=True):
 
     name: str
     axis: str
-    """What the values are, with their unit; lines that share it share a panel."""
+    """The quantity and its unit; lines that share it share a panel."""
     kind: Kind
     values: Sequence[float | None]
     low: Sequence[float | None] = ()
@@ -201,9 +201,9 @@ class Chart(SectionPart, frozen=True):
     title: str
     axis: str
     kind: Literal["time", "ms", "count"]
-    """What the places are."""
+    """The kind of its places."""
     places: Sequence[Any]
-    """Of bars one more than there are values: where the last one ends."""
+    """Places; bars have one more than values: the last end."""
     lines: tuple[ChartLine, ...]
     is_log: bool = False
     mark: float | None = None
@@ -216,7 +216,7 @@ class Chart(SectionPart, frozen=True):
 
 
 class Drawn(SectionPart, frozen=True):
-    """What a page draws and nothing else does: it follows the reader's choice, or can be zoomed."""
+    """A part that only a page draws: it follows the reader's choice, or can be zoomed."""
 
     name: str
 
@@ -237,7 +237,7 @@ SUBJECTS = ("", ".both", ".calibration", ".method", ".rehearsal", ".verification
 
 @singledispatch
 def sections_of(result: object) -> Iterable[Section]:
-    """What is said of a result; each kind is registered where its sections are made. Nothing of what has none."""
+    """Return a result's sections, or none; each kind is registered where its sections are made."""
     for subject in SUBJECTS:
         import_module(f"latpcap.report.sections{subject}")
     registered = sections_of.dispatch(type(result))
@@ -290,7 +290,7 @@ def any_text(value: Any) -> str:
 
 
 def rise(share: float | None) -> str:
-    """What is added, in per cent; nothing where that is not known."""
+    """Return the increase in per cent; nothing where it is not known."""
     return "" if share is None else f"+{significant(100 * share)}%"
 
 

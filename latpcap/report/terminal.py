@@ -92,7 +92,7 @@ def listed(sections: Iterable[Section]) -> str:
 
 
 def drawn(section: Section) -> Iterator[RenderableType]:
-    """What is printed of a section."""
+    """Yield what is printed of a section."""
     if section.level == 1:
         yield from _cover(section)
     elif section.parts:

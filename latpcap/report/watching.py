@@ -1,4 +1,4 @@
-"""What was seen so far of a recording that is under way: a screen for people, a line for logs."""
+"""The progress of a recording that is under way: a screen for people, a line for logs."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _rate(per_s: float | None) -> str:
 
 
 def _further(seen: WatchedSoFar) -> str:
-    """What the next millisecond of RTT costs, if nothing runs side by side."""
+    """Say what the next millisecond of RTT costs, if nothing runs side by side."""
     now = f", at the present rate {percent(seen.per_ms_share)} of the time" if seen.per_ms_share else ""
     return f"each further millisecond of RTT: {format_s(seen.per_ms_s)} so far, one after the other{now}"
 

@@ -80,14 +80,14 @@ class Summary(ShortRepr, Struct, frozen=True):
     exchanges: int
     round_trips: int
     effective_round_trips: float
-    """The same with parallel work counted once and TCP handshakes counted too: the runtime grows by these."""
+    """Round trips and TCP handshakes, parallel work counted once: the runtime grows by these."""
     baseline_rtt_ms: float | None
     network_share: float | None
     """The part of the runtime that waiting for the network took, 0 to 1; `None` where it cannot be told: no RTT is
     known, there was but one response, or the capture's clock was set."""
     network_share_low: float | None
     network_share_high: float | None
-    """The same at the two ends of the baseline's range."""
+    """The network's share at the ends of the baseline's range."""
     network_s: float | None
     """The seconds of that share: the budget's `network_s`."""
     seconds_per_ms: float | None
@@ -99,36 +99,36 @@ def growth(now: Budget, there: Budget | None) -> float:
 
 
 class Analysis(Displayed, Struct, frozen=True):
-    """What a recording says, and what it would cost at another RTT."""
+    """The figures of a recording, and its cost at another RTT."""
 
     schema = "latpcap.analysis/1"
 
     sign_off: SignOff
-    """What a report says of itself."""
+    """Facts about the report itself."""
     captures: tuple[CaptureFile, ...]
     selection: Selected | None
-    """What this is of the captures; null for all."""
+    """The part that was selected; null for all."""
     settings: Settings
     health: tuple[HealthNote, ...]
     verdict: tuple[VerdictLine, ...]
     """The answer, line by line."""
     steps: tuple[Step, ...]
-    """What is to be done that no finding is about: packet loss, receivers, locks, proxies."""
+    """Advice that belongs to no finding: on packet loss, receivers, locks, proxies."""
     summary: Summary
     budget: Budget
     waits: Waits
-    """What the network's time consists of: round trips, TCP handshakes, greetings, and how long they waited."""
+    """The network's time in parts: round trips, TCP handshakes, greetings, and how long they waited."""
     purposes: tuple[PurposeResult, ...]
     connecting: Connecting | None
-    """What it costs to connect; null where the beginning of no connection was captured."""
+    """The cost of connecting; null where the beginning of no connection was captured."""
     timing_only: TimingOnly | None
     """Connections of which nothing that was said could be read; null where there is none."""
     chattiness: Chattiness
     paths: tuple[PathResult, ...]
     segments: Segments
-    """What TCP lost and sent again on all paths together."""
+    """Data that TCP lost and sent again on all paths together."""
     taps: tuple[TapsResult, ...]
-    """What each two taps show that saw the same packets; empty where one tap saw all."""
+    """A comparison of each two taps that saw the same packets; empty where one tap saw all."""
     connections: Sequence[ConnectionResult]
     """In the order of their streams. One becomes an object when it is asked for: there may be hundreds of thousands."""
     statements: Sequence[StatementResult]
@@ -140,7 +140,7 @@ class Analysis(Displayed, Struct, frozen=True):
     """Over time, in at most 60 intervals; null where the recording is too short to tell."""
     findings: tuple[FindingResult, ...]
     unjudged: Unjudged | None
-    """What was captured in part, so that it may be needless though no finding says so; null where nothing was."""
+    """Work captured in part, which may be needless though no finding says so; null without any."""
     fixes_together: FixesTogether | None
     """Null where fewer than two fixes would save anything."""
     projection: Projection
@@ -179,7 +179,7 @@ class Measures:
 
     @cached_property
     def rtt(self) -> Estimate:
-        """What is known of the RTTs."""
+        """Estimate the RTTs."""
         return estimate_recording(self.recording, self.settings.rtt_baseline_ms)
 
     @property
@@ -189,17 +189,17 @@ class Measures:
 
     @cached_property
     def timeline(self) -> BudgetTimeline:
-        """Where the time went."""
+        """Return the time's parts."""
         return timeline(self.recording, self.rtt, self.settings.think_s)
 
     @cached_property
     def basis(self) -> Basis:
-        """What is projected."""
+        """Return what to project."""
         return basis(self.recording, self.rtt, self.timeline, self._rtt_is, self.rests)
 
     @cached_property
     def evidence(self) -> Evidence:
-        """What the findings look at."""
+        """Return the findings' evidence."""
         return Evidence(self.recording, self.rtt, self.timeline, self.settings.think_s)
 
     @cached_property
@@ -209,7 +209,7 @@ class Measures:
 
     @cached_property
     def savings(self) -> Savings:
-        """What the findings would save."""
+        """Sum up what findings save."""
         return Savings(self.evidence, self.basis)
 
     def of_each(self, names: Sequence[str | None]) -> Iterator[tuple[str | None, Measures]]:
@@ -235,34 +235,34 @@ class Measures:
 
     @cached_property
     def statements(self) -> StatementGroups:
-        """What each statement cost."""
+        """Return each statement's cost."""
         return group(self.recording, self.timeline)
 
     @cached_property
     def purposes(self) -> tuple[PurposeResult, ...]:
-        """What the round trips are for."""
+        """Count round trips by purpose."""
         return tuple(purpose_results(self.recording.exchanges))
 
     @cached_property
     def errors(self) -> ErrorsResult:
-        """What the server answered with an error, and which connections failed at TCP."""
+        """Return the server's errors, and the connections that failed at TCP."""
         return with_connections(errors_result(self.evidence), self.recording, self.settings.decode_as)
 
     @cached_property
     def timing_only(self) -> TimingOnly | None:
-        """What of the recording could not be read."""
+        """Return what could not be read."""
         return timing_only(self.recording)
 
     @cached_property
     def health(self) -> tuple[HealthNote, ...]:
-        """What makes the result less reliable, by severity."""
+        """List what makes the result less reliable, by severity."""
         legs = self.legs.told if self.legs else None
         measured = measured_notes(self.recording, self.rtt, self.timeline, self.budget, legs)
         return by_severity((*weighed_notes(self.recording, self.timeline), *measured))
 
     @cached_property
     def chattiness(self) -> ChattinessGroups:
-        """What the round trips of each connection were made for."""
+        """Return what each connection's round trips were made for."""
         return by_connection(self.recording, self.timeline.network_ns)
 
     def intervals(self, every_s: float | None = None) -> Intervals:
@@ -287,7 +287,7 @@ class Measures:
         return what_if(self.application.savings, DEFAULT_LADDER_MS if rtt_ms is None else rtt_ms, fixes, conditions)
 
     def tasks(self, idle_s: float = IDLE_S, by: TaskBy = "idle") -> Tasks:
-        """What the application does between idle gaps of `idle_s`, or for one route."""
+        """Return the application's tasks between idle gaps of `idle_s`, or by route."""
         if (idle_s, by) not in self._tasks:
             found = tasks(self.recording, self.rtt, self.timeline.job, idle_s, by)
             if len(found) == 1 and self.basis.job is not None:  # all of the recording: what is projected of that
@@ -338,7 +338,7 @@ class Measures:
         within_s: float | None = None,
         conditions: Conditions | None = None,
     ) -> ProjectionGrid:
-        """The same for several numbers of connections."""
+        """Project for several numbers of connections."""
         return by_connections(self.application.basis, connections, rtt_ms, within_s, conditions)
 
     def analyze(
@@ -407,7 +407,7 @@ class Measures:
         )
 
     def _with_connections_of_all(self, found: Analysis) -> Analysis:
-        """What was asked on the application's side, and who talked to whom on either side of a proxy."""
+        """Return `found` with the paths, segments, taps and connections on both sides of a proxy."""
         return replace(
             found,
             paths=tuple(path_results(self.recording, self.rtt)),
@@ -527,7 +527,7 @@ class _OfApplication(Measures):
 
 
 def _keys_used(recording: Recording) -> KeysUsed | None:
-    """What keys did, where some were given."""
+    """Return what keys did, if any were given."""
     readings = tls_readings(recording)
     if not set(readings) - {"no-keys"}:
         return None

@@ -14,7 +14,7 @@ class Series(Struct, frozen=True):
     """Measurements of one kind, in ms."""
 
     name: str
-    """What was measured: `TCP handshake`, `data → its acknowledgment`, `greeting`, …"""
+    """The measurement: `TCP handshake`, `data → its acknowledgment`, `greeting`, …"""
     count: int
     min_ms: float
     median_ms: float
@@ -48,14 +48,14 @@ class Calibration(Displayed, Struct, frozen=True):
     addresses: int
     """How many addresses the name has."""
     protocol: str | None
-    """What the server proved to speak; null where nothing was asked, or the answer was another one."""
+    """The protocol that the server proved to speak; null if none was tried, or the answer was another."""
     connections: int
     """How many were made."""
     rtt_ms: float
     low_ms: float
     high_ms: float
     rtt_is: RttIs
-    """What the RTT is for `--rtt-is`."""
+    """The RTT's kind for `--rtt-is`."""
     jitter_ms: float
     """How far the RTT deviates, rare freezes left out."""
     is_uneven: bool
@@ -73,13 +73,13 @@ class Calibration(Displayed, Struct, frozen=True):
     mss: int | None
     """The most data of one segment."""
     notes: tuple[str, ...] = ()
-    """What was unusual: a line each."""
+    """Unusual observations: a line each."""
     program: str = ""
     """`latpcap` and its version."""
 
     @property
     def options(self) -> str:
-        """What to give to `latpcap project` for a target that is as far away as this server."""
+        """Options of `latpcap project` for a target that is as far away as this server."""
         jitter = f" --jitter {_written(self.jitter_ms)}" if self.is_uneven else ""
         return f"--rtt {_written(self.rtt_ms)} --rtt-is {self.rtt_is}{jitter}"
 

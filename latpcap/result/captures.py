@@ -49,7 +49,7 @@ class CaptureFile(Struct, frozen=True):
     format: str
     packets: int
     bytes: int
-    """Of the packets, on the wire."""
+    """Bytes of the packets on the wire."""
     first_time: str | None
     last_time: str | None
     contents: Contents
@@ -58,13 +58,13 @@ class CaptureFile(Struct, frozen=True):
 
     @property
     def size_bytes(self) -> int | None:
-        """Of the file as it lies on the disk; `None` as for `sha256`."""
+        """The file's size on the disk; `None` as for `sha256`."""
         told = self.contents.each[self.place]
         return None if told is None else told[0]
 
     @property
     def sha256(self) -> str | None:
-        """Of the file as it lies on the disk; `None` where it has changed since, or a pipe was not read to its end."""
+        """The file's digest; `None` where it has changed since, or a pipe was not read to its end."""
         told = self.contents.each[self.place]
         return None if told is None else told[1]
 

@@ -20,7 +20,7 @@ from latpcap.tables.columnar.values import Fractions, Numbers, Rows, Values
 
 
 class ConnectionChattiness(ShortRepr, Struct, frozen=True):
-    """What the round trips of a connection, or of all of them, were made for."""
+    """Counts of what the round trips of a connection, or of all, were made for."""
 
     round_trips_per_s: float | None
     transactions: int
@@ -45,7 +45,7 @@ class ConnectionChattiness(ShortRepr, Struct, frozen=True):
 
 
 class Chattiness(ConnectionChattiness, Displayed, frozen=True):
-    """The same of the whole recording, and what only that has."""
+    """Counts of the whole recording, some of which only it has."""
 
     round_trips: int
     runtime_s: float
@@ -56,7 +56,7 @@ class Chattiness(ConnectionChattiness, Displayed, frozen=True):
     route_round_trips: int
     round_trips_per_route: float | None
     tasks: int
-    """What a client does between idle gaps: `latpcap table tasks`."""
+    """A client's tasks, between idle gaps: `latpcap table tasks`."""
     round_trips_per_task: float | None
 
 

@@ -50,7 +50,7 @@ class PeriodResult(Struct, frozen=True):
 
     begin: str
     shown_by: str | None
-    """What shows that it began; null for the first."""
+    """Evidence that it began; null for the first."""
     round_trips: int
     rtt: RttResult
 
@@ -62,11 +62,11 @@ class PathResult(ShortRepr, Struct, frozen=True):
     server: str
     connections: int
     rtt: RttResult
-    """Where it changed: of the period with most round trips."""
+    """The RTT; after a change, of the period with most round trips."""
     periods: tuple[PeriodResult, ...]
     """Empty where the RTT did not change."""
     segments: Segments
-    """What TCP lost and sent again on it."""
+    """Data that TCP lost and sent again on it."""
 
 
 class ConnectionResult(ShortRepr, Struct, frozen=True):
@@ -98,7 +98,7 @@ class ConnectionResult(ShortRepr, Struct, frozen=True):
     server_name: str | None
     """The host that the client asked for (SNI)."""
     certificate_subject: str | None
-    """Of the server's certificate: TLS 1.3 encrypts it."""
+    """The certificate's subject: TLS 1.3 encrypts it."""
     tls_resumed: bool | None
     """It goes on with an earlier session, with a shorter handshake."""
     timing_only: bool

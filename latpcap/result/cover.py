@@ -1,4 +1,4 @@
-"""What a report is given to say of itself: a title, a customer, notes, a date, whoever made it."""
+"""The facts that a report's author gives: a title, a customer, notes, a date, the author."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ PICTURES = {
     **dict.fromkeys((".jpg", ".jpeg"), ("jpeg", b"\xff\xd8\xff")),
     ".svg": ("svg+xml", b"<svg"),
 }
-"""What kind of picture a file holds by its name, and what stands at its beginning."""
+"""The kind of picture by a file's name, and the bytes at its beginning."""
 MAX_PICTURE_BYTES = 300_000
 """The largest picture, in bytes."""
 
 
 class Cover(Struct, frozen=True):
-    """What a report is given to say of itself."""
+    """The facts that a report's author gives."""
 
     title: str | None = None
     customer: str | None = None
     notes: tuple[str, ...] = ()
     date: str | None = None
-    """Of the report: year, month, day."""
+    """The report's date: year, month, day."""
     author: str | None = None
     logo: str | None = None
     """The picture, as an address that holds it."""

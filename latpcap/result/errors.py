@@ -26,7 +26,7 @@ CONNECTION = "connection"
 """The kind of what failed at TCP."""
 HUNG_UP = "the server closed the connection before it answered"
 COUNTED_AS = {"transaction": "transaction command", "connection": "TCP connection"}
-"""What a kind of failure is counted among, where its name does not say that."""
+"""Names of what kinds of failure are counted among, where not their own."""
 MIN_FAILED_SHARE = 0.01
 """The answer names failures of a kind from this share on."""
 
@@ -39,7 +39,7 @@ class ErrorResult(ShortRepr, Struct, frozen=True):
     """As the protocol has it: MySQL's number and SQLSTATE, PostgreSQL's SQLSTATE, `ORA-nnnnn`, Firebird's gds code, SQL
     Server's number, class and state."""
     kind: str
-    """What failed: `statement`, `login`, `transaction` (its begin or end), `other`; at TCP a `connection`."""
+    """The kind: `statement`, `login`, `transaction` (its begin or end), `other`; at TCP a `connection`."""
     category: str
     """Why, in one word: see `latpcap.measures.error_classes`; of a connection `network`."""
     message: str
@@ -50,7 +50,7 @@ class ErrorResult(ShortRepr, Struct, frozen=True):
     connections: int
     users: tuple[str, ...]
     round_trips: int
-    """Of the failing exchanges; of a login those of its whole connection set-up, TCP's handshake apart."""
+    """Round trips of failing exchanges; of a login those of its connection set-up, TCP's handshake apart."""
     seconds: float
     """From request to response of these, summed up: side by side counts twice. Of a connection what its client lost."""
     first_frame: int | None
@@ -68,15 +68,15 @@ class ErrorResult(ShortRepr, Struct, frozen=True):
 
 
 class ErrorsResult(ShortRepr, Struct, frozen=True):
-    """What failed, and among how many; see docs/errors.md."""
+    """The failures, and among how many; see docs/errors.md."""
 
     failures: int = 0
     statements: int = 0
     failed_statements: int = 0
     failed_share: float | None = None
-    """Of the statements, 0 to 1; `None` without statements."""
+    """The share of statements, 0 to 1; `None` without any."""
     logins: int = 0
-    """Those whose outcome was seen."""
+    """Logins whose outcome was seen."""
     failed_logins: int = 0
     unread_logins: int = 0
     """Logins whose outcome is encrypted or was not captured."""
@@ -92,7 +92,7 @@ class ErrorsResult(ShortRepr, Struct, frozen=True):
     failed_connections: int = 0
     """Refused, never answered or reset at TCP: in none of the counts above."""
     lost_s: float = 0.0
-    """What clients lost by these, until the refusal, the last SYN or the reset; at least, where nobody answered."""
+    """Time lost by clients until the refusal, the last SYN or the reset; at least, where nobody answered."""
     round_trips: int = 0
     seconds: float = 0.0
     found: tuple[ErrorResult, ...] = ()
@@ -121,7 +121,7 @@ class ErrorsResult(ShortRepr, Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """What failed in one sentence, and if nothing did, among how many."""
+        """Say what failed in one sentence, and if nothing did, among how many."""
         answers = "; the response to {} was not captured, and may be an error" if self.unread_statements else ""
         unread = answers.format(counted(self.unread_statements, "statement"))
         if self.failures or self.failed_connections:
@@ -139,7 +139,7 @@ class ErrorsResult(ShortRepr, Struct, frozen=True):
 
 
 def said_of_errors(errors: ErrorsResult) -> str:
-    """What the verdict says of them; nothing where few failed."""
+    """Say what failed, for the verdict; nothing where few did."""
     said = [
         f"{of_all(kind, failed, every)} failed: {errors.codes(kind)}."
         for kind, failed, every in errors.by_kind

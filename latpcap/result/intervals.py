@@ -42,13 +42,13 @@ class IntervalResult(ShortRepr, Struct, frozen=True):
     segments: int | None
     """Packets with data that passed, those that were sent again included; null where the intervals are too short."""
     retransmissions: int | None
-    """Those of them that were sent again; likewise."""
+    """Retransmitted segments; null as `segments`."""
     lost: int | None
-    """Those of these that had not arrived, as far as acknowledgments show: at least."""
+    """Retransmissions of lost packets, as far as acknowledgments show: at least."""
     lost_share: float | None
-    """Of the segments, 0 to 1; null without any. Likewise the next one."""
+    """The lost share of segments, 0 to 1; null without any, as `spurious_share`."""
     spurious: int | None
-    """Those that were sent again though they had arrived."""
+    """Packets that were sent again though they had arrived."""
     spurious_share: float | None
     connections: int
     rtt_samples: int

@@ -38,7 +38,7 @@ class RankRow(Struct, frozen=True):
 
     file: str
     name: str | None = None
-    """Of the group."""
+    """The group's name."""
     share_per_ms: float | None = None
     """The part of the runtime that a further millisecond adds: `seconds_per_ms ÷ runtime_s`."""
     seconds_per_ms: float | None = None
@@ -50,25 +50,25 @@ class RankRow(Struct, frozen=True):
     baseline_rtt_ms: float | None = None
     network_share: float | None = None
     rtt_ms: float | None = None
-    """Where `projected_s` is projected to."""
+    """The RTT of `projected_s`."""
     projected_s: float | None = None
     factor: float | None = None
     """`projected_s ÷ runtime_s`."""
     added_s: float | None = None
     """`projected_s - runtime_s`."""
     bottleneck: str | None = None
-    """Where most of the time goes at `rtt_ms`: one of `BOTTLENECKS`; null of tasks, and where it is not known."""
+    """The cause of most of the time at `rtt_ms`: one of `BOTTLENECKS`; null of tasks, and where it is not known."""
     errors: int | None = None
     """Statements, logins, others and (but of tasks) connections that failed; null where nothing could be read."""
     loss_share: float | None = None
-    """Of the packets with data those that were lost, at least; null of tasks."""
+    """The lost share of packets with data, at least; null of tasks."""
     finding: str | None = None
     """The code of the finding that would save most there."""
     connections: int | None = None
     exchanges: int | None = None
     tasks: int | None = None
     timing_only: int | None = None
-    """Of the connections, those of which no statement could be read."""
+    """Connections of which no statement could be read."""
     health: str | None = None
     """The codes of errors and warnings among the health notes."""
     reason: str | None = None
@@ -78,7 +78,7 @@ class RankRow(Struct, frozen=True):
 BOTTLENECKS = {
     "server" if part == "service_s" else part.removesuffix("_s"): part for part in PART_NAMES if part != "unknown_s"
 }
-"""What a row can be held up by, and what of the budget that is; `think` is nobody's fault: mostly nothing was asked."""
+"""The causes of a row's time, each with its part of the budget; `think` is nobody's fault: mostly nothing was asked."""
 
 
 NOBODY_GOT_IN = "no connection to the database was made"
@@ -130,7 +130,7 @@ def rank_table(rows: Iterable[RankRow], asked: RankOrder) -> Table:
 
 
 def _row(measures: Measures, file: str, name: str | None, asked: RankOrder, failed_connections: int = 0) -> RankRow:
-    """What the analysis of these connections says; of connections that nobody made, a whole file alone can tell."""
+    """Return the row of these connections; of connections that nobody made, a whole file alone can tell."""
     measures = measures.application
     basis, exchanges = measures.basis, measures.recording.exchanges
     known = basis.job is not None
@@ -163,7 +163,7 @@ def _row(measures: Measures, file: str, name: str | None, asked: RankOrder, fail
 
 
 def _budget_at(measures: Measures, rtt_ms: float, projected_s: float | None) -> Budget:
-    """Where the time goes at an RTT; where nothing is projected, where it went."""
+    """Return the budget at an RTT; where nothing is projected, the measured one."""
     if projected_s is None or measures.doubt:
         return measures.budget
     [there] = budgets_there(measures.basis, [rtt_ms], [projected_s], measures.basis.as_usual)

@@ -1,4 +1,4 @@
-"""What can be ranked, and in which order."""
+"""The rows to rank, and their order."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DEFAULT_RTT_MS = 15.0
 
 
 class RankOrder(Struct, frozen=True):
-    """What is ranked, by what, and where runtimes are projected to; raises `UsageError`."""
+    """The rows to rank, by what, and the RTT to project onto; raises `UsageError`."""
 
     by: str | None = None
     """One of `RANK_BY`; `None` for files."""

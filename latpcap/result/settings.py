@@ -1,4 +1,4 @@
-"""What a result was asked for with, so that whoever reads it can get it again."""
+"""The settings of a result, so that whoever reads it can get it again."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ DEFAULT_THINK_S = 1.0
 
 
 class KeysUsed(Struct, frozen=True):
-    """What the keys did that were given: nothing more is ever told of them."""
+    """The effect of the given keys: nothing more is ever told of them."""
 
     connections: int
     """That speak TLS."""
     opened: int
-    """Of these, how many were read."""
+    """The number of these that were read."""
 
 
 class Settings(Struct, frozen=True):
@@ -34,7 +34,7 @@ class Settings(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """What is not as usual, in words; empty where all is.
+        """Describe what is not as usual; empty where all is.
 
         >>> Settings(2.5, 1.0, {"3307": "mysql"}).text
         'think time above 2.5 s, a baseline RTT of 1 ms, port 3307 as mysql'

@@ -1,4 +1,4 @@
-"""What somebody needs who puts a name under a report: of which packets it is, under which assumptions, how right.
+"""The facts for whoever signs a report: of which packets it is, under which assumptions, how right.
 
 The date of a report is in it only where somebody asked for it: the same captures give the same bytes on any day.
 """
@@ -27,15 +27,15 @@ ENDS = {"optimistic": "Optimistic", "pessimistic": "Pessimistic", "both": "Optim
 
 
 class Packets(Struct, frozen=True):
-    """What became of the packets that were read."""
+    """The packets that were read, by their use."""
 
     read: int
     decoded: int
-    """Of the connections with a database."""
+    """Packets of connections with a database."""
     other_tcp: int
-    """Of other TCP connections."""
+    """Other TCP connections' packets."""
     skipped: int
-    """Those that are no TCP, or could not be read as such."""
+    """Packets that are no TCP, or could not be read as such."""
 
     @property
     def text(self) -> str:
@@ -62,20 +62,20 @@ class Accuracy(Struct, frozen=True):
 
 
 class SignOff(ShortRepr, Struct, frozen=True):
-    """What a report says of itself."""
+    """Facts about the report itself."""
 
     title: str | None
     customer: str | None
     notes: tuple[str, ...]
     date: str | None
-    """Of the report, where somebody asked for it; else null."""
+    """The report's date, where somebody asked for it; else null."""
     program: str
     """`latpcap` and its version."""
     captured: str | None
     """The day of the first packet, in UTC."""
     packets: Packets
     assumptions: tuple[str, ...]
-    """Of the projection, a sentence each."""
+    """The assumptions, a sentence each."""
     accuracy: Accuracy
     author: str | None = None
     """Whoever made the report, where it was given."""
@@ -98,7 +98,7 @@ def sign_off(
     projection: Projection,
     cover: Cover | None = None,
 ) -> SignOff:
-    """What a report of `recording` says of itself; `cover` is what it was given to say."""
+    """Return the facts about a report of `recording`; `cover` holds its author's."""
     cover = cover or Cover()
     first = min((each.first_time for each in captures if each.first_time), default=None)
     return SignOff(
@@ -117,7 +117,7 @@ def sign_off(
 
 
 def _packets(recording: Recording, captures: Sequence[CaptureFile]) -> Packets:
-    """Of all that was read, whatever is selected of it."""
+    """Count all packets that were read, whatever is selected."""
     read = sum(each.packets for each in captures)
     table = Table.from_arrow(recording.core.connections())
     counts: Ints = columns.column(table, "client_packets").values + columns.column(table, "server_packets").values

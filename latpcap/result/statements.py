@@ -31,11 +31,11 @@ class StatementResult(ShortRepr, Struct, frozen=True):
     network_s: float
     service_s: float
     loss_s: float
-    """What retransmissions added; no part of the share."""
+    """Time that retransmissions added; no part of the share."""
     share: float | None
-    """Of what all statements waited for network and server, 0 to 1."""
+    """The share of all statements' waits for network and server, 0 to 1."""
     cumulative_share: float | None
-    """The same together with those before it in the list."""
+    """The share of this one and those before it in the list."""
     round_trips_per_execution: float | None
     round_trips_per_row: float | None
     request_bytes_per_round_trip: float | None

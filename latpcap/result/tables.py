@@ -39,7 +39,7 @@ def error_table(errors: ErrorsResult) -> Table:
 
 
 def health_table(notes: Iterable[HealthNote]) -> Table:
-    """What limits the trust in the result."""
+    """List what limits the trust in the result."""
     types = {"code": _TEXT, "severity": _TEXT, "message": _TEXT, "count": COUNT, "first_frame": COUNT}
     return rows_table([flat(note) for note in notes], types, "notes", "latpcap.health/1")
 
@@ -222,7 +222,7 @@ class _Block:
 
     @cached_property
     def text_bytes(self) -> NDArray[np.int64]:
-        """What the texts of all rows before each take."""
+        """Add up the text bytes of all rows before each."""
         exchanges, lengths = self._exchanges, self._of.text_lengths
         tags = np.array([*(len(tag) for tag in self._of._recording.tag_texts), 0])
         each = lengths[exchanges.text] + lengths[exchanges.fingerprint] + tags[self._ints("tags", -1)]
@@ -270,7 +270,7 @@ class _Block:
         return column.cast(column.type)  # forgets that nothing was null in these rows
 
     def _known_ms(self, times: Ints) -> Array:
-        """Those of the block in ms, null where the wait or the RTT is not known."""
+        """Return the block's times in ms, null where the wait or the RTT is not known."""
         exchanges, rows = self._exchanges, slice(self.begin, self.end)
         known = exchanges.complete & (exchanges.waited >= 0) & ~np.isnan(self._of._measures.rtt.each_baseline[rows])
         return nullable(np.asarray(times[rows] / NS_PER_MS), known)

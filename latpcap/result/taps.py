@@ -1,4 +1,4 @@
-"""What two taps show that one cannot: how long packets travel between them, each way, and what got lost there."""
+"""The comparison of two taps: how long packets travel between them, each way, and what got lost there."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class TapsDirection(ShortRepr, Struct, frozen=True):
 
 
 class AtTap(ShortRepr, Struct, frozen=True):
-    """What one of the taps shows."""
+    """Measurements at one tap."""
 
     retransmissions: int
     """Packets, of both sides, that bring what passed it before."""
@@ -49,7 +49,7 @@ class TapsResult(ShortRepr, Struct, frozen=True):
     """The file, and where several were captured together the interface, that is nearer to the client."""
     server_tap: str
     clocks: str
-    """Of the two taps: `same` where both are interfaces of one file, `differ` where packets arrive before they were
+    """The taps' clocks: `same` where both are interfaces of one file, `differ` where packets arrive before they were
     sent or one of them gains, else `unknown`. The times of one way are true only where the clocks agree."""
     round_trip_ms: float | None
     """From the tap at the client to the one at the server and back, the median: whatever the clocks say. Null where

@@ -39,7 +39,7 @@ class TaskSummary(Struct, frozen=True):
 
 
 def summary(tasks: Tasks) -> TaskSummary | None:
-    """What is typical; `None` where there is no task."""
+    """Sum up tasks; `None` where there is none."""
     if len(tasks) == 0:
         return None
     return TaskSummary(

@@ -424,7 +424,7 @@ def _warnings(facts: Facts) -> Iterator[str]:
 
 
 def _timing_only(facts: Facts) -> str:
-    """Where most of it could not be read, and what would help."""
+    """Say that most of it could not be read, and what would help."""
     hidden = facts.timing_only
     if hidden is None or hidden.round_trips < MIN_HIDDEN * facts.round_trips:
         return ""
@@ -432,7 +432,7 @@ def _timing_only(facts: Facts) -> str:
 
 
 def _proxied(facts: Facts) -> str:
-    """Where the capture has both sides of a proxy, each exchange is in it twice."""
+    """Say that each exchange is in the capture twice, if both sides of a proxy are."""
     if facts.proxied is None:
         return ""
     moves = facts.projection.conditions.moved
@@ -449,7 +449,7 @@ def _failures(facts: Facts) -> str:
 
 
 def _beside_statements(facts: Facts) -> str:
-    """Where most round trips run no statement, say what they do."""
+    """Say what most round trips do, where they run no statement."""
     first = next(iter(facts.purposes), None)
     if first is None or first.round_trips < 2 or first.purpose in {"statements", "setup", "unreadable", "others"}:
         return ""

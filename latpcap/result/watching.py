@@ -1,4 +1,4 @@
-"""What a recording that is still under way has shown so far: sums, no verdict."""
+"""The sums of a recording that is still under way, without a verdict."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from msgspec import Struct
 
 
 class WaitedFor(Struct, frozen=True):
-    """What one statement has cost so far."""
+    """The cost of one statement so far."""
 
     text: str
     """Its fingerprint; empty for those that had no room of their own."""
@@ -16,7 +16,7 @@ class WaitedFor(Struct, frozen=True):
 
 
 class WatchedSoFar(Struct, frozen=True):
-    """What was seen so far."""
+    """The traffic seen so far."""
 
     seconds: float
     packets: int
@@ -27,9 +27,9 @@ class WatchedSoFar(Struct, frozen=True):
     """For first packets of responses, the waits of all connections together."""
     errors: int
     round_trips_per_s: float | None
-    """Of the last seconds; `None` while too little time has passed to tell."""
+    """The latest rate; `None` while too little time has passed to tell."""
     worst: tuple[WaitedFor, ...]
-    """Those that were waited for longest, the longest first."""
+    """Statements that were waited for longest, the longest first."""
 
     @property
     def per_ms_s(self) -> float:
@@ -38,5 +38,5 @@ class WatchedSoFar(Struct, frozen=True):
 
     @property
     def per_ms_share(self) -> float | None:
-        """What a further millisecond adds at the present rate, as a part of the time that passes."""
+        """Return the part of the time that a further millisecond adds at the present rate."""
         return None if self.round_trips_per_s is None else self.round_trips_per_s / 1000

@@ -71,7 +71,7 @@ def compare(paths: Sequence[str], ours: Ours, keylog: Any = (), check: Check = l
 
 
 def _named(complaint: str, paths: Sequence[str], names: Sequence[str]) -> str:
-    """What tshark said, with the files as results call them."""
+    """Return tshark's complaint, with files named as in results."""
     for path, name in sorted(zip(paths, names, strict=True), key=lambda pair: -len(pair[0])):
         complaint = complaint.replace(path, name)
     return complaint

@@ -1,4 +1,4 @@
-"""What lies below the databases: packets, their times, streams, handshakes."""
+"""The layers below the databases: packets, their times, streams, handshakes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What latpcap says of captures, in the form in which it is compared."""
+"""The view of latpcap on captures, in the form in which it is compared."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Connection(Struct, frozen=True):
     protocol: str | None
     encrypted: bool
     timing_only: bool
-    """Nothing that it says could be read: it is encrypted."""
+    """Its content could not be read: it is encrypted."""
     compressed: bool
     state: str
     syn_ns: int | None

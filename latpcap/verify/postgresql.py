@@ -62,7 +62,7 @@ def _is_known(ours: Ours, query: Query) -> bool:
 
 
 def _masked(ours: Ours, query: Query) -> Iterator[Exchange]:
-    """What it is in our eyes, where it holds a secret."""
+    """Return our exchanges of a query that holds a secret."""
     return (each for each in ours.around(query.stream, query.frame) if is_masked(each.statement or "", query.text))
 
 

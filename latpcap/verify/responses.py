@@ -73,7 +73,7 @@ def _alone(ours: Ours, protocol: str) -> Iterator[Exchange]:
 
 
 def _span(exchange: Exchange) -> int:
-    """What the client waited at the capture point, in ns; -1 where it is not known."""
+    """Return the client's wait at the capture point, in ns; -1 where it is not known."""
     if exchange.request_end_ns is None or exchange.response_ns is None:
         return -1
     return exchange.response_ns - exchange.request_end_ns

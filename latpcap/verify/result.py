@@ -18,18 +18,18 @@ class Difference(Struct, frozen=True):
     where: str
     """`stream 3`, `frame 12`: Wireshark's numbers, which are latpcap's too."""
     latpcap: str | None
-    """What latpcap sees; `None` where it sees nothing."""
+    """The value in latpcap; `None` where it sees nothing."""
     wireshark: str | None
     reason: str | None
     """Why, where the capture holds evidence for it; `None`: unexplained."""
 
 
 Alone = Iterable[tuple[int, str, str | None]]
-"""What one of the two sees alone: in which frame, what, and why the other does not."""
+"""Things one of the two sees alone: in which frame, what, and why the other does not."""
 
 
 def each_alone(ours: Alone, theirs: Alone) -> tuple[Difference, ...]:
-    """What latpcap sees alone, then what Wireshark does."""
+    """List what latpcap sees alone, then what Wireshark does."""
     return (
         *(Difference(f"frame {frame}", seen, None, why) for frame, seen, why in ours),
         *(Difference(f"frame {frame}", None, seen, why) for frame, seen, why in theirs),
@@ -63,7 +63,7 @@ class Measure(Struct, frozen=True):
 
 
 class Verification(Displayed, Struct, frozen=True):
-    """What was compared, by which Wireshark, and how it came out."""
+    """The comparison, Wireshark's version, and the outcome."""
 
     schema = "latpcap.verification/1"
     json_fields: ClassVar = ("captures", "selection", "wireshark", "agrees", "complaint", "unchecked", "measures")
@@ -73,9 +73,9 @@ class Verification(Displayed, Struct, frozen=True):
     """Its version."""
     measures: tuple[Measure, ...]
     complaint: str | None = None
-    """What tshark said about a file that it read only in part."""
+    """The words of tshark about a file that it read only in part."""
     unchecked: tuple[str, ...] = ()
-    """What was not compared, and why: a line each."""
+    """Things not compared, and why: a line each."""
     selection: Selected | None = None
     """Which connections were compared; `None` for all."""
 

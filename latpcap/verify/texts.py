@@ -20,7 +20,7 @@ MAX_COMPARED_CHARS = 30_000
 ESCAPED = re.compile(r"\\(?:[abefnrtv\\]|x[0-9a-fA-F]{2}|[0-7]{3})")
 """How tshark writes what is not printable."""
 MASKED = re.compile(r"\*\*\*|\?\+?|(?<=\))\+")
-"""What stands in the place of a secret, and of the literals of a statement that speaks of one."""
+"""The text in place of a secret, and of the literals of a statement that speaks of one."""
 COMMENT = re.compile(r"/\*.*?\*/|\s+")
 MAX_TAIL_CHARS = 20
 """Characters behind a statement that are compared if its end is not."""
@@ -69,7 +69,7 @@ def is_masked(statement: str, shown: str) -> bool:
 
 
 def _words(statement: str) -> str:
-    """What a fingerprint keeps of a statement, but for its literals."""
+    """Return a statement as a fingerprint has it, but for literals."""
     return COMMENT.sub("", comparable(statement)).lower().rstrip(";")
 
 

@@ -1,4 +1,4 @@
-"""What the comparison does not reach: said, so that nobody takes agreement for more than it is."""
+"""The limits of the comparison: said, so that nobody takes agreement for more than it is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Wireshark says of captures: one tshark run, its fields read line by line.
+"""The view of Wireshark on captures: one tshark run, its fields read line by line.
 
 tshark is started without the user's preferences, profiles and Lua scripts, so that everybody gets the same answer.
 What it prints comes from the capture and is taken as data only: what is no number where one belongs is left out.
@@ -31,7 +31,7 @@ FIELDS = (
     *("pgsql.frontend", "pgsql.type", "pgsql.query"),
     *("tds.type", "tds.status", "tds.packet_number", "tds.query"),
 )
-"""Where a header comes several times (tunnels), the innermost is last."""
+"""Fields; where a header comes several times (tunnels), its innermost is last."""
 
 JOIN = "\r"
 """Between several values of one field: of all that may stand there, tshark escapes it where a capture contains it."""
@@ -116,7 +116,7 @@ class Dissection(Struct):
     """Streams through a SOCKS proxy."""
     complaint: str | None = None
     streams: Container[int] | None = None
-    """Those that are looked at; `None` for all."""
+    """The streams looked at; `None` for all."""
 
     def add(self, cells: Mapping[str, list[str]]) -> None:
         """Take one frame."""
@@ -285,7 +285,7 @@ def _options(ports: Mapping[str, set[int]], keys: str | None) -> list[str]:
 
 
 def _merging(paths: Sequence[str], errors: IO[bytes], environment: Mapping[str, str], stack: ExitStack) -> Any:
-    """What makes one capture of several for tshark: `mergecap`, which refuses all where it cannot read one."""
+    """Run `mergecap`, which makes one capture of several for tshark, and refuses all where it cannot read one."""
     command = [_program("mergecap"), "-w", "-", *map(os.path.abspath, paths)]
     return stack.enter_context(_run(command, None, errors, environment))
 

@@ -38,7 +38,7 @@ MARKED = "latpcap: "
 
 
 class Annotated(Struct, frozen=True):
-    """What was written."""
+    """The written copy."""
 
     packets: int
     """Packets with comments."""
@@ -51,7 +51,7 @@ class Annotated(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """The same in words.
+        """Describe it in words.
 
         >>> Annotated(12, 1, 0, embedded=False).text
         '12 packets with comments; 1 block of decryption secrets was dropped (--embed-keys keeps it)'
@@ -135,7 +135,7 @@ def _of_one(texts: list[str]) -> list[str]:
 
 
 def _of_health(result: Analysis) -> Iterator[tuple[int, str]]:
-    """What limits the trust in the result, at the first packet that it is about, else at that of the capture."""
+    """Yield what limits the trust in the result, at the first packet of each, else at that of the capture."""
     return ((note.first_frame or 1, f"{note.severity}: {note.message}") for note in result.health)
 
 
@@ -156,7 +156,7 @@ def _of_findings(result: Analysis) -> Iterator[tuple[int, str]]:
 
 
 def finding_text(finding: dict[str, Any], headline_rtt_ms: float | None) -> str:
-    """What a finding says beside a packet: its title, its fix and what that saves."""
+    """Describe a finding beside a packet: its title, its fix and what that saves."""
     trips, seconds = (
         finding.get("round_trips_saved", 0),
         finding.get("saved_s", {}).get(f"{headline_rtt_ms or 0:g}", 0.0),

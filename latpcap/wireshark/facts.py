@@ -1,4 +1,4 @@
-"""What the plugin shows, as lines of text: a kind, then its values, with tabs between them; an empty value is none.
+"""The plugin's facts, as lines of text: a kind, then its values, with tabs between them; an empty value is none.
 
 ```text
 latpcap-facts  4                             what this is, and its version
@@ -44,7 +44,7 @@ COUNTS = ("response_frame", "response_end_frame", "round_trips", "rows", "retran
 TIMES = ("service_ms", "client_ms", "loss_ms", "delta_ms", "response_ms")
 TEXTS = ("command", "error", "statement")
 COLUMNS = ("frame", "time", "stream", "exchange", "command", *COUNTS, *TIMES, "error", "statement")
-"""What is told of an exchange."""
+"""The fields of an exchange."""
 CLOCK_NOTES = {"clock-step", "clock-outlier", "clock-range"}
 """With these, times of exchanges are not those of the packets."""
 MAX_TEXTS = 1 << 16
@@ -103,7 +103,7 @@ def ports_of(capture: Capture) -> dict[str, set[int]]:
 
 
 def keys_of(codes: list[str]) -> list[str]:
-    """What tells findings apart: their code, with a number where there are several of it.
+    """Return findings' keys: their code, with a number where there are several of it.
 
     >>> keys_of(["n+1", "aborted", "n+1"])
     ['n+1 1', 'aborted', 'n+1 2']
@@ -150,7 +150,7 @@ class _NumberedTexts:
         return nullable(numbers, numbers > 0)
 
     def forget(self) -> None:
-        """Of very many, one may be written twice: they could take more memory than there is."""
+        """Forget very many texts, for memory: one may then be written twice."""
         if len(self._numbers) > MAX_TEXTS:
             self._numbers.clear()
 

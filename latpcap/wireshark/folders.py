@@ -1,4 +1,4 @@
-r"""Where Wireshark looks for a user's plugins and profiles, and where it is itself.
+r"""The folders in which Wireshark looks for a user's plugins and profiles, and its own.
 
 | | plugins | configuration |
 |---|---|---|
@@ -21,19 +21,19 @@ from latpcap.errors import UsageError
 from latpcap.verify.programs import installed
 
 NAME = "latpcap"
-"""Of the plugin and of the profile."""
+"""The name of plugin and profile."""
 WINDOWS = "win32"
 
 
 class WiresharkPlaces(Struct, frozen=True):
-    """What `install` writes."""
+    """Paths to install to."""
 
     plugin: Path
     profile: Path
 
 
 def places(system: str = sys.platform, environment: Mapping[str, str] = os.environ) -> WiresharkPlaces:
-    """Where plugin and profile belong on this machine."""
+    """Locate plugin and profile on this machine."""
     home = Path(environment.get("HOME") or Path.home())
     configuration = _configuration(system, environment, home)
     plugins = configuration / "plugins" if system == WINDOWS else home / ".local/lib/wireshark/plugins"

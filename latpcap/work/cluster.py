@@ -37,7 +37,7 @@ def why(error: BaseException) -> str:
 
 @contextmanager
 def silence_stderr() -> Iterator[None]:
-    """What libraries say on standard error meanwhile goes nowhere: what goes wrong is told once, by latpcap."""
+    """Drop what libraries say on standard error meanwhile: what goes wrong is told once, by latpcap."""
     before, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 2)
     try:
@@ -49,7 +49,7 @@ def silence_stderr() -> Iterator[None]:
 
 
 def with_worker_name(worker: Callable[[], str], part: Callable[..., T], *args: Any) -> T:
-    """What `part` gives; what goes wrong names the worker, since another one may see what this one does not."""
+    """Return the result of `part`; an error names the worker, since another one may see what this one does not."""
     try:
         return part(*args)
     except LatpcapError as error:

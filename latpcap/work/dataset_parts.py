@@ -32,12 +32,12 @@ SECRET_BYTES = 32
 
 
 class Written(Struct, frozen=True):
-    """What a worker has written."""
+    """The output of a worker."""
 
     version: str
-    """Of its latpcap."""
+    """latpcap's version."""
     captures: str
-    """What it says of the files, as a digest."""
+    """The digest of what it says of the files."""
     folder: str
     part: manifest.SavedPart
 

@@ -14,12 +14,12 @@ class Engine(Protocol):
     """Workers of one kind."""
 
     def work(self, part: Callable[..., T]) -> Callable[..., T]:
-        """What computes a part, as these workers do it."""
+        """Return a `part` that these workers can compute."""
         ...
 
     @property
     def lost(self) -> tuple[type[BaseException], ...]:
-        """What a future raises whose worker died."""
+        """Return errors of a dead worker's future."""
         ...
 
     def workers(self) -> AbstractContextManager[Executor]:

@@ -100,7 +100,7 @@ async def _shake_hands(distributed: Any, scheduler: str) -> None:
 
 
 def _address() -> str:
-    """Of the worker that this is."""
+    """Return this worker's address."""
     address: str = _distributed().get_worker().address
     return address
 

@@ -94,12 +94,12 @@ def _tell(done: Future[T], told: Future[T]) -> None:
 
 
 def _cause(error: BaseException) -> BaseException:
-    """What the work raised, where that is what Ray tells of."""
+    """Return what the work raised, if Ray tells of it."""
     return getattr(error, "cause", None) or error
 
 
 def _versions(ray: Any) -> dict[str, str | BaseException]:
-    """Of each node's latpcap."""
+    """Return each node's version."""
     nodes = {node["NodeID"]: node["NodeManagerAddress"] for node in ray.nodes() if node["Alive"]}
     on = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy
     asked = {
@@ -129,7 +129,7 @@ SETTINGS = {
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # else a warning about GPUs that nobody asks for
 }
 PATIENCE = {"RAY_NUM_REDIS_GET_RETRIES": "1", "RAY_py_gcs_connect_timeout_s": str(cluster.MAX_CONNECT_S)}
-"""Of whoever connects to a cluster: else it takes a quarter of an hour until it gives up."""
+"""The retries of whoever connects to a cluster: else giving up takes a quarter of an hour."""
 
 
 def _ray(address: str | None) -> Any:

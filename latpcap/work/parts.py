@@ -40,7 +40,7 @@ def each_part(
     parts: int,
     tell: Callable[[str], None],
 ) -> list[T]:
-    """What `work(files, partition, asked, *more)` gives for each of so many parts; `tell` hears which are done.
+    """Return `work(files, partition, asked, *more)` for each of so many parts; `tell` hears which are done.
 
     What goes wrong in a part is raised, and ends all others. Raises `WorkersLost` where workers die again and again.
     """

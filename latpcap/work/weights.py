@@ -30,7 +30,7 @@ Weights = list[int] | None
 
 
 def weights(files: Sequence[str], memory: int) -> Weights:
-    """What each of the `GROUP_SHARES` weighs, in packets; `None` where that is not to be seen.
+    """Return each of the `GROUP_SHARES`' weight in packets; `None` where that is not to be seen.
 
     What is wrong with a file, its part will tell.
     """

@@ -1,1 +1,1 @@
-"""What commands share: options, files, gates, rows, exit statuses."""
+"""Common parts: options, files, gates, rows, exit statuses."""

@@ -71,10 +71,10 @@ _CI = click.option(
 
 
 class GateReports(Struct, frozen=True):
-    """Where else to tell of gates, beside the result."""
+    """Other places to report gates to."""
 
     files: tuple[tuple[str, str], ...] = ()
-    """What is written (`junit`, `sarif`) into which file."""
+    """The format (`junit`, `sarif`) and path of each file."""
     annotations: bool = False
 
     def tell(self, gates: Gates | None, found: Callable[[Gates], Checked]) -> None:
@@ -93,7 +93,7 @@ class GateReports(Struct, frozen=True):
 
 
 class Gating(Struct, frozen=True):
-    """What was asked for: the gates, the baseline of those that compare with one, and where else to tell of them."""
+    """The gates asked for, the baseline of those that compare with one, and where else to tell of them."""
 
     gates: tuple[Gate, ...]
     told: GateReports
@@ -126,7 +126,7 @@ class Gating(Struct, frozen=True):
         return judge(self.gates, of_measures(capture.measures, rtts, result, conditions), baseline)
 
     def judge_found(self, capture: Capture, rows: Callable[[], Table], named_by: Sequence[str]) -> Gates | None:
-        """The same for a command whose result are rows of a capture, which these gates do not ask for."""
+        """Judge a command whose result are rows of a capture, which these gates do not ask for."""
         return self.judge(capture)
 
     def end(self, gates: Gates | None, capture: Capture, result: Analysis | None = None) -> None:
@@ -138,7 +138,7 @@ class Gating(Struct, frozen=True):
 
 
 class RowGating(Struct, frozen=True):
-    """The same for rows."""
+    """Gates on rows."""
 
     gates: tuple[RowGate, ...]
     told: GateReports
@@ -153,7 +153,7 @@ class RowGating(Struct, frozen=True):
         return judge_rows(self.gates, rows, named_by, self.baseline)
 
     def judge_found(self, capture: Capture, rows: Callable[[], Table], named_by: Sequence[str]) -> Gates | None:
-        """The same for rows of a capture."""
+        """Judge rows of a capture."""
         return self.judge(rows(), *named_by)
 
     def end(self, gates: Gates | None, capture: Capture) -> None:
@@ -161,7 +161,7 @@ class RowGating(Struct, frozen=True):
         self.end_of(gates, capture.captures.column("path"))
 
     def end_of(self, gates: Gates | None, captures: Iterable[str]) -> None:
-        """The same where there are several captures."""
+        """End as `end` does, for several captures."""
         from latpcap._core import __version__
         from latpcap.result.checks.gate_report import checked_rows
 
@@ -169,7 +169,7 @@ class RowGating(Struct, frozen=True):
 
 
 def _gating(fail_if: tuple[Gate, ...], baseline: str | None = None, *, ci: tuple[str, ...]) -> Gating:
-    """What the options ask for; refused before the captures are read, which takes longer."""
+    """Return what the options ask for; refuse before the captures are read, which takes longer."""
     _refuse_no_baseline(fail_if, baseline)
     if baseline is None:
         return Gating(fail_if, _told(fail_if, ci))
@@ -183,7 +183,7 @@ def _gating(fail_if: tuple[Gate, ...], baseline: str | None = None, *, ci: tuple
 
 
 def _compared_gating(fail_if: tuple[Gate, ...], ci: tuple[str, ...]) -> Gating:
-    """Of two captures the first is the baseline."""
+    """Compare with the first of two captures."""
     return Gating(fail_if, _told(fail_if, ci))
 
 
@@ -216,7 +216,7 @@ def _told(gates: Sequence[object], ci: tuple[str, ...]) -> GateReports:
 
 
 def _format(path: str) -> str:
-    """What is written into a file for build servers."""
+    """Return the format of a file for build servers."""
     if path.lower().endswith(".xml"):
         return "junit"
     if path.lower().endswith((".sarif", ".sarif.json")):
@@ -239,8 +239,8 @@ def _options(make: Callable[..., Any], fail_if: str, *more: Callable[[Any], Any]
 
 gate_options = _options(_gating, _FAIL_IF, _BASELINE)
 compared_options = _options(_compared_gating, _FAIL_IF_COMPARED)
-"""The same where two captures are compared."""
+"""Gate options where two captures are compared."""
 row_gate_options = _options(_row_gating, _FAIL_IF_ANY)
-"""The same for commands whose result are rows."""
+"""Gate options of commands that write rows."""
 keyed_row_gate_options = _options(_row_gating, _FAIL_IF_ANY, _ROW_BASELINE)
-"""The same where a row has a name that it has in another capture, too."""
+"""Gate options of rows that have a name in another capture, too."""

@@ -1,4 +1,4 @@
-"""What commands share: writing results, warning on standard error."""
+"""The output of commands: writing results, warning on standard error."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MAX_WARNINGS = 50
 SIGPIPE_STATUS = 128 + 13
 """The exit status that shells report for SIGPIPE, which Windows does not have."""
 GONE = (errno.EPIPE, errno.EINVAL) if sys.platform == "win32" else (errno.EPIPE,)
-"""What the system says where nobody reads any more."""
+"""The system's errors where nobody reads any more."""
 
 
 def make_output_encodable() -> None:
@@ -59,7 +59,7 @@ def write_result(result: object, chosen: str, output: str | None, gates: Gates |
 
 
 def beside(chosen: str, gates: Gates | None) -> list[dict[str, Any]]:
-    """What stands beside a result in this format."""
+    """Return what this format adds to a result."""
     return [gates.parts()] if chosen == "json" and gates is not None else []
 
 
@@ -84,7 +84,7 @@ def _write_to_standard_output(parts: Iterable[str | bytes]) -> None:
 
 @contextmanager
 def click_writes() -> Iterator[None]:
-    """What click prints by itself, helps and versions, goes to standard output, too."""
+    """Raise the right exception where click cannot print a help or a version."""
     try:
         yield
     except OSError as error:
@@ -94,7 +94,7 @@ def click_writes() -> Iterator[None]:
 
 
 def _not_taken(error: OSError) -> Exception:
-    """What is raised where standard output takes no more; nothing further is written to it."""
+    """Return what to raise where standard output takes no more, and close it to further text."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that the exit does not complain again
     if error.errno in GONE:
         return click.exceptions.Exit(SIGPIPE_STATUS)
@@ -110,7 +110,7 @@ def _write_to(file: IO[bytes], parts: Iterable[str | bytes]) -> None:
 
 
 def teller(quiet: bool) -> Callable[[str], None]:
-    """What says a line on standard error, or nothing where that shall be `quiet`."""
+    """Return a function that says a line on standard error, or nothing where `quiet`."""
     from latpcap.report.text import printable
 
     def say(text: str) -> None:

@@ -45,7 +45,7 @@ class Choice(click.Choice[str]):
 
 
 class Parsed(click.ParamType[Any]):
-    """What is written as `parse` reads it, which raises `UsageError` with what is right."""
+    """A value as `parse` reads it, which raises `UsageError` with what is right."""
 
     def __init__(self, name: str, parse: Callable[[str], Any]) -> None:
         """Take what click calls it, and who reads it."""
@@ -103,7 +103,7 @@ def _date(text: str) -> str:
 DURATION = Quantity("duration", parse_duration_ms)
 """`500us`, `15ms`, `1.5s`; the value is in ms."""
 RTT = Quantity("duration", parse_rtt_ms)
-"""The same; a bare number is milliseconds, since RTTs are in ms everywhere."""
+"""An RTT; a bare number is milliseconds, since RTTs are in ms everywhere."""
 RTT_LIST = Quantity("list", parse_list_ms)
 """RTTs with commas between them; the value is a list in ms."""
 
@@ -241,7 +241,7 @@ EVERYWHERE = (
 )  # fmt: skip
 """Options of latpcap itself: how a run reads, shows and speaks. They stand before a command's name or behind it."""
 ROOM = ("show_literals", "pseudonymise", "memory", "disk", "temp_folder")
-"""Those of captures that are read."""
+"""Options of captures that are read."""
 
 _baseline_option = click.option(
     "--rtt-baseline",
@@ -272,7 +272,7 @@ _how_to_read = (*_how_to_find, analysing_options)
 reading_options = requesting(captures_argument, *_how_to_read)
 two_captures_options = requesting(*_how_to_read)
 finding_options = requesting(captures_argument, *_how_to_find)
-"""Where packets are meant, and no time is divided."""
+"""Options that find packets and divide no time."""
 scanning_options = requesting(captures_argument, decode_as_option, keylog_option)
 """To read captures, whatever is asked of them later."""
 
@@ -310,7 +310,7 @@ within_option = click.option(
 
 
 class Target(Struct, frozen=True):
-    """What an analysis projects onto."""
+    """The target of projections."""
 
     rtt_ms: list[float] | None
     move: Mapping[str, float]
@@ -326,7 +326,7 @@ def _target(
 
 target_options = gathered("target", _target, rtt_option, move_option, within_option)
 recording_target_options = gathered("target", _target, rtt_option, within_option)
-"""Where there is no capture yet whose servers could be named."""
+"""Target options where no server can be named yet."""
 
 condition_options = all_of(
     move_option,

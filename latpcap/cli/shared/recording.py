@@ -1,4 +1,4 @@
-"""What the commands that record share: what to record, into which file, and what went wrong meanwhile."""
+"""The common parts of commands that record: what to record, into which file, and what went wrong meanwhile."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 class RecordingRequest(Struct, frozen=True):
-    """What is to be recorded, for how long, and where that and its result are to be kept."""
+    """The things to record, for how long, and where to keep them and the result."""
 
     output: str | None
     ports: tuple[int, ...]
@@ -74,7 +74,7 @@ def database_options(*, port: str, server: str, relay: str) -> Callable[[Command
 def recording_options(
     verb: str, *reading: Callable[[Any], Any], pid: str, duration: str
 ) -> Callable[[Command], Command]:
-    """What is recorded (`verb` is what the command does), where to, and what is made of that in the end.
+    """Return options of what to record (`verb` is what the command does), where to, and what is made of it.
 
     `reading` is what else the command takes for that.
     """

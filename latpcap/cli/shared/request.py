@@ -1,4 +1,4 @@
-"""What a reading was asked for: `Request`, made of a command's options; of it `Reading` is for `latpcap.read`."""
+"""The request for a reading: `Request`, made of a command's options; of it `Reading` is for `latpcap.read`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from latpcap.capture import Capture
 
 SELECTION = ("stream", "client", "server", "user", "database", "application", "protocol", "start", "end")
-"""What `Capture.select` takes."""
+"""Options of `Capture.select`."""
 
 
 class Reading(Struct, frozen=True):
@@ -49,11 +49,11 @@ class Request(Struct, frozen=True):
     captures: tuple[str, ...]
     reading: Reading
     selected: Mapping[str, Any] = {}
-    """What `Capture.select` takes."""
+    """Options of `Capture.select`."""
     quiet: bool = False
 
     def of(self, captures: Sequence[str], **otherwise: Any) -> Request:
-        """The same of other captures, which are read `otherwise`."""
+        """Request other captures, which are read `otherwise`."""
         return replace(self, captures=tuple(captures), reading=replace(self.reading, **otherwise))
 
     def read(self, *, may_stop: bool = True, hashes: bool = False) -> Capture:
@@ -89,7 +89,7 @@ def request_of(
     rtt_baseline: float | None = None,
     **given: Any,
 ) -> Request:
-    """What the options of a command that reads ask for; it need not have all of them.
+    """Return the request that a command's options make; it need not have all of them.
 
     What selects nothing that can be is refused before the captures take their time.
     """

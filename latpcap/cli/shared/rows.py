@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class RowOutput(Struct, frozen=True):
-    """What becomes of a command's rows."""
+    """The output of a command's rows."""
 
     format: str
     path: str | None
@@ -31,7 +31,7 @@ class RowOutput(Struct, frozen=True):
     by: tuple[str, ...] = ()
     limit: int | None = None
     columns: tuple[str, ...] = ()
-    """Those that are asked for; else all, or what a table for people shows of them."""
+    """The columns asked for; else all, or what a table for people shows."""
 
     @property
     def is_text(self) -> bool:
@@ -39,7 +39,7 @@ class RowOutput(Struct, frozen=True):
         return self.format == "table" and not self.columns
 
     def in_order(self, rows: Table) -> Table:
-        """Those that are asked for, in that order."""
+        """Sort rows, then cut rows and columns as asked."""
         rows = rows.sort(*self.by) if self.by else rows
         rows = rows if self.limit is None else rows.head(self.limit)
         return rows[self.columns] if self.columns else rows
@@ -126,6 +126,6 @@ def _names(given: tuple[str, ...]) -> tuple[str, ...]:
 
 rows_options = gathered("rows", _rows, _sort_option, _columns_option, limit_option, format_option, output_option)
 unsorted_rows_options = gathered("rows", _rows, _columns_option, limit_option, format_option, output_option)
-"""Where the command has an order of its own."""
+"""Options of commands with their own order."""
 queried_rows_options = gathered("rows", _rows, format_option, output_option)
-"""Where a query chooses, sorts and limits the rows."""
+"""Options where a query chooses, sorts and limits the rows."""

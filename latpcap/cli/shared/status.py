@@ -1,4 +1,4 @@
-"""What the exit status means: for the help of each command, and for the man page."""
+"""The meaning of the exit status: for the help of each command, and for the man page."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _SHORT = {
     "130": "Ctrl-C",
 }
 _FAILS = {"fail_if": "a condition of --fail-if holds", "verify": "--verify: a difference is unexplained"}
-"""What 1 means, by an option of the command."""
+"""The meaning of 1, by an option of the command."""
 _READS_NOTHING = ("completion", "explain", "help")
 _CONNECTS = ("calibrate",)
 _RECORDS = ("6", "7")

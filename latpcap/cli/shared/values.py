@@ -1,4 +1,4 @@
-"""What a shell completes after an option: the values that it takes."""
+"""The values that a shell completes after an option."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DEFAULT_KEYS = 100
 
 
 def items(values: Iterable[str], incomplete: str) -> list[CompletionItem]:
-    """Those that begin as what was typed does."""
+    """Return values that begin as typed."""
     return [CompletionItem(value) for value in values if value.startswith(incomplete)]
 
 

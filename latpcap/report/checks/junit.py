@@ -16,7 +16,7 @@ from latpcap.result.checks.gates import GateResult
 MAX_CAPTURES = 3
 """Captures that a suite is called after."""
 _NO_XML = re.compile("[^\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What XML 1.0 cannot hold (<https://www.w3.org/TR/xml/#charsets>), not even escaped; `printable` took line ends."""
+"""Characters illegal in XML 1.0 (<https://www.w3.org/TR/xml/#charsets>), even escaped; `printable` took line ends."""
 
 
 def render(checked: Checked) -> str:

@@ -25,7 +25,7 @@ SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 MAX_LOCATIONS = 10
 """Locations of a finding; the display filter among its properties has all of them."""
 LEVELS = {"high": "warning", "medium": "warning", "low": "note", "info": "note"}
-"""Of findings: a level of `error` is for the gates, which decide."""
+"""SARIF's levels of findings: `error` is for the gates, which decide."""
 GATE = {
     "id": "gate",
     "shortDescription": {"text": "A gate failed."},
@@ -135,7 +135,7 @@ def _contents(file: CaptureFile) -> Json:
 
 
 def _digest(*parts: str) -> str:
-    """What is equal in another run: services tell by it which results are new."""
+    """Return a digest, equal in another run: services tell new results by it."""
     return sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()
 
 

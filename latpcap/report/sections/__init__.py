@@ -27,7 +27,7 @@ from latpcap.result.verdict import has_note
 __all__ = ["first_screen", "report", "sections"]
 
 FIRST = ("cover", "verdict", "gates", "to-do", "elsewhere", "budget", "in-short")
-"""What stands before the appendix of a report."""
+"""The sections before the appendix of a report."""
 
 
 @sections_of.register

@@ -116,7 +116,7 @@ def _off(term: ValidationPart) -> str:
 
 
 def _asked(before: Selected | None, after: Selected | None, *settings: Settings) -> Iterator[Sentence]:
-    """Of what they are, and with what they were asked for: once, where both were asked for alike."""
+    """Yield selections and settings: once, where both were asked for alike."""
     yield from asked_for(before, None)
     yield from asked_for(after, None)
     for text in dict.fromkeys(each.text for each in settings):
@@ -223,7 +223,7 @@ def _finding(each: FindingChange, result: BeforeAfter) -> Entry:
 
 
 def _savings(change: FindingChange, result: BeforeAfter) -> Iterator[str]:
-    """What the fix saves in either."""
+    """Yield the fix's saving in either."""
     told = result.before.projection.headline_rtt_ms
     for when, found in (("before", change.before), ("after", change.after)):
         if found is not None and found.round_trips_saved:

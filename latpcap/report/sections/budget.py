@@ -1,4 +1,4 @@
-"""Where the time went, as a bar and as figures; and what the round trips do."""
+"""The budget of the time, as a bar and as figures; and what the round trips do."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def budget(result: Analysis) -> Section:
 
 
 def _encrypted(hidden: TimingOnly | None, opened: Connecting | None) -> str:
-    """What encryption costs, and what it hides."""
+    """Say what encryption costs and hides."""
     connecting = opened.text if opened else ""
     if hidden is None:
         return connecting
@@ -101,7 +101,7 @@ def pieces_of(parts: Mapping[str, float], there: Mapping[str, float] | None = No
 
 
 def purposes(found: tuple[PurposeResult, ...], waits: Waits) -> Section:
-    """What the round trips are for, where they are for several things; what TCP waits for is connecting, too."""
+    """Return the round trips' purposes, if there are several; what TCP waits for is connecting, too."""
     trips = {each.purpose: each.round_trips for each in found}
     if around := waits.count - waits.round_trips:
         trips["setup"] = trips.get("setup", 0) + around

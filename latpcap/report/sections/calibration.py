@@ -55,7 +55,7 @@ def _resting(result: Calibration) -> Iterator[str]:
 
 
 def _waking(result: Calibration) -> Iterator[str]:
-    """What hosts take to wake up; a path that varies hides it."""
+    """Say how long waking up takes; a path that varies hides it."""
     if result.wake_up_ms is None:
         return
     takes = f"{format_ms(result.wake_up_ms)} longer" if result.wake_up_ms > 0 else "no longer"

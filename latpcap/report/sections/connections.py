@@ -78,7 +78,7 @@ def _methods(found: Sequence[ConnectionResult]) -> SectionTable:
 
 
 def _words(each: ConnectionResult, *, names_protocol: bool) -> dict[str, Any]:
-    """What is put together of several columns."""
+    """Combine several columns into words."""
     rtt = each.rtt
     between = "" if rtt.low_ms is None or rtt.high_ms is None else f"{rtt.low_ms:,.3f} to {rtt.high_ms:,.3f} ms; "
     more = (

@@ -26,7 +26,7 @@ FINDINGS = (
 
 
 def findings(result: Analysis, most: int) -> Section:
-    """Those that cost most, what their fixes save at once, and which could not be looked for."""
+    """Show the costliest, what their fixes save at once, and which could not be looked for."""
     headline_rtt_ms = result.projection.headline_rtt_ms
     shown = [finding_entry(each, headline_rtt_ms) for each in result.findings[:most]]
     hidden = [Sentence(text, "missing")] if (text := missing_patterns(result.timing_only, result.unjudged)) else []
@@ -36,7 +36,7 @@ def findings(result: Analysis, most: int) -> Section:
 
 
 def _order(result: Analysis) -> Iterator[Sentence]:
-    """Of several, by what they come one after the other."""
+    """Say what several are ordered by."""
     if len(result.findings) > 1:
         told = result.projection.headline_rtt_ms
         there = "" if told is None else f", then by the seconds that each fix saves at {format_given_ms(told)}"
@@ -81,7 +81,7 @@ def finding_entry(found: FindingResult, headline_rtt_ms: float | None) -> Entry:
 
 
 def together(fixes: FixesTogether | None, headline_rtt_ms: float | None) -> Iterator[Sentence]:
-    """What all fixes save at once: not the sum, where some of them remove the same waits."""
+    """Say what all fixes save at once: not the sum, where some of them remove the same waits."""
     if fixes is None or headline_rtt_ms is None:
         return
     seconds = fixes.saved_s[f"{headline_rtt_ms:g}"]
@@ -108,7 +108,7 @@ def _filter(found: FindingResult, *, detail: bool = True) -> Iterator[Line]:
 
 
 def _saved(found: FindingResult, headline_rtt_ms: float | None) -> str:
-    """What the fix saves, at the baseline and at the RTT of the verdict."""
+    """Say what the fix saves, at the baseline and at the RTT of the verdict."""
     if not found.fix_name:
         return ""
     times = []

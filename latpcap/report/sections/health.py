@@ -42,7 +42,7 @@ def _effect(note: HealthNote) -> str:
 
 
 def gates(found: Gates | None) -> Section:
-    """Those that failed, or could not be decided, first."""
+    """Show gates, failed and undecided ones first."""
     each = sorted(found.gates if found else (), key=lambda gate: not gate.failed)
     words = ["failed" if gate.failed else "passed" for gate in each]
     shown = (Entry(f"`{gate.condition}`: {gate.text}", word, word) for gate, word in zip(each, words, strict=True))

@@ -48,7 +48,7 @@ LINES: dict[str, tuple[str, str, Style]] = {
     "lost_share": ("lost", "loss", "dots"),
     "spurious_share": ("sent again for nothing", "accent", "dots"),
 }
-"""Of each figure its name, colour and style."""
+"""The name, colour and style of each figure."""
 
 
 @sections_of.register

@@ -1,4 +1,4 @@
-"""What a report begins and ends with: the answer, what to do, whom it is for, of what it is, and how it was made."""
+"""A report's beginning and end: the answer, what to do, whom it is for, of what it is, and how it was made."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def cover(told: SignOff, title: str = "", about: str = "") -> Section:
 
 
 def title_of(found: Sequence[CaptureFile]) -> str:
-    """What a report of these files is called where it was given no title."""
+    """Name a report of these files that was given no title."""
     first, *others = [re.split(r"[/\\]", each.path)[-1] for each in found] or ["capture"]
     return printable(first) + (f" and {len(others):,} more" if others else "")
 
@@ -84,7 +84,7 @@ def further(result: Analysis) -> Section:
 
 
 def asked_for(selected: Selected | None, settings: Settings | None) -> Iterator[Sentence]:
-    """Of which part of the captures a result is, and with what it was asked for."""
+    """Yield which part of the captures a result is of, and its settings."""
     if selected is not None:
         yield Sentence(f"Selected: {selected.text}", "quiet")
     if settings is not None and settings.text:

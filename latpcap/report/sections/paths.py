@@ -12,7 +12,7 @@ from latpcap.result.tables import flat
 from latpcap.units import counted, format_ms
 
 PLACES = {"unknown": "at an unknown position", "between": "on the path", "loopback": "on one host"}
-"""Where a capture was taken; else at the client or at the server."""
+"""The places of a capture, other than at the client or at the server."""
 BOUNDS = (
     Column("RTT ms", "ms", name="rtt_baseline_ms"),
     Column("low", "ms", name="rtt_low_ms"),

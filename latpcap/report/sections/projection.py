@@ -82,7 +82,7 @@ def _said(found: Projection) -> Iterator[Sentence]:
 
 
 def _how(found: Projection | ProjectionGrid) -> Iterator[Sentence]:
-    """What the range is, and what was assumed."""
+    """Explain the range and the assumptions."""
     if found.range_text:
         yield Sentence(found.range_text, "quiet")
     if found.guess_text:
@@ -105,7 +105,7 @@ def projected(
 
 
 def budget_there(found: Projection) -> Section:
-    """Where the time goes there, beside where it went."""
+    """Show the budget there, beside today's."""
     now, there = found.budget_now, found.headline_budget
     if now is None or there is None or found.headline_rtt_ms is None:
         return Section("budget-there", "", [])

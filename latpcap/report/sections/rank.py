@@ -16,9 +16,9 @@ from latpcap.units import counted, format_given_ms, format_s
 Row = dict[str, Any]
 
 NAME_CELLS = 40
-"""What the name of a group gets on a terminal."""
+"""The width of a group's name on a terminal."""
 FILE_CELLS = 40
-"""What the name of a file gets before columns that can be spared: it is what was asked for."""
+"""The width of a file's name before columns that can be spared: it is what was asked for."""
 MAX_THINK_SHARE = 0.5
 """A runtime of which think time is a larger share says little about how chatty the work is."""
 THINKS = "In some captures think time is half of the runtime or more; `--by task` leaves it out."
@@ -64,7 +64,7 @@ def _first(ranked: list[Row], asked: RankOrder, folder: str) -> str:
 
 
 def _columns(asked: RankOrder, file_cells: int, fails: bool) -> list[Column]:
-    """What ranks them first, what can be spared from the right, the file last."""
+    """Order columns: the ranking ones, those to spare from the right, the file."""
     at, spare = format_given_ms(asked.rtt_ms), RANK_SORTS[asked.sort].__ne__
     return [
         Column("", "id", least=2, name="rank"),

@@ -32,7 +32,7 @@ WAYS = {
 
 @sections_of.register
 def rehearsal(result: Rehearsal) -> Iterator[Section]:
-    """What was predicted and measured at each RTT, and what the table cannot say."""
+    """Show predictions and measurements at each RTT, and what the table cannot say."""
     said = [*asked_for(None, result.settings), Sentence(result.text, "strong")]
     table = table_of(COLUMNS, _rows(result), "Predicted and measured")
     yield Section("rehearsal", "", [*said, table, *(Sentence(line, "quiet") for line in _lines(result))])
@@ -85,7 +85,7 @@ def _is_beyond(there: RehearsedRtt) -> bool:
 
 
 def _lines(result: Rehearsal) -> Iterator[str]:
-    """What the table cannot say."""
+    """Yield what the table cannot say."""
     yield from (printable(f"{each.target_rtt_ms:,g} ms: {each.no_verdict}") for each in result.rtts if each.no_verdict)
     yield from (printable(f"{each.target_rtt_ms:,g} ms: {why}.") for each in result.rtts for why in each.reasons)
     today = result.median_today.baseline_ms

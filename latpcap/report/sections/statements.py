@@ -132,7 +132,7 @@ def hidden_statements(hidden: TimingOnly | None) -> str:
 
 
 def routes(found: tuple[RouteResult, ...], round_trips: int, most: int) -> Section:
-    """What each route cost, where statements name one; and how many of all `round_trips` they have."""
+    """Show each route's cost, where statements name one; and how many of all `round_trips` they have."""
     trips = sum(each.round_trips for each in found)
     share = f" ({percent(trips / round_trips)})" if round_trips else ""
     named = f"{trips:,} of {counted(round_trips, 'round trip')}{share} are in statements with a route in their comment."

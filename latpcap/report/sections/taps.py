@@ -1,4 +1,4 @@
-"""What two taps show together, in sentences."""
+"""The comparison of two taps, in sentences."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def taps(found: tuple[TapsResult, ...], most: int) -> Section:
 
 
 def sentences(taps: TapsResult) -> Iterator[str]:
-    """What is sure first, then what holds if the clocks agree, then what got lost."""
+    """Yield what is sure first, then what holds if the clocks agree, then what got lost."""
     if taps.round_trip_ms is None:
         yield "Packets passed in one direction only: the delay between the taps and their clock offset are unknown"
     elif _are_one(taps):

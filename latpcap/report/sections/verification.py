@@ -1,4 +1,4 @@
-"""What latpcap and Wireshark agree on: a table, each known difference with its reason, each unknown one by itself."""
+"""The agreement of latpcap and Wireshark: a table, known differences with their reasons, unknown ones one by one."""
 
 from __future__ import annotations
 

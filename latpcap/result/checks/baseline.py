@@ -41,7 +41,7 @@ def _read(path: str) -> dict[str, Any]:
 
 
 def read_json(path: str, how: str) -> Any:
-    """What a baseline's file holds; `UsageError` says `how` one is written."""
+    """Read a baseline's file; `UsageError` says `how` one is written."""
     try:
         return msgspec.json.decode(Path(path).read_bytes())
     except OSError as error:

@@ -98,7 +98,7 @@ class Figure(Struct, frozen=True):
     unknown: str = NO_RTT
     """Why it may be unknown."""
     failed: str | None = None
-    """Of which kind the error codes are that are named with it; empty for all."""
+    """The kind of failure that its error codes are of; empty for all."""
 
 
 FIGURES = {
@@ -140,7 +140,7 @@ class FindingFigures(Struct, frozen=True):
 
     @property
     def key(self) -> tuple[str, str | None]:
-        """What is the same in a later run: which pattern, and of which statement."""
+        """Return what is the same in a later run: the pattern, and its statement."""
         return self.code, self.fingerprint
 
     @property
@@ -150,15 +150,15 @@ class FindingFigures(Struct, frozen=True):
 
 
 class Measured(Struct, frozen=True):
-    """What was measured in a capture, or once was and is read from a file."""
+    """Figures measured in a capture, or read from a file."""
 
     result: Analysis | Mapping[str, Any]
     projected: Callable[[float], float | None]
     """The runtime in seconds at an RTT in ms."""
     name: str = ""
-    """Of the file."""
+    """The file's name."""
     conditions: Mapping[str, Any] = {}
-    """What else is different at the RTTs of `projected`."""
+    """Other differences at the RTTs of `projected`."""
 
     def value(self, figure: Figure) -> float | None:
         """The figure; `None` where it is unknown; of nothing, nothing failed. A file may not have it: `UsageError`."""
@@ -175,7 +175,7 @@ class Measured(Struct, frozen=True):
 
     @property
     def unjudged(self) -> Unjudged | None:
-        """What was captured in part; not known of a saved result."""
+        """Return what was captured in part; unknown of a saved result."""
         return None if isinstance(self.result, Mapping) else self.result.unjudged
 
     def error_codes(self, kind: str) -> str:
@@ -215,7 +215,7 @@ def of_measures(
     result: Analysis | None = None,
     conditions: Conditions | None = None,
 ) -> Measured:
-    """What a capture says; `conditions` are what else is different at the RTTs that are asked for."""
+    """Take a capture's figures; `conditions` are other differences at the RTTs that are asked for."""
     projection = measures.project(rtts_ms, None, conditions) if rtts_ms else None
     projected_s = {point.rtt_ms: point.runtime_s for point in projection.points} if projection else {}
     there = plain(projection.conditions) if projection else {}

@@ -15,10 +15,10 @@ from latpcap.tables.reading.sources import names
 
 
 class Checked(Struct, frozen=True):
-    """What JUnit XML, SARIF and annotations are made of."""
+    """The contents of JUnit XML, SARIF and annotations."""
 
     version: str
-    """Of latpcap."""
+    """latpcap's version."""
     captures: tuple[str, ...]
     """The names of the files."""
     gates: Gates
@@ -35,5 +35,5 @@ def checked(analysis: Analysis, gates: Gates, version: str) -> Checked:
 
 
 def checked_rows(captures: Iterable[str], gates: Gates, version: str) -> Checked:
-    """The same of a command that writes rows: it looks for no findings."""
+    """Return `Checked` for a command of rows: it looks for no findings."""
     return Checked(version, tuple(names(list(captures))), gates, ())

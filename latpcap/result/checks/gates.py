@@ -57,7 +57,7 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq,
     "!=": operator.ne,
 }
-"""Of two numbers, or of many at once."""
+"""Comparisons of two numbers, or of many."""
 ANY, NEW = "any", "new"
 NEED_NO_STATEMENTS = frozenset(
     (
@@ -91,7 +91,7 @@ Number = TypeVar("Number", float, Floats)
 
 
 class Threshold(Struct, frozen=True):
-    """What a figure is compared with: an amount, or the baseline's figure changed by one."""
+    """The limit of a figure: an amount, or the baseline's figure changed by one."""
 
     amount: float
     of_baseline: bool = False
@@ -145,7 +145,7 @@ class Gate(Struct, frozen=True):
 
 
 class GateResult(Struct, frozen=True):
-    """What became of one condition."""
+    """The outcome of one condition."""
 
     condition: str
     figure: str
@@ -160,7 +160,7 @@ class GateResult(Struct, frozen=True):
     holds: bool | None
     """Whether the check fails by it; null where that cannot be told, and then it fails, too."""
     text: str
-    """What is so, in words."""
+    """The outcome in words."""
 
     @property
     def failed(self) -> bool:
@@ -174,7 +174,7 @@ class GateResult(Struct, frozen=True):
 
 
 class Gates(Displayed, Struct, frozen=True):
-    """What became of all conditions."""
+    """The outcomes of all conditions."""
 
     gates: tuple[GateResult, ...] = ()
 
@@ -185,7 +185,7 @@ class Gates(Displayed, Struct, frozen=True):
 
     @property
     def failed(self) -> tuple[GateResult, ...]:
-        """Those that hold, or of which that cannot be told."""
+        """Return the gates that hold, or that cannot be decided."""
         return tuple(each for each in self.gates if each.failed)
 
     def __repr__(self) -> str:
@@ -239,7 +239,7 @@ def _gate(text: str, figure: str, argument: str | None, sign: str | None, value:
 
 
 def limit_of(text: str, read: Callable[[str], float]) -> Threshold:
-    """What a figure is compared with; `read` reads an amount of it, and raises for anything else."""
+    """Return the limit of a figure; `read` reads an amount of it, and raises for anything else."""
     of_baseline = _OF_BASELINE.fullmatch(text)
     if of_baseline is None:
         return Threshold(read(text))

@@ -62,7 +62,7 @@ class RowBaseline(Struct, frozen=True):
     """Earlier rows of the same table."""
 
     name: str
-    """Of the file."""
+    """The file's name."""
     rows: tuple[Mapping[str, Any], ...]
 
     def values(self, column: str, rows: Table, named_by: Sequence[str]) -> Floats:

@@ -1,1 +1,1 @@
-"""What a page shows that a reader can change: slider, switches, timeline, histograms."""
+"""The parts of a page that a reader can change: slider, switches, timeline, histograms."""

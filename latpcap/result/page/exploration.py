@@ -1,4 +1,4 @@
-"""What a page with a slider and switches explores: a recording at any RTT, with any fix made. A finished result."""
+"""The data of a page with a slider and switches: a recording at any RTT, with any fix made. A finished result."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Exploration(Struct, frozen=True):
     findings: tuple[FindingResult, ...]
     """In their order at the first RTT."""
     parts: tuple[float, ...]
-    """Of each finding, what it saves of what its fix saves."""
+    """The part of its fix's saving that each finding has."""
     switches: Switches
     first_rtt_ms: float
     lowest_rtt_ms: float
@@ -47,10 +47,10 @@ class Exploration(Struct, frozen=True):
 
 
 class SliderMove(Struct, frozen=True):
-    """What the slider moves."""
+    """The part that the slider moves."""
 
     text: str
-    """What of the job, in words; empty where it is all of it."""
+    """The part of the job, in words; empty where it is all of it."""
     measured_ms: float | None
     """The RTT that this had in the capture; `None` where it had none of its own."""
 
@@ -105,7 +105,7 @@ def _moving(analysis: Analysis, conditions: Conditions) -> SliderMove:
 
 
 def _first_rtt(baseline_ms: float | None, asked: Sequence[float] | None) -> float:
-    """Where the slider stands at first: at the RTT of the verdict."""
+    """Return the slider's first place: the RTT of the verdict."""
     told = headline_rtt_ms(asked or DEFAULT_LADDER_MS, baseline_ms or 0.0)
     return min(max(told or 0.0, MIN_RTT_MS), max(MAX_RTT_MS, baseline_ms or 0))
 

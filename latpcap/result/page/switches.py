@@ -1,4 +1,4 @@
-"""What a page with a slider and switches shows: the job with any of the fixes made, at any RTT, all from the replay.
+"""The job with any of the fixes made, at any RTT, all from the replay, for a page with a slider and switches.
 
 Up to `MAX_SWITCHES` fixes are replayed in every combination; where there are more, or where that would take too long,
 one fix at a time.
@@ -37,7 +37,7 @@ REPLAYS_PER_POINT = 9
 
 
 class StatementPart(Struct, frozen=True):
-    """What a fix takes out of one statement, by its place among the statements."""
+    """The part of a statement that a fix removes, by its place among all."""
 
     statement: int
     round_trips: float
@@ -71,7 +71,7 @@ class FixedJob(Struct, frozen=True):
     parts: dict[str, tuple[float, ...]]
     """The budget at each RTT of the curve: the parts sum to its runtime."""
     taken_network_s: float
-    """What those that are left took in the capture."""
+    """The captured network time of those that are left."""
 
 
 class Switches(Struct, frozen=True):
@@ -203,7 +203,7 @@ def _there(
 
 
 class Removal:
-    """What fixes take out of statements, as their effects say it."""
+    """The parts of statements that fixes remove, by their effects."""
 
     def __init__(self, savings: Savings, statements: StatementGroups) -> None:
         """Look up what each exchange waited."""

@@ -45,7 +45,7 @@ class BeforeAfter(Struct, frozen=True):
     before: Analysis
     after: Analysis
     findings: tuple[FindingChange, ...]
-    """What is new, what remains, what is gone; each sorted by cost."""
+    """Findings: new, remaining and gone; each sorted by cost."""
     curves: tuple[Curve | None, Curve | None]
     """The runtimes before and after over the same RTTs; `None` where the baseline RTT is unknown."""
 

@@ -67,7 +67,7 @@ class ErrorChange(Struct, frozen=True):
 
 
 class Comparison(Displayed, Struct, frozen=True):
-    """What is different between two captures of one job."""
+    """The differences between two captures of one job."""
 
     schema = "latpcap.comparison/1"
 
@@ -81,19 +81,19 @@ class Comparison(Displayed, Struct, frozen=True):
     network_share_after: float | None
     budget: tuple[BudgetDifference, ...]
     statements: Sequence[StatementChange]
-    """Those that changed, the largest change of round trips first."""
+    """Statements that changed, the largest change of round trips first."""
     unchanged: int
     """Statements that ran as often and waited as often."""
     explanation: str
     selection_before: Selected | None
-    """What was compared of each; null for all."""
+    """The compared part of each; null for all."""
     selection_after: Selected | None
     settings_before: Settings
     settings_after: Settings
     errors: tuple[ErrorChange, ...]
-    """What failed in either, the largest change first."""
+    """Failures in either, the largest change first."""
     timing_only_before: TimingOnly | None
-    """What of each could not be read, and so not be compared by statement; null where all was."""
+    """The part of each that could not be read, nor compared by statement; null where all was."""
     timing_only_after: TimingOnly | None
     captures_before: tuple[CaptureFile, ...]
     captures_after: tuple[CaptureFile, ...]
@@ -132,7 +132,7 @@ def compare(before: Analysis, after: Analysis) -> Comparison:
 
 
 def _hidden(before: Analysis, after: Analysis) -> Iterator[str]:
-    """Of how many connections there is nothing to compare but round trips and times."""
+    """Count the connections with nothing to compare but round trips and times."""
     sides = ("before", before.timing_only), ("after", after.timing_only)
     hidden = [f"{each.connections:,} of {counted(each.of, 'connection')} {when}" for when, each in sides if each]
     if hidden:
@@ -208,7 +208,7 @@ def _counts(statements: Sequence[StatementResult], name: str, places: Ints) -> I
 
 
 def _failing(before: ErrorsResult, after: ErrorsResult) -> Iterator[str]:
-    """Where more or fewer failed, say so: what fails may be quick."""
+    """Say where more or fewer failed: a failure may be quick."""
     for (kind, ran, of), (_, runs, of_now) in zip(before.by_kind, after.by_kind, strict=True):
         if ran != runs:
             yield f"Failed: {of_all(kind, ran, of)} before, {of_all(kind, runs, of_now)} after."

@@ -17,7 +17,7 @@ MAX_REST_EXTRA_MS = 1.0
 
 
 def reasons(today: Analysis, there: Analysis, found: Validation) -> Iterator[str]:
-    """What is different beside the RTT, a sentence each."""
+    """Yield the differences beside the RTT, a sentence each."""
     if abs(found.error) < MIN_ERROR and found.inside:
         return
     before, after = today.summary, there.summary

@@ -49,7 +49,7 @@ class RecordedRun(Struct, frozen=True):
     target_rtt_ms: float | None = None
     """The RTT that was asked for; `None` for a run as things are today."""
     link_ms: float | None = None
-    """What of it the link took."""
+    """The link's part of it."""
 
 
 Project = Callable[[str, Sequence[float], bool], Analysis]
@@ -68,7 +68,7 @@ class Run(Struct, frozen=True):
     in_stream_ms: float | None
     """The RTT of the data: the median."""
     baseline_ms: float | None
-    """What latpcap takes for the RTT, after all."""
+    """The RTT by latpcap's estimate."""
 
 
 class RehearsedRtt(Struct, frozen=True):
@@ -76,7 +76,7 @@ class RehearsedRtt(Struct, frozen=True):
 
     target_rtt_ms: float
     link_ms: float | None
-    """What the link took of it; the rest is the way to the server as it is today."""
+    """The link's part of it; the rest is the way to the server as it is today."""
     runs: tuple[Run, ...]
     """In the order in which they were run."""
     told: Run
@@ -103,11 +103,11 @@ class Rehearsal(Displayed, Struct, frozen=True):
     way: str
     """How the database was made farther away: `link` (every packet is delayed) or `relay` (what is sent is)."""
     servers: tuple[str, ...]
-    """What was farther away."""
+    """Servers farther away."""
     conditions: Conditions
-    """What else was different on the way."""
+    """Other differences on the way."""
     seed: int | None
-    """Where the random numbers of losses and jitter began in the first run, in each further one at the next number:
+    """The seed of the random numbers of losses and jitter in the first run; each further run has the next number:
     `--seed` repeats them; null where nothing was random."""
     ends: CongestionControls | None
     """The congestion control of both ends; null where the way has none of its own."""
@@ -126,7 +126,7 @@ class Rehearsal(Displayed, Struct, frozen=True):
 
 
 def rehearsed_rows(rtts: Sequence[RehearsedRtt]) -> Table:
-    """What was measured at each RTT, and what was predicted where the runs were the same job."""
+    """Return the measurements at each RTT, and predictions where the runs were the same job."""
     rows = [
         {
             "recording": each.told.recording,
@@ -203,7 +203,7 @@ def headline_path(found: Analysis) -> PathResult:
 
 
 def _told(run: RecordedRun) -> Run:
-    """What one run showed."""
+    """Sum up one run."""
     rtt, summary = headline_path(run.found).rtt, run.found.summary
     return Run(
         recording=run.recording,

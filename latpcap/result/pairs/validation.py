@@ -51,7 +51,7 @@ class Validation(Displayed, Struct, frozen=True):
     terms: tuple[ValidationPart, ...]
     text: str
     selection_base: Selected | None
-    """What was compared of each; null for all."""
+    """The compared part of each; null for all."""
     selection_other: Selected | None
     settings_base: Settings
     settings_other: Settings
