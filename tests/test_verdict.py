@@ -83,8 +83,19 @@ def test_where_one_of_two_servers_is_moved_no_fix_of_the_other_shortens_the_job(
     assert " → " not in moved.text
 
 
-def test_the_largest_rtt_that_was_asked_for_is_told() -> None:
-    assert labelled(analysis(Conn(exchanges=QUERIES[:5]), rtt_ms=[2, 80, 3]), "80 ms")
+def test_each_of_a_few_rtts_has_a_line_of_more_the_largest() -> None:
+    few = analysis(Conn(exchanges=QUERIES[:5]), rtt_ms=[2, 80, 3])
+    assert [line.label for line in few.verdict if line.label.endswith(" ms")] == ["2 ms", "80 ms", "3 ms"]
+    assert ["network" in line.text for line in few.verdict if line.label.endswith(" ms")] == [False, True, False]
+    many = analysis(Conn(exchanges=QUERIES[:5]), rtt_ms=[2, 80, 3, 4])
+    assert [line.label for line in many.verdict if line.label.endswith(" ms")] == ["80 ms"]
+
+
+@pytest.mark.parametrize("rtt_ms", [14, 15, 15.018, 16])
+def test_a_millisecond_costs_the_same_around_the_rtt_of_the_capture(rtt_ms: float) -> None:
+    """The client answers faster in the capture than a replay supposes: the step between them is no slope."""
+    result = analysis(Conn(rtt_ms=15.018, exchanges=QUERIES[:100]), rtt_ms=[rtt_ms]).projection
+    assert result.headline_seconds_per_ms == pytest.approx(result.seconds_per_ms, rel=0.02)
 
 
 def test_at_the_rtt_of_the_capture_nothing_is_projected() -> None:

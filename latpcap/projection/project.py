@@ -302,7 +302,13 @@ def _range_text(base: Basis, told: float | None) -> str:
 
 
 def _next_ms_s(base: Basis, asked: Sequence[float], told: float, conditions: Conditions) -> float:
-    """Return what the next millisecond adds at the RTT that sentences speak of; what is `asked` is replayed with it."""
+    """Return what the next millisecond adds at the RTT that sentences speak of; what is `asked` is replayed with it.
+
+    Beside the RTT of the capture it is what the next millisecond adds there: the difference between a replay and the
+    observed runtime is no slope.
+    """
+    if base.is_observed(conditions, told) or base.is_observed(conditions, told + 1):
+        return base.next_ms_s(AS_IT_IS, conditions)
     [[runtimes]] = base.runtimes_of([(AS_IT_IS, [*asked, base.baseline_ms, told + 1])], [CENTRAL], conditions)
     farther_s = runtimes[-1]
     if conditions.moved:

@@ -59,6 +59,9 @@ SENTENCE_END = re.compile(r"(?<=[.]) (?=[A-Z`])")
 MAX_FIX_CHARS = 230
 """A fix ends with the last sentence that fits; its first one is shown in any case."""
 
+MAX_RTTS = 3
+"""RTTs that have a line each; of more, one is shown."""
+
 MIN_PART = 0.05
 """The share of the runtime from which on a part of it is shown."""
 
@@ -253,10 +256,8 @@ def _there(facts: Facts) -> Iterator[VerdictLine]:
     point, projection = facts.there, facts.projection
     if facts.doubt is ShareUnknown.CLOCK or facts.round_trips == 0:
         return
-    if point is not None and point.of_capture:
-        yield VerdictLine(format_given_ms(point.rtt_ms), "the RTT of the capture: the runtime there is that of now")
-    elif point is not None and point.runtime_s is not None:
-        yield VerdictLine(format_given_ms(point.rtt_ms), f"{format_s(point.runtime_s)} {_elsewhere(facts, point)}")
+    for each in _points_there(facts):
+        yield VerdictLine(format_given_ms(each.rtt_ms), _elsewhere(each, _shares_there(facts) if each is point else []))
     per_ms = projection.seconds_per_ms if point is None else projection.headline_seconds_per_ms
     cost = "" if per_ms is None else f": each millisecond of RTT costs {format_s(per_ms)}"
     who = counted(facts.connections, "connection")
@@ -270,13 +271,27 @@ def _there(facts: Facts) -> Iterator[VerdictLine]:
         yield VerdictLine("WITHIN", projection.within.text)
 
 
-def _elsewhere(facts: Facts, point: Point) -> str:
-    """Return the range at another RTT, how many times as long that is, and the largest part there."""
+def _points_there(facts: Facts) -> list[Point]:
+    """Return the points of other RTTs that have a line: all of a few, else the one that the lines are about."""
+    if facts.there is None:
+        return []
+    elsewhere = [each for each in facts.projection.points if each is facts.there or not each.of_capture]
+    return elsewhere if len(elsewhere) <= MAX_RTTS else [facts.there]
+
+
+def _shares_there(facts: Facts) -> list[str]:
+    """Return the largest part of the runtime at the RTT that the lines are about."""
     there = facts.projection.headline_budget
-    parts = {} if there is None else there.parts()
-    shares = _shares(parts, _names_now(facts))[:1]
+    return _shares({} if there is None else there.parts(), _names_now(facts))[:1]
+
+
+def _elsewhere(point: Point, shares: Sequence[str]) -> str:
+    """Return the runtime at another RTT with its range, and how many times as long that is."""
+    if point.of_capture:
+        return "the RTT of the capture: the runtime there is that of now"
     times = "" if point.factor is None else f"{_ratio(point.factor)} times as long"
-    return ", ".join(filter(None, (_between(point.optimistic_s, point.pessimistic_s), times, *shares)))
+    others = filter(None, (_between(point.optimistic_s, point.pessimistic_s), times, *shares))
+    return f"{format_s(point.runtime_s or 0.0)} {', '.join(others)}"
 
 
 def _between(low_s: float | None, high_s: float | None) -> str:

@@ -79,8 +79,9 @@ def opening(selected: Selected | None, settings: Settings, verdict: Iterable[Ver
 def further(result: Analysis) -> Section:
     """Return where to go on from the answer."""
     has_warnings = any(note.severity != "info" for note in result.health)
-    commands = "|".join(("findings", "statements", *(["health"] if has_warnings else [])))
-    return Section("further", "", [Labelled("MORE", f"latpcap {commands} FILE; all: -v; page: -o report.html")])
+    second = "table health" if has_warnings else "statements"
+    text = f"latpcap findings FILE, latpcap {second} FILE; all: -v; page: -o x.html"
+    return Section("further", "", [Labelled("MORE", text)])
 
 
 def asked_for(selected: Selected | None, settings: Settings | None) -> Iterator[Sentence]:
