@@ -17,7 +17,7 @@ BOUNDS = re.compile(
 """Words that stand for a bound without saying which: `MIN_` and `MAX_` do."""
 FILLERS = re.compile(r"(What|Of|Where|So|Those|Likewise|Nothing|The same)\b|…")
 """Words that begin a docstring without its subject."""
-ROOMS = ("rtt", "measures", "tables/columnar")
+ROOMS = ("rtt", "measures", "tables", "projection", "findings", "live")
 """The rooms whose docstrings all begin with a verb or a subject."""
 
 

@@ -23,7 +23,7 @@ MAX_PORTS = 3
 """Ports that a sentence names."""
 HINT = "if a database listens there, name it with --decode-as PORT=PROTOCOL"
 SERVICES = {22: "SSH", 25: "SMTP", 53: "DNS", 80: "HTTP", 443: "HTTPS", 3389: "RDP", 8080: "HTTP", 8443: "HTTPS"}
-"""What usually listens on a port where no database does."""
+"""Services that usually listen on ports of no database."""
 
 
 def notes_without_traffic(recording: Recording) -> tuple[HealthNote, ...]:
