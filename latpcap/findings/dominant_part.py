@@ -49,6 +49,6 @@ def dominated_by(
 
 
 def _without(parts: dict[str, float], part: str, total: float) -> str:
-    """What the share is of the time that counts, where that is another."""
+    """The share of the time that counts, where it is another."""
     of_runtime, of_total = percent(parts[part] / sum(parts.values())), percent(parts[part] / total)
     return "" if of_runtime == of_total else f" ({of_total} without think time)"

@@ -1,4 +1,4 @@
-"""What every finding looks at: the exchanges with what each is for, whom it serves, and what came before it.
+"""The evidence of every finding: the exchanges, what each is for, whom it serves, and what came before it.
 
 A *unit* is one execution of a statement with all that serves it on its connection: the prepare before it, its fetches,
 blob reads and closes. An *interval* is work of one connection without think time in between.
@@ -35,7 +35,7 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 MIN_QUESTIONS = 5
-"""So often a driver does not ask for the same to open one connection. (It may well set the same again.)"""
+"""A driver does not ask for the same this often to open one connection. (It may well set the same again.)"""
 QUESTIONS = ("select ", "show ")
 """How a statement begins that asks the session for something."""
 MAX_LOOKUPS = 5
@@ -72,7 +72,7 @@ class Evidence:
 
     @cached_property
     def kind(self) -> Codes:
-        """What each exchange's statement does, whatever the command."""
+        """The kind of each exchange's statement, whatever the command."""
         reads, writes = self._unseen_statements
         reads = np.concatenate((self._questions_like_pings, reads))
         if not len(reads) + len(writes):
@@ -148,7 +148,7 @@ class Evidence:
 
     @cached_property
     def failures(self) -> Failures:
-        """What failed, and among how many."""
+        """Failures, and among how many."""
         return failures(self.recording)
 
     @cached_property
@@ -158,7 +158,7 @@ class Evidence:
 
     @cached_property
     def lock_waits(self) -> LockWaits:
-        """What waited for locks of other connections."""
+        """Waits for locks of other connections."""
         return lock_waits(self.recording, self.timeline, self.failures)
 
     @cached_property
@@ -178,7 +178,7 @@ class Evidence:
 
     @cached_property
     def handshake_trips(self) -> Floats:
-        """What the TCP handshake and the greeting of each connection count as round trips."""
+        """Round trips that the TCP handshake and the greeting of each connection count as."""
         trips, weight = self.exchanges.round_trips, self.timeline.weight
         of_exchanges = np.bincount(self.exchanges.connection, trips * weight, len(self.recording.connections))
         return np.maximum(self.timeline.effective - of_exchanges, 0)
@@ -515,5 +515,5 @@ class Evidence:
 
 
 def bools(values: Any) -> Bools:
-    """What numpy's operators return, typed."""
+    """Return numpy's results typed."""
     return np.asarray(values, bool)

@@ -1,4 +1,4 @@
-"""What a finding is: a pattern that costs round trips, where it was seen, and what its fix would remove."""
+"""A finding: a pattern that costs round trips, where it was seen, and what its fix would remove."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ NOTHING = SavedShare(call=False)
 
 
 class Effect(Struct, frozen=True):
-    """What a fix removes from a recording, exchange by exchange; the bytes of removed exchanges travel on.
+    """The waits that a fix removes, exchange by exchange; the bytes of removed exchanges travel on.
 
     Kept for the touched rows only, since a recording may hold millions of exchanges and many findings;
     `saved_round_trips` spreads them over all rows.
@@ -132,7 +132,7 @@ class Finding(Struct, frozen=True):
     why: str
     fix: str
     share: float
-    """Of the effective round trips that the fix removes, of the runtime that is stalled, or as the candidate says."""
+    """Share of the effective round trips that the fix removes, of the stalled runtime, or as the candidate says."""
     suggestion: bool
     """Worth a thought; or nothing is to be saved."""
     fingerprint: str | None

@@ -24,7 +24,7 @@ MAX_RANGES = 2000
 MAX_RANGES_SHOWN = 3
 """Ranges that a report for people shows."""
 WHOLE = "tcp.stream in"
-"""What a filter for whole connections begins with."""
+"""The beginning of a filter for whole connections."""
 
 
 class Frames(Struct, frozen=True):
@@ -43,7 +43,7 @@ class FrameRanges(Struct, frozen=True):
     last: Ints
 
     def between(self, first: int, last: int) -> list[Frames]:
-        """Those from the place `first` on, up to `last`."""
+        """The ranges from place `first` up to `last`."""
         parts = (values[first:last].tolist() for values in (self.stream, self.first, self.last))
         return [Frames(*each) for each in zip(*parts, strict=True)]
 

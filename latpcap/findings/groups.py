@@ -40,7 +40,7 @@ class Groups(Struct, frozen=True):
 
     rows: Ints
     starts: Ints
-    """Where each group begins in `rows`; at last, where the last one ends."""
+    """The start of each group in `rows`; at last, the end of the last one."""
 
     @classmethod
     def of(cls, rows: Ints, *keys: NDArray[np.generic]) -> Groups:

@@ -85,12 +85,12 @@ class InferredExchanges(Exchanges):
 
     @cached_property
     def command(self) -> Codes:  # type: ignore[override]
-        """What the protocol calls each."""
+        """The protocol's name of each."""
         return self._with_examples(self._whole.command)
 
     @cached_property
     def purpose(self) -> Codes:  # type: ignore[override]
-        """What each is for."""
+        """The purpose of each."""
         return self._with_examples(self._whole.purpose)
 
     @cached_property

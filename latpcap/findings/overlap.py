@@ -36,7 +36,7 @@ def weighted_round_trips(evidence: Evidence, effect: Effect) -> float:
 
 
 def saved_ns(evidence: Evidence, effect: Effect) -> float:
-    """What its round trips take, and what held packets back; client and server are left to the replay."""
+    """Time of its round trips and of held back packets; client and server are left to the replay."""
     stalled_ns = effect.stall_ns @ evidence.timeline.weight[effect.rows] if effect.stall_ns.any() else 0.0
     return weighted_round_trips(evidence, effect) * REFERENCE_RTT_NS + float(stalled_ns)
 
@@ -61,7 +61,7 @@ def share_out(evidence: Evidence, found: Sequence[Claimed]) -> list[Claimed]:
 
 
 def _beside(found: Sequence[Claimed], alone: Sequence[float], number: int) -> float:
-    """What the pattern saves that may be true of the same runs as this one."""
+    """The saving of the pattern that may be true of the same runs as this one."""
     pattern, candidate = found[number]
     same = (
         saved
@@ -74,7 +74,7 @@ def _beside(found: Sequence[Claimed], alone: Sequence[float], number: int) -> fl
 def _take(
     evidence: Evidence, candidate: Candidate, left: NDArray[np.float64], opened: NDArray[np.bool_], *, about: bool
 ) -> Effect:
-    """What of the candidate's effect on exchanges it is about (or not) is still to be had; it is taken away."""
+    """Take away the candidate's effect that is still left on exchanges it is about (or not), and return it."""
     effect = candidate.effect
     shown = np.zeros(len(left), bool)
     shown[candidate.shown] = True
@@ -100,7 +100,7 @@ def _take(
 
 
 def _where(values: NDArray[Any], keep: NDArray[np.bool_]) -> NDArray[Any]:
-    """Those to keep; where that is all of them, they are not copied."""
+    """Return the values to keep; all of them are not copied."""
     return values if keep.all() else values[keep]
 
 

@@ -20,7 +20,7 @@ MIN_REPEATS = 5
 """Repeats, and distinct parameters among them."""
 MIN_DISTINCT_SHARE = 0.5
 MIN_ROWS_SHARE = 0.8
-"""Of the rows, those for which a loop asks where it asks for the same keys several times, or over a pool."""
+"""Share of rows for which a loop asks where it asks for the same keys several times, or over a pool."""
 MIN_OWN_LOOP = 3
 """Executions of what looks like the source, all before the loop, that make it a loop of its own."""
 MAX_BETWEEN = 8

@@ -22,7 +22,7 @@ MIN_READABLE_SHARE = 0.9
 
 
 def candidates(evidence: Evidence, values: Mapping[str, int] | None = None) -> list[Claimed]:
-    """What every pattern sees by itself; `values`: the value of a fix (rows a fetch, …) by its name."""
+    """Candidates of every pattern by itself; `values`: the value of a fix (rows a fetch, …) by its name."""
     return [
         (pattern, candidate)
         for pattern in PATTERNS

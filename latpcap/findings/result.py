@@ -64,18 +64,18 @@ class FindingResult(ShortRepr, Struct, frozen=True):
     """Intervals that are neither in `frames` nor in the filter, because they are too many."""
     display_filter: str
     fix_name: str
-    """What `latpcap project --fix` calls it; empty where there is nothing to switch on."""
+    """Its name for `latpcap project --fix`; empty where there is nothing to switch on."""
     facts: dict[str, Any]
     needs: tuple[str, ...]
     """Names of the fixes without which this one cannot be made: `saved_s` is with these."""
     round_trips_alone: int
-    """What the fix removes when it is made alone, as in `saved_s`; `round_trips_saved` counts each round trip once."""
+    """Round trips that the fix saves alone, as in `saved_s`; `round_trips_saved` counts each round trip once."""
     estimated: bool
     """The finding's share of what its fix saves with all its findings; otherwise replayed by itself."""
 
 
 class FixesTogether(Struct, frozen=True):
-    """What all fixes but the suggestions save at once; less than the sum where they remove the same waits."""
+    """Savings of all fixes but the suggestions at once; less than the sum where they remove the same waits."""
 
     fixes: tuple[str, ...]
     round_trips_saved: int

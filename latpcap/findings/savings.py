@@ -1,4 +1,4 @@
-"""What findings save: the job replayed without what their fixes remove. One engine for every command and report.
+"""Savings of findings: the job replayed without what their fixes remove. One engine for every command and report.
 
 A fix is replayed alone with all its findings at once, as `project --fix` makes it. Where it has several findings, they
 share what it saves in the ratio of their round trips, so that they add up; their results say so (`estimated`).
@@ -31,12 +31,12 @@ class FixSet(Struct, frozen=True):
     """Fixes that are made together, and what is left of the job then."""
 
     made: tuple[Claimed, ...]
-    """Where they are made, each with what it removes that no other one counts."""
+    """Candidates they are made for, each with what it removes that no other one counts."""
     variant: Variant
 
     @property
     def effects(self) -> list[Effect]:
-        """What is removed."""
+        """Effects of the fixes."""
         return [candidate.effect for _, candidate in self.made]
 
     @property
@@ -51,15 +51,15 @@ class FixSet(Struct, frozen=True):
 
 
 class Saving(Struct, frozen=True):
-    """What the fix of one finding saves when it is made alone."""
+    """The savings of one finding's fix when it is made alone."""
 
     finding: Finding
     round_trips: int
-    """Those of the fixes that it needs included, and those that other findings would save, too."""
+    """Round trips that it saves, with those of the fixes it needs and those that other findings save, too."""
     saved_s: Floats
     """At each asked RTT."""
     part: float
-    """Of what its fix saves."""
+    """Its part of its fix's savings."""
     estimated: bool
     """Its share of what the fix saves with all its findings; otherwise replayed by itself."""
 
@@ -75,14 +75,14 @@ class Savings:
         self._findings: list[Finding] | None = None
 
     def findings(self) -> list[Finding]:
-        """What was recognised, roughly sorted by cost."""
+        """Recognised findings, roughly sorted by cost."""
         if self._findings is None:
             self._findings = find(self.evidence, self.claimed)
         return self._findings
 
     @cached_property
     def claimed(self) -> Sequence[Claimed]:
-        """What was recognised, before it becomes findings: empty where there is nothing to fix."""
+        """Candidates recognised, before they become findings: none where there is nothing to fix."""
         return share_out(self.evidence, self.candidates())
 
     @cached_property
@@ -113,7 +113,7 @@ class Savings:
         return int(np.count_nonzero(stays)) + opening, int(np.count_nonzero(may_go))
 
     def candidates(self, values: Mapping[str, int] | None = None) -> list[Claimed]:
-        """What every pattern sees by itself; `values`: those of fixes that are not the usual ones."""
+        """Candidates of every pattern by itself; `values`: those of fixes that are not the usual ones."""
         key = tuple(sorted((values or {}).items()))
         if key not in self._candidates:
             self._candidates[key] = candidates(self.evidence, values)
@@ -127,7 +127,7 @@ class Savings:
         return FixSet(tuple(made), variant_of([each.effect for _, each in made], self.evidence))
 
     def savings(self, rtt_ms: Sequence[float], rank_ms: float | None = None) -> list[Saving]:
-        """What each finding saves at each of `rtt_ms`; suggestions come last.
+        """Savings of each finding at each of `rtt_ms`; suggestions come last.
 
         Sorted by cost at `rank_ms` (one of `rtt_ms`; default: the largest).
         """
@@ -158,7 +158,7 @@ class Savings:
         return [np.maximum(as_it_is - each, 0.0) for each in fixed]
 
     def _shared(self, fix: str, made: FixSet, saved_s: Floats) -> list[Saving]:
-        """What the findings of one fix save of what it saves."""
+        """The shares of one fix's findings in its savings."""
         mine = [finding for finding in self.findings() if finding.fix_name == fix]
         effects = [self._effects(finding, made) for finding in mine]
         weights = np.array([sum(saved_ns(self.evidence, effect) for effect in each) for each in effects])
@@ -171,7 +171,7 @@ class Savings:
 
     @staticmethod
     def _effects(finding: Finding, made: FixSet) -> list[Effect]:
-        """What a finding's fix removes, with what it needs."""
+        """Effects of a finding's fix and of those it needs."""
         return [
             candidate.effect
             for pattern, candidate in made.made

@@ -31,7 +31,7 @@ class Unjudged(Struct, frozen=True):
     connections: int
     """Connections of whose TCP handshake or login a packet is missing."""
     round_trips: int
-    """Those in no finding whose statement, parameters or rows are not known, so that they may be needless."""
+    """Round trips in no finding that may be needless, as their statement, parameters or rows are unknown."""
     share: float
     """`round_trips` as a part of all round trips."""
     cut: bool

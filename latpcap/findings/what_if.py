@@ -1,4 +1,4 @@
-"""What the runtime would be with some of the fixes made: `latpcap project --fix NAME[=VALUE]`."""
+"""The runtime with some of the fixes made: `latpcap project --fix NAME[=VALUE]`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ALL = "all"
 SUGGESTIONS = frozenset(pattern.fix for pattern in PATTERNS if pattern.suggestion)
 """Fixes that are made only where they are named."""
 MIN_TO_SHORTEN = 3
-"""Of that many fixes and more, those that save nothing are not listed."""
+"""From this many fixes on, those that save nothing are not listed."""
 TARGET_TOLERANCE = 1.1
 """A target runtime is met if it is exceeded by no more than this factor."""
 NEGLIGIBLE_SHARE = 0.1
@@ -53,7 +53,7 @@ class FixResult(ShortRepr, Struct, frozen=True):
     throughput_per_s: dict[str, float]
     """Statements that are still needed, per second of runtime."""
     seconds_per_ms: float
-    """What the next millisecond of RTT adds then."""
+    """Cost of the next millisecond of RTT then."""
     needs: tuple[str, ...] = ()
     """Fixes that had to be made with it."""
     lost_requests: int = 0

@@ -1,1 +1,1 @@
-"""What runs while it is measured: recordings, commands under them, links and relays. Everything here has a clock."""
+"""Live measurement: recordings, commands under them, links and relays. Everything here has a clock."""

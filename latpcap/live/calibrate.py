@@ -106,7 +106,7 @@ def _announced(server: Server, spoken: Protocol | None, connections: int) -> str
 
 
 class Probe(Struct, frozen=True):
-    """What one connection showed; times in ms, `None` where it could not be told."""
+    """Results of one connection; times in ms, `None` where they are unknown."""
 
     paused: bool
     own_ms: float
@@ -187,7 +187,7 @@ def _probe(
 def _asked(
     connection: socket.socket, probe: Probe, spoken: Protocol | None, begin: float, deadline: float, listens: bool
 ) -> Probe:
-    """The same with what the question and the end showed."""
+    """Return the probe with what the question and the end showed."""
     patience_s = _left(deadline) / 2
     if spoken is None:
         patience_s = min(MAX_GREETING_S + 3 * probe.own_ms / 1000, patience_s) if listens else 0.0
@@ -311,7 +311,7 @@ def _known(probes: Sequence[Probe], name: str) -> list[float]:
 
 
 class JudgedRtt(Struct, frozen=True):
-    """What the measurements say together."""
+    """The RTT by all measurements."""
 
     rtt_ms: float
     low_ms: float
@@ -334,7 +334,7 @@ def _judged(handshakes: Sequence[float], acks: Sequence[float], bounds: Sequence
 
 
 def _middle(handshakes: Sequence[float], acks: Sequence[float], jitter_ms: float) -> JudgedRtt:
-    """Where the path itself varies, none of a few is typical: the median, and twice its standard error."""
+    """The median, and twice its standard error: where the path itself varies, none of a few is typical."""
     method = Method.BOTH if acks else Method.HANDSHAKE
     what = "TCP handshakes and data ACKs" if acks else "TCP handshakes"
     rtt_ms = median([*handshakes, *acks])
@@ -377,7 +377,7 @@ def _series(name: str, values: Sequence[float]) -> Series:
 
 
 def _notes(at: Address, known: int, spoken: Protocol | None, probes: Sequence[Probe], wanted: int) -> Iterator[str]:
-    """What was unusual."""
+    """Yield unusual facts."""
     if known > 1:
         yield f"The name has {known} addresses; {at.host} responded first and was measured."
     if at.ip.is_loopback:

@@ -1,4 +1,4 @@
-"""What is recorded: ports, servers, or those that a process talks to; as a capture filter, in words, and where."""
+"""Scope of a recording: ports, servers, or those that a process talks to; as a capture filter, in words, and where."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from latpcap.units import ranges
 
 
 class Watched(Struct, frozen=True):
-    """What a recording is to hold."""
+    """The scope of a recording."""
 
     capture_filter: str
     text: str
-    """The same for people."""
+    """The scope in words."""
     ports: tuple[int, ...]
     interfaces: tuple[str, ...] = ()
-    """Where it passes; empty where that is not known."""
+    """The traffic's interfaces; empty if unknown."""
 
 
 def watched(ports: Sequence[int] = (), servers: Sequence[str] = (), pid: int | None = None) -> Watched:
-    """What these options ask for; without any the usual ports of databases.
+    """The scope of these options; without any the usual ports of databases.
 
     Raises `UsageError` and, where a name is not known, `ServerUnreachable`.
     """

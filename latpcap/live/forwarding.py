@@ -1,4 +1,4 @@
-"""What somebody sends to latpcap alone (`kill`, a build server that gives up) goes on to the command that it runs.
+"""Signals sent to latpcap alone (`kill`, a build server that gives up) go on to the command that it runs.
 
 What a terminal sends has reached the command already. Linux says which of both it was; others do not.
 """
@@ -57,7 +57,7 @@ def _wait(child: int, heard: set[int], asked: set[int]) -> int:
 
 @contextmanager
 def _heard_by_other_threads(child: int, asked: set[int]) -> Iterator[None]:
-    """What another thread is given, as it blocks no signal: nobody knows who sent it, and Ctrl-C is the terminal's."""
+    """Forward signals that reach other threads, which block none: the sender is unknown, and Ctrl-C the terminal's."""
 
     def heard(number: int, _frame: object) -> None:
         asked.add(number)

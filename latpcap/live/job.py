@@ -20,7 +20,7 @@ from latpcap.errors import CommandNotExecutable, CommandNotFound
 
 
 class CommandExit(Struct, frozen=True):
-    """What became of the command."""
+    """The outcome of the command."""
 
     status: int
     """As a shell tells it: its exit status, or 128 + n where signal n ended it."""
@@ -58,7 +58,7 @@ def run(command: Sequence[str], environment: Mapping[str, str] | None = None) ->
 
 
 def _run(program: str, command: Sequence[str], environment: Mapping[str, str]) -> tuple[int, bool]:
-    """Where the system does not say who sent a signal: Ctrl-C is the terminal's, which the command has got itself."""
+    """Run where the system hides a signal's sender: Ctrl-C is the terminal's, which the command has got itself."""
     child, interrupted = subprocess.Popen([*command], executable=program, env=environment), False
     while True:
         try:

@@ -125,7 +125,7 @@ def recorder_of(
 
 
 def nothing_seen(error: NoDatabaseTraffic, recorded: Recorded) -> NoDatabaseTraffic:
-    """The same error with what was recorded, and why that is usually not what the client used."""
+    """Return the error with what was recorded, and why the client usually used something else."""
     message = str(error)
     for name in (str(recorded.path), "file object"):  # which is how a recording that still grows is read
         message = message.replace(name, "the recording")
@@ -134,7 +134,7 @@ def nothing_seen(error: NoDatabaseTraffic, recorded: Recorded) -> NoDatabaseTraf
 
 
 def by_turns(ports: Iterable[int]) -> dict[int, str]:
-    """What `decode_as` is for a recording of headers: round trips are counted by who sends when."""
+    """`decode_as` for a recording of headers: round trips are counted by who sends when."""
     return dict.fromkeys(ports, "opaque")
 
 
@@ -172,7 +172,7 @@ class Session:
 
     @property
     def recorded(self) -> Recorded:
-        """What is known of the recording: its files, dropped packets, and why it ended if that was too soon."""
+        """Facts of the recording: its files, dropped packets, and why it ended if that was too soon."""
         if self._recorded is None:
             raise UsageError("the recording has not ended: use this after the `with` block")
         return self._recorded

@@ -9,18 +9,18 @@ from msgspec import Struct
 
 
 class Recorded(Struct, frozen=True):
-    """What a recording has become."""
+    """A recording that has ended."""
 
     paths: tuple[Path, ...]
     """The files, oldest first: one, unless a ring was asked for."""
     where: str
-    """What was recorded, for people: `TCP port 3306 on lo`."""
+    """The recorded traffic in words: `TCP port 3306 on lo`."""
     dropped: int | None = None
     """Packets that passed and are not in the files; `None` where nobody counted."""
     trouble: str | None = None
     """Why the recording ended before it was stopped, in one line; `None` where it did not."""
     problems: tuple[str, ...] = ()
-    """What else went wrong meanwhile, a line each: a server that refused."""
+    """Other problems meanwhile, a line each: a server that refused."""
 
     @property
     def path(self) -> Path:

@@ -34,13 +34,13 @@ REACHED = (
 
 
 class Plan(Struct, frozen=True):
-    """What is to be run."""
+    """The runs to make."""
 
     command: Sequence[str]
     rtt_ms: Sequence[float]
     runs: int = 1
     servers: Sequence[str] = ()
-    """What is to be farther away; none: whatever today's recording shows."""
+    """Servers to be farther away; none: whatever today's recording shows."""
     recording: Path | None = None
     """A recording of today's run, where there is one already."""
     now_ms: float | None = None
@@ -55,7 +55,7 @@ class Plan(Struct, frozen=True):
 
 
 class MeasuredPath(Struct, frozen=True):
-    """What the first recording of today says of the way to the database."""
+    """The way to the database, by today's first recording."""
 
     servers: tuple[str, ...]
     rtt_ms: float
@@ -117,7 +117,7 @@ def _check(ran: CommandRun, target_rtt_ms: float | None) -> None:
 
 
 def _found(path: Path, behind_ms: float, read: Callable[..., Capture], problems: Sequence[str]) -> Analysis:
-    """What is in a recording; behind the link's end, whence the data are acknowledged, the way may go on."""
+    """Analyze a recording; behind the link's end, whence the data are acknowledged, the way may go on."""
     try:
         found = _of_the_command(read(path)).analyze()
     except NoDatabaseTraffic as error:
@@ -139,7 +139,7 @@ def _of_the_command(capture: Capture) -> Capture:
 
 
 def _today(plan: Plan, found: Analysis) -> MeasuredPath:
-    """Where the servers are; refuses what no link can do, before the command is run again."""
+    """The path to the servers; refuses what no link can do, before the command is run again."""
     servers = plan.servers or dict.fromkeys(path.server for path in found.paths)
     rtt_ms = found.summary.baseline_rtt_ms if plan.now_ms is None else plan.now_ms
     if rtt_ms is None:

@@ -89,7 +89,7 @@ class Relay:
 
     @property
     def addresses(self) -> list[tuple[str, int]]:
-        """Where it listens, route by route: there the applications connect."""
+        """Addresses it listens on, by route: there the applications connect."""
         return self._started().addresses
 
     def start(self) -> None:

@@ -17,7 +17,7 @@ def interfaces_to(addresses: Iterable[str]) -> tuple[str, ...]:
 
 
 def _interface_to(address: str) -> str | None:
-    """What `ip route get` says: it knows policies, containers and addresses of its own; nothing where it is missing."""
+    """Ask `ip route get`, which knows policies, containers and addresses of its own; `None` where it is missing."""
     ip = shutil.which("ip", path="/usr/sbin:/sbin:/usr/bin:/bin")
     if ip is None:
         return None

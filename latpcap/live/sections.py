@@ -52,7 +52,7 @@ class Failure(Struct, frozen=True):
 
 
 class SectionContents(Struct, frozen=True):
-    """What a section holds."""
+    """Contents of a section."""
 
     round_trips: int = 0
     statements: tuple[StatementCount, ...] = ()
@@ -118,7 +118,7 @@ class Sections:
         return self._keylog is not None and os.path.exists(self._keylog) and os.path.getsize(self._keylog) > 0
 
     def _opened(self, section: Capture) -> SectionContents:
-        """The same section with the keys."""
+        """Read the section with the keys."""
         begin = min(each.first_time for each in section.files if each.first_time)
         return _of(read(self._recorder.path, keylog=self._keylog, think_s=MAX_THINK_S).select(start=begin))
 

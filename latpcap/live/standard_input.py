@@ -14,7 +14,7 @@ STDIN = 0
 
 
 class StandardInput:
-    """What the command reads, if it reads anything: a file is read from the same place by each run.
+    """The command's input, if it reads any: a file is read from the same place by each run.
 
     A pipe can be read once. What a terminal sends goes to whichever run reads it, as it does to any command.
     """

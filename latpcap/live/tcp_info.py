@@ -1,4 +1,4 @@
-"""What the system's own TCP knows of a connection: `TCP_INFO` of Linux.
+"""Facts of the system's own TCP about a connection: `TCP_INFO` of Linux.
 
 <https://github.com/torvalds/linux/blob/master/include/uapi/linux/tcp.h>, `struct tcp_info`
 
@@ -42,7 +42,7 @@ class TcpInfo(Struct, frozen=True):
 
 
 def tcp_info(connection: socket.socket) -> TcpInfo | None:
-    """What the system knows of it now; `None` where it does not tell, or tells less (Linux before 4.2)."""
+    """Ask the system about it now; `None` where it does not tell, or tells less (Linux before 4.2)."""
     if not hasattr(socket, "TCP_INFO"):
         return None
     try:

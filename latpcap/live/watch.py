@@ -44,7 +44,7 @@ class GrowingFile:
         self._ended = threading.Event()
 
     def read(self, size: int = -1) -> bytes:
-        """What there is, waiting for it; nothing at the end."""
+        """Read data, waiting for them; none at the end."""
         while not (data := self._file.read(size)):
             if self._ended.is_set():
                 return self._file.read(size)
@@ -101,7 +101,7 @@ class Watch:
             self._done.wait(MAX_CANCEL_S)
 
     def seen(self) -> WatchedSoFar:
-        """What was seen so far."""
+        """Figures so far."""
         now, total = time.monotonic(), self.progress.total
         packets, connections, _ = self.progress.read_so_far
         self._recent.append((now, total.round_trips))

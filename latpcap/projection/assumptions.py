@@ -1,4 +1,4 @@
-"""What the projection assumes, by name: the central case, and the two ends of the range.
+"""Assumptions of the projection, by name: the central case, and the two ends of the range.
 
 How they were calibrated: docs/model.md C.6.
 """
@@ -39,7 +39,7 @@ WINDOW_SPREAD = 0.18
 """The filled part of a small receive window varies by this much."""
 
 MIN_BUFFER_SHARE, MAX_BUFFER_SHARE = 0.65, 1.28
-"""Of a receive buffer that is asked for: clients that read a row at a time leave a third of it unused, and Linux
+"""Share of a requested receive buffer: clients that read a row at a time leave a third of it unused, and Linux
 announces up to a quarter more; measured: benchmarks/results/buffers.md."""
 COMPRESSION_NS_PER_BYTE = 55.0
 """Compressing a byte (zlib, level 6) and reading it again takes this long if nothing is gained by it, and less with the
@@ -175,7 +175,7 @@ RELAYED = Assumption(
 
 
 def _own_time(may: Uncertainty) -> str:
-    """What client and server may take, where the RTT is longer and where it is shorter."""
+    """Describe the time of client and server, where the RTT is longer and where shorter."""
     least, most = may.least, may.most
     text = f"client and server take {least.farther:.0%} to {most.farther:.0%} of their time in the capture"
     if (least.nearer, most.nearer) != (least.farther, most.farther):
@@ -198,7 +198,7 @@ class ServerMove(Struct, frozen=True):
 
 
 class Conditions(Struct, frozen=True):
-    """What else is different at the other place."""
+    """Other differences at the other place."""
 
     bandwidth_bps: float | None = None
     """The bottleneck in bits a second; `None`: as much as the capture needed."""
@@ -219,7 +219,7 @@ class Conditions(Struct, frozen=True):
     client_time: float | None = None
     """Which part of its own time the client takes, think time excepted; `None`: all of it."""
     service_time: float | None = None
-    """The same of the server."""
+    """Which part of its own time the server takes; `None`: all of it."""
     window_bytes: int | None = None
     """The receive window of client and server; `None`: what each had."""
     compression: float | None = None
@@ -227,7 +227,7 @@ class Conditions(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """What is different, in words; empty where only the RTT is.
+        """Differences in words; empty where only the RTT differs.
 
         >>> Conditions(34e6, 0.001, 3.0, 4).text
         '34 Mbit/s at the bottleneck, 0.1% of the packets lost, 3 ms of jitter, 4 connections'
@@ -249,12 +249,12 @@ class Conditions(Struct, frozen=True):
 
     @property
     def is_rtt_alone(self) -> bool:
-        """Nothing but the RTT is different."""
+        """Only the RTT is different."""
         return not replace(self, distance_km=None, rtt_is="ping").text
 
     @property
     def only_slows(self) -> bool:
-        """Nothing is different that could make a job faster."""
+        """No difference could make a job faster."""
         return replace(self, bandwidth_bps=None, jitter_ms=0.0).is_rtt_alone
 
     @property
@@ -263,7 +263,7 @@ class Conditions(Struct, frozen=True):
         return tuple(ServerMove(move.server, None) for move in self.moved)
 
     def at(self, rtt_ms: float) -> Conditions:
-        """The same with the servers that are moved at `rtt_ms`."""
+        """These conditions with the moved servers at `rtt_ms`."""
         return replace(self, moved=tuple(ServerMove(move.server, rtt_ms) for move in self.moved))
 
     def farther(self, by_ms: float) -> Conditions:
@@ -321,16 +321,16 @@ class Case(Struct, frozen=True):
     rests: int | None = 0
     """Which end of how hosts go on behind a rest: -1 the least, 1 the most; `None`: they take what they took."""
     buffer: float = 1.0
-    """What travels in a round trip to a receive buffer of a given size ÷ that size."""
+    """Bytes that travel in a round trip to a receive buffer ÷ the buffer's size."""
     compressing: float = 1.0
-    """What compression costs ÷ what is usual."""
+    """Cost of compression ÷ its usual cost."""
     capacity_bound: int | None = 0
     """Which end of what the capture tells of the hosts' limit: -1 the least, 1 the most; `None`: it stays unused."""
     fixes: int | None = None
     """Which end of `Variant.ends` fixes take; `None`: what is likely."""
 
     def mean_ms(self, conditions: Conditions) -> Mean:
-        """What an asked RTT means for the data."""
+        """The mean RTT of the data at a requested RTT."""
         strayed = self.jitter * conditions.jitter_ms
 
         def mean(rtts_ms: Floats, baseline_ms: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""What a projection starts from: the observed job, as it is or with fixes made, replayed on other networks.
+"""The basis of a projection: the observed job, as it is or with fixes made, replayed on other networks.
 
 ```text
 runtime(L) = observed + replay(L) − replay(as it was)
@@ -96,7 +96,7 @@ class _CalibratedJob:
         return [self._known[network, rtt] for rtt in asked]
 
     def unknown(self, asked: Sequence[RttRequest], network: ReplayNetwork) -> list[RttRequest]:
-        """What is to be run, if anything is."""
+        """Return the requests to run, if any."""
         new = [rtt for rtt in dict.fromkeys((*asked, *REFERENCE_RTTS)) if (network, rtt) not in self._known]
         return [] if set(asked).isdisjoint(new) else new
 
@@ -106,12 +106,12 @@ class _CalibratedJob:
 
 
 class BaselineFigures(Struct, frozen=True):
-    """What a variant takes at the RTTs of the capture."""
+    """The times of a variant at the capture's RTTs."""
 
     own_s: float
-    """What client and server spend themselves, the timers of delayed acknowledgments included."""
+    """Time of client and server themselves, the timers of delayed acknowledgments included."""
     seconds_per_ms: float
-    """What the next millisecond of RTT adds."""
+    """Cost of the next millisecond of RTT."""
     over_s: float
     """When its replay is over."""
 
@@ -136,14 +136,14 @@ class Basis:
         behind a rest, as far as the capture shows it; `others`: how long each rests while the other works (ms).
         """
         self.as_usual = Conditions(rtt_is=rtt_is)
-        """Where nothing but the RTT is different."""
+        """Conditions with only the RTT different."""
         self.timeline = timeline
         exchanges, budget = recording.exchanges, timeline.budget
         self.runtime_s = timeline.runtime_s
         self.unrecorded_s = recording.runtime_s - recording.recorded_s
-        """Of it, between files that do not adjoin."""
+        """Time between files that do not adjoin."""
         self.network_s = budget.network_s
-        """What the round trips took."""
+        """Time of the round trips."""
         self.think_s, self.loss_s, self.transfer_s = budget.think_s, budget.loss_s, budget.transfer_s
         *payload, silent_ns = timeline.job.core.moved
         self._moving_s = self.transfer_s + silent_ns / NS_PER_S
@@ -154,11 +154,11 @@ class Basis:
         self.round_trips = float(timeline.round_trips.sum())
         """TCP handshakes included."""
         self._longest = float(timeline.round_trips.max(initial=0))
-        """Those of one connection, each after the other: however short the capture's RTT was, they take that long."""
+        """Most round trips of one connection, one after the other: they take that long however short the RTT was."""
         self.scopes = Scopes(job, timeline.round_trips, timeline.think_above_s)
-        """What of the job goes its own way."""
+        """Parts of the job with RTTs of their own."""
         self.bits = 8 * max(payload) * WIRE_BYTES_RATIO
-        """What went the way that more went."""
+        """Bits in the direction with more."""
         self.job = job
         self.baseline_ms = usual / 1e6
         """Median over connections, weighted by their round trips; NaN where unknown. On a path that changed it is the
@@ -206,7 +206,7 @@ class Basis:
 
     @contextmanager
     def keeping(self) -> Iterator[None]:
-        """What is asked for again and again meanwhile has its replays made once; they take room until that is over."""
+        """Keep the replays made in this block, which take room until it ends."""
         self._kept = {}
         try:
             yield
@@ -248,7 +248,7 @@ class Basis:
         return replays
 
     def _asked(self, case: Case, conditions: Conditions, rtts_ms: Sequence[float]) -> list[RttRequest]:
-        """What is asked for at these RTTs."""
+        """Requests for these RTTs."""
         rtts_ns = case.mean_ms(conditions)(np.asarray(rtts_ms, float), np.array(self.baseline_ms)) * 1e6
         return [(rtt_ns, 0.0) for rtt_ns in rtts_ns.tolist()]
 
@@ -282,7 +282,7 @@ class Basis:
         ]
 
     def _ways(self, case: Case) -> tuple[Waiting, ...]:
-        """Those that the job's connections and clocks leave possible: one connection waits for no other."""
+        """Ways of waiting that the job's connections and clocks allow: one connection waits for no other."""
         alone = self.job is None or self.job.connections == 1
         possible = {"evidence", *(() if alone else ("independent", "chained", "joined", "queued")), *self.clocks}
         return tuple(way for way in case.waiting if way in possible)
@@ -507,7 +507,7 @@ class Basis:
         return f"limited by {name}" if 0 < runtime_s <= limits_s[name] * (1 + 1e-9) else "replayed"
 
     def next_ms_s(self, variant: Variant, conditions: Conditions) -> float:
-        """What the next millisecond adds to what moves."""
+        """Cost of the next millisecond for what moves."""
         scope = self.scopes.of(conditions)
         if scope is None or self.job is None or not (conditions.moved or (self.job.beyond and self.job.beyond.any_far)):
             return self.figures(variant).seconds_per_ms
@@ -516,7 +516,7 @@ class Basis:
     # --- figures ------------------------------------------------------------------------------------------------------
 
     def figures(self, variant: Variant, replay: _CalibratedJob | None = None) -> BaselineFigures:
-        """What the variant takes at the RTTs of the capture; `replay`: as it is central, where it is at hand."""
+        """The variant's times at the capture's RTTs; `replay`: its central one, where it is at hand."""
         if variant.changes is None:
             return self._figures
         if variant not in self._known:
@@ -539,7 +539,7 @@ class Basis:
 
     @property
     def _of_network_s(self) -> float:
-        """What would be gone without any network: delayed acknowledgments travel, too."""
+        """Time that would be gone without any network: delayed acknowledgments travel, too."""
         return self.network_s + self.timeline.stalls_network_s
 
     @cached_property
@@ -565,7 +565,7 @@ class Basis:
 
     @property
     def seconds_per_ms(self) -> float:
-        """What the next millisecond of RTT adds."""
+        """Cost of the next millisecond of RTT."""
         return self._figures.seconds_per_ms
 
     @property
@@ -575,7 +575,7 @@ class Basis:
 
     @cached_property
     def work(self) -> Work:
-        """What kind of work it is."""
+        """The kind of work."""
         return self._shares.work(self._at_once)
 
     @cached_property
@@ -614,7 +614,7 @@ def is_same_rtt(rtt_ms: float, baseline_ms: float) -> bool:
 
 
 def _with_own(part_s: Mapping[str, float], own_s: Mapping[str, float]) -> dict[str, float]:
-    """The same time where clients and servers take `own_s` of it, and all other parts what is left, in their ratio."""
+    """Divide the time again: clients and servers take `own_s`, and the other parts the rest, in their ratio."""
     others_s = {name: max(seconds, 0.0) for name, seconds in part_s.items() if name not in own_s}
     total_s = max(sum(part_s.values()) - part_s["setup_network"], 0.0)
     all_own_s, all_others_s = sum(own_s.values()), sum(others_s.values()) - others_s["setup_network"]

@@ -1,4 +1,4 @@
-"""Where the time goes at another RTT, as the job is and with fixes made, and what faster hosts save there.
+"""The time budget at another RTT, as the job is and with fixes made, and what faster hosts save there.
 
 The parts of the budget where it was captured, and what the replay makes of each: its steps there are divided as those
 of the capture are (`core/src/job/attribute.rs`). They sum to the projection.
@@ -34,7 +34,7 @@ def budgets_there(
 
 
 def budget_with(base: Basis, variant: Variant) -> Budget:
-    """What a variant takes where the job was captured."""
+    """The budget of a variant at the capture's RTTs."""
     [part_s] = base.parts_there(variant, None)
     return _summing_to(sum(part_s.values()) - part_s["setup_network"], part_s)
 
@@ -58,13 +58,13 @@ def _summing_to(runtime_s: float, part_s: Mapping[str, float]) -> Budget:
 
 
 class HostSaving(Struct, frozen=True):
-    """What `--service` and `--client` change, beside what the network takes."""
+    """Effect of `--service` and `--client`, beside what the network takes."""
 
     saved_s: float
     runtime_s: float
     """As the hosts are."""
     network_s: float
-    """What the round trips take there."""
+    """Time of the round trips there."""
     text: str
 
 

@@ -22,7 +22,7 @@ from latpcap.tables.columnar.table import Table, Tabular
 
 
 class GridCell(Struct, frozen=True):
-    """So many connections at one RTT; `None` where the baseline is unknown."""
+    """A number of connections at one RTT; `None` where the baseline is unknown."""
 
     connections: int
     rtt_ms: float
@@ -41,11 +41,11 @@ class GridCell(Struct, frozen=True):
 
 
 class OfConnections(Struct, frozen=True):
-    """What else is known of so many connections."""
+    """Limit and latency budget of a number of connections."""
 
     connections: int
     limit: Limit | None
-    """What limits them, at the largest of the asked RTTs."""
+    """Their limit, at the largest of the asked RTTs."""
     within: LatencyBudget | None
     """The RTT at which they meet the target, where one was asked for."""
 
@@ -68,11 +68,11 @@ class ProjectionGrid(Plottable, Tabular, Struct, frozen=True):
     by_connections: tuple[OfConnections, ...]
     assumptions: tuple[Assumption, ...]
     conditions: Conditions
-    """What else is different; the number of connections is that of each cell."""
+    """Other differences; the number of connections is that of each cell."""
     range_text: str
-    """What the range means, and how often it held."""
+    """Meaning of the range, and how often it held."""
     guess_text: str
-    """Where a point at a shorter RTT is mostly guesswork, what to do; else empty."""
+    """Advice where a point at a shorter RTT is mostly guesswork; else empty."""
 
     def table(self) -> Table:
         """One row a cell: `connections`, `rtt_ms`, runtime and throughput with their ranges, `factor`, `method`."""

@@ -1,4 +1,4 @@
-"""What more connections, or a shorter RTT, get out of the same hosts: what is busy at once slows each other down.
+"""Throughput of the same hosts with more connections or a shorter RTT: what is busy at once slows each other down.
 
 A worker's turn is away for a while (the network, pauses) and stays a while where it meets others: at the hosts, with
 the server's and the client's processors, and at the locks of its transaction. The stay grows with those it meets,
@@ -30,10 +30,10 @@ from latpcap.tables.columnar.columns import Floats
 from latpcap.units import counted, significant
 
 MIN_UTILISATION = 0.9
-"""What hosts can do is unknown if they were busy for less than this share of the runtime: the rest slept and woke up
+"""Capacity of hosts is unknown if they were busy for less than this share of the runtime: the rest slept and woke up
 for requests."""
 MIN_QUEUE_LENGTH = 3.0
-"""What hosts can do is unknown if fewer requests were there at a time: a closed loop has a queue of two by itself."""
+"""Capacity of hosts is unknown if fewer requests were there at a time: a closed loop has a queue of two by itself."""
 MIN_LOCKED_SHARE = 0.5
 """When locks become the limit is unknown if they were held for less than this share of the runtime."""
 MIN_SHOWN_SLOWDOWN = 0.5
@@ -50,7 +50,7 @@ LOCK_HOLD_ERROR = 1.05, 1.1
 
 
 class Limit(Struct, frozen=True):
-    """What the capture says of a limit to how much more connections get done."""
+    """The limit that the capture shows to the work of more connections."""
 
     kind: Literal["hosts", "locks", "none"]
     per_s: float | None
@@ -67,17 +67,17 @@ NO_LIMIT = Limit(
 
 
 class ServiceCenter(Struct, frozen=True):
-    """Where turns meet: how long each stays there, by how many others are there."""
+    """A place where turns meet: how long each stays, by how many others are there."""
 
     count: int
     """Turns of the capture."""
     stay_s: float
     """The mean of the capture."""
     each_s: float
-    """How much longer each other one made that …"""
+    """How much each other one lengthens the stay."""
     least_s: float
     most_s: float
-    """… and the range of this."""
+    """The most of `each_s`, and `least_s` the least."""
     shown: bool
     """The capture shows that they slow each other down, as if there were a limit."""
     may_s: float = 0.0
@@ -90,12 +90,12 @@ class ServiceCenter(Struct, frozen=True):
 
     @property
     def without_limit(self) -> ServiceCenter:
-        """The same where no limit is known: between what longer stays show and what the busy time would."""
+        """The center where no limit is known: between what longer stays and what the busy time show."""
         least_s = MIN_SHOWN_SLOWDOWN * self.each_s if self.shown else self.least_s
         return replace(self, each_s=math.sqrt(self.each_s * self.most_s), least_s=least_s, shown=False)
 
     def each(self, side: int) -> float:
-        """What each other one adds: as measured, or at the optimistic (-1) or the pessimistic (1) end."""
+        """Time that each other one adds, as measured or at the optimistic (-1) or pessimistic (1) end."""
         return (self.each_s, self.most_s, self.least_s)[side]
 
 
@@ -106,15 +106,15 @@ class Locks(Struct, frozen=True):
     """Transactions."""
     held_s: float
     round_trips: float
-    """How many of them pass while a lock is held …"""
+    """Round trips while a lock is held."""
     others: float
-    """… and how many before and after that, in each transaction."""
+    """Round trips of each transaction before and after that."""
     waited_s: float
-    """What a transaction waited for locks."""
+    """Time that a transaction waited for locks."""
     share: float
-    """The chance that two want the same lock …"""
+    """The chance that two want the same lock."""
     most: float
-    """… and what it is at most."""
+    """The highest that `share` may be."""
     shown: bool
     """The capture shows waits for locks."""
     rtt_s: float = 0.0
@@ -137,9 +137,9 @@ class ClosedNetwork(Struct, frozen=True):
     """The workers of a capture, where they meet, and what becomes of that with more or fewer of them."""
 
     workers: float
-    """How many worked at once …"""
+    """How many worked at once."""
     runtime_s: float
-    """… for so long."""
+    """How long they worked."""
     hosts: ServiceCenter | None = None
     """The server, or server and clients, whichever have the lower limit."""
     server: ServiceCenter | None = None
@@ -169,7 +169,7 @@ class ClosedNetwork(Struct, frozen=True):
         return np.maximum(runtime, at_locks)
 
     def _each_s(self, hosts: ServiceCenter, side: int) -> float:
-        """What each other one adds; at the optimistic end hosts that slept need less the more they are asked."""
+        """Time that each other one adds; optimistic, hosts that slept need less the more they are asked."""
         if side >= 0 or not self.runtime_s:
             return hosts.each(side)
         busy = min(hosts.count * hosts.most_s / self.runtime_s, 1.0)
@@ -196,7 +196,7 @@ class ClosedNetwork(Struct, frozen=True):
         return np.maximum(runtime_s, hosts.count * self._each_s(hosts, side) * work)
 
     def _apart_s(self, longer_s: Floats, side: int) -> Floats:
-        """What hosts need less where a longer RTT keeps turns apart: so much of their time was waiting for each other.
+        """Time that hosts save where a longer RTT keeps turns apart: that much of it was waiting for each other.
 
         How much, the capture shows (central), or leaves open (optimistic). Who fans out and waits for all is at no host
         for longer than a cycle has beside its round trip.
@@ -251,7 +251,7 @@ class ClosedNetwork(Struct, frozen=True):
         )
 
     def _without_locks_s(self, replayed_s: Floats, farther_s: Floats, side: int) -> Floats:
-        """What is left without waits for locks, which are worked out anew for other numbers of workers.
+        """Time left without waits for locks, which are worked out anew for other numbers of workers.
 
         They took as long as in the capture (pessimistic), as large a part as locks held so long make them take
         (optimistic), or a mean.

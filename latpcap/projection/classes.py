@@ -1,4 +1,4 @@
-"""What kind of work a job is, told from its capture alone, and how often projections of such jobs held.
+"""The kind of work of a job, told from its capture alone, and how often projections of such jobs held.
 
 The kind decides how wide the range is (docs/model.md C.6), and which measured runs a projection is compared with.
 `measured.json` is made by benchmarks/accuracy from those runs.
@@ -41,7 +41,7 @@ MEASURED = Path(__file__).with_name("measured.json")
 MAJORITY = 0.5
 """Work is of a kind if at least this share of its round trips is for that."""
 MIN_CONNECT_SHARE, MIN_CONNECTIONS = 1 / 3, 4
-"""So much of the round trips, and so many connections, where each query has one."""
+"""Each query has its own connection from this share of round trips and this many connections on."""
 MIN_PIPELINED_SHARE = 0.5
 """Work is pipelined if at least this share of the requests is sent before the previous answer has come."""
 MIN_WINDOW_ROUNDS = 0.1
@@ -57,7 +57,7 @@ MIN_OWN_MS = 2.0
 
 
 class Shares(Struct, frozen=True):
-    """What the waiting of a job consists of. None of it depends on the RTT."""
+    """Parts of a job's waiting, none of which depends on the RTT."""
 
     setup: float
     """The part of the round trips that connect, TCP handshakes among them."""
@@ -72,7 +72,7 @@ class Shares(Struct, frozen=True):
     """How many there are, each counted as much as it is used."""
     opened: int
     client_ms: float
-    """What the client takes for each round trip that counts, think time among it."""
+    """The client's time for each round trip that counts, think time among it."""
     service_ms: float
 
     def work(self, at_once: float) -> Work:
@@ -98,7 +98,7 @@ class Shares(Struct, frozen=True):
 
 
 def shares(recording: Recording, timeline: BudgetTimeline) -> Shares:
-    """What the waiting of the recording's job consists of."""
+    """Return the parts of the waiting of the recording's job."""
     exchanges, budget = recording.exchanges, timeline.budget
     trips: Floats = exchanges.round_trips.astype(float)
     all_trips, waited = max(float(timeline.round_trips.sum()), 1.0), max(float(trips.sum()), 1.0)
@@ -139,7 +139,7 @@ class Coverage(Struct, frozen=True):
 
 
 def coverage(work: Work, direction: Direction) -> Coverage | None:
-    """What was measured of this kind of work at a longer or a shorter RTT; `None` where nothing was."""
+    """Measured coverage of this kind of work at a longer or a shorter RTT; `None` where there is none."""
     found = _measured().get(work, {}).get(direction)
     return None if found is None else Coverage(found["pairs"], found["inside"] / found["pairs"])
 

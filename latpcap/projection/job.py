@@ -35,12 +35,12 @@ class Job:
 
     @property
     def server(self) -> Codes:
-        """Of each connection."""
+        """The server of each connection."""
         return self._recording.connections.server
 
     @property
     def connection(self) -> Ints:
-        """Of each phase."""
+        """The connection of each phase."""
         connection = self._rtt.phases.connection
         return connection if self.beyond is None else np.concatenate((connection, self.beyond.connection))
 
@@ -51,7 +51,7 @@ class Job:
 
     @property
     def baseline_ns(self) -> Floats:
-        """Of each phase."""
+        """The baseline RTT of each phase."""
         return known(self._rtt.of_phases.baseline, self._usual_ns)
 
     def replay(self, network: ReplayNetwork, waiting: Waiting) -> Replay:
@@ -68,12 +68,12 @@ class Job:
 
     @property
     def unreadable(self) -> bool:
-        """What some requests ask for is not known."""
+        """The purpose of some requests is unknown."""
         return bool(self._recording.exchanges.purpose.where("unreadable".__eq__).any())
 
 
 class FixEffects(Struct, frozen=True):
-    """What fixes take out of a job."""
+    """Effects of fixes on a job."""
 
     effects: Sequence[Any]
     """Each as `latpcap.findings.fixes` has it."""

@@ -47,11 +47,11 @@ MAX_RELIABLE_SPREAD = 0.25
 """A range that reaches farther to either side, as a share of the runtime, is not reliable."""
 
 MAX_RTT_MS = 60_000.0
-"""Where the search for a latency budget ends."""
+"""The search for a latency budget ends here."""
 
 
 class BudgetsOnDemand:
-    """Where the time goes at one of several RTTs: all are divided when somebody asks for the first."""
+    """The time budget at one of several RTTs: all are divided when somebody asks for the first."""
 
     def __init__(self, divide: Callable[[], list[Budget]], place: int) -> None:
         """`divide` returns those of all, and knows them from then on."""
@@ -66,7 +66,7 @@ class BudgetsOnDemand:
         return _that_are, (self._divide(), self._place)
 
     def __eq__(self, other: object) -> bool:
-        """The same parts."""
+        """Both have equal parts."""
         return isinstance(other, BudgetsOnDemand) and self.budget == other.budget
 
     def __hash__(self) -> int:
@@ -111,7 +111,7 @@ class Point(Struct, frozen=True):
 
     @property
     def budget(self) -> Budget | None:
-        """Where the time goes there: the parts sum to `runtime_s`."""
+        """The time budget there: the parts sum to `runtime_s`."""
         return None if self.budgets is None else self.budgets.budget
 
 
@@ -144,7 +144,7 @@ class FetchSaving(Struct, frozen=True):
     """By the asked RTT in ms."""
 
     def text(self, rtt_ms: float) -> str:
-        """What the larger fetch would save at one of the asked RTTs.
+        """Savings of the larger fetch at one of the asked RTTs.
 
         >>> FetchSaving("select a from t", 20, 200, 10, 19, 1000, {"5": 0.1}).text(5)
         '20 fetches return 200 rows, usually 10 each; 1,000 rows per fetch would save 19 round trips: 0.100 s at 5 ms.'
@@ -163,7 +163,7 @@ class Projection(Plottable, Tabular, Struct, frozen=True):
     baseline_rtt_ms: float | None
     points: tuple[Point, ...]
     seconds_per_ms: float | None
-    """What the next millisecond of RTT adds where the job was captured."""
+    """Cost of the next millisecond of RTT where the job was captured."""
     within: LatencyBudget | None = None
     fetches: tuple[FetchSaving, ...] = ()
     """Statements that fetch few rows at a time, and what larger fetches would save."""
@@ -172,23 +172,23 @@ class Projection(Plottable, Tabular, Struct, frozen=True):
     headline_rtt_ms: float | None = None
     """The one of `points` that sentences speak of: the verdict, the findings, what all fixes save."""
     headline_seconds_per_ms: float | None = None
-    """What the next millisecond of RTT adds at `headline_rtt_ms`; `None` with fixes."""
+    """Cost of the next millisecond of RTT at `headline_rtt_ms`; `None` with fixes."""
     now: Point | None = None
     """The capture itself, at its baseline RTT."""
     range_text: str = ""
-    """What the range means, and how often it held."""
+    """Meaning of the range, and how often it held."""
     guess_text: str = ""
-    """Where a point at a shorter RTT is mostly guesswork, what to do; else empty."""
+    """Advice where a point at a shorter RTT is mostly guesswork; else empty."""
     budget_now: Budget | None = None
-    """Where the time went, and where it goes at `headline_rtt_ms`: the parts sum to the runtime that is projected."""
+    """The time budget now, and at `headline_rtt_ms`: the parts sum to the runtime that is projected."""
     headline_budget: Budget | None = None
     hosts: HostSaving | None = None
-    """What other hosts change at `headline_rtt_ms`, where they were asked for."""
+    """Effect of other hosts at `headline_rtt_ms`, where they were asked for."""
     capacity_per_s: float | None = None
     """Answers that the hosts can give in a second, where another number of connections was asked for and the capture
     shows that limit."""
     limit: Limit | None = None
-    """What limits so many connections, where another number of them was asked for."""
+    """The limit of the connections, where another number of them was asked for."""
 
     def table(self) -> Table:
         """One row a point: `rtt_ms`, `runtime_s` and its range, throughput, `factor` (÷ today's), method, work."""
@@ -209,7 +209,7 @@ def project(
 
 
 def with_budgets(base: Basis, projection: Projection) -> Projection:
-    """The same with where the time goes."""
+    """Add the time budgets to `projection`."""
     known = [(point, point.runtime_s) for point in projection.points if point.runtime_s is not None]
     if not known:
         return projection
@@ -235,7 +235,7 @@ def with_budgets(base: Basis, projection: Projection) -> Projection:
 
 
 def _hosts(base: Basis, rtt_ms: float, runtime_s: float, network_s: float, conditions: Conditions) -> HostSaving | None:
-    """What other hosts change, where they were asked for."""
+    """Effect of other hosts, where they were asked for."""
     if (conditions.client_time, conditions.service_time) == (None, None):
         return None
     same = replace(conditions, client_time=None, service_time=None)
@@ -258,7 +258,7 @@ def projections(
     within_s: float | None = None,
     conditions: Conditions | None = None,
 ) -> list[Projection]:
-    """The same for several variants of the job, each with its own range."""
+    """Project several variants of the job, each with its own range."""
     asked = [float(rtt) for rtt in (DEFAULT_LADDER_MS if rtt_ms is None else rtt_ms)]
     conditions = conditions or base.as_usual
     if base.job is None:
@@ -444,7 +444,7 @@ def _points(
 
 
 def _between(limit: Limit | None, points: Sequence[Point], told: float | None, unrecorded_s: float) -> Limit | None:
-    """Where no limit is known, what so many get done lies between."""
+    """Add the range of the throughput where no limit is known."""
     point = next((point for point in points if point.rtt_ms == told), None)
     if limit is None or limit.kind != "none" or point is None:
         return limit
@@ -505,7 +505,7 @@ def _latency_budget(base: Basis, variant: Variant, target_s: float, conditions: 
 
 
 def _last_below(value: Callable[[float], float], target: float, low: float, high: float) -> float:
-    """Where a function that rises through `target` between `low` and `high` meets it (regula falsi, Illinois)."""
+    """Find where a function that rises between `low` and `high` meets `target` (regula falsi, Illinois)."""
     below, above, side = value(low) - target, value(high) - target, 0
     while high - low > 1e-6 * high:
         middle = high - above * (high - low) / (above - below)

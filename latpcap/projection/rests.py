@@ -122,7 +122,7 @@ MIN_LAST_REST_MS = 5.0
 MAX_READ_ERROR_MS = 0.1
 """Points of a curve with a larger standard error do not count."""
 READ_STANDARD_ERRORS = 2.0
-"""What a capture shows may be off by this many standard errors."""
+"""Curves from a capture may be off by this many standard errors."""
 MIN_READ_SPREAD = 0.3
 """A curve that a capture shows may be off by at least this part of it."""
 

@@ -20,9 +20,9 @@ class Meaning(Struct, frozen=True):
     longer_ms: float
     """A packet that comes alone finds both hosts asleep, and is so much longer than the ACKs of a busy connection."""
     below: float
-    """How far the mean RTT of the data may lie below it, as a part of it …"""
+    """How far the mean RTT of the data may lie below it, as a part of it."""
     above: float
-    """… and how far above."""
+    """How far the mean RTT of the data may lie above it, as a part of it."""
 
 
 MEANINGS: dict[RttIs, Meaning] = {

@@ -59,7 +59,7 @@ class _NetworkOfPhases(Struct, frozen=True, eq=False):
         return np.where(np.isnan(self.rule_ms), 0.0, self.times)
 
     def rtts(self, mean_ms: Mean) -> tuple[Floats, Floats]:
-        """What it takes beside the asked RTT (ns), and how many of these."""
+        """Its time beside the asked RTT (ns), and how many of these."""
         asked, stays = self.rule_ms == ASKED, np.isnan(self.rule_ms)
         own_ns = NS_PER_MS * mean_ms(np.where(asked | stays, 0.0, self.rule_ms), self.baseline_ns / NS_PER_MS)
         rtts_ns = np.where(asked, 0.0, np.where(stays, self.baseline_ns, own_ns))
@@ -67,7 +67,7 @@ class _NetworkOfPhases(Struct, frozen=True, eq=False):
 
 
 class Scope(Struct, frozen=True, eq=False):
-    """What of a job goes its own way."""
+    """The parts of a job that go their own way."""
 
     ways: tuple[_NetworkOfPhases, _NetworkOfPhases]
     """To the host that answers, and behind it."""
@@ -98,13 +98,13 @@ class Scope(Struct, frozen=True, eq=False):
         return replay.scoped(np.full(count, STAYS), np.zeros(count), self.client, self.service, self.think_ns)
 
     def saved_s(self, replay: Replay) -> float:
-        """What faster hosts save at the RTTs of the capture."""
+        """Time that faster hosts save at the capture's RTTs."""
         if (self.client, self.service) == (1.0, 1.0):
             return 0.0
         return _over_s(replay, None) - _over_s(self.as_it_was(replay), None)
 
     def next_ms_s(self, replay: Replay) -> float:
-        """What the next millisecond adds, of what moves."""
+        """Cost of the next millisecond for what moves."""
         return max(_over_s(self.longer(replay), 0.0) - _over_s(self.as_it_was(replay), 0.0), 0.0)
 
     def _on(self, replay: Replay, rtts_ns: Floats, asked: Floats) -> Replay:
@@ -122,7 +122,7 @@ class Scope(Struct, frozen=True, eq=False):
 
 
 def scope_of(job: Job, conditions: Conditions, trips: Floats, think_s: float) -> Scope | None:
-    """What of the job goes its own way, if anything does; `trips`: the round trips of each connection."""
+    """Return the parts of the job that go their own way, if any; `trips`: the round trips of each connection."""
     beyond = job.beyond
     asks_far = beyond is not None and beyond.any_far
     if not conditions.moved and (conditions.client_time, conditions.service_time) == (None, None) and not asks_far:
@@ -150,7 +150,7 @@ def scope_of(job: Job, conditions: Conditions, trips: Floats, think_s: float) ->
 
 
 class Scopes:
-    """What goes its own way under each of several conditions: found out once."""
+    """The scope under each of several conditions, found once."""
 
     def __init__(self, job: Job | None, trips: Floats, think_s: float) -> None:
         """`trips`: the round trips of each connection; `think_s`: a longer gap is think time."""
@@ -158,7 +158,7 @@ class Scopes:
         self._known: dict[Conditions, Scope | None] = {}
 
     def of(self, conditions: Conditions) -> Scope | None:
-        """What of the job goes its own way, if anything does."""
+        """The parts of the job that go their own way, if any."""
         if self._job is None:
             return None
         if conditions not in self._known:

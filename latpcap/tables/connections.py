@@ -20,14 +20,14 @@ TIMES = {
     "client_fin": "client_fin_time",
     "server_fin": "server_fin_time",
 }
-"""Of `Connections`, ns since the recording began: the columns that they are made of."""
+"""Times of `Connections` (ns since the recording began) → the columns they come from."""
 NUMBERS = {
     f"{side}_{name}": f"{side}_{name}{unit}"
     for side in ("client", "server")
     for unit, names in {"_ns": ("handshake", "answer"), "": ("mss",), "_bytes": ("window", "window_limit")}.items()
     for name in names
 }
-"""Likewise of what is no time of day, `MISSING` where it is not known."""
+"""Other numbers of `Connections` → their columns; `MISSING` where unknown."""
 
 
 class Connections(Struct, frozen=True):
@@ -36,7 +36,7 @@ class Connections(Struct, frozen=True):
     stream: Ints
     client: Codes
     host: Codes
-    """Of the client: its ports differ from connection to connection."""
+    """The client's host; its ports differ from connection to connection."""
     server: Codes
     protocol: Codes
     start: Ints
@@ -55,7 +55,7 @@ class Connections(Struct, frozen=True):
     server_answer: Ints
     """The fastest data of the server that acknowledge the client's, after these; `MISSING` where there is none."""
     client_answer: Ints
-    """The same the other way round."""
+    """The fastest data of the client that acknowledge the server's, after these; `MISSING` where there is none."""
     client_mss: Ints
     """The largest segment that the client takes, in bytes; `MISSING` where its SYN was not captured."""
     server_mss: Ints

@@ -26,7 +26,7 @@ again."""
 
 
 class ExchangeTables(Protocol):
-    """What the columns are made from: a `Recording`."""
+    """The source of the columns: a `Recording`."""
 
     scratch: Scratch | None
 
@@ -98,13 +98,13 @@ class Exchanges:
         return self._recording.connection_of(self._column("stream").values)
 
     command = cached_property(_codes("command"))
-    """What the protocol calls each."""
+    """The protocol's name of each."""
     purpose = cached_property(_codes("purpose"))
-    """What each is for; the words are those of `core/src/protocols/purpose.rs`."""
+    """The purpose of each; the words are those of `core/src/protocols/purpose.rs`."""
     fingerprint = cached_property(_ints("fingerprint", missing=-1))
     """Index into the statements, -1 for none."""
     text = _Uncached(_ints("text", missing=-1))
-    """The same for the text with its literals, where those are shown."""
+    """Index into the texts with literals, where those are shown; -1 for none."""
     request = cached_property(_time("request_time"))
     """When the request's first packet passed; `MISSING` where it was not captured."""
     request_end = cached_property(_time("request_end_time"))
@@ -128,17 +128,17 @@ class Exchanges:
     affected_rows = _Uncached(_column("affected_rows"))
     """How many it changed."""
     error_code = cached_property(_codes("error_code"))
-    """What the server calls the error that it answered with, -1 for none."""
+    """The server's code of the error that it answered with, -1 for none."""
     request_bytes = _Uncached(_ints("request_bytes"))
     """Messages, without TCP's and IP's headers."""
     response_bytes = _Uncached(_ints("response_bytes"))
-    """Likewise."""
+    """Messages of the response, without TCP's and IP's headers."""
     request_wire_bytes = _Uncached(_ints("request_wire_bytes"))
     """As TCP carried them: compressed, with what TLS adds."""
     response_wire_bytes = _Uncached(_ints("response_wire_bytes"))
-    """Likewise."""
+    """The response as TCP carried it: compressed, with what TLS adds."""
     streamed_bytes = _Uncached(_ints("streamed_bytes"))
-    """What of the request followed after the answer had begun."""
+    """Bytes of the request that followed after the answer had begun."""
     retransmissions = _Uncached(_ints("retransmissions"))
     """Segments of it that were sent again."""
     stalled = _Uncached(_ints("stalled_ns"))
@@ -151,7 +151,7 @@ class Exchanges:
 
     @cached_property
     def kind(self) -> Codes:
-        """What its statement does; the words are those of `core/src/sql/kind.rs`, -1 for no statement."""
+        """The kind of its statement; the words are those of `core/src/sql/kind.rs`, -1 for no statement."""
         kinds = columns.codes(self._recording.statements_table, "kind")
         codes, fingerprint = np.append(kinds.codes, kinds.codes.dtype.type(-1)), self.fingerprint
         return Codes(self._filled(codes.dtype, lambda rows: codes[fingerprint[rows]]), kinds.names)
@@ -202,7 +202,7 @@ class Exchanges:
 
     @property
     def response_spread(self) -> Ints:
-        """The same of the response."""
+        """First packet of the response → its last one; `MISSING` unless all were captured."""
         return np.where(self.complete & (self.response != MISSING), self.response_end - self.response, MISSING)
 
     def __len__(self) -> int:

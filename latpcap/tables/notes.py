@@ -1,4 +1,4 @@
-"""What was noticed while the parts of a recording were read, put together."""
+"""Notes on the parts of a recording, put together."""
 
 from __future__ import annotations
 

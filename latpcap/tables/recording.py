@@ -29,7 +29,7 @@ METHODS = (
     *("captures", "notes", "cases", "connections", "exchanges", "statements", "tags", "taps"),
     *("rtt_samples", "clock_readings", "segments", "host_curve"),
 )
-"""What gives the tables of a `latpcap._core.Recording`."""
+"""Methods for the tables of a `latpcap._core.Recording`."""
 MIN_THREADED_EXCHANGES = 1 << 14
 """For fewer exchanges a thread saves less than the 4 ms that loading Python's pool of threads takes."""
 MAX_FILE_GAP_NS = 60_000_000_000
@@ -37,7 +37,7 @@ MAX_FILE_GAP_NS = 60_000_000_000
 
 
 class Gap(Struct, frozen=True):
-    """Nothing was recorded between two files."""
+    """A time without recording between two files."""
 
     before: int
     """Rows of `captures_table`: the file that ends before it, and the one that begins behind it."""
@@ -53,7 +53,7 @@ class ChangedTables:
         """Take those that they are made of."""
         self._tables = tables
         self.core = getattr(tables, "core", tables)
-        """What the core has read, all of it."""
+        """The core's recording, all of it."""
         self.real = getattr(tables, "real", None)
         """The tables with the names as they are, where others are shown."""
 
@@ -93,7 +93,7 @@ class Recording:
 
     @property
     def tables(self) -> Any:
-        """What this was made from."""
+        """The tables it was made from."""
         return self._tables
 
     @property
@@ -113,12 +113,12 @@ class Recording:
 
     @cached_property
     def notes_table(self) -> Table:
-        """What the core noticed."""
+        """The core's notes."""
         return Table.from_arrow(self._tables.notes())
 
     @cached_property
     def notes(self) -> list[tuple[str, str, str, int, int | None]]:
-        """The same: code, severity, message and count of each."""
+        """The code, severity, message and count of each note, and its first frame where known."""
         return columns.notes(self.notes_table)
 
     @cached_property
@@ -190,12 +190,12 @@ class Recording:
 
     @cached_property
     def statements(self) -> Texts:
-        """The same, to look words up in."""
+        """Statement texts to look words up in."""
         return Texts.of(self.statement_texts)
 
     @cached_property
     def tag_texts(self) -> list[str]:
-        """What statements say of the code that sent them, by number: `key='value'`, commas between, URL-encoded."""
+        """Tags by number that name the code that sent statements: `key='value'`, commas between, URL-encoded."""
         return [text or "" for text in columns.texts(Table.from_arrow(self._tables.tags()), "text")]
 
     @cached_property
@@ -247,7 +247,7 @@ class Recording:
 
     @cached_property
     def gaps(self) -> list[Gap]:
-        """Where the files do not adjoin: what passed then was not recorded.
+        """Gaps between files: packets that passed then were not recorded.
 
         A file begins where the one before it ended, or as soon as there is something to record: a gap is one that lasts
         for longer than a minute and than both of its files.
@@ -345,7 +345,7 @@ class Recording:
         return build_column(self.scratch, len(stream), np.int64, lambda rows: index[stream[rows]])
 
     def _time(self, table: Table, name: str) -> Ints:
-        """The same of a column."""
+        """Times of a column in ns since the recording began."""
         return self.since_start(columns.column(table, name))
 
     def since_start(self, times: NullableArray) -> Ints:

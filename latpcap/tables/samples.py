@@ -1,4 +1,4 @@
-"""What a recording has beside its exchanges, as numpy columns: RTT samples, and what senders' clocks read."""
+"""Columns in numpy that a recording has beside its exchanges: RTT samples, and readings of senders' clocks."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ class Samples(Entries, frozen=True):
     time: Ints
     """When the acknowledgment passed."""
     alone: Bools
-    """Of one segment."""
+    """One segment was acknowledged."""
     quiet: Bools
     """Few segments were under way when the acknowledged one was sent."""
 
 
 class Readings(Entries, frozen=True):
-    """What senders' clocks read when their data passed (TCP timestamps)."""
+    """Readings of senders' clocks when their data passed (TCP timestamps)."""
 
     connection: Ints
     by_server: Bools
     time: Ints
     ticks: Ints
-    """Of the sender's clock, modulo 2³²."""
+    """Ticks of the sender's clock, modulo 2³²."""

@@ -20,7 +20,7 @@ SAVED_TIME = SavedShare(client=0.0, service=0.5)
 CREATES = ("create_blob", "create_blob2", "lob_create_temporary")
 WRITES = (*CREATES, "put_segment", "batch_segments", "batch_blob_stream", "lob_write", "lob_trim")
 CLOSES = ("close_blob", "cancel_blob", "lob_close", "lob_free_temporary")
-"""Of a blob that was read or written before: of the same connection's last one."""
+"""Commands that close the blob that the connection read or wrote last."""
 
 
 def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
@@ -49,7 +49,7 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
 
 
 def _written(evidence: Evidence, blobs: Ints) -> Bools:
-    """Those that write; a close is of what was done before it on its connection."""
+    """Return which write; a close counts as what came before it on its connection."""
     command = evidence.exchanges.command.picked(blobs)
     does = np.where(command.where(CLOSES.__contains__), -1, command.where(WRITES.__contains__))
     return bools(passes.last_known(does, evidence.exchanges.connection[blobs]) > 0)

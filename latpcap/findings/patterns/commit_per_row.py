@@ -16,10 +16,10 @@ from latpcap.tables.columnar import passes
 
 MIN_COMMITS = 10
 MIN_SHARE = 0.8
-"""Of the changes, those with a transaction of their own."""
+"""Share of changes with a transaction of their own."""
 DEFAULT_BATCH_ROWS = 100
 SAVED_TIME = SavedShare(client=1.0, service=1.0)
-"""Nothing of it is needed any more."""
+"""All time of the calls is saved."""
 
 
 def find(evidence: Evidence, size: int | None) -> Iterator[Candidate]:

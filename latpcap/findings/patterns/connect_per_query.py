@@ -20,13 +20,13 @@ from latpcap.units import counted
 
 MIN_CONNECTIONS = 5
 MAX_STATEMENTS = 2
-"""Of the median connection."""
+"""Statements of the median connection."""
 WHOSE = ("application", "user", "database")
-"""What connections say of whose they are, where it can be read."""
+"""Owners that connections name, where it can be read."""
 MIN_SHARE = 0.2
-"""Of the round trips, those that open and close connections: from there on more statements are too few as well."""
+"""Share of round trips that open and close connections from which on more statements are too few as well."""
 SAVED_TIME = SavedShare(client=1.0, service=1.0)
-"""Nothing of it is needed any more; within a login the client does nothing else."""
+"""All time of the calls is saved; within a login the client does nothing else."""
 
 
 def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
@@ -122,7 +122,7 @@ class ConnectionTrips(NamedTuple):
     """Round trips of each connection, its TCP handshake included."""
 
     opening: Ints
-    """Those that open and close it: TCP, TLS, login, first settings."""
+    """Round trips that open and close it: TCP, TLS, login, first settings."""
     every: Ints
 
 
@@ -159,7 +159,7 @@ def _exchanges_of(evidence: Evidence, connections: Ints) -> Ints:
 
 
 def _reopened(evidence: Evidence, mine: Ints) -> Ints:
-    """Of the connections that follow each other, all but the first: it could have served the others."""
+    """All but the first of connections that follow each other: it could have served the others."""
     connections = evidence.recording.connections
     start = connections.start[mine]
     lane = lanes(start, connections.end[mine])

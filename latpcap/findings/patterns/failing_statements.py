@@ -22,7 +22,7 @@ Bools = NDArray[np.bool_]
 MIN_FAILURES = 5
 """Five failures are a finding, or two that are at least a quarter of all statements."""
 MIN_FAILURES_OF_FEW, MIN_SHARE = 2, 0.25
-"""So many are enough where they are so large a part of all statements."""
+"""This many are enough where they are at least this share of all statements."""
 ABORTED = "aborted"
 """The category of what a server refuses because another statement of the transaction has failed."""
 

@@ -16,7 +16,7 @@ from latpcap.units import counted, format_average, percent
 MIN_NETWORK_SHARE = 0.3
 """A recording is network-bound from this share of the runtime on."""
 MIN_SAVED_SHARE = 0.1
-"""Of the statements, those that are sent in a batch or a pipeline, from which on neither is advice."""
+"""Share of statements sent in a batch or a pipeline from which on neither is advice."""
 PIPELINES = "postgresql"
 """The protocol whose drivers send several statements before they read the first answer."""
 
@@ -49,7 +49,7 @@ def network_bound(evidence: Evidence, finding: Finding, network_share: float, wh
 
 
 def _failed(evidence: Evidence) -> str:
-    """What failed all the same, which is too little for a pattern."""
+    """The failures, which are too few for a pattern."""
     failures = evidence.failures
     return (
         f"{counted(len(failures.rows), 'request')} failed: {failures.codes(np.arange(len(failures.rows)))}"
@@ -59,7 +59,7 @@ def _failed(evidence: Evidence) -> str:
 
 
 def _helps(evidence: Evidence) -> Iterator[str]:
-    """What would shorten the waits of this capture."""
+    """Advice that would shorten the capture's waits."""
     waits, exchanges = evidence.timeline.waits, evidence.exchanges
     opening = waits.count - waits.round_trips + int(exchanges.round_trips.sum(where=exchanges.is_setup))
     if 2 * opening >= waits.count:

@@ -257,7 +257,7 @@ def _one_for_each(evidence: Evidence, groups: Groups, brought: Ints) -> Bools:
 
 
 def _opens_interval(evidence: Evidence, groups: Groups) -> Bools:
-    """Nothing else was executed before the loop on its connection: it was under way."""
+    """Return which loops no other execution on the connection precedes: they were under way."""
     executed = np.cumsum(evidence.is_execution)
     connection = evidence.exchanges.connection
     first_of_connection = np.searchsorted(connection, connection[groups.firsts])

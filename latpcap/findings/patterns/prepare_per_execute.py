@@ -17,7 +17,7 @@ MIN_PREPARES = 5
 MIN_SHARE = 0.9
 """Prepares to executions, from which on each execution has its own."""
 SAVED_TIME = SavedShare(client=1.0, service=1.0, prepares=True)
-"""Nothing of it is needed any more."""
+"""All time of the calls is saved."""
 
 
 def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
@@ -77,7 +77,7 @@ def _closing(evidence: Evidence, prepares: Ints) -> Bools:
 
 
 def _closing_unseen(evidence: Evidence, prepares: Ints) -> Bools:
-    """What has no answer of the executions that `prepares` serve: a statement that is kept is not closed."""
+    """Unanswered closes of the executions that `prepares` serve: a statement that is kept is not closed."""
     closes = (evidence.exchanges.response == MISSING) & ~evidence.exchanges.is_execution
     return bools(evidence.serves(evidence.unit[prepares]) & closes)
 

@@ -19,7 +19,7 @@ from latpcap.units import counted, listed
 
 MIN_COMMANDS = 5
 MIN_SHARE = 0.1
-"""Of the round trips after the connections were set up."""
+"""Share of round trips after connection set-up."""
 MIN_KIND_SHARE = 0.2
 """The share of the commands from which on the fix speaks of a kind."""
 RESET_COMMANDS = frozenset(("reset_connection", "change_user", "sp_reset_connection"))
@@ -28,7 +28,7 @@ RESETS = re.compile("discard all|reset all|select pg_advisory_unlock_all")
 SAVEPOINT_WORDS = ("savepoint", "release", "rollback", "save tran")
 SAVEPOINTS = re.compile("savepoint|release|rollback (?:(?:work|transaction) )?to|save tran")
 SAVED_TIME = SavedShare(client=1.0, service=1.0)
-"""Nothing of it is needed any more."""
+"""All time of the calls is saved."""
 
 
 def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:

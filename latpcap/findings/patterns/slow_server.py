@@ -17,14 +17,14 @@ LOCKED = (
     "contended rows last, and take locks in a fixed order. A transaction of several round trips holds its locks longer "
     "at a higher RTT."
 )
-"""Where most of the time is a wait for locks."""
+"""Advice where most of the time is a wait for locks."""
 
 MIN_SERVICE_S = 0.002
 """A server that answers faster than this on average is not slow, however near it is."""
 
 
 UNLESS = " If a proxy stands in front of the server, the time common to all responses may be the network behind it."
-"""Where nothing was answered at once, so that a network behind the host that answers cannot be excluded."""
+"""Caveat where no answer came at once, so that a network behind the host that answers cannot be excluded."""
 
 
 def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:

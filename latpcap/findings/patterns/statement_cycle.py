@@ -38,7 +38,7 @@ QUICK_QUANTILE = 0.25
 MAX_BOUND_LENGTH = 24
 """Characters of a transaction command that a title shows."""
 SAVED_TIME = SavedShare(client=1.0, service=1.0)
-"""Nothing of it is needed any more."""
+"""All time of the calls is saved."""
 
 READ_AGAIN, READ_TO_WRITE, LOOK_UP = "read-again", "read-to-write", "look-up"
 READ_BACK, KEY, TRANSACTION = "read-back", "key", "transaction"

@@ -15,9 +15,9 @@ from latpcap.units import format_average
 
 MIN_PINGS = 5
 MIN_SHARE = 0.5
-"""Of the pieces of work, those that follow a ping."""
+"""Share of pieces of work that follow a ping."""
 SAVED_TIME = SavedShare(client=1.0, service=1.0)
-"""Nothing of it is needed any more."""
+"""All time of the calls is saved."""
 
 
 def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:

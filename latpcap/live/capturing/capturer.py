@@ -37,7 +37,7 @@ MIN_QUIET_S = 0.5
 """All packets are in the file if none has come for this long; the kernel hands them to dumpcap at least every 250
 ms."""
 MAX_FLUSH_S = 2.0
-"""Where packets of others never cease, the end is awaited no longer than this."""
+"""The end is awaited no longer than this where packets of others never cease."""
 MAX_MARK_S = 5.0
 """A mark is in the file within this time, unless a busy kernel dropped it."""
 MARK_BYTES = 32
@@ -248,7 +248,7 @@ class _Running:
             time.sleep(0.005)
 
     def output(self) -> str:
-        """What the capturer has said on standard error."""
+        """The capturer's output on standard error."""
         if self._said.closed:
             return self._last_words
         if not os.fstat(self._said.fileno()).st_size:

@@ -14,7 +14,7 @@ def is_root() -> bool:
 
 
 def how_to_be_allowed(tool: str) -> str:
-    """What gives this user the right to capture, in one line."""
+    """Return how this user gets the right to capture, in one line."""
     if sys.platform == "darwin":
         return "capturing packets needs /dev/bpf*: Wireshark's ChmodBPF opens it, or `sudo`; without them: `--relay`"
     if sys.platform == "win32":

@@ -15,7 +15,7 @@ MAX_FILES = 99_999
 
 
 class Ring(Struct, frozen=True):
-    """So many files, each of so many bytes: the oldest is deleted when a new one is begun."""
+    """A ring of files of one size: the oldest is deleted when a new one is begun."""
 
     files_kept: int
     bytes_each: int

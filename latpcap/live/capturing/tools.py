@@ -13,7 +13,7 @@ from latpcap.live.capturing.rights import is_root
 from latpcap.verify.programs import installed
 
 FOLDERS = ("/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin")
-"""Where they are, should PATH not have them."""
+"""Folders of tools that PATH may lack."""
 KERNEL_BUFFER_MIB = 64
 
 
@@ -24,7 +24,7 @@ class Tool(Struct, frozen=True):
     options: tuple[str, ...]
     before_filter: tuple[str, ...]
     is_running: str
-    """What it says on standard error once it captures."""
+    """Its words on standard error once it captures."""
     dropped: Callable[[str], int | None]
     """How many packets it has dropped, by what it said at its end."""
     is_pcap: bool
@@ -32,7 +32,7 @@ class Tool(Struct, frozen=True):
 
 
 def tools(*, one_interface: bool, ring: bool) -> Iterator[Tool]:
-    """Those that are installed and can do it."""
+    """Yield installed tools that can do it."""
     if path := _found("dumpcap"):
         options = ("-p", "-q", "-B", str(KERNEL_BUFFER_MIB))
         yield Tool(path, options, ("-f",), "\nFile: ", _dropped_by_dumpcap, is_pcap=False)

@@ -27,14 +27,14 @@ INTERFACE = "delayed"
 ADDRESSES = ("198.18.0.1", "198.18.0.2", "2001:2::1", "2001:2::2")
 """A rehearsed job's own, by the slow way and by all others (`link/src/network/routes.rs`)."""
 INSTEAD = "; or use the relay"
-"""What needs no network of its own; most of what the system lacks is told with it."""
+"""Advice that needs no network of its own, told with most of what the system lacks."""
 CONGESTION_CONTROL = Path("/proc/sys/net/ipv4/tcp_congestion_control")
 MAX_STOP_S = 10.0
 """The process that keeps the namespaces ends within this time."""
 
 
 class LinkConditions(Struct, frozen=True, kw_only=True):
-    """What the link adds; RTT and jitter of both ways together, loss and bandwidth of each."""
+    """Conditions of the link: RTT and jitter of both ways together, loss and bandwidth of each."""
 
     rtt_ms: float
     jitter_ms: float = 0.0
@@ -44,7 +44,7 @@ class LinkConditions(Struct, frozen=True, kw_only=True):
     """0: no bottleneck."""
     queue_bytes: int | None = None
     seed: int = 0
-    """Where the random numbers of loss and jitter begin."""
+    """The seed of the random numbers of loss and jitter."""
 
 
 class Network:
@@ -103,7 +103,7 @@ class Network:
         self.close()
 
     def prefix(self, *, may_capture: bool = False) -> list[str]:
-        """What to put before a command so that it runs in this network; `may_capture` also without root."""
+        """Words before a command that run it in this network; `may_capture` also without root."""
         network, user = self._made().namespaces
         files = f"/proc/{os.getpid()}/fd/"
         user_path = "" if user is None else f"{files}{user}"
@@ -123,7 +123,7 @@ class Network:
         self._made().set(**asdict(conditions))
 
     def counts(self) -> tuple[Counts, Counts]:
-        """What crossed the link from the job to its servers, and back."""
+        """Traffic on the link from the job to its servers, and back."""
         return self._made().counts()
 
     def failure(self) -> str | None:

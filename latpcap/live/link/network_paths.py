@@ -33,7 +33,7 @@ class CommandRun(Struct, frozen=True):
     """How many crossed the link; `None` where there was none."""
     ends: CongestionControls | None = None
     problems: tuple[str, ...] = ()
-    """What went wrong on the way to a server, a line each."""
+    """Problems on the way to a server, a line each."""
 
 
 class NetworkPath(Protocol):
@@ -44,7 +44,7 @@ class NetworkPath(Protocol):
     goes_on: bool
     """Behind the link the way goes on, as long as it is today, in a TCP connection of its own."""
     seed: int | None
-    """Where the random numbers of its first run begin, each further run's at the next number; `None`: it has none."""
+    """The seed of its first run's random numbers, with each further run's the next number; `None`: it has none."""
 
     def run(self, command: Sequence[str], into: Path, servers: Sequence[str], link_ms: float | None) -> CommandRun:
         """Run the command with `servers` that much farther away (`None`: as things are), recorded into a pcapng."""

@@ -1,4 +1,4 @@
-"""What the files of a dataset must be like: the columns that this latpcap writes, with what a capture may hold."""
+"""Checks of a dataset's files: the columns that this latpcap writes, with values that a capture may hold."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_BYTES = 1 << 40
 MAX_TIME_NS = 4_600_000_000_000_000_000
 """The core knows no later time (`core/src/capture/leap.rs`)."""
 CONTENTS = {"size_bytes": DataType.uint64(), "sha256": DataType.string()}
-"""What is known of each capture beside the core's columns."""
+"""Columns of each capture beside the core's."""
 NO_PACKET = bytes.fromhex("d4c3b2a1020004000000000000000000ffff000001000000")
 """A pcap of Ethernet."""
 AS_THE_CORE = ("captures", "notes", "cases", "taps", "connections", "rtt_samples", "clock_readings", "segments")
@@ -43,7 +43,7 @@ def check_texts(table: Table) -> None:
 
 
 def check_visible(texts: Iterable[str | None], name: str) -> None:
-    """The same of some texts."""
+    """Refuse texts that could steer a terminal."""
     if any(text and NOT_SHOWN.search(text) for text in texts):
         raise CaptureError(f"a text of `{name}` has characters that latpcap never writes")
 

@@ -32,11 +32,11 @@ class Places(Struct, frozen=True):
     of_stream: Codes
     """The server of each connection; only of databases."""
     folder: Ints
-    """Of each server, the number of its folder: that of its name, or one behind all for those that share."""
+    """The number of each server's folder: that of its name, or one behind all for those that share."""
 
     @classmethod
     def of(cls, recording: Recording, parts: int = 1) -> Places:
-        """Where the rows of a recording go, which is one of so many `parts`."""
+        """Plan the files of a recording's rows, one of so many `parts`."""
         connections, rows = recording.all_connections_table, recording.database_rows
         server = columns.codes(connections, "server")
         stream = columns.column(connections, "stream").values.astype(np.int64)

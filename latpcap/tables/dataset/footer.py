@@ -1,4 +1,4 @@
-"""What a Parquet file takes to read, told by its footer and the heads of its pages before any of it is decompressed.
+"""The memory that reading a Parquet file takes, by its footer and page heads, before any of it is decompressed.
 
 <https://parquet.apache.org/docs/file-format/> and, for the bytes, Thrift's compact protocol:
 <https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md>. A few bytes of a page may say
@@ -30,14 +30,14 @@ class Weight(Struct, frozen=True):
 
     rows: int
     pages: int = 0
-    """Of the row group where they are most: the largest page of each column, its dictionary, and the packed bytes."""
+    """Largest page of each column, its dictionary, and the packed bytes, in the row group with most of them."""
     texts: int = 0
-    """Of a row at most: the dictionaries of texts, of the row group where they are most."""
+    """The most that a row takes: the dictionaries of texts in the row group with most."""
     columns: int = 0
 
 
 def weighed(path: str | os.PathLike[str] | IO[bytes], most: int) -> Weight:
-    """Of a file, or what is open as one; raises `ValueError` where it is none that latpcap writes.
+    """Weigh a file, open or by its path; raises `ValueError` where it is none that latpcap writes.
 
     A footer of more than a sixteenth of `most` bytes is refused.
     """

@@ -1,4 +1,4 @@
-"""What lies where in a dataset: folders and files, and what the columns of the exchanges are called there."""
+"""Layout of a dataset: its folders and files, and the names of the exchanges' columns in them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ EPOCH = date(1970, 1, 1).toordinal()
 
 
 def part_path(table: str, part: int, day: int | None = None, server: str | None = None) -> str:
-    """Where a part of a table lies; days are counted from 1970 on.
+    """Path of a part of a table; days are counted from 1970 on.
 
     >>> part_path("exchanges", 0, 18_518, "[fd00::7]:3306")
     'exchanges/day=2020-09-13/server=%5Bfd00%3A%3A7%5D%3A3306/part-0.parquet'

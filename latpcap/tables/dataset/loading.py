@@ -41,7 +41,7 @@ BYTES_PER_NUMBER = 16
 MIN_BYTES_PER_CONNECTION = 64
 """Every connection up to the highest number needs this much of `--memory`: more could not have been read."""
 PANIC = "PanicException"
-"""What arro3 raises where a file that was written so ends in no Parquet footer."""
+"""The error that arro3 raises if a file ends without a Parquet footer."""
 OF_CONNECTIONS = ("exchanges", "rtt_samples", "clock_readings", "segments")
 """Tables whose rows are each of a connection."""
 EVERYWHERE = {"exchanges": ("stream", "command", "purpose"), "connections": ("stream", "client", "protocol")}
@@ -62,7 +62,7 @@ class SavedTables:
         """The connections whose rows are read; `None` for all."""
 
     def of_streams(self, chosen: Ints) -> SavedTables:
-        """The same tables, of whose rows only those of these connections are read from now on: others may be missing.
+        """Return these tables with only the rows of the `chosen` connections read from now on: others may be missing.
 
         What was read already is not read again.
         """
@@ -79,7 +79,7 @@ class SavedTables:
 
     @property
     def is_large(self) -> bool:
-        """What is computed from it does not fit in the memory that reading may take."""
+        """Figures computed from it do not fit in the memory that reading may take."""
         return self._disk is not None and _core.SavedExchanges.are_too_many(self.exchange_count, self._memory)
 
     def host_curve(self) -> tuple[Sequence[float], Sequence[float], Sequence[str]] | None:
@@ -109,12 +109,12 @@ class SavedTables:
         return tables[first]
 
     def notes(self) -> Table:
-        """What the core noticed: what is said of files each part says, of connections they say it together."""
+        """The core's notes: those on files as each part has them, those on connections summed over the parts."""
         table = self._whole("notes")
         return table if len(self._parts) == 1 else together(table, self.cases())
 
     def cases(self) -> Table:
-        """What of the notes adds up."""
+        """Counts of the notes that add up."""
         return self._whole("cases")
 
     @cached_property
@@ -137,7 +137,7 @@ class SavedTables:
 
     @cached_property
     def _connections_of(self) -> dict[SavedFile, Table]:
-        """Those of each file."""
+        """Connections by file."""
         return {place: self._table(place) for place in self._of("connections")}
 
     @cached_property
@@ -208,12 +208,12 @@ class SavedTables:
             raise CaptureError(f"{self._parts[0][0]}: is damaged: of `rtt_samples` {error}") from None
 
     def taps(self) -> Table:
-        """What each two taps show; nothing where an earlier latpcap made the dataset."""
+        """Comparisons of each two taps; empty where an earlier latpcap made the dataset."""
         tables = [*self._each("taps")]
         return joined(tables) if tables else Table.from_pydict({})
 
     def clock_readings(self) -> Table:
-        """What senders' clocks read."""
+        """Readings of senders' clocks."""
         return self._by_stream("clock_readings")
 
     def segments(self) -> Table:

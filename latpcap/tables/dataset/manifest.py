@@ -69,7 +69,7 @@ class SavedFile(Struct, frozen=True):
 
     @property
     def path(self) -> str:
-        """Where it lies."""
+        """Path of the file."""
         return f"{self.folder}/{self.file.path}"
 
     @property
@@ -79,7 +79,7 @@ class SavedFile(Struct, frozen=True):
 
 
 class SavedPart(Struct, frozen=True, omit_defaults=True):
-    """What was saved together: a recording, or the client groups of one that a worker has read."""
+    """One part of a dataset: a recording, or the client groups of one that a worker has read."""
 
     files: tuple[DataFile, ...]
     words: dict[str, list[str]]
@@ -97,13 +97,13 @@ class Manifest(Struct, frozen=True):
 
     schema: str
     version: str
-    """Of the latpcap that wrote it."""
+    """The version of latpcap that wrote it."""
     read_with: ReadWith
     parts: Annotated[tuple[SavedPart, ...], Meta(min_length=1)]
 
     @property
     def text(self) -> str:
-        """What is in it."""
+        """Counts of rows, files and bytes."""
         files = [each for part in self.parts for each in part.files]
         exchanges, connections = (sum(part.rows(table) for part in self.parts) for table in COUNTED)
         rows = f"{counted(exchanges, 'exchange')} of {counted(connections, 'connection')}"
@@ -120,7 +120,7 @@ def write(folder: Path, read_with: ReadWith, parts: tuple[SavedPart, ...]) -> No
 
 
 def of_folder(folder: str) -> Manifest:
-    """What the folder's manifest says; raises `CaptureError` where it is none of a dataset that can be read."""
+    """Read the folder's manifest; raises `CaptureError` if it is not that of a readable dataset."""
     path = os.path.join(folder, MANIFEST)
     try:
         with open(path, "rb") as file:
@@ -152,7 +152,7 @@ def _decoded(content: bytes, kind: type[Kind]) -> Kind:
 
 
 def _wrong(manifest: Manifest) -> Iterator[str]:
-    """What cannot be true of what it says."""
+    """Yield contradictions in the manifest."""
     known: set[str] = set()
     for number, part in enumerate(manifest.parts):
         if part.host_curve is not None and not part.host_curve.is_valid:
@@ -197,7 +197,7 @@ class _Schema(Struct):
 
 
 def _sha256(of: str | bytes) -> str:
-    """Of a file, or of what one holds."""
+    """Hash of a file, or of bytes."""
     from hashlib import file_digest
 
     with open(of, "rb") if isinstance(of, str) else io.BytesIO(of) as file:

@@ -42,12 +42,12 @@ class TableRows:
                 yield rows_of(block, rows[piece : min(piece + ROWS_PER_WRITE, last)] - begin)
 
     def among(self, rows: Ints) -> Callable[[Ints], Iterator[Table]]:
-        """What picks some of these rows, which ascend, after all of them were picked once."""
+        """Pick all of these ascending rows once; return a function that picks some of them."""
         held = TableRows(columns.joined(self.picked(rows)))
         return lambda some: held.picked(np.searchsorted(rows, some))
 
     def made(self, picked: Table) -> Iterator[Table]:
-        """What was picked as the files have it."""
+        """Yield the picked rows as the files have them."""
         yield picked
 
     def text_bytes(self, rows: Ints) -> int:
@@ -55,7 +55,7 @@ class TableRows:
         return 0
 
     def _blocks(self, begin: int, end: int) -> Iterable[tuple[int, Table]]:
-        """Where rows begin, and these: at least those from `begin` up to `end`."""
+        """Blocks of rows, each with its first row: at least those from `begin` up to `end`."""
         return [(0, self._table)]
 
 
@@ -63,7 +63,7 @@ class SampleRows(TableRows):
     """RTT samples, which come batch by batch: where they are many, they lie on a disk."""
 
     def __init__(self, recording: Recording) -> None:
-        """Of all connections."""
+        """Take the samples of `recording`."""
         self._recording = recording
 
     def column(self, name: str) -> Ints:
@@ -118,7 +118,7 @@ class ExchangeRows(TableRows):
             yield first, self._recording.exchange_columns(*names, rows=(first, min(first + ROWS_PER_WRITE, end)))
 
     def _text_bytes(self, table: Table) -> Ints:
-        """Of the statements of each row."""
+        """Bytes of each row's statements."""
         ids = (columns.column(table, name).ints(-1) for name in STATEMENTS)
         text, fingerprint = (self._lengths[each] for each in ids)
         total: Ints = text + fingerprint

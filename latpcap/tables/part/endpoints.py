@@ -12,7 +12,7 @@ from latpcap.errors import UsageError
 from latpcap.units import port_number
 
 PSEUDONYM = re.compile(r"(?:client|server|host)-\d+")
-"""What `--pseudonymise` shows in the place of an address."""
+"""The pseudonym that `--pseudonymise` shows for an address."""
 WRITTEN = re.compile(
     r"(?:\[(?P<bracketed>[^\]]*)\]|(?P<bare>[^:\[\]]*)|(?P<v6>[^\[\]]*:[^\[\]]*:[^\[\]]*))(?::(?P<port>\d+))?"
 )

@@ -139,7 +139,7 @@ class GroupedRecording(Recording):
         return self._once("column", name, super().exchange_column).picked(slice(*rows or (None,)))
 
     def exchange_codes(self, name: str, rows: Bounds | None = None) -> Codes:
-        """Likewise."""
+        """Made once."""
         coded = self._once("codes", name, super().exchange_codes)
         return coded if rows is None else coded.picked(slice(*rows))
 
@@ -152,15 +152,15 @@ class GroupedRecording(Recording):
         return self._once("is for", purposes, lambda purposes: self.exchanges.is_for(*purposes))
 
     def connection_column(self, name: str) -> NullableArray:
-        """Likewise."""
+        """Made once."""
         return self._once("of connections", name, super().connection_column)
 
     def said(self, name: str) -> Codes:
-        """Likewise."""
+        """Made once."""
         return self._once("said", name, super().said)
 
     def _once(self, kind: str, name: K, made: Callable[[K], V]) -> V:
-        """What many groups ask for; what a large one does is made anew, as `Exchanges` does."""
+        """Return what many groups ask for, made once; a large one makes it anew, as `Exchanges` does."""
         if self._columns is None:
             return made(name)
         if (kind, name) not in self._columns:
@@ -170,7 +170,7 @@ class GroupedRecording(Recording):
 
 
 def _of_all(name: str) -> Any:
-    """What all groups share is made once."""
+    """Make a property that all groups share."""
     return property(lambda group: getattr(group.arranged, name))
 
 
@@ -190,7 +190,7 @@ class Group(Recording):
 
     @property
     def name(self) -> str | None:
-        """Of the group."""
+        """The group's name."""
         return self.arranged.names[self.number]
 
     captures_table = _of_all("captures_table")
@@ -207,7 +207,7 @@ class Group(Recording):
 
     @cached_property
     def gaps(self) -> list[Gap]:
-        """Those of all, since the group began."""
+        """Gaps of the whole recording, in time since the group began."""
         later = self.start_ns - self.arranged.start_ns
         return [replace(gap, begin=gap.begin - later, end=gap.end - later) for gap in self.arranged.gaps]
 
@@ -219,7 +219,7 @@ class Group(Recording):
 
     @cached_property
     def connections(self) -> Connections:
-        """Those of the group."""
+        """The group's connections."""
         whole, rows = self.arranged.connections, self._of_connections
         later = self.start_ns - self.arranged.start_ns
         made = {name: _part(getattr(whole, name), rows) for name in Connections.__struct_fields__}
@@ -228,7 +228,7 @@ class Group(Recording):
 
     @cached_property
     def exchanges(self) -> Exchanges:
-        """Those of the group."""
+        """The group's exchanges."""
         return _Exchanges(self)
 
     def exchange_column(self, name: str, rows: Bounds | None = None) -> NullableArray:
@@ -236,15 +236,15 @@ class Group(Recording):
         return self.arranged.exchange_column(name, self._rows(rows))
 
     def exchange_codes(self, name: str, rows: Bounds | None = None) -> Codes:
-        """Likewise."""
+        """A slice of what was made of all."""
         return self.arranged.exchange_codes(name, self._rows(rows))
 
     def connection_column(self, name: str) -> NullableArray:
-        """Likewise."""
+        """A slice of what was made of all."""
         return self.arranged.connection_column(name).picked(self._of_connections)
 
     def said(self, name: str) -> Codes:
-        """Likewise."""
+        """A slice of what was made of all."""
         found: Codes = _part(self.arranged.said(name), self._of_connections)
         return found
 
@@ -271,7 +271,7 @@ class _Exchanges(Exchanges):
 
     @cached_property
     def kind(self) -> Codes:
-        """What each statement does."""
+        """The kind of each statement."""
         return self._group.arranged.exchanges.kind.picked(self._slice)
 
     def is_for(self, *purposes: str) -> Bools:
@@ -308,7 +308,7 @@ def _of_streams(table: Table, of_stream: Ints) -> tuple[Table, Ints]:
 
 
 def _exchanges(recording: Recording, of_stream: Ints) -> tuple[Table, Ints]:
-    """The same of the exchanges, a column after the other: all of them at once may be more than fits."""
+    """Return the exchanges group by group, a column at a time as all may not fit, and the group of each."""
     rows, groups = _in_order(recording.exchange_column("stream").values, of_stream)
     names = _core.SavedExchanges.names()
     picked: dict[str, Any] = {

@@ -84,7 +84,7 @@ class ConnectionNames:
         return hit
 
     def _known(self, name: str) -> list[_DistinctValues]:
-        """What the connections are known by: the real names before those that are shown."""
+        """Values that the connections are known by: the real names before those shown."""
         if name not in self._known_by:
             self._known_by[name] = [
                 _DistinctValues.of(_values(table, name)) for table in (self.real, self.shown) if table
@@ -131,7 +131,7 @@ class ConnectionNames:
 
 
 def _values(table: Table, name: str, rows: Ints | None = None) -> Iterator[list[str]]:
-    """What each connection is known by: none where it is unknown."""
+    """Yield the values that each connection is known by; none if unknown."""
     if name == "stream":
         texts = [[str(stream)] for stream in columns.column(table, "stream").values.tolist()]
     else:
@@ -149,6 +149,6 @@ def _counted(table: Table, name: str, rows: Ints) -> Counter[str]:
 
 
 def files_of(recording: Recording) -> str:
-    """What a message begins with."""
+    """Return the captures' name for messages."""
     paths = columns.texts(recording.captures_table, "path")
     return paths[0] or "the capture" if len(paths) == 1 else f"{len(paths)} files"

@@ -27,15 +27,15 @@ from latpcap.units import counted
 
 HANDSHAKE = ("syn_time", "syn_ack_time", "ack_time")
 SUMS = ("round_trips", "request_bytes", "response_bytes", "retransmissions")
-"""What a connection's exchanges add up to."""
+"""Sums over a connection's exchanges."""
 SPANS = ("delta_ns", "client_ns")
-"""Of an exchange, from something that may have been before the window."""
+"""Columns of an exchange that may span time before the window."""
 OF_OTHERS = ("refused", "unanswered", "unrecognised", "other-database")
 """Notes about connections that are no database's, and so are never selected."""
 
 
 def select(recording: Recording, selection: Selection) -> Recording:
-    """What is selected of `recording`; raises `NothingSelected` where nothing is.
+    """Return the selected part of `recording`; raises `NothingSelected` where there is none.
 
     A recording without database traffic stays as it is: that is what is to be said of it.
     """
@@ -94,7 +94,7 @@ class OfStreams(ChangedTables):
         self._chosen = chosen
 
     def notes(self) -> Table:
-        """What is said of the files."""
+        """The notes on the files."""
         table = self._whole.notes_table
         codes = columns.texts(table, "code")
         return rows_of(table, np.flatnonzero([code not in OF_OTHERS for code in codes]))
@@ -104,7 +104,7 @@ class OfStreams(ChangedTables):
         return self._of_chosen(self._whole.all_connections_table)
 
     def connections(self) -> Table:
-        """Those that were chosen."""
+        """The chosen connections."""
         return self._connections
 
     @cached_property
@@ -140,7 +140,7 @@ class OfStreams(ChangedTables):
 
 
 class InWindow(OfStreams):
-    """The same with some time of it alone."""
+    """The selected connections within a window of time."""
 
     def __init__(self, recording: Recording, window: Window) -> None:
         """Take the exchanges that begin in `window`; raises `NothingSelected` where there is none."""
@@ -172,7 +172,7 @@ class InWindow(OfStreams):
         return self._of_window
 
     def exchanges(self, names: list[str] | None = None, rows: tuple[int, int] | None = None) -> Table:
-        """Those of the window."""
+        """The window's exchanges."""
         begins = self._window.period[0]
         if names is None:
             return _without_time_before(super().exchanges(), begins)
@@ -183,15 +183,15 @@ class InWindow(OfStreams):
         return _without_time_before(super().exchanges(more, rows), begins).select(names)
 
     def rtt_samples(self) -> Table:
-        """Those of that time: what else is known of the RTT, the whole recording tells."""
+        """The window's samples; all else known of the RTT is that of the whole recording."""
         return self._then(super().rtt_samples())
 
     def clock_readings(self) -> Table:
-        """Likewise."""
+        """The window's clock readings."""
         return self._then(super().clock_readings())
 
     def segments(self) -> Table:
-        """Those of the slots that begin then."""
+        """The segments of slots that begin in the window."""
         return self._then(super().segments())
 
     def _then(self, table: Table) -> Table:
@@ -201,7 +201,7 @@ class InWindow(OfStreams):
 
 
 def _under_way(recording: Recording, begins: int) -> NullableArray:
-    """Of each connection, until when an exchange went on that had begun before the window."""
+    """Return until when an exchange of each connection went on that began before the window."""
     table, streams = recording.exchange_columns("stream", "request_end_time", "response_end_time"), _streams(recording)
     stream = columns.column(table, "stream").values.astype(np.int64)
     end = np.maximum(*(columns.column(table, f"{name}_end_time").ints(MISSING) for name in ("request", "response")))
@@ -231,7 +231,7 @@ def _clipped(table: Table, exchanges: Table, begins: int, ends: int) -> Table:
 
 
 def _sums(table: Table, exchanges: Table) -> Iterator[tuple[str, Ints]]:
-    """What the exchanges of each connection add up to."""
+    """Yield sums over the exchanges of each connection."""
     stream = columns.column(exchanges, "stream").values.astype(np.int64)
     streams = columns.column(table, "stream").values.astype(np.int64)
     count = max(int(stream.max(initial=0)), int(streams.max(initial=0))) + 1
@@ -269,7 +269,7 @@ def _with(table: Table, changed: dict[str, NullableArray]) -> Table:
 
 
 def _selected(asked: ConnectionNames, selection: Selection, tables: Any, period: tuple[int, int] | None) -> Selected:
-    """What is said of it."""
+    """Describe the selection."""
     recording, before = asked.recording, asked.recording.selected
     conditions = [*(before.conditions if before else ()), *map(asked.words, selection.conditions)]
     conditions += [f"{word} {edge}" for word, edge in (("from", selection.start), ("to", selection.end)) if edge]

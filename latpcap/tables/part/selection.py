@@ -36,7 +36,7 @@ class ValuePattern(Struct, frozen=True):
 
 
 class Condition(Struct, frozen=True):
-    """What one option asks of a connection."""
+    """The condition of one option on a connection."""
 
     name: str
     patterns: tuple[ValuePattern, ...]
@@ -54,7 +54,7 @@ class Condition(Struct, frozen=True):
 
 
 class Selected(Struct, frozen=True):
-    """What was selected, in the words in which it is shown, and how much of the captures that is."""
+    """The selection in the words in which it is shown, and how much of the captures it is."""
 
     conditions: tuple[str, ...]
     """All of them hold: `user app or batch`, `server 10.0.0.5:3306`, `from 14:05`."""
@@ -101,7 +101,7 @@ class Selection(Struct, frozen=True):
 
     @property
     def conditions(self) -> Iterator[Condition]:
-        """Those on connections."""
+        """Conditions on connections."""
         for name, parse in PARSERS.items():
             if given := getattr(self, name):
                 texts = _joined(given) if name == "stream" else given
@@ -129,7 +129,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _joined(streams: Sequence[str]) -> Iterator[str]:
-    """Those asked for in one list, those left out in another: a thousand numbers cost no more than one."""
+    """Join the streams asked for, and those left out: a thousand numbers cost no more than one."""
     asked = [text for text in streams if not text.startswith("!")]
     left_out = [text.removeprefix("!") for text in streams if text.startswith("!")]
     if asked:

@@ -28,10 +28,10 @@ class Window(Struct, frozen=True):
     edges: tuple[int, int]
     """From when to when in any case, in ns."""
     period: tuple[int, int]
-    """The same, as far as the connections reach."""
+    """The window in ns, as far as the connections reach."""
 
     def holds(self, begin_ns: Ints, frame: Ints) -> Bools:
-        """What begins then."""
+        """Return whether each begins in the window."""
         by_time = (begin_ns >= self.first_ns) & (begin_ns < self.last_ns)
         by_frame: Bools = (frame >= self.first_frame) & (frame < self.last_frame)
         return by_time & by_frame

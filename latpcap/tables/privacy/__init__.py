@@ -1,1 +1,1 @@
-"""What leaves under another name."""
+"""Names replaced by pseudonyms."""

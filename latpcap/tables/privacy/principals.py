@@ -1,4 +1,4 @@
-"""Where statements and messages name users, databases and hosts, so that pseudonyms can stand for them everywhere.
+"""Users, databases and hosts named in statements and messages, so that pseudonyms can stand for them everywhere.
 
 A statement that names one may name more: `drop user a, b`, `rename user a to b, c to d`, `grant r to a, b`. All first
 words of such a list are taken for names, unless they are words of these statements; rather a name too many.
@@ -36,7 +36,7 @@ ONE = (
     (r"^create\s+database\b.*?\btemplate\b(?:\s*=)?", "database"),
     (r"^(?:create|alter)\s+role\b.*?\bin\s+database\b", "database"),
 )
-"""What one name follows, and of what it is the name."""
+"""Words before one name, with the kind of the name."""
 LISTS = (
     (r"^(?:create|drop|alter|rename)\s+(?:or\s+replace\s+)?(?:user|role|login|group)\b(?!\s+mapping\b)", "user"),
     (r"^(?:create|drop|alter)\s+database\b(?!\s+link\b)", "database"),
@@ -49,7 +49,7 @@ LISTS = (
     (r"^reassign\s+owned\s+by\b.*?\bto\b", "user"),
     (r"^alter\s+default\s+privileges\b.*?\bfor\s+(?:role|user)\b", "user"),
 )
-"""What names with commas between them follow."""
+"""Words before a list of names."""
 QUOTED = re.compile(r"""\b(?P<kind>user|role|database|host) (?P<quote>['"])(?P<name>[^'"]+)(?P=quote)""")
 KINDS = {"user": "user", "role": "user", "database": "database", "host": "host"}
 NO_NAMES = _words(

@@ -41,7 +41,7 @@ NAMES = {
 }
 """Columns of the connections that hold names (the former ones of a connection line by line) → their kind."""
 NAMELESS = frozenset({"", "-", "bytes", "file object", "standard input"})
-"""What the core calls captures that have no name."""
+"""The core's words for captures without a name."""
 WORD = re.compile(r"[\w$#]+")
 TOKEN = re.compile(r"[\w$#]+|[^\w$#]")
 MAX_NAME_TOKENS = 64
@@ -110,7 +110,7 @@ class Pseudonyms:
         return pseudonym
 
     def _found(self, text: str) -> Iterator[tuple[int, int, str]]:
-        """Where known names stand as whole words, the longest that begins there: from, to, what stands for it."""
+        """Yield the start, end and pseudonym of known names that are whole words, the longest that begins there."""
         found = list(TOKEN.finditer(text))
         tokens = [token[0].lower() for token in found]
         at = 0
@@ -177,11 +177,11 @@ class PseudonymousTables(ChangedTables):
         return _mapped(Table.from_arrow(self._tables.captures()), path=self._names.capture)
 
     def notes(self) -> Table:
-        """What the core noticed; each begins with the file it is about."""
+        """The core's notes; each begins with the file it is about."""
         return _mapped(Table.from_arrow(self._tables.notes()), message=self._without_paths)
 
     def cases(self) -> Table:
-        """What of it adds up over the parts of a recording."""
+        """Counts of notes that add up over the parts of a recording."""
         return _mapped(Table.from_arrow(self._tables.cases()), place=self._without_paths, text=self._without_paths)
 
     def _without_paths(self, text: str) -> str:

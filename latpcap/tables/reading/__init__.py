@@ -1,1 +1,1 @@
-"""Where captures come from: files, URLs, packets of other programs, key logs."""
+"""Sources of captures: files, URLs, packets of other programs, key logs."""

@@ -1,4 +1,4 @@
-"""Where temporary files go, and how much room they may take there."""
+"""The folder of temporary files, and the room they may take there."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from latpcap.errors import UsageError
 MIN_FREE_BYTES = 1_000_000_000
 """Bytes of a disk that stay free."""
 USUAL_FOLDER = "/var/tmp"
-"""Where systems want large temporary files: `/tmp` may be a part of the memory."""
+"""The system's folder for large temporary files: `/tmp` may be in memory."""
 
 
 def room_in(folder: str | os.PathLike[str] | None, most: int) -> tuple[str, int] | None:
@@ -28,5 +28,5 @@ def room_in(folder: str | os.PathLike[str] | None, most: int) -> tuple[str, int]
 
 
 def usual_folder() -> str:
-    """Where large temporary files go where nobody says anything else."""
+    """The default folder of large temporary files."""
     return USUAL_FOLDER if "TMPDIR" not in os.environ and os.path.isdir(USUAL_FOLDER) else tempfile.gettempdir()

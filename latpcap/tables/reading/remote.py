@@ -46,7 +46,7 @@ PACKAGES = {
     "paramiko": ("sftp", "ssh"),
     "smbprotocol": ("smb",),
 }
-"""What is to be installed for which URLs."""
+"""Packages → the URLs that need them."""
 
 
 def is_url(path: object) -> bool:
@@ -95,7 +95,7 @@ def _result(work: Future[T], progress: Progress | None) -> T:
 
 
 def _file(url: str, *, keep: bool) -> RemoteFile:
-    """What lies at the URL: the same for all who read it as it is now."""
+    """The file at the URL: one object for all who read it as it is now."""
     file = RemoteFile(url)
     with _lock:
         file = _files.setdefault(file.facts, file)
@@ -127,7 +127,7 @@ class RemoteFile:
         self._first: Future[bytes] | None = None
 
     def _look(self) -> Any:
-        """What there is to know of it."""
+        """Return the facts about the file."""
         try:
             return self._system.info(self._path)
         except OSError as error:
@@ -141,7 +141,7 @@ class RemoteFile:
         self._first.result()
 
     def begun(self, begin: int, end: int) -> Future[bytes]:
-        """The same part, on its way: fetched once for all who read it at the same time."""
+        """A part of the file being fetched: once for all who read it at the same time."""
         with _lock:
             part = self._parts.get(begin)
             if part is None or (part.done() and part.exception() is not None):
@@ -247,7 +247,7 @@ class Reader:
 
 _lock = threading.Lock()
 _files: WeakValueDictionary[str, RemoteFile] = WeakValueDictionary()
-"""Those that somebody reads, by what was looked up."""
+"""Files that are being read, by their facts."""
 _reading: WeakSet[Reader] = WeakSet()
 _kept: deque[Future[bytes]] = deque(maxlen=MAX_PARTS_KEPT)
 
@@ -308,7 +308,7 @@ def _scheme(url: str) -> str:
 
 @contextmanager
 def _explained(url: str) -> Iterator[None]:
-    """What goes wrong elsewhere as one line; next time credentials and servers are looked for anew."""
+    """Report errors of remote captures in one line; look up credentials and servers anew next time."""
     try:
         with explained(url):
             yield

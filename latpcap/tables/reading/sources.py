@@ -1,4 +1,4 @@
-"""What can be read: paths, globs, URLs, file objects, bytes, and the packets that scapy, dpkt or a generator hand over.
+"""Readable sources: paths, globs, URLs, file objects, bytes, and the packets of scapy, dpkt or a generator.
 
 | source | what becomes of it |
 |---|---|
@@ -30,7 +30,7 @@ from latpcap.tables.reading.remote import found, is_url
 
 Source = str | bytes | Any
 CAPTURE_NAME = re.compile(r"\.(?:pcapng|pcap|cap|ntar|dmp)\d*(?:\.(?:gz|zst|lz4))?$", re.IGNORECASE)
-"""What captures are called; a ring buffer's files may end with a number."""
+"""File names of captures; those of a ring buffer may end with a number."""
 CAPTURE_STARTS = {bytes.fromhex(start) for start in ("0a0d0d0a", "a1b2c3d4", "d4c3b2a1", "a1b23c4d", "4d3cb2a1")}
 """pcapng, and pcap in both orders of bytes, with micro- and nanoseconds."""
 
@@ -39,7 +39,7 @@ NOT_SHOWN = re.compile(
     r"\u2060-\u206f\u2800\u3164\ufeff\uffa0\ufff0-\ufffb\ud800-\udfff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
     r"\U000e0000-\U000e0fff]"
 )
-"""What steers a terminal, hides text or is none; the core's `visible.rs` has the same."""
+"""Characters that steer a terminal, hide text or are none; the core's `visible.rs` has the same."""
 
 
 def shown(path: str) -> str:
@@ -86,7 +86,7 @@ def _below(path: str, folder: str) -> str:
 
 
 def _path_of(source: Source) -> str | None:
-    """Where a file lies, also one that somebody has opened."""
+    """Path of a file, also of one that is open already."""
     path = getattr(source, "name", None) if hasattr(source, "read") else source
     path = without_secrets(path) if isinstance(path, str) and is_url(path) else path
     return os.path.abspath(path) if isinstance(path, str) and os.path.basename(path) and path != "-" else None
@@ -153,7 +153,7 @@ def paths(given: str | os.PathLike[str]) -> Iterator[str]:
 
 
 def packets(given: str | os.PathLike[str]) -> Iterator[str]:
-    """Likewise, for whoever needs the packets themselves."""
+    """Yield capture files on disk, for whoever needs the packets themselves."""
     for path in paths(given):
         if path != "-" and is_dataset(path):
             raise UsageError(f"{path}: is a dataset, which holds no packets: name the captures")
@@ -221,7 +221,7 @@ def _is_capture(path: str) -> bool:
 
 
 def _each(source: Iterable[Any], link_type: int | None) -> Iterator[Source]:
-    """What is in an iterable: packets that follow each other are one capture, all else is looked at by itself."""
+    """Resolve an iterable: packets that follow each other are one capture, all else is looked at by itself."""
     for are_packets, items in groupby(source, is_packet):
         if are_packets:
             yield as_pcapng(packet(item, link_type) for item in items)

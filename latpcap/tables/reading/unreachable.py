@@ -1,4 +1,4 @@
-"""What goes wrong with captures that lie elsewhere: one line that says what to do, and shows no secret of a URL."""
+"""Errors of remote captures: one line that says what to do, and shows no secret of a URL."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MAX_MESSAGE_CHARS = 240
 """Characters of a message of others."""
 
 NO_CREDENTIALS = {"NoCredentialsError", "PartialCredentialsError", "TokenRetrievalError", "UnauthorizedSSOTokenError"}
-"""What botocore, which need not be installed, calls them."""
+"""Missing credentials as botocore names them, which need not be installed."""
 OTHER_REGION = "name the bucket's region in AWS_DEFAULT_REGION"
 OTHER_KEYS = "are AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY those of this store?"
 WHAT_TO_DO = {
@@ -55,7 +55,7 @@ def wrong_answer_in(error: BaseException | None) -> WrongAnswer | None:
 
 
 def said_of(url: str, text: str) -> str:
-    r"""What a library says of the URL on one line, without the secrets of the URL, however they are written there.
+    r"""A library's message about the URL on one line, without the URL's secrets, however they are written there.
 
     >>> said_of("s3://AKIA1:hu/sh%2B@bucket/live.pcap", 'Invalid bucket name "AKIA1:hu",\nor sh+')
     'Invalid bucket name "***:***", or ***'
@@ -77,7 +77,7 @@ def _secrets(url: str) -> set[str]:
 
 @contextmanager
 def explained(url: str) -> Iterator[None]:
-    """What goes wrong elsewhere as a `CaptureError`."""
+    """Turn errors of remote captures into `CaptureError`."""
     try:
         yield
     except LatpcapError:
@@ -113,7 +113,7 @@ def _reason(error: Exception, url: str) -> str:
 
 
 def _cause(error: Exception) -> BaseException:
-    """What went wrong: fsspec calls all that does behind HTTP a file that is not there."""
+    """The real error: fsspec calls every error behind HTTP a file that is not there."""
     cause = error.__cause__
     is_of_http = isinstance(cause, TimeoutError) or type(cause).__module__.startswith("aiohttp")
     return cause if isinstance(error, FileNotFoundError) and cause is not None and is_of_http else error
@@ -130,6 +130,6 @@ def _what_to_do(cause: BaseException, status: int | None, url: str) -> str:
 
 
 def _code(error: BaseException) -> str:
-    """What S3 calls it."""
+    """S3's code of it."""
     answer = getattr(error.__cause__, "response", None)
     return str(answer.get("Error", {}).get("Code", "")) if isinstance(answer, dict) else ""

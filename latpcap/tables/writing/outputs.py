@@ -27,7 +27,7 @@ Path = str | os.PathLike[str]
 Identity = tuple[int, int]
 """Device and inode."""
 OPEN_FILES = ("/proc/", "/dev/fd")
-"""Where the files that a process has open have names."""
+"""Folders that name the files a process has open."""
 EVERYBODY, OWNER = 0o666, 0o600
 """Modes of new files, before the umask."""
 READERS = {0o040: 0o060, 0o004: 0o006}
@@ -102,7 +102,7 @@ def _identity(path: Path | int) -> Identity | None:
 
 
 def _identities(given: str) -> Iterator[Identity | None]:
-    """What is read where somebody names this; of a dataset its folder and all files in it."""
+    """Yield the identities of all files read under this name; of a dataset its folder and all files in it."""
     if given == "-":
         yield _identity(0)
         return
