@@ -249,7 +249,7 @@ def speed(files: Sequence[str], arguments: argparse.Namespace) -> None:
         f"{arguments.workers} processes": [*LATPCAP, "scan", *files, *several, "--engine", "processes"],
     }
     print(f"load before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors\n")
-    runs = in_turn({name: [*way, "--json", "--quiet"] for name, way in ways.items()}, lambda _: arguments.rounds)
+    runs = in_turn({name: [*way, "--totals", "--quiet"] for name, way in ways.items()}, lambda _: arguments.rounds)
     first = runs["1 worker"]
     rows = [("", "wall s", "processor s", "times as fast as 1 worker", "peak MB of the largest process")]
     for name, run in runs.items():

@@ -182,7 +182,7 @@ def test_nothing_is_written_over(latpcap: Run, nplus1: Path, tmp_path: Path) -> 
     for output, message in (
         (nplus1, b"a capture is never overwritten"),
         (link, b"a capture is never overwritten"),
-        (there, b"exists already; name another file, or add --force"),
+        (there, b"already exists; name another file, or add --force"),
         (tmp_path, b"is a directory"),
         (tmp_path / "no" / "x.pcapng", b"no such directory"),
     ):

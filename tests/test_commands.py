@@ -75,7 +75,7 @@ def test_each_help_names_the_exit_statuses(command, latpcap: Run) -> None:  # ty
 
 # --- options ---------------------------------------------------------------------------------------------------------
 
-MAX_OPTIONS = 290
+MAX_OPTIONS = 292
 
 
 def own_options(command: click.Command) -> list[click.Option]:

@@ -98,16 +98,16 @@ def test_it_stays_the_same_where_it_is_written_piece_by_piece(
     fixture: Callable[[str], Fixture], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     capture = package.read(fixture(SEVERAL).path)
-    for name, least in (("PIECE", 7), ("TEXT_AT_ONCE", 100)):
+    for name, least in (("ROWS_PER_WRITE", 7), ("MAX_TEXT_BYTES", 100)):
         monkeypatch.setattr(dataset_rows, name, least)
-    for name, least in (("BLOCK", 5), ("ROW_GROUP", 16), ("ROW_GROUP_TEXT", 64)):
+    for name, least in (("MIN_BLOCK_ROWS", 5), ("MAX_GROUP_ROWS", 16), ("MAX_GROUP_TEXT_BYTES", 64)):
         monkeypatch.setattr(writing, name, least)
     capture.save(tmp_path / "saved")
     assert told(package.read(tmp_path / "saved")) == told(capture)
 
 
 def test_files_are_written_together_as_far_as_they_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writing, "BLOCK", 4)
+    monkeypatch.setattr(writing, "MIN_BLOCK_ROWS", 4)
     files = [np.zeros(count, np.int64) for count in (1, 2, 9, 1, 1, 1, 2)]
     found = [(each.start, each.stop) for each in writing._together(files)]
     assert found == [(0, 2), (2, 3), (3, 6), (6, 7)]

@@ -83,8 +83,8 @@ def test_groups_of_a_recording_that_does_not_fit_in_memory_say_the_same(
     capture = read(captures()["hosts"])
     whole = ranked(capture, "client")
     capture.recording.scratch = Scratch(str(tmp_path), 1 << 30)
-    monkeypatch.setattr(groups, "BLOCK", block)
-    monkeypatch.setattr(groups, "MOST_PASSES", 1_000)
+    monkeypatch.setattr(groups, "MIN_BLOCK_ROWS", block)
+    monkeypatch.setattr(groups, "MAX_PASSES", 1_000)
     parts = [len({*of_part}) for _, of_part in some_groups(capture.recording, names_of(capture.recording, "client"))]
     assert len(parts) > 1 or block == 1_000
     assert sum(parts) == len(whole)

@@ -42,10 +42,10 @@ def test_an_analysis_begins_with_it_too(process: Run) -> None:
 
 @pytest.mark.parametrize("command", ["table captures", "analyze"])
 def test_utc_is_the_same_text_everywhere(process: Run, command: str) -> None:
-    before = process("--utc", command, TALKS, env=at(BERLIN)).stdout
-    assert process(command, TALKS, "--utc", env=at(KOLKATA)).stdout == before
-    assert process(command, TALKS, env=at("UTC")).stdout == before
-    assert process(command, TALKS, env=at(BERLIN)).stdout != before
+    before = process("--utc", *command.split(), TALKS, env=at(BERLIN)).stdout
+    assert process(*command.split(), TALKS, "--utc", env=at(KOLKATA)).stdout == before
+    assert process(*command.split(), TALKS, env=at("UTC")).stdout == before
+    assert process(*command.split(), TALKS, env=at(BERLIN)).stdout != before
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "json"])

@@ -67,7 +67,7 @@ def test_more_files_than_may_be_open_are_read(files: list[Path]) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (FEW_OPEN, FEW_OPEN))
 
     assert len(files) > FEW_OPEN
-    command = [sys.executable, "-m", "latpcap", "captures", "--format", "csv", *map(str, files)]
+    command = [sys.executable, "-m", "latpcap", "table", "captures", "--format", "csv", *map(str, files)]
     done = subprocess.run(command, capture_output=True, text=True, check=True, preexec_fn=limit)
     assert len(done.stdout.splitlines()) == len(files) + 1
 

@@ -101,7 +101,7 @@ def test_time_outs_count_once_and_what_had_arrived_is_told_apart() -> None:
     assert (connection.tcp.timeouts, round(connection.tcp.timeout_ms)) == (5, 1066)
     [note] = [note.message for note in analysis.health if note.code == "retransmissions"]
     assert note == (
-        "7 packets were sent again, 4 of them though the first copy had arrived: "
+        "7 packets were sent again, 4 of them although the first copy had arrived: "
         "at least 3 of 616 packets with data were lost (0.5%) (first: the exchange of frame 33)"
     )
 

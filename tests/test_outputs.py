@@ -429,7 +429,7 @@ def test_a_recording_replaces_no_file_unless_it_is_asked_to(latpcap: Run, tmp_pa
             done = latpcap(*command)
             said = f"latpcap: {path}: already exists: name another file, or remove it\n"
             assert (done.returncode, done.stderr.decode()) == (2, said)
-        with pytest.raises(UsageError, match="exists already"):
+        with pytest.raises(UsageError, match=r"x\.pcapng: already exists: name another file, or remove it"):
             package.record(relay=route, output=path)
         assert path.read_bytes() == CAPTURE.read_bytes()
         with package.record(relay=route, output=path, force=True):

@@ -179,7 +179,7 @@ def test_the_projection_agrees_with_that_of_each_half(capture: latpcap.Capture) 
 def test_the_terminal_lists_the_periods_and_how_each_is_known(capture: latpcap.Capture) -> None:
     text = print_renderables(drawn(paths(capture.analyze().paths, 10)))
     assert "10.77.0.1 → 10.77.0.2:3306: the RTT changed" in text
-    assert "03:31:09    20.097  19.851  20.343          264" in text
+    assert "03:31:09      20.1  19.9  20.3          264" in text
     assert "Changed at 03:31:09, as shown by responses and TCP timestamps" in text
     assert "\nTCP handshake and data ACKs agree\n" in text
     assert "\nThe path changed: the fastest responses of this period" in text

@@ -142,7 +142,7 @@ def test_what_cannot_be_ranked_comes_last_and_says_why(tmp_path: Path) -> None:
     reasons = [row["reason"] for row in rows]
     assert reasons[0] is None
     assert reasons[1].startswith("is not a capture file")
-    assert reasons[2].startswith("no database traffic")
+    assert reasons[2].startswith("1 TCP connection, none to a database; ")
     assert reasons[3] == "no such file"
 
 

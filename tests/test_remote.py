@@ -114,7 +114,7 @@ def test_a_glob_is_a_ring_whose_connections_cross_its_objects(command: Command, 
 
 @pytest.mark.parametrize("engine", ["threads", "dask"])
 def test_workers_read_objects_themselves(command: Command, ring: list[Path], engine: str) -> None:
-    how = ("--json", "--quiet", "--rtt", "15ms")
+    how = ("--totals", "--quiet", "--rtt", "15ms")
     local = command("scan", *ring, *how, "--parts", "1")
     assert local[0] == 0
     parts = ("--parts", "2", "--workers", "1", "--engine", engine)

@@ -39,7 +39,7 @@ def test_a_limit_by_locks_is_named_and_holds_what_more_clients_got_done(rtt_ms: 
 
 def test_a_sender_that_paces_is_told() -> None:
     [message] = notes(read_fixture("runs/pymysql-bbr-40"), "paced-sender")
-    assert message.startswith("40 of 40 large messages were spread evenly over the round trip")
+    assert message.startswith("40 of 40 large messages were spread evenly over a round trip")
     assert not notes(read_fixture("runs/psycopg2-notified-15"), "paced-sender")
 
 

@@ -74,25 +74,25 @@ def test_every_fixture_is_told_as_published(name: str) -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("analyze", "--move", ":3306=15ms", "--within", "60s", "--fail-if", "round_trips > 5000", "--title", "T"),
+        ("analyze", "--move", ":3306=15ms", "--within", "60s", "--fail-if", "round_trips > 5000"),
         ("project", "--rtt", "15ms", "--fix", "all", "--jitter", "1ms", "--connections", "2", "--service", "50%"),
         ("project", "--rtt", "15ms", "--within", "60s", "--loss", "0.1%", "--bandwidth", "34Mbit"),
         ("project", "--fail-if", "project(15ms) > 600s"),
         ("findings", "--rtt", "7.5ms,1ms"),
         *(
-            (name,)
-            for name in ("exchanges", "connections", "statements", "errors", "tasks", "minutes", "health", "captures")
+            ("table", name)
+            for name in ("exchanges", "connections", "errors", "tasks", "intervals", "health", "captures")
         ),
+        ("statements",),
         *(("statements", "--by", each) for each in ("user", "database", "client", "application", "server")),
         *(("rank", "--by", each) for each in ("server", "task", "route")),
         ("rank", FIXTURES / "README.md", "--fail-if", "round_trips > 5000"),
-        ("verify",),
+        ("wireshark", "--verify"),
     ],
     ids=lambda arguments: " ".join(map(str, arguments[:3])),
 )
 def test_every_command_writes_as_published(latpcap: Run, arguments: tuple[object, ...]) -> None:
-    name, *options = arguments
-    done = latpcap(name, load_fixture(NPLUS1).path, *options, "--json")
+    done = latpcap(*arguments, load_fixture(NPLUS1).path, "--json")
     assert done.returncode == 0, done.stderr
     _holds(done.stdout)
 
@@ -104,6 +104,8 @@ def test_pairs_queries_scans_and_annotations_are_written_as_published(latpcap: R
     _holds(latpcap("compare", "--projected", path, other, "--json").stdout)
     _holds(latpcap("sql", path, "select count(*) as n, 'x' as t from exchanges", "--json").stdout)
     shutil.copy(path, tmp_path / "a.pcapng")
+    latpcap("report", path, "--title", "T", "-o", tmp_path / "report.json")
+    assert _holds((tmp_path / "report.json").read_text())["sign_off"]["title"] == "T"
     _holds(latpcap("scan", path, "--rtt", "7.5ms", "--totals").stdout)
     _holds(latpcap("wireshark", tmp_path / "a.pcapng", "-o", tmp_path / "b.pcapng", "--json").stdout)
 

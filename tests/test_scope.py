@@ -165,7 +165,7 @@ def test_a_gate_asks_for_the_runtime_where_one_server_moved(latpcap: Run) -> Non
 
 
 def test_a_client_in_per_cent_is_its_own_time(latpcap: Run) -> None:
-    done = latpcap("project", N_PLUS_ONE, "--rtt", "15ms", "--client", "50%")
+    done = latpcap("project", N_PLUS_ONE, "--rtt", "15ms", "--client-time", "50%")
     assert (done.returncode, "50% of the client's own time" in done.stdout.decode()) == (0, True)
 
 

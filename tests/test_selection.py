@@ -415,14 +415,18 @@ def test_a_name_that_selects_nothing_is_not_told_either() -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["analyze", "project", "findings", "exchanges", "connections", "statements", "health", "captures"]
+    "command",
+    [
+        *("analyze", "project", "findings", "statements"),
+        *("table exchanges", "table connections", "table health", "table captures"),
+    ],
 )
 def test_every_reading_command_selects_and_says_so(latpcap: Run, command: str) -> None:
     path = load_fixture("postgresql/logins").path
-    done = latpcap(command, path, "--user", "plain", "--from", "+1ms")
+    done = latpcap(*command.split(), path, "--user", "plain", "--from", "+1ms")
     assert done.returncode == 0
     said = " ".join((done.stdout + done.stderr).decode().split())
-    assert "elected: user plain; from +1ms: 1 of 6 connections, 3 of 14 exchanges" in said or command == "health"
+    assert "elected: user plain; from +1ms: 1 of 6 connections, 3 of 14 exchanges" in said or command == "table health"
 
 
 def test_json_says_what_was_selected(latpcap: Run) -> None:

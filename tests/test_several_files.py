@@ -45,7 +45,7 @@ def test_what_is_wrong_with_many_files_is_told_once(tmp_path: Path) -> None:
         latpcap.read(files).analyze()
     assert str(error.value).count("is not a capture file but all zeros") == 1
     assert "; 1.pcapng: is not a capture file but all zeros" in str(error.value)
-    assert str(error.value).endswith("(likewise 3 more)")
+    assert str(error.value).endswith("(and in 3 more)")
 
 
 def test_files_that_do_not_adjoin_are_told_and_rates_are_of_what_was_recorded() -> None:

@@ -47,6 +47,7 @@ def test_a_result_names_its_files_by_what_they_hold(far: Path) -> None:
 
 def test_what_passes_once_is_hashed_as_it_passes(process: Run, far: Path) -> None:
     done = process("analyze", "-", "--json", input=far.read_bytes())
+    assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["captures"][0]["sha256"] == sha256(far)
 
 

@@ -288,7 +288,7 @@ def test_three_readers_agree_on_every_packet() -> None:
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [(b"", "empty"), (b"hello world, this is text\n" * 9, "text"), (bytes(range(1, 200)), "no capture")],
+    [(b"", "empty"), (b"hello world, this is text\n" * 9, "text"), (bytes(range(1, 200)), "is not a capture file")],
 )
 def test_what_is_no_capture_is_one_clear_line(content: bytes, message: str) -> None:
     with pytest.raises(CaptureError, match=message) as error:

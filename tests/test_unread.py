@@ -241,7 +241,7 @@ def test_health_and_captures_always_answer(
 ) -> None:
     path = capture_file(tmp_path / "x.pcap", packets, link_type)
     for command in ("health", "captures"):
-        done = latpcap(command, path, "--format", "csv")
+        done = latpcap("table", command, path, "--format", "csv")
         assert done.returncode == 0, done.stderr
         assert path.name in done.stdout.decode()
     told = latpcap("table", "health", path, "--format", "csv").stdout.decode()
@@ -359,7 +359,7 @@ def test_a_file_name_cannot_steer_a_terminal(latpcap: Run, tmp_path: Path) -> No
     path = capture_file(tmp_path / "a\x1b[31m\nb.pcap", [NO_TCP])
     for command in ("captures", "health"):
         for chosen in ("csv", "jsonl", "table"):
-            done = latpcap(command, path, "--format", chosen)
+            done = latpcap("table", command, path, "--format", chosen)
             assert done.returncode == 0
             assert b"\x1b" not in done.stdout + done.stderr
             assert b"\\u001b" not in done.stdout

@@ -142,5 +142,5 @@ def test_the_screen_tells_what_a_further_millisecond_costs_and_the_worst_stateme
         "each further millisecond of RTT: 1.20 s so far, one after the other, at the present rate 9.6% of the time"
         in text
     )
-    assert "1.800        1,200     1.50  select * from item where id = ?" in text
+    assert "   1.80        1,200     1.50  select * from item where id = ?" in text
     assert "(further statements)" in text

@@ -35,12 +35,12 @@ def help_command(ctx: click.Context, name: str | None, everything: bool, man: bo
 
         click.echo(man_page(_all_commands(ctx), __version__), nl=False)
         return
+    ctx.meta[ALL] = everything
     if name is None:
         click.echo(root.get_help())
         return
     _, command, _ = _all_commands(ctx).resolve_command(root, [name])
     if command is not None:
-        ctx.meta[ALL] = everything
         click.echo(command.get_help(click.Context(command, info_name=name, parent=root)))
 
 

@@ -115,7 +115,7 @@ def check_output(output: str | Path, paths: Sequence[str], *, force: bool = Fals
     outputs.check([output], [("capture", path) for path in paths])
     check_capture_name(output)
     if os.path.exists(output) and not force:
-        raise UsageError(f"{output}: exists already; name another file, or add --force to write over it")
+        raise UsageError(f"{output}: already exists; name another file, or add --force to write over it")
 
 
 def comments(result: Analysis, exchanges: Table) -> Iterator[list[tuple[int, list[str]]]]:

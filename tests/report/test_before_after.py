@@ -156,20 +156,36 @@ def test_the_page_carries_a_bounded_part_of_many_statements() -> None:
 
 
 @pytest.mark.parametrize("suffix", [".html", ".md"])
-def test_compare_writes_a_report(latpcap: Any, tmp_path: Path, suffix: str) -> None:
+def test_a_report_on_two_captures_has_its_cover(latpcap: Any, tmp_path: Path, suffix: str) -> None:
     before, after = (load_fixture(f"findings/orm-{kind}-pg").path for kind in ("lazy", "joined"))
     path = tmp_path / f"report{suffix}"
-    run = latpcap("compare", before, after, "-o", path, "--customer", "ACME", "--quiet")
+    run = latpcap("report", after, "--before", before, "-o", path, "--customer", "ACME", "--quiet")
     assert (run.returncode, run.stdout) == (0, b"")
     assert "ACME" in path.read_text("utf-8")
     assert str(before.parent) not in path.read_text("utf-8")
 
 
+@pytest.mark.parametrize("suffix", [".html", ".md"])
+def test_compare_writes_the_same_report_without_a_cover(latpcap: Any, tmp_path: Path, suffix: str) -> None:
+    before, after = (load_fixture(f"findings/orm-{kind}-pg").path for kind in ("lazy", "joined"))
+    paths = [tmp_path / f"{name}{suffix}" for name in ("compare", "report")]
+    runs = [
+        latpcap("compare", before, after, "-o", paths[0], "--quiet"),
+        latpcap("report", after, "--before", before, "-o", paths[1], "--quiet"),
+    ]
+    assert [(run.returncode, run.stdout) for run in runs] == [(0, b"")] * 2
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+    assert str(before.parent) not in paths[0].read_text("utf-8")
+
+
 def test_what_a_report_is_given_to_say_needs_a_report(latpcap: Any) -> None:
     path = load_fixture("findings/orm-lazy-pg").path
+    run = latpcap("report", path, "--before", path, "--customer", "ACME")
+    assert (run.returncode, run.stdout) == (2, b"")
+    assert b"name the page: -o report.html or -o report.md" in run.stderr
     run = latpcap("compare", path, path, "--customer", "ACME")
-    assert run.returncode == 2
-    assert b"name one with -o report.html" in run.stderr
+    assert (run.returncode, run.stdout) == (2, b"")
+    assert b"No such option '--customer'" in run.stderr
 
 
 def test_gates_stand_in_the_report_and_fail_the_command(latpcap: Any, tmp_path: Path) -> None:

@@ -292,9 +292,9 @@ def test_the_value_under_the_crosshair_is_told(page: Any, recorded: Recording) -
     assert not page.is_visible("#curve .reading")
 
 
-def test_histograms_and_minutes_tell_what_is_under_the_crosshair(show: Any) -> None:
+def test_histograms_and_intervals_tell_what_is_under_the_crosshair(show: Any) -> None:
     page = show(read_fixture("mysql/path-changes"))
-    for chart, expected in (("response-0", " exchanges, "), ("delta-0", " intervals, "), ("minutes-0", " UTC")):
+    for chart, expected in (("response-0", " exchanges, "), ("delta-0", " intervals, "), ("intervals-0", " UTC")):
         over = page.locator(f"#{chart} .u-over")
         over.scroll_into_view_if_needed()
         box = over.bounding_box()
@@ -566,7 +566,7 @@ def test_routes_are_listed_where_statements_name_them(show: Any) -> None:
 
 
 def test_on_a_phone_no_heading_is_cut_off(show: Any) -> None:
-    page = show(read_fixture("mysql/nplus1-300-client"))
+    page = show(read_fixture("mysql/nplus1-300-client"), color_scheme="light")  # a window of its own
     page.set_viewport_size({"width": 390, "height": 800})
     page.wait_for_selector("#to-do table.stacked")
     ends = page.evaluate("[...document.querySelectorAll('.stacked th')].map((e) => e.getBoundingClientRect().right)")

@@ -80,7 +80,7 @@ def further(result: Analysis) -> Section:
     """Return where to go on from the answer."""
     has_warnings = any(note.severity != "info" for note in result.health)
     second = "table health" if has_warnings else "statements"
-    text = f"latpcap findings FILE, latpcap {second} FILE; all: -v; page: -o x.html"
+    text = f"latpcap findings FILE, latpcap {second} FILE, -v, -o report.html"
     return Section("further", "", [Labelled("MORE", text)])
 
 

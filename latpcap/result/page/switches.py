@@ -176,7 +176,7 @@ def _divided(
     known: dict[int, tuple[float, ...]] = {}
     while len(new):
         there = _there(base, conditions, variant, rtt[new], runtime[new])
-        known.update((place, (*at.parts().values(),)) for place, at in zip(new, there, strict=True))
+        known.update((place, tuple(at.parts().values())) for place, at in zip(new, there, strict=True))
         places = np.array(sorted(known))
         columns = np.array([known[place] for place in places]).T
         middle = (places[:-1] + places[1:]) // 2
@@ -185,7 +185,7 @@ def _divided(
         new = np.union1d(between, np.flatnonzero(off))
     found = np.array([np.interp(rtt, rtt[places], column) for column in columns])
     between = np.setdiff1d(np.arange(len(rtt)), places)
-    total = found[:-1, between].sum(axis=0)
+    total = found[:, between].sum(axis=0)
     found[:, between] *= np.divide(runtime[between], total, out=np.ones_like(total), where=total > 0)
     divided: list[list[float]] = found.tolist()
     return divided

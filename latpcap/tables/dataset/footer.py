@@ -58,7 +58,7 @@ def _weighed(file: IO[bytes], most: int) -> Weight:
         raise ValueError(f"its footer of {length:,} bytes needs more --memory")
     file.seek(size - TRAILER_BYTES - length)
     footer = _parsed(file.read(length))
-    groups = [_group(file, group) for group in footer.get(4, [])]
+    groups = [_group(file, group) for group in (_field(footer, 4, list) if 4 in footer else [])]
     if sum(packed for _, packed in groups) > size:
         raise ValueError("its columns lie over each other")
     return Weight(

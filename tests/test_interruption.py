@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no 
 
 WAITS = """
 import signal, threading, time
-from latpcap.live import until
+from latpcap.live import interruption
 
 def say():
     while signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
@@ -23,7 +23,7 @@ def say():
     print("waits", flush=True)
 
 threading.Thread(target=say).start()
-until.wait()
+interruption.wait()
 print("ended", flush=True)
 """
 
