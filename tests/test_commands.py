@@ -152,6 +152,7 @@ def test_a_file_for_build_servers_says_by_its_name_what_it_is(latpcap: Run, tmp_
 
 WRONG = {
     ("connections", NPLUS1): "did you mean `latpcap table connections`?",
+    ("table", NPLUS1, "connections"): "is a file: name the table before it, latpcap table NAME CAPTURE",
     ("validate", NPLUS1, NPLUS1): "No such command or capture 'validate' (see",
     ("analyze", NPLUS1, "--fail-if", "round_trip > 5"): "no figure is called `round_trip`; did you mean `round_trips`?",
     ("analyze", NPLUS1, "--fail-if", "finding(nplus1)"): "no finding is called `nplus1`; did you mean `n+1`?",

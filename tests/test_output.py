@@ -57,9 +57,10 @@ def test_a_name_without_a_suffix_and_a_dash_are_text(latpcap: Run, tmp_path: Pat
     ("command", "name", "message"),
     [
         ("analyze", "x.parquet", ".txt, .json, .html or .md; tables such as `latpcap table exchanges` write .parquet"),
-        ("project", "x.md", "name a file that ends with .txt or .json; `latpcap analyze` writes .md"),
+        ("project", "x.md", "name a file that ends with .txt or .json; `latpcap report` writes .md"),
         ("table exchanges", "x.xlsx", "name a file that ends with .txt, .json, .csv, .jsonl or .parquet"),
-        ("findings", "x.html", "`latpcap analyze` writes .html"),
+        ("report", "x.pdf", "or .md; for a PDF, print the .html page"),
+        ("findings", "x.html", "`latpcap report` writes .html"),
         ("analyze", "x.pcapng", "a capture is never overwritten"),
         ("analyze", "x.pcap.gz", "a capture is never overwritten"),
         ("table exchanges", "x.csv.gz", "x.csv.gz: name a file that ends with"),

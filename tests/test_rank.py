@@ -483,3 +483,12 @@ def test_whoever_was_let_in_by_no_server_has_told_no_user() -> None:
     rows = rank(FIXTURES / "tcp/failed-connections.pcapng", "user").to_dicts()
     assert sum(row["errors"] for row in rows) == 9
     assert max(row["errors"] for row in rows if row["user"] is None) >= 5
+
+
+def test_who_was_captured_at_the_rtt_already_is_named(latpcap: Run) -> None:
+    """There the RTT adds nothing: a row far down may still be the slowest."""
+    near, far = (FIXTURES / "mysql" / f"nplus1-1000-rtt{rtt}.pcapng.zst" for rtt in (1, 15))
+    told = latpcap("rank", near, far, "--quiet").stdout.decode()
+    assert "Captured at 15 ms or more already: nplus1-1000-rtt15.pcapng.zst. `--sort seconds` compares" in told
+    assert "Captured at" not in latpcap("rank", near, far, "--rtt", "40ms", "--quiet").stdout.decode()
+    assert "Captured at" not in latpcap("rank", near, far, "--sort", "seconds", "--quiet").stdout.decode()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -276,6 +277,8 @@ class _TableName(click.ParamType[str]):
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the name; where there is no such table, list those that there are."""
+        if value not in TABLES and os.path.exists(value):
+            raise UsageError(f"`{value}` is a file: name the table before it, latpcap table NAME CAPTURE")
         if value not in TABLES:
             near = nearest(value, TABLES) or ""
             click.echo(_listing(near), err=True)

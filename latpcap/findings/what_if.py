@@ -15,7 +15,7 @@ from latpcap.projection.assumptions import Conditions
 from latpcap.projection.basis import AS_IT_IS
 from latpcap.projection.project import Projection, projections, saved_range
 from latpcap.tables.columnar.columns import Floats
-from latpcap.units import counted, format_given_ms, format_ms, format_s, whole_number
+from latpcap.units import counted, format_given_ms, format_ms, format_s, listed, whole_number
 
 ALL = "all"
 SUGGESTIONS = frozenset(pattern.fix for pattern in PATTERNS if pattern.suggestion)
@@ -91,6 +91,9 @@ def parse_fix(text: str) -> list[Fix]:
         return [Fix(fix, None, fix) for fix in names]
     pattern = next((pattern for pattern in PATTERNS if pattern.fix == name and name), None)
     if pattern is None:
+        fix = next((pattern.fix for pattern in PATTERNS if pattern.code == name), "")
+        if fix:
+            raise UsageError(f"`{name}` is a finding: its fix is `{fix}`")
         known = [pattern.fix for pattern in PATTERNS if pattern.fix]
         raise UsageError(f"unknown fix `{text}`{did_you_mean(name, known) or f': {grammar()}'}")
     return [Fix(name, _value(text, pattern.choices, value) if given else None, text)]
@@ -143,7 +146,7 @@ def what_if(
     told = as_is.headline_rtt_ms or savings.base.baseline_ms
     times = _Times(savings.base.runtime_s, _runtimes(as_is)[told], together.runtime_s[f"{told:g}"])
     stay, _ = savings.in_part(sets[-1])
-    answer = _answer(times, told, together, savings.base.baseline_ms, savings.unjudged, stay)
+    answer = _answer(times, told, together, savings.base.baseline_ms, savings.unjudged, stay, sorted(left_out))
     return WhatIf(
         as_is_s=_by_rtt(_runtimes(as_is)),
         as_is_optimistic_s=_by_rtt({point.rtt_ms: point.optimistic_s or 0.0 for point in as_is.points}),
@@ -246,10 +249,16 @@ class _Times(Struct, frozen=True):
 
 
 def _answer(
-    times: _Times, rtt: float, together: FixResult, baseline_ms: float, unknown: Unjudged | None, stay: int
+    times: _Times,
+    rtt: float,
+    together: FixResult,
+    baseline_ms: float,
+    unknown: Unjudged | None,
+    stay: int,
+    left_out: Sequence[str],
 ) -> str:
     """In words: whether changing the code makes up for the distance, and whether that hangs on what is unknown."""
-    decided = _decided(times, rtt, together.findings, baseline_ms)
+    decided = _decided(times, rtt, together.findings, baseline_ms, left_out)
     stays = times.decision == "stay" and rtt > baseline_ms * TARGET_TOLERANCE
     if together.lost_requests and together.findings and not stays:
         decided += f" They may also save {counted(together.lost_requests, 'request')} that the capture lost."
@@ -267,7 +276,7 @@ def _answer(
     return f"Whether a code change helps is unknown: {unknown.text}; the job takes {there}, and {here}."
 
 
-def _decided(times: _Times, rtt: float, findings: int, baseline_ms: float) -> str:
+def _decided(times: _Times, rtt: float, findings: int, baseline_ms: float, left_out: Sequence[str]) -> str:
     """Return whether changing the code makes up for the distance, by the runtimes alone."""
     here, there, fixed = (format_s(value) for value in (times.here, times.there, times.fixed))
     at, back = format_given_ms(rtt), format_ms(baseline_ms)
@@ -280,6 +289,9 @@ def _decided(times: _Times, rtt: float, findings: int, baseline_ms: float) -> st
         return (
             f"Change the code: with these fixes the job takes {fixed} at {at}, {slower} than today's {here} at {back}."
         )
+    if times.decision == "move" and left_out and not findings:
+        without = f"without it the job takes {there} at {at}, {here} at {back}"
+        return f"Only a suggestion applies ({listed(left_out)}): {without}."
     if times.decision == "move":
         saved = format_s(times.there - times.fixed)
         fixes = f"these fixes save only {saved} of {there} at {at}" if findings else "none of these fixes applies"

@@ -158,7 +158,8 @@ def _what_is_written(possible: Sequence[str], path: str) -> str:
     *_, suffix = suffixes = [each.lower() for each in Path(path).suffixes]
     *first, last = dict.fromkeys(FORMATS[name].suffixes[0] for name in possible)
     kinds = {kind for each in FORMATS.values() if suffix in each.suffixes for kind in each.of}
-    others = {"report": "`latpcap analyze` writes", "rows": "tables such as `latpcap table exchanges` write"}
+    others = {"report": "`latpcap report` writes", "rows": "tables such as `latpcap table exchanges` write"}
     elsewhere = [f"; {by} {suffix}" for kind, by in others.items() if kind in kinds]
+    elsewhere += ["; for a PDF, print the .html page"] if suffix == ".pdf" and ".html" in (*first, last) else []
     capture = "a capture is never overwritten; " if any(each in CAPTURES[:3] for each in suffixes) else ""
     return f"{capture}name a file that ends with {', '.join(first)} or {last}{''.join(elsewhere)}"

@@ -6,12 +6,14 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from latpcap.projection.basis import is_same_rtt
 from latpcap.report.destination import going_to
 from latpcap.report.section import Column, Section, Sentence, rise, table_of
 from latpcap.report.text import printable
 from latpcap.result.rank_order import RANK_SORTS, RankOrder
+from latpcap.result.verdict import PART_NAMES
 from latpcap.tables.columnar.table import Table
-from latpcap.units import counted, format_given_ms, format_s
+from latpcap.units import counted, format_given_ms, format_s, listed
 
 Row = dict[str, Any]
 
@@ -21,6 +23,8 @@ FILE_CELLS = 40
 """The width of a file's name before columns that can be spared: it is what was asked for."""
 MAX_THINK_SHARE = 0.5
 """A runtime of which think time is a larger share says little about how chatty the work is."""
+MAX_FAR = 3
+"""Captures at the RTT that was asked for, or above it, whose names are shown."""
 THINKS = "In some captures think time is half of the runtime or more; `--by task` leaves it out."
 
 
@@ -36,7 +40,8 @@ def ranked_sections(rows: Table, asked: RankOrder, shown: int) -> Iterator[Secti
         table = table_of(columns, [_filled(row, asked, folder) for row in ranked[:shown]])
         thinks = any(row["think_s"] >= MAX_THINK_SHARE * row["runtime_s"] for row in ranked)
         said = [Sentence(_first(ranked, asked, folder), "strong"), table]
-        yield Section("rank", "", [*said, *([Sentence(THINKS)] if thinks else [])])
+        notes = [*([Sentence(THINKS)] if thinks else []), *_far(ranked, asked, folder)]
+        yield Section("rank", "", [*said, *notes])
     else:
         folder = ""
     left = [Sentence(f"{_whose(row, asked, folder)}: {row['reason']}{_failed(row)}") for row in others]
@@ -63,6 +68,18 @@ def _first(ranked: list[Row], asked: RankOrder, folder: str) -> str:
     return f"{of}. Worst: {first}, {now}, and {format_s(worst['seconds_per_ms'])} more per millisecond of RTT{share}."
 
 
+def _far(ranked: list[Row], asked: RankOrder, folder: str) -> Iterator[Sentence]:
+    """Say which rows took place at the RTT that was asked for, or above: it adds nothing to them."""
+    rtt_ms = asked.rtt_ms
+    known = [row for row in ranked if row["projected_s"] is not None]
+    far = [row for row in known if (own := row["baseline_rtt_ms"]) >= rtt_ms or is_same_rtt(own, rtt_ms)]
+    if far and RANK_SORTS[asked.sort] == "added_s":
+        names = [_whose(row, asked, folder) for row in far[:MAX_FAR]]
+        more = [f"{len(far) - MAX_FAR:,} more"] if len(far) > MAX_FAR else []
+        at = f"at {format_given_ms(rtt_ms)} or more already"
+        yield Sentence(f"Captured {at}: {listed([*names, *more])}. `--sort seconds` compares them with the others.")
+
+
 def _columns(asked: RankOrder, file_cells: int, fails: bool) -> list[Column]:
     """Order columns: the ranking ones, those to spare from the right, the file."""
     at, spare = format_given_ms(asked.rtt_ms), RANK_SORTS[asked.sort].__ne__
@@ -73,13 +90,13 @@ def _columns(asked: RankOrder, file_cells: int, fails: bool) -> list[Column]:
         Column("cause", optional=True, name="bottleneck"),
         Column("errors", "count", optional=not fails, name="errors"),
         Column("runtime s", "figure", optional=spare("runtime_s"), name="runtime_s"),
+        Column("RTT ms", "figure", optional=spare("baseline_rtt_ms"), name="baseline_rtt_ms"),
         Column("loss", "share", optional=spare("loss_share"), name="loss_share"),
         Column("round trips", "count", optional=spare("round_trips"), name="round_trips"),
         Column("more per ms", "rise", optional=spare("share_per_ms"), name="share_per_ms"),
         *([Column(asked.by, name=asked.by)] if asked.by else []),
         Column("finding", optional=True, name="finding"),
         Column(f"× at {at}", "figure", optional=spare("factor"), name="factor"),
-        Column("RTT ms", "figure", optional=spare("baseline_rtt_ms"), name="baseline_rtt_ms"),
         Column("network", "share", optional=spare("network_share"), name="network_share"),
         Column(f"s at {at}", "figure", optional=spare("projected_s"), name="projected_s"),
         Column("think s", "figure", optional=spare("think_s"), name="think_s"),
@@ -95,6 +112,7 @@ def _filled(row: Row, asked: RankOrder, folder: str) -> Row:
     for name in ("errors", "loss_share", "round_trips", "think_s"):
         told[name] = told[name] or ""
     names = {asked.by: _fitted(_name(row, asked.by))} if asked.by else {}
+    told["bottleneck"] = PART_NAMES.get(f"{told['bottleneck']}_s", told["bottleneck"])
     return told | names | {"timing_only": _timing_only(row), "file": _called(row["file"], folder)}
 
 
