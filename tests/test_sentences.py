@@ -340,7 +340,7 @@ def test_what_fixes_are_said_to_change_agrees_with_their_numbers(path: Path) -> 
 
 
 def test_a_fix_that_is_not_quite_enough_is_not_said_to_be_enough() -> None:
-    enough, hardly = (_decided(_Times(0.242, 1.0, fixed), 15.0, 1, 1.0) for fixed in (0.242, 0.259))
+    enough, hardly = (_decided(_Times(0.242, 1.0, fixed), 15.0, 1, 1.0, ()) for fixed in (0.242, 0.259))
     assert "0.259 s at 15 ms, hardly slower than today's 0.242 s" in hardly
     assert "no slower than today's 0.242 s" in enough
 
