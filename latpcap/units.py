@@ -272,6 +272,16 @@ def percent_range(share: float, low: float, high: float) -> str:
     return f"{percent(share)}, {'0' if least.startswith('under') else least.rstrip('%')} to {most}"
 
 
+def text_range(low: str, high: str) -> str:
+    """Return a range of two figures with their units, in which a unit that both have stands once.
+
+    >>> text_range("19.0 µs", "95.0 µs"), text_range("99.0 µs", "0.150 ms")
+    ('19.0 to 95.0 µs', '99.0 µs to 0.150 ms')
+    """
+    number, _, unit = low.partition(" ")
+    return f"{number if high.endswith(f' {unit}') else low} to {high}"
+
+
 def listed(things: Iterable[str]) -> str:
     """Return things as a list in a sentence.
 

@@ -98,7 +98,7 @@ def as_in_clear(encrypted: list[Any], clear: list[Any]) -> str:
 
 
 def as_wireshark(path: Path, keys: Path) -> str:
-    """What `latpcap wireshark --verify` finds."""
+    """Return what `latpcap wireshark --verify` finds."""
     measures = [each for each in verify(path, keylog=keys).measures if "statements" in each.name]
     unexplained = sum(1 for each in measures for difference in each.differences if difference.reason is None)
     equal = sum(each.equal for each in measures)

@@ -37,6 +37,7 @@ from latpcap.units import (
     format_s,
     listed,
     percent_range,
+    text_range,
 )
 
 SHAPES = ((2, 2, 3), (2, 1, 3), (1, 2, 3), (1, 1, 3), (1, 1, 2))
@@ -302,9 +303,7 @@ def _between(low_s: float | None, high_s: float | None) -> str:
     """
     if low_s is None or high_s is None:
         return ""
-    low, high = format_s(low_s), format_s(high_s)
-    number, _, unit = low.partition(" ")
-    return f"({number if high.endswith(f' {unit}') else low} to {high})"
+    return f"({text_range(format_s(low_s), format_s(high_s))})"
 
 
 def _ratio(value: float) -> str:

@@ -182,7 +182,7 @@ impl Pairing {
         self.awaited = self.open.iter().filter(|open| open.is_awaited()).count();
     }
 
-    /// What kept back what one side sends belongs to what is under way, else to the next exchange; a stall to what the
+    /// A delay of one side's sending belongs to the exchange under way, else to the next; a stall to the one that the
     /// packet may have ended.
     pub fn signal(&mut self, side: Side, Signal { kind, ns }: Signal) {
         match kind {

@@ -95,8 +95,8 @@ impl Queue {
         if self.is_empty() { None } else { self.all.back_mut() }
     }
 
-    /// Of those of a session under way, the oldest is now the oldest of all (`Server`: it answers that), or the newest
-    /// the newest (`Client`). False where there is none.
+    /// Makes the oldest exchange of a session the oldest of all (`Server`: it answers that), or its newest the newest
+    /// (`Client`). False where there is none.
     pub fn turn_to(&mut self, session: u16, side: Side) -> bool {
         let mut of_session = self.newest_ones().filter(|&at| self.all[at].session == Some(session));
         let (found, place) = match side {

@@ -287,7 +287,7 @@ impl Intervals {
 
     /// What an added round trip is worth: workers that run side by side set each other no pace.
     ///
-    /// Such a connection counts as busy between its requests as well (think time excepted), so that k workers share
+    /// A connection that overlaps others counts as busy between its requests as well (think time excepted), so that k workers share
     /// each instant by k however short their waits are; connections that are used one after the other add up.
     fn round_trip_weights(&self, shared: &SharedTime, think_ns: f64) -> (SharedTime, Vec<bool>) {
         let beside = self.overlapping_workers(shared);

@@ -167,7 +167,7 @@ impl Seen<'_> {
         is_so(&rounds).then_some(rounds)
     }
 
-    /// Nothing tells a pause after each answer from a clock: starts or gaps are steady, or some were asked for at once
+    /// A pause after each answer looks like a clock: starts or gaps are steady, or some were asked for at once
     /// at first and it hung up late, as a reader does; and no wait was so much longer than others that gaps show what
     /// they follow.
     fn may_tick(&self, steps: &[u32], last: u32) -> bool {

@@ -26,11 +26,11 @@ const DEFAULT_SLOWDOWN_EXPONENT: f64 = 0.5;
 const SAMPLE_PARTS: usize = 8;
 /// Intervals of each kind below which fewer than half of the parts have two: no slope is known.
 const MIN_INTERVALS: usize = SAMPLE_PARTS + SAMPLE_PARTS / 2;
-/// Where a limit shows, each other request adds at least this share of the central value.
+/// Each other request adds at least this share of the central value if there is a limit.
 const MIN_EFFECT_SHARE: f64 = 0.82;
 /// Stays beyond this quantile are freezes.
 const FREEZE_QUANTILE: f64 = 0.995;
-/// What was never seen may happen this many times in all (the rule of three: with 95 % confidence).
+/// An event that was never seen may happen this many times (the rule of three: with 95 % confidence).
 const UNSEEN_EVENTS: f64 = 3.0;
 /// Waits for one kind of lock.
 const MIN_LOCK_WAITS: usize = 10;
@@ -243,8 +243,8 @@ struct Kind {
     usual: Vec<u32>,
 }
 
-/// Where all of some kinds are: how many were under way meanwhile, on average, and as each began, itself included; how
-/// long all stayed, and how long any was.
+/// The place of all of some kinds: how many were under way meanwhile, on average, and as each began, itself included;
+/// how long all stayed, and how long any was.
 struct Place {
     met: Vec<f64>,
     found: Vec<f64>,
@@ -372,8 +372,8 @@ impl Intervals {
         })
     }
 
-    /// Of the line of least squares through what is alike, for all kinds of that; NaN where nothing differs. `sums` are
-    /// zero.
+    /// The slope of the line of least squares through what is alike, for all kinds of that; NaN where nothing differs.
+    /// `sums` are zero.
     fn slope(&self, there: &[f64], of: &[u32], sums: &mut [[f64; 3]]) -> f64 {
         let point = |&place: &u32| (self.alike[place as usize] as usize, there[place as usize], self.stay_s(place));
         for (alike, x, y) in of.iter().map(point) {

@@ -203,8 +203,7 @@ impl Replay {
         replay.calibrated(network)
     }
 
-    /// The same where the senders of the capture are taken to have been like `network`'s: what was observed is
-    /// replayed.
+    /// Returns the replay of what was observed, as if the senders of the capture had been like `network`'s.
     pub fn calibrated(&self, network: &Network) -> Replay {
         let unlimited = network.unlimited();
         if self.unfilled {

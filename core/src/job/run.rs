@@ -543,8 +543,8 @@ impl Run {
         self.read_ahead(walk.replay, step.worker);
     }
 
-    /// What of a step is no work of the client's or the server's: a window was full, and is at another RTT as well or
-    /// not.
+    /// Returns the part of a step that neither client nor server worked: a window was full, and is at another RTT as well
+    /// or not.
     fn silence(&self, replay: &Replay, step: &Step) -> WindowStall {
         let Some(silence) = replay.silence_of(step.row).filter(|_| self.calibrated.is_none()) else {
             return WindowStall::default();

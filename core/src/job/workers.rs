@@ -60,7 +60,7 @@ const MIN_OVERLAP_SHARE: f64 = 0.1;
 const MAX_COINCIDENCE_SHARE: f64 = 1e-3;
 /// A connection that opens this soon after another's answer was opened by the same worker.
 const MAX_OPENING_NS: f64 = 2e6;
-/// Where more connections are busy at once, nobody waits for another one's: each is a worker of its own.
+/// If more connections are busy at once, each is a worker of its own, as nobody waits for another.
 const MAX_BUSY: usize = 256;
 /// At most this many workers are searched for a free one, and this many connections have a table of all their pairs.
 const MAX_PAIRED: usize = 1024;

@@ -9,7 +9,7 @@ from latpcap.report.section import Column, Row, Section, SectionTable, Sentence,
 from latpcap.report.sections.statements import rest
 from latpcap.result.connections import PathResult
 from latpcap.result.tables import flat
-from latpcap.units import counted, format_ms
+from latpcap.units import counted, format_ms, text_range
 
 PLACES = {"unknown": "at an unknown position", "between": "on the path", "loopback": "on one host"}
 """The places of a capture, other than at the client or at the server."""
@@ -97,20 +97,14 @@ def _in_words(path: PathResult, baseline_ms: float) -> Iterator[Sentence]:
     }
     figures = ", ".join(f"{name} {format_ms(value)}" for name, value in measured.items() if value is not None)
     place = PLACES.get(rtt.position, f"at the {rtt.position}")
-    between = "" if rtt.low_ms is None or rtt.high_ms is None else f" ({_range(rtt.low_ms, rtt.high_ms)})"
+    between = (
+        ""
+        if rtt.low_ms is None or rtt.high_ms is None
+        else f" ({text_range(format_ms(rtt.low_ms), format_ms(rtt.high_ms))})"
+    )
     seen = f"from {counted(rtt.samples, 'sample')} captured {place}"
     yield Sentence(f"{_who(path)}: RTT {format_ms(baseline_ms)}{between}, {seen}")
     yield Sentence(f"{_capitalised(rtt.reason)}{f' ({figures})' if figures else ''}")
-
-
-def _range(low_ms: float, high_ms: float) -> str:
-    """Return a range with its unit once, where both ends have the same.
-
-    >>> _range(0.019, 0.095), _range(0.099, 0.15)
-    ('19.0 to 95.0 µs', '99.0 µs to 0.150 ms')
-    """
-    high = format_ms(high_ms)
-    return f"{format_ms(low_ms).removesuffix(high[high.index(' ') :])} to {high}"
 
 
 def _who(path: PathResult) -> str:
