@@ -543,7 +543,7 @@ impl Run {
         self.read_ahead(walk.replay, step.worker);
     }
 
-    /// Returns the part of a step that neither client nor server worked: a window was full, and is at another RTT as well
+    /// Returns the part of a step in which neither end worked: a window was full, and is at another RTT as well
     /// or not.
     fn silence(&self, replay: &Replay, step: &Step) -> WindowStall {
         let Some(silence) = replay.silence_of(step.row).filter(|_| self.calibrated.is_none()) else {

@@ -191,7 +191,7 @@ fn an_upload_that_streams_behind_its_answer_waits_once() {
     assert!((grown - 100.0 - idle).abs() < 3.0, "one round trip, and the windows that last less than one: {grown}");
 }
 
-/// The loss of an answer of 1,300 segments that took so long at half of a round trip, where the client takes 13 of them.
+/// The loss of an answer of 1,300 segments that took so long at half of a round trip; the client takes 13 of them.
 fn lost_with_half_an_rtt(took_ms: i64) -> f64 {
     let mut job = job(&[(Some(0), 1300.0)]);
     job.connections.window_bytes[0] = vec![13.0 * 1448.0];
