@@ -272,6 +272,15 @@ def percent_range(share: float, low: float, high: float) -> str:
     return f"{percent(share)}, {'0' if least.startswith('under') else least.rstrip('%')} to {most}"
 
 
+def capitalised(text: str) -> str:
+    """Return a text as the begin of a sentence; what follows its first letter stays as it is.
+
+    >>> capitalised("the RTT"), capitalised("")
+    ('The RTT', '')
+    """
+    return text[:1].upper() + text[1:]
+
+
 def text_range(low: str, high: str) -> str:
     """Return a range of two figures with their units, in which a unit that both have stands once.
 

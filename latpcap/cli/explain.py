@@ -16,6 +16,7 @@ from latpcap.cli.shared.io import write
 from latpcap.cli.shared.options import ROOM
 from latpcap.cli.shared.values import items
 from latpcap.errors import UsageError, did_you_mean
+from latpcap.units import capitalised
 
 if TYPE_CHECKING:
     from latpcap.findings.finding import Pattern
@@ -97,15 +98,11 @@ def plain(markdown: str) -> str:
     return LINK.sub(r"\1", POINTER.sub("", markdown))
 
 
-def _capital(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}"
-
-
 def _finding(pattern: Pattern) -> Iterator[Section]:
     from latpcap.report.section import Entry, Section, Sentence
 
     yield Section("", f"Finding {pattern.code}", [Sentence(pattern.why)])
-    yield Section("", "Recognised by", [Sentence(f"{_capital(plain(pattern.rule))}.")])
+    yield Section("", "Recognised by", [Sentence(f"{capitalised(plain(pattern.rule))}.")])
     yield Section("", "Example", [Sentence(pattern.example)])
     yield Section("", "What it is not", [Sentence(f"It is not {pattern.is_not}")])
     said = [(kind, fix if isinstance(fix, str) else f"{fix.general}.") for kind, fix in pattern.fixes.items()]
@@ -142,8 +139,8 @@ def _note(code: str) -> Iterator[Section]:
 
     effect, advice = ADVICE[code]
     yield Section("", f"Health note {code}", [Sentence(f"Effect on the figures: {effect}.")])
-    yield Section("", "Recognised by", [Sentence(f"{_capital(plain(RULES[code]))}.")])
-    yield Section("", "To do", [Sentence(f"{_capital(advice)}.")])
+    yield Section("", "Recognised by", [Sentence(f"{capitalised(plain(RULES[code]))}.")])
+    yield Section("", "To do", [Sentence(f"{capitalised(advice)}.")])
 
 
 def _category(category: str) -> Iterator[Section]:
@@ -152,5 +149,5 @@ def _category(category: str) -> Iterator[Section]:
     from latpcap.report.section import Section, Sentence
 
     listed = "`latpcap table errors CAPTURE` lists them."
-    yield Section("", f"Errors of the category {category}", [Sentence(f"{_capital(CLASSES[category])}.")])
+    yield Section("", f"Errors of the category {category}", [Sentence(f"{capitalised(CLASSES[category])}.")])
     yield Section("", "Fix", [*([Sentence(FIXES[category])] if FIXES[category] else []), Sentence(listed)])

@@ -21,7 +21,7 @@ from latpcap.cli.shared.values import items
 from latpcap.errors import UsageError, did_you_mean, nearest
 from latpcap.measures.options import GROUPINGS
 from latpcap.report.destination import going_to
-from latpcap.units import listed
+from latpcap.units import capitalised, listed
 
 if TYPE_CHECKING:
     from latpcap.capture import Capture
@@ -114,7 +114,7 @@ def _none(found: TableResult) -> str:
     from latpcap.report.console import print_renderables
 
     said = found.none or f"no {found.table().name}"
-    return print_renderables([Text(f"{said[0].upper()}{said[1:]}.")])
+    return print_renderables([Text(f"{capitalised(said)}.")])
 
 
 @table_command(

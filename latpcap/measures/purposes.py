@@ -15,7 +15,7 @@ PURPOSES = {
     "blobs": "open, read or write blobs and LOBs",
     "prepares": "prepare, describe or close statements",
     "transactions": "begin or end transactions",
-    "setup": "connect (TCP handshakes, greetings) and log in",
+    "setup": "log in, set up TLS",
     "pings": "check whether the server responds",
     "unreadable": "encrypted or not captured",
     "others": "other commands",

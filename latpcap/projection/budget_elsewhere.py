@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from latpcap.measures.budget import Budget
 from latpcap.projection.assumptions import CENTRAL, Conditions
 from latpcap.projection.basis import AS_IT_IS, Basis, Variant
-from latpcap.units import format_given_ms, format_s, percent
+from latpcap.units import capitalised, format_given_ms, format_s, percent
 
 
 def budgets_there(
@@ -77,7 +77,7 @@ def host_saving(conditions: Conditions, rtt_ms: float, as_is_s: float, there_s: 
     )
     changes = "saves" if saved_s >= 0 else "costs"
     text = (
-        f"{hosts[:1].upper()}{hosts[1:]} {changes} {format_s(abs(saved_s))} of {format_s(as_is_s)} {at}{share}; "
+        f"{capitalised(hosts)} {changes} {format_s(abs(saved_s))} of {format_s(as_is_s)} {at}{share}; "
         f"round trips account for {format_s(network_s)}{network}."
     )
     return HostSaving(saved_s, as_is_s, network_s, text)

@@ -30,15 +30,7 @@ from latpcap.projection.basis import Basis
 from latpcap.projection.project import Point, Projection
 from latpcap.result.errors import ErrorsResult, said_of_errors
 from latpcap.result.parties import Parties
-from latpcap.units import (
-    counted,
-    format_given_ms,
-    format_ms,
-    format_s,
-    listed,
-    percent_range,
-    text_range,
-)
+from latpcap.units import capitalised, counted, format_given_ms, format_ms, format_s, listed, percent_range, text_range
 
 SHAPES = ((2, 2, 3), (2, 1, 3), (1, 2, 3), (1, 1, 3), (1, 1, 2))
 """Causes with their fix, further causes and notes: the first of these that fits on a screen is shown."""
@@ -420,7 +412,7 @@ def has_note(lines: Sequence[VerdictLine], message: str, files: Sequence[str]) -
 
 def note_sentence(text: str, files: Sequence[str]) -> str:
     """Return a note as a sentence. A file is called by its name without its folders."""
-    begins = text if text.startswith(tuple(files)) else text[:1].upper() + text[1:]
+    begins = text if text.startswith(tuple(files)) else capitalised(text)
     for path in files:
         begins = begins.replace(path, re.split(r"[/\\]", path)[-1] or path)
     return f"{begins.rstrip('.')}."
@@ -506,7 +498,7 @@ def _rested(facts: Facts) -> str:
 def _changed_path(facts: Facts) -> str:
     """The RTT changed, so the first line's is an average."""
     changed = next((note.message for note in facts.health if note.code == "path-changed"), "")
-    return f"{changed[:1].upper()}{changed[1:]}." if changed else ""
+    return f"{capitalised(changed)}." if changed else ""
 
 
 def _only(note: Callable[[Facts], str]) -> Callable[[Facts], Iterator[str]]:

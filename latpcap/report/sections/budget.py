@@ -101,11 +101,10 @@ def pieces_of(parts: Mapping[str, float], there: Mapping[str, float] | None = No
 
 
 def purposes(found: tuple[PurposeResult, ...], waits: Waits) -> Section:
-    """Return the round trips' purposes, if there are several; what TCP waits for is connecting, too."""
-    trips = {each.purpose: each.round_trips for each in found}
+    """Return the round trips' purposes, if there are several, and the waits around them in a row of their own."""
+    trips = [(NAMES.get(each.purpose, each.purpose), each.round_trips, PURPOSES[each.purpose]) for each in found]
     if around := waits.count - waits.round_trips:
-        trips["setup"] = trips.get("setup", 0) + around
-    total = sum(trips.values())
-    ordered = sorted(trips.items(), key=lambda each: -each[1])
-    rows = [(NAMES.get(name, name), count, count / total, PURPOSES[name]) for name, count in ordered]
+        trips.append(("TCP", around, "open and close connections: handshakes, greetings, FINs"))
+    total = sum(count for _, count, _ in trips)
+    rows = [(name, count, count / total, text) for name, count, text in trips]
     return Section("purposes", "What the round trips do", [SectionTable(TRIPS, rows)] if len(rows) > 1 else [])

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from latpcap.measures.health import HealthNote
 from latpcap.report.section import Column, Entry, Line, Section, Sentence
 from latpcap.result.checks.gates import Gates
+from latpcap.units import capitalised
 
 HEALTH = (
     Column("code", "text", least=8, name="code"),
@@ -38,7 +39,7 @@ def _more(note: HealthNote) -> tuple[Line, ...]:
 
 
 def _effect(note: HealthNote) -> str:
-    return f"{note.effect[:1].upper()}{note.effect[1:]}. To do: {note.advice}."
+    return f"{capitalised(note.effect)}. To do: {note.advice}."
 
 
 def gates(found: Gates | None) -> Section:

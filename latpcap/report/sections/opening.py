@@ -17,7 +17,7 @@ from latpcap.result.settings import Settings
 from latpcap.result.signoff import SignOff
 from latpcap.result.verdict import Step, VerdictLine
 from latpcap.tables.part.selection import Selected
-from latpcap.units import counted, format_given_ms, format_ms, format_s
+from latpcap.units import capitalised, counted, format_given_ms, format_ms, format_s
 
 MAX_FINDINGS = 3
 """Findings of the first page."""
@@ -37,7 +37,7 @@ def cover(told: SignOff, title: str = "", about: str = "") -> Section:
     """For whom, by whom, of when, and what else somebody wanted said, below the title; `title` where none was given."""
     whom = " ".join(f"{word} {who}" for word, who in (("for", told.customer), ("by", told.author)) if who)
     said = ", ".join(filter(None, (whom, told.date)))
-    texts = filter(None, (said[:1].upper() + said[1:], *told.notes))
+    texts = filter(None, (capitalised(said), *told.notes))
     beneath = [Sentence(about, "quiet")] if about else []
     return Section("cover", printable(told.title) or title, [*map(Sentence, texts), *beneath], level=1)
 
@@ -137,7 +137,7 @@ def _row(found: FindingResult, at: str) -> tuple[str, str, str, str]:
 
 
 def _step(each: Step) -> tuple[str, str, str, str]:
-    return f"{each.text[:1].upper()}{each.text[1:]}", "", "", f"{each.advice[:1].upper()}{each.advice[1:]}."
+    return capitalised(each.text), "", "", f"{capitalised(each.advice)}."
 
 
 def _in_short(result: Analysis) -> Iterator[str]:

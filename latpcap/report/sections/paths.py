@@ -9,7 +9,7 @@ from latpcap.report.section import Column, Row, Section, SectionTable, Sentence,
 from latpcap.report.sections.statements import rest
 from latpcap.result.connections import PathResult
 from latpcap.result.tables import flat
-from latpcap.units import counted, format_ms, text_range
+from latpcap.units import capitalised, counted, format_ms, text_range
 
 PLACES = {"unknown": "at an unknown position", "between": "on the path", "loopback": "on one host"}
 """The places of a capture, other than at the client or at the server."""
@@ -81,11 +81,7 @@ def _changes(path: PathResult) -> Iterator[Sentence | SectionTable]:
     for each in path.periods:
         if each.shown_by:
             yield Sentence(f"Changed at {each.begin[11:19]}, as shown by {each.shown_by}")
-    yield from map(Sentence, dict.fromkeys(_capitalised(each.rtt.reason) for each in path.periods))
-
-
-def _capitalised(text: str) -> str:
-    return text[:1].upper() + text[1:]
+    yield from map(Sentence, dict.fromkeys(capitalised(each.rtt.reason) for each in path.periods))
 
 
 def _in_words(path: PathResult, baseline_ms: float) -> Iterator[Sentence]:
@@ -104,7 +100,7 @@ def _in_words(path: PathResult, baseline_ms: float) -> Iterator[Sentence]:
     )
     seen = f"from {counted(rtt.samples, 'sample')} captured {place}"
     yield Sentence(f"{_who(path)}: RTT {format_ms(baseline_ms)}{between}, {seen}")
-    yield Sentence(f"{_capitalised(rtt.reason)}{f' ({figures})' if figures else ''}")
+    yield Sentence(f"{capitalised(rtt.reason)}{f' ({figures})' if figures else ''}")
 
 
 def _who(path: PathResult) -> str:
