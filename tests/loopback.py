@@ -27,11 +27,15 @@ def captured(path: Path, port: int) -> Iterator[None]:
             if not line.startswith("tcpdump: listening"):
                 pytest.skip(f"no capture: {line.strip()}")
             yield
-            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as last:
-                last.sendto(LAST, ("127.0.0.1", port))
-            wait_until(lambda: LAST in path.read_bytes())
+            wait_until(lambda: _says_the_last(port) and LAST in path.read_bytes())
         finally:
             process.terminate()
+
+
+def _says_the_last(port: int) -> bool:
+    """Send the last datagram, again with each look: a busy machine may drop one."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as last:
+        return last.sendto(LAST, ("127.0.0.1", port)) == len(LAST)
 
 
 def wait_until(ready: Callable[[], bool], seconds: float = 60) -> None:

@@ -11,7 +11,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
 use std::process::ExitCode;
 
-use latpcap_core::capture::{Recording, Source};
+use latpcap_core::capture::{Captures, Source};
 use latpcap_core::packet::{Dissected, Dissector, Segment};
 
 fn main() -> ExitCode {
@@ -23,7 +23,7 @@ fn main() -> ExitCode {
         };
     }
     let sources = paths.into_iter().map(Source::path).collect();
-    let mut recording = match Recording::open(sources) {
+    let mut recording = match Captures::open(sources) {
         Ok(recording) => recording,
         Err(error) => {
             eprintln!("{error}");
@@ -43,7 +43,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn print(recording: &mut Recording) -> io::Result<()> {
+fn print(recording: &mut Captures) -> io::Result<()> {
     let mut out = BufWriter::new(io::stdout().lock());
     let mut dissector = Dissector::new();
     while let Some(packet) = recording.next_packet() {
@@ -105,7 +105,7 @@ fn walk(path: &str) -> io::Result<()> {
 }
 
 /// Only counts: to measure how fast captures are read.
-fn count(recording: &mut Recording) -> io::Result<()> {
+fn count(recording: &mut Captures) -> io::Result<()> {
     let mut dissector = Dissector::new();
     let (mut packets, mut segments, mut payload) = (0_u64, 0_u64, 0_u64);
     while let Some(packet) = recording.next_packet() {

@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::capture::Recording;
+use crate::capture::Captures;
 use crate::packet::{Dissected, Dissector, Segment};
 
 /// Packets between two looks at whether to go on.
@@ -92,7 +92,7 @@ pub struct Group {
 
 /// All groups of a recording, the largest first: nothing is read but the packets' headers. `None` where there are more
 /// than `most`; where somebody stops it, those of what was read.
-pub fn groups(mut recording: Recording, most: usize, fragments: usize, cancel: &AtomicBool) -> Option<Vec<Group>> {
+pub fn groups(mut recording: Captures, most: usize, fragments: usize, cancel: &AtomicBool) -> Option<Vec<Group>> {
     let mut dissector = Dissector::within(fragments);
     let mut found: HashMap<Hosts, Group, ahash::RandomState> = HashMap::default();
     while let Some(packet) = recording.next_packet() {

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::capture::Recording;
+use crate::capture::Captures;
 use crate::cases::Cases;
 use crate::conversations::Conversations;
 use crate::flows::Flows;
@@ -10,7 +10,7 @@ use crate::health::some;
 use crate::note::{NoteCode, Notes};
 use crate::options::Options;
 use crate::packet::{Dissector, link_type_name};
-use crate::table::{ExchangeColumns, SampleColumns, Tables, tap_rows};
+use crate::recording::{ExchangeColumns, SampleColumns, Tables, tap_rows};
 
 /// What the stages have kept.
 pub struct Ending<'a> {
@@ -22,7 +22,7 @@ pub struct Ending<'a> {
 }
 
 impl Ending<'_> {
-    pub fn tables(mut self, recording: Recording, dissector: &Dissector) -> io::Result<Tables> {
+    pub fn tables(mut self, captures: Captures, dissector: &Dissector) -> io::Result<Tables> {
         self.close();
         self.notes.join(std::mem::take(&mut self.flows.notes));
         self.notes.join(std::mem::take(&mut self.conversations.notes));
@@ -32,10 +32,10 @@ impl Ending<'_> {
         self.notes.join(cases.notes());
         self.notes_of_limits(dissector);
         let paths = self.flows.taps.end();
-        let taps = tap_rows(paths, &recording, &self.flows.connections, &self.conversations.all);
+        let taps = tap_rows(paths, &captures, &self.flows.connections, &self.conversations.all);
         let samples = SampleColumns::of(&mut self.flows.connections, self.flows.overflow);
         Ok(Tables {
-            recording,
+            captures,
             connections: self.flows.connections,
             conversations: self.conversations.all,
             statements: self.conversations.common.statements,

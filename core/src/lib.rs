@@ -35,6 +35,6 @@ pub mod side;
 pub mod sql;
 mod stages;
 pub mod stream;
-pub mod table;
+pub mod recording;
 pub mod taps;
 mod unread;

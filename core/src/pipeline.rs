@@ -1,10 +1,10 @@
-//! The whole flow on one screen: a recording in, its tables out.
+//! The whole flow on one screen: captures in, their tables out.
 
 use std::io;
 use std::sync::atomic::Ordering;
 
 use crate::batch::Batch;
-use crate::capture::{CaptureError, CutPacket, Leaps, Packet, Recording, Source, possible_time};
+use crate::capture::{CaptureError, Captures, CutPacket, Leaps, Packet, Source, possible_time};
 use crate::conversations::Conversations;
 use crate::ending::Ending;
 use crate::flows::Flows;
@@ -13,20 +13,20 @@ use crate::ledger::Most;
 use crate::note::Notes;
 pub use crate::options::Options;
 use crate::packet::{Dissected, Dissector};
+use crate::recording::{ExchangeColumns, Tables};
 use crate::stages::{self, BATCHES};
-use crate::table::{ExchangeColumns, Tables};
 
 /// Packets between two looks at whether to go on.
 const CANCEL_INTERVAL: u64 = 4096;
 
 /// Open `sources` as one recording and read it.
 pub fn open_and_read(sources: Vec<Source>, options: &Options) -> Result<Tables, CaptureError> {
-    read(Recording::open(sources)?, options).map_err(CaptureError::Kept)
+    read(Captures::open(sources)?, options).map_err(CaptureError::Kept)
 }
 
-/// Read a recording from its first packet to its last. Fails where what was kept on disk cannot be read back.
-pub fn read(recording: Recording, options: &Options) -> io::Result<Tables> {
-    let mut packets = Packets::new(recording, options);
+/// Read captures from their first packet to its last. Fails where what was kept on disk cannot be read back.
+pub fn read(captures: Captures, options: &Options) -> io::Result<Tables> {
+    let mut packets = Packets::new(captures, options);
     let mut conversations = Conversations::new(options);
     let mut exchanges = ExchangeColumns::within(&options.limits, options.disk.as_ref());
     let pack = |batch: &mut Batch| packets.pack(batch);
@@ -38,15 +38,15 @@ pub fn read(recording: Recording, options: &Options) -> io::Result<Tables> {
     });
     let tabulate = Box::new(|batch: &mut Batch| tabulate(batch, &mut exchanges));
     stages::run(options.threads(), pack, vec![converse, tabulate]);
-    let Packets { recording, dissector, flows, .. } = packets;
+    let Packets { captures, dissector, flows, .. } = packets;
     let notes = Notes::default();
-    Ending { options, flows, conversations, exchanges, notes }.tables(recording, &dissector)
+    Ending { options, flows, conversations, exchanges, notes }.tables(captures, &dissector)
 }
 
-/// The first stage: from the recording's packets to the bytes of each connection.
+/// The first stage: from the captures' packets to the bytes of each connection.
 struct Packets<'a> {
     options: &'a Options,
-    recording: Recording,
+    captures: Captures,
     leaps: Leaps,
     dissector: Dissector,
     flows: Flows<'a>,
@@ -55,10 +55,10 @@ struct Packets<'a> {
 }
 
 impl Packets<'_> {
-    fn new(recording: Recording, options: &Options) -> Packets<'_> {
+    fn new(captures: Captures, options: &Options) -> Packets<'_> {
         Packets {
             options,
-            recording,
+            captures,
             leaps: Leaps::default(),
             dissector: Dissector::within(options.limits.fragments),
             flows: Flows::new(options),
@@ -81,18 +81,18 @@ impl Packets<'_> {
             self.end(batch);
         }
         self.flows.end(batch);
-        batch.read = self.recording.consumed().load(Ordering::Relaxed);
+        batch.read = self.captures.consumed().load(Ordering::Relaxed);
         more
     }
 
-    /// False where the recording ends, or is to end, before the batch is full.
+    /// False where the captures end, or are to end, before the batch is full.
     fn fill(&mut self, batch: &mut Batch) -> bool {
-        let Packets { recording, leaps, dissector, flows, .. } = self;
-        while recording.advance() {
-            if let Some(key_log) = recording.take_key_log() {
+        let Packets { captures, leaps, dissector, flows, .. } = self;
+        while captures.advance() {
+            if let Some(key_log) = captures.take_key_log() {
                 batch.add_secrets(key_log);
             }
-            let Some(mut packet) = recording.packet() else { return false };
+            let Some(mut packet) = captures.packet() else { return false };
             let is_time = packet.frame % CANCEL_INTERVAL == 0;
             if is_time && self.options.cancel.load(Ordering::Relaxed) {
                 return false;
@@ -105,13 +105,13 @@ impl Packets<'_> {
                 false => pass(&mut packet, true, dissector, flows, batch),
             };
             if let Some(cut) = held_cut {
-                recording.note_cut(cut);
+                captures.note_cut(cut);
             }
             if let Some(cut) = cut {
-                recording.note_cut(cut);
+                captures.note_cut(cut);
             }
             let is_full = batch.pass();
-            if is_time && recording.stopped() {
+            if is_time && captures.stopped() {
                 return false;
             }
             if is_full {
@@ -126,7 +126,7 @@ impl Packets<'_> {
         let held = self.leaps.release(None);
         let cut =
             held.and_then(|(mut held, timed)| pass(&mut held, timed, &mut self.dissector, &mut self.flows, batch));
-        cut.into_iter().for_each(|cut| self.recording.note_cut(cut));
+        cut.into_iter().for_each(|cut| self.captures.note_cut(cut));
     }
 }
 

@@ -7,7 +7,7 @@ use std::fs;
 use std::io::{Cursor, Write};
 use std::path::{Path, PathBuf};
 
-use latpcap_core::capture::{Recording, Source};
+use latpcap_core::capture::{Captures, Source};
 use latpcap_core::packet::Dissector;
 use pcap_parser::traits::PcapNGPacketBlock;
 use pcap_parser::{Block, PcapBlockOwned, PcapError};
@@ -39,7 +39,7 @@ fn is_capture(path: &Path) -> bool {
 /// Reads and dissects everything; captured bytes and original length of each packet.
 fn read(source: Source) -> Vec<(Vec<u8>, u32)> {
     let mut packets = Vec::new();
-    let Ok(mut recording) = Recording::open(vec![source]) else {
+    let Ok(mut recording) = Captures::open(vec![source]) else {
         return packets;
     };
     let mut dissector = Dissector::new();

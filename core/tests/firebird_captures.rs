@@ -11,7 +11,7 @@ use arrow_array::types::{UInt16Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, RecordBatch};
 use latpcap_core::capture::Source;
 use latpcap_core::pipeline::{self, Options};
-use latpcap_core::table::Tables;
+use latpcap_core::recording::Tables;
 
 /// The captures, or `None` (said aloud) where they are not at hand.
 fn captures() -> Option<PathBuf> {

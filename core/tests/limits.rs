@@ -5,7 +5,7 @@ mod support;
 use arrow_array::cast::AsArray;
 use latpcap_core::capture::Source;
 use latpcap_core::pipeline::{self, Limits, Options};
-use latpcap_core::table::Tables;
+use latpcap_core::recording::Tables;
 use support::Sender::{Client, Server};
 use support::*;
 

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use support::Sender::{Client, Server};
 use support::*;
 
-fn queries(tables: latpcap_core::table::Tables) -> Vec<Seen> {
+fn queries(tables: latpcap_core::recording::Tables) -> Vec<Seen> {
     exchanges(tables).into_iter().filter(|seen| seen.command == "query").collect()
 }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use latpcap_core::capture::Source;
 use latpcap_core::pipeline::{self, Options};
-use latpcap_core::table::Tables;
+use latpcap_core::recording::Tables;
 use proptest::prelude::*;
 use support::Sender::{Client, Server};
 use support::*;

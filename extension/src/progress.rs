@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
 
-use latpcap_core::capture::{Recording, Stop};
+use latpcap_core::capture::{Captures, Stop};
 use latpcap_core::live::{Live, Sum};
 
 /// How far the reading is; shared with the thread that reads.
@@ -97,7 +97,7 @@ impl Progress {
 }
 
 impl Progress {
-    pub(super) fn watch(&self, packets: &Recording) {
+    pub(super) fn watch(&self, packets: &Captures) {
         *self.consumed.lock().unwrap_or_else(PoisonError::into_inner) = packets.consumed();
         *self.total.lock().unwrap_or_else(PoisonError::into_inner) = packets.total_bytes();
     }

@@ -20,7 +20,7 @@ use super::progress::Progress;
 use super::registry::protocols;
 use super::tables::{ArrowTable, Recording, python_error};
 use latpcap_core::capture::writing::{self, Dropped, Head, Interfaces};
-use latpcap_core::capture::{self, AnnotateError, HostCurve, Keys, Recording as Packets, Remote, Source, Stop};
+use latpcap_core::capture::{self, AnnotateError, Captures, HostCurve, Keys, Remote, Source, Stop};
 use latpcap_core::client_groups::{Group, Part, groups};
 use latpcap_core::conversation::Forced;
 use latpcap_core::disk::Room;
@@ -28,7 +28,7 @@ use latpcap_core::layers::tls;
 use latpcap_core::ledger::{DEFAULT_MEMORY, LEAST_MEMORY, Limits};
 use latpcap_core::pipeline::{self, Options};
 use latpcap_core::protocols::{opaque, protocol_named};
-use latpcap_core::table;
+use latpcap_core::recording;
 
 /// Read captures as one recording. Sources are paths (`-` for standard input), bytes, objects with `read(n)`, or files
 /// elsewhere: objects with a `place`, a `size` and a `reader()`, each of which reads it from its beginning. `disk`: a
@@ -103,7 +103,7 @@ fn opened(
     sources: &[Bound<'_, PyAny>],
     names: Option<Vec<String>>,
     progress: Option<&Bound<'_, Progress>>,
-) -> PyResult<(Packets, Interruption)> {
+) -> PyResult<(Captures, Interruption)> {
     let cancel = progress.map_or_else(Arc::default, |progress| progress.get().cancel.clone());
     let interruption = Interruption { error: Arc::default(), cancel };
     let mut sources = sources.iter().map(|object| source(object, &interruption)).collect::<PyResult<Vec<_>>>()?;
@@ -111,7 +111,7 @@ fn opened(
         sources = sources.into_iter().zip(names).map(|(source, name)| source.called(name)).collect();
     }
     let stop = progress.map_or_else(Stop::default, |progress| progress.get().stop.clone());
-    let packets = py.detach(|| Packets::open_until(sources, stop));
+    let packets = py.detach(|| Captures::open_until(sources, stop));
     interruption.raise()?;
     let packets = packets.map_err(|error| CaptureError::new_err(error.to_string()))?;
     if let Some(progress) = progress {
@@ -138,7 +138,7 @@ pub fn client_groups(
     let groups = groups.ok_or_else(|| {
         PyValueError::new_err(format!("more than {most} pairs of hosts talk to each other: give more --memory"))
     })?;
-    table::groups(&groups).map(ArrowTable).map_err(python_error)
+    recording::groups(&groups).map(ArrowTable).map_err(python_error)
 }
 
 /// Comments from an iterator over batches of a frame and its texts, in the order of the frames.
@@ -197,7 +197,7 @@ pub fn annotate(
     let sources = sources.into_iter().map(Source::path).collect();
     let (mut key_log, mut sessions) = (Zeroizing::default(), 0);
     if let (true, Some(log), Some(recording)) = (embed_keys, keylog, recording) {
-        let randoms = &recording.get().client_randoms;
+        let randoms = &recording.get().core.client_randoms;
         sessions = randoms.iter().filter(|random| log.get().0.knows(random)).count();
         key_log = log.get().0.lines_of(randoms);
     }
@@ -219,7 +219,7 @@ pub fn annotate(
     })
 }
 
-/// Packets as a pcapng file, each a link type, ns since 1970, its bytes and its length on the wire.
+/// Captures as a pcapng file, each a link type, ns since 1970, its bytes and its length on the wire.
 #[pyfunction]
 pub fn pcapng_of<'py>(py: Python<'py>, packets: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
     let (mut out, mut interfaces) = (Vec::new(), Interfaces::default());

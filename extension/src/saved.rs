@@ -9,9 +9,9 @@ use pyo3::prelude::*;
 use latpcap_core::case::{Case, kind};
 use latpcap_core::disk::{Overflow, Room};
 use latpcap_core::ledger::Limits;
+use latpcap_core::recording::{self, ExchangeColumns, SampleColumns};
 use latpcap_core::side::Side;
 use latpcap_core::stream::RttSample;
-use latpcap_core::table::{self, ExchangeColumns, SampleColumns};
 
 use super::tables::{ArrowTable, SampleTable, python_error};
 
@@ -128,7 +128,7 @@ pub fn notes_of(cases: Vec<SavedCase>) -> PyResult<ArrowTable> {
         let code = kind(&case.code).ok_or_else(unknown)?;
         Ok((Case { code, name: name.into(), port, count, first, span_ns, text }, place))
     });
-    table::notes_of(cases.collect::<PyResult<_>>()?).map(ArrowTable).map_err(python_error)
+    recording::notes_of(cases.collect::<PyResult<_>>()?).map(ArrowTable).map_err(python_error)
 }
 
 fn room(disk: Option<(PathBuf, u64)>) -> Option<Room> {

@@ -12,9 +12,8 @@ use pyo3::types::PyCapsule;
 
 use super::hashing::Hashing;
 use latpcap_core::capture::HostCurve;
-use latpcap_core::layers::tls::Random;
 use latpcap_core::ledger::Limits;
-use latpcap_core::table::{ExchangeColumns, SampleBatches, SampleColumns, Tables};
+use latpcap_core::recording::{self as core, SampleBatches, SampleColumns, Tables};
 
 /// A table that speaks the Arrow PyCapsule interface.
 #[pyclass(frozen)]
@@ -70,22 +69,8 @@ fn stream<'py>(py: Python<'py>, reader: impl RecordBatchReader + Send + 'static)
 /// Everything that was read, table by table.
 #[pyclass(frozen)]
 pub struct Recording {
-    is_large: bool,
-    captures: RecordBatch,
-    notes: RecordBatch,
-    cases: RecordBatch,
-    connections: RecordBatch,
-    exchanges: ExchangeColumns,
-    statements: RecordBatch,
-    tags: RecordBatch,
-    samples: Arc<SampleColumns>,
-    clock_readings: RecordBatch,
-    segments: RecordBatch,
-    taps: RecordBatch,
-    host_curve: Option<HostCurve>,
+    pub(super) core: core::Recording,
     hashing: Hashing,
-    /// Of its TLS sessions.
-    pub(super) client_randoms: Vec<Random>,
 }
 
 #[pymethods]
@@ -93,24 +78,24 @@ impl Recording {
     /// What is computed from it does not fit in the memory that reading may take.
     #[getter]
     fn is_large(&self) -> bool {
-        self.is_large
+        self.core.is_large
     }
 
     fn captures(&self) -> ArrowTable {
-        ArrowTable(self.captures.clone())
+        ArrowTable(self.core.captures.clone())
     }
 
     fn notes(&self) -> ArrowTable {
-        ArrowTable(self.notes.clone())
+        ArrowTable(self.core.notes.clone())
     }
 
     /// What of the notes adds up over the parts of a recording.
     fn cases(&self) -> ArrowTable {
-        ArrowTable(self.cases.clone())
+        ArrowTable(self.core.cases.clone())
     }
 
     fn connections(&self) -> ArrowTable {
-        ArrowTable(self.connections.clone())
+        ArrowTable(self.core.connections.clone())
     }
 
     /// One row an exchange: all columns, or those of these names with texts as numbers, of all `rows` or of those from a
@@ -123,40 +108,40 @@ impl Recording {
         rows: Option<(usize, usize)>,
     ) -> PyResult<ArrowTable> {
         let table = py.detach(|| match columns {
-            None => self.exchanges.batch(),
-            Some(names) => self.exchanges.coded(&names, rows.map(|(begin, end)| begin..end)),
+            None => self.core.exchanges.batch(),
+            Some(names) => self.core.exchanges.coded(&names, rows.map(|(begin, end)| begin..end)),
         });
         table.map(ArrowTable).map_err(python_error)
     }
 
     fn statements(&self) -> ArrowTable {
-        ArrowTable(self.statements.clone())
+        ArrowTable(self.core.statements.clone())
     }
 
     fn tags(&self) -> ArrowTable {
-        ArrowTable(self.tags.clone())
+        ArrowTable(self.core.tags.clone())
     }
 
     /// One row an RTT sample. Made anew each time.
     fn rtt_samples(&self) -> SampleTable {
-        SampleTable(Arc::clone(&self.samples))
+        SampleTable(Arc::clone(&self.core.samples))
     }
 
     fn clock_readings(&self) -> ArrowTable {
-        ArrowTable(self.clock_readings.clone())
+        ArrowTable(self.core.clock_readings.clone())
     }
 
     fn segments(&self) -> ArrowTable {
-        ArrowTable(self.segments.clone())
+        ArrowTable(self.core.segments.clone())
     }
 
     fn taps(&self) -> ArrowTable {
-        ArrowTable(self.taps.clone())
+        ArrowTable(self.core.taps.clone())
     }
 
     /// How much later the host that recorded answers after a rest: rests and extra times in ms, and its addresses.
     fn host_curve(&self) -> Option<(Vec<f64>, Vec<f64>, Vec<String>)> {
-        let HostCurve { rests_ms, extra_ms, addresses } = self.host_curve.clone()?;
+        let HostCurve { rests_ms, extra_ms, addresses } = self.core.host_curve.clone()?;
         Some((rests_ms, extra_ms, addresses.iter().map(ToString::to_string).collect()))
     }
 
@@ -174,24 +159,8 @@ impl Recording {
 }
 
 impl Recording {
-    pub(super) fn new(tables: Tables, limits: &Limits, hashing: Hashing) -> Result<Recording, ArrowError> {
-        Ok(Recording {
-            is_large: tables.exchanges.are_analysed_on_disk(limits),
-            captures: tables.captures()?,
-            notes: tables.notes()?,
-            cases: tables.cases()?,
-            connections: tables.connections()?,
-            statements: tables.statements()?,
-            tags: tables.tags()?,
-            clock_readings: tables.clock_readings()?,
-            segments: tables.segments()?,
-            taps: tables.taps()?,
-            host_curve: tables.host_curve(),
-            client_randoms: tables.client_randoms(),
-            exchanges: tables.exchanges,
-            samples: Arc::new(tables.samples),
-            hashing,
-        })
+    pub(super) fn new(read: Tables, limits: &Limits, hashing: Hashing) -> Result<Recording, ArrowError> {
+        Ok(Recording { core: core::Recording::new(read, limits)?, hashing })
     }
 }
 

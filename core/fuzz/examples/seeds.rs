@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use latpcap_core::capture::{Packet, Recording, Source};
+use latpcap_core::capture::{Packet, Captures, Source};
 use latpcap_core::conversation::{Common, Conversation, Hints};
 use latpcap_core::packet::{Dissected, Dissector, Flags};
 use latpcap_core::protocols::{REGISTRY, protocol_on};
@@ -102,7 +102,7 @@ impl Owned {
 }
 
 fn packets(path: &Path) -> Vec<Owned> {
-    let Ok(mut recording) = Recording::open(vec![Source::path(path)]) else { return Vec::new() };
+    let Ok(mut recording) = Captures::open(vec![Source::path(path)]) else { return Vec::new() };
     let mut packets = Vec::new();
     let mut total = 0;
     while let Some(packet) = recording.next_packet() {

@@ -18,13 +18,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use zeroize::Zeroizing;
 
+use super::captures::Captures;
 use super::error::CaptureError;
 use super::order::Order;
 use super::pcapng::blocks::{Extras, OPTION_COMMENT, kind};
 use super::pcapng::writing::{self, Head, Interfaces, block, option, pad};
 use super::read_buffer::USUAL_SIZE;
 use super::reader::Reader;
-use super::recording::Recording;
 use super::source::Source;
 use super::stop::Stop;
 use crate::note::Notes;
@@ -84,7 +84,7 @@ pub fn annotate(
             return copy(&mut reader, &mut extras, comments, keys, output, cancel);
         }
     }
-    merge(Recording::open(sources)?, comments, keys, output, cancel)
+    merge(Captures::open(sources)?, comments, keys, output, cancel)
 }
 
 /// Copies a pcapng file block by block.
@@ -121,7 +121,7 @@ fn copy(
 
 /// Writes any recording as one section.
 fn merge(
-    mut recording: Recording,
+    mut recording: Captures,
     comments: &mut Comments<'_>,
     keys: Keys<'_>,
     output: &mut impl Write,
@@ -157,7 +157,7 @@ fn merge(
 }
 
 /// The host's curve, where a file holds one.
-fn write_host_curve(recording: &Recording, output: &mut impl Write) -> io::Result<()> {
+fn write_host_curve(recording: &Captures, output: &mut impl Write) -> io::Result<()> {
     let mut block = Vec::new();
     recording.host_curve().into_iter().for_each(|curve| writing::host_curve(&mut block, curve));
     output.write_all(&block)

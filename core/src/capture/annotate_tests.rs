@@ -70,7 +70,7 @@ fn contains(bytes: &[u8], text: &[u8]) -> bool {
 
 /// The key logs of a file before each of its packets, and at its end.
 fn key_logs(file: &[u8]) -> Vec<String> {
-    let mut recording = Recording::open(vec![Source::bytes("out", file.to_vec())]).unwrap();
+    let mut recording = Captures::open(vec![Source::bytes("out", file.to_vec())]).unwrap();
     let mut found = Vec::new();
     while recording.advance() {
         found.extend(recording.take_key_log());
@@ -109,7 +109,7 @@ fn a_pcap_gets_a_key_log_and_none_that_is_empty() {
 type Seen = (i64, Vec<u8>, u32, u16, Vec<String>);
 
 fn packets(file: &[u8]) -> Vec<Seen> {
-    let mut recording = Recording::open(vec![Source::bytes("out", file.to_vec())]).unwrap();
+    let mut recording = Captures::open(vec![Source::bytes("out", file.to_vec())]).unwrap();
     let mut packets = Vec::new();
     while let Some(packet) = recording.next_packet() {
         packets.push((packet.time_ns, packet.bytes.to_vec(), packet.original_length, packet.link_type, Vec::new()));

@@ -1,7 +1,7 @@
 //! A single packet whose time is far from those around it has a wrong one: the capturing machine erred. What passes after
 //! a leap of the clock is held until the next packet tells a wrong time from a pause.
 
-use super::recording::Packet;
+use super::captures::Packet;
 
 /// Shorter leaps are pauses, or packets of several queues out of order.
 const LEAP_NS: u64 = 1_000_000_000;

@@ -171,7 +171,7 @@ fn custom_blocks_are_remarks_that_count_as_frames() {
     let custom = block(kind::CUSTOM, &[1, 2, 3, 4, 5]);
     let parts = [section(-1), custom, interface(1, 0), packet(0, 7, 2)].concat();
     let source = crate::capture::Source::bytes("x", parts);
-    let mut recording = crate::capture::Recording::open(vec![source]).unwrap();
+    let mut recording = crate::capture::Captures::open(vec![source]).unwrap();
     assert_eq!(recording.next_packet().map(|packet| packet.frame), Some(2));
     assert_eq!(recording.files().map(|file| file.packets).sum::<u64>(), 1);
 }

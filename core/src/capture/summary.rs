@@ -1,8 +1,8 @@
 //! What is known of each capture file after it was read.
 
+use super::captures::resolution::Resolution;
 use super::clock::TIME_MAX_NS;
 use super::record::Record;
-use super::recording::resolution::Resolution;
 use crate::note::{Note, NoteCode, Notes};
 
 /// A packet that was captured in part.

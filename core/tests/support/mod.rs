@@ -6,7 +6,7 @@ use arrow_array::types::{Int64Type, TimestampNanosecondType, UInt16Type, UInt32T
 use arrow_array::{Array, RecordBatch};
 use latpcap_core::capture::Source;
 use latpcap_core::pipeline::{self, Options};
-use latpcap_core::table::Tables;
+use latpcap_core::recording::Tables;
 
 pub const FIN: u8 = 1;
 pub const SYN: u8 = 2;

@@ -1,45 +1,28 @@
-//! The tables a recording becomes: the only folder that knows Arrow.
+//! Everything that was read, and the Arrow tables that are made of it once.
 
-mod columns;
-mod connections;
-mod exchanges;
-mod groups;
-mod packed;
-mod rows;
-mod samples;
-mod taps;
-mod words;
-
-pub use exchanges::{Column, ExchangeColumns};
-pub use groups::groups;
-pub use packed::NULL;
-pub use samples::{SampleBatches, SampleColumns};
-pub use taps::{TapRow, rows as tap_rows};
-
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_array::types::{ArrowPrimitiveType, TimestampNanosecondType, UInt64Type};
-use arrow_array::{
-    ArrayRef, BooleanArray, Int64Array, PrimitiveArray, RecordBatch, StringArray, UInt32Array, UInt64Array,
-};
+use arrow_array::types::UInt64Type;
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, UInt32Array};
 use arrow_schema::ArrowError;
 
-use crate::capture::{HostCurve, Recording};
+use super::{
+    Column, ExchangeColumns, SampleColumns, TapRow, Timestamps, batch, booleans, note_table, numbers, optional,
+    strings, taps, times,
+};
+use crate::capture::{Captures, HostCurve};
 use crate::case::Case;
 use crate::cases::Cases;
 use crate::conversation::Conversation;
 use crate::layers::tls::Random;
-use crate::note::{Note, NoteCode, Notes};
+use crate::note::Notes;
 use crate::side::Side;
 use crate::sql::{StatementKind, Statements};
 use crate::stream::{Connections, Slot};
 
-type Timestamps = PrimitiveArray<TimestampNanosecondType>;
-
 /// Everything that was read.
 pub struct Tables {
-    pub recording: Recording,
+    pub captures: Captures,
     pub connections: Connections,
     pub conversations: Vec<Conversation>,
     pub statements: Statements,
@@ -56,7 +39,7 @@ pub struct Tables {
 impl Tables {
     /// One row a capture file.
     pub fn captures(&self) -> Result<RecordBatch, ArrowError> {
-        let files: Vec<_> = self.recording.files().collect();
+        let files: Vec<_> = self.captures.files().collect();
         batch(vec![
             ("path", strings(files.iter().map(|file| Some(Statements::printable(&file.path))))),
             ("format", strings(files.iter().map(|file| Some(file.format.as_str())))),
@@ -64,19 +47,19 @@ impl Tables {
             ("bytes", numbers(files.iter().map(|file| file.bytes))),
             ("first_time", times(files.iter().map(|file| file.first_time_ns))),
             ("last_time", times(files.iter().map(|file| file.last_time_ns))),
-            ("tick_ns", optional::<UInt64Type>(self.recording.ticks_ns().into_iter())),
+            ("tick_ns", optional::<UInt64Type>(self.captures.ticks_ns().into_iter())),
         ])
     }
 
     /// How much later the host that recorded answers after a rest, where a capture says so.
     pub fn host_curve(&self) -> Option<HostCurve> {
-        self.recording.host_curve().cloned()
+        self.captures.host_curve().cloned()
     }
 
     /// What went wrong without stopping the reading.
     pub fn notes(&self) -> Result<RecordBatch, ArrowError> {
-        let mut notes = self.recording.notes();
-        notes.extend(self.notes.iter().cloned().map(|note| note.named(|frame| self.recording.place(frame))));
+        let mut notes = self.captures.notes();
+        notes.extend(self.notes.iter().cloned().map(|note| note.named(|frame| self.captures.place(frame))));
         note_table(&notes)
     }
 
@@ -91,7 +74,7 @@ impl Tables {
             ("first", numbers(all.iter().map(|case| case.first))),
             ("span_ns", numbers(all.iter().map(|case| case.span_ns.unsigned_abs()))),
             ("text", strings(all.iter().map(|case| Some(Statements::printable(&case.text))))),
-            ("place", strings(all.iter().map(|case| self.recording.place(case.frame()?)))),
+            ("place", strings(all.iter().map(|case| self.captures.place(case.frame()?)))),
         ])
     }
 
@@ -179,68 +162,4 @@ impl Tables {
             ("server_spurious_retransmissions", answered_spurious),
         ])
     }
-}
-
-/// The notes that cases of several parts make together, each with what its first frame is called in the files.
-pub fn notes_of(cases: Vec<(Case, Option<String>)>) -> Result<RecordBatch, ArrowError> {
-    let places: HashMap<u64, String> =
-        cases.iter().filter_map(|(case, place)| Some((case.frame()?, place.clone()?))).collect();
-    let all = Cases::of(cases.into_iter().map(|(case, _)| case));
-    let notes = all.notes();
-    let named = notes.iter().cloned().map(|note| note.named(|frame| places.get(&frame).cloned()));
-    note_table(&named.collect::<Vec<_>>())
-}
-
-fn note_table(notes: &[Note]) -> Result<RecordBatch, ArrowError> {
-    batch(vec![
-        ("code", strings(notes.iter().map(|note| Some(note.code.as_str())))),
-        ("severity", strings(notes.iter().map(|note| Some(severity(note))))),
-        ("message", strings(notes.iter().map(|note| Some(Statements::printable(&note.message))))),
-        ("count", numbers(notes.iter().map(|note| note.count))),
-        ("first_frame", optional::<UInt64Type>(notes.iter().map(|note| note.frame))),
-    ])
-}
-
-fn severity(note: &Note) -> &'static str {
-    match note.code {
-        NoteCode::FileDamaged
-        | NoteCode::FileUnreadable
-        | NoteCode::OneDirection
-        | NoteCode::ClockRange
-        | NoteCode::TooManyConnections
-        | NoteCode::TooManyExchanges => "error",
-        NoteCode::ClockBackwards
-        | NoteCode::DuplicatePackets
-        | NoteCode::Reordered
-        | NoteCode::Offloaded
-        | NoteCode::OtherSecrets
-        | NoteCode::Relayed
-        | NoteCode::ProxyHeader
-        | NoteCode::OtherDatabase => "info",
-        _ => "warning",
-    }
-}
-
-fn batch(columns: Vec<(&'static str, ArrayRef)>) -> Result<RecordBatch, ArrowError> {
-    RecordBatch::try_from_iter(columns)
-}
-
-fn strings<T: AsRef<str>>(values: impl Iterator<Item = Option<T>>) -> ArrayRef {
-    Arc::new(StringArray::from_iter(values))
-}
-
-fn numbers(values: impl IntoIterator<Item = u64>) -> ArrayRef {
-    Arc::new(UInt64Array::from_iter_values(values))
-}
-
-fn optional<T: ArrowPrimitiveType>(values: impl Iterator<Item = Option<T::Native>>) -> ArrayRef {
-    Arc::new(PrimitiveArray::<T>::from_iter(values))
-}
-
-fn booleans(values: impl Iterator<Item = bool>) -> ArrayRef {
-    Arc::new(BooleanArray::from_iter(values.map(Some)))
-}
-
-fn times(values: impl Iterator<Item = Option<i64>>) -> ArrayRef {
-    Arc::new(Timestamps::from_iter(values).with_timezone("UTC"))
 }

@@ -66,7 +66,7 @@ pub struct Packet<'a> {
     pub original_length: u32,
 }
 
-pub struct Recording {
+pub struct Captures {
     files: Vec<File>,
     /// The next packet of every file but the current one, earliest first.
     waiting: BinaryHeap<Reverse<Turn>>,
@@ -145,7 +145,7 @@ impl Packet<'_> {
     }
 }
 
-impl Recording {
+impl Captures {
     /// Opens all of them and finds each one's first packet. What is no capture is an error; of several files one that
     /// is cut or damaged at its beginning has a note instead, where another can be read.
     pub fn open(sources: Vec<Source>) -> Result<Self, CaptureError> {
@@ -698,5 +698,5 @@ impl Turns {
 }
 
 #[cfg(test)]
-#[path = "recording_tests.rs"]
+#[path = "captures_tests.rs"]
 mod tests;

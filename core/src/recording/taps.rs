@@ -7,7 +7,7 @@ use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::ArrowError;
 
 use super::{batch, numbers, optional, strings};
-use crate::capture::Recording;
+use crate::capture::Captures;
 use crate::conversation::Conversation;
 use crate::packet::Endpoint;
 use crate::side::Side;
@@ -46,7 +46,7 @@ struct Direction {
 /// The rows of database traffic, those of most packets first.
 pub fn rows(
     paths: Vec<Path>,
-    recording: &Recording,
+    recording: &Captures,
     connections: &Connections,
     conversations: &[Conversation],
 ) -> Vec<TapRow> {
@@ -82,7 +82,7 @@ impl TapRow {
         pair: &Pair,
         path: &Path,
         is_swapped: bool,
-        recording: &Recording,
+        recording: &Captures,
         ticks_ns: &[i64],
     ) -> TapRow {
         let (asks, answers) = if is_swapped { (Side::Server, Side::Client) } else { (Side::Client, Side::Server) };
@@ -131,7 +131,7 @@ fn middle(differences: &Differences) -> i64 {
 
 /// Do the taps' times come from one clock? No packet arrives before it was sent.
 fn judged(
-    recording: &Recording,
+    recording: &Captures,
     ticks_ns: &[i64],
     taps: [u16; 2],
     directions: &[Direction; 2],

@@ -15,7 +15,7 @@ fn source(packets: &[(u8, u8)]) -> Source {
     Source::bytes("some.pcap", pcap(packets))
 }
 
-fn order(recording: &mut Recording) -> String {
+fn order(recording: &mut Captures) -> String {
     let mut order = String::new();
     let mut frame = 1;
     while let Some(packet) = recording.next_packet() {
@@ -29,7 +29,7 @@ fn order(recording: &mut Recording) -> String {
 #[test]
 fn files_are_merged_by_time_and_not_sorted_inside() {
     let mut recording =
-        Recording::open(vec![source(&[(1, b'a'), (5, b'b'), (3, b'c'), (6, b'd')]), source(&[(2, b'x'), (4, b'y')])])
+        Captures::open(vec![source(&[(1, b'a'), (5, b'b'), (3, b'c'), (6, b'd')]), source(&[(2, b'x'), (4, b'y')])])
             .unwrap();
     assert_eq!(order(&mut recording), "axybcd");
 }
@@ -40,13 +40,13 @@ fn of_equal_times_the_last_file_goes_first_as_in_mergecap() {
     let a = [(1, b'a'), (2, b'b'), (2, b'c'), (5, b'd'), (3, b'e'), (6, b'f')];
     let b = [(2, b'm'), (2, b'n'), (4, b'o'), (6, b'p')];
     let c = [(2, b'x'), (3, b'y'), (3, b'z')];
-    let mut recording = Recording::open(vec![source(&a), source(&b), source(&c)]).unwrap();
+    let mut recording = Captures::open(vec![source(&a), source(&b), source(&c)]).unwrap();
     assert_eq!(order(&mut recording), "axmnbcyzodepf");
 }
 
 /// The taps of all packets, and where one of them is alone.
 fn taps(files: &[&[(u8, u8)]]) -> (String, String) {
-    let mut recording = Recording::open(files.iter().map(|packets| source(packets)).collect()).unwrap();
+    let mut recording = Captures::open(files.iter().map(|packets| source(packets)).collect()).unwrap();
     let (mut taps, mut alone) = (String::new(), String::new());
     while let Some(packet) = recording.next_packet() {
         taps.push(char::from(b'0' + packet.tap as u8));
@@ -73,7 +73,7 @@ fn a_tap_is_alone_where_the_others_have_ended_and_none_begins_soon() {
 #[test]
 fn a_thousand_files_are_merged_without_a_thousand_open_readers() {
     let sources = (0..1000).map(|number| source(&[((number / 4) as u8, b'a' + (number % 4) as u8)]));
-    let mut recording = Recording::open(sources.collect()).unwrap();
+    let mut recording = Captures::open(sources.collect()).unwrap();
     let open = |file: &File| matches!(file.state, State::Open(..));
     assert!(!recording.files.iter().any(open));
     assert_eq!(order(&mut recording), "dcba".repeat(250));
@@ -85,14 +85,14 @@ fn a_thousand_files_are_merged_without_a_thousand_open_readers() {
 fn a_pipe_is_never_opened_twice() {
     let pipe = || Source::reader("pipe", std::io::Cursor::new(pcap(&[(1, b'a')])));
     let sources = std::iter::repeat_with(pipe).take(MAX_OPEN_FILES + 1);
-    let mut recording = Recording::open(sources.collect()).unwrap();
+    let mut recording = Captures::open(sources.collect()).unwrap();
     assert_eq!(order(&mut recording).len(), MAX_OPEN_FILES + 1);
     assert_eq!(recording.total_bytes(), None);
 }
 
 #[test]
 fn the_facts_of_a_file_are_its_packets_bytes_and_times() {
-    let mut recording = Recording::open(vec![source(&[(3, b'a'), (1, b'b'), (2, b'c')])]).unwrap();
+    let mut recording = Captures::open(vec![source(&[(3, b'a'), (1, b'b'), (2, b'c')])]).unwrap();
     order(&mut recording);
     let facts = recording.files().next().unwrap();
     assert_eq!((facts.packets, facts.bytes), (3, 3));
@@ -105,7 +105,7 @@ fn the_facts_of_a_file_are_its_packets_bytes_and_times() {
 fn a_cut_file_gives_its_whole_packets_and_a_note() {
     let mut bytes = pcap(&[(1, b'a'), (2, b'b')]);
     bytes.pop();
-    let mut recording = Recording::open(vec![Source::bytes("cut.pcap", bytes)]).unwrap();
+    let mut recording = Captures::open(vec![Source::bytes("cut.pcap", bytes)]).unwrap();
     assert_eq!(order(&mut recording), "a");
     let notes = recording.notes();
     assert_eq!(notes[0].code.as_str(), "file-cut");
@@ -117,7 +117,7 @@ fn a_cut_file_gives_its_whole_packets_and_a_note() {
 
 #[test]
 fn a_clock_that_goes_back_is_counted() {
-    let mut recording = Recording::open(vec![source(&[(3, b'a'), (1, b'b'), (0, b'c')])]).unwrap();
+    let mut recording = Captures::open(vec![source(&[(3, b'a'), (1, b'b'), (0, b'c')])]).unwrap();
     order(&mut recording);
     let notes = recording.notes();
     assert_eq!((notes[0].code, notes[0].count), (NoteCode::ClockBackwards, 2));
@@ -125,7 +125,7 @@ fn a_clock_that_goes_back_is_counted() {
 }
 
 fn error(bytes: &[u8]) -> String {
-    match Recording::open(vec![Source::bytes("x", bytes)]) {
+    match Captures::open(vec![Source::bytes("x", bytes)]) {
         Ok(_) => "no error".to_owned(),
         Err(error) => error.to_string(),
     }
@@ -143,9 +143,9 @@ fn what_is_no_capture_is_told_in_one_line() {
 
 #[test]
 fn files_that_cannot_be_opened_say_why() {
-    let missing = Recording::open(vec![Source::path("/nowhere/a.pcap")]).err().unwrap();
+    let missing = Captures::open(vec![Source::path("/nowhere/a.pcap")]).err().unwrap();
     assert_eq!(missing.to_string(), "/nowhere/a.pcap: cannot be opened: No such file or directory (os error 2)");
-    let directory = Recording::open(vec![Source::path("/")]).err().unwrap();
+    let directory = Captures::open(vec![Source::path("/")]).err().unwrap();
     assert_eq!(directory.to_string(), "/: is a directory; name the capture files in it");
 }
 
@@ -153,7 +153,7 @@ fn files_that_cannot_be_opened_say_why() {
 fn a_packet_that_was_held_at_the_end_of_a_file_is_a_packet_of_that_file() {
     let (first, second) = (pcap(&[(1, b'a'), (2, b'b')]), pcap(&[(3, b'x')]));
     let sources = vec![Source::bytes("first.pcap", first), Source::bytes("second.pcap", second)];
-    let mut recording = Recording::open(sources).unwrap();
+    let mut recording = Captures::open(sources).unwrap();
     while recording.next_packet().is_some_and(|packet| packet.frame < 3) {}
     recording.note_cut(CutPacket { frame: 2, length: 1, original_length: 9 });
     let notes = recording.notes();
@@ -178,7 +178,7 @@ fn a_damaged_file_among_others_costs_its_own_packets_alone() {
             named("last.pcap", whole(3, b'b')),
         ];
         sources.extend((0..many).map(|_| named("more.pcap", whole(4, b'c'))));
-        let mut recording = Recording::open(sources).unwrap();
+        let mut recording = Captures::open(sources).unwrap();
         assert_eq!(order(&mut recording), "ab".to_owned() + &"c".repeat(many));
         let damage = recording.notes().into_iter().filter(|note| note.code.is_damage());
         let notes: Vec<_> = damage.map(|note| format!("{} {}", note.code.as_str(), note.message)).collect();
@@ -198,9 +198,9 @@ fn a_damaged_file_among_others_costs_its_own_packets_alone() {
 #[test]
 fn what_was_never_a_capture_is_a_mistake_beside_captures_too() {
     let sources = |other: &[u8]| vec![source(&[(1, b'a')]), Source::bytes("notes.txt", other)];
-    let error = Recording::open(sources(b"hello, world\n")).err().unwrap();
+    let error = Captures::open(sources(b"hello, world\n")).err().unwrap();
     assert!(error.to_string().starts_with("notes.txt: is not a capture file but text;"));
-    let error = Recording::open(vec![Source::bytes("a", &b""[..]), Source::bytes("b", &[0; 64][..])]).err().unwrap();
+    let error = Captures::open(vec![Source::bytes("a", &b""[..]), Source::bytes("b", &[0; 64][..])]).err().unwrap();
     assert!(error.to_string().starts_with("a: is empty"), "where nothing can be read the first one is told");
 }
 
@@ -211,7 +211,7 @@ fn what_is_alike_in_many_files_is_told_of_the_first_ones() {
     for (files, told, said) in
         [(3, 3, ""), (4, 3, "; likewise in 1 more file"), (100, 3, "; likewise in 97 more files")]
     {
-        let mut recording = Recording::open((0..files).map(backwards).collect()).unwrap();
+        let mut recording = Captures::open((0..files).map(backwards).collect()).unwrap();
         order(&mut recording);
         let mut notes = recording.notes();
         notes.retain(|note| note.code == NoteCode::ClockBackwards);
@@ -225,7 +225,7 @@ fn what_is_alike_in_many_files_is_told_of_the_first_ones() {
 fn the_clock_of_small_files_is_that_of_the_ring() {
     let seconds: Vec<(u8, u8)> = (0..40).map(|second| (second, b'a')).collect();
     for length in [1, 3, 40] {
-        let mut recording = Recording::open(seconds.chunks(length).map(source).collect()).unwrap();
+        let mut recording = Captures::open(seconds.chunks(length).map(source).collect()).unwrap();
         order(&mut recording);
         assert_eq!(recording.ticks_ns(), vec![Some(1_000_000_000); 40_usize.div_ceil(length)]);
         let packets: u64 = recording.notes().iter().map(|note| note.count).sum();
@@ -240,7 +240,7 @@ fn seconds(times: std::ops::Range<u8>) -> Vec<(u8, u8)> {
 /// At how many places these files were captured, and their packets in order.
 fn places(files: &[(&str, &[(u8, u8)])]) -> (u16, String) {
     let sources = files.iter().map(|&(name, packets)| Source::bytes(name, pcap(packets)));
-    let mut recording = Recording::open(sources.collect()).unwrap();
+    let mut recording = Captures::open(sources.collect()).unwrap();
     let (mut places, mut order) = (0, String::new());
     while let Some(packet) = recording.next_packet() {
         places = places.max(packet.tap + 1);

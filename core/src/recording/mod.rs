@@ -1,0 +1,153 @@
+//! A recording: what was read of some captures, the many rows packed, the few as Arrow. The only folder that knows Arrow.
+//!
+//! ```text
+//! packets ─► pipeline ─► Tables ─► Recording ─► rows and columns, for whoever computes
+//! ```
+
+mod columns;
+mod connections;
+mod exchanges;
+mod groups;
+mod packed;
+mod rows;
+mod samples;
+mod tables;
+mod taps;
+mod words;
+
+pub use exchanges::{Column, ExchangeColumns};
+pub use groups::groups;
+pub use packed::NULL;
+pub use samples::{SampleBatches, SampleColumns};
+pub use tables::Tables;
+pub use taps::{TapRow, rows as tap_rows};
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_array::types::{ArrowPrimitiveType, TimestampNanosecondType, UInt64Type};
+use arrow_array::{ArrayRef, BooleanArray, PrimitiveArray, RecordBatch, StringArray, UInt64Array};
+use arrow_schema::ArrowError;
+
+use crate::capture::HostCurve;
+use crate::case::Case;
+use crate::cases::Cases;
+use crate::layers::tls::Random;
+use crate::ledger::Limits;
+use crate::note::{Note, NoteCode};
+use crate::sql::Statements;
+
+type Timestamps = PrimitiveArray<TimestampNanosecondType>;
+
+/// All that is known of what was captured.
+#[derive(Clone, Debug)]
+pub struct Recording {
+    /// One row a file.
+    pub captures: RecordBatch,
+    /// What went wrong without stopping the reading.
+    pub notes: RecordBatch,
+    /// What of the notes adds up over the parts of a recording.
+    pub cases: RecordBatch,
+    /// One row a TCP connection.
+    pub connections: RecordBatch,
+    pub exchanges: Arc<ExchangeColumns>,
+    /// Texts by number, and what they do where they are fingerprints.
+    pub statements: RecordBatch,
+    /// Tags by number.
+    pub tags: RecordBatch,
+    pub samples: Arc<SampleColumns>,
+    pub clock_readings: RecordBatch,
+    pub segments: RecordBatch,
+    pub taps: RecordBatch,
+    pub host_curve: Option<HostCurve>,
+    /// Of its TLS sessions.
+    pub client_randoms: Vec<Random>,
+    /// What is computed from it does not fit in the memory that reading may take.
+    pub is_large: bool,
+}
+
+impl Recording {
+    /// The recording of what was read.
+    pub fn new(read: Tables, limits: &Limits) -> Result<Recording, ArrowError> {
+        Ok(Recording {
+            captures: read.captures()?,
+            notes: read.notes()?,
+            cases: read.cases()?,
+            connections: read.connections()?,
+            statements: read.statements()?,
+            tags: read.tags()?,
+            clock_readings: read.clock_readings()?,
+            segments: read.segments()?,
+            taps: read.taps()?,
+            host_curve: read.host_curve(),
+            client_randoms: read.client_randoms(),
+            is_large: read.exchanges.are_analysed_on_disk(limits),
+            exchanges: Arc::new(read.exchanges),
+            samples: Arc::new(read.samples),
+        })
+    }
+}
+
+/// The notes that cases of several parts make together, each with what its first frame is called in the files.
+pub fn notes_of(cases: Vec<(Case, Option<String>)>) -> Result<RecordBatch, ArrowError> {
+    let places: HashMap<u64, String> =
+        cases.iter().filter_map(|(case, place)| Some((case.frame()?, place.clone()?))).collect();
+    let all = Cases::of(cases.into_iter().map(|(case, _)| case));
+    let notes = all.notes();
+    let named = notes.iter().cloned().map(|note| note.named(|frame| places.get(&frame).cloned()));
+    note_table(&named.collect::<Vec<_>>())
+}
+
+fn note_table(notes: &[Note]) -> Result<RecordBatch, ArrowError> {
+    batch(vec![
+        ("code", strings(notes.iter().map(|note| Some(note.code.as_str())))),
+        ("severity", strings(notes.iter().map(|note| Some(severity(note))))),
+        ("message", strings(notes.iter().map(|note| Some(Statements::printable(&note.message))))),
+        ("count", numbers(notes.iter().map(|note| note.count))),
+        ("first_frame", optional::<UInt64Type>(notes.iter().map(|note| note.frame))),
+    ])
+}
+
+fn severity(note: &Note) -> &'static str {
+    match note.code {
+        NoteCode::FileDamaged
+        | NoteCode::FileUnreadable
+        | NoteCode::OneDirection
+        | NoteCode::ClockRange
+        | NoteCode::TooManyConnections
+        | NoteCode::TooManyExchanges => "error",
+        NoteCode::ClockBackwards
+        | NoteCode::DuplicatePackets
+        | NoteCode::Reordered
+        | NoteCode::Offloaded
+        | NoteCode::OtherSecrets
+        | NoteCode::Relayed
+        | NoteCode::ProxyHeader
+        | NoteCode::OtherDatabase => "info",
+        _ => "warning",
+    }
+}
+
+fn batch(columns: Vec<(&'static str, ArrayRef)>) -> Result<RecordBatch, ArrowError> {
+    RecordBatch::try_from_iter(columns)
+}
+
+fn strings<T: AsRef<str>>(values: impl Iterator<Item = Option<T>>) -> ArrayRef {
+    Arc::new(StringArray::from_iter(values))
+}
+
+fn numbers(values: impl IntoIterator<Item = u64>) -> ArrayRef {
+    Arc::new(UInt64Array::from_iter_values(values))
+}
+
+fn optional<T: ArrowPrimitiveType>(values: impl Iterator<Item = Option<T::Native>>) -> ArrayRef {
+    Arc::new(PrimitiveArray::<T>::from_iter(values))
+}
+
+fn booleans(values: impl Iterator<Item = bool>) -> ArrayRef {
+    Arc::new(BooleanArray::from_iter(values.map(Some)))
+}
+
+fn times(values: impl Iterator<Item = Option<i64>>) -> ArrayRef {
+    Arc::new(Timestamps::from_iter(values).with_timezone("UTC"))
+}
