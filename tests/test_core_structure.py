@@ -1,4 +1,4 @@
-"""The modules of the core: none needs one that needs it.
+"""The modules of the core: none needs one that needs it, and a file of Rust shows its subject.
 
 A module may use what those that contain it define, as Rust's modules do. Tests beside the code do not count.
 """
@@ -8,11 +8,18 @@ from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
 
-SOURCES = Path(__file__).parent.parent / "core" / "src"
+ROOT = Path(__file__).parent.parent
+SOURCES = ROOT / "core" / "src"
 COMMENTS_AND_TEXTS = re.compile(r'//[^\n]*|b?r(#+)".*?"\1|b?"(?:\\.|[^"\\])*"', re.DOTALL)
 TEST_MODULES = re.compile(
     r"#\[cfg\((?:all\()?test\b[^\]]*\]\s*(?:#\[[^\]]*\]\s*)*(?:pub(?:\([^)]*\))? )?mod \w+\s*(;|\{.*\Z)", re.DOTALL
 )
+INLINE_TESTS = re.compile(
+    r"^( *)#\[cfg\([^\]\n]*\btest\b[^\n]*\n(?:\1#\[[^\n]*\n)*(\1(?:pub(?:\([^)]*\))? )?mod \w+ \{.*?^\1\})",
+    re.DOTALL | re.MULTILINE,
+)
+MAX_INLINE_LINES = 30
+"""Longer test modules stand in a file of their own beside their subject."""
 DECLARED = re.compile(r"\bmod (\w+);")
 USES = re.compile(r"\b(pub(?:\([^)]*\))? )?use ([^;]+);")
 PATHS = re.compile(r"(?<![\w:])(?:\w+::)+\w+")
@@ -98,3 +105,14 @@ def test_no_module_of_the_core_needs_one_that_needs_it() -> None:
     core = Core()
     assert len(core.texts) > 100
     TopologicalSorter({module: core.needs(module) for module in core.texts}).prepare()  # raises CycleError
+
+
+def test_a_file_shows_its_subject_and_long_tests_stand_beside_it() -> None:
+    found = {
+        f"{path.relative_to(ROOT)}": block.count("\n") + 1
+        for crate in ("core", "link", "extension")
+        for path in (ROOT / crate / "src").rglob("*.rs")
+        for _, block in INLINE_TESTS.findall(path.read_text())
+    }
+    assert found
+    assert {name: lines for name, lines in found.items() if lines > MAX_INLINE_LINES} == {}
