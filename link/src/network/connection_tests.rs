@@ -66,14 +66,19 @@ fn a_reset_drops_what_could_not_be_written() {
     assert!(connection.is_over() && !connection.is_blocked(Way::Back));
 }
 
+/// Linux switches its stamps on a little after the first socket has asked for them: until then none is older than the read.
 #[test]
 fn an_answer_has_waited_since_the_kernel_had_it() {
     let (_job, connection, mut server) = connection();
     let mut buffer = vec![0; PIECE_BYTES];
-    server.write_all(b"answer").expect("sent");
-    std::thread::sleep(Duration::from_millis(20));
-    let Passed::Piece(waited) = connection.pass(Way::Back, &mut buffer).expect("passed") else { panic!("nothing") };
-    assert!(waited >= Duration::from_millis(20) && waited <= connection.opened.elapsed());
+    let mut waited_in_the_kernel = || {
+        server.write_all(b"answer").expect("sent");
+        std::thread::sleep(Duration::from_millis(20));
+        let Passed::Piece(waited) = connection.pass(Way::Back, &mut buffer).expect("passed") else { panic!("nothing") };
+        assert!(waited <= connection.opened.elapsed());
+        waited >= Duration::from_millis(20)
+    };
+    assert!((0..50).any(|_| waited_in_the_kernel()));
 }
 
 #[test]
