@@ -249,8 +249,8 @@ def values_of(capture: Path) -> dict[str, str]:
         values = {
             "streams": ",".join(str(each["stream"]) for each in connections[::2]),
             "server": connections[-1]["server"],
-            "from": f"+{(begin + quarter - file['first_time']).total_seconds():.6f}s",
-            "to": f"+{(end - quarter - file['first_time']).total_seconds():.6f}s",
+            "from": f"+{(begin + quarter - file['first_time']).total_seconds()}s",
+            "to": f"+{(end - quarter - file['first_time']).total_seconds()}s",
         }
     keys = capture.with_name(f"{capture.name.partition('.')[0]}.keys")
     return values | ({"keys": keys.as_posix()} if keys.exists() else {})
