@@ -131,6 +131,8 @@ class Gating(Struct, frozen=True):
 
     def end(self, gates: Gates | None, capture: Capture, result: Analysis | None = None) -> None:
         """Tell of the gates where that was asked for, and end with status 1 where one failed."""
+        if not self.is_asked:
+            return
         from latpcap._core import __version__
         from latpcap.result.checks.gate_report import checked
 
