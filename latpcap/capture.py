@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,13 +13,9 @@ from msgspec.structs import replace
 from latpcap.display import ReprMixin, shown_by
 from latpcap.errors import NoDatabaseTraffic, UsageError
 from latpcap.findings.what_if import Fix, WhatIf, parse_fix
-from latpcap.measures import charts
-from latpcap.measures.charts import Deltas, Timeline
 from latpcap.measures.intervals import Intervals
 from latpcap.measures.options import GROUPINGS, IDLE_S, TaskBy
-from latpcap.measures.traffic import notes_without_traffic, unanswered_ports, why_none
 from latpcap.projection.assumptions import Conditions
-from latpcap.projection.by_connections import ProjectionGrid
 from latpcap.projection.project import DEFAULT_LADDER_MS, Projection
 from latpcap.projection.scope import moves
 from latpcap.quantities import (
@@ -35,21 +31,17 @@ from latpcap.quantities import (
     seconds,
     share,
 )
-from latpcap.result import tables
 from latpcap.result.analysis import Analysis, Measures
 from latpcap.result.captures import CaptureFile, capture_files
-from latpcap.result.checks.gates import Gates, check
 from latpcap.result.errors import ErrorsResult
 from latpcap.result.errors_at_tcp import with_connections
 from latpcap.result.intervals import IntervalsResult, all_of, interval_table
-from latpcap.result.tasks import task_table
 from latpcap.tables.columnar.table import Table
 from latpcap.tables.dataset.manifest import ReadWith
 from latpcap.tables.part.selected import select
 from latpcap.tables.part.selection import Selected, Selection
 from latpcap.tables.reading import sources
 from latpcap.tables.recording import Recording
-from latpcap.tables.writing import outputs
 from latpcap.units import (
     DEFAULT_MEMORY_BYTES,
     QUERY_TIMEOUT_S,
@@ -59,6 +51,11 @@ from latpcap.units import (
     fibre_ms,
     format_given_ms,
 )
+
+if TYPE_CHECKING:
+    from latpcap.measures.charts import Deltas, Timeline
+    from latpcap.projection.by_connections import ProjectionGrid
+    from latpcap.result.checks.gates import Gates
 
 shown_by("latpcap.report.notebook", "latpcap.report.plot", "latpcap.report.prompt")
 
@@ -190,6 +187,8 @@ class Capture(ReprMixin):
     def measures(self) -> Measures:
         """Return the results' measures; `NoDatabaseTraffic` where there is none."""
         if not self._has_traffic:
+            from latpcap.measures.traffic import unanswered_ports, why_none
+
             raise NoDatabaseTraffic(
                 why_none(self.recording, self._paths()), let_in=not unanswered_ports(self.recording)
             )
@@ -363,18 +362,24 @@ class Capture(ReprMixin):
 
         Raises `UsageError` where a condition is none, or needs a baseline.
         """
+        from latpcap.result.checks.gates import check
+
         before = baseline.measures if isinstance(baseline, Capture) else baseline
         return check(conditions, self.measures, before)
 
     @cached_property
     def deltas(self) -> Deltas:
         """How far apart requests begin: `.plot()` shows the pace of the application."""
-        return charts.deltas(self.recording, self.measures.project([]).baseline_rtt_ms)
+        from latpcap.measures.charts import deltas
+
+        return deltas(self.recording, self.measures.project([]).baseline_rtt_ms)
 
     @cached_property
     def timeline(self) -> Timeline:
         """When which connection was busy: `.plot()` shows a lane for each."""
-        return charts.timeline(self.recording)
+        from latpcap.measures.charts import timeline
+
+        return timeline(self.recording)
 
     def report(
         self,
@@ -396,6 +401,7 @@ class Capture(ReprMixin):
         """
         from latpcap.report import report_to
         from latpcap.result.cover import Cover, date_of, with_picture
+        from latpcap.tables.writing import outputs
 
         notes = (note,) if isinstance(note, str) else tuple(note)
         authors, logo = with_picture((author,) if isinstance(author, str) else tuple(author))
@@ -415,6 +421,7 @@ class Capture(ReprMixin):
         >>> latpcap.read("nightly/").analyze()  # doctest: +SKIP
         """
         from latpcap.tables.dataset.writing import save
+        from latpcap.tables.writing import outputs
 
         if self.selected is not None:
             raise UsageError("a part of the captures is selected: save all of them, and select from the dataset")
@@ -453,18 +460,24 @@ class Capture(ReprMixin):
     @cached_property
     def health(self) -> Table:
         """List what limits the trust in the result; without database traffic, why there is none."""
-        notes = self.measures.health if self._has_traffic else notes_without_traffic(self.recording)
-        return tables.health_table(notes)
+        from latpcap.measures.traffic import notes_without_traffic
+        from latpcap.result.tables import health_table
+
+        return health_table(self.measures.health if self._has_traffic else notes_without_traffic(self.recording))
 
     @cached_property
     def exchanges(self) -> Table:
         """One row an exchange: frames, times, bytes, round trips, rows, and its times in ms."""
-        return tables.exchange_table(self.measures)
+        from latpcap.result.tables import exchange_table
+
+        return exchange_table(self.measures)
 
     @cached_property
     def connections(self) -> Table:
         """One row a database connection, its RTT with `rtt_` before the names, what TCP shows with `tcp_`."""
-        return tables.connection_table(self.measures)
+        from latpcap.result.tables import connection_table
+
+        return connection_table(self.measures)
 
     @cached_property
     def statements(self) -> Table:
@@ -473,13 +486,17 @@ class Capture(ReprMixin):
 
     def statements_at(self, rtt_ms: Rtts | None = None) -> Table:
         """The statements with the seconds that each waits for the network at these RTTs (`network_15ms_s`)."""
-        return tables.statement_table(self.measures, rtts_ms(rtt_ms) or ())
+        from latpcap.result.tables import statement_table
+
+        return statement_table(self.measures, rtts_ms(rtt_ms) or ())
 
     def statements_by(self, grouping: str, rtt_ms: Rtts | None = None) -> Table:
         """Statements by `user`, `database`, `client` (host), `application` or `server`, sorted by cost."""
+        from latpcap.result.tables import grouped_table
+
         if grouping not in GROUPINGS:
             raise UsageError(f"statements are not grouped by `{grouping}`: there are {', '.join(GROUPINGS)}")
-        return tables.grouped_table(self.measures, grouping, rtts_ms(rtt_ms) or ())
+        return grouped_table(self.measures, grouping, rtts_ms(rtt_ms) or ())
 
     @cached_property
     def findings(self) -> Table:
@@ -488,8 +505,10 @@ class Capture(ReprMixin):
 
     def findings_at(self, rtt_ms: Rtts | None = None) -> Table:
         """The findings with the seconds that each fix saves at the RTTs of `rtt_ms` (as of `project`)."""
+        from latpcap.result.tables import finding_table
+
         rtts = rtts_ms(rtt_ms) or DEFAULT_LADDER_MS
-        return tables.finding_table(self.measures.findings(rtts), rtts)
+        return finding_table(self.measures.findings(rtts), rtts)
 
     @cached_property
     def errors(self) -> Table:
@@ -497,7 +516,9 @@ class Capture(ReprMixin):
 
         Where servers let nobody in, these are all there is; `NoDatabaseTraffic` where no database was looked for.
         """
-        return tables.error_table(self.errors_result)
+        from latpcap.result.tables import error_table
+
+        return error_table(self.errors_result)
 
     @cached_property
     def errors_result(self) -> ErrorsResult:
@@ -519,6 +540,8 @@ class Capture(ReprMixin):
 
         What each takes at the RTTs of `rtt_ms` stands last (`duration_15ms_s`).
         """
+        from latpcap.result.tasks import task_table
+
         if by not in get_args(TaskBy):
             raise UsageError("tasks end by `idle` or by `route`")
         measures = self.measures.application
@@ -548,12 +571,16 @@ class Capture(ReprMixin):
     @cached_property
     def rtt_samples(self) -> Table:
         """One row an in-stream RTT sample: data → its acknowledgment, on either side of the capture point."""
-        return tables.rtt_sample_table(self.recording)
+        from latpcap.result.tables import rtt_sample_table
+
+        return rtt_sample_table(self.recording)
 
     @cached_property
     def taps(self) -> Table:
         """One row for each two taps that saw the same packets: one-way delays, clocks, what got lost between them."""
-        return tables.taps_table(self.recording)
+        from latpcap.result.tables import taps_table
+
+        return taps_table(self.recording)
 
 
 def _over_fibre(rtts: list[float] | None, distance_km: float) -> list[float]:

@@ -136,13 +136,18 @@ def _capture(core: Any, names: Pseudonyms | None, room: tuple[str, int] | None, 
     from latpcap.capture import Capture, CaptureOptions
     from latpcap.tables.columnar import columns
     from latpcap.tables.columnar.scratch import Scratch
-    from latpcap.tables.privacy.pseudonyms import PseudonymousTables
     from latpcap.tables.recording import Recording
 
     columns.give_back()
-    tables, asked = PseudonymousTables(core, names) if names else core, CaptureOptions(*options)
+    tables, asked = _pseudonymous(core, names) if names else core, CaptureOptions(*options)
     recording = Recording(tables, scratch=Scratch(*room, asked.memory) if room and core.is_large else None)
     return Capture(recording, asked)
+
+
+def _pseudonymous(core: Any, names: Pseudonyms) -> Any:
+    from latpcap.tables.privacy.pseudonyms import PseudonymousTables
+
+    return PseudonymousTables(core, names)
 
 
 def _new_pseudonyms() -> Pseudonyms:

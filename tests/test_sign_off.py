@@ -8,13 +8,17 @@ import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import analysed, load_fixture, read_fixture
 
 import latpcap
+from latpcap import Progress
 from latpcap.errors import UsageError
+from latpcap.result.captures import Contents
 from latpcap.result.signoff import PROGRAM
+from latpcap.tables.dataset import writing
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
 NPLUS1 = "mysql/nplus1-300-client"
@@ -54,6 +58,57 @@ def test_what_passes_once_is_hashed_as_it_passes(process: Run, far: Path) -> Non
 def test_a_file_may_be_hashed_while_it_is_read(far: Path) -> None:
     [file] = latpcap.read(far, progress=latpcap.Progress(hashes=True)).files
     assert (file.sha256, file.size_bytes) == (sha256(far), far.stat().st_size)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "analyze F --json",
+        "analyze F --ci OUT/r.sarif",
+        "analyze F -o OUT/r.md",
+        "compare F F --json",
+        "compare F F --ci OUT/r.sarif",
+        "compare F F --projected --json",
+        "findings F --json",
+        "findings F --ci OUT/r.sarif",
+        "project F --json",
+        "project F --ci OUT/r.sarif",
+        "report F -o OUT/r.html",
+        "scan F -o OUT/dataset",
+        "statements F --json --ci OUT/r.sarif",
+        "table captures F --json",
+    ],
+)
+def test_a_command_that_names_hashes_has_them_found_while_it_reads(
+    latpcap: Run, far: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: str
+) -> None:
+    """Else a file that does not fit in memory comes from the disk twice."""
+    found_meanwhile: list[bool] = []
+    asked: list[object] = []
+    read, saved = Contents.__init__, writing._captures
+
+    def progress(*, hashes: bool) -> Progress:
+        found_meanwhile.append(hashes)
+        return Progress(hashes=hashes)
+
+    def contents(of: Contents, each: Any) -> None:
+        def told() -> Any:
+            asked.append(of)
+            return each()
+
+        read(of, told)
+
+    def captures(of: Any) -> Any:
+        asked.append(of)
+        return saved(of)
+
+    monkeypatch.setattr("latpcap.cli.shared.progress.Progress", progress)
+    monkeypatch.setattr(Contents, "__init__", contents)
+    monkeypatch.setattr(writing, "_captures", captures)
+    given = [str(far) if word == "F" else word.replace("OUT", str(tmp_path)) for word in arguments.split()]
+    done = latpcap(*given, "--quiet")
+    assert done.returncode == 0, done.stderr
+    assert all(found_meanwhile) == bool(asked)
 
 
 @pytest.mark.parametrize("hashes", [False, True])

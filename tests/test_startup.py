@@ -22,7 +22,7 @@ def of_command(*arguments: str) -> str:
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["analyze", "--help"], ["sql", "--help"]])
 def test_help_needs_no_numbers(arguments: list[str]) -> None:
-    assert not {"numpy", "arro3.core", "rich", "latpcap._core"} & modules_of(of_command(*arguments))
+    assert not {"numpy", "arro3.core", "rich", "latpcap._core", "json"} & modules_of(of_command(*arguments))
 
 
 def test_the_package_loads_what_is_asked_of_it() -> None:
@@ -38,8 +38,28 @@ def test_results_are_structs() -> None:
 
 def test_json_is_written_without_what_draws() -> None:
     loaded = modules_of(of_command("analyze", "--json", "--quiet", str(NPLUS1)))
-    drawing = {"rich", "altair", "duckdb", "latpcap.report.html", "latpcap.report.notebook"}
+    drawing = {"rich", "altair", "duckdb"}
     assert not (drawing | {"numpy.ma"}) & loaded
+
+
+NOT_FOR_JSON = (
+    *("base64", "dataclasses", "importlib.metadata", "subprocess", "asyncio"),
+    *("latpcap.live", "latpcap.work", "latpcap.verify", "latpcap.wireshark", "latpcap.pytest_plugin"),
+    *("latpcap.comparing", "latpcap.ranking", "latpcap.scan", "latpcap.pytest_round_trips"),
+    *("latpcap.measures.charts", "latpcap.measures.traffic", "latpcap.projection.by_connections"),
+    *("latpcap.report.checks", "latpcap.report.console", "latpcap.report.html", "latpcap.report.markdown"),
+    *("latpcap.report.notebook", "latpcap.report.plot", "latpcap.report.sections", "latpcap.report.terminal"),
+    *("latpcap.result.checks", "latpcap.result.page", "latpcap.result.pairs", "latpcap.result.rank"),
+    *("latpcap.result.tables", "latpcap.result.tasks", "latpcap.rtt.group_estimates"),
+    *("latpcap.tables.dataset.loading", "latpcap.tables.dataset.writing", "latpcap.tables.privacy.pseudonyms"),
+    *("latpcap.tables.writing.locks", "latpcap.tables.writing.outputs", "latpcap.tables.writing.sql"),
+)
+"""Modules and packages that `analyze --json` without further options does without: the list only grows."""
+
+
+def test_json_is_computed_without_what_only_others_ask_for() -> None:
+    loaded = modules_of(of_command("analyze", "--json", "--quiet", str(NPLUS1)))
+    assert not [name for name in loaded if any(f"{name}.".startswith(f"{each}.") for each in NOT_FOR_JSON)]
 
 
 def test_a_command_loads_no_other_one() -> None:

@@ -44,7 +44,7 @@ def analyze(
     latpcap analyze 'ring/*.pcapng' -o result.json
     """
     chosen = result_format(as_json, output, "result", "report")
-    capture = request.read(hashes=chosen != "terminal")
+    capture = request.read(hashes=chosen != "terminal" or gating.hashes)
     write_analysis(capture, gating, chosen, output, target, quiet=request.quiet, whole=verbose)
 
 

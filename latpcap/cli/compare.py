@@ -59,10 +59,12 @@ def compare(
         from latpcap.result.pairs.validation import validate
 
         chosen = result_format(as_json, output)
-        write_result(validate(*read_both(request, before, after, after_rtt)), chosen, output)
+        pair = read_both(request, before, after, after_rtt, hashes=chosen != "terminal")
+        write_result(validate(*pair), chosen, output)
         return
     chosen = result_format(as_json, output, "result", "comparison")
-    write_pair(read_both(request, before, after, after_rtt, hashes=chosen != "terminal"), gating, chosen, output)
+    hashes = chosen != "terminal" or gating.hashes
+    write_pair(read_both(request, before, after, after_rtt, hashes=hashes), gating, chosen, output)
 
 
 def write_pair(

@@ -75,7 +75,7 @@ def project(
     """
     chosen = result_format(as_json, output)
     _refuse_of_one(connections, fixes, gating)
-    capture = request.read()
+    capture = request.read(hashes=chosen == "json" or gating.hashes)
     elsewhere: dict[str, Any] = {
         "bandwidth_bps": bandwidth,
         "loss": loss,

@@ -6,7 +6,6 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -22,6 +21,8 @@ from latpcap.errors import LatpcapError, NoDatabaseTraffic, UsageError
 from latpcap.units import counted
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from latpcap._core import KeyLog
     from latpcap.capture import Capture
     from latpcap.cli.shared.request import Request

@@ -133,7 +133,7 @@ def scan(request: Request, force: bool, output: str | None, totals: bool, partin
 
 
 def _keep(output: str, force: bool, request: Request) -> None:
-    capture = request.read(may_stop=False)
+    capture = request.read(may_stop=False, hashes=True)
     warn(capture, request.quiet)
     capture.save(output, force=force)
     _tell_what_it_is(output, request.quiet)

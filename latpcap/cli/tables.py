@@ -68,7 +68,7 @@ def table_command(
 def _write_rows(
     request: Request, rows: RowOutput, gating: Gating | RowGating, find: Callable[[Capture], TableResult]
 ) -> None:
-    capture = request.read()
+    capture = request.read(hashes=gating.hashes)
     found = find(capture)
     judged = gating.judge_found(capture, found.table, found.named_by)
     is_empty = rows.format == "table" and not len(found.table())

@@ -6,13 +6,12 @@ The kind decides how wide the range is (docs/model.md C.6), and which measured r
 
 from __future__ import annotations
 
-import json
 from functools import cache
 from pathlib import Path
 from typing import Literal, get_args
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, json
 from numpy.typing import NDArray
 
 from latpcap.measures.budget import BudgetTimeline
@@ -155,5 +154,4 @@ def coverage_text(work: Work, direction: Direction) -> str:
 @cache
 def _measured() -> dict[str, dict[str, dict[str, int]]]:
     """By kind of work and direction."""
-    found: dict[str, dict[str, dict[str, int]]] = json.loads(MEASURED.read_text("utf-8"))
-    return found
+    return json.decode(MEASURED.read_bytes(), type=dict[str, dict[str, dict[str, int]]])

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -23,6 +22,8 @@ from latpcap.errors import UsageError
 from latpcap.tables.writing.files import FILE_FORMATS
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from latpcap.result.analysis import Measures
     from latpcap.result.checks.gates import Gates
     from latpcap.tables.columnar.table import Table
@@ -123,7 +124,7 @@ def report_to(path: str | Path) -> Format:
 
 def check_capture_name(path: str | Path, instead: str = "") -> None:
     """Refuse the name of a capture, a pcapng, that says something else; `instead` is what else it may have meant."""
-    suffix = Path(path).suffix.lower()
+    suffix = _suffixes(path)[-1]
     if suffix in COMPRESSED:
         raise UsageError(f"{path}: a pcapng is written there, and not compressed: name it .pcapng")
     if any(suffix in each.suffixes for each in FORMATS.values()):
@@ -136,7 +137,7 @@ def chosen_format(kinds: Sequence[str], path: str | Path | None, asked: str | No
     A name that says another format than the one asked for, or none of these, is a mistake: `UsageError`.
     """
     possible = [name for kind in kinds for name in formats_of(kind)]
-    suffix = Path(path or "").suffix.lower()
+    suffix = _suffixes(path)[-1]
     named = _named(possible, path)
     if asked is None:
         if suffix and named is None:
@@ -148,14 +149,21 @@ def chosen_format(kinds: Sequence[str], path: str | Path | None, asked: str | No
     return asked
 
 
+def _suffixes(path: str | Path | None) -> list[str]:
+    """Return how a file's name ends, in lower case: one suffix at least, which may be empty."""
+    from pathlib import Path
+
+    return [each.lower() for each in Path(path or "").suffixes] or [""]
+
+
 def _named(possible: Sequence[str], path: str | Path | None) -> str | None:
-    suffix = Path(path or "").suffix.lower()
+    suffix = _suffixes(path)[-1]
     return next((name for name in possible if suffix in FORMATS[name].suffixes), None)
 
 
 def _what_is_written(possible: Sequence[str], path: str) -> str:
     """Say what to write instead, and which command writes files that end so."""
-    *_, suffix = suffixes = [each.lower() for each in Path(path).suffixes]
+    *_, suffix = suffixes = _suffixes(path)
     *first, last = dict.fromkeys(FORMATS[name].suffixes[0] for name in possible)
     kinds = {kind for each in FORMATS.values() if suffix in each.suffixes for kind in each.of}
     others = {"report": "`latpcap report` writes", "rows": "tables such as `latpcap table exchanges` write"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import Struct
@@ -33,7 +34,6 @@ from latpcap.measures.timing_only import TimingOnly, timing_only, tls_readings
 from latpcap.measures.waits import Waits
 from latpcap.projection.assumptions import Conditions
 from latpcap.projection.basis import Basis, basis
-from latpcap.projection.by_connections import ProjectionGrid, by_connections
 from latpcap.projection.project import (
     DEFAULT_LADDER_MS,
     FetchSaving,
@@ -57,7 +57,6 @@ from latpcap.result.taps import TapsResult, taps_results
 from latpcap.result.verdict import Facts, ShareUnknown, Step, VerdictLine, as_text, steps, verdict
 from latpcap.rtt import Baselines, Estimate, estimate_recording
 from latpcap.rtt.baselines import Reason
-from latpcap.rtt.group_estimates import estimate_groups
 from latpcap.tables.columnar import columns
 from latpcap.tables.columnar.background import run_in_background
 from latpcap.tables.columnar.values import Rows
@@ -65,6 +64,9 @@ from latpcap.tables.part.groups import arranged, some_groups
 from latpcap.tables.part.selection import Selected
 from latpcap.tables.recording import Recording
 from latpcap.units import RttIs
+
+if TYPE_CHECKING:
+    from latpcap.projection.by_connections import ProjectionGrid
 
 SMALL_FETCH = "small-fetch"
 
@@ -214,6 +216,8 @@ class Measures:
 
     def of_each(self, names: Sequence[str | None]) -> Iterator[tuple[str | None, Measures]]:
         """The measures of each group of the database connections, of which `names` has one each, in the same way."""
+        from latpcap.rtt.group_estimates import estimate_groups
+
         asked = self.settings
         for part, of_part in some_groups(self.recording, names):
             if part.scratch is not None and len({*of_part}) == 1:  # its columns may lie on disk
@@ -339,6 +343,8 @@ class Measures:
         conditions: Conditions | None = None,
     ) -> ProjectionGrid:
         """Project for several numbers of connections."""
+        from latpcap.projection.by_connections import by_connections
+
         return by_connections(self.application.basis, connections, rtt_ms, within_s, conditions)
 
     def analyze(

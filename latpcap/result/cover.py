@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
@@ -63,6 +62,8 @@ def _is_picture(text: str) -> bool:
 
 
 def _picture(path: str) -> str:
+    from base64 import b64encode
+
     try:
         held = Path(path).read_bytes()
     except OSError as error:
@@ -72,4 +73,4 @@ def _picture(path: str) -> str:
         raise UsageError(f"{path}: this is no picture of that kind: .png, .jpg or .svg")
     if len(held) > MAX_PICTURE_BYTES:
         raise UsageError(f"{path}: the picture is larger than {MAX_PICTURE_BYTES // 1000} kB, and each report holds it")
-    return f"data:image/{kind};base64,{base64.b64encode(held).decode()}"
+    return f"data:image/{kind};base64,{b64encode(held).decode()}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 from msgspec import Struct
@@ -104,6 +104,11 @@ class Gating(Struct, frozen=True):
         """Whether anything is to be judged or reported."""
         return bool(self.gates) or self.told != GateReports()
 
+    @property
+    def hashes(self) -> bool:
+        """Whether the report names the files by their SHA-256: SARIF does."""
+        return any(name == "sarif" for name, _ in self.told.files)
+
     def judge(
         self,
         capture: Capture,
@@ -131,6 +136,8 @@ class Gating(Struct, frozen=True):
 
     def end(self, gates: Gates | None, capture: Capture, result: Analysis | None = None) -> None:
         """Tell of the gates where that was asked for, and end with status 1 where one failed."""
+        if not self.is_asked:
+            return
         from latpcap._core import __version__
         from latpcap.result.checks.gate_report import checked
 
@@ -139,6 +146,9 @@ class Gating(Struct, frozen=True):
 
 class RowGating(Struct, frozen=True):
     """Gates on rows."""
+
+    hashes: ClassVar = False
+    """Reports of rows name no file by its SHA-256."""
 
     gates: tuple[RowGate, ...]
     told: GateReports

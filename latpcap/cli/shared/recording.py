@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -121,6 +120,8 @@ def new_recorder(
 
     `measures_host`: before it starts, how much later this host answers after a rest.
     """
+    from pathlib import Path
+
     from latpcap.live.host_curve import CurveRecorder, measure_host
     from latpcap.live.record import recorder_of
 

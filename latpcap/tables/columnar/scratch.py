@@ -12,7 +12,6 @@ from __future__ import annotations
 import mmap
 import os
 import sys
-import tempfile
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -49,11 +48,13 @@ class Scratch:
 
     def array(self, length: int, dtype: Any, parts: Iterable[Array] = ()) -> OnDisk:
         """An array of that many values: those of these parts, one after the other, then zeros; raises `DiskFull`."""
+        from tempfile import TemporaryFile
+
         size = max(length * np.dtype(dtype).itemsize, 1)
         if size > self._left:
             raise self._is_full(f"{self.most:,} bytes are not enough")
         try:
-            with tempfile.TemporaryFile(dir=self.folder) as file:
+            with TemporaryFile(dir=self.folder) as file:
                 _take_room(file.fileno(), size)
                 pages = mmap.mmap(file.fileno(), size)
                 self._left -= size

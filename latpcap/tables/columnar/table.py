@@ -23,7 +23,6 @@ from latpcap.errors import UsageError, did_you_mean
 from latpcap.tables.columnar import columns
 from latpcap.tables.writing.files import FILE_FORMATS
 from latpcap.tables.writing.ipc import received, sent
-from latpcap.tables.writing.outputs import write
 
 if TYPE_CHECKING:
     import pandas
@@ -281,6 +280,8 @@ class Table(ReprMixin):
         apostrophe.
         """
         if isinstance(target, str | Path):
+            from latpcap.tables.writing.outputs import write
+
             write(target, self.encode(file_format))
             return
         for part in self.encode(file_format):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 
 from latpcap.errors import UsageError
 
@@ -29,4 +28,8 @@ def room_in(folder: str | os.PathLike[str] | None, most: int) -> tuple[str, int]
 
 def usual_folder() -> str:
     """The default folder of large temporary files."""
-    return USUAL_FOLDER if "TMPDIR" not in os.environ and os.path.isdir(USUAL_FOLDER) else tempfile.gettempdir()
+    if "TMPDIR" not in os.environ and os.path.isdir(USUAL_FOLDER):
+        return USUAL_FOLDER
+    from tempfile import gettempdir
+
+    return gettempdir()

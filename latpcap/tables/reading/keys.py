@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import stat
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -67,7 +66,9 @@ def key_file(source: Any) -> Iterator[str | None]:
     if len(given) == 1 and isinstance(given[0], str):
         yield os.path.abspath(given[0])
         return
-    with tempfile.TemporaryDirectory(prefix="latpcap-") as folder:  # on Windows nobody opens an unnamed file's name
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory(prefix="latpcap-") as folder:  # on Windows nobody opens an unnamed file's name
         path = os.path.join(folder, "keys")
         with open(path, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
             file.write(b"\n".join(map(_content, given)))
