@@ -39,7 +39,7 @@ impl ArrowTable {
 
 /// The RTT samples: a table that is made while it is read, batch by batch.
 #[pyclass(frozen)]
-pub struct SampleTable(Arc<SampleColumns>);
+pub struct SampleTable(pub(super) SampleColumns);
 
 #[pymethods]
 impl SampleTable {
@@ -51,13 +51,7 @@ impl SampleTable {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let _ = requested_schema;
         let schema = SampleBatches::schema().map_err(python_error)?;
-        stream(py, RecordBatchIterator::new(SampleBatches::of(Arc::clone(&self.0)), schema))
-    }
-}
-
-impl SampleTable {
-    pub(super) fn of(samples: SampleColumns) -> SampleTable {
-        SampleTable(Arc::new(samples))
+        stream(py, RecordBatchIterator::new(SampleBatches::of(self.0.clone()), schema))
     }
 }
 
@@ -70,7 +64,7 @@ fn stream<'py>(py: Python<'py>, reader: impl RecordBatchReader + Send + 'static)
 #[pyclass(frozen)]
 pub struct Recording {
     pub(super) core: core::Recording,
-    hashing: Hashing,
+    hashing: Arc<Hashing>,
 }
 
 #[pymethods]
@@ -124,7 +118,7 @@ impl Recording {
 
     /// One row an RTT sample. Made anew each time.
     fn rtt_samples(&self) -> SampleTable {
-        SampleTable(Arc::clone(&self.core.samples))
+        SampleTable(self.core.samples.clone())
     }
 
     fn clock_readings(&self) -> ArrowTable {
@@ -160,7 +154,7 @@ impl Recording {
 
 impl Recording {
     pub(super) fn new(read: Tables, limits: &Limits, hashing: Hashing) -> Result<Recording, ArrowError> {
-        Ok(Recording { core: core::Recording::new(read, limits)?, hashing })
+        Ok(Recording { core: core::Recording::new(read, limits)?, hashing: Arc::new(hashing) })
     }
 }
 

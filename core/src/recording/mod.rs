@@ -11,14 +11,17 @@ mod groups;
 mod packed;
 mod rows;
 mod samples;
+mod selected;
 mod tables;
 mod taps;
+mod view;
 mod words;
 
-pub use exchanges::{Column, ExchangeColumns};
+pub use exchanges::{Column, ExchangeColumns, ExchangeRows};
 pub use groups::groups;
 pub use packed::NULL;
 pub use samples::{SampleBatches, SampleColumns};
+pub use selected::{Edge, Window};
 pub use tables::Tables;
 pub use taps::{TapRow, rows as tap_rows};
 
@@ -50,12 +53,14 @@ pub struct Recording {
     pub cases: RecordBatch,
     /// One row a TCP connection.
     pub connections: RecordBatch,
-    pub exchanges: Arc<ExchangeColumns>,
+    /// All that were read, whatever is selected.
+    pub all_connections: RecordBatch,
+    pub exchanges: ExchangeColumns,
     /// Texts by number, and what they do where they are fingerprints.
     pub statements: RecordBatch,
     /// Tags by number.
     pub tags: RecordBatch,
-    pub samples: Arc<SampleColumns>,
+    pub samples: SampleColumns,
     pub clock_readings: RecordBatch,
     pub segments: RecordBatch,
     pub taps: RecordBatch,
@@ -69,11 +74,13 @@ pub struct Recording {
 impl Recording {
     /// The recording of what was read.
     pub fn new(read: Tables, limits: &Limits) -> Result<Recording, ArrowError> {
+        let connections = read.connections()?;
         Ok(Recording {
             captures: read.captures()?,
             notes: read.notes()?,
             cases: read.cases()?,
-            connections: read.connections()?,
+            all_connections: connections.clone(),
+            connections,
             statements: read.statements()?,
             tags: read.tags()?,
             clock_readings: read.clock_readings()?,
@@ -82,8 +89,8 @@ impl Recording {
             host_curve: read.host_curve(),
             client_randoms: read.client_randoms(),
             is_large: read.exchanges.are_analysed_on_disk(limits),
-            exchanges: Arc::new(read.exchanges),
-            samples: Arc::new(read.samples),
+            exchanges: read.exchanges,
+            samples: read.samples,
         })
     }
 }
