@@ -269,6 +269,16 @@ impl ExchangeColumns {
         RecordBatch::try_from_iter(names.iter().map(array).collect::<Result<Vec<_>, ArrowError>>()?)
     }
 
+    /// A column of the exchanges `within`, in the order in which they are read: numbers, [`super::NULL`] for null.
+    pub fn numbers(&self, column: Column, within: &Range<usize>) -> io::Result<Vec<i64>> {
+        self.rows.column(column as usize, within, |number| number, |_| {})
+    }
+
+    /// The words that the numbers of a column stand for.
+    pub fn words(&self, column: Column) -> Vec<&str> {
+        self.words.of(column)
+    }
+
     /// Some columns of each exchange, in the order of their ends.
     pub fn each<const SOME: usize>(&self, columns: [Column; SOME], take: impl FnMut([i64; SOME])) -> io::Result<()> {
         self.rows.each(columns.map(|column| column as usize), take)
