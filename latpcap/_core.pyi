@@ -179,23 +179,20 @@ def sums(group: _Ints, values: _Ints, count: int, known: _Bools | None = None) -
     """Passes over whole columns: what each does stands in `latpcap.tables.columnar.passes`."""
 
 class Job:
-    """A recording's job: its tables enter once, and all that is told of its time comes from here (`core/src/job`)."""
+    """A recording's job: all that is told of its time comes from here (`core/src/job`)."""
 
     def __new__(
         cls,
-        exchanges: object,
-        connection: _Ints,
+        recording: Recording,
         phase: _Ints,
         phases: object,
         connections: object,
-        ends: _Bools,
         start_ns: int,
         scarce: bool,
     ) -> Job:
         """Take the connections and their phases, and read what all exchanges tell together.
 
-        `exchanges(names, rows)` gives their columns as Arrow, `connection` and `phase` are those of each; `ends` says
-        which statements end a transaction. Exchanges that are not to be held are read anew each time.
+        `phase` is that of each exchange. Where memory is `scarce`, exchanges are read anew each time.
         """
 
     def session_closed(self) -> _Ints:

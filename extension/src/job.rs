@@ -1,6 +1,6 @@
-//! A recording's job: its tables enter once, and where its time went comes out.
+//! A recording's job, and where its time went.
 
-use std::ops::Range;
+use std::sync::Arc;
 
 use numpy::{Element, IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
@@ -10,15 +10,11 @@ use pyo3::types::PyDict;
 use latpcap_core::job::UNSEEN;
 use latpcap_core::job::attribute::Parts;
 use latpcap_core::job::captured::{self, Account};
-use latpcap_core::job::columns::{Column, Source};
-use latpcap_core::job::reading::{Reading, Recorded};
+use latpcap_core::job::reading::Recorded;
 use latpcap_core::job::recorded::{self, Connections, Phases};
 use latpcap_core::job::timed::Timed;
 
-use super::columns;
-
-/// Of so few exchanges all columns are asked for at once.
-const FEW_ROWS: usize = 1 << 12;
+use super::tables::Recording;
 
 pub type Ints<'py> = PyReadonlyArray1<'py, i64>;
 pub type Floats<'py> = PyReadonlyArray1<'py, f64>;
@@ -36,6 +32,7 @@ pub struct PhaseColumns<'py> {
 /// The connections: see `latpcap_core::job::recorded::Connections`.
 #[derive(FromPyObject)]
 pub struct ConnectionColumns<'py> {
+    stream: Ints<'py>,
     opening: Ints<'py>,
     closing: Ints<'py>,
     client: Ints<'py>,
@@ -77,6 +74,7 @@ impl From<ConnectionColumns<'_>> for Connections {
         let count = of.opening.as_array().len();
         let open = || vec![f64::INFINITY; count];
         Connections {
+            stream: numbers(&of.stream),
             opening: numbers(&of.opening),
             closing: numbers(&of.closing),
             client: numbers(&of.client),
@@ -98,76 +96,34 @@ impl From<ConnectionColumns<'_>> for Connections {
     }
 }
 
-/// The exchanges as Python has them: what gives their columns as Arrow tables, and the connection and phase of each.
-pub struct Table {
-    exchanges: Py<PyAny>,
-    places: Vec<[u32; 2]>,
-}
-
-impl Source for Table {
-    type Error = PyErr;
-
-    fn count(&self) -> usize {
-        self.places.len()
-    }
-
-    fn place(&self, row: usize) -> [u32; 2] {
-        self.places[row]
-    }
-
-    fn columns(&self, names: &[&'static str], rows: &Range<usize>) -> PyResult<Vec<Column>> {
-        let at_once = if rows.len() <= FEW_ROWS { names.len() } else { 1 };
-        let within = (*rows != (0..self.count())).then_some((rows.start, rows.end));
-        Python::attach(|py| {
-            let mut found = Vec::with_capacity(names.len());
-            for names in names.chunks(at_once.max(1)) {
-                let table = match within {
-                    None => self.exchanges.call1(py, (names.to_vec(),))?,
-                    Some(rows) => self.exchanges.call1(py, (names.to_vec(), rows))?,
-                };
-                found.extend(columns::of(table.bind(py), names.len(), rows.len())?);
-            }
-            Ok(found)
-        })
-    }
-}
-
-/// A recording's job: its tables enter once, and all that is columns of its time comes from here.
+/// A recording's job: all that is columns of its time comes from here.
 #[pyclass]
 pub struct Job {
     pub recorded: Recorded,
-    table: Table,
 }
 
 #[pymethods]
 impl Job {
-    /// `exchanges(names, rows)` gives their columns, `connection` and `phase` are those of each; `ends` says which
-    /// statements end a transaction. Exchanges that are not to be held are read anew each time.
+    /// `phase` is that of each exchange. Where memory is `scarce`, exchanges are read anew each time.
     #[new]
-    #[allow(clippy::too_many_arguments, reason = "a recording's tables")]
     fn new(
         py: Python<'_>,
-        exchanges: Py<PyAny>,
-        connection: Ints<'_>,
+        recording: &Recording,
         phase: Ints<'_>,
         phases: PhaseColumns<'_>,
         connections: ConnectionColumns<'_>,
-        ends: Bools<'_>,
         start_ns: i64,
         scarce: bool,
     ) -> PyResult<Job> {
-        let (phases, connections): (Phases, Connections) = (phases.into(), connections.into());
-        let ends = cells(&ends);
-        let mut recorded = Recorded { phases, connections, ends, start_ns, scarce, ..Recorded::default() };
-        let places = numbers(&connection).into_iter().zip(numbers(&phase)).map(<[u32; 2]>::from).collect();
-        let table = Table { exchanges, places };
-        check(&recorded, &table.places, phase.as_array().len())?;
-        py.detach(|| {
-            recorded.read(&table)?;
-            let seen = recorded.facts.waits.iter().zip(&recorded.connections.syn_ns);
-            recorded.connections.is_aside = seen.map(|(&waits, &syn)| !waits && syn == UNSEEN).collect();
-            Ok(Job { recorded, table })
-        })
+        let core = &recording.core;
+        let mut recorded = Recorded::of(Arc::clone(&core.exchanges), core.ending_statements());
+        (recorded.phases, recorded.connections) = (phases.into(), connections.into());
+        (recorded.start_ns, recorded.scarce) = (start_ns, scarce);
+        let phase = phase.as_slice()?;
+        match py.detach(|| recorded.read(phase))? {
+            true => Ok(Job { recorded }),
+            false => Err(unfit()),
+        }
     }
 
     /// Of each connection, when its client closed the session as the last thing on it, without an answer.
@@ -240,7 +196,7 @@ impl Job {
 }
 
 /// A job as the core reads it.
-pub type Read<'a> = recorded::Job<'a, Reading<'a, Table>>;
+pub type Read<'a, 'b> = recorded::Job<'a, &'b Recorded>;
 
 impl Job {
     /// A number of each.
@@ -249,33 +205,14 @@ impl Job {
     }
 
     /// Read it, where RTTs that are not known are so long.
-    pub fn read<T: Send>(
-        &self,
+    pub fn read<'b, T: Send, E: Into<PyErr> + Send>(
+        &'b self,
         py: Python<'_>,
         otherwise_ns: f64,
-        read: impl FnOnce(&Read<'_>) -> PyResult<T> + Send,
+        read: impl FnOnce(&Read<'_, 'b>) -> Result<T, E> + Send,
     ) -> PyResult<T> {
-        py.detach(|| self.reading(otherwise_ns, read))
+        py.detach(|| self.recorded.job(otherwise_ns, read)).map_err(Into::into)
     }
-
-    /// The same by whoever does not hold Python.
-    pub fn reading<T>(&self, otherwise_ns: f64, read: impl FnOnce(&Read<'_>) -> PyResult<T>) -> PyResult<T> {
-        let (of, connections) = (&self.recorded, &self.recorded.connections);
-        let (phases, exchanges) = (of.phases.known(otherwise_ns), Reading { source: &self.table, of });
-        read(&recorded::Job { phases: &phases, connections, exchanges })
-    }
-}
-
-/// The columns fit together.
-fn check(of: &Recorded, places: &[[u32; 2]], rows: usize) -> PyResult<()> {
-    let [connections, phases] = [of.connections.count(), of.phases.count()];
-    let below = |&[connection, phase]: &[u32; 2]| (connection as usize) < connections && (phase as usize) < phases;
-    let fit = of.connections.fit(&of.phases)
-        && places.len() == rows
-        && places.is_sorted_by_key(|place| place[0])
-        && places.iter().all(below)
-        && rows < u32::MAX as usize;
-    if fit { Ok(()) } else { Err(unfit()) }
 }
 
 pub fn unfit() -> PyErr {

@@ -217,7 +217,7 @@ pub fn run_each(py: Python<'_>, wanted: Vec<Wanted<'_>>) -> PyResult<Vec<(Replay
             let replay = senders.map_or_else(|| of.replay.clone(), |senders| of.replay.calibrated(&senders.network()));
             let replay = match changes {
                 None => replay,
-                Some(changes) => job.reading(of.usual_ns, |job| changed(&replay, job, changes))?,
+                Some(changes) => job.recorded.job(of.usual_ns, |job| changed(&replay, job, changes))?,
             };
             let over = runs.iter().map(|(network, rtts)| replay.run(&asked(rtts), &network.network())).collect();
             Ok((replay, over))
@@ -231,7 +231,7 @@ pub fn run_each(py: Python<'_>, wanted: Vec<Wanted<'_>>) -> PyResult<Vec<(Replay
 /// It with fixes made, if they fit the job.
 fn changed(replay: &job::Replay, job: &Read, changes: &Changes) -> PyResult<job::Replay> {
     match changes.fit(job.exchanges.count(), job.connections.count()) {
-        true => replay.changed(job, changes),
+        true => Ok(replay.changed(job, changes)?),
         false => Err(unfit()),
     }
 }

@@ -1,4 +1,4 @@
-"""The job of a recording: its tables enter the core once, and all that is told of its time comes from there.
+"""The job of a recording, which the core reads from its own exchanges: all that is told of its time comes from there.
 
 What is known of each connection is decided here: which clients waited for the server to hang up, and who takes little
 at once. What is told of each exchange, the core finds (`core/src/job/`).
@@ -38,16 +38,16 @@ class RecordedJob(Struct, frozen=True, eq=False):
 
 def recorded_job(recording: Recording, rtt: Estimate) -> RecordedJob:
     """The job of `recording`."""
-    connections, exchanges, phases = recording.connections, recording.exchanges, rtt.of_phases
+    connections, phases = recording.connections, rtt.of_phases
     begin = beginnings(recording, rtt)
     core = _core.Job(
-        recording.tables.exchanges,
-        exchanges.connection,
+        recording.tables,
         rtt.of_exchanges,
         SimpleNamespace(
             baseline_ns=phases.baseline, low_ns=phases.low, high_ns=phases.high, near_share=phases.near_share
         ),
         SimpleNamespace(
+            stream=connections.stream,
             opening=rtt.phases.opening,
             closing=rtt.phases.closing,
             client=connections.host.codes.astype(np.int64),
@@ -63,7 +63,6 @@ def recorded_job(recording: Recording, rtt: Estimate) -> RecordedJob:
             segment_bytes=_segment_bytes(connections),
             lost_nothing=_lost_nothing(recording),
         ),
-        recording.ending_statements,
         recording.start_ns,
         recording.scratch is not None,
     )

@@ -1,13 +1,16 @@
 //! What all exchanges of a recording tell together: found before any of them is cut.
 
+use std::io;
 use std::ops::Range;
 
 use super::UNSEEN;
-use super::columns::{Of, Piece, RARE_COLUMNS, Source, Table};
 use super::missing::may_be_missing;
 use super::pacing::{Pacing, Senders};
+use super::piece::{ALWAYS, Piece, RARE};
+use super::reading::Recorded;
 use crate::passes::ascending;
 use crate::protocols::Purpose;
+use crate::recording::Column;
 
 #[derive(Debug)]
 pub struct Facts {
@@ -29,7 +32,8 @@ pub struct Facts {
     pub request_silent: i64,
     /// Packets were sent again.
     pub loses: bool,
-    rare: [bool; RARE_COLUMNS],
+    /// What an exchange is read from.
+    pub columns: Vec<Column>,
 }
 
 impl Default for Facts {
@@ -46,45 +50,35 @@ impl Default for Facts {
             bytes: [0; 2],
             request_silent: 0,
             loses: false,
-            rare: [true; RARE_COLUMNS],
+            columns: columns(|_| true),
         }
     }
 }
 
 impl Facts {
-    /// Some row has something in a rare column; all have a command.
-    pub fn has(&self, rare: usize) -> bool {
-        self.rare.get(rare).copied().unwrap_or(self.loses)
-    }
-
     /// What all exchanges tell; `take` gets them piece by piece.
-    pub fn of<'a, S: Source>(table: &Table<'a, S>, mut take: impl FnMut(Piece<'a>)) -> Result<Facts, S::Error> {
-        let connections = table.connections.count();
+    pub fn of<'a>(recorded: &'a Recorded, mut take: impl FnMut(Piece<'a>)) -> io::Result<Facts> {
+        let connections = recorded.connections.count();
         let mut facts = Facts {
             session_closed: vec![UNSEEN; connections],
             largest: [vec![0; connections], vec![0; connections]],
             waits: vec![false; connections],
-            rare: [false; RARE_COLUMNS],
             ..Facts::default()
         };
-        let (mut senders, mut pieces) = (Senders::default(), Vec::new());
-        table.pieces(
-            |_| true,
-            |piece| {
-                for (rare, column) in facts.rare.iter_mut().zip(piece.rare()) {
-                    *rare |= column.iter().any(|&number| number != 0);
-                }
-                let mut misses = false;
-                for place in 0..piece.rows.len() {
-                    facts.add(&piece, place);
-                    misses |= may_be_missing(&piece, place);
-                }
-                pieces.push((piece.rows.clone(), misses));
-                senders.add(&piece);
-                take(piece);
-            },
-        )?;
-        facts.loses = facts.has(Of::Retransmissions as usize - Of::Streamed as usize);
+        let (mut senders, mut pieces, mut has) = (Senders::default(), Vec::new(), RARE.map(|_| false));
+        recorded.pieces(&columns(|_| true), |piece| {
+            has.iter_mut().zip(RARE).for_each(|(has, rare)| *has |= piece.has_any(rare));
+            let mut misses = false;
+            for place in 0..piece.rows.len() {
+                facts.add(&piece, place);
+                misses |= may_be_missing(&piece, place);
+            }
+            pieces.push((piece.rows.clone(), misses));
+            senders.add(&piece);
+            take(piece);
+        })?;
+        facts.columns = columns(|column| RARE.iter().zip(has).any(|(&rare, has)| rare == column && has));
+        facts.loses = facts.columns.contains(&Column::retransmissions);
         facts.pacing = senders.pacing();
         facts.misses = pieces.iter().any(|&(_, misses)| misses);
         pieces.retain(|&(_, misses)| misses || facts.pacing.messages > 0);
@@ -94,16 +88,22 @@ impl Facts {
 
     fn add(&mut self, piece: &Piece, place: usize) {
         let connection = piece.connection(place);
-        let is_close = piece.purpose(place) == Purpose::Disconnect && piece.at(Of::Response, place) == UNSEEN;
-        self.session_closed[connection] = if is_close { piece.at(Of::RequestEnd, place) } else { UNSEEN };
-        self.waits[connection] |= piece.at(Of::RoundTrips, place) > 0;
-        self.request_silent = self.request_silent.saturating_add(piece.at(Of::RequestSilent, place));
-        for (side, of) in [Of::RequestBytes, Of::ResponseBytes].into_iter().enumerate() {
+        let is_close = piece.purpose(place) == Purpose::Disconnect && piece.at(Column::response_time, place) == UNSEEN;
+        self.session_closed[connection] = if is_close { piece.at(Column::request_end_time, place) } else { UNSEEN };
+        self.waits[connection] |= piece.at(Column::round_trips, place) > 0;
+        self.request_silent = self.request_silent.saturating_add(piece.at(Column::request_silent_ns, place));
+        for (side, of) in [Column::request_wire_bytes, Column::response_wire_bytes].into_iter().enumerate() {
             let bytes = piece.at(of, place);
             self.largest[side][connection] = self.largest[side][connection].max(bytes);
             self.bytes[side] += bytes as u64;
         }
     }
+}
+
+/// Those that are read of every row, and of the rare ones those that some row `has`; commands where something was lost.
+fn columns(has: impl Fn(Column) -> bool) -> Vec<Column> {
+    let command = has(Column::retransmissions).then_some(Column::command);
+    ALWAYS.into_iter().chain(RARE.into_iter().filter(|&rare| has(rare))).chain(command).collect()
 }
 
 /// What exchanges with one round trip wait, and on which connections.

@@ -5,12 +5,13 @@
 //! with all the round trips that it made. What was measured stays as it is.
 
 use super::UNSEEN;
-use super::columns::{Of, Piece};
+use super::piece::Piece;
 use crate::exchange::Wait;
+use crate::recording::Column;
 
 /// Something of the row is missing for which the client waited.
 pub fn may_be_missing(piece: &Piece, place: usize) -> bool {
-    !piece.is_complete(place) && piece.at(Of::RoundTrips, place) > 0 && piece.wait(place) == Wait::Own
+    !piece.is_complete(place) && piece.at(Column::round_trips, place) > 0 && piece.wait(place) == Wait::Own
 }
 
 /// Fill in the times of a piece's packets; `usual_ns`, of each connection, is what an exchange waits for a round trip.
@@ -32,7 +33,7 @@ pub fn fill_in(times: &mut [Vec<i64>; 4], piece: &Piece, usual_ns: &[f64]) {
         };
         [true, false].map(|answer| (0..rows).map(|place| lacks(place, answer)).collect::<Vec<bool>>())
     };
-    let usual = |place: usize| usual_ns[piece.connection(place)] * piece.at(Of::RoundTrips, place) as f64;
+    let usual = |place: usize| usual_ns[piece.connection(place)] * piece.at(Column::round_trips, place) as f64;
     let [request, request_end, response, response_end] = times;
     let begins =
         |place: usize, response: &[i64]| if request[place] == UNSEEN { response[place] } else { request[place] };

@@ -6,8 +6,9 @@
 use std::collections::BTreeMap;
 
 use super::UNSEEN;
-use super::columns::{Of, Piece};
+use super::piece::Piece;
 use super::transfer::INITIAL_WINDOW;
+use crate::recording::Column;
 
 /// A pace lets about 1 ms pass from burst to burst; hosts stand still for less.
 const MIN_WAIT_NS: f64 = 500e3;
@@ -50,16 +51,16 @@ struct Message {
 
 impl Message {
     fn of(piece: &Piece, place: usize, side: usize) -> Message {
-        let connections = piece.connections;
+        let connections = &piece.of.connections;
         let sender = [&connections.client, &connections.server][side][piece.connection(place)];
-        let at = |of: [Of; 2]| piece.at(of[side], place);
-        let begin = at([Of::Request, Of::Response]);
+        let at = |of: [Column; 2]| piece.at(of[side], place);
+        let begin = at([Column::request_time, Column::response_time]);
         let seen = side == 0 || begin != UNSEEN;
         Message {
             sender,
-            late: at([Of::RequestPaced, Of::ResponsePaced]) as f64,
-            spread: at([Of::RequestEnd, Of::ResponseEnd]).wrapping_sub(begin) as f64,
-            bytes: if seen { at([Of::RequestBytes, Of::ResponseBytes]) as f64 } else { 0.0 },
+            late: at([Column::request_paced_ns, Column::response_paced_ns]) as f64,
+            spread: at([Column::request_end_time, Column::response_end_time]).wrapping_sub(begin) as f64,
+            bytes: if seen { at([Column::request_wire_bytes, Column::response_wire_bytes]) as f64 } else { 0.0 },
         }
     }
 
@@ -90,7 +91,7 @@ impl Senders {
                 if !message.is_large() {
                     continue;
                 }
-                let rtt_ns = piece.phases.baseline_ns[piece.places[place][1] as usize];
+                let rtt_ns = piece.of.phases.baseline_ns[piece.owners[place][1] as usize];
                 let shows = message.shows(rtt_ns);
                 let counts = self.sides[side].entry(message.sender).or_default();
                 counts[0] += 1;

@@ -4,11 +4,12 @@
 //! apart, 36 bytes each; the others as they are.
 
 use super::UNSEEN;
-use super::columns::{Of, Piece, Source};
 use super::exchange::Exchange;
-use super::read::{PURPOSES, Read, in_packets};
+use super::piece::{COMMAND, PURPOSES, Piece, in_packets};
+use super::reading::Recorded;
 use super::recorded::Connections;
 use crate::protocols::Purpose;
+use crate::recording::Column;
 
 /// Up to this many unusual rows are kept whole, however few rows there are.
 const MAX_UNUSUAL_ROWS: usize = 1 << 12;
@@ -20,8 +21,6 @@ const ROWS_PER_UNUSUAL: usize = 8;
 pub struct PackedRows {
     rows: Vec<Row>,
     flags: Vec<Flags>,
-    /// What is no statement, each once.
-    commands: Vec<u64>,
     /// Those that are not like most, by row.
     others: Vec<Exchange>,
     /// Too many are not.
@@ -71,15 +70,14 @@ impl PackedRows {
     }
 
     /// The next rows.
-    pub fn add(&mut self, read: &Read) {
+    pub fn add(&mut self, piece: &Piece) {
         if self.given_up {
             return;
         }
-        for place in 0..read.piece.rows.len() {
-            let exchange = read.exchange(place);
-            let (row, flags) = self.packed(&read.piece, place, &exchange);
-            let Exchange { row: number, connection, phase, .. } = exchange;
-            if self.unpacked(&row, flags, number, [connection, phase], read.piece.connections) != exchange {
+        for place in 0..piece.rows.len() {
+            let exchange = piece.exchange(place);
+            let (row, flags) = packed(piece, place, &exchange);
+            if unpacked(&row, flags, exchange.row, piece.owners[place], &piece.of.connections) != exchange {
                 self.others.push(exchange);
             }
             self.rows.push(row);
@@ -92,10 +90,10 @@ impl PackedRows {
     }
 
     /// Rows that were added, as they are with what others tell.
-    pub fn replace(&mut self, read: &Read) {
-        let rows = read.piece.rows.clone();
-        let mut again = PackedRows { commands: std::mem::take(&mut self.commands), ..PackedRows::of(rows.len()) };
-        again.add(read);
+    pub fn replace(&mut self, piece: &Piece) {
+        let rows = piece.rows.clone();
+        let mut again = PackedRows::of(rows.len());
+        again.add(piece);
         if self.given_up || again.given_up {
             *self = PackedRows::nothing();
             return;
@@ -105,7 +103,6 @@ impl PackedRows {
         self.others.retain(|other| !rows.contains(&(other.row as usize)));
         let place = self.others.partition_point(|other| (other.row as usize) < rows.start);
         self.others.splice(place..place, again.others);
-        self.commands = again.commands;
     }
 
     /// All, if they are worth it.
@@ -113,100 +110,93 @@ impl PackedRows {
         (!self.given_up).then_some(self)
     }
 
-    /// Each row; `source` knows whose they are.
-    pub fn each<S: Source>(&self, source: &S, connections: &Connections, take: &mut dyn FnMut(&Exchange)) {
+    /// Each row of what was recorded.
+    pub fn each(&self, of: &Recorded, take: &mut dyn FnMut(&Exchange)) {
         let mut others = self.others.iter().peekable();
-        for (number, (row, &flags)) in (0..).zip(self.rows.iter().zip(&self.flags)) {
+        let rows = self.rows.iter().zip(&self.flags).zip(of.owners(0..self.rows.len()));
+        for (number, ((row, &flags), owner)) in (0..).zip(rows) {
             match others.next_if(|other| other.row == number) {
                 Some(other) => take(other),
-                None => take(&self.unpacked(row, flags, number, source.place(number as usize), connections)),
+                None => take(&unpacked(row, flags, number, owner, &of.connections)),
             }
         }
     }
+}
 
-    fn packed(&mut self, piece: &Piece, place: usize, exchange: &Exchange) -> (Row, Flags) {
-        let short = |length: i64| u32::try_from(length).unwrap_or(u32::MAX);
-        let Exchange { request, request_end, response, response_end, statement, .. } = *exchange;
-        let of_statement = statement >= PURPOSES;
-        let asked = if of_statement { statement } else { self.command(exchange.kind) * PURPOSES + statement };
-        let row = Row {
-            begin: request,
-            sent: short(request_end.wrapping_sub(request)),
-            waited: short(response.wrapping_sub(request_end)),
-            answered: short(response_end.wrapping_sub(response)),
-            bytes: [Of::RequestBytes, Of::ResponseBytes].map(|sizes| short(piece.at(sizes, place))),
-            asked,
-        };
-        let flags = [
-            (ANSWERED, response != UNSEEN),
-            (TIMED, exchange.waited != UNSEEN),
-            (COMPLETE, exchange.complete),
-            (ENDS, exchange.ends_transaction),
-            (SHARED, exchange.shared),
-            (DEFERRED, exchange.deferred),
-            (STREAMED, exchange.streamed),
-            (RESENT, exchange.resent),
-            (STALLED, exchange.was_stalled),
-            (STATEMENT, of_statement),
-        ];
-        let flags = flags.into_iter().filter(|&(_, is_so)| is_so).fold(0, |all, (flag, _)| all | flag);
-        (row, Flags { flags, round_trips: u8::try_from(exchange.round_trips).unwrap_or(u8::MAX) })
-    }
+fn packed(piece: &Piece, place: usize, exchange: &Exchange) -> (Row, Flags) {
+    let short = |length: i64| u32::try_from(length).unwrap_or(u32::MAX);
+    let Exchange { request, request_end, response, response_end, statement, .. } = *exchange;
+    let of_statement = statement >= PURPOSES;
+    let command = short((exchange.kind & !COMMAND) as i64);
+    let asked = if of_statement { statement } else { command.wrapping_mul(PURPOSES).wrapping_add(statement) };
+    let row = Row {
+        begin: request,
+        sent: short(request_end.wrapping_sub(request)),
+        waited: short(response.wrapping_sub(request_end)),
+        answered: short(response_end.wrapping_sub(response)),
+        bytes: [Column::request_wire_bytes, Column::response_wire_bytes].map(|sizes| short(piece.at(sizes, place))),
+        asked,
+    };
+    let flags = [
+        (ANSWERED, response != UNSEEN),
+        (TIMED, exchange.waited != UNSEEN),
+        (COMPLETE, exchange.complete),
+        (ENDS, exchange.ends_transaction),
+        (SHARED, exchange.shared),
+        (DEFERRED, exchange.deferred),
+        (STREAMED, exchange.streamed),
+        (RESENT, exchange.resent),
+        (STALLED, exchange.was_stalled),
+        (STATEMENT, of_statement),
+    ];
+    let flags = flags.into_iter().filter(|&(_, is_so)| is_so).fold(0, |all, (flag, _)| all | flag);
+    (row, Flags { flags, round_trips: u8::try_from(exchange.round_trips).unwrap_or(u8::MAX) })
+}
 
-    fn command(&mut self, kind: u64) -> u32 {
-        let place = self.commands.iter().position(|&command| command == kind);
-        place.unwrap_or_else(|| {
-            self.commands.push(kind);
-            self.commands.len() - 1
-        }) as u32
-    }
-
-    fn unpacked(
-        &self,
-        row: &Row,
-        Flags { flags, round_trips }: Flags,
-        number: u32,
-        [connection, phase]: [u32; 2],
-        connections: &Connections,
-    ) -> Exchange {
-        let has = |flag: u16| flags & flag != 0;
-        let request_end = row.begin.wrapping_add(row.sent.into());
-        let response = if has(ANSWERED) { request_end.wrapping_add(row.waited.into()) } else { UNSEEN };
-        let response_end = if has(ANSWERED) { response.wrapping_add(row.answered.into()) } else { UNSEEN };
-        let purpose = row.asked % PURPOSES;
-        let (statement, kind) = match has(STATEMENT) {
-            true => (row.asked, u64::from(row.asked / PURPOSES - 1)),
-            false => (purpose, self.commands[(row.asked / PURPOSES) as usize]),
-        };
-        let alone = row.bytes.map(|bytes| f64::from(bytes) / connections.segment_bytes[connection as usize]);
-        Exchange {
-            row: number,
-            connection,
-            phase,
-            request: row.begin,
-            request_end,
-            response,
-            response_end,
-            waited: if has(TIMED) { row.waited.into() } else { UNSEEN },
-            round_trips: round_trips.into(),
-            setup: purpose == SETUP,
-            complete: has(COMPLETE),
-            ends_transaction: has(ENDS),
-            shared: has(SHARED),
-            deferred: has(DEFERRED),
-            streamed: has(STREAMED),
-            statement,
-            segments: alone.map(|alone| in_packets(alone, alone)),
-            alone,
-            stalled: [0.0; 2],
-            lost_before: 0,
-            silent: 0.0,
-            request_silent: 0.0,
-            paced: [0.0; 2],
-            since_push: 0.0,
-            resent: has(RESENT),
-            was_stalled: has(STALLED),
-            kind,
-        }
+fn unpacked(
+    row: &Row,
+    Flags { flags, round_trips }: Flags,
+    number: u32,
+    [connection, phase]: [u32; 2],
+    connections: &Connections,
+) -> Exchange {
+    let has = |flag: u16| flags & flag != 0;
+    let request_end = row.begin.wrapping_add(row.sent.into());
+    let response = if has(ANSWERED) { request_end.wrapping_add(row.waited.into()) } else { UNSEEN };
+    let response_end = if has(ANSWERED) { response.wrapping_add(row.answered.into()) } else { UNSEEN };
+    let purpose = row.asked % PURPOSES;
+    let (statement, kind) = match has(STATEMENT) {
+        true => (row.asked, u64::from(row.asked / PURPOSES - 1)),
+        false => (purpose, COMMAND | u64::from(row.asked / PURPOSES)),
+    };
+    let alone = row.bytes.map(|bytes| f64::from(bytes) / connections.segment_bytes[connection as usize]);
+    Exchange {
+        row: number,
+        connection,
+        phase,
+        request: row.begin,
+        request_end,
+        response,
+        response_end,
+        waited: if has(TIMED) { row.waited.into() } else { UNSEEN },
+        round_trips: round_trips.into(),
+        setup: purpose == SETUP,
+        complete: has(COMPLETE),
+        ends_transaction: has(ENDS),
+        shared: has(SHARED),
+        deferred: has(DEFERRED),
+        streamed: has(STREAMED),
+        statement,
+        segments: alone.map(|alone| in_packets(alone, alone)),
+        alone,
+        stalled: [0.0; 2],
+        lost_before: 0,
+        silent: 0.0,
+        request_silent: 0.0,
+        paced: [0.0; 2],
+        since_push: 0.0,
+        resent: has(RESENT),
+        was_stalled: has(STALLED),
+        kind,
     }
 }

@@ -52,6 +52,8 @@ impl Phases {
 /// The connections of a job, column by column. Times are ns since the recording began, as the capture point saw them.
 #[derive(Clone, Debug, Default)]
 pub struct Connections {
+    /// The number that its exchanges say.
+    pub stream: Vec<u32>,
     /// The phases that it was opened and closed in.
     pub opening: Vec<u32>,
     pub closing: Vec<u32>,
@@ -96,6 +98,7 @@ impl Connections {
             && times.iter().all(|of| of.len() == count)
             && [&self.server_first, &self.lost_nothing, &self.is_aside].iter().all(|of| of.len() == count)
             && self.server.len() == count
+            && self.stream.len() == count
             && self.unseen_trips.len() == count
             && self.unseen_until_ns.len() == count
             && self.window_bytes.iter().chain([&self.segment_bytes]).all(|of| of.len() == count)

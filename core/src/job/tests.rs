@@ -25,6 +25,7 @@ impl Made {
                 made_up: vec![false; count],
             },
             connections: Connections {
+                stream: each.clone(),
                 opening: each.clone(),
                 closing: each,
                 client: vec![0; count],

@@ -313,7 +313,17 @@ impl ExchangeColumns {
 
     /// A column as it is packed, in the order in which the rows are read: words by their numbers, [`super::NULL`] for null.
     pub fn numbers(&self, column: Column) -> io::Result<Vec<i64>> {
-        self.rows.column(&self.view, column as usize, &(0..self.len()), |number| number, |_| {})
+        self.numbers_within(column, &(0..self.len()))
+    }
+
+    /// Its rows `within` alone.
+    pub fn numbers_within(&self, column: Column, within: &Range<usize>) -> io::Result<Vec<i64>> {
+        self.rows.column(&self.view, column as usize, within, |number| number, |_| {})
+    }
+
+    /// The words that the numbers of a column stand for.
+    pub fn words(&self, column: Column) -> Vec<&str> {
+        self.words.of(column)
     }
 
     /// Some columns of each exchange, in the order of their ends.

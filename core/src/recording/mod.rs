@@ -28,6 +28,7 @@ pub use taps::{TapRow, rows as tap_rows};
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowPrimitiveType, TimestampNanosecondType, UInt64Type};
 use arrow_array::{ArrayRef, BooleanArray, PrimitiveArray, RecordBatch, StringArray, UInt64Array};
 use arrow_schema::ArrowError;
@@ -38,7 +39,7 @@ use crate::cases::Cases;
 use crate::layers::tls::Random;
 use crate::ledger::Limits;
 use crate::note::{Note, NoteCode};
-use crate::sql::Statements;
+use crate::sql::{StatementKind, Statements};
 
 type Timestamps = PrimitiveArray<TimestampNanosecondType>;
 
@@ -92,6 +93,13 @@ impl Recording {
             exchanges: read.exchanges,
             samples: read.samples,
         })
+    }
+
+    /// Which statements end a transaction, by number.
+    pub fn ending_statements(&self) -> Vec<bool> {
+        let kinds = self.statements.column_by_name("kind").and_then(|kinds| kinds.as_string_opt::<i32>());
+        let ends = |kind| kind == Some(StatementKind::End.as_str());
+        kinds.map_or_else(Vec::new, |kinds| kinds.iter().map(ends).collect())
     }
 }
 
