@@ -2,11 +2,13 @@
 
 use std::io;
 use std::ops::Range;
+use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
 
 use super::columns::{Kind, Value};
+use super::renamed::other_count;
 use super::rows::{Expected, Rows};
 use super::words::{Errors, Names};
 use crate::disk::{Overflow, Room};
@@ -53,7 +55,7 @@ impl<'a> Row<'a> {
 }
 
 /// What the numbers of columns stand for.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Words {
     command: Names,
     purpose: Names,
@@ -167,7 +169,7 @@ fn is_count(rows: &u64) -> bool {
 /// The exchanges, column by column.
 #[derive(Debug)]
 pub struct ExchangeColumns {
-    rows: Rows<{ COLUMNS.len() }>,
+    rows: Arc<Rows<{ COLUMNS.len() }>>,
     words: Words,
     /// The disk, and the rows of which it has room for all that is computed from them.
     disk_bytes: u64,
@@ -180,7 +182,7 @@ impl ExchangeColumns {
         let mut words = Words::default();
         words.error_code.most = limits.errors / CODES;
         words.error.most = limits.errors - limits.errors / CODES;
-        let rows = Rows::new(EXPECTED, limits.rows, Overflow::within(disk.map(Room::for_rows)));
+        let rows = Arc::new(Rows::new(EXPECTED, limits.rows, Overflow::within(disk.map(Room::for_rows))));
         let disk_bytes = disk.map_or(0, |room| room.bytes);
         ExchangeColumns { rows, words, disk_bytes, most_on_disk: (disk_bytes / ANALYSED_ON_DISK) as usize }
     }
@@ -199,7 +201,8 @@ impl ExchangeColumns {
         if columns.iter().any(|column| column.len() != rows) {
             return Err(ArrowError::SchemaError("columns of the exchanges differ in their length".into()));
         }
-        (0..rows).for_each(|row| self.rows.push(columns.map(|column| column[row])));
+        let known = Arc::get_mut(&mut self.rows);
+        known.into_iter().for_each(|known| (0..rows).for_each(|row| known.push(columns.map(|column| column[row]))));
         Ok(())
     }
 
@@ -276,12 +279,29 @@ impl ExchangeColumns {
 
     /// One more row; an error's code and message are as they may be shown.
     pub fn take(&mut self, exchange: &Exchange) {
-        self.rows.push(numbers(&Row::new(exchange), &mut self.words));
+        if let Some(rows) = Arc::get_mut(&mut self.rows) {
+            rows.push(numbers(&Row::new(exchange), &mut self.words));
+        }
     }
 
     /// How many errors came when there was no room left for a text of their own.
     pub fn errors_overflowed(&self) -> u64 {
         self.words.error.overflowed
+    }
+
+    /// The texts of errors by their numbers.
+    pub fn errors(&self) -> Vec<String> {
+        self.words.error.all().into_iter().map(str::to_owned).collect()
+    }
+
+    /// The same rows with these texts of errors, in the order of [`ExchangeColumns::errors`].
+    pub fn with_errors(&self, texts: Vec<String>) -> Result<ExchangeColumns, ArrowError> {
+        let known = self.words.error.all().len();
+        if texts.len() != known {
+            return Err(other_count(texts.len(), known));
+        }
+        let words = Words { error: Errors::saved(texts), ..self.words.clone() };
+        Ok(ExchangeColumns { rows: Arc::clone(&self.rows), words, ..*self })
     }
 
     /// In the order of connections and requests; they came in the order of their ends.
@@ -292,6 +312,7 @@ impl ExchangeColumns {
 
     /// Likewise.
     pub fn sort(&mut self) -> io::Result<()> {
-        self.rows.sort(Column::stream as usize, Column::exchange as usize)
+        let rows = Arc::get_mut(&mut self.rows);
+        rows.map_or(Ok(()), |rows| rows.sort(Column::stream as usize, Column::exchange as usize))
     }
 }
