@@ -397,6 +397,21 @@ class Recording:
     def host_curve(self) -> tuple[list[float], list[float], list[str]] | None:
         """How much later the host that recorded answers after a rest: rests, extra times in ms, its addresses."""
 
+    def real_connections(self) -> _ArrowStream | None:
+        """The connections as they were, where other words stand in `connections`."""
+
+    def texts(self, table: str, column: str) -> list[str]:
+        """The distinct texts of a column, in the order of its rows; of the exchanges those of their errors."""
+
+    def names_met(self, columns: list[str]) -> list[tuple[str, str]]:
+        """Names of connections, each once behind its column, in the order in which they are met: databases' first."""
+
+    def texts_met(self) -> tuple[list[str], list[str]]:
+        """The texts of statements, and those of errors, in the order of the exchanges that have them."""
+
+    def renamed(self, words: dict[str, dict[str, list[str]]], hosts: list[str] | None = None) -> Recording:
+        """The same rows with other words, by table and column in the order of `texts`; `hosts` of its curve."""
+
     def contents(self) -> list[tuple[int, str] | None]:
         """Length and SHA-256 of each source, files read once more; `None`: it has changed, or was not read whole."""
 

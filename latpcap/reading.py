@@ -136,11 +136,13 @@ def _capture(core: Any, names: Pseudonyms | None, room: tuple[str, int] | None, 
     from latpcap.capture import Capture, CaptureOptions
     from latpcap.tables.columnar import columns
     from latpcap.tables.columnar.scratch import Scratch
+    from latpcap.tables.privacy.pseudonyms import renaming
     from latpcap.tables.recording import Recording
 
     columns.give_back()
-    tables, asked = _pseudonymous(core, names) if names else core, CaptureOptions(*options)
-    recording = Recording(tables, scratch=Scratch(*room, asked.memory) if room and core.is_large else None)
+    asked = CaptureOptions(*options)
+    rename = renaming(core, names) if names else None
+    recording = Recording(core, scratch=Scratch(*room, asked.memory) if room and core.is_large else None, rename=rename)
     return Capture(recording, asked)
 
 

@@ -13,7 +13,7 @@ from conftest import FIXTURES
 import latpcap as package
 from latpcap.capture import Capture
 from latpcap.errors import NothingSelected
-from latpcap.tables.privacy.pseudonyms import PseudonymousTables, Pseudonyms
+from latpcap.tables.privacy.pseudonyms import Pseudonyms, renaming
 from latpcap.tables.recording import Recording
 from latpcap.wireshark.facts import facts
 
@@ -52,7 +52,8 @@ def test_a_driver_that_nobody_has_selects_nothing() -> None:
 
 
 def test_pseudonyms_hide_drivers_that_are_not_in_the_table() -> None:
-    hidden = Capture(Recording(PseudonymousTables(two().recording.tables, Pseudonyms())))
+    tables = two().recording.tables
+    hidden = Capture(Recording(tables, rename=renaming(tables, Pseudonyms())))
     assert list(hidden.connections.column("driver")) == ["go-sql-driver/mysql", "driver-1"]
 
 

@@ -10,13 +10,13 @@ from builder import Conn, Ex, build
 
 from latpcap.capture import Capture
 from latpcap.reading import read
-from latpcap.tables.privacy.pseudonyms import PseudonymousTables, Pseudonyms
+from latpcap.tables.privacy.pseudonyms import Pseudonyms, renaming
 from latpcap.tables.recording import Recording
 
 
 def named(*connections: Conn, names: Pseudonyms | None = None, notes: Any = None) -> Capture:
     tables = build(list(connections), notes)._tables
-    return Capture(Recording(PseudonymousTables(tables, names or Pseudonyms())))
+    return Capture(Recording(tables, rename=renaming(tables, names or Pseudonyms())))
 
 
 def texts(capture: Capture, table: str, column: str) -> list[str]:

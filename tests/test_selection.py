@@ -21,7 +21,7 @@ import latpcap as package
 from latpcap.capture import Capture
 from latpcap.errors import NoDatabaseTraffic, UsageError
 from latpcap.tables.part.selection import Selection
-from latpcap.tables.privacy.pseudonyms import PseudonymousTables, Pseudonyms
+from latpcap.tables.privacy.pseudonyms import Pseudonyms, renaming
 from latpcap.tables.recording import Recording
 
 SEVERAL = (
@@ -387,7 +387,7 @@ def test_an_exchange_belongs_to_the_window_in_which_it_begins() -> None:
 
 def hidden() -> Capture:
     tables = build([Conn([Ex()], user="ann"), Conn([Ex()], user="bob"), Conn([Ex()], user="ann")])._tables
-    return Capture(Recording(PseudonymousTables(tables, Pseudonyms())))
+    return Capture(Recording(tables, rename=renaming(tables, Pseudonyms())))
 
 
 @pytest.mark.parametrize(("user", "found"), [("ann", [0, 2]), ("user-2", [1]), ("b*", [1]), ("!ann", [1])])

@@ -13,7 +13,7 @@ from latpcap.report import FORMATS
 from latpcap.result.pairs.comparison import compare
 from latpcap.result.rank import rank_rows, rank_table
 from latpcap.result.rank_order import RankOrder
-from latpcap.tables.privacy.pseudonyms import PseudonymousTables
+from latpcap.tables.privacy.pseudonyms import renaming
 from latpcap.tables.recording import Recording
 
 TURNS = [Ex("connect", round_trips=0), Ex("tls"), *[Ex("unreadable")] * 9]
@@ -127,7 +127,7 @@ def test_names_in_a_handshake_become_pseudonyms() -> None:
         "tls_reading": "no-keys",
     }
     built = build([Conn(exchanges=TURNS, encryption="tls", tls=tls)])
-    shown = Capture(Recording(PseudonymousTables(built.tables, Pseudonyms())))
+    shown = Capture(Recording(built.tables, rename=renaming(built.tables, Pseudonyms())))
     assert shown.connections.to_dicts()[0]["server_name"] == "host-1"
     assert shown.connections.to_dicts()[0]["certificate_subject"] == "certificate-1"
     assert "acme" not in str(shown.connections.to_dicts()).lower()

@@ -1,5 +1,6 @@
 //! The tables of a recording, as Python sees them: Arrow, of the exchanges the columns that are asked for.
 
+use std::collections::BTreeMap;
 use std::ffi::CStr;
 use std::sync::Arc;
 
@@ -136,7 +137,43 @@ impl Recording {
     /// How much later the host that recorded answers after a rest: rests and extra times in ms, and its addresses.
     fn host_curve(&self) -> Option<(Vec<f64>, Vec<f64>, Vec<String>)> {
         let HostCurve { rests_ms, extra_ms, addresses } = self.core.host_curve.clone()?;
-        Some((rests_ms, extra_ms, addresses.iter().map(ToString::to_string).collect()))
+        let hosts = self.core.curve_hosts.clone();
+        Some((rests_ms, extra_ms, hosts.unwrap_or_else(|| addresses.iter().map(ToString::to_string).collect())))
+    }
+
+    /// The connections as they were, where other words stand in `connections`.
+    fn real_connections(&self) -> Option<ArrowTable> {
+        self.core.real_connections.clone().map(ArrowTable)
+    }
+
+    /// The distinct texts of a column, in the order of its rows; of the exchanges those of their errors.
+    fn texts(&self, table: &str, column: &str) -> PyResult<Vec<String>> {
+        self.core.texts(table, column).map_err(python_error)
+    }
+
+    /// The names in these columns of the connections, each once behind its column, in the order in which they are met.
+    fn names_met(&self, columns: Vec<String>) -> Vec<(String, String)> {
+        self.core.names_met(&columns)
+    }
+
+    /// The texts of statements, and those of errors, in the order of the exchanges that have them.
+    fn texts_met(&self, py: Python<'_>) -> PyResult<(Vec<String>, Vec<String>)> {
+        py.detach(|| self.core.texts_met()).map_err(python_error)
+    }
+
+    /// The recording with other words: for each table and column a list in the order of `texts`; `hosts` are what the
+    /// hosts of its curve are called.
+    #[pyo3(signature = (words, hosts=None))]
+    fn renamed(
+        &self,
+        words: BTreeMap<String, BTreeMap<String, Vec<String>>>,
+        hosts: Option<Vec<String>>,
+    ) -> PyResult<Recording> {
+        let columns = words.into_iter().flat_map(|(table, columns)| {
+            columns.into_iter().map(move |(column, words)| core::Words { table: table.clone(), column, words })
+        });
+        let core = self.core.renamed(columns.collect(), hosts).map_err(python_error)?;
+        Ok(Recording { core, hashing: Arc::clone(&self.hashing) })
     }
 
     /// Length and SHA-256 of each source.

@@ -5,6 +5,7 @@ Times are nanoseconds since `Recording.start_ns`, as integers: exact, and small 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -54,8 +55,6 @@ class ChangedTables:
         self._tables = tables
         self.core = getattr(tables, "core", tables)
         """The core's recording, all of it."""
-        self.real = getattr(tables, "real", None)
-        """The tables with the names as they are, where others are shown."""
 
     def __getattr__(self, name: str) -> Any:
         if name not in METHODS:
@@ -73,14 +72,16 @@ class Recording:
         period: tuple[int, int] | None = None,
         whole: Recording | None = None,
         scratch: Scratch | None = None,
+        rename: Callable[[Any], Any] | None = None,
     ) -> None:
         """Take over the tables of a `latpcap._core.Recording`, or of anything with the same methods.
 
         `selected` says what was selected. A window has a `period` (ns since 1970), when it begins and ends, and the
         `whole` recording of its connections, from which more is known of them. What does not fit in memory goes to
-        `scratch`.
+        `scratch`. `rename` returns the tables with other names, once the first is asked for: recordings that are read
+        until then, and share their names, are known by then.
         """
-        self._tables = tables
+        self._read, self._rename = tables, rename
         self.scratch = scratch
         self.selected = selected
         self.period = period
@@ -90,6 +91,10 @@ class Recording:
     def is_worth_threads(self) -> bool:
         """Computing with it takes longer than starting a thread, and there is room to compute two things at once."""
         return self.scratch is None and len(self.exchanges) > MIN_THREADED_EXCHANGES
+
+    @cached_property
+    def _tables(self) -> Any:
+        return self._rename(self._read) if self._rename else self._read
 
     @property
     def tables(self) -> Any:

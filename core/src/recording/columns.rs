@@ -1,5 +1,6 @@
 //! What a column's numbers stand for: how a value becomes a number, and the numbers an Arrow array.
 
+use std::collections::HashMap;
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
@@ -124,15 +125,17 @@ impl Kind {
             return Ok(Arc::new(DictionaryArray::new(numbers, Arc::new(StringArray::new_null(0)))));
         }
         let mut codes = vec![None; words.len()];
-        let mut read = Vec::new();
+        let (mut of_words, mut read) = (HashMap::new(), Vec::new());
         let coded: UInt32Array = numbers
             .iter()
             .map(|number| {
                 let number = number? as usize;
                 let (code, word) = (codes.get_mut(number)?, words.get(number)?);
                 Some(*code.get_or_insert_with(|| {
-                    read.push(*word);
-                    read.len() as u32 - 1
+                    *of_words.entry(*word).or_insert_with(|| {
+                        read.push(*word);
+                        read.len() as u32 - 1
+                    })
                 }))
             })
             .collect();

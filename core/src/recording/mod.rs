@@ -9,6 +9,7 @@ mod connections;
 mod exchanges;
 mod groups;
 mod packed;
+mod renamed;
 mod rows;
 mod samples;
 mod selected;
@@ -20,6 +21,7 @@ mod words;
 pub use exchanges::{Column, ExchangeColumns, ExchangeRows};
 pub use groups::groups;
 pub use packed::NULL;
+pub use renamed::Words;
 pub use samples::{SampleBatches, SampleColumns};
 pub use selected::{Edge, Window};
 pub use tables::Tables;
@@ -54,6 +56,8 @@ pub struct Recording {
     pub cases: RecordBatch,
     /// One row a TCP connection.
     pub connections: RecordBatch,
+    /// Their rows as they were, where other words stand in these.
+    pub real_connections: Option<RecordBatch>,
     /// All that were read, whatever is selected.
     pub all_connections: RecordBatch,
     pub exchanges: ExchangeColumns,
@@ -66,6 +70,8 @@ pub struct Recording {
     pub segments: RecordBatch,
     pub taps: RecordBatch,
     pub host_curve: Option<HostCurve>,
+    /// What the hosts of that curve are called, where that is not by their addresses.
+    pub curve_hosts: Option<Vec<String>>,
     /// Of its TLS sessions.
     pub client_randoms: Vec<Random>,
     /// What is computed from it does not fit in the memory that reading may take.
@@ -82,12 +88,14 @@ impl Recording {
             cases: read.cases()?,
             all_connections: connections.clone(),
             connections,
+            real_connections: None,
             statements: read.statements()?,
             tags: read.tags()?,
             clock_readings: read.clock_readings()?,
             segments: read.segments()?,
             taps: read.taps()?,
             host_curve: read.host_curve(),
+            curve_hosts: None,
             client_randoms: read.client_randoms(),
             is_large: read.exchanges.are_analysed_on_disk(limits),
             exchanges: read.exchanges,

@@ -10,7 +10,7 @@ const OVERHEAD: usize = 96;
 const TOO_MANY_ERRORS: &str = "(too many distinct errors)";
 
 /// A few names: the program's own, or those of a recording that was saved.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Names {
     all: Vec<Cow<'static, str>>,
     /// The number that was asked for last: most often it is the next one's, too.
@@ -47,7 +47,7 @@ impl Names {
 }
 
 /// Texts, of which there may be more than there is room for.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Errors {
     texts: Vec<Arc<str>>,
     numbers: HashMap<Arc<str>, u32>,

@@ -53,12 +53,13 @@ class ConnectionNames:
         """Look at `recording`."""
         self.recording = recording
         self.shown = recording.all_connections_table
-        real = getattr(recording.tables, "real", None)
-        self.real = None if real is None else self._same_rows(Table.from_arrow(real.connections()))
+        real = getattr(recording.core, "real_connections", lambda: None)()
+        self.real = None if real is None else self._same_rows(Table.from_arrow(real))
         self._known_by: dict[str, list[_DistinctValues]] = {}
 
     def _same_rows(self, table: Table) -> Table:
-        return columns.rows_of(table, columns.column(self.shown, "stream").values.astype(np.int64))
+        real, shown = (columns.column(each, "stream").values for each in (table, self.shown))
+        return columns.rows_of(table, np.searchsorted(real, shown))
 
     def chosen(self, selection: Selection) -> Bools:
         """Which rows all conditions hold for; raises `NothingSelected` where none of them is a database's."""

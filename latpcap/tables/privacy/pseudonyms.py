@@ -1,6 +1,6 @@
 """Stable names in the place of real ones: `client-1:40000`, `server-1:3306`, `user-1`, `database-1`, `application-1`.
 
-The core's tables go through `PseudonymousTables` before anything else sees them, so no report can forget it. Names are
+The core replaces them in a recording before anything else sees it, so no report can forget it. Names are
 numbered as they first appear, so the same captures give the same names in every run. Recordings that are read apart
 number on their own; give both the same `Pseudonyms` where they are to be compared.
 
@@ -13,20 +13,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from itertools import chain
 from urllib.parse import unquote
 
-import numpy as np
-from arro3.core import Array, ChunkedArray, Table
-from numpy.typing import NDArray
-
+from latpcap import _core
 from latpcap.protocols.drivers import is_known
-from latpcap.tables.columnar import columns
 from latpcap.tables.host_curve import HostCurve
 from latpcap.tables.part.endpoints import host_of
 from latpcap.tables.privacy import principals
 from latpcap.tables.reading.sources import shown
-from latpcap.tables.recording import ChangedTables
 
 NAMES = {
     "client": "client",
@@ -149,126 +144,83 @@ class _NameNode:
         return end, pseudonym
 
 
-class PseudonymousTables(ChangedTables):
-    """The tables of a recording with pseudonyms in them."""
-
-    def __init__(self, tables: Any, names: Pseudonyms) -> None:
-        """Learn the names that `tables` hold; what `names` knows already keeps its pseudonym."""
-        super().__init__(tables)
-        self.real = tables
-        """A selection may go by these."""
-        self._names = names
-        self._paths = [path for path in columns.texts(Table.from_arrow(tables.captures()), "path") if path]
-        for path in self._paths:
-            names.capture(path)
-        self._connections = Table.from_arrow(tables.connections())
-        self._statements = Table.from_arrow(tables.statements())
-        self._learn_connections()
-        said = Table.from_arrow(tables.exchanges(["fingerprint", "text", "error"]))
-        numbers = [columns.column(said, name).ints(-1) for name in ("fingerprint", "text")]
-        for text in _as_first_met(columns.texts(self._statements, "text"), *numbers):
-            self._learn(principals.named_in_statement(text))
-        errors = columns.codes(said, "error")
-        for text in _as_first_met(errors.names, errors.codes):
-            self._learn(principals.named_in_message(text))
-
-    def captures(self) -> Table:
-        """One row a file."""
-        return _mapped(Table.from_arrow(self._tables.captures()), path=self._names.capture)
-
-    def notes(self) -> Table:
-        """The core's notes; each begins with the file it is about."""
-        return _mapped(Table.from_arrow(self._tables.notes()), message=self._without_paths)
-
-    def cases(self) -> Table:
-        """Counts of notes that add up over the parts of a recording."""
-        return _mapped(Table.from_arrow(self._tables.cases()), place=self._without_paths, text=self._without_paths)
-
-    def _without_paths(self, text: str) -> str:
-        return without_paths(text, self._paths, self._names)
-
-    def connections(self) -> Table:
-        """One row a connection."""
-        names = self._names
-        return _mapped(
-            self._connections,
-            client=lambda text: names.address(text, "client"),
-            server=lambda text: names.address(text, "server"),
-            server_version=lambda text: principals.banner(names.in_text(text)),
-            user=lambda text: names.of("user", text),
-            database=lambda text: names.of("database", text),
-            application=lambda text: names.of("application", text),
-            driver=lambda text: text if is_known(text) else names.of("driver", text),
-            driver_version=lambda text: principals.banner(names.in_text(text)),
-            server_name=lambda text: names.of("host", text),
-            certificate_subject=lambda text: names.of("certificate", text),
-            former_users=lambda text: "",
-            former_databases=lambda text: "",
-        )
-
-    def exchanges(self, names: list[str] | None = None, rows: tuple[int, int] | None = None) -> Table:
-        """One row an exchange."""
-        return _mapped(Table.from_arrow(self._tables.exchanges(names, rows)), error=self._names.in_text)
-
-    def statements(self) -> Table:
-        """Text by id."""
-        return _mapped(self._statements, text=self._names.in_text)
-
-    def tags(self) -> Table:
-        """Routes of statements by id."""
-        return _mapped(
-            Table.from_arrow(self._tables.tags()), text=lambda text: self._names.in_text(without_values(text))
-        )
-
-    def taps(self) -> Table:
-        """One row for each two taps and each path."""
-        return _mapped(
-            Table.from_arrow(self._tables.taps()),
-            client=lambda text: host_of(self._names.address(f"{text}:0", "client")),
-            server=lambda text: self._names.address(text, "server"),
-            client_tap=self._without_paths,
-            server_tap=self._without_paths,
-        )
-
-    def host_curve(self) -> tuple[Sequence[float], Sequence[float], Sequence[str]] | None:
-        """The curve of the hosts that the connections are of: no other address has a pseudonym."""
-        curve = HostCurve.of(getattr(self._tables, "host_curve", lambda: None)())
-        if curve is None:
-            return None
-        roles = ((role, columns.texts(self._connections, role)) for role in ("client", "server"))
-        here = {(role, text) for role, texts in roles for text in texts if text and curve.holds_for(host_of(text))}
-        return curve.rests_ms, curve.extra_ms, [*{host_of(self._names.address(text, role)) for role, text in here}]
-
-    def _learn_connections(self) -> None:
-        """Database connections first, so that no number is missing among those that are shown."""
-        protocol = columns.texts(self._connections, "protocol")
-        texts = {
-            name: columns.texts(self._connections, name) for name in NAMES if name in self._connections.column_names
-        }
-        for row in sorted(range(len(protocol)), key=lambda row: protocol[row] is None):
-            for name, values in texts.items():
-                for text in filter(None, (values[row] or "").split("\n")):
-                    if name in ("client", "server"):
-                        self._names.address(text, name)
-                    else:
-                        self._names.of(NAMES[name], text)
-
-    def _learn(self, names: Iterable[tuple[str, str]]) -> None:
-        for kind, name in names:
-            if self._names.in_text(name) == name:
-                self._names.of(kind, name)
+Rename = Callable[[_core.Recording], _core.Recording]
 
 
-def _as_first_met(texts: Sequence[str | None], *numbers: NDArray[np.integer[Any]]) -> list[str]:
-    """The texts in the order of the rows that have their numbers: it does not depend on how many parts were read.
+def renaming(recording: _core.Recording, names: Pseudonyms) -> Rename:
+    """Learn the names in a recording, and return a function that puts pseudonyms in their place.
 
-    >>> _as_first_met(["b", "a", "unmet"], np.array([1, -1, 0]))
-    ['a', 'b', 'unmet']
+    A name that `names` knows already keeps its pseudonym.
     """
-    first = np.full(len(texts) + 1, len(numbers[0]))
-    for each in numbers:
-        np.minimum.at(first, each, np.arange(len(each)))
-    return [text for _, text in sorted(zip(first.tolist(), (text or "" for text in texts), strict=False)) if text]
+    for path in filter(None, recording.texts("captures", "path")):
+        names.capture(path)
+    for column, text in recording.names_met([*NAMES]):
+        if column in ("client", "server"):
+            names.address(text, column)
+        else:
+            names.of(NAMES[column], text)
+    statements, errors = recording.texts_met()
+    for named, texts in ((principals.named_in_statement, statements), (principals.named_in_message, errors)):
+        for kind, name in chain.from_iterable(map(named, texts)):
+            if names.in_text(name) == name:
+                names.of(kind, name)
+    return lambda recording: _renamed(recording, names)
+
+
+def _renamed(recording: _core.Recording, names: Pseudonyms) -> _core.Recording:
+    hosts = _curve_hosts(recording, names)
+    words = {
+        table: {column: [*map(change, recording.texts(table, column))] for column, change in changes.items()}
+        for table, changes in _changes(recording, names).items()
+    }
+    return recording.renamed(words, hosts)
+
+
+def _changes(recording: _core.Recording, names: Pseudonyms) -> dict[str, dict[str, Callable[[str], str]]]:
+    """What becomes of each text, by table and column; connections come first, since texts may name their drivers."""
+    paths = recording.texts("captures", "path")
+
+    def pathless(text: str) -> str:
+        return without_paths(text, filter(None, paths), names)
+
+    return {
+        "connections": {
+            "client": lambda text: names.address(text, "client"),
+            "server": lambda text: names.address(text, "server"),
+            "server_version": lambda text: principals.banner(names.in_text(text)),
+            "user": lambda text: names.of("user", text),
+            "database": lambda text: names.of("database", text),
+            "application": lambda text: names.of("application", text),
+            "driver": lambda text: text if is_known(text) else names.of("driver", text),
+            "driver_version": lambda text: principals.banner(names.in_text(text)),
+            "server_name": lambda text: names.of("host", text),
+            "certificate_subject": lambda text: names.of("certificate", text),
+            "former_users": lambda text: "",
+            "former_databases": lambda text: "",
+        },
+        "captures": {"path": names.capture},
+        "notes": {"message": pathless},
+        "cases": {"place": pathless, "text": pathless},
+        "exchanges": {"error": names.in_text},
+        "statements": {"text": names.in_text},
+        "tags": {"text": lambda text: names.in_text(without_values(text))},
+        "taps": {
+            "client": lambda text: host_of(names.address(f"{text}:0", "client")),
+            "server": lambda text: names.address(text, "server"),
+            "client_tap": pathless,
+            "server_tap": pathless,
+        },
+    }
+
+
+def _curve_hosts(recording: _core.Recording, names: Pseudonyms) -> list[str] | None:
+    """Return the pseudonyms of the connections' hosts that the curve holds for: no other address has one."""
+    curve = HostCurve.of(recording.host_curve())
+    if curve is None:
+        return None
+    addresses = ((role, text) for role in ("client", "server") for text in recording.texts("connections", role))
+    here = [(role, text) for role, text in addresses if text and curve.holds_for(host_of(text))]
+    return sorted({host_of(names.address(text, role)) for role, text in here})
 
 
 def without_values(tags: str) -> str:
@@ -308,13 +260,3 @@ def without_paths(message: str, paths: Iterable[str], names: Pseudonyms) -> str:
 def _one_of(texts: Iterable[str]) -> str:
     """A pattern of any of them, the longest that is there."""
     return "|".join(map(re.escape, sorted(texts, key=len, reverse=True)))
-
-
-def _mapped(table: Table, **change: Callable[[str], str]) -> Table:
-    """The table with its text columns changed, text by text; of one chunk, which the changed ones have."""
-    table = table.combine_chunks()
-
-    def column(name: str) -> Array | ChunkedArray:
-        return columns.map_text(table.column(name), change[name]) if name in change else table.column(name)
-
-    return Table.from_pydict({name: column(name) for name in table.column_names})
