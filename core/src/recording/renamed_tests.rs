@@ -96,7 +96,7 @@ proptest! {
         let (read, words) = errors(&after);
         prop_assert_eq!(&read, &expected(&of));
         prop_assert_eq!(words, distinct(&read).len());
-        prop_assert_eq!(after.real_connections.unwrap(), before.connections);
+        prop_assert_eq!(after.real_connections.unwrap(), before.connections.clone());
         prop_assert_eq!(errors(&before).0, of);
     }
 
