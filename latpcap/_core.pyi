@@ -412,6 +412,29 @@ class Recording:
     def renamed(self, words: dict[str, dict[str, list[str]]], hosts: list[str] | None = None) -> Recording:
         """The same rows with other words, by table and column in the order of `texts`; `hosts` of its curve."""
 
+    @property
+    def exchange_count(self) -> int: ...
+    def all_connections(self) -> _ArrowStream:
+        """All connections that were read, whatever is selected."""
+
+    def select(self, streams: list[int]) -> Recording:
+        """The recording with some of its connections in it."""
+
+    def within(self, first: tuple[int, int | None], last: tuple[int, int | None], begin_ns: int) -> Recording | None:
+        """The recording from one edge to another, each a time (ns since 1970) and the frame that was asked for.
+
+        The first of its connections passes at `begin_ns`. `None` where no exchange begins then.
+        """
+
+    def reach(self) -> tuple[int, int]:
+        """From the first packet to the last data of the database connections, in ns since 1970."""
+
+    def passed(self, frame: int) -> int | None:
+        """When what begins or ends at `frame` or behind it first passed, in ns since 1970."""
+
+    def begins(self) -> _Ints:
+        """When each exchange begins, in ns since 1970."""
+
     def contents(self) -> list[tuple[int, str] | None]:
         """Length and SHA-256 of each source, files read once more; `None`: it has changed, or was not read whole."""
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use arrow_schema::ArrowError;
+use numpy::PyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -14,7 +15,7 @@ use pyo3::types::PyCapsule;
 use super::hashing::Hashing;
 use latpcap_core::capture::HostCurve;
 use latpcap_core::ledger::Limits;
-use latpcap_core::recording::{self as core, SampleBatches, SampleColumns, Tables};
+use latpcap_core::recording::{self as core, Edge, SampleBatches, SampleColumns, Tables, Window};
 
 /// A table that speaks the Arrow PyCapsule interface.
 #[pyclass(frozen)]
@@ -61,6 +62,9 @@ fn stream<'py>(py: Python<'py>, reader: impl RecordBatchReader + Send + 'static)
     PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(reader)), NAME)
 }
 
+/// A time, and the frame that was asked for.
+type PyEdge = (i64, Option<i64>);
+
 /// Everything that was read, table by table.
 #[pyclass(frozen)]
 pub struct Recording {
@@ -91,6 +95,46 @@ impl Recording {
 
     fn connections(&self) -> ArrowTable {
         ArrowTable(self.core.connections.clone())
+    }
+
+    /// All connections that were read, whatever is selected.
+    fn all_connections(&self) -> ArrowTable {
+        ArrowTable(self.core.all_connections.clone())
+    }
+
+    #[getter]
+    fn exchange_count(&self) -> usize {
+        self.core.exchanges.len()
+    }
+
+    /// The recording with some of its connections in it.
+    fn select(&self, py: Python<'_>, streams: Vec<u32>) -> PyResult<Recording> {
+        let core = py.detach(|| self.core.select(&streams)).map_err(python_error)?;
+        Ok(Recording { core, hashing: Arc::clone(&self.hashing) })
+    }
+
+    /// The recording from one edge to another, each a time (ns since 1970) and the frame that was asked for; the first
+    /// of its connections passes at `begin_ns`. `None` where no exchange begins then.
+    fn within(&self, py: Python<'_>, first: PyEdge, last: PyEdge, begin_ns: i64) -> PyResult<Option<Recording>> {
+        let [from, to] = [first, last].map(|(ns, frame)| Edge { ns, frame });
+        let core = py.detach(|| self.core.within(&Window { from, to, begin_ns })).map_err(python_error)?;
+        Ok(core.map(|core| Recording { core, hashing: Arc::clone(&self.hashing) }))
+    }
+
+    /// From the first packet to the last data of the database connections, in ns since 1970.
+    fn reach(&self) -> PyResult<Option<[i64; 2]>> {
+        self.core.reach_ns().map_err(python_error)
+    }
+
+    /// When what begins or ends at `frame` or behind it first passed, in ns since 1970.
+    fn passed(&self, py: Python<'_>, frame: i64) -> PyResult<Option<i64>> {
+        py.detach(|| self.core.passed_ns(frame)).map_err(python_error)
+    }
+
+    /// When each exchange begins, in ns since 1970.
+    fn begins<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        let begins = py.detach(|| self.core.begins_ns()).map_err(python_error)?;
+        Ok(PyArray1::from_vec(py, begins))
     }
 
     /// One row an exchange: all columns, or those of these names with texts as numbers, of all `rows` or of those from a

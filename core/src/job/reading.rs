@@ -125,7 +125,7 @@ impl Recorded {
     fn piece(&self, columns: &[Column], rows: Range<usize>) -> io::Result<Piece<'_>> {
         let mut read = vec![Vec::new(); ExchangeColumns::names().count()];
         for &column in columns {
-            read[column as usize] = self.exchanges.numbers_within(column, &rows)?;
+            read[column as usize] = self.exchanges.numbers(column, &rows)?;
         }
         Ok(Piece::new(self, rows, read))
     }
@@ -163,7 +163,7 @@ impl Recorded {
         let mut latest = None;
         for first in (0..phases.len()).step_by(self.piece_rows()) {
             let rows = first..phases.len().min(first + self.piece_rows());
-            for (row, stream) in rows.clone().zip(self.exchanges.numbers_within(Column::stream, &rows)?) {
+            for (row, stream) in rows.clone().zip(self.exchanges.numbers(Column::stream, &rows)?) {
                 let now = (stream, phases[row]);
                 if latest != Some(now) {
                     let phase = u32::try_from(phases[row]).ok().filter(|&phase| (phase as usize) < self.phases.count());

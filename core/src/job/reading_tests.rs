@@ -21,7 +21,7 @@ fn kept(rows: usize, number: impl Fn(&'static str, usize) -> i64) -> Arc<Exchang
 
 /// The same in a job of so many connections, each with a phase of its own.
 fn recorded(connections: u32, exchanges: Arc<ExchangeColumns>) -> Recorded {
-    let phases = exchanges.numbers_within(Column::stream, &(0..exchanges.len())).unwrap();
+    let phases = exchanges.numbers(Column::stream, &(0..exchanges.len())).unwrap();
     let Made { phases: of, connections, .. } = Made::with(connections, 10.0);
     let mut recorded = Recorded { phases: of, connections, ..Recorded::of(exchanges, vec![false, true]) };
     assert!(recorded.read(&phases).unwrap());

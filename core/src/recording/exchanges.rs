@@ -312,14 +312,14 @@ impl ExchangeColumns {
         RecordBatch::try_from_iter(names.iter().map(array).collect::<Result<Vec<_>, ArrowError>>()?)
     }
 
-    /// A column as it is packed, in the order in which the rows are read: words by their numbers, [`super::NULL`] for null.
-    pub fn numbers(&self, column: Column) -> io::Result<Vec<i64>> {
-        self.numbers_within(column, &(0..self.len()))
+    /// A column of the exchanges `within`, in the order in which they are read: numbers, [`super::NULL`] for null.
+    pub fn numbers(&self, column: Column, within: &Range<usize>) -> io::Result<Vec<i64>> {
+        self.rows.column(&self.view, column as usize, within, |number| number, |_| {})
     }
 
-    /// Its rows `within` alone.
-    pub fn numbers_within(&self, column: Column, within: &Range<usize>) -> io::Result<Vec<i64>> {
-        self.rows.column(&self.view, column as usize, within, |number| number, |_| {})
+    /// The same of all.
+    pub fn all_numbers(&self, column: Column) -> io::Result<Vec<i64>> {
+        self.numbers(column, &(0..self.len()))
     }
 
     /// The words that the numbers of a column stand for.

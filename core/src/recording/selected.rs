@@ -71,7 +71,7 @@ impl Recording {
     pub fn select(&self, streams: &[u32]) -> Result<Recording, ArrowError> {
         let chosen: HashSet<u32, ahash::RandomState> = streams.iter().copied().collect();
         let is_chosen = |stream: i64| chosen.contains(&(stream as u32));
-        let is_kept: Vec<bool> = self.exchanges.numbers(Column::stream)?.into_iter().map(is_chosen).collect();
+        let is_kept: Vec<bool> = self.exchanges.all_numbers(Column::stream)?.into_iter().map(is_chosen).collect();
         Ok(Recording {
             notes: filtered(&self.notes, |row, notes| {
                 let code = notes.column_by_name("code").and_then(|code| code.as_string_opt::<i32>());
@@ -161,9 +161,9 @@ impl Recording {
     /// When each exchange begins, in ns since 1970, in their order; one that was not captured at all when the one before
     /// it does, the first of a connection when that does.
     pub fn begins_ns(&self) -> Result<Vec<i64>, ArrowError> {
-        let streams = self.exchanges.numbers(Column::stream)?;
-        let mut begins = self.exchanges.numbers(Column::request_time)?;
-        for (begin, answered) in begins.iter_mut().zip(self.exchanges.numbers(Column::response_time)?) {
+        let streams = self.exchanges.all_numbers(Column::stream)?;
+        let mut begins = self.exchanges.all_numbers(Column::request_time)?;
+        for (begin, answered) in begins.iter_mut().zip(self.exchanges.all_numbers(Column::response_time)?) {
             *begin = if *begin == NULL { answered } else { *begin };
         }
         if !begins.contains(&NULL) {
@@ -184,8 +184,8 @@ impl Recording {
 
     /// Which exchanges begin in a window.
     fn are_in(&self, window: &Window, begins_ns: &[i64]) -> io::Result<Vec<bool>> {
-        let requests = self.exchanges.numbers(Column::request_frame)?;
-        let responses = self.exchanges.numbers(Column::response_frame)?;
+        let requests = self.exchanges.all_numbers(Column::request_frame)?;
+        let responses = self.exchanges.all_numbers(Column::response_frame)?;
         let first =
             requests.into_iter().zip(responses).map(|(asked, answered)| if asked == NULL { answered } else { asked });
         Ok(begins_ns.iter().zip(first).map(|(&begin_ns, frame)| window.holds(begin_ns, frame)).collect())
@@ -193,9 +193,9 @@ impl Recording {
 
     /// Until when an exchange of each connection went on that began before `begin_ns`, in the rows of the connections.
     fn under_way(&self, begin_ns: i64, begins_ns: &[i64]) -> Result<Vec<Option<i64>>, ArrowError> {
-        let streams = self.exchanges.numbers(Column::stream)?;
-        let mut ends = self.exchanges.numbers(Column::request_end_time)?;
-        let answered = self.exchanges.numbers(Column::response_end_time)?;
+        let streams = self.exchanges.all_numbers(Column::stream)?;
+        let mut ends = self.exchanges.all_numbers(Column::request_end_time)?;
+        let answered = self.exchanges.all_numbers(Column::response_end_time)?;
         ends.iter_mut().zip(answered).for_each(|(end, answered)| *end = answered.max(*end));
         let mut until = HashMap::<i64, i64, ahash::RandomState>::default();
         for ((stream, &begin), end) in streams.into_iter().zip(begins_ns).zip(ends) {
