@@ -1,9 +1,9 @@
 //! What the sources of a recording hold, to the byte: their length and SHA-256, so that a report names what it is of.
 //!
 //! A file is read once more for that, where somebody asks: what nobody asks for costs nothing. Who knows that before has
-//! it read beside the recording, so that it comes from the disk but once: to hand on what the reader reads takes a copy, as
-//! reading it from the system's cache does, and lets the reader wait for SHA-256. What passes only once, as a pipe does, is
-//! hashed while it is read.
+//! it read beside the recording, so that it comes from the disk but once: handing on what the reader reads would take a
+//! copy, as reading it from the system's cache does, and let the reader wait for SHA-256. What passes only once, as a
+//! pipe does, is hashed while it is read.
 
 use std::fmt::Write as _;
 use std::fs::{File, Metadata};
