@@ -1,6 +1,7 @@
 //! The tables of a recording, as Python sees them: Arrow, of the exchanges the columns that are asked for.
 
 use std::ffi::CStr;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
@@ -8,12 +9,14 @@ use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use arrow_schema::ArrowError;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyCapsule;
+use pyo3::types::{PyCapsule, PyDict};
 
 use super::hashing::Hashing;
+use super::saved::{self, SavedPart, Stopped};
 use latpcap_core::capture::HostCurve;
-use latpcap_core::ledger::Limits;
-use latpcap_core::recording::{self as core, SampleBatches, SampleColumns, Tables};
+use latpcap_core::disk::Room;
+use latpcap_core::ledger::{DEFAULT_MEMORY, Limits};
+use latpcap_core::recording::{self as core, ExchangeColumns, SampleBatches, SampleColumns, Tables};
 
 /// A table that speaks the Arrow PyCapsule interface.
 #[pyclass(frozen)]
@@ -55,12 +58,6 @@ impl SampleTable {
     }
 }
 
-impl SampleTable {
-    pub(super) fn of(samples: SampleColumns) -> SampleTable {
-        SampleTable(Arc::new(samples))
-    }
-}
-
 fn stream<'py>(py: Python<'py>, reader: impl RecordBatchReader + Send + 'static) -> PyResult<Bound<'py, PyCapsule>> {
     const NAME: &CStr = c"arrow_array_stream";
     PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(reader)), NAME)
@@ -70,11 +67,62 @@ fn stream<'py>(py: Python<'py>, reader: impl RecordBatchReader + Send + 'static)
 #[pyclass(frozen)]
 pub struct Recording {
     pub(super) core: core::Recording,
-    hashing: Hashing,
+    contents: Sources,
+}
+
+/// What the sources hold.
+enum Sources {
+    Read(Hashing),
+    /// As somebody found it before.
+    Saved(Vec<Option<(u64, String)>>),
 }
 
 #[pymethods]
 impl Recording {
+    /// The recording of `tables`, each an iterable of pieces by its name, in the core's columns: of `statements`, `tags`
+    /// and `notes` a piece a part. `exchanges`: batches, each with its part; `parts`: of each, the number of its scan and
+    /// known words by column. Of the `chosen` connections alone rows are kept, if not all. `memory`, `disk`, `in_memory`:
+    /// those of `read`. What cannot be of a capture is a `CaptureError`.
+    #[staticmethod]
+    #[pyo3(signature = (tables, exchanges, rtt_samples, *, parts=vec![], chosen=None, host_curve=None, contents=vec![], memory=DEFAULT_MEMORY, disk=None, in_memory=None))]
+    #[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
+    fn of(
+        tables: &Bound<'_, PyDict>,
+        exchanges: &Bound<'_, PyAny>,
+        rtt_samples: &Bound<'_, PyAny>,
+        parts: Vec<SavedPart>,
+        chosen: Option<Vec<u32>>,
+        host_curve: Option<(Vec<f64>, Vec<f64>, Vec<String>)>,
+        contents: Vec<Option<(u64, String)>>,
+        memory: usize,
+        disk: Option<(PathBuf, u64)>,
+        in_memory: Option<usize>,
+    ) -> PyResult<Recording> {
+        let mut limits = Limits::of(memory);
+        limits.rows = in_memory.unwrap_or(limits.rows);
+        let disk = disk.map(|(folder, bytes)| Room { folder, bytes });
+        let host_curve =
+            host_curve.map(|(rests_ms, extra_ms, addresses)| HostCurve { rests_ms, extra_ms, addresses });
+        let core = saved::small_tables(tables, memory, chosen.as_deref()).and_then(|small| {
+            let (parts, room) = (parts.into_iter().map(Into::into).collect(), (&limits, disk.as_ref()));
+            let (exchanges, samples) = (saved::exchanges(exchanges)?, saved::samples(rtt_samples)?);
+            core::Recording::of(small, parts, host_curve, room, exchanges, samples)
+        });
+        Ok(Recording { core: core.map_err(Stopped::raised)?, contents: Sources::Saved(contents) })
+    }
+
+    /// What the columns of the exchanges are called.
+    #[staticmethod]
+    fn exchange_names() -> Vec<&'static str> {
+        ExchangeColumns::names().collect()
+    }
+
+    /// What is computed from so many exchanges does not fit in `memory` bytes.
+    #[staticmethod]
+    fn would_be_large(exchanges: usize, memory: usize) -> bool {
+        ExchangeColumns::are_too_many(exchanges, memory)
+    }
+
     /// What is computed from it does not fit in the memory that reading may take.
     #[getter]
     fn is_large(&self) -> bool {
@@ -142,14 +190,18 @@ impl Recording {
     /// How much later the host that recorded answers after a rest: rests and extra times in ms, and its addresses.
     fn host_curve(&self) -> Option<(Vec<f64>, Vec<f64>, Vec<String>)> {
         let HostCurve { rests_ms, extra_ms, addresses } = self.core.host_curve.clone()?;
-        Some((rests_ms, extra_ms, addresses.iter().map(ToString::to_string).collect()))
+        Some((rests_ms, extra_ms, addresses))
     }
 
     /// Length and SHA-256 of each source.
     fn contents(&self, py: Python<'_>) -> PyResult<Vec<Option<(u64, String)>>> {
+        let hashing = match &self.contents {
+            Sources::Read(hashing) => hashing,
+            Sources::Saved(contents) => return Ok(contents.clone()),
+        };
         let mut stopped = Ok(());
         let contents = py.detach(|| {
-            self.hashing.contents(|| {
+            hashing.contents(|| {
                 stopped = Python::attach(|py| py.check_signals());
                 stopped.is_ok()
             })
@@ -160,7 +212,7 @@ impl Recording {
 
 impl Recording {
     pub(super) fn new(read: Tables, limits: &Limits, hashing: Hashing) -> Result<Recording, ArrowError> {
-        Ok(Recording { core: core::Recording::new(read, limits)?, hashing })
+        Ok(Recording { core: core::Recording::new(read, limits)?, contents: Sources::Read(hashing) })
     }
 }
 

@@ -39,9 +39,12 @@ def select(recording: Recording, selection: Selection) -> Recording:
 
     A recording without database traffic stays as it is: that is what is to be said of it.
     """
-    if not selection or len(recording.database_rows) == 0:
+    if not selection:
         return recording
-    asked = ConnectionNames(recording)
+    known = recording.without_rows()
+    if len(known.database_rows) == 0:
+        return recording
+    asked = ConnectionNames(known)
     part = _part(recording, asked, selection)
     then = window(part, selection)
     if then is None:
@@ -53,28 +56,20 @@ def select(recording: Recording, selection: Selection) -> Recording:
 
 def only(recording: Recording, streams: Ints) -> Recording:
     """The recording with these connections alone, of what was selected."""
-    tables = OfStreams(_reading_only(recording, streams), streams)
+    tables = OfStreams(recording.reading_only(streams), streams)
     whole = None if recording.whole is None else only(recording.whole, streams)
     return Recording(tables, recording.selected, recording.period, whole, recording.scratch)
 
 
 def _part(recording: Recording, asked: ConnectionNames, selection: Selection) -> Recording:
     """The recording with the chosen connections alone, and so the one that it is a window of."""
-    chosen = _streams(recording)[asked.chosen(selection)]
-    tables, period = OfStreams(_reading_only(recording, chosen), chosen), recording.period
+    chosen = _streams(asked.recording)[asked.chosen(selection)]
+    tables, period = OfStreams(recording.reading_only(chosen), chosen), recording.period
     if recording.whole is None or period is None:
         return Recording(tables, scratch=recording.scratch)
     whole = _part(recording.whole, ConnectionNames(recording.whole), selection)
     begins, ends = reach(whole)
     return Recording(tables, None, (max(begins, period[0]), min(ends, period[1])), whole, recording.scratch)
-
-
-def _reading_only(recording: Recording, chosen: Ints) -> Recording:
-    """The recording, of which rows of other connections need not be read any more, where they lie apart."""
-    tables = recording.tables
-    if not hasattr(tables, "of_streams"):
-        return recording
-    return Recording(tables.of_streams(chosen), recording.selected, scratch=recording.scratch)
 
 
 def _streams(recording: Recording) -> Ints:
