@@ -379,6 +379,35 @@ def enter_namespaces(network: str, user: str | None = None, *, may_capture: bool
 class Recording:
     """The tables of one recording; each method returns an Arrow stream."""
 
+    @staticmethod
+    def of(
+        tables: dict[str, Iterable[Any]],
+        exchanges: Iterable[tuple[int, Any]],
+        rtt_samples: Iterable[Any],
+        *,
+        parts: list[tuple[int, dict[str, list[str]]]] = [],
+        chosen: list[int] | None = None,
+        host_curve: tuple[Sequence[float], Sequence[float], Sequence[str]] | None = None,
+        contents: list[tuple[int, str] | None] = [],
+        memory: int = ...,
+        disk: tuple[str, int] | None = None,
+        in_memory: int | None = None,
+    ) -> Recording:
+        """The recording of Arrow tables in the core's columns; raises `CaptureError` where no capture gives such.
+
+        `tables`: by name, each an iterable of pieces; of `statements`, `tags` and `notes` a piece a part. `exchanges`:
+        batches, each with its part; `parts`: the number of each part's scan, and known words by column. Of the `chosen`
+        connections alone rows are kept. `memory`, `disk` and `in_memory` are those of `read`.
+        """
+
+    @staticmethod
+    def exchange_names() -> list[str]:
+        """What the columns of the exchanges are called."""
+
+    @staticmethod
+    def would_be_large(exchanges: int, memory: int) -> bool:
+        """What is computed from so many exchanges does not fit in `memory` bytes."""
+
     @property
     def is_large(self) -> bool:
         """What is computed from it does not fit in the memory that reading may take."""
@@ -437,38 +466,6 @@ class Recording:
 
     def contents(self) -> list[tuple[int, str] | None]:
         """Length and SHA-256 of each source, files read once more; `None`: it has changed, or was not read whole."""
-
-class SavedExchanges:
-    """The exchanges of a recording that was saved, kept as those of a `Recording`."""
-
-    def __init__(self, memory: int, disk: tuple[str, int] | None = None, in_memory: int | None = None) -> None:
-        """None yet; `memory`, `disk` and `in_memory` are those of `read`."""
-
-    @staticmethod
-    def names() -> list[str]:
-        """What the columns are called."""
-
-    def kept_bytes(self) -> int:
-        """What they take, with what is computed from them."""
-
-    @staticmethod
-    def are_too_many(rows: int, memory: int) -> bool:
-        """What is computed from so many does not fit in `memory` bytes."""
-
-    def add(self, columns: list[_Ints]) -> None:
-        """Add rows, column by column in the order of `names`: words by their numbers, the least integer for null."""
-
-    def finish(self, words: list[tuple[str, list[str]]]) -> None:
-        """Put them into their order; `words` are those that numbers stand for, column by column."""
-
-    def columns(self, columns: list[str] | None = None, rows: tuple[int, int] | None = None) -> _ArrowStream:
-        """One row an exchange, as `Recording.exchanges`."""
-
-def notes_of(cases: list[dict[str, Any]]) -> _ArrowStream:
-    """The notes that the rows of `cases` of several parts of a recording make together."""
-
-def saved_samples(batches: Iterable[list[_Ints]], memory: int, disk: tuple[str, int] | None = None) -> _ArrowStream:
-    """RTT samples from batches of the columns of `Recording.rtt_samples`; those of a connection in their order."""
 
 class Replay:
     """A job that can be replayed on other networks; see `core/src/job` and `latpcap.projection`."""

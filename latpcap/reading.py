@@ -28,7 +28,7 @@ from latpcap.units import DEFAULT_DISK_BYTES, DEFAULT_MEMORY_BYTES, RttIs, check
 
 if TYPE_CHECKING:
     from latpcap.capture import Capture
-    from latpcap.tables.dataset.loading import SavedTables
+    from latpcap.tables.dataset.loading import Dataset
     from latpcap.tables.privacy.pseudonyms import Pseudonyms
 
 
@@ -190,9 +190,9 @@ def _saved(
     given: Mapping[str, Any],
     memory: int,
     disk: tuple[str, int] | None,
-) -> tuple[SavedTables, ReadWith]:
+) -> tuple[Dataset, ReadWith]:
     """The tables of datasets, and how their captures were read: what is asked for beyond that cannot be had of them."""
-    from latpcap.tables.dataset.loading import SavedTables
+    from latpcap.tables.dataset.loading import Dataset
 
     if len(sources) > len(folders):
         raise UsageError(f"{folders[0]}: is a dataset: read it without captures")
@@ -209,4 +209,4 @@ def _saved(
     if read_with.show_literals and not first.show_literals:
         raise UsageError(f"{folders[0]}: holds no literals: scan its captures with `show_literals`")
     pseudonymised = read_with.pseudonymised or first.pseudonymised
-    return SavedTables(told, memory, disk), replace(first, pseudonymised=pseudonymised)
+    return Dataset(told, memory, disk), replace(first, pseudonymised=pseudonymised)

@@ -26,6 +26,7 @@ from arro3.core import DataType
 from arro3.core import Table as ArrowTable
 from msgspec import Struct
 
+from latpcap import _core
 from latpcap._core import __version__
 from latpcap.errors import UsageError
 from latpcap.measures.health import HealthNote, by_severity, core_notes, notes_in
@@ -37,7 +38,6 @@ from latpcap.tables.columnar import columns
 from latpcap.tables.columnar.table import Table
 from latpcap.tables.connections import MISSING
 from latpcap.tables.dataset.layout import is_dataset
-from latpcap.tables.notes import together
 from latpcap.tables.part.client_groups import client_groups_of, hosts_of
 from latpcap.tables.part.selected import only
 from latpcap.tables.recording import Recording
@@ -228,7 +228,8 @@ def reduce(partials: Iterable[Partial]) -> Scan:
 
 def _noted(parts: Sequence[Partial]) -> list[HealthNote]:
     notes, cases = ([received(getattr(each, name)) for each in parts] for name in ("notes", "cases"))
-    return notes_in(together(columns.joined(notes), columns.joined(cases)))
+    several = [*notes, notes[0].slice(0, 0)]  # of one part, too, what cases count comes last
+    return notes_in(ArrowTable.from_arrow(_core.Recording.of({"notes": several, "cases": cases}, [], []).notes()))
 
 
 def check_workers(versions: Iterable[str], captures: Iterable[object]) -> None:

@@ -16,7 +16,6 @@ import numpy as np
 from arro3.core import Array, DataType, Table
 
 from latpcap import _core
-from latpcap.tables.dataset.checks import NO_PACKET
 from latpcap.tables.host_curve import HostCurve
 from latpcap.tables.part.endpoints import host_of
 from latpcap.tables.recording import Recording
@@ -33,6 +32,7 @@ TROUBLES = (
     *("client_data_packets", "client_retransmissions", "client_spurious_retransmissions"),
     *("client_reordered_packets", "client_zero_windows"),
 )
+SMALL_TABLES = ("captures", "notes", "connections", "statements", "tags", "segments")
 SEGMENTS = ("data_packets", "retransmissions", "spurious_retransmissions")
 MS = 1_000_000
 RESETS = ("client_reset_time", "server_reset_time")
@@ -155,7 +155,7 @@ class Conn:
 
 def build(connections: list[Conn], notes: list[tuple[str, str, str, int]] | None = None) -> Recording:
     """The recording that the core would give for `connections`."""
-    return Recording(Tables(connections, notes or []))
+    return Recording(Rows(connections, notes or []).recording())
 
 
 def build_awake(connections: list[Conn]) -> Recording:
@@ -179,8 +179,8 @@ def _ns(milliseconds: float) -> int:
     return round(milliseconds * 1e6)
 
 
-class Tables:
-    """What `latpcap._core.Recording` offers, from lists of rows."""
+class Rows:
+    """The rows of a recording's tables."""
 
     def __init__(self, connections: list[Conn], notes: list[tuple[str, str, str, int]]) -> None:
         self.texts: list[str] = []
@@ -370,9 +370,10 @@ class Tables:
             "complete": ex.complete,
         }
 
-    def contents(self) -> list[None]:
-        """No file holds this."""
-        return [None]
+    def recording(self) -> _core.Recording:
+        """The core's recording of them."""
+        tables = {name: [getattr(self, name)()] for name in SMALL_TABLES}
+        return _core.Recording.of(tables, [(0, self.exchanges())], [self.rtt_samples()], contents=[None])
 
     def captures(self) -> Table:
         times = [row["start"] for row in self.connection_rows]
@@ -406,9 +407,8 @@ class Tables:
     def connections(self) -> Table:
         return _table(self.connection_rows, _types("connections"))
 
-    def exchanges(self, columns: list[str] | None = None, rows: tuple[int, int] | None = None) -> Table:
-        types = _types("exchanges")
-        return _table(self.rows[slice(*rows)] if rows else self.rows, {name: types[name] for name in columns or types})
+    def exchanges(self) -> Table:
+        return _table(self.rows, _types("exchanges"))
 
     def statements(self) -> Table:
         rows = [{"id": number, "text": text, "kind": _kind(text)} for number, text in enumerate(self.texts)]
@@ -425,12 +425,6 @@ class Tables:
         types = {"stream": U32, "by_server": BOOL, "time": TIME, "rtt_ns": I64, "segments": U32, "in_flight": U32}
         return _table(rows, types)
 
-    def taps(self) -> Table:
-        return Table.from_pydict({})
-
-    def clock_readings(self) -> Table:
-        return _table([], {"stream": U32, "by_server": BOOL, "time": TIME, "ticks": U32})
-
     def segments(self) -> Table:
         """Of each exchange a packet of either side, and those that the client sent again."""
         names = [f"{side}_{name}" for name in SEGMENTS for side in ("client", "server")]
@@ -446,7 +440,7 @@ class Tables:
 @cache
 def _types(table: str) -> dict[str, Any]:
     """The columns of a table of the core: what no test builds is null."""
-    none: Any = _core.read([NO_PACKET], names=[""])
+    none: Any = _core.Recording.of({}, [], [])
     schema = Table.from_arrow(getattr(none, table)()).schema
     kinds = {name: schema.field(name).type for name in schema.names}
     return {name: TEXT if DataType.is_dictionary(kind) else kind for name, kind in kinds.items()}

@@ -87,9 +87,9 @@ def test_it_stays_the_same_where_it_does_not_fit_in_memory(
     saved: Path, fixture: Callable[[str], Fixture], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from latpcap.tables.columnar import scratch
-    from latpcap.tables.dataset.loading import SavedTables
+    from latpcap.tables.dataset.loading import Dataset
 
-    monkeypatch.setattr(SavedTables, "is_large", True)
+    monkeypatch.setattr(Dataset, "is_large", True)
     monkeypatch.setattr(scratch, "MIN_FILE_BYTES", 1)
     assert told(package.read(saved)) == told(package.read(fixture(SEVERAL).path))
 

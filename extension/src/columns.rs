@@ -1,16 +1,15 @@
 //! Columns of an Arrow table that Python hands over.
 
 use arrow_array::cast::AsArray;
-use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
 use arrow_array::types::{Int64Type, TimestampNanosecondType, UInt32Type, UInt64Type};
 use arrow_array::{Array, ArrowPrimitiveType, PrimitiveArray};
 use arrow_schema::{DataType, TimeUnit};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyCapsule;
 
 use latpcap_core::job::UNSEEN;
 
+use super::saved::stream;
 use super::tables::python_error;
 
 /// The columns of these names, batch by batch.
@@ -29,16 +28,6 @@ pub fn batches<const COUNT: usize>(
         take(columns.each_ref().map(|column| &**column));
     }
     Ok(())
-}
-
-/// Its batches, by the Arrow PyCapsule interface.
-#[allow(unsafe_code)]
-fn stream(table: &Bound<'_, PyAny>) -> PyResult<RecordBatchStreamReader> {
-    let capsule = table.call_method0("__arrow_c_stream__")?.cast_into::<PyCapsule>()?;
-    let stream = capsule.pointer_checked(Some(c"arrow_array_stream"))?;
-    // SAFETY: a capsule of that name holds a stream; it is moved out, and what is left is marked as released.
-    let stream = unsafe { FFI_ArrowArrayStream::from_raw(stream.as_ptr().cast()) };
-    RecordBatchStreamReader::try_new(stream).map_err(python_error)
 }
 
 fn add(to: &mut Vec<i64>, array: &dyn Array) -> PyResult<()> {

@@ -1,6 +1,5 @@
 //! A recording's job, and where its time went.
 
-use std::sync::Arc;
 
 use numpy::{Element, IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
@@ -116,7 +115,7 @@ impl Job {
         scarce: bool,
     ) -> PyResult<Job> {
         let core = &recording.core;
-        let mut recorded = Recorded::of(Arc::clone(&core.exchanges), core.ending_statements());
+        let mut recorded = Recorded::of(core.exchanges.clone(), core.ending_statements());
         (recorded.phases, recorded.connections) = (phases.into(), connections.into());
         (recorded.start_ns, recorded.scarce) = (start_ns, scarce);
         let phase = phase.as_slice()?;

@@ -57,7 +57,5 @@ mod _core {
     #[pymodule_export]
     use super::replay::{Replay, run_each, ways_of_waiting};
     #[pymodule_export]
-    use super::saved::{SavedExchanges, notes_of, saved_samples};
-    #[pymodule_export]
     use super::tables::{ArrowTable, Recording};
 }

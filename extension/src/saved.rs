@@ -1,143 +1,107 @@
-//! What of a recording that was saved is large, put together again as the core keeps it: packed, beyond the memory on disk.
+//! Tables that Python hands over, as the core takes them in.
 
-use std::path::PathBuf;
+use std::collections::HashMap;
 
-use numpy::PyReadonlyArray1;
-use pyo3::exceptions::PyValueError;
+use arrow_array::RecordBatch;
+use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
 use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyDict, PyIterator};
 
-use latpcap_core::case::{Case, kind};
-use latpcap_core::disk::{Overflow, Room};
-use latpcap_core::ledger::Limits;
-use latpcap_core::recording::{self, ExchangeColumns, ExchangeRows, SampleColumns};
-use latpcap_core::side::Side;
-use latpcap_core::stream::RttSample;
+use latpcap_core::recording::{Part, Refusal, SmallTables};
 
-use super::tables::{ArrowTable, SampleTable, python_error};
+use super::CaptureError;
+use super::tables::python_error;
 
-type Ints<'py> = PyReadonlyArray1<'py, i64>;
-
-/// The exchanges of a recording that was saved.
-#[pyclass]
-pub struct SavedExchanges {
-    /// As long as some come.
-    rows: Option<ExchangeRows>,
-    all: Option<ExchangeColumns>,
+/// Why there is no recording: Python raised something, or the core refuses what it got.
+pub enum Stopped {
+    Python(PyErr),
+    Core(Refusal),
 }
 
-#[pymethods]
-impl SavedExchanges {
-    /// None yet. `memory`, `disk` and `in_memory` are those of `read`.
-    #[new]
-    #[pyo3(signature = (memory, disk=None, in_memory=None))]
-    fn new(memory: usize, disk: Option<(PathBuf, u64)>, in_memory: Option<usize>) -> SavedExchanges {
-        let mut limits = Limits::of(memory);
-        limits.rows = in_memory.unwrap_or(limits.rows);
-        SavedExchanges { rows: Some(ExchangeRows::within(&limits, room(disk).as_ref())), all: None }
-    }
-
-    /// What the columns are called.
-    #[staticmethod]
-    fn names() -> Vec<&'static str> {
-        ExchangeColumns::names().collect()
-    }
-
-    /// Add rows, column by column in the order of `names`: words by their numbers, the least integer for null.
-    fn add(&mut self, columns: Vec<Ints<'_>>) -> PyResult<()> {
-        let columns = columns.iter().map(|column| column.as_slice()).collect::<Result<Vec<_>, _>>()?;
-        self.rows.as_mut().map_or(Ok(()), |rows| rows.add_saved(&columns)).map_err(python_error)
-    }
-
-    /// What they take, with what is computed from them.
-    fn kept_bytes(&self) -> usize {
-        self.rows.as_ref().map_or(0, ExchangeRows::kept_bytes)
-    }
-
-    /// All are there: put them into their order. `words` are those that numbers stand for, column by column.
-    fn finish(&mut self, words: Vec<(String, Vec<String>)>) -> PyResult<()> {
-        let Some(mut rows) = self.rows.take() else { return Ok(()) };
-        words.into_iter().for_each(|(column, words)| rows.know(&column, words));
-        self.all = Some(rows.sorted()?);
-        Ok(())
-    }
-
-    /// What is computed from so many does not fit in `memory` bytes.
-    #[staticmethod]
-    fn are_too_many(rows: usize, memory: usize) -> bool {
-        ExchangeColumns::are_too_many(rows, memory)
-    }
-
-    /// One row an exchange, as `Recording.exchanges`.
-    #[pyo3(signature = (columns=None, rows=None))]
-    fn columns(
-        &self,
-        py: Python<'_>,
-        columns: Option<Vec<String>>,
-        rows: Option<(usize, usize)>,
-    ) -> PyResult<ArrowTable> {
-        let all = self.all.as_ref().ok_or_else(|| PyValueError::new_err("the rows are not finished"))?;
-        let table = py.detach(|| match columns {
-            None => all.batch(),
-            Some(names) => all.coded(&names, rows.map(|(begin, end)| begin..end)),
-        });
-        table.map(ArrowTable).map_err(python_error)
+impl From<PyErr> for Stopped {
+    fn from(error: PyErr) -> Stopped {
+        Stopped::Python(error)
     }
 }
 
-/// The RTT samples of a recording that was saved: batches of the columns `stream`, `by_server`, `time`, `rtt_ns`,
-/// `segments` and `in_flight`; those of a connection in their order.
-#[pyfunction]
-#[pyo3(signature = (batches, memory, disk=None))]
-pub fn saved_samples(batches: &Bound<'_, PyAny>, memory: usize, disk: Option<(PathBuf, u64)>) -> PyResult<SampleTable> {
-    let overflow = Overflow::within(room(disk).as_ref().map(Room::for_rows));
-    let samples = SampleColumns::saved(Limits::of(memory).samples, overflow, |take| {
-        for batch in batches.try_iter()? {
-            add_samples(&batch?.extract::<[Ints<'_>; 6]>()?, take)?;
+impl From<Refusal> for Stopped {
+    fn from(refusal: Refusal) -> Stopped {
+        Stopped::Core(refusal)
+    }
+}
+
+impl Stopped {
+    pub fn raised(self) -> PyErr {
+        match self {
+            Stopped::Python(error) => error,
+            Stopped::Core(Refusal::Disk(error)) => error.into(),
+            Stopped::Core(Refusal::Arrow(error)) => python_error(error),
+            Stopped::Core(refusal) => CaptureError::new_err(refusal.to_string()),
         }
-        Ok::<(), PyErr>(())
-    })?;
-    Ok(SampleTable(samples))
+    }
 }
 
-fn add_samples(columns: &[Ints<'_>; 6], take: &mut dyn FnMut(u32, Side, RttSample)) -> PyResult<()> {
-    let slices = columns.iter().map(|column| column.as_slice()).collect::<Result<Vec<_>, _>>()?;
-    let rows = slices.iter().map(|column| column.len()).min().unwrap_or(0);
-    let small = |number: i64| u32::try_from(number).map_err(|_| PyValueError::new_err("a number is too large"));
-    (0..rows).try_for_each(|row| {
-        let [stream, by_server, time_ns, rtt_ns, segments, in_flight] = std::array::from_fn(|at| slices[at][row]);
-        let side = if by_server == 0 { Side::Server } else { Side::Client };
-        let sample = RttSample { time_ns, rtt_ns, segments: small(segments)?, in_flight: small(in_flight)? };
-        take(small(stream)?, side, sample);
-        Ok(())
+/// The number of a part's scan, and words by column.
+#[derive(FromPyObject)]
+pub struct SavedPart(u32, HashMap<String, Vec<String>>);
+
+impl From<SavedPart> for Part {
+    fn from(SavedPart(scan, words): SavedPart) -> Part {
+        Part { scan, words }
+    }
+}
+
+/// The tables of these names, each an iterable of pieces.
+pub fn small_tables(
+    tables: &Bound<'_, PyDict>,
+    memory: usize,
+    chosen: Option<&[u32]>,
+) -> Result<SmallTables, Stopped> {
+    let mut small = SmallTables::new(memory, chosen)?;
+    for name in SmallTables::NAMES {
+        for piece in tables.get_item(name)?.map(|pieces| pieces.try_iter()).transpose()?.into_iter().flatten() {
+            small.add(name, &batches(&piece?)?)?;
+        }
+    }
+    Ok(small)
+}
+
+/// Batches of exchanges, each with the number of its part.
+pub fn exchanges(
+    pieces: &Bound<'_, PyAny>,
+) -> PyResult<impl Iterator<Item = Result<(usize, RecordBatch), Stopped>>> {
+    let each = |piece: PyResult<Bound<'_, PyAny>>| {
+        let (part, table): (usize, Bound<'_, PyAny>) = piece?.extract()?;
+        Ok(batches(&table)?.into_iter().map(move |batch| (part, batch)).collect())
+    };
+    Ok(flattened(pieces.try_iter()?, each))
+}
+
+/// Batches of RTT samples.
+pub fn samples(pieces: &Bound<'_, PyAny>) -> PyResult<impl Iterator<Item = Result<RecordBatch, Stopped>>> {
+    Ok(flattened(pieces.try_iter()?, |piece| batches(&piece?)))
+}
+
+fn flattened<'py, T>(
+    pieces: Bound<'py, PyIterator>,
+    each: impl Fn(PyResult<Bound<'py, PyAny>>) -> PyResult<Vec<T>>,
+) -> impl Iterator<Item = Result<T, Stopped>> {
+    pieces.flat_map(move |piece| match each(piece) {
+        Ok(batches) => batches.into_iter().map(Ok).collect(),
+        Err(error) => vec![Err(error.into())],
     })
 }
 
-/// A row of `Recording.cases`.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-pub struct SavedCase {
-    code: String,
-    name: String,
-    port: u16,
-    count: u64,
-    first: u64,
-    span_ns: i64,
-    text: String,
-    place: Option<String>,
+fn batches(table: &Bound<'_, PyAny>) -> PyResult<Vec<RecordBatch>> {
+    stream(table)?.map(|batch| batch.map_err(python_error)).collect()
 }
 
-/// The notes that `Recording.cases` of several parts make together.
-#[pyfunction]
-pub fn notes_of(cases: Vec<SavedCase>) -> PyResult<ArrowTable> {
-    let cases = cases.into_iter().map(|case| {
-        let unknown = || PyValueError::new_err(format!("there is no note `{}`", case.code));
-        let SavedCase { name, port, count, first, span_ns, text, place, .. } = case;
-        let code = kind(&case.code).ok_or_else(unknown)?;
-        Ok((Case { code, name: name.into(), port, count, first, span_ns, text }, place))
-    });
-    recording::notes_of(cases.collect::<PyResult<_>>()?).map(ArrowTable).map_err(python_error)
-}
-
-fn room(disk: Option<(PathBuf, u64)>) -> Option<Room> {
-    disk.map(|(folder, bytes)| Room { folder, bytes })
+/// The batches of a table, by the Arrow PyCapsule interface.
+#[allow(unsafe_code)]
+pub fn stream(table: &Bound<'_, PyAny>) -> PyResult<RecordBatchStreamReader> {
+    let capsule = table.call_method0("__arrow_c_stream__")?.cast_into::<PyCapsule>()?;
+    let stream = capsule.pointer_checked(Some(c"arrow_array_stream"))?;
+    // SAFETY: a capsule of that name holds a stream; it is moved out, and what is left is marked as released.
+    let stream = unsafe { FFI_ArrowArrayStream::from_raw(stream.as_ptr().cast()) };
+    RecordBatchStreamReader::try_new(stream).map_err(python_error)
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::CStr;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
@@ -10,12 +11,14 @@ use arrow_schema::ArrowError;
 use numpy::PyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyCapsule;
+use pyo3::types::{PyCapsule, PyDict};
 
 use super::hashing::Hashing;
+use super::saved::{self, SavedPart, Stopped};
 use latpcap_core::capture::HostCurve;
-use latpcap_core::ledger::Limits;
-use latpcap_core::recording::{self as core, Edge, SampleBatches, SampleColumns, Tables, Window};
+use latpcap_core::disk::Room;
+use latpcap_core::ledger::{DEFAULT_MEMORY, Limits};
+use latpcap_core::recording::{self as core, Edge, ExchangeColumns, SampleBatches, SampleColumns, Tables, Window};
 
 /// A table that speaks the Arrow PyCapsule interface.
 #[pyclass(frozen)]
@@ -69,11 +72,62 @@ type PyEdge = (i64, Option<i64>);
 #[pyclass(frozen)]
 pub struct Recording {
     pub(super) core: core::Recording,
-    hashing: Arc<Hashing>,
+    contents: Arc<Sources>,
+}
+
+/// What the sources hold.
+enum Sources {
+    Read(Hashing),
+    /// As somebody found it before.
+    Saved(Vec<Option<(u64, String)>>),
 }
 
 #[pymethods]
 impl Recording {
+    /// The recording of `tables`, each an iterable of pieces by its name, in the core's columns: of `statements`, `tags`
+    /// and `notes` a piece a part. `exchanges`: batches, each with its part; `parts`: of each, the number of its scan and
+    /// known words by column. Of the `chosen` connections alone rows are kept, if not all. `memory`, `disk`, `in_memory`:
+    /// those of `read`. What cannot be of a capture is a `CaptureError`.
+    #[staticmethod]
+    #[pyo3(signature = (tables, exchanges, rtt_samples, *, parts=vec![], chosen=None, host_curve=None, contents=vec![], memory=DEFAULT_MEMORY, disk=None, in_memory=None))]
+    #[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
+    fn of(
+        tables: &Bound<'_, PyDict>,
+        exchanges: &Bound<'_, PyAny>,
+        rtt_samples: &Bound<'_, PyAny>,
+        parts: Vec<SavedPart>,
+        chosen: Option<Vec<u32>>,
+        host_curve: Option<(Vec<f64>, Vec<f64>, Vec<String>)>,
+        contents: Vec<Option<(u64, String)>>,
+        memory: usize,
+        disk: Option<(PathBuf, u64)>,
+        in_memory: Option<usize>,
+    ) -> PyResult<Recording> {
+        let mut limits = Limits::of(memory);
+        limits.rows = in_memory.unwrap_or(limits.rows);
+        let disk = disk.map(|(folder, bytes)| Room { folder, bytes });
+        let host_curve =
+            host_curve.map(|(rests_ms, extra_ms, addresses)| HostCurve { rests_ms, extra_ms, addresses });
+        let core = saved::small_tables(tables, memory, chosen.as_deref()).and_then(|small| {
+            let (parts, room) = (parts.into_iter().map(Into::into).collect(), (&limits, disk.as_ref()));
+            let (exchanges, samples) = (saved::exchanges(exchanges)?, saved::samples(rtt_samples)?);
+            core::Recording::of(small, parts, host_curve, room, exchanges, samples)
+        });
+        Ok(Recording { core: core.map_err(Stopped::raised)?, contents: Arc::new(Sources::Saved(contents)) })
+    }
+
+    /// What the columns of the exchanges are called.
+    #[staticmethod]
+    fn exchange_names() -> Vec<&'static str> {
+        ExchangeColumns::names().collect()
+    }
+
+    /// What is computed from so many exchanges does not fit in `memory` bytes.
+    #[staticmethod]
+    fn would_be_large(exchanges: usize, memory: usize) -> bool {
+        ExchangeColumns::are_too_many(exchanges, memory)
+    }
+
     /// What is computed from it does not fit in the memory that reading may take.
     #[getter]
     fn is_large(&self) -> bool {
@@ -110,7 +164,7 @@ impl Recording {
     /// The recording with some of its connections in it.
     fn select(&self, py: Python<'_>, streams: Vec<u32>) -> PyResult<Recording> {
         let core = py.detach(|| self.core.select(&streams)).map_err(python_error)?;
-        Ok(Recording { core, hashing: Arc::clone(&self.hashing) })
+        Ok(self.showing(core))
     }
 
     /// The recording from one edge to another, each a time (ns since 1970) and the frame that was asked for; the first
@@ -118,7 +172,7 @@ impl Recording {
     fn within(&self, py: Python<'_>, first: PyEdge, last: PyEdge, begin_ns: i64) -> PyResult<Option<Recording>> {
         let [from, to] = [first, last].map(|(ns, frame)| Edge { ns, frame });
         let core = py.detach(|| self.core.within(&Window { from, to, begin_ns })).map_err(python_error)?;
-        Ok(core.map(|core| Recording { core, hashing: Arc::clone(&self.hashing) }))
+        Ok(core.map(|core| self.showing(core)))
     }
 
     /// From the first packet to the last data of the database connections, in ns since 1970.
@@ -182,7 +236,7 @@ impl Recording {
     fn host_curve(&self) -> Option<(Vec<f64>, Vec<f64>, Vec<String>)> {
         let HostCurve { rests_ms, extra_ms, addresses } = self.core.host_curve.clone()?;
         let hosts = self.core.curve_hosts.clone();
-        Some((rests_ms, extra_ms, hosts.unwrap_or_else(|| addresses.iter().map(ToString::to_string).collect())))
+        Some((rests_ms, extra_ms, hosts.unwrap_or(addresses)))
     }
 
     /// The connections as they were, where other words stand in `connections`.
@@ -217,14 +271,18 @@ impl Recording {
             columns.into_iter().map(move |(column, words)| core::Words { table: table.clone(), column, words })
         });
         let core = self.core.renamed(columns.collect(), hosts).map_err(python_error)?;
-        Ok(Recording { core, hashing: Arc::clone(&self.hashing) })
+        Ok(self.showing(core))
     }
 
     /// Length and SHA-256 of each source.
     fn contents(&self, py: Python<'_>) -> PyResult<Vec<Option<(u64, String)>>> {
+        let hashing = match &*self.contents {
+            Sources::Read(hashing) => hashing,
+            Sources::Saved(contents) => return Ok(contents.clone()),
+        };
         let mut stopped = Ok(());
         let contents = py.detach(|| {
-            self.hashing.contents(|| {
+            hashing.contents(|| {
                 stopped = Python::attach(|py| py.check_signals());
                 stopped.is_ok()
             })
@@ -235,7 +293,12 @@ impl Recording {
 
 impl Recording {
     pub(super) fn new(read: Tables, limits: &Limits, hashing: Hashing) -> Result<Recording, ArrowError> {
-        Ok(Recording { core: core::Recording::new(read, limits)?, hashing: Arc::new(hashing) })
+        Ok(Recording { core: core::Recording::new(read, limits)?, contents: Arc::new(Sources::Read(hashing)) })
+    }
+
+    /// Another recording of the same sources.
+    fn showing(&self, core: core::Recording) -> Recording {
+        Recording { core, contents: Arc::clone(&self.contents) }
     }
 }
 

@@ -67,21 +67,21 @@ class Recording:
 
     def __init__(
         self,
-        tables: Any,
+        source: Any,
         selected: Selected | None = None,
         period: tuple[int, int] | None = None,
         whole: Recording | None = None,
         scratch: Scratch | None = None,
         rename: Callable[[Any], Any] | None = None,
     ) -> None:
-        """Take over the tables of a `latpcap._core.Recording`, or of anything with the same methods.
+        """Take over the tables of a `latpcap._core.Recording`, or of a dataset, which is loaded when it is asked for one.
 
         `selected` says what was selected. A window has a `period` (ns since 1970), when it begins and ends, and the
         `whole` recording of its connections, from which more is known of them. What does not fit in memory goes to
         `scratch`. `rename` returns the tables with other names, once the first is asked for: recordings that are read
         until then, and share their names, are known by then.
         """
-        self._read, self._rename = tables, rename
+        self._source, self._rename = source, rename
         self.scratch = scratch
         self.selected = selected
         self.period = period
@@ -93,23 +93,36 @@ class Recording:
         return self.scratch is None and len(self.exchanges) > MIN_THREADED_EXCHANGES
 
     @cached_property
-    def _tables(self) -> Any:
-        return self._rename(self._read) if self._rename else self._read
+    def tables(self) -> Any:
+        """The core's recording, or what shows a part of it or other names."""
+        return self._source.load() if self._is_unread else self._source
 
     @property
-    def tables(self) -> Any:
-        """The tables it was made from."""
-        return self._tables
+    def _is_unread(self) -> bool:
+        """It is a dataset that is not loaded."""
+        return "tables" not in self.__dict__ and hasattr(self._source, "load")
 
     @property
     def core(self) -> Any:
         """The `latpcap._core.Recording` behind it, whatever is selected or replaced."""
-        return getattr(self._tables, "core", self._tables)
+        return getattr(self.tables, "core", self.tables)
+
+    def without_rows(self) -> Recording:
+        """The recording, of which only connections are read yet, where they lie apart from their rows."""
+        return self.reading_only(np.empty(0, np.int64))
+
+    def reading_only(self, streams: Ints) -> Recording:
+        """The recording, of which rows of other connections are not read, where nothing is read yet."""
+        if not self._is_unread:
+            return self
+        part = Recording(self._source.load(streams), self.selected, scratch=self.scratch)
+        part.exchange_count = self.exchange_count
+        return part
 
     @cached_property
     def captures_table(self) -> Table:
         """One row a file."""
-        return Table.from_arrow(self._tables.captures())
+        return Table.from_arrow(self.tables.captures())
 
     @cached_property
     def tick_ns(self) -> int:
@@ -119,7 +132,7 @@ class Recording:
     @cached_property
     def notes_table(self) -> Table:
         """The core's notes."""
-        return Table.from_arrow(self._tables.notes())
+        return Table.from_arrow(self.tables.notes())
 
     @cached_property
     def notes(self) -> list[tuple[str, str, str, int, int | None]]:
@@ -129,7 +142,7 @@ class Recording:
     @cached_property
     def host_curve(self) -> HostCurve | None:
         """How much later the host that recorded answers after a rest; `None` where the captures do not say so."""
-        read = getattr(self._tables, "host_curve", None)
+        read = getattr(self.tables, "host_curve", None)
         return HostCurve.of(read()) if read else None
 
     @cached_property
@@ -151,23 +164,23 @@ class Recording:
     @cached_property
     def all_connections_table(self) -> Table:
         """Every TCP connection, database traffic or not."""
-        return Table.from_arrow(self._tables.connections())
+        return Table.from_arrow(self.tables.connections())
 
     @cached_property
     def taps_rows(self) -> list[dict[str, Any]]:
         """One row for each two taps that saw the same packets of a path."""
-        rows: Any = Table.from_arrow(self._tables.taps()).to_struct_array()
+        rows: Any = Table.from_arrow(self.tables.taps()).to_struct_array()
         return [*rows.to_pylist()]
 
     @property
     def exchanges_table(self) -> Table:
         """One row an exchange, with every column: made anew each time."""
-        return Table.from_arrow(self._tables.exchanges())
+        return Table.from_arrow(self.tables.exchanges())
 
     def exchange_columns(self, *names: str, rows: tuple[int, int] | None = None) -> Table:
         """Some columns of the same, and of some rows, texts as numbers where the core has them so: likewise."""
         asked = ([*names],) if rows is None else ([*names], rows)
-        return Table.from_arrow(self._tables.exchanges(*asked))
+        return Table.from_arrow(self.tables.exchanges(*asked))
 
     def exchange_column(self, name: str, rows: tuple[int, int] | None = None) -> NullableArray:
         """One of them, of numbers or times."""
@@ -180,7 +193,7 @@ class Recording:
     @cached_property
     def statements_table(self) -> Table:
         """Texts by id, and what they do where they are fingerprints."""
-        return Table.from_arrow(self._tables.statements())
+        return Table.from_arrow(self.tables.statements())
 
     @cached_property
     def ending_statements(self) -> Bools:
@@ -201,7 +214,7 @@ class Recording:
     @cached_property
     def tag_texts(self) -> list[str]:
         """Tags by number that name the code that sent statements: `key='value'`, commas between, URL-encoded."""
-        return [text or "" for text in columns.texts(Table.from_arrow(self._tables.tags()), "text")]
+        return [text or "" for text in columns.texts(Table.from_arrow(self.tables.tags()), "text")]
 
     @cached_property
     def database_rows(self) -> Ints:
@@ -306,11 +319,10 @@ class Recording:
         """The exchanges; the core makes them of database connections only."""
         return Exchanges(self)
 
-    @property
+    @cached_property
     def exchange_count(self) -> int:
         """How many they are: a dataset says so without reading them."""
-        known = getattr(self._tables, "exchange_count", None)
-        return len(self.exchanges) if known is None else known
+        return self._source.exchange_count if self._is_unread else len(self.exchanges)
 
     def samples(self, few: int, wanted: tuple[Bools, Bools] | None = None) -> tuple[Samples, Samples]:
         """The in-stream RTT samples of the database connections, of the far and the near half: made anew each time.
@@ -320,7 +332,7 @@ class Recording:
         streams = self.connection_column("stream").values
         index = np.full(int(streams.max(initial=0)) + 1, -1, np.int64)
         index[streams] = np.arange(len(streams))
-        halves = _core.halves(self._tables.rtt_samples(), index, self.start_ns, few, wanted)
+        halves = _core.halves(self.tables.rtt_samples(), index, self.start_ns, few, wanted)
         far, near = (Samples(*(spill(self.scratch, column) for column in half)) for half in halves)
         return far, near
 
@@ -331,7 +343,7 @@ class Recording:
     @cached_property
     def readings(self) -> Readings:
         """The senders' clocks on the database connections."""
-        table = Table.from_arrow(self._tables.clock_readings())
+        table = Table.from_arrow(self.tables.clock_readings())
         connection = self.connection_of(columns.column(table, "stream").values)
         keep = connection >= 0
         return Readings(

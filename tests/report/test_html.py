@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from arro3.core import Array, Table
-from builder import EPOCH_NS, I64, TEXT, TIME, U32, U64, Conn, Ex, Tables, build
+from builder import EPOCH_NS, I64, TEXT, TIME, U32, U64, Conn, Ex, Rows, build
 from conftest import load_fixture, read_fixture
 
 from latpcap import Capture, UsageError
@@ -96,7 +96,7 @@ def test_sql_that_looks_like_markup_stays_data() -> None:
 
 def test_a_hostile_file_name_stays_text() -> None:
     recording = build([Conn(exchanges=[Ex("query", sql="select ?")])])
-    recording._tables.captures = lambda: _captures("x/<b>&\u202e\x1b[31m.pcap")
+    recording.captures_table = _captures("x/<b>&\u202e\x1b[31m.pcap")
     page = render(Capture(recording))
     assert "<title>&lt;b&gt;&amp;\ufffd [31m.pcap" in page
 
@@ -301,7 +301,7 @@ def test_connections_one_after_the_other_share_a_lane_where_they_are_many() -> N
 # --- size -----------------------------------------------------------------------------------------------------------
 
 
-class ManyExchanges(Tables):
+class ManyExchanges(Rows):
     """`count` exchanges on `connections` side by side, of `statements` kinds: made of columns, as rows take long."""
 
     def __init__(self, count: int, connections: int, statements: int) -> None:
@@ -311,12 +311,7 @@ class ManyExchanges(Tables):
         for row in self.connection_rows:
             row["end"] = row["data_end"] = EPOCH_NS + count // connections * 900_000
 
-    def exchanges(self, columns: list[str] | None = None, rows: tuple[int, int] | None = None) -> Table:
-        table = self.every.select(columns or self.every.column_names)
-        return table.slice(rows[0], rows[1] - rows[0]) if rows else table
-
-    @cached_property
-    def every(self) -> Table:
+    def exchanges(self) -> Table:
         """Waits of 0.4 ms and an exponential service time, pauses between them."""
         random = np.random.default_rng(7)
         each = self.count // self.connection_count
@@ -353,20 +348,20 @@ def _array(values: Any, kind: Any) -> Array:
 
 
 def test_three_times_the_exchanges_make_the_same_five_megabytes_at_most() -> None:
-    few, many = (len(render(Capture(Recording(ManyExchanges(n, 1, 5_000)))).encode()) for n in (50_000, 150_000))
+    few, many = (len(render(Capture(Recording(ManyExchanges(n, 1, 5_000).recording()))).encode()) for n in (50_000, 150_000))
     assert many < 5 * MEGABYTE
     assert many < 1.1 * few  # so that a million make no two megabytes
 
 
 def test_many_connections_at_once_stay_below_five_megabytes() -> None:
-    page = render(Capture(Recording(ManyExchanges(60_000, 150, 20))))
+    page = render(Capture(Recording(ManyExchanges(60_000, 150, 20).recording())))
     assert len(embedded(page)["timeline"]["lanes"]) == 100
     assert embedded(page)["timeline"]["lanes_left_out"] == 50
     assert len(page.encode()) < 5 * MEGABYTE
 
 
 def test_the_longest_recording_that_is_drawn_one_by_one_stays_below_three_megabytes() -> None:
-    page = render(Capture(Recording(ManyExchanges(MAX_EXCHANGES, 4, 5_000))))
+    page = render(Capture(Recording(ManyExchanges(MAX_EXCHANGES, 4, 5_000).recording())))
     assert embedded(page)["timeline"]["stretch_us"] == 0
     assert len(page.encode()) < 3 * MEGABYTE
 

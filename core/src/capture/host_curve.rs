@@ -18,7 +18,8 @@ const MAX_EXTRA_MS: f64 = 20.0;
 pub struct HostCurve {
     pub rests_ms: Vec<f64>,
     pub extra_ms: Vec<f64>,
-    pub addresses: Vec<IpAddr>,
+    /// Or pseudonyms of them.
+    pub addresses: Vec<String>,
 }
 
 impl HostCurve {
@@ -30,14 +31,14 @@ impl HostCurve {
         let curve = Self {
             rests_ms: list(rests, MAX_POINTS, |text| number(text, MAX_REST_MS))?,
             extra_ms: list(extra, MAX_POINTS, |text| number(text, MAX_EXTRA_MS))?,
-            addresses: list(hosts, MAX_ADDRESSES, |text| text.parse().ok())?,
+            addresses: list(hosts, MAX_ADDRESSES, |text| Some(text.parse::<IpAddr>().ok()?.to_string()))?,
         };
         curve.is_valid().then_some(curve)
     }
 
     /// The curve that a file can hold, in whole microseconds; `None` where its numbers are no curve.
     pub fn new(rests_ms: &[f64], extra_ms: &[f64], addresses: &[IpAddr]) -> Option<Self> {
-        let addresses = addresses.iter().take(MAX_ADDRESSES).copied().collect();
+        let addresses = addresses.iter().take(MAX_ADDRESSES).map(ToString::to_string).collect();
         let curve = Self { rests_ms: rounded(rests_ms), extra_ms: rounded(extra_ms), addresses };
         Self::parse(curve.to_string().as_bytes())
     }

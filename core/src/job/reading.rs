@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::io;
 use std::iter;
 use std::ops::Range;
-use std::sync::Arc;
 
 use super::UNSEEN;
 use super::exchange::{Exchange, Exchanges};
@@ -25,7 +24,7 @@ const PIECES_WHERE_SCARCE: usize = 5;
 /// A recording, as its job reads it.
 #[derive(Debug)]
 pub struct Recorded {
-    exchanges: Arc<ExchangeColumns>,
+    exchanges: ExchangeColumns,
     owners: Vec<Owner>,
     /// What the numbers of words mean.
     pub purposes: Vec<Purpose>,
@@ -52,7 +51,7 @@ struct Owner {
 
 impl Recorded {
     /// Some exchanges, and which statements end a transaction; nothing else is known yet.
-    pub fn of(exchanges: Arc<ExchangeColumns>, ends: Vec<bool>) -> Recorded {
+    pub fn of(exchanges: ExchangeColumns, ends: Vec<bool>) -> Recorded {
         let purpose = |word: &&str| Purpose::named(word).unwrap_or(Purpose::Other);
         let wait = |word: &&str| Wait::named(word).unwrap_or(Wait::None);
         Recorded {

@@ -1,26 +1,24 @@
-use std::sync::Arc;
 
 use proptest::prelude::*;
 
 use super::super::tests::Made;
 use super::*;
 use crate::ledger::Limits;
-use crate::recording::{ExchangeRows, NULL};
+use crate::recording::{Errors, ExchangeRows, NULL};
 
 /// So many exchanges as a recording keeps them, of which `number` tells what each has in a column.
-fn kept(rows: usize, number: impl Fn(&'static str, usize) -> i64) -> Arc<ExchangeColumns> {
+fn kept(rows: usize, number: impl Fn(&'static str, usize) -> i64) -> ExchangeColumns {
     let mut exchanges = ExchangeRows::within(&Limits::of(1 << 30), None);
     for (column, words) in [("wait", ["own", "shared"]), ("purpose", ["execute", "setup"]), ("command", ["a", "b"])] {
-        exchanges.know(column, words.map(str::to_owned).to_vec());
+        exchanges.know(column, Errors::saved(words.map(str::to_owned).to_vec()));
     }
-    let columns: Vec<Vec<i64>> =
-        ExchangeColumns::names().map(|name| (0..rows).map(|row| number(name, row)).collect()).collect();
-    exchanges.add_saved(&columns.iter().map(Vec::as_slice).collect::<Vec<_>>()).unwrap();
-    Arc::new(exchanges.sorted().unwrap())
+    let names: Vec<&str> = ExchangeColumns::names().collect();
+    (0..rows).for_each(|row| exchanges.add(std::array::from_fn(|column| number(names[column], row))));
+    exchanges.sorted().unwrap()
 }
 
 /// The same in a job of so many connections, each with a phase of its own.
-fn recorded(connections: u32, exchanges: Arc<ExchangeColumns>) -> Recorded {
+fn recorded(connections: u32, exchanges: ExchangeColumns) -> Recorded {
     let phases = exchanges.numbers(Column::stream, &(0..exchanges.len())).unwrap();
     let Made { phases: of, connections, .. } = Made::with(connections, 10.0);
     let mut recorded = Recorded { phases: of, connections, ..Recorded::of(exchanges, vec![false, true]) };

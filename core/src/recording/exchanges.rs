@@ -68,14 +68,14 @@ struct Words {
 
 impl Words {
     /// The words of a recording that was saved.
-    fn know(&mut self, column: &str, words: Vec<String>) {
+    fn know(&mut self, column: &str, words: Errors) {
         match column {
-            "command" => self.command = Names::saved(words),
-            "purpose" => self.purpose = Names::saved(words),
-            "wait" => self.wait = Names::saved(words),
-            "transaction" => self.transaction = Names::saved(words),
-            "error" => self.error = Errors::saved(words),
-            "error_code" => self.error_code = Errors::saved(words),
+            "command" => self.command = Names::saved(&words),
+            "purpose" => self.purpose = Names::saved(&words),
+            "wait" => self.wait = Names::saved(&words),
+            "transaction" => self.transaction = Names::saved(&words),
+            "error" => self.error = words,
+            "error_code" => self.error_code = words,
             _ => {}
         }
     }
@@ -103,7 +103,7 @@ macro_rules! columns {
             $($name,)*
         }
 
-        const COLUMNS: [(&str, Column, Kind); [$(Column::$name,)*].len()] =
+        pub(super) const COLUMNS: [(&str, Column, Kind); [$(Column::$name,)*].len()] =
             [$((stringify!($name), Column::$name, Kind::$kind),)*];
 
         const EXPECTED: [Expected; COLUMNS.len()] =
@@ -162,6 +162,30 @@ columns! {
     complete: Flag = |row, _| row.exchange.complete;
 }
 
+/// Columns that may be null.
+pub(super) const UNKNOWN: [Column; 20] = [
+    Column::fingerprint,
+    Column::text,
+    Column::tags,
+    Column::request_frame,
+    Column::request_end_frame,
+    Column::response_frame,
+    Column::response_end_frame,
+    Column::request_time,
+    Column::request_end_time,
+    Column::response_time,
+    Column::response_end_time,
+    Column::waited_ns,
+    Column::rows,
+    Column::affected_rows,
+    Column::error,
+    Column::error_code,
+    Column::delta_ns,
+    Column::client_ns,
+    Column::transaction,
+    Column::parameters,
+];
+
 /// More rows than a number can hold are no count, whatever a server says.
 fn is_count(rows: &u64) -> bool {
     i64::try_from(*rows).is_ok()
@@ -200,21 +224,14 @@ impl ExchangeRows {
     }
 
     /// The words that the numbers of a column stand for, in a recording that was saved.
-    pub fn know(&mut self, column: &str, words: Vec<String>) {
+    pub(crate) fn know(&mut self, column: &str, words: Errors) {
         self.words.know(column, words);
     }
 
-    /// Rows of a recording that was saved, as the numbers of their columns, in the order of `names`; texts are numbers
-    /// of the words, and what is null is [`super::NULL`].
-    pub fn add_saved(&mut self, columns: &[&[i64]]) -> Result<(), ArrowError> {
-        let columns: &[&[i64]; COLUMNS.len()] =
-            columns.try_into().map_err(|_| ArrowError::SchemaError("a column of the exchanges is missing".into()))?;
-        let rows = columns[0].len();
-        if columns.iter().any(|column| column.len() != rows) {
-            return Err(ArrowError::SchemaError("columns of the exchanges differ in their length".into()));
-        }
-        (0..rows).for_each(|row| self.rows.push(columns.map(|column| column[row])));
-        Ok(())
+    /// A row of it, as the numbers of its columns; null is [`super::NULL`].
+    #[inline]
+    pub(crate) fn add(&mut self, row: [i64; COLUMNS.len()]) {
+        self.rows.push(row);
     }
 
     /// One more row; an error's code and message are as they may be shown.

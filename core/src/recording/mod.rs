@@ -8,6 +8,8 @@ mod columns;
 mod connections;
 mod exchanges;
 mod groups;
+mod intake;
+mod of;
 mod packed;
 mod renamed;
 mod rows;
@@ -20,11 +22,14 @@ mod words;
 
 pub use exchanges::{Column, ExchangeColumns, ExchangeRows};
 pub use groups::groups;
+pub use of::{Part, Refusal, SmallTables};
 pub use packed::NULL;
 pub use renamed::Words;
 pub use samples::{SampleBatches, SampleColumns};
 pub use selected::{Edge, Window};
 pub use tables::Tables;
+#[cfg(test)]
+pub(crate) use words::Errors;
 pub use taps::{TapRow, rows as tap_rows};
 
 use std::collections::HashMap;
@@ -112,7 +117,7 @@ impl Recording {
 }
 
 /// The notes that cases of several parts make together, each with what its first frame is called in the files.
-pub fn notes_of(cases: Vec<(Case, Option<String>)>) -> Result<RecordBatch, ArrowError> {
+fn notes_of(cases: Vec<(Case, Option<String>)>) -> Result<RecordBatch, ArrowError> {
     let places: HashMap<u64, String> =
         cases.iter().filter_map(|(case, place)| Some((case.frame()?, place.clone()?))).collect();
     let all = Cases::of(cases.into_iter().map(|(case, _)| case));

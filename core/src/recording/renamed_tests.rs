@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::ledger::Limits;
-use crate::recording::{ExchangeColumns, ExchangeRows, NULL, SampleColumns, batch, strings};
+use crate::recording::{Errors, ExchangeColumns, ExchangeRows, NULL, SampleColumns, batch, strings};
 
 type Texts = Vec<Option<String>>;
 
@@ -11,18 +11,15 @@ fn recording(users: &Texts, protocols: &[bool], errors: &Texts) -> Recording {
     let words: Vec<String> = distinct(errors);
     let number = |text: &String| words.iter().position(|word| word == text).unwrap() as i64;
     let mut exchanges = ExchangeRows::within(&Limits::of(1 << 30), None);
-    let columns: Vec<Vec<i64>> = ExchangeColumns::names()
-        .map(|name| {
-            let value = |(row, error): (usize, &Option<String>)| match name {
-                "exchange" => row as i64,
-                "error" => error.as_ref().map_or(NULL, number),
-                _ => 0,
-            };
-            errors.iter().enumerate().map(value).collect()
-        })
-        .collect();
-    exchanges.add_saved(&columns.iter().map(Vec::as_slice).collect::<Vec<_>>()).unwrap();
-    exchanges.know("error", words);
+    let names: Vec<&str> = ExchangeColumns::names().collect();
+    for (row, error) in errors.iter().enumerate() {
+        exchanges.add(std::array::from_fn(|column| match names[column] {
+            "exchange" => row as i64,
+            "error" => error.as_ref().map_or(NULL, number),
+            _ => 0,
+        }));
+    }
+    exchanges.know("error", Errors::saved(words.clone()));
     let connections = vec![
         ("protocol", strings(protocols.iter().map(|is_database| is_database.then_some("mysql")))),
         ("user", strings(users.iter().map(Option::as_ref))),

@@ -37,8 +37,8 @@ impl Names {
     }
 
     /// These, numbered in their order.
-    pub fn saved(names: Vec<String>) -> Names {
-        Names { all: names.into_iter().map(Cow::from).collect(), latest: 0 }
+    pub fn saved(names: &Errors) -> Names {
+        Names { all: names.texts.iter().map(|name| name.to_string().into()).collect(), latest: 0 }
     }
 
     pub fn all(&self) -> Vec<&str> {
@@ -68,17 +68,30 @@ impl Errors {
         saved
     }
 
+    /// Whoever gives them counts what they take.
+    pub fn unlimited() -> Errors {
+        Errors { most: usize::MAX, ..Errors::default() }
+    }
+
     /// The number of an error's text. Without room, what all share stands for it.
     pub fn number(&mut self, text: &str) -> u32 {
-        let known = |texts: &Errors, text: &str| texts.numbers.get(text).copied();
-        if let Some(number) = known(self, text) {
+        if let Some(number) = self.known(text) {
             return number;
         }
         if self.bytes + text.len() + OVERHEAD <= self.most {
             return self.keep(text);
         }
         self.overflowed += 1;
-        known(self, TOO_MANY_ERRORS).unwrap_or_else(|| self.keep(TOO_MANY_ERRORS))
+        self.known(TOO_MANY_ERRORS).unwrap_or_else(|| self.keep(TOO_MANY_ERRORS))
+    }
+
+    /// The number of a text that is there.
+    pub fn known(&self, text: &str) -> Option<u32> {
+        self.numbers.get(text).copied()
+    }
+
+    pub fn len(&self) -> usize {
+        self.texts.len()
     }
 
     pub fn all(&self) -> Vec<&str> {

@@ -149,6 +149,11 @@ impl Statements {
         printable
     }
 
+    /// `text` steers no terminal: line ends and tabs, which a screen shows, may be in it.
+    pub fn is_printable(text: &str) -> bool {
+        !visible::steers(text)
+    }
+
     /// What somebody calls itself, as it may be printed: some put a connection string there.
     pub fn name(text: &str) -> String {
         Statements::printable(&credentials::mask(text))

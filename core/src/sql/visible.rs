@@ -28,6 +28,11 @@ pub fn hides(bytes: &[u8]) -> bool {
     !bytes.is_ascii() && bytes.utf8_chunks().any(|chunk| chunk.valid().chars().any(is_dangerous))
 }
 
+/// Does it hold a character that [`append`] leaves out, but for line ends and tabs?
+pub fn steers(text: &str) -> bool {
+    !is_plain(text.as_bytes()) && text.chars().any(|each| !matches!(each, '\t' | '\n' | '\r') && is_dangerous(each))
+}
+
 /// How many bytes [`append`] would add.
 pub fn width(bytes: &[u8]) -> usize {
     if is_plain(bytes) {

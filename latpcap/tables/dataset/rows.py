@@ -113,7 +113,7 @@ class ExchangeRows(TableRows):
         return total
 
     def _blocks(self, begin: int, end: int) -> Iterable[tuple[int, Table]]:
-        names = _core.SavedExchanges.names()
+        names = _core.Recording.exchange_names()
         for first in range(begin, end, ROWS_PER_WRITE):
             yield first, self._recording.exchange_columns(*names, rows=(first, min(first + ROWS_PER_WRITE, end)))
 

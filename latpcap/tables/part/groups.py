@@ -310,7 +310,7 @@ def _of_streams(table: Table, of_stream: Ints) -> tuple[Table, Ints]:
 def _exchanges(recording: Recording, of_stream: Ints) -> tuple[Table, Ints]:
     """Return the exchanges group by group, a column at a time as all may not fit, and the group of each."""
     rows, groups = _in_order(recording.exchange_column("stream").values, of_stream)
-    names = _core.SavedExchanges.names()
+    names = _core.Recording.exchange_names()
     picked: dict[str, Any] = {
         name: columns.rows_of(recording.exchange_columns(name), rows).column(name) for name in names
     }

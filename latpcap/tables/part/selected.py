@@ -26,9 +26,12 @@ def select(recording: Recording, selection: Selection) -> Recording:
 
     A recording without database traffic stays as it is: that is what is to be said of it.
     """
-    if not selection or len(recording.database_rows) == 0:
+    if not selection:
         return recording
-    asked = ConnectionNames(recording)
+    known = recording.without_rows()
+    if len(known.database_rows) == 0:
+        return recording
+    asked = ConnectionNames(known)
     part = _part(recording, asked, selection)
     then = window(part, selection)
     if then is None:
@@ -41,27 +44,21 @@ def select(recording: Recording, selection: Selection) -> Recording:
 
 def only(recording: Recording, streams: Ints) -> Recording:
     """The recording with these connections alone, of what was selected."""
+    tables = recording.reading_only(streams).tables.select(streams.tolist())
     whole = None if recording.whole is None else only(recording.whole, streams)
-    return Recording(_of_streams(recording, streams), recording.selected, recording.period, whole, recording.scratch)
+    return Recording(tables, recording.selected, recording.period, whole, recording.scratch)
 
 
 def _part(recording: Recording, asked: ConnectionNames, selection: Selection) -> Recording:
     """The recording with the chosen connections alone, and so the one that it is a window of."""
-    streams = columns.column(recording.all_connections_table, "stream").values
-    tables, period = _of_streams(recording, streams[asked.chosen(selection)]), recording.period
+    streams = columns.column(asked.recording.all_connections_table, "stream").values
+    chosen = streams[asked.chosen(selection)]
+    tables, period = recording.reading_only(chosen).tables.select(chosen.tolist()), recording.period
     if recording.whole is None or period is None:
         return Recording(tables, scratch=recording.scratch)
     whole = _part(recording.whole, ConnectionNames(recording.whole), selection)
     begins, ends = reach(whole)
     return Recording(tables, None, (max(begins, period[0]), min(ends, period[1])), whole, recording.scratch)
-
-
-def _of_streams(recording: Recording, streams: Ints) -> Any:
-    """The core's recording of some connections; rows of others need not be read any more, where they lie apart."""
-    tables = recording.tables
-    if hasattr(tables, "of_streams"):
-        tables = tables.of_streams(streams)
-    return tables.select(streams.tolist())
 
 
 def _within(recording: Recording, window: Window) -> Any:
