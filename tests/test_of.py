@@ -134,7 +134,9 @@ def sample() -> tuple[Any, dict[str, Table]]:
     return core, tables_of(core)
 
 
-COLUMNS = [(name, column) for name, table in tables_of(_core.Recording.of({}, [], [])).items() for column in table.column_names]
+COLUMNS = [
+    (name, column) for name, table in tables_of(_core.Recording.of({}, [], [])).items() for column in table.column_names
+]
 
 
 @pytest.mark.parametrize(("table", "column"), COLUMNS)
@@ -208,10 +210,14 @@ def test_words_that_the_core_never_gives_are_refused(table: str, column: str, va
     core, tables = sample()
     whole = tables[table]
     if len(whole) == 0:
-        whole = Table.from_pydict({
-            name: Array(["x"] if DataType.is_string(whole.schema.field(name).type) else [1], whole.schema.field(name).type)
-            for name in whole.column_names
-        })
+        whole = Table.from_pydict(
+            {
+                name: Array(
+                    ["x"] if DataType.is_string(whole.schema.field(name).type) else [1], whole.schema.field(name).type
+                )
+                for name in whole.column_names
+            }
+        )
     values: list[Any] = whole.column(column).to_pylist()
     changed = whole.set_column(whole.column_names.index(column), column, Array([value, *values[1:]], DataType.string()))
     with pytest.raises(_core.CaptureError, match=message):
