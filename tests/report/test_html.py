@@ -2,7 +2,6 @@ import base64
 import hashlib
 import json
 import re
-from functools import cached_property
 from html import unescape
 from importlib.resources import files
 from pathlib import Path
