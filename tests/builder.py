@@ -18,6 +18,7 @@ from arro3.core import Array, DataType, Table
 from latpcap import _core
 from latpcap.tables.host_curve import HostCurve
 from latpcap.tables.part.endpoints import host_of
+from latpcap.tables.reading.sources import NOT_SHOWN
 from latpcap.tables.recording import Recording
 
 EPOCH_NS = 1_600_000_000_000_000_000
@@ -195,9 +196,10 @@ class Rows:
     def _text(self, sql: str | None) -> int | None:
         if sql is None:
             return None
-        if sql not in self.texts:
-            self.texts.append(sql)
-        return self.texts.index(sql)
+        shown = NOT_SHOWN.sub("\N{REPLACEMENT CHARACTER}", sql)
+        if shown not in self.texts:
+            self.texts.append(shown)
+        return self.texts.index(shown)
 
     def _tags(self, tags: str | None) -> int | None:
         if tags is None:

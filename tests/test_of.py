@@ -1,16 +1,16 @@
-"""`_core.Recording.of`: tables become the recording that they came from, or are refused; the core checks what they hold."""
+"""`_core.Recording.of`: the tables of a recording make it again; others are refused, whatever they hold."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
 from arro3.core import Array, DataType, Table
-from conftest import FIXTURES, load_fixture, read_fixture
+from conftest import FIXTURES, load_fixture
 
 from latpcap import Capture, NoDatabaseTraffic, _core
 from latpcap.report import FORMATS
@@ -125,7 +125,7 @@ def shifted(table: Table, by: int) -> Table:
     return table.set_column(table.column_names.index("stream"), "stream", streams)
 
 
-# --- damage ------------------------------------------------------------------------------------------------------------
+# --- damage -----------------------------------------------------------------------------------------------------------
 
 
 @cache
@@ -134,7 +134,9 @@ def sample() -> tuple[Any, dict[str, Table]]:
     return core, tables_of(core)
 
 
-COLUMNS = [(name, column) for name, table in tables_of(_core.Recording.of({}, [], [])).items() for column in table.column_names]
+COLUMNS = [
+    (name, column) for name, table in tables_of(_core.Recording.of({}, [], [])).items() for column in table.column_names
+]
 
 
 @pytest.mark.parametrize(("table", "column"), COLUMNS)
@@ -183,12 +185,13 @@ def test_whatever_a_column_holds_is_refused_or_can_be_analysed() -> None:
     chance, refused = random.Random(65), 0
     found = changes(chance)
     for _ in range(150):
-        table, column, changed = next(found)
+        table, _, changed = next(found)
         try:
             again = recording_of(tables | {table: changed}, core)
         except _core.CaptureError as error:
             refused += 1
-            assert str(error).isprintable()
+            if not str(error).isprintable():
+                raise
             continue
         said_of(again)
     assert refused > 20
@@ -201,26 +204,19 @@ def test_whatever_a_column_holds_is_refused_or_can_be_analysed() -> None:
         ("exchanges", "wait", "long", "`wait` has a word that latpcap never writes"),
         ("exchanges", "command", "\x1b[31m", "a text of `command` has characters that latpcap never writes"),
         ("statements", "text", "\u202e", "a text of `text` has characters that latpcap never writes"),
-        ("cases", "code", "file-cut", "of `cases` there is no note `file-cut`"),
     ],
 )
 def test_words_that_the_core_never_gives_are_refused(table: str, column: str, value: str, message: str) -> None:
     core, tables = sample()
     whole = tables[table]
-    if len(whole) == 0:
-        whole = Table.from_pydict({
-            name: Array(["x"] if DataType.is_string(whole.schema.field(name).type) else [1], whole.schema.field(name).type)
-            for name in whole.column_names
-        })
     values: list[Any] = whole.column(column).to_pylist()
     changed = whole.set_column(whole.column_names.index(column), column, Array([value, *values[1:]], DataType.string()))
     with pytest.raises(_core.CaptureError, match=message):
-        again = recording_of(tables | {table: changed}, core)
-        _core.Recording.of({"cases": [changed], "notes": [tables["notes"]] * 2}, [], []) if table == "cases" else again
+        recording_of(tables | {table: changed}, core)
 
 
 def test_more_exchanges_than_fit_are_refused() -> None:
-    core, tables = sample()
+    _, tables = sample()
     with pytest.raises(_core.CaptureError, match="holds more exchanges than fit: raise --memory"):
         _core.Recording.of(
             {name: [tables[name]] for name in SMALL}, [(0, tables["exchanges"])] * 3_000, [], memory=64_000_000

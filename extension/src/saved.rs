@@ -52,11 +52,7 @@ impl From<SavedPart> for Part {
 }
 
 /// The tables of these names, each an iterable of pieces.
-pub fn small_tables(
-    tables: &Bound<'_, PyDict>,
-    memory: usize,
-    chosen: Option<&[u32]>,
-) -> Result<SmallTables, Stopped> {
+pub fn small_tables(tables: &Bound<'_, PyDict>, memory: usize, chosen: Option<&[u32]>) -> Result<SmallTables, Stopped> {
     let mut small = SmallTables::new(memory, chosen)?;
     for name in SmallTables::NAMES {
         for piece in tables.get_item(name)?.map(|pieces| pieces.try_iter()).transpose()?.into_iter().flatten() {
@@ -67,9 +63,7 @@ pub fn small_tables(
 }
 
 /// Batches of exchanges, each with the number of its part.
-pub fn exchanges(
-    pieces: &Bound<'_, PyAny>,
-) -> PyResult<impl Iterator<Item = Result<(usize, RecordBatch), Stopped>>> {
+pub fn exchanges(pieces: &Bound<'_, PyAny>) -> PyResult<impl Iterator<Item = Result<(usize, RecordBatch), Stopped>>> {
     let each = |piece: PyResult<Bound<'_, PyAny>>| {
         let (part, table): (usize, Bound<'_, PyAny>) = piece?.extract()?;
         Ok(batches(&table)?.into_iter().map(move |batch| (part, batch)).collect())

@@ -106,8 +106,7 @@ impl Recording {
         let mut limits = Limits::of(memory);
         limits.rows = in_memory.unwrap_or(limits.rows);
         let disk = disk.map(|(folder, bytes)| Room { folder, bytes });
-        let host_curve =
-            host_curve.map(|(rests_ms, extra_ms, addresses)| HostCurve { rests_ms, extra_ms, addresses });
+        let host_curve = host_curve.map(|(rests_ms, extra_ms, addresses)| HostCurve { rests_ms, extra_ms, addresses });
         let core = saved::small_tables(tables, memory, chosen.as_deref()).and_then(|small| {
             let (parts, room) = (parts.into_iter().map(Into::into).collect(), (&limits, disk.as_ref()));
             let (exchanges, samples) = (saved::exchanges(exchanges)?, saved::samples(rtt_samples)?);

@@ -74,7 +74,7 @@ class Recording:
         scratch: Scratch | None = None,
         rename: Callable[[Any], Any] | None = None,
     ) -> None:
-        """Take over the tables of a `latpcap._core.Recording`, or of a dataset, which is loaded when it is asked for one.
+        """Take over the tables of a `latpcap._core.Recording`, or of a dataset, which is loaded at its first use.
 
         `selected` says what was selected. A window has a `period` (ns since 1970), when it begins and ends, and the
         `whole` recording of its connections, from which more is known of them. What does not fit in memory goes to

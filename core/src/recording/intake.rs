@@ -165,7 +165,9 @@ fn numbers(array: &dyn Array, kind: Kind) -> Option<Vec<i64>> {
             Some(of::<UInt64Type>(array, |number| i64::try_from(number).unwrap_or(-1)))
         }
         (Kind::Hash, DataType::UInt64) => Some(of::<UInt64Type>(array, |hash| hash as i64)),
-        (Kind::U32 | Kind::U64 | Kind::Hash | Kind::I64, DataType::Int64) => Some(of::<Int64Type>(array, |number| number)),
+        (Kind::U32 | Kind::U64 | Kind::Hash | Kind::I64, DataType::Int64) => {
+            Some(of::<Int64Type>(array, |number| number))
+        }
         (Kind::Time, DataType::Timestamp(TimeUnit::Nanosecond, _)) => {
             Some(of::<TimestampNanosecondType>(array, |time| time))
         }

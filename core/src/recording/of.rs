@@ -167,7 +167,9 @@ impl SmallTables {
         let like = self.empty(name);
         let checked: Vec<_> = batches.iter().map(|batch| checked(name, batch, &like)).collect::<Result<_, _>>()?;
         let piece = joined(&like, &checked)?;
-        for (place, column) in piece.columns().iter().enumerate().filter(|(_, column)| *column.data_type() == DataType::Utf8) {
+        for (place, column) in
+            piece.columns().iter().enumerate().filter(|(_, column)| *column.data_type() == DataType::Utf8)
+        {
             let bytes = self.text_bytes.entry((name, place)).or_default();
             *bytes += column.as_string::<i32>().value_data().len();
             if *bytes > MAX_TEXT_BYTES {
@@ -350,12 +352,8 @@ fn add_samples(
     for row in 0..batch.num_rows() {
         if streams.keeps(stream[row] as usize, false)? {
             let side = if by_server.value(row) { Side::Client } else { Side::Server };
-            let sample = RttSample {
-                time_ns: time[row],
-                rtt_ns: rtt[row],
-                segments: segments[row],
-                in_flight: in_flight[row],
-            };
+            let sample =
+                RttSample { time_ns: time[row], rtt_ns: rtt[row], segments: segments[row], in_flight: in_flight[row] };
             take(stream[row], side, sample);
         }
     }
@@ -406,11 +404,12 @@ pub(super) fn check_numbers(name: &str, column: &dyn Array) -> Result<(), Refusa
     if is_beyond {
         return damaged(format!("`{name}` is a time that no capture has"));
     }
-    let is_huge = name.ends_with("_bytes") && match column.data_type() {
-        DataType::UInt64 => has::<UInt64Type>(column, |bytes| bytes > MAX_BYTES),
-        DataType::Int64 => has::<Int64Type>(column, |bytes| !(0..=MAX_BYTES as i64).contains(&bytes)),
-        _ => false,
-    };
+    let is_huge = name.ends_with("_bytes")
+        && match column.data_type() {
+            DataType::UInt64 => has::<UInt64Type>(column, |bytes| bytes > MAX_BYTES),
+            DataType::Int64 => has::<Int64Type>(column, |bytes| !(0..=MAX_BYTES as i64).contains(&bytes)),
+            _ => false,
+        };
     if is_huge { damaged(format!("`{name}` is more than any capture has")) } else { Ok(()) }
 }
 
