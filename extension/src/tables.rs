@@ -39,7 +39,7 @@ impl ArrowTable {
 
 /// The RTT samples: a table that is made while it is read, batch by batch.
 #[pyclass(frozen)]
-pub struct SampleTable(Arc<SampleColumns>);
+pub struct SampleTable(pub(super) Arc<SampleColumns>);
 
 #[pymethods]
 impl SampleTable {
