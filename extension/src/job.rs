@@ -13,7 +13,7 @@ use latpcap_core::job::reading::Recorded;
 use latpcap_core::job::recorded::{self, Connections, Phases};
 use latpcap_core::job::timed::Timed;
 
-use super::tables::Recording;
+use super::tables::{Recording, python_error};
 
 pub type Ints<'py> = PyReadonlyArray1<'py, i64>;
 pub type Floats<'py> = PyReadonlyArray1<'py, f64>;
@@ -115,7 +115,8 @@ impl Job {
         scarce: bool,
     ) -> PyResult<Job> {
         let core = &recording.core;
-        let mut recorded = Recorded::of(core.exchanges.clone(), core.ending_statements());
+        let ends = core.ending_statements().map_err(python_error)?;
+        let mut recorded = Recorded::of(core.exchanges.clone(), ends);
         (recorded.phases, recorded.connections) = (phases.into(), connections.into());
         (recorded.start_ns, recorded.scarce) = (start_ns, scarce);
         let phase = phase.as_slice()?;

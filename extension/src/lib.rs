@@ -1,6 +1,5 @@
 //! The Python module `latpcap._core`: the only folder that knows Python.
 
-mod columns;
 mod hashing;
 mod json;
 mod keys;

@@ -5,9 +5,9 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use latpcap_core::job::of_connections;
-use latpcap_core::passes::{self, Asked, Half, Halves, Samples};
+use latpcap_core::passes::{self, Asked, Half, Halves};
 
-use super::columns;
+use super::tables::SampleTable;
 
 type Ints<'py> = PyReadonlyArray1<'py, i64>;
 type Bools<'py> = PyReadonlyArray1<'py, bool>;
@@ -195,22 +195,19 @@ type NewHalf<'py> = (Bound<'py, PyArray1<i32>>, NewInts<'py>, NewInts<'py>, NewB
 #[pyo3(signature = (samples, connection_of, start_ns, few, wanted=None))]
 pub fn halves<'py>(
     py: Python<'py>,
-    samples: &Bound<'py, PyAny>,
+    samples: &SampleTable,
     connection_of: Ints<'py>,
     start_ns: i64,
     few: i64,
     wanted: Option<[Bools<'py>; 2]>,
 ) -> PyResult<[NewHalf<'py>; 2]> {
-    const NAMES: [&str; 6] = ["stream", "by_server", "time", "rtt_ns", "segments", "in_flight"];
     let wanted = match &wanted {
         Some([far, near]) => Some([far.as_slice()?, near.as_slice()?]),
         None => None,
     };
     let asked = Asked { connection_of: connection_of.as_slice()?, start_ns, few, wanted };
     let mut halves = Halves::default();
-    columns::batches(samples, NAMES, |[stream, by_server, time_ns, rtt_ns, segments, in_flight]| {
-        halves.add(&Samples { stream, by_server, time_ns, rtt_ns, segments, in_flight }, &asked);
-    })?;
+    py.detach(|| samples.0.each(|stream, side, sample| halves.add(stream, side, &sample, &asked)))?;
     Ok(halves.found.map(|Half { connection, time_ns, rtt_ns, alone, quiet }| {
         let (rtt, time) = (rtt_ns.into_pyarray(py), time_ns.into_pyarray(py));
         (connection.into_pyarray(py), rtt, time, alone.into_pyarray(py), quiet.into_pyarray(py))

@@ -196,11 +196,6 @@ class Recording:
         return Table.from_arrow(self.tables.statements())
 
     @cached_property
-    def ending_statements(self) -> Bools:
-        """Which statements end a transaction, by id."""
-        return columns.codes(self.statements_table, "kind").where("end".__eq__)
-
-    @cached_property
     def statement_texts(self) -> Array:
         """Text by id."""
         text = self.statements_table.column("text")

@@ -17,6 +17,6 @@ pub use groups::{counted, distinct, first_alike, numbered};
 pub use order::{groups, order};
 pub use quantiles::{ascending, densest_half, quantile};
 pub use runs::{last_known, running_maximum, serving};
-pub use samples::{Asked, Half, Halves, Samples};
+pub use samples::{Asked, Half, Halves};
 pub use sums::{Known, sums};
 pub use texts::{first_like, holding};

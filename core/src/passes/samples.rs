@@ -1,5 +1,8 @@
 //! RTT samples by the half of the path that they measure: the acknowledgments of what one side sent.
 
+use crate::side::Side;
+use crate::stream::RttSample;
+
 /// Those of one half, on connections that count.
 #[derive(Debug, Default, PartialEq)]
 pub struct Half {
@@ -24,17 +27,6 @@ pub struct Asked<'a> {
     pub wanted: Option<[&'a [bool]; 2]>,
 }
 
-/// Samples, column by column.
-pub struct Samples<'a> {
-    pub stream: &'a [i64],
-    /// The server acknowledged: the far half.
-    pub by_server: &'a [i64],
-    pub time_ns: &'a [i64],
-    pub rtt_ns: &'a [i64],
-    pub segments: &'a [i64],
-    pub in_flight: &'a [i64],
-}
-
 /// The far half and the near one, and how many of each passed.
 #[derive(Default)]
 pub struct Halves {
@@ -43,24 +35,22 @@ pub struct Halves {
 }
 
 impl Halves {
-    /// The next samples.
-    pub fn add(&mut self, samples: &Samples, asked: &Asked) {
-        for (place, &stream) in samples.stream.iter().enumerate() {
-            let of_stream = usize::try_from(stream).ok().and_then(|stream| asked.connection_of.get(stream));
-            let Some(&connection) = of_stream.filter(|&&connection| connection >= 0) else { continue };
-            let half = usize::from(samples.by_server[place] != 1);
-            let passed = self.passed[half];
-            self.passed[half] += 1;
-            if asked.wanted.is_some_and(|wanted| wanted[half].get(passed) != Some(&true)) {
-                continue;
-            }
-            let found = &mut self.found[half];
-            found.connection.push(connection as i32);
-            found.time_ns.push(samples.time_ns[place].wrapping_sub(asked.start_ns));
-            found.rtt_ns.push(samples.rtt_ns[place]);
-            found.alone.push(samples.segments[place] == 1);
-            found.quiet.push(samples.in_flight[place] <= asked.few);
+    /// The next sample of a stream, which that side acknowledged.
+    pub fn add(&mut self, stream: u32, side: Side, sample: &RttSample, asked: &Asked) {
+        let connection = asked.connection_of.get(stream as usize);
+        let Some(&connection) = connection.filter(|&&connection| connection >= 0) else { return };
+        let half = usize::from(side == Side::Server);
+        let passed = self.passed[half];
+        self.passed[half] += 1;
+        if asked.wanted.is_some_and(|wanted| wanted[half].get(passed) != Some(&true)) {
+            return;
         }
+        let found = &mut self.found[half];
+        found.connection.push(connection as i32);
+        found.time_ns.push(sample.time_ns.wrapping_sub(asked.start_ns));
+        found.rtt_ns.push(sample.rtt_ns);
+        found.alone.push(sample.segments == 1);
+        found.quiet.push(i64::from(sample.in_flight) <= asked.few);
     }
 }
 
@@ -70,23 +60,25 @@ mod tests {
 
     #[test]
     fn each_half_has_the_wanted_samples_of_connections_that_count() {
-        let samples = Samples {
-            stream: &[5, 4, 5, 9, 5],
-            by_server: &[1, 1, 0, 1, 1],
-            time_ns: &[101, 102, 103, 104, 105],
-            rtt_ns: &[1, 2, 3, 4, 5],
-            segments: &[1, 1, 2, 1, 2],
-            in_flight: &[10, 1, 11, 1, 1],
+        let sample = |rtt_ns, segments, in_flight| RttSample { time_ns: 100 + rtt_ns, rtt_ns, segments, in_flight };
+        let samples = [
+            (5, Side::Client, sample(1, 1, 10)),
+            (4, Side::Client, sample(2, 1, 1)),
+            (5, Side::Server, sample(3, 2, 11)),
+            (9, Side::Client, sample(4, 1, 1)),
+            (5, Side::Client, sample(5, 2, 1)),
+        ];
+        let halves_of = |asked: &Asked| {
+            let mut halves = Halves::default();
+            samples.iter().for_each(|(stream, side, sample)| halves.add(*stream, *side, sample, asked));
+            halves
         };
         let all = Asked { connection_of: &[-1, -1, -1, -1, -1, 7], start_ns: 100, few: 10, wanted: None };
-        let mut halves = Halves::default();
-        halves.add(&samples, &all);
-        let [far, near] = &halves.found;
+        let [far, near] = &halves_of(&all).found;
         assert_eq!((&far.connection, &far.rtt_ns, &far.time_ns), (&vec![7, 7], &vec![1, 5], &vec![1, 5]));
         assert_eq!((&far.alone, &far.quiet), (&vec![true, false], &vec![true, true]));
         assert_eq!((&near.rtt_ns, &near.alone, &near.quiet), (&vec![3], &vec![false], &vec![false]));
-        let mut halves = Halves::default();
-        halves.add(&samples, &Asked { wanted: Some([&[false, true], &[false]]), ..all });
+        let halves = halves_of(&Asked { wanted: Some([&[false, true], &[false]]), ..all });
         assert_eq!((&halves.found[0].rtt_ns, halves.found[1].rtt_ns.len()), (&vec![5], 0));
     }
 }

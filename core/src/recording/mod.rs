@@ -109,10 +109,10 @@ impl Recording {
     }
 
     /// Which statements end a transaction, by number.
-    pub fn ending_statements(&self) -> Vec<bool> {
+    pub fn ending_statements(&self) -> Result<Vec<bool>, ArrowError> {
         let kinds = self.statements.column_by_name("kind").and_then(|kinds| kinds.as_string_opt::<i32>());
-        let ends = |kind| kind == Some(StatementKind::End.as_str());
-        kinds.map_or_else(Vec::new, |kinds| kinds.iter().map(ends).collect())
+        let kinds = kinds.ok_or_else(|| ArrowError::SchemaError("statements are of no kinds".into()))?;
+        Ok(kinds.iter().map(|kind| kind == Some(StatementKind::End.as_str())).collect())
     }
 }
 

@@ -200,7 +200,6 @@ class Group(Recording):
     notes = _of_all("notes")
     is_relayed = _of_all("is_relayed")
     statements_table = _of_all("statements_table")
-    ending_statements = _of_all("ending_statements")
     statement_texts = _of_all("statement_texts")
     statements = _of_all("statements")
     tag_texts = _of_all("tag_texts")
