@@ -15,6 +15,9 @@ __version__: str
 class _ArrowStream(Protocol):
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
+class _ArrowTable(_ArrowStream, Protocol):
+    def __len__(self) -> int: ...
+
 class _Readable(Protocol):
     def read(self, size: int = -1, /) -> bytes: ...
 
@@ -389,7 +392,7 @@ class Recording:
     def captures(self) -> _ArrowStream: ...
     def notes(self) -> _ArrowStream: ...
     def cases(self) -> _ArrowStream: ...
-    def connections(self) -> _ArrowStream: ...
+    def connections(self) -> _ArrowTable: ...
     def exchanges(self, columns: list[str] | None = None, rows: tuple[int, int] | None = None) -> _ArrowStream: ...
     def statements(self) -> _ArrowStream: ...
     def tags(self) -> _ArrowStream: ...
@@ -399,6 +402,12 @@ class Recording:
     def taps(self) -> _ArrowStream: ...
     def host_curve(self) -> tuple[list[float], list[float], list[str]] | None:
         """How much later the host that recorded answers after a rest: rests, extra times in ms, its addresses."""
+
+    def groups(self, group_of: _Ints, most: int) -> list[tuple[Recording, list[Recording]]]:
+        """Groups of connections by the number of each stream's, negative for none: some together, and each alone.
+
+        As many are together as have no more than `most` exchanges, or one alone.
+        """
 
     def real_connections(self) -> _ArrowStream | None:
         """The connections as they were, where other words stand in `connections`."""
@@ -414,6 +423,29 @@ class Recording:
 
     def renamed(self, words: dict[str, dict[str, list[str]]], hosts: list[str] | None = None) -> Recording:
         """The same rows with other words, by table and column in the order of `texts`; `hosts` of its curve."""
+
+    @property
+    def exchange_count(self) -> int: ...
+    def all_connections(self) -> _ArrowStream:
+        """All connections that were read, whatever is selected."""
+
+    def select(self, streams: list[int]) -> Recording:
+        """The recording with some of its connections in it."""
+
+    def within(self, first: tuple[int, int | None], last: tuple[int, int | None], begin_ns: int) -> Recording | None:
+        """The recording from one edge to another, each a time (ns since 1970) and the frame that was asked for.
+
+        The first of its connections passes at `begin_ns`. `None` where no exchange begins then.
+        """
+
+    def reach(self) -> tuple[int, int]:
+        """From the first packet to the last data of the database connections, in ns since 1970."""
+
+    def passed(self, frame: int) -> int | None:
+        """When what begins or ends at `frame` or behind it first passed, in ns since 1970."""
+
+    def begins(self) -> _Ints:
+        """When each exchange begins, in ns since 1970."""
 
     def contents(self) -> list[tuple[int, str] | None]:
         """Length and SHA-256 of each source, files read once more; `None`: it has changed, or was not read whole."""

@@ -10,14 +10,14 @@ use crate::health::some;
 use crate::note::{NoteCode, Notes};
 use crate::options::Options;
 use crate::packet::{Dissector, link_type_name};
-use crate::recording::{ExchangeColumns, SampleColumns, Tables, tap_rows};
+use crate::recording::{ExchangeRows, SampleColumns, Tables, tap_rows};
 
 /// What the stages have kept.
 pub struct Ending<'a> {
     pub options: &'a Options,
     pub flows: Flows<'a>,
     pub conversations: Conversations<'a>,
-    pub exchanges: ExchangeColumns,
+    pub exchanges: ExchangeRows,
     pub notes: Notes,
 }
 

@@ -13,7 +13,7 @@ use crate::ledger::Most;
 use crate::note::Notes;
 pub use crate::options::Options;
 use crate::packet::{Dissected, Dissector};
-use crate::recording::{ExchangeColumns, Tables};
+use crate::recording::{ExchangeRows, Tables};
 use crate::stages::{self, BATCHES};
 
 /// Packets between two looks at whether to go on.
@@ -28,7 +28,7 @@ pub fn open_and_read(sources: Vec<Source>, options: &Options) -> Result<Tables, 
 pub fn read(captures: Captures, options: &Options) -> io::Result<Tables> {
     let mut packets = Packets::new(captures, options);
     let mut conversations = Conversations::new(options);
-    let mut exchanges = ExchangeColumns::within(&options.limits, options.disk.as_ref());
+    let mut exchanges = ExchangeRows::within(&options.limits, options.disk.as_ref());
     let pack = |batch: &mut Batch| packets.pack(batch);
     let converse = Box::new(|batch: &mut Batch| {
         conversations.read(batch);
@@ -159,7 +159,7 @@ fn pass(
 }
 
 /// The last stage: exchanges become rows.
-fn tabulate(batch: &mut Batch, exchanges: &mut ExchangeColumns) {
+fn tabulate(batch: &mut Batch, exchanges: &mut ExchangeRows) {
     batch.finished.iter().for_each(|exchange| exchanges.take(exchange));
     batch.exchanges = exchanges.kept_bytes();
     if batch.refusal.is_none() {

@@ -11,7 +11,6 @@ use latpcap_core::disk::Room;
 use latpcap_core::ledger::LEAST_MEMORY;
 use latpcap_core::pipeline::{self, Limits, Options};
 use proptest::prelude::*;
-use support::Sender::{Client, Server};
 use support::*;
 
 /// All tables of these files, read as one recording.
@@ -28,38 +27,6 @@ fn tables_beyond(files: &[Vec<u8>], limits: Limits, disk: Option<u64>, threads: 
     let most = [tables.captures(), tables.notes(), tables.statements(), tables.tags(), tables.connections()];
     let more = [tables.rtt_samples(), tables.clock_readings(), tables.exchanges.batch()];
     most.into_iter().chain(more).map(Result::unwrap).collect()
-}
-
-/// Packets of several connections that take turns, each with its own statements and errors.
-fn traffic(connections: u16, queries: u32) -> Vec<Packet> {
-    let mut packets = Vec::new();
-    for connection in 0..connections {
-        let mut wire = logged_in();
-        wire.now_ns += u64::from(connection) * 7_000;
-        for number in 0..queries {
-            wire.now_ns += 3_000_000;
-            match number % 4 {
-                0 => wire.ask(&query(&format!("select c{number} from t{connection}")), &result(3, 10)),
-                1 => wire.ask(&query("select 1"), &failed(number)),
-                2 => wire.send(Client, &query("begin")).send(Client, &query("commit")).send(Server, &ok(1, 0)),
-                _ => wire.ask(&query(&"x".repeat(2_000)), &ok(1, 1)),
-            };
-            wire.segment(Client, ACK, b"");
-        }
-        wire.packets.iter_mut().for_each(|packet| with_client_port(packet, 40_000 + connection));
-        packets.extend(wire.packets);
-    }
-    packets.sort_by_key(|packet| packet.time_ns);
-    packets
-}
-
-fn failed(number: u32) -> Vec<u8> {
-    mysql(1, &[b"\xff\x28\x04#42000near ", number.to_string().as_bytes()].concat())
-}
-
-fn with_client_port(packet: &mut Packet, port: u16) {
-    let at = if packet.bytes[12..16] == [10, 0, 0, 1] { 20 } else { 22 };
-    packet.bytes[at..at + 2].copy_from_slice(&port.to_be_bytes());
 }
 
 /// Every so many packets one is lost, comes twice, or comes late; behind one of them the clock was set.

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use latpcap_core::case::{Case, kind};
 use latpcap_core::disk::{Overflow, Room};
 use latpcap_core::ledger::Limits;
-use latpcap_core::recording::{self, ExchangeColumns, SampleColumns};
+use latpcap_core::recording::{self, ExchangeColumns, ExchangeRows, SampleColumns};
 use latpcap_core::side::Side;
 use latpcap_core::stream::RttSample;
 
@@ -19,7 +19,11 @@ type Ints<'py> = PyReadonlyArray1<'py, i64>;
 
 /// The exchanges of a recording that was saved.
 #[pyclass]
-pub struct SavedExchanges(ExchangeColumns);
+pub struct SavedExchanges {
+    /// As long as some come.
+    rows: Option<ExchangeRows>,
+    all: Option<ExchangeColumns>,
+}
 
 #[pymethods]
 impl SavedExchanges {
@@ -29,7 +33,7 @@ impl SavedExchanges {
     fn new(memory: usize, disk: Option<(PathBuf, u64)>, in_memory: Option<usize>) -> SavedExchanges {
         let mut limits = Limits::of(memory);
         limits.rows = in_memory.unwrap_or(limits.rows);
-        SavedExchanges(ExchangeColumns::within(&limits, room(disk).as_ref()))
+        SavedExchanges { rows: Some(ExchangeRows::within(&limits, room(disk).as_ref())), all: None }
     }
 
     /// What the columns are called.
@@ -41,18 +45,20 @@ impl SavedExchanges {
     /// Add rows, column by column in the order of `names`: words by their numbers, the least integer for null.
     fn add(&mut self, columns: Vec<Ints<'_>>) -> PyResult<()> {
         let columns = columns.iter().map(|column| column.as_slice()).collect::<Result<Vec<_>, _>>()?;
-        self.0.add_saved(&columns).map_err(python_error)
+        self.rows.as_mut().map_or(Ok(()), |rows| rows.add_saved(&columns)).map_err(python_error)
     }
 
     /// What they take, with what is computed from them.
     fn kept_bytes(&self) -> usize {
-        self.0.kept_bytes()
+        self.rows.as_ref().map_or(0, ExchangeRows::kept_bytes)
     }
 
     /// All are there: put them into their order. `words` are those that numbers stand for, column by column.
     fn finish(&mut self, words: Vec<(String, Vec<String>)>) -> PyResult<()> {
-        words.into_iter().for_each(|(column, words)| self.0.know(&column, words));
-        self.0.sort().map_err(PyErr::from)
+        let Some(mut rows) = self.rows.take() else { return Ok(()) };
+        words.into_iter().for_each(|(column, words)| rows.know(&column, words));
+        self.all = Some(rows.sorted()?);
+        Ok(())
     }
 
     /// What is computed from so many does not fit in `memory` bytes.
@@ -69,9 +75,10 @@ impl SavedExchanges {
         columns: Option<Vec<String>>,
         rows: Option<(usize, usize)>,
     ) -> PyResult<ArrowTable> {
+        let all = self.all.as_ref().ok_or_else(|| PyValueError::new_err("the rows are not finished"))?;
         let table = py.detach(|| match columns {
-            None => self.0.batch(),
-            Some(names) => self.0.coded(&names, rows.map(|(begin, end)| begin..end)),
+            None => all.batch(),
+            Some(names) => all.coded(&names, rows.map(|(begin, end)| begin..end)),
         });
         table.map(ArrowTable).map_err(python_error)
     }
@@ -89,7 +96,7 @@ pub fn saved_samples(batches: &Bound<'_, PyAny>, memory: usize, disk: Option<(Pa
         }
         Ok::<(), PyErr>(())
     })?;
-    Ok(SampleTable::of(samples))
+    Ok(SampleTable(samples))
 }
 
 fn add_samples(columns: &[Ints<'_>; 6], take: &mut dyn FnMut(u32, Side, RttSample)) -> PyResult<()> {

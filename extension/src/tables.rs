@@ -7,6 +7,7 @@ use std::sync::Arc;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use arrow_schema::ArrowError;
+use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -14,7 +15,7 @@ use pyo3::types::PyCapsule;
 use super::hashing::Hashing;
 use latpcap_core::capture::HostCurve;
 use latpcap_core::ledger::Limits;
-use latpcap_core::recording::{self as core, SampleBatches, SampleColumns, Tables};
+use latpcap_core::recording::{self as core, Edge, SampleBatches, SampleColumns, Tables, Window};
 
 /// A table that speaks the Arrow PyCapsule interface.
 #[pyclass(frozen)]
@@ -40,7 +41,7 @@ impl ArrowTable {
 
 /// The RTT samples: a table that is made while it is read, batch by batch.
 #[pyclass(frozen)]
-pub struct SampleTable(Arc<SampleColumns>);
+pub struct SampleTable(pub(super) SampleColumns);
 
 #[pymethods]
 impl SampleTable {
@@ -52,13 +53,7 @@ impl SampleTable {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let _ = requested_schema;
         let schema = SampleBatches::schema().map_err(python_error)?;
-        stream(py, RecordBatchIterator::new(SampleBatches::of(Arc::clone(&self.0)), schema))
-    }
-}
-
-impl SampleTable {
-    pub(super) fn of(samples: SampleColumns) -> SampleTable {
-        SampleTable(Arc::new(samples))
+        stream(py, RecordBatchIterator::new(SampleBatches::of(self.0.clone()), schema))
     }
 }
 
@@ -66,6 +61,9 @@ fn stream<'py>(py: Python<'py>, reader: impl RecordBatchReader + Send + 'static)
     const NAME: &CStr = c"arrow_array_stream";
     PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(reader)), NAME)
 }
+
+/// A time, and the frame that was asked for.
+type PyEdge = (i64, Option<i64>);
 
 /// Everything that was read, table by table.
 #[pyclass(frozen)]
@@ -99,6 +97,46 @@ impl Recording {
         ArrowTable(self.core.connections.clone())
     }
 
+    /// All connections that were read, whatever is selected.
+    fn all_connections(&self) -> ArrowTable {
+        ArrowTable(self.core.all_connections.clone())
+    }
+
+    #[getter]
+    fn exchange_count(&self) -> usize {
+        self.core.exchanges.len()
+    }
+
+    /// The recording with some of its connections in it.
+    fn select(&self, py: Python<'_>, streams: Vec<u32>) -> PyResult<Recording> {
+        let core = py.detach(|| self.core.select(&streams)).map_err(python_error)?;
+        Ok(Recording { core, hashing: Arc::clone(&self.hashing) })
+    }
+
+    /// The recording from one edge to another, each a time (ns since 1970) and the frame that was asked for; the first
+    /// of its connections passes at `begin_ns`. `None` where no exchange begins then.
+    fn within(&self, py: Python<'_>, first: PyEdge, last: PyEdge, begin_ns: i64) -> PyResult<Option<Recording>> {
+        let [from, to] = [first, last].map(|(ns, frame)| Edge { ns, frame });
+        let core = py.detach(|| self.core.within(&Window { from, to, begin_ns })).map_err(python_error)?;
+        Ok(core.map(|core| Recording { core, hashing: Arc::clone(&self.hashing) }))
+    }
+
+    /// From the first packet to the last data of the database connections, in ns since 1970.
+    fn reach(&self) -> PyResult<Option<[i64; 2]>> {
+        self.core.reach_ns().map_err(python_error)
+    }
+
+    /// When what begins or ends at `frame` or behind it first passed, in ns since 1970.
+    fn passed(&self, py: Python<'_>, frame: i64) -> PyResult<Option<i64>> {
+        py.detach(|| self.core.passed_ns(frame)).map_err(python_error)
+    }
+
+    /// When each exchange begins, in ns since 1970.
+    fn begins<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        let begins = py.detach(|| self.core.begins_ns()).map_err(python_error)?;
+        Ok(PyArray1::from_vec(py, begins))
+    }
+
     /// One row an exchange: all columns, or those of these names with texts as numbers, of all `rows` or of those from a
     /// first one up to another. Made anew each time.
     #[pyo3(signature = (columns=None, rows=None))]
@@ -125,7 +163,7 @@ impl Recording {
 
     /// One row an RTT sample. Made anew each time.
     fn rtt_samples(&self) -> SampleTable {
-        SampleTable(Arc::clone(&self.core.samples))
+        SampleTable(self.core.samples.clone())
     }
 
     fn clock_readings(&self) -> ArrowTable {
@@ -180,6 +218,20 @@ impl Recording {
         });
         let core = self.core.renamed(columns.collect(), hosts).map_err(python_error)?;
         Ok(Recording { core, hashing: Arc::clone(&self.hashing) })
+    }
+
+    /// Groups of connections, in the order of their numbers; `group_of` has that of each stream, less than 0 for none.
+    /// As many are together as have no more than `most` exchanges, or one alone: all of them, and each.
+    fn groups(
+        &self,
+        py: Python<'_>,
+        group_of: PyReadonlyArray1<'_, i64>,
+        most: usize,
+    ) -> PyResult<Vec<(Recording, Vec<Recording>)>> {
+        let group_of: Vec<_> = group_of.as_slice()?.iter().map(|&group| usize::try_from(group).ok()).collect();
+        let groups = py.detach(|| self.core.groups(&group_of, most)).map_err(python_error)?;
+        let of = |core| Recording { core, hashing: Arc::clone(&self.hashing) };
+        Ok(groups.into_iter().map(|some| (of(some.together), some.each.into_iter().map(of).collect())).collect())
     }
 
     /// Length and SHA-256 of each source.

@@ -119,7 +119,7 @@ def sign_off(
 def _packets(recording: Recording, captures: Sequence[CaptureFile]) -> Packets:
     """Count all packets that were read, whatever is selected."""
     read = sum(each.packets for each in captures)
-    table = Table.from_arrow(recording.core.connections())
+    table = Table.from_arrow(recording.core.all_connections())
     counts: Ints = columns.column(table, "client_packets").values + columns.column(table, "server_packets").values
     decoded = int(counts[columns.codes(table, "protocol").codes >= 0].sum())
     tcp = int(counts.sum())

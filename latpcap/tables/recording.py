@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from arro3.core import Array, Table
 from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from latpcap import _core
@@ -26,11 +27,6 @@ from latpcap.tables.part.endpoints import host_of
 from latpcap.tables.part.selection import Selected
 from latpcap.tables.samples import Readings, Samples
 
-METHODS = (
-    *("captures", "notes", "cases", "connections", "exchanges", "statements", "tags", "taps"),
-    *("rtt_samples", "clock_readings", "segments", "host_curve"),
-)
-"""Methods for the tables of a `latpcap._core.Recording`."""
 MIN_THREADED_EXCHANGES = 1 << 14
 """For fewer exchanges a thread saves less than the 4 ms that loading Python's pool of threads takes."""
 MAX_FILE_GAP_NS = 60_000_000_000
@@ -45,21 +41,6 @@ class Gap(Struct, frozen=True):
     after: int
     begin: int
     end: int
-
-
-class ChangedTables:
-    """The tables of a recording, of which a subclass changes some: what `Recording` takes."""
-
-    def __init__(self, tables: Any) -> None:
-        """Take those that they are made of."""
-        self._tables = tables
-        self.core = getattr(tables, "core", tables)
-        """The core's recording, all of it."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name not in METHODS:
-            raise AttributeError(name)
-        return getattr(self._tables, name)
 
 
 class Recording:
@@ -103,8 +84,8 @@ class Recording:
 
     @property
     def core(self) -> Any:
-        """The `latpcap._core.Recording` behind it, whatever is selected or replaced."""
-        return getattr(self._tables, "core", self._tables)
+        """The `latpcap._core.Recording` behind it."""
+        return self._tables
 
     @cached_property
     def captures_table(self) -> Table:
@@ -183,9 +164,14 @@ class Recording:
         return Table.from_arrow(self._tables.statements())
 
     @cached_property
+    def statement_kinds(self) -> Codes:
+        """The kind of each fingerprint, by id; -1 for another text."""
+        return columns.codes(self.statements_table, "kind")
+
+    @cached_property
     def ending_statements(self) -> Bools:
         """Which statements end a transaction, by id."""
-        return columns.codes(self.statements_table, "kind").where("end".__eq__)
+        return self.statement_kinds.where("end".__eq__)
 
     @cached_property
     def statement_texts(self) -> Array:
@@ -252,7 +238,13 @@ class Recording:
 
     @cached_property
     def gaps(self) -> list[Gap]:
-        """Gaps between files: packets that passed then were not recorded.
+        """Gaps between files: packets that passed then were not recorded."""
+        since = self.start_ns
+        return [replace(gap, begin=gap.begin - since, end=gap.end - since) for gap in self.file_gaps]
+
+    @cached_property
+    def file_gaps(self) -> list[Gap]:
+        """These gaps in ns since 1970.
 
         A file begins where the one before it ended, or as soon as there is something to record: a gap is one that lasts
         for longer than a minute and than both of its files.
@@ -265,7 +257,7 @@ class Recording:
             if latest >= 0:
                 longest = max(end[latest] - begin[latest], end[row] - begin[row], MAX_FILE_GAP_NS)
                 if begin[row] - end[latest] > longest:
-                    found.append(Gap(latest, row, int(end[latest] - self.start_ns), int(begin[row] - self.start_ns)))
+                    found.append(Gap(latest, row, int(end[latest]), int(begin[row])))
             if latest < 0 or end[row] > end[latest]:
                 latest = row
         return found
@@ -286,8 +278,7 @@ class Recording:
     @cached_property
     def connections(self) -> Connections:
         """The database connections."""
-        table, rows = self.all_connections_table, self.database_rows
-        client = self.said("client")
+        client, database_column = self.said("client"), self.connection_column
         return Connections(
             stream=self.connection_column("stream").values.astype(np.int64),
             client=client,
@@ -296,9 +287,9 @@ class Recording:
             protocol=self.said("protocol"),
             handshake_retransmitted=self.connection_column("handshake_retransmitted").values,
             server_first=self.connection_column("server_first").values,
-            under_way=self._under_way(table)[rows],
-            **{name: self._time(table, column)[rows] for name, column in TIMES.items()},
-            **{name: columns.column(table, column).ints(MISSING)[rows] for name, column in NUMBERS.items()},
+            under_way=self._under_way(),
+            **{name: self.since_start(database_column(column)) for name, column in TIMES.items()},
+            **{name: database_column(column).ints(MISSING) for name, column in NUMBERS.items()},
         )
 
     @cached_property
@@ -324,9 +315,10 @@ class Recording:
         far, near = (Samples(*(spill(self.scratch, column) for column in half)) for half in halves)
         return far, near
 
-    def _under_way(self, table: Table) -> Ints:
+    def _under_way(self) -> Ints:
         """Only a window cuts exchanges."""
-        return np.full(len(table), MISSING) if self.period is None else self._time(table, CUT)
+        is_whole = self.period is None
+        return np.full(len(self.database_rows), MISSING) if is_whole else self.since_start(self.connection_column(CUT))
 
     @cached_property
     def readings(self) -> Readings:

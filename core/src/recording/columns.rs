@@ -11,6 +11,7 @@ use arrow_buffer::{BooleanBufferBuilder, NullBuffer};
 
 use super::packed::NULL;
 use super::rows::Rows;
+use super::view::View;
 
 /// A value as a column keeps it; null for none.
 pub trait Value {
@@ -70,27 +71,37 @@ impl Kind {
     pub fn array<const COLUMNS: usize>(
         self,
         rows: &Rows<COLUMNS>,
+        view: &View,
         column: usize,
         within: &Range<usize>,
         words: &[&str],
     ) -> io::Result<ArrayRef> {
         Ok(match self {
-            Kind::U32 => Arc::new(primitive::<UInt32Type, COLUMNS>(rows, column, within, |number| number as u32)?),
-            Kind::U64 => Arc::new(primitive::<UInt64Type, COLUMNS>(rows, column, within, |number| number as u64)?),
-            Kind::Hash => {
-                Arc::new(PrimitiveArray::<UInt64Type>::from(rows.column(column, within, |hash| hash as u64, |_| {})?))
+            Kind::U32 => {
+                Arc::new(primitive::<UInt32Type, COLUMNS>(rows, view, column, within, |number| number as u32)?)
             }
-            Kind::I64 => Arc::new(primitive::<Int64Type, COLUMNS>(rows, column, within, |number| number)?),
+            Kind::U64 => {
+                Arc::new(primitive::<UInt64Type, COLUMNS>(rows, view, column, within, |number| number as u64)?)
+            }
+            Kind::Hash => Arc::new(PrimitiveArray::<UInt64Type>::from(rows.column(
+                view,
+                column,
+                within,
+                |hash| hash as u64,
+                |_| {},
+            )?)),
+            Kind::I64 => Arc::new(primitive::<Int64Type, COLUMNS>(rows, view, column, within, |number| number)?),
             Kind::Time => Arc::new(
-                primitive::<TimestampNanosecondType, COLUMNS>(rows, column, within, |time| time)?.with_timezone("UTC"),
+                primitive::<TimestampNanosecondType, COLUMNS>(rows, view, column, within, |time| time)?
+                    .with_timezone("UTC"),
             ),
-            Kind::Flag => Arc::new(BooleanArray::from(rows.column(column, within, |flag| flag == 1, |_| {})?)),
+            Kind::Flag => Arc::new(BooleanArray::from(rows.column(view, column, within, |flag| flag == 1, |_| {})?)),
             Kind::Name => {
-                let numbers = primitive::<UInt16Type, COLUMNS>(rows, column, within, |number| number as u16)?;
+                let numbers = primitive::<UInt16Type, COLUMNS>(rows, view, column, within, |number| number as u16)?;
                 Arc::new(DictionaryArray::new(numbers, Arc::new(StringArray::from_iter_values(words))))
             }
             Kind::Text => {
-                let numbers = rows.column(column, within, |number| number, |_| {})?;
+                let numbers = rows.column(view, column, within, |number| number, |_| {})?;
                 let word = |number: i64| usize::try_from(number).ok().and_then(|number| words.get(number));
                 Arc::new(StringArray::from_iter(numbers.into_iter().map(word)))
             }
@@ -101,14 +112,15 @@ impl Kind {
     pub fn coded<const COLUMNS: usize>(
         self,
         rows: &Rows<COLUMNS>,
+        view: &View,
         column: usize,
         within: &Range<usize>,
         words: &[&str],
     ) -> io::Result<ArrayRef> {
         if self != Kind::Text {
-            return self.array(rows, column, within, words);
+            return self.array(rows, view, column, within, words);
         }
-        let numbers = primitive::<UInt32Type, COLUMNS>(rows, column, within, |number| number as u32)?;
+        let numbers = primitive::<UInt32Type, COLUMNS>(rows, view, column, within, |number| number as u32)?;
         if numbers.null_count() == numbers.len() {
             return Ok(Arc::new(DictionaryArray::new(numbers, Arc::new(StringArray::new_null(0)))));
         }
@@ -133,6 +145,7 @@ impl Kind {
 
 fn primitive<T: ArrowPrimitiveType, const COLUMNS: usize>(
     rows: &Rows<COLUMNS>,
+    view: &View,
     column: usize,
     within: &Range<usize>,
     value: impl Fn(i64) -> T::Native,
@@ -146,6 +159,6 @@ fn primitive<T: ArrowPrimitiveType, const COLUMNS: usize>(
         });
         valid.set_bit(place, false);
     };
-    let values = rows.column(column, within, value, null)?;
+    let values = rows.column(view, column, within, value, null)?;
     Ok(PrimitiveArray::new(values.into(), valid.map(|mut valid| NullBuffer::new(valid.finish()))))
 }

@@ -10,6 +10,7 @@ use arrow_schema::ArrowError;
 use super::columns::{Kind, Value};
 use super::renamed::other_count;
 use super::rows::{Expected, Rows};
+use super::view::{Cut, View};
 use super::words::{Errors, Names};
 use crate::disk::{Overflow, Room};
 use crate::exchange::{Exchange, Span};
@@ -166,25 +167,36 @@ fn is_count(rows: &u64) -> bool {
     i64::try_from(*rows).is_ok()
 }
 
-/// The exchanges, column by column.
+type Packed = Rows<{ COLUMNS.len() }>;
+
+/// The exchanges while they come, packed.
 #[derive(Debug)]
-pub struct ExchangeColumns {
-    rows: Arc<Rows<{ COLUMNS.len() }>>,
+pub struct ExchangeRows {
+    rows: Packed,
     words: Words,
     /// The disk, and the rows of which it has room for all that is computed from them.
     disk_bytes: u64,
     most_on_disk: usize,
 }
 
-impl ExchangeColumns {
+/// Exchanges column by column: some rows of those that came, in some order. All such views share the packed rows.
+#[derive(Clone, Debug)]
+pub struct ExchangeColumns {
+    rows: Arc<Packed>,
+    words: Arc<Words>,
+    view: View,
+    disk_bytes: u64,
+}
+
+impl ExchangeRows {
     /// Within these limits, and what a disk has room for.
-    pub fn within(limits: &Limits, disk: Option<&Room>) -> ExchangeColumns {
+    pub fn within(limits: &Limits, disk: Option<&Room>) -> ExchangeRows {
         let mut words = Words::default();
         words.error_code.most = limits.errors / CODES;
         words.error.most = limits.errors - limits.errors / CODES;
-        let rows = Arc::new(Rows::new(EXPECTED, limits.rows, Overflow::within(disk.map(Room::for_rows))));
+        let rows = Rows::new(EXPECTED, limits.rows, Overflow::within(disk.map(Room::for_rows)));
         let disk_bytes = disk.map_or(0, |room| room.bytes);
-        ExchangeColumns { rows, words, disk_bytes, most_on_disk: (disk_bytes / ANALYSED_ON_DISK) as usize }
+        ExchangeRows { rows, words, disk_bytes, most_on_disk: (disk_bytes / ANALYSED_ON_DISK) as usize }
     }
 
     /// The words that the numbers of a column stand for, in a recording that was saved.
@@ -201,32 +213,56 @@ impl ExchangeColumns {
         if columns.iter().any(|column| column.len() != rows) {
             return Err(ArrowError::SchemaError("columns of the exchanges differ in their length".into()));
         }
-        let known = Arc::get_mut(&mut self.rows);
-        known.into_iter().for_each(|known| (0..rows).for_each(|row| known.push(columns.map(|column| column[row]))));
+        (0..rows).for_each(|row| self.rows.push(columns.map(|column| column[row])));
         Ok(())
     }
 
-    /// What the columns are called, in their order.
-    pub fn names() -> impl Iterator<Item = &'static str> {
-        COLUMNS.iter().map(|&(name, ..)| name)
+    /// One more row; an error's code and message are as they may be shown.
+    pub fn take(&mut self, exchange: &Exchange) {
+        self.rows.push(numbers(&Row::new(exchange), &mut self.words));
     }
 
     /// What the rows and their texts take in memory.
     #[inline]
     pub fn bytes(&self) -> usize {
-        self.rows.bytes() + self.words.error.bytes + self.words.error_code.bytes
+        bytes(&self.rows, &self.words)
     }
 
     /// The same with what will be computed from them, as far as that will not be on disk.
     #[inline]
     pub fn kept_bytes(&self) -> usize {
-        let on_disk = self.rows.overflow().takes() && self.len() <= self.most_on_disk;
-        self.bytes() + self.len() * if on_disk { ANALYSED_BESIDE_DISK } else { ANALYSED }
+        let on_disk = self.rows.overflow().takes() && self.rows.len() <= self.most_on_disk;
+        self.bytes() + self.rows.len() * if on_disk { ANALYSED_BESIDE_DISK } else { ANALYSED }
     }
 
-    /// There is a disk, and what is computed from them goes there: in memory there is no room for it.
-    pub fn are_analysed_on_disk(&self, limits: &Limits) -> bool {
-        self.disk_bytes > 0 && self.bytes() + self.len() * ANALYSED > limits.memory
+    /// Why the disk takes no more.
+    pub fn refusal(&self) -> Option<String> {
+        let too_few = || format!("{} bytes of disk are too few", self.disk_bytes);
+        let is_beyond = self.disk_bytes > 0 && self.rows.len() > self.most_on_disk;
+        self.rows.overflow().refusal().map(str::to_owned).or_else(|| is_beyond.then(too_few))
+    }
+
+    /// How many errors came when there was no room left for a text of their own.
+    pub fn errors_overflowed(&self) -> u64 {
+        self.words.error.overflowed
+    }
+
+    /// All are there, in the order of connections and requests; they came in the order of their ends.
+    pub fn sorted(mut self) -> io::Result<ExchangeColumns> {
+        let view = self.rows.sort(Column::stream as usize, Column::exchange as usize)?;
+        Ok(ExchangeColumns {
+            rows: Arc::new(self.rows),
+            words: Arc::new(self.words),
+            view,
+            disk_bytes: self.disk_bytes,
+        })
+    }
+}
+
+impl ExchangeColumns {
+    /// What the columns are called, in their order.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        COLUMNS.iter().map(|&(name, ..)| name)
     }
 
     /// Of so many rows, what is computed from them is more than `memory` bytes.
@@ -234,16 +270,19 @@ impl ExchangeColumns {
         rows.saturating_mul(ANALYSED) > memory
     }
 
-    /// Why the disk takes no more.
-    pub fn refusal(&self) -> Option<String> {
-        let too_few = || format!("{} bytes of disk are too few", self.disk_bytes);
-        let is_beyond = self.disk_bytes > 0 && self.len() > self.most_on_disk;
-        self.rows.overflow().refusal().map(str::to_owned).or_else(|| is_beyond.then(too_few))
+    /// What all rows and their texts take in memory, and not those of the view alone.
+    pub fn bytes(&self) -> usize {
+        bytes(&self.rows, &self.words)
+    }
+
+    /// There is a disk, and what is computed from them goes there: in memory there is no room for it.
+    pub fn are_analysed_on_disk(&self, limits: &Limits) -> bool {
+        self.disk_bytes > 0 && self.bytes() + self.len() * ANALYSED > limits.memory
     }
 
     #[inline]
     pub fn len(&self) -> usize {
-        self.rows.len()
+        self.view.len()
     }
 
     #[inline]
@@ -254,7 +293,8 @@ impl ExchangeColumns {
     /// As an Arrow table.
     pub fn batch(&self) -> Result<RecordBatch, ArrowError> {
         let array = |&(name, column, kind): &(_, Column, Kind)| {
-            Ok((name, kind.array(&self.rows, column as usize, &(0..self.len()), &self.words.of(column))?))
+            let words = self.words.of(column);
+            Ok((name, kind.array(&self.rows, &self.view, column as usize, &(0..self.len()), &words)?))
         };
         RecordBatch::try_from_iter(COLUMNS.iter().map(array).collect::<Result<Vec<_>, ArrowError>>()?)
     }
@@ -267,26 +307,55 @@ impl ExchangeColumns {
             let known = COLUMNS.iter().find(|(known, ..)| known == name);
             let &(_, column, kind) =
                 known.ok_or_else(|| ArrowError::SchemaError(format!("exchanges have no column `{name}`")))?;
-            Ok((name, kind.coded(&self.rows, column as usize, &within, &self.words.of(column))?))
+            Ok((name, kind.coded(&self.rows, &self.view, column as usize, &within, &self.words.of(column))?))
         };
         RecordBatch::try_from_iter(names.iter().map(array).collect::<Result<Vec<_>, ArrowError>>()?)
     }
 
+    /// A column of the exchanges `within`, in the order in which they are read: numbers, [`super::NULL`] for null.
+    pub fn numbers(&self, column: Column, within: &Range<usize>) -> io::Result<Vec<i64>> {
+        self.rows.column(&self.view, column as usize, within, |number| number, |_| {})
+    }
+
+    /// The same of all.
+    pub fn all_numbers(&self, column: Column) -> io::Result<Vec<i64>> {
+        self.numbers(column, &(0..self.len()))
+    }
+
     /// Some columns of each exchange, in the order of their ends.
     pub fn each<const SOME: usize>(&self, columns: [Column; SOME], take: impl FnMut([i64; SOME])) -> io::Result<()> {
-        self.rows.each(columns.map(|column| column as usize), take)
+        self.rows.each(&self.view, columns.map(|column| column as usize), take)
     }
 
-    /// One more row; an error's code and message are as they may be shown.
-    pub fn take(&mut self, exchange: &Exchange) {
-        if let Some(rows) = Arc::get_mut(&mut self.rows) {
-            rows.push(numbers(&Row::new(exchange), &mut self.words));
-        }
+    /// Those of them that are kept, by their places in the order in which they are read.
+    pub fn kept(&self, is_kept: &[bool]) -> ExchangeColumns {
+        self.seen(self.view.kept(is_kept))
     }
 
-    /// How many errors came when there was no room left for a text of their own.
-    pub fn errors_overflowed(&self) -> u64 {
-        self.words.error.overflowed
+    /// The same exchanges, of which spans that began before `begin_ns` are null.
+    pub fn cut(mut self, begin_ns: i64) -> ExchangeColumns {
+        let begin = self.view.cut.map_or(begin_ns, |before| before.begin.max(begin_ns));
+        let spans = [Column::delta_ns as usize, Column::client_ns as usize];
+        self.view.cut = Some(Cut { spans, end: Column::request_time as usize, begin });
+        self
+    }
+
+    /// The exchanges group by group, in each in their order, and where each group begins, at last where all end. `group`
+    /// says which one of so many a connection is in; the exchanges of one in none are left out.
+    pub fn grouped(
+        &self,
+        group: impl Fn(u32) -> Option<u32>,
+        groups: usize,
+    ) -> io::Result<(ExchangeColumns, Vec<usize>)> {
+        let group = |stream: i64| group(stream as u32);
+        let of_places = self.rows.column(&self.view, Column::stream as usize, &(0..self.len()), group, |_| {})?;
+        let (view, bounds) = self.view.grouped(&of_places, groups);
+        Ok((self.seen(view), bounds))
+    }
+
+    /// Those from each bound up to the next one, by their places; together they take 8 bytes an exchange.
+    pub fn split(&self, bounds: &[usize]) -> Vec<ExchangeColumns> {
+        self.view.split(bounds).into_iter().map(|view| self.seen(view)).collect()
     }
 
     /// The texts of errors by their numbers.
@@ -300,19 +369,16 @@ impl ExchangeColumns {
         if texts.len() != known {
             return Err(other_count(texts.len(), known));
         }
-        let words = Words { error: Errors::saved(texts), ..self.words.clone() };
-        Ok(ExchangeColumns { rows: Arc::clone(&self.rows), words, ..*self })
+        let words = Words { error: Errors::saved(texts), ..(*self.words).clone() };
+        Ok(ExchangeColumns { words: Arc::new(words), ..self.clone() })
     }
 
-    /// In the order of connections and requests; they came in the order of their ends.
-    pub fn sorted(mut self) -> io::Result<ExchangeColumns> {
-        self.sort()?;
-        Ok(self)
+    fn seen(&self, view: View) -> ExchangeColumns {
+        ExchangeColumns { view, ..self.clone() }
     }
+}
 
-    /// Likewise.
-    pub fn sort(&mut self) -> io::Result<()> {
-        let rows = Arc::get_mut(&mut self.rows);
-        rows.map_or(Ok(()), |rows| rows.sort(Column::stream as usize, Column::exchange as usize))
-    }
+#[inline]
+fn bytes(rows: &Packed, words: &Words) -> usize {
+    rows.bytes() + words.error.bytes + words.error_code.bytes
 }

@@ -7,20 +7,25 @@
 mod columns;
 mod connections;
 mod exchanges;
+mod grouped;
 mod groups;
 mod packed;
 mod renamed;
 mod rows;
 mod samples;
+mod selected;
 mod tables;
 mod taps;
+mod view;
 mod words;
 
-pub use exchanges::{Column, ExchangeColumns};
+pub use exchanges::{Column, ExchangeColumns, ExchangeRows};
+pub use grouped::Groups;
 pub use groups::groups;
 pub use packed::NULL;
 pub use renamed::Words;
 pub use samples::{SampleBatches, SampleColumns};
+pub use selected::{Edge, Window};
 pub use tables::Tables;
 pub use taps::{TapRow, rows as tap_rows};
 
@@ -52,14 +57,16 @@ pub struct Recording {
     pub cases: RecordBatch,
     /// One row a TCP connection.
     pub connections: RecordBatch,
-    /// Their rows as they were, where other words stand in these.
+    /// All that were read, whatever is selected.
+    pub all_connections: RecordBatch,
+    /// Those with the names that were read, where others stand in these.
     pub real_connections: Option<RecordBatch>,
-    pub exchanges: Arc<ExchangeColumns>,
+    pub exchanges: ExchangeColumns,
     /// Texts by number, and what they do where they are fingerprints.
     pub statements: RecordBatch,
     /// Tags by number.
     pub tags: RecordBatch,
-    pub samples: Arc<SampleColumns>,
+    pub samples: SampleColumns,
     pub clock_readings: RecordBatch,
     pub segments: RecordBatch,
     pub taps: RecordBatch,
@@ -67,7 +74,7 @@ pub struct Recording {
     /// What the hosts of that curve are called, where that is not by their addresses.
     pub curve_hosts: Option<Vec<String>>,
     /// Of its TLS sessions.
-    pub client_randoms: Vec<Random>,
+    pub client_randoms: Arc<[Random]>,
     /// What is computed from it does not fit in the memory that reading may take.
     pub is_large: bool,
 }
@@ -75,11 +82,13 @@ pub struct Recording {
 impl Recording {
     /// The recording of what was read.
     pub fn new(read: Tables, limits: &Limits) -> Result<Recording, ArrowError> {
+        let connections = read.connections()?;
         Ok(Recording {
             captures: read.captures()?,
             notes: read.notes()?,
             cases: read.cases()?,
-            connections: read.connections()?,
+            all_connections: connections.clone(),
+            connections,
             real_connections: None,
             statements: read.statements()?,
             tags: read.tags()?,
@@ -88,10 +97,10 @@ impl Recording {
             taps: read.taps()?,
             host_curve: read.host_curve(),
             curve_hosts: None,
-            client_randoms: read.client_randoms(),
+            client_randoms: read.client_randoms().into(),
             is_large: read.exchanges.are_analysed_on_disk(limits),
-            exchanges: Arc::new(read.exchanges),
-            samples: Arc::new(read.samples),
+            exchanges: read.exchanges,
+            samples: read.samples,
         })
     }
 }

@@ -84,7 +84,7 @@ impl Recording {
         renamed.curve_hosts = hosts;
         for Words { table, column, words } in words {
             if (&*table, &*column) == ERRORS {
-                renamed.exchanges = Arc::new(self.exchanges.with_errors(words)?);
+                renamed.exchanges = self.exchanges.with_errors(words)?;
                 continue;
             }
             let batch = renamed.table_mut(&table)?;

@@ -5,8 +5,10 @@
 use std::borrow::Cow;
 use std::io;
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::packed::{CHUNK, Chunk, NULL};
+use super::view::{Cut, Order, View};
 use crate::disk::{self, Overflow};
 
 /// What a number is likely to be, from others in its row: what is kept is how far it is off.
@@ -19,7 +21,7 @@ pub enum Expected {
     Between(usize, usize),
 }
 
-/// Rows of `COLUMNS` numbers, in the order they came; they can be read in another.
+/// Rows of `COLUMNS` numbers, in the order they came; a [`View`] says which are read, and in which order.
 #[derive(Debug)]
 pub struct Rows<const COLUMNS: usize> {
     expected: [Expected; COLUMNS],
@@ -32,8 +34,6 @@ pub struct Rows<const COLUMNS: usize> {
     /// The newest ones, fewer than a chunk, column by column; none before the first row.
     open: Vec<[i64; STRIDE]>,
     open_rows: usize,
-    /// The place of each row where they are read; none as long as that is the order they came in.
-    places: Option<Vec<u32>>,
 }
 
 /// A chunk of rows, column by column. Only the last one may have fewer than [`CHUNK`].
@@ -44,6 +44,8 @@ enum Packed<const COLUMNS: usize> {
     OnDisk(u64, Box<[u32; COLUMNS]>),
 }
 
+/// One number of so many in a chunk, or fewer, are looked up one by one.
+const SPARSE: usize = 16;
 /// From one open column to the next: a little more than a chunk, since a cache keeps apart badly what lies apart by
 /// powers of two.
 const STRIDE: usize = CHUNK + 8;
@@ -63,7 +65,7 @@ impl<const COLUMNS: usize> Rows<COLUMNS> {
     /// Packed rows beyond `most` bytes overflow, where there is room.
     pub fn new(expected: [Expected; COLUMNS], most: usize, overflow: Overflow) -> Rows<COLUMNS> {
         let (packed, open) = (Vec::new(), Vec::new());
-        Rows { expected, packed, packed_rows: 0, packed_bytes: 0, most, overflow, open, open_rows: 0, places: None }
+        Rows { expected, packed, packed_rows: 0, packed_bytes: 0, most, overflow, open, open_rows: 0 }
     }
 
     #[inline]
@@ -77,7 +79,7 @@ impl<const COLUMNS: usize> Rows<COLUMNS> {
         &self.overflow
     }
 
-    /// What the rows take in memory, without their places.
+    /// What the rows take in memory.
     #[inline]
     pub fn bytes(&self) -> usize {
         self.packed_bytes + self.open_rows * size_of::<[i64; COLUMNS]>()
@@ -147,17 +149,22 @@ impl<const COLUMNS: usize> Rows<COLUMNS> {
         }
     }
 
-    /// Read them group by group from now on, and in each by their number, which no two rows of a group share.
-    pub fn sort(&mut self, group: usize, number: usize) -> io::Result<()> {
+    /// All rows, in the order they came.
+    pub fn all(&self) -> View {
+        View::of(Order::AsTheyCame(self.len()))
+    }
+
+    /// The rows group by group, and in each by their number, which no two rows of a group share. No further row comes.
+    pub fn sort(&mut self, group: usize, number: usize) -> io::Result<View> {
         self.close();
         let (mut groups, mut numbers) = (Vec::with_capacity(self.len()), Vec::with_capacity(self.len()));
-        self.each([group, number], |[group, number]| {
+        self.each(&self.all(), [group, number], |[group, number]| {
             groups.push(group as u32);
             numbers.push(number as u32);
         })?;
         let keys = || groups.iter().zip(&numbers);
         if keys().is_sorted() {
-            return Ok(());
+            return Ok(self.all());
         }
         let mut ends = vec![0; groups.iter().max().map_or(0, |&last| last as usize + 1)];
         groups.iter().for_each(|&group| ends[group as usize] += 1_usize);
@@ -175,34 +182,60 @@ impl<const COLUMNS: usize> Rows<COLUMNS> {
         }
         let mut places = groups;
         (0..).zip(order).for_each(|(place, row)| places[row as usize] = place);
-        self.places = Some(places);
-        Ok(())
+        Ok(View::of(Order::Placed(Arc::new(places))))
     }
 
-    /// Some columns of each row, in the order the rows came.
-    pub fn each<const SOME: usize>(&self, columns: [usize; SOME], mut take: impl FnMut([i64; SOME])) -> io::Result<()> {
+    /// Some columns of each row of a view, in the order the rows came.
+    pub fn each<const SOME: usize>(
+        &self,
+        view: &View,
+        columns: [usize; SOME],
+        mut take: impl FnMut([i64; SOME]),
+    ) -> io::Result<()> {
         let mut chunks = [[0; CHUNK]; SOME];
-        for (packed, rows) in self.packed.iter().zip(self.chunk_rows()) {
+        self.each_chunk(view, |chunk, picked| {
+            let rows = self.rows_of(chunk);
             for (&column, numbers) in columns.iter().zip(&mut chunks) {
-                self.unpack(packed, column, &mut numbers[..rows.len()])?;
+                self.numbers(chunk, column, view.cut, picked, &mut numbers[..rows.len()])?;
             }
-            (0..rows.len()).for_each(|row| take(std::array::from_fn(|column| chunks[column][row])));
+            let mut row = |row: usize| take(std::array::from_fn(|column| chunks[column][row]));
+            match picked {
+                None => (0..rows.len()).for_each(row),
+                Some(picked) => picked.iter().for_each(|&[at, _]| row(at as usize - rows.start)),
+            }
+            Ok(())
+        })
+    }
+
+    /// The chunks that have rows of a view, with these rows where they are not all.
+    fn each_chunk(
+        &self,
+        view: &View,
+        mut take: impl FnMut(usize, Option<&[[u32; 2]]>) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let Order::Picked(rows, part) = &view.order else {
+            return (0..self.len().div_ceil(CHUNK)).try_for_each(|chunk| take(chunk, None));
+        };
+        let mut rest = &rows[part.clone()];
+        while let Some(&[first, _]) = rest.first() {
+            let chunk = first as usize / CHUNK;
+            let here = rest.partition_point(|&[row, _]| (row as usize) < (chunk + 1) * CHUNK);
+            take(chunk, Some(&rest[..here]))?;
+            rest = &rest[here..];
         }
-        let open = columns.map(|column| self.open(column));
-        (0..self.open_rows).for_each(|row| take(open.map(|numbers| numbers[row])));
         Ok(())
     }
 
-    /// The rows of each packed chunk.
-    fn chunk_rows(&self) -> impl Iterator<Item = Range<usize>> {
-        let all = self.packed_rows;
-        (0..all).step_by(CHUNK).map(move |first| first..all.min(first + CHUNK))
+    /// The rows of a chunk; those behind the packed ones are the open ones.
+    fn rows_of(&self, chunk: usize) -> Range<usize> {
+        chunk * CHUNK..self.len().min((chunk + 1) * CHUNK)
     }
 
-    /// A column of the rows `within`, in the order in which they are read; `null` hears of each of them, from 0 on, where
-    /// there is nothing.
+    /// A column of the rows `within` a view, in the order in which they are read; `null` hears of each of them, from 0 on,
+    /// where there is nothing.
     pub fn column<T: Copy + Default>(
         &self,
+        view: &View,
         column: usize,
         within: &Range<usize>,
         value: impl Fn(i64) -> T,
@@ -210,46 +243,90 @@ impl<const COLUMNS: usize> Rows<COLUMNS> {
     ) -> io::Result<Vec<T>> {
         let mut values = vec![T::default(); within.len()];
         let mut numbers = [0; CHUNK];
-        let open = (self.packed_rows..self.len(), None);
-        for (rows, packed) in self.chunk_rows().zip(self.packed.iter().map(Some)).chain([open]) {
-            if !self.has_any(&rows, within) {
-                continue;
+        self.each_chunk(view, |chunk, picked| {
+            let rows = self.rows_of(chunk);
+            if !has_any(view, &rows, picked, within) {
+                return Ok(());
             }
-            let (numbers, has_null) = match packed {
-                Some(packed) => {
-                    let numbers = &mut numbers[..rows.len()];
-                    let chunk = self.unpack(packed, column, numbers)?;
-                    (&*numbers, chunk.has_null()) // null is kept as such, whatever is expected
-                }
-                None => (self.open(column), true),
-            };
-            let Some(places) = &self.places else {
-                let here = rows.start.max(within.start)..rows.end.min(within.end);
-                let numbers = &numbers[here.start - rows.start..here.end - rows.start];
-                let first = here.start - within.start;
-                values[first..].iter_mut().zip(numbers).for_each(|(wanted, &number)| *wanted = value(number));
-                let nulls = (first..).zip(numbers).filter(|(_, number)| has_null && **number == NULL);
-                nulls.for_each(|(place, _)| null(place));
-                continue;
-            };
-            for (&place, &number) in places[rows].iter().zip(numbers) {
+            let numbers = &mut numbers[..rows.len()];
+            let has_null = self.numbers(chunk, column, view.cut, picked, numbers)?;
+            let mut put = |place: u32, number: i64| {
                 let place = (place as usize).wrapping_sub(within.start);
-                let Some(wanted) = values.get_mut(place) else { continue };
+                let Some(wanted) = values.get_mut(place) else { return };
                 *wanted = value(number);
                 if has_null && number == NULL {
                     null(place);
                 }
+            };
+            match (&view.order, picked) {
+                (_, Some(picked)) => {
+                    picked.iter().for_each(|&[row, place]| put(place, numbers[row as usize - rows.start]));
+                }
+                (Order::Placed(places), _) => {
+                    places[rows].iter().zip(numbers).for_each(|(&place, &mut number)| put(place, number));
+                }
+                _ => {
+                    let here = rows.start.max(within.start)..rows.end.min(within.end);
+                    let numbers = &numbers[here.start - rows.start..here.end - rows.start];
+                    let first = here.start - within.start;
+                    values[first..].iter_mut().zip(numbers).for_each(|(wanted, &number)| *wanted = value(number));
+                    let nulls = (first..).zip(numbers).filter(|(_, number)| has_null && **number == NULL);
+                    nulls.for_each(|(place, _)| null(place));
+                }
             }
-        }
+            Ok(())
+        })?;
         Ok(values)
     }
 
-    /// Some of these rows, by the order they came in, are `within` those, by the order in which they are read.
-    fn has_any(&self, rows: &Range<usize>, within: &Range<usize>) -> bool {
-        match &self.places {
-            None => rows.start < within.end && within.start < rows.end,
-            Some(_) if within.len() == self.len() => true,
-            Some(places) => places[rows.clone()].iter().any(|&place| within.contains(&(place as usize))),
+    /// A column of a chunk, of its picked rows at least, as a view has it; whether some may be null.
+    fn numbers(
+        &self,
+        chunk: usize,
+        column: usize,
+        cut: Option<Cut>,
+        picked: Option<&[[u32; 2]]>,
+        numbers: &mut [i64],
+    ) -> io::Result<bool> {
+        let Some(cut) = cut.filter(|cut| cut.spans.contains(&column)) else {
+            return self.uncut(chunk, column, picked, numbers);
+        };
+        self.uncut(chunk, column, picked, numbers)?;
+        let mut ends = [0; CHUNK];
+        self.uncut(chunk, cut.end, picked, &mut ends[..numbers.len()])?;
+        for (number, end) in numbers.iter_mut().zip(ends) {
+            if end == NULL || end.wrapping_sub(*number) < cut.begin {
+                *number = NULL;
+            }
+        }
+        Ok(true)
+    }
+
+    /// The same as it was kept.
+    fn uncut(&self, chunk: usize, column: usize, picked: Option<&[[u32; 2]]>, numbers: &mut [i64]) -> io::Result<bool> {
+        match (self.packed.get(chunk), picked) {
+            (Some(Packed::Here(chunks)), Some(picked)) if picked.len() * SPARSE < numbers.len() => {
+                for row in picked.iter().map(|&[row, _]| row as usize % CHUNK) {
+                    numbers[row] = self.number(chunks, column, row);
+                }
+                Ok(true)
+            }
+            (Some(packed), _) => Ok(self.unpack(packed, column, numbers)?.has_null()), // null is kept as such, whatever is expected
+            (None, _) => {
+                numbers.copy_from_slice(self.open(column));
+                Ok(true)
+            }
+        }
+    }
+
+    /// One number of a packed chunk.
+    fn number(&self, chunks: &[Chunk; COLUMNS], column: usize, row: usize) -> i64 {
+        let number = chunks[column].number(row);
+        let expected = |other| self.number(chunks, other, row);
+        match self.expected[column] {
+            Expected::Unknown => number,
+            Expected::As(other) => sum(number, expected(other)),
+            Expected::Between(from, to) => sum(number, between(expected(from), expected(to))),
         }
     }
 
@@ -290,6 +367,17 @@ impl<const COLUMNS: usize> Rows<COLUMNS> {
     }
 }
 
+/// Some of the rows of a chunk are `within` those, by the order in which they are read.
+fn has_any(view: &View, rows: &Range<usize>, picked: Option<&[[u32; 2]]>, within: &Range<usize>) -> bool {
+    let is_within = |place: u32| within.contains(&(place as usize));
+    match (&view.order, picked) {
+        _ if within.len() == view.len() => true,
+        (_, Some(picked)) => picked.iter().any(|&[_, place]| is_within(place)),
+        (Order::Placed(places), _) => places[rows.clone()].iter().any(|&place| is_within(place)),
+        _ => rows.start < within.end && within.start < rows.end,
+    }
+}
+
 /// How far a number is off, where both are known. The times of a capture are less than 2^63 ns apart.
 #[inline]
 fn off(number: i64, expected: i64) -> i64 {
@@ -307,124 +395,5 @@ fn between(from: i64, to: i64) -> i64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::disk::Room;
-
-    /// A group, a number in it, a time, and a later one.
-    fn rows(count: i64) -> impl Iterator<Item = [i64; 4]> {
-        (0..count).map(|row| {
-            let time = if row % 1000 == 7 { NULL } else { 1_700_000_000_000_000_000 + row * 250_000 };
-            let later = if row % 500 == 7 { NULL } else { time.wrapping_add(400 + row % 90) };
-            [row % 3, row / 3, time, later]
-        })
-    }
-
-    const EXPECTED: [Expected; 4] = [Expected::Unknown, Expected::Unknown, Expected::Unknown, Expected::As(2)];
-
-    fn kept(rows: impl Iterator<Item = [i64; 4]>) -> Rows<4> {
-        let mut kept = Rows::new(EXPECTED, usize::MAX, Overflow::default());
-        rows.for_each(|row| kept.push(row));
-        kept
-    }
-
-    /// The same where only so many bytes fit in memory, and so many on the disk.
-    fn overflowing(rows: impl Iterator<Item = [i64; 4]>, most: usize, disk: u64) -> Rows<4> {
-        let room = Room { folder: std::env::temp_dir(), bytes: disk };
-        let mut kept = Rows::new(EXPECTED, most, Overflow::within(Some(room)));
-        rows.for_each(|row| kept.push(row));
-        kept
-    }
-
-    fn on_disk(kept: &Rows<4>) -> usize {
-        kept.packed.iter().filter(|packed| matches!(packed, Packed::OnDisk(..))).count()
-    }
-
-    #[test]
-    fn rows_come_back_as_they_came_whole_chunks_and_what_is_open() {
-        let count = 2 * CHUNK as i64 + 100;
-        let (kept, mut back) = (kept(rows(count)), Vec::new());
-        kept.each([0, 1, 2, 3], |row| back.push(row)).unwrap();
-        assert_eq!(back, rows(count).collect::<Vec<_>>());
-    }
-
-    #[test]
-    fn rows_are_read_group_by_group_and_nulls_stay_with_their_rows() {
-        let count = CHUNK as i64 + 50;
-        let mut kept = kept(rows(count));
-        kept.sort(0, 1).unwrap();
-        let mut sorted: Vec<_> = rows(count).collect();
-        sorted.sort();
-        for column in 0..4 {
-            let mut nulls = Vec::new();
-            let values = kept.column(column, &(0..kept.len()), |number| number, |place| nulls.push(place)).unwrap();
-            assert_eq!(values, sorted.iter().map(|row| row[column]).collect::<Vec<_>>(), "column {column}");
-            nulls.sort();
-            let expected = (0..sorted.len()).filter(|&row| sorted[row][column] == NULL);
-            assert_eq!(nulls, expected.collect::<Vec<_>>(), "column {column}");
-        }
-    }
-
-    #[test]
-    fn some_of_the_rows_are_read_alone() {
-        let count = 2 * CHUNK as i64 + 50;
-        for sorted in [false, true] {
-            let mut kept = kept(rows(count));
-            if sorted {
-                kept.sort(0, 1).unwrap();
-            }
-            let part = |within: Range<usize>| {
-                let mut nulls = Vec::new();
-                (kept.column(2, &within, |number| number, |place| nulls.push(place)).unwrap(), nulls.len())
-            };
-            let (whole, nulls) = part(0..kept.len());
-            let parts = [0..1, 1..CHUNK + 3, CHUNK + 3..kept.len(), 5..5].map(part);
-            assert_eq!(parts.each_ref().map(|(values, _)| values.clone()).concat(), whole);
-            assert_eq!(parts.iter().map(|(_, nulls)| nulls).sum::<usize>(), nulls);
-        }
-    }
-
-    #[test]
-    fn what_is_as_expected_takes_no_room() {
-        let count = 8 * CHUNK as i64;
-        let pushed = |later: fn(i64) -> i64| kept((0..count).map(|row| [0, row, row * row, later(row)])).bytes();
-        assert_eq!(pushed(|row| row * row + 3), pushed(|row| row * row));
-        assert!(pushed(|row| row * row * 7) > pushed(|row| row * row) + count as usize);
-    }
-
-    /// Every column, and where each has its nulls.
-    fn columns(kept: &Rows<4>) -> Vec<(Vec<i64>, Vec<usize>)> {
-        let mut nulls = Vec::new();
-        let mut column =
-            |column| kept.column(column, &(0..kept.len()), |number| number, |place| nulls.push(place)).unwrap();
-        let columns = [0, 1, 2, 3].map(&mut column).to_vec();
-        columns.into_iter().map(|column| (column, nulls.clone())).collect()
-    }
-
-    #[test]
-    fn rows_on_disk_are_the_same_wherever_the_memory_or_the_disk_is_full() {
-        let count = 5 * CHUNK as i64 + 70;
-        let mut here = kept(rows(count));
-        here.sort(0, 1).unwrap();
-        for (most, disk, chunks) in [(0, u64::MAX, 6), (60_000, u64::MAX, 4), (0, 120_000, 3), (0, 0, 0)] {
-            let mut kept = overflowing(rows(count), most, disk);
-            kept.sort(0, 1).unwrap();
-            assert_eq!(on_disk(&kept), chunks, "{most} {disk}");
-            assert_eq!(columns(&kept), columns(&here), "{most} {disk}");
-        }
-    }
-
-    #[test]
-    fn rows_on_disk_take_next_to_no_memory() {
-        let kept = overflowing(rows(20 * CHUNK as i64), 0, u64::MAX);
-        assert!(kept.bytes() < 20 * 100, "{}", kept.bytes());
-    }
-
-    #[test]
-    fn what_is_no_longer_on_disk_is_an_error() {
-        let mut kept = overflowing(rows(2 * CHUNK as i64), 0, u64::MAX);
-        kept.overflow = Overflow::default();
-        assert!(kept.column(3, &(0..kept.len()), |number| number, |_| {}).is_err());
-        assert!(kept.sort(0, 1).is_err());
-    }
-}
+#[path = "rows_tests.rs"]
+mod tests;

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::{BooleanArray, Int64Array, RecordBatch, UInt32Array};
 use arrow_schema::{ArrowError, SchemaRef};
 
+use super::grouped::bounds;
 use super::{Timestamps, batch};
 use crate::disk::Overflow;
 use crate::side::Side;
@@ -15,9 +17,18 @@ use crate::stream::{Connections, Place, RttSample, Samples};
 /// Rows of a batch, about.
 const ROWS: usize = 1 << 16;
 
-/// The RTT samples of all connections.
-#[derive(Debug)]
+/// The RTT samples of some connections in some time. All such views share the samples that were kept.
+#[derive(Clone, Debug)]
 pub struct SampleColumns {
+    kept: Arc<Kept>,
+    /// The places of the connections among those that have some; none for all.
+    connections: Option<Arc<[u32]>>,
+    /// From when to when, the end is no part of it; in ns.
+    period: Option<[i64; 2]>,
+}
+
+#[derive(Debug)]
+struct Kept {
     /// Of each connection that has some, by its number.
     samples: Vec<(u32, Samples)>,
     overflow: Overflow,
@@ -29,7 +40,11 @@ impl SampleColumns {
         let places = 0..connections.len();
         let samples =
             places.map(|place| (connections.stream(place), std::mem::take(&mut connections.get_mut(place).samples)));
-        SampleColumns { samples: samples.filter(|(_, samples)| !samples.is_empty()).collect(), overflow }
+        SampleColumns::all(samples.filter(|(_, samples)| !samples.is_empty()).collect(), overflow)
+    }
+
+    fn all(samples: Vec<(u32, Samples)>, overflow: Overflow) -> SampleColumns {
+        SampleColumns { kept: Arc::new(Kept { samples, overflow }), connections: None, period: None }
     }
 
     /// Of a recording that was saved; `take` is handed each one, those of a connection in their order. Beyond `most` bytes
@@ -49,21 +64,63 @@ impl SampleColumns {
                 due = due.max(kept + kept / 8);
             }
         })?;
-        Ok(SampleColumns { samples: all.into_iter().collect(), overflow })
+        Ok(SampleColumns::all(all.into_iter().collect(), overflow))
     }
 
-    pub fn len(&self) -> usize {
-        self.samples.iter().map(|(_, samples)| samples.len()).sum()
+    /// Those of some connections.
+    pub fn picked(&self, is_picked: impl Fn(u32) -> bool) -> SampleColumns {
+        let all = (0..).map_while(|number| self.connection(number));
+        let picked = all.filter(|&(_, (stream, _))| is_picked(*stream)).map(|(place, _)| place as u32);
+        SampleColumns { connections: Some(picked.collect()), ..self.clone() }
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.samples.is_empty()
+    /// Those of the connections group by group, and where each group begins among the connections, at last where all end.
+    pub fn grouped(&self, group: impl Fn(u32) -> Option<usize>, groups: usize) -> (SampleColumns, Vec<usize>) {
+        let mut places = vec![Vec::new(); groups];
+        for (place, (stream, _)) in (0..).map_while(|number| self.connection(number)) {
+            let places = group(*stream).and_then(|group| places.get_mut(group));
+            places.into_iter().for_each(|places| places.push(place as u32));
+        }
+        let bounds = bounds(places.iter().map(Vec::len));
+        (SampleColumns { connections: Some(places.concat().into()), ..self.clone() }, bounds)
+    }
+
+    /// Those of some of the connections that were picked, by their places among these.
+    pub fn part(&self, connections: Range<usize>) -> SampleColumns {
+        let part = self.connections.as_deref().and_then(|places| places.get(connections)).unwrap_or_default();
+        SampleColumns { connections: Some(part.into()), ..self.clone() }
+    }
+
+    /// Those from the first time to before the second, in ns.
+    pub fn within(mut self, [begin, end]: [i64; 2]) -> SampleColumns {
+        self.period = Some(self.period.map_or([begin, end], |[first, last]| [first.max(begin), last.min(end)]));
+        self
+    }
+
+    /// The `number`th of its connections: its place among those that were kept, and its samples.
+    fn connection(&self, number: usize) -> Option<(usize, &(u32, Samples))> {
+        let place = match &self.connections {
+            None => number,
+            Some(places) => *places.get(number)? as usize,
+        };
+        Some((place, self.kept.samples.get(place)?))
+    }
+
+    #[inline]
+    fn has(&self, sample: &RttSample) -> bool {
+        self.period.is_none_or(|[begin, end]| begin <= sample.time_ns && sample.time_ns < end)
     }
 
     /// Each with its connection, connection by connection.
     pub fn each(&self, mut take: impl FnMut(u32, Side, RttSample)) -> io::Result<()> {
-        let mut all = self.samples.iter();
-        all.try_for_each(|(stream, samples)| samples.each(&self.overflow, |side, sample| take(*stream, side, sample)))
+        let mut all = (0..).map_while(|number| self.connection(number));
+        all.try_for_each(|(_, (stream, samples))| {
+            samples.each(&self.kept.overflow, |side, sample| {
+                if self.has(&sample) {
+                    take(*stream, side, sample);
+                }
+            })
+        })
     }
 
     /// As an Arrow table.
@@ -76,13 +133,13 @@ impl SampleColumns {
 
 /// The same batch by batch, each made when it is asked for: nobody has to hold all of them.
 pub struct SampleBatches {
-    samples: Arc<SampleColumns>,
+    samples: SampleColumns,
     connection: usize,
     place: Place,
 }
 
 impl SampleBatches {
-    pub fn of(samples: Arc<SampleColumns>) -> SampleBatches {
+    pub fn of(samples: SampleColumns) -> SampleBatches {
         SampleBatches { samples, connection: 0, place: Place::default() }
     }
 
@@ -95,9 +152,13 @@ impl SampleBatches {
     fn columns(&mut self) -> io::Result<Columns> {
         let mut columns = Columns::of(ROWS + ROWS / 4);
         while columns.streams.len() < ROWS {
-            let Some((stream, samples)) = self.samples.samples.get(self.connection) else { break };
-            let take = |side, sample| columns.push(*stream, side, sample);
-            if !samples.next_block(&mut self.place, &self.samples.overflow, take)? {
+            let Some((_, (stream, samples))) = self.samples.connection(self.connection) else { break };
+            let take = |side, sample| {
+                if self.samples.has(&sample) {
+                    columns.push(*stream, side, sample);
+                }
+            };
+            if !samples.next_block(&mut self.place, &self.samples.kept.overflow, take)? {
                 self.connection += 1;
                 self.place = Place::default();
             }
@@ -163,31 +224,5 @@ impl Columns {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_batches_are_the_table() {
-        let sample = |number: usize| RttSample {
-            time_ns: number as i64 * 1_000,
-            rtt_ns: 7 * number as i64,
-            segments: 1 + number as u32 % 3,
-            in_flight: 4,
-        };
-        let kept = |count: usize| {
-            let mut samples = Samples::default();
-            (0..count).for_each(|number| samples.push([Side::Client, Side::Server][number % 2], sample(number)));
-            samples
-        };
-        let samples = vec![(2, kept(150_000)), (3, kept(1)), (7, kept(5_000))];
-        let columns = Arc::new(SampleColumns { samples, overflow: Overflow::default() });
-        let batches: Vec<_> = SampleBatches::of(Arc::clone(&columns)).map(Result::unwrap).collect();
-        assert!(batches.len() > 1);
-        let (whole, mut first) = (columns.batch().unwrap(), 0);
-        for batch in batches {
-            assert_eq!(batch, whole.slice(first, batch.num_rows()));
-            first += batch.num_rows();
-        }
-        assert_eq!(first, whole.num_rows());
-    }
-}
+#[path = "samples_tests.rs"]
+mod tests;

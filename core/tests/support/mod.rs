@@ -123,6 +123,38 @@ pub fn pcap(packets: &[Packet], snap: usize) -> Vec<u8> {
     file
 }
 
+/// Packets of several connections that take turns, each with its own statements and errors.
+pub fn traffic(connections: u16, queries: u32) -> Vec<Packet> {
+    let mut packets = Vec::new();
+    for connection in 0..connections {
+        let mut wire = logged_in();
+        wire.now_ns += u64::from(connection) * 7_000;
+        for number in 0..queries {
+            wire.now_ns += 3_000_000;
+            match number % 4 {
+                0 => wire.ask(&query(&format!("select c{number} from t{connection}")), &result(3, 10)),
+                1 => wire.ask(&query("select 1"), &failed(number)),
+                2 => wire.send(Client, &query("begin")).send(Client, &query("commit")).send(Server, &ok(1, 0)),
+                _ => wire.ask(&query(&"x".repeat(2_000)), &ok(1, 1)),
+            };
+            wire.segment(Client, ACK, b"");
+        }
+        wire.packets.iter_mut().for_each(|packet| with_client_port(packet, 40_000 + connection));
+        packets.extend(wire.packets);
+    }
+    packets.sort_by_key(|packet| packet.time_ns);
+    packets
+}
+
+pub fn failed(number: u32) -> Vec<u8> {
+    mysql(1, &[b"\xff\x28\x04#42000near ", number.to_string().as_bytes()].concat())
+}
+
+pub fn with_client_port(packet: &mut Packet, port: u16) {
+    let at = if packet.bytes[12..16] == [10, 0, 0, 1] { 20 } else { 22 };
+    packet.bytes[at..at + 2].copy_from_slice(&port.to_be_bytes());
+}
+
 pub fn read(packets: &[Packet]) -> Tables {
     read_file(pcap(packets, 262_144))
 }
