@@ -207,7 +207,7 @@ def _is_saved(files: Sequence[str]) -> bool:
 
 def _cases(read: Recording, files: Sequence[str], partition: Partition) -> ArrowTable:
     """Return notes that add up; of a dataset the first part tells them, as all have read the same."""
-    cases = ArrowTable.from_arrow(read.tables.cases())
+    cases = ArrowTable.from_arrow(read.core.cases())
     return columns.rows_of(cases, np.empty(0, np.int64)) if partition.number > 0 and _is_saved(files) else cases
 
 

@@ -113,7 +113,8 @@ def test_the_index_tells_of_each_group_which_part_holds_it() -> None:
 def test_each_group_is_a_recording_of_its_own() -> None:
     capture = latpcap.read([moved("mysql/churn-20", number) for number in range(5)])
     recording = capture.recording
-    groups = {group.name: group for some in arranged(recording, client_groups_of(recording)) for group in some}
+    some = arranged(recording, client_groups_of(recording))
+    groups = {group.name: group.recording for groups in some for group in groups}
     assert sorted(groups) == [f"10.77.{number}.1 → 10.78.{number}.2" for number in range(5)]
     assert [len(group.database_rows) for group in groups.values()] == [20] * 5
     assert sum(len(group.exchanges) for group in groups.values()) == len(capture.exchanges)

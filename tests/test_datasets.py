@@ -241,7 +241,7 @@ def test_parts_that_were_saved_apart_are_read_together(tmp_path: Path) -> None:
 
 def rows_but_parameters(capture: package.Capture) -> dict[str, list[str]]:
     """The core's rows, with texts in the place of their numbers; each part numbers parameters on its own."""
-    tables = capture.recording.tables
+    tables = capture.recording.core
     at = Table.from_arrow(tables.exchanges()).column_names.index("parameters")
     found = {name: [list(row) for row in each] for name, each in rows(tables).items()}
     for row in found["exchanges"]:

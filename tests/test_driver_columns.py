@@ -52,7 +52,7 @@ def test_a_driver_that_nobody_has_selects_nothing() -> None:
 
 
 def test_pseudonyms_hide_drivers_that_are_not_in_the_table() -> None:
-    tables = two().recording.tables
+    tables = two().recording.core
     hidden = Capture(Recording(tables, rename=renaming(tables, Pseudonyms())))
     assert list(hidden.connections.column("driver")) == ["go-sql-driver/mysql", "driver-1"]
 

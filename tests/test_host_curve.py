@@ -91,7 +91,7 @@ def test_of_several_captures_the_first_that_has_a_curve_counts(plain: Path, with
 def test_parts_and_groups_have_the_curve_of_the_whole(with_curve: Made) -> None:
     path = with_curve(CLIENT)
     selected = latpcap.read(path).select(server=SERVER).measures.recording
-    groups = [group for some in arranged(read(path), names_of(read(path), "server")) for group in some]
+    groups = [group.recording for some in arranged(read(path), names_of(read(path), "server")) for group in some]
     assert len(groups) == 1
     for part in (selected, *groups):
         assert (part.host_curve, part.curve_hosts) == (read(path).host_curve, (True, False))

@@ -30,7 +30,7 @@ def every(capture: latpcap.Capture) -> list[Recording]:
     part = capture.select(stream=[str(stream) for stream in streams[: len(streams) // 2 + 1]]).recording
     window = capture.select(start=f"+{whole.runtime_s / 3:.6f}s", end=f"+{whole.runtime_s * 0.9:.6f}s").recording
     assert first > 0
-    groups = [group for some in arranged(whole, names_of(whole, "user")) for group in some]
+    groups = [group.recording for some in arranged(whole, names_of(whole, "user")) for group in some]
     return [whole, part, window, *groups]
 
 

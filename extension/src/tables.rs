@@ -8,7 +8,7 @@ use std::sync::Arc;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use arrow_schema::ArrowError;
-use numpy::PyArray1;
+use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
@@ -271,6 +271,20 @@ impl Recording {
         });
         let core = self.core.renamed(columns.collect(), hosts).map_err(python_error)?;
         Ok(self.showing(core))
+    }
+
+    /// Groups of connections, in the order of their numbers; `group_of` has that of each stream, less than 0 for none.
+    /// As many are together as have no more than `most` exchanges, or one alone: all of them, and each.
+    fn groups(
+        &self,
+        py: Python<'_>,
+        group_of: PyReadonlyArray1<'_, i64>,
+        most: usize,
+    ) -> PyResult<Vec<(Recording, Vec<Recording>)>> {
+        let group_of: Vec<_> = group_of.as_slice()?.iter().map(|&group| usize::try_from(group).ok()).collect();
+        let groups = py.detach(|| self.core.groups(&group_of, most)).map_err(python_error)?;
+        let of = |core| Recording { core, hashing: Arc::clone(&self.hashing) };
+        Ok(groups.into_iter().map(|some| (of(some.together), some.each.into_iter().map(of).collect())).collect())
     }
 
     /// Length and SHA-256 of each source.

@@ -41,7 +41,7 @@ def recorded_job(recording: Recording, rtt: Estimate) -> RecordedJob:
     connections, phases = recording.connections, rtt.of_phases
     begin = beginnings(recording, rtt)
     core = _core.Job(
-        recording.tables,
+        recording.core,
         rtt.of_exchanges,
         SimpleNamespace(
             baseline_ns=phases.baseline, low_ns=phases.low, high_ns=phases.high, near_share=phases.near_share

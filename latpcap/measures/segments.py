@@ -93,7 +93,7 @@ def segments_over_time(
 
     The core counts by slots, longer ones on long connections. `None` where these are longer than the intervals.
     """
-    table = Table.from_arrow(recording.tables.segments())
+    table = Table.from_arrow(recording.core.segments())
     streams = columns.column(recording.all_connections_table, "stream").values[recording.database_rows]
     mine = np.flatnonzero(np.isin(columns.column(table, "stream").values, streams))
     if np.any(width_ns % np.maximum(columns.column(table, "length_ns").values[mine].astype(np.int64), 1)):

@@ -225,7 +225,10 @@ class Measures:
                 continue
             for groups in arranged(part, of_part):
                 for one, rtt in estimate_groups(groups, asked.rtt_baseline_ms):
-                    yield one.name, Measures(one, think_s=asked.think_s, rtt_is=self._rtt_is, rtt=rtt, settings=asked)
+                    of_one = Measures(
+                        one.recording, think_s=asked.think_s, rtt_is=self._rtt_is, rtt=rtt, settings=asked
+                    )
+                    yield one.name, of_one
 
     @cached_property
     def legs(self) -> Legs | None:

@@ -132,7 +132,7 @@ def flat(result: Struct) -> dict[str, Any]:
 
 def rtt_sample_table(recording: Recording) -> Table:
     """One row an in-stream RTT sample: data → its acknowledgment, on either side of the capture point."""
-    samples = ArrowTable.from_arrow(recording.tables.rtt_samples())
+    samples = ArrowTable.from_arrow(recording.core.rtt_samples())
     keep = recording.connection_of(columns.column(samples, "stream").values) >= 0
 
     def values(name: str) -> NDArray[Any]:

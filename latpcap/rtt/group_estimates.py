@@ -15,24 +15,22 @@ from latpcap.rtt.estimate import Estimate, estimate_paths
 from latpcap.rtt.measurements import Measurements
 from latpcap.rtt.paths import Paths
 from latpcap.rtt.phases import PathChanges
-from latpcap.tables.part.groups import Group, GroupedRecording
+from latpcap.tables.part.groups import Group, Groups
 
 
-def estimate_groups(arranged: GroupedRecording, given_ms: float | None = None) -> Iterator[tuple[Group, Estimate]]:
+def estimate_groups(groups: Groups, given_ms: float | None = None) -> Iterator[tuple[Group, Estimate]]:
     """Yield each group with what is known of its RTTs; `given_ms` overrules what was measured."""
-    known = estimate_paths(arranged, given_ms, arranged.of_connection)
+    known = estimate_paths(groups.recording, given_ms, groups.of_connection)
     path = known.paths.of_connection
-    edges = np.append(np.flatnonzero(np.diff(arranged.of_connection, prepend=-1)), len(path))
-    for group in arranged:
-        connections = slice(*edges[group.number : group.number + 2].tolist())
-        first_path = int(path[connections.start])
-        paths = slice(first_path, int(path[connections].max()) + 1)
-        yield group, _part(known, group, connections, paths)
+    for group in groups:
+        first_path = int(path[group.connections.start])
+        paths = slice(first_path, int(path[group.connections].max()) + 1)
+        yield group, _part(known, group, paths, later=group.recording.start_ns - groups.recording.start_ns)
 
 
-def _part(known: Estimate, group: Group, connections: slice, paths: slice) -> Estimate:
-    """The part of `known` about these connections and their paths."""
-    later = group.start_ns - group.arranged.start_ns
+def _part(known: Estimate, group: Group, paths: slice, later: int) -> Estimate:
+    """The part of `known` about a group's connections and their paths; the group began so many ns later than all."""
+    connections = group.connections
     changes, phases = known.phases.changes, known.phases
     first_change, last_change = np.searchsorted(changes.path, (paths.start, paths.stop)).tolist()
     shown = slice(first_change, last_change)
@@ -51,7 +49,6 @@ def _part(known: Estimate, group: Group, connections: slice, paths: slice) -> Es
         closing=phases.closing[connections] - own.start,
         period=phases.period[own] - periods.start,
     )
-    exchanges = slice(*group.exchange_bounds)
     return Estimate(
         paths=Paths(
             known.paths.of_connection[connections] - paths.start, known.paths.client[paths], known.paths.server[paths]
@@ -61,7 +58,7 @@ def _part(known: Estimate, group: Group, connections: slice, paths: slice) -> Es
         phases=of_phases,
         of_phases=known.of_phases.picked(own),
         of_periods=known.of_periods.picked(periods),
-        of_exchanges=known.of_exchanges[exchanges] - own.start,
+        of_exchanges=known.of_exchanges[group.exchanges] - own.start,
         direct=partial(_direct, known, own, later),
     )
 

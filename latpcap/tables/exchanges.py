@@ -31,8 +31,8 @@ class ExchangeTables(Protocol):
     scratch: Scratch | None
 
     @property
-    def statements_table(self) -> Table:
-        """Texts by id."""
+    def statement_kinds(self) -> Codes:
+        """The kind of each fingerprint, by id."""
 
     def exchange_columns(self, *names: str, rows: tuple[int, int] | None = None) -> Table:
         """Some columns as the core has them."""
@@ -152,7 +152,7 @@ class Exchanges:
     @cached_property
     def kind(self) -> Codes:
         """The kind of its statement; the words are those of `core/src/sql/kind.rs`, -1 for no statement."""
-        kinds = columns.codes(self._recording.statements_table, "kind")
+        kinds = self._recording.statement_kinds
         codes, fingerprint = np.append(kinds.codes, kinds.codes.dtype.type(-1)), self.fingerprint
         return Codes(self._filled(codes.dtype, lambda rows: codes[fingerprint[rows]]), kinds.names)
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from arro3.core import Array, Table
 from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from latpcap import _core
@@ -26,11 +27,6 @@ from latpcap.tables.part.endpoints import host_of
 from latpcap.tables.part.selection import Selected
 from latpcap.tables.samples import Readings, Samples
 
-METHODS = (
-    *("captures", "notes", "cases", "connections", "exchanges", "statements", "tags", "taps"),
-    *("rtt_samples", "clock_readings", "segments", "host_curve"),
-)
-"""Methods for the tables of a `latpcap._core.Recording`."""
 MIN_THREADED_EXCHANGES = 1 << 14
 """For fewer exchanges a thread saves less than the 4 ms that loading Python's pool of threads takes."""
 MAX_FILE_GAP_NS = 60_000_000_000
@@ -45,21 +41,6 @@ class Gap(Struct, frozen=True):
     after: int
     begin: int
     end: int
-
-
-class ChangedTables:
-    """The tables of a recording, of which a subclass changes some: what `Recording` takes."""
-
-    def __init__(self, tables: Any) -> None:
-        """Take those that they are made of."""
-        self._tables = tables
-        self.core = getattr(tables, "core", tables)
-        """The core's recording, all of it."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name not in METHODS:
-            raise AttributeError(name)
-        return getattr(self._tables, name)
 
 
 class Recording:
@@ -93,19 +74,15 @@ class Recording:
         return self.scratch is None and len(self.exchanges) > MIN_THREADED_EXCHANGES
 
     @cached_property
-    def tables(self) -> Any:
-        """The core's recording, or what shows a part of it or other names."""
-        return self._source.load() if self._is_unread else self._source
+    def core(self) -> _core.Recording:
+        """The core's recording, with other names where these are to be shown."""
+        read = self._source.load() if self._is_unread else self._source
+        return self._rename(read) if self._rename else read
 
     @property
     def _is_unread(self) -> bool:
         """It is a dataset that is not loaded."""
-        return "tables" not in self.__dict__ and hasattr(self._source, "load")
-
-    @property
-    def core(self) -> Any:
-        """The `latpcap._core.Recording` behind it, whatever is selected or replaced."""
-        return getattr(self.tables, "core", self.tables)
+        return "core" not in self.__dict__ and hasattr(self._source, "load")
 
     def without_rows(self) -> Recording:
         """The recording, of which only connections are read yet, where they lie apart from their rows."""
@@ -122,7 +99,7 @@ class Recording:
     @cached_property
     def captures_table(self) -> Table:
         """One row a file."""
-        return Table.from_arrow(self.tables.captures())
+        return Table.from_arrow(self.core.captures())
 
     @cached_property
     def tick_ns(self) -> int:
@@ -132,7 +109,7 @@ class Recording:
     @cached_property
     def notes_table(self) -> Table:
         """The core's notes."""
-        return Table.from_arrow(self.tables.notes())
+        return Table.from_arrow(self.core.notes())
 
     @cached_property
     def notes(self) -> list[tuple[str, str, str, int, int | None]]:
@@ -164,23 +141,23 @@ class Recording:
     @cached_property
     def all_connections_table(self) -> Table:
         """Every TCP connection, database traffic or not."""
-        return Table.from_arrow(self.tables.connections())
+        return Table.from_arrow(self.core.connections())
 
     @cached_property
     def taps_rows(self) -> list[dict[str, Any]]:
         """One row for each two taps that saw the same packets of a path."""
-        rows: Any = Table.from_arrow(self.tables.taps()).to_struct_array()
+        rows: Any = Table.from_arrow(self.core.taps()).to_struct_array()
         return [*rows.to_pylist()]
 
     @property
     def exchanges_table(self) -> Table:
         """One row an exchange, with every column: made anew each time."""
-        return Table.from_arrow(self.tables.exchanges())
+        return Table.from_arrow(self.core.exchanges())
 
     def exchange_columns(self, *names: str, rows: tuple[int, int] | None = None) -> Table:
         """Some columns of the same, and of some rows, texts as numbers where the core has them so: likewise."""
         asked = ([*names],) if rows is None else ([*names], rows)
-        return Table.from_arrow(self.tables.exchanges(*asked))
+        return Table.from_arrow(self.core.exchanges(*asked))
 
     def exchange_column(self, name: str, rows: tuple[int, int] | None = None) -> NullableArray:
         """One of them, of numbers or times."""
@@ -193,7 +170,17 @@ class Recording:
     @cached_property
     def statements_table(self) -> Table:
         """Texts by id, and what they do where they are fingerprints."""
-        return Table.from_arrow(self.tables.statements())
+        return Table.from_arrow(self.core.statements())
+
+    @cached_property
+    def statement_kinds(self) -> Codes:
+        """The kind of each fingerprint, by id; -1 for another text."""
+        return columns.codes(self.statements_table, "kind")
+
+    @cached_property
+    def ending_statements(self) -> Bools:
+        """Which statements end a transaction, by id."""
+        return self.statement_kinds.where("end".__eq__)
 
     @cached_property
     def statement_texts(self) -> Array:
@@ -209,7 +196,7 @@ class Recording:
     @cached_property
     def tag_texts(self) -> list[str]:
         """Tags by number that name the code that sent statements: `key='value'`, commas between, URL-encoded."""
-        return [text or "" for text in columns.texts(Table.from_arrow(self.tables.tags()), "text")]
+        return [text or "" for text in columns.texts(Table.from_arrow(self.core.tags()), "text")]
 
     @cached_property
     def database_rows(self) -> Ints:
@@ -260,7 +247,13 @@ class Recording:
 
     @cached_property
     def gaps(self) -> list[Gap]:
-        """Gaps between files: packets that passed then were not recorded.
+        """Gaps between files: packets that passed then were not recorded."""
+        since = self.start_ns
+        return [replace(gap, begin=gap.begin - since, end=gap.end - since) for gap in self.file_gaps]
+
+    @cached_property
+    def file_gaps(self) -> list[Gap]:
+        """These gaps in ns since 1970.
 
         A file begins where the one before it ended, or as soon as there is something to record: a gap is one that lasts
         for longer than a minute and than both of its files.
@@ -273,7 +266,7 @@ class Recording:
             if latest >= 0:
                 longest = max(end[latest] - begin[latest], end[row] - begin[row], MAX_FILE_GAP_NS)
                 if begin[row] - end[latest] > longest:
-                    found.append(Gap(latest, row, int(end[latest] - self.start_ns), int(begin[row] - self.start_ns)))
+                    found.append(Gap(latest, row, int(end[latest]), int(begin[row])))
             if latest < 0 or end[row] > end[latest]:
                 latest = row
         return found
@@ -294,8 +287,7 @@ class Recording:
     @cached_property
     def connections(self) -> Connections:
         """The database connections."""
-        table, rows = self.all_connections_table, self.database_rows
-        client = self.said("client")
+        client, database_column = self.said("client"), self.connection_column
         return Connections(
             stream=self.connection_column("stream").values.astype(np.int64),
             client=client,
@@ -304,9 +296,9 @@ class Recording:
             protocol=self.said("protocol"),
             handshake_retransmitted=self.connection_column("handshake_retransmitted").values,
             server_first=self.connection_column("server_first").values,
-            under_way=self._under_way(table)[rows],
-            **{name: self._time(table, column)[rows] for name, column in TIMES.items()},
-            **{name: columns.column(table, column).ints(MISSING)[rows] for name, column in NUMBERS.items()},
+            under_way=self._under_way(),
+            **{name: self.since_start(database_column(column)) for name, column in TIMES.items()},
+            **{name: database_column(column).ints(MISSING) for name, column in NUMBERS.items()},
         )
 
     @cached_property
@@ -327,18 +319,19 @@ class Recording:
         streams = self.connection_column("stream").values
         index = np.full(int(streams.max(initial=0)) + 1, -1, np.int64)
         index[streams] = np.arange(len(streams))
-        halves = _core.halves(self.tables.rtt_samples(), index, self.start_ns, few, wanted)
+        halves = _core.halves(self.core.rtt_samples(), index, self.start_ns, few, wanted)
         far, near = (Samples(*(spill(self.scratch, column) for column in half)) for half in halves)
         return far, near
 
-    def _under_way(self, table: Table) -> Ints:
+    def _under_way(self) -> Ints:
         """Only a window cuts exchanges."""
-        return np.full(len(table), MISSING) if self.period is None else self._time(table, CUT)
+        is_whole = self.period is None
+        return np.full(len(self.database_rows), MISSING) if is_whole else self.since_start(self.connection_column(CUT))
 
     @cached_property
     def readings(self) -> Readings:
         """The senders' clocks on the database connections."""
-        table = Table.from_arrow(self.tables.clock_readings())
+        table = Table.from_arrow(self.core.clock_readings())
         connection = self.connection_of(columns.column(table, "stream").values)
         keep = connection >= 0
         return Readings(

@@ -362,13 +362,22 @@ impl ExchangeColumns {
         self
     }
 
+    /// The exchanges group by group, in each in their order, and where each group begins, at last where all end. `group`
+    /// says which one of so many a connection is in; the exchanges of one in none are left out.
+    pub fn grouped(
+        &self,
+        group: impl Fn(u32) -> Option<u32>,
+        groups: usize,
+    ) -> io::Result<(ExchangeColumns, Vec<usize>)> {
+        let group = |stream: i64| group(stream as u32);
+        let of_places = self.rows.column(&self.view, Column::stream as usize, &(0..self.len()), group, |_| {})?;
+        let (view, bounds) = self.view.grouped(&of_places, groups);
+        Ok((self.seen(view), bounds))
+    }
+
     /// Those from each bound up to the next one, by their places; together they take 8 bytes an exchange.
     pub fn split(&self, bounds: &[usize]) -> Vec<ExchangeColumns> {
         self.view.split(bounds).into_iter().map(|view| self.seen(view)).collect()
-    }
-
-    fn seen(&self, view: View) -> ExchangeColumns {
-        ExchangeColumns { view, ..self.clone() }
     }
 
     /// The texts of errors by their numbers.
@@ -376,7 +385,7 @@ impl ExchangeColumns {
         self.words.error.all().into_iter().map(str::to_owned).collect()
     }
 
-    /// The same exchanges with these texts of errors, in the order of [`ExchangeColumns::errors`].
+    /// The same rows with these texts of errors, in the order of [`ExchangeColumns::errors`].
     pub fn with_errors(&self, texts: Vec<String>) -> Result<ExchangeColumns, ArrowError> {
         let known = self.words.error.all().len();
         if texts.len() != known {
@@ -384,6 +393,10 @@ impl ExchangeColumns {
         }
         let words = Words { error: Errors::saved(texts), ..(*self.words).clone() };
         Ok(ExchangeColumns { words: Arc::new(words), ..self.clone() })
+    }
+
+    fn seen(&self, view: View) -> ExchangeColumns {
+        ExchangeColumns { view, ..self.clone() }
     }
 }
 

@@ -7,6 +7,7 @@
 mod columns;
 mod connections;
 mod exchanges;
+mod grouped;
 mod groups;
 mod intake;
 mod of;
@@ -21,6 +22,7 @@ mod view;
 mod words;
 
 pub use exchanges::{Column, ExchangeColumns, ExchangeRows};
+pub use grouped::Groups;
 pub use groups::groups;
 pub use of::{Part, Refusal, SmallTables};
 pub use packed::NULL;
@@ -61,10 +63,10 @@ pub struct Recording {
     pub cases: RecordBatch,
     /// One row a TCP connection.
     pub connections: RecordBatch,
-    /// Their rows as they were, where other words stand in these.
-    pub real_connections: Option<RecordBatch>,
     /// All that were read, whatever is selected.
     pub all_connections: RecordBatch,
+    /// Those with the names that were read, where others stand in these.
+    pub real_connections: Option<RecordBatch>,
     pub exchanges: ExchangeColumns,
     /// Texts by number, and what they do where they are fingerprints.
     pub statements: RecordBatch,
@@ -78,7 +80,7 @@ pub struct Recording {
     /// What the hosts of that curve are called, where that is not by their addresses.
     pub curve_hosts: Option<Vec<String>>,
     /// Of its TLS sessions.
-    pub client_randoms: Vec<Random>,
+    pub client_randoms: Arc<[Random]>,
     /// What is computed from it does not fit in the memory that reading may take.
     pub is_large: bool,
 }
@@ -101,7 +103,7 @@ impl Recording {
             taps: read.taps()?,
             host_curve: read.host_curve(),
             curve_hosts: None,
-            client_randoms: read.client_randoms(),
+            client_randoms: read.client_randoms().into(),
             is_large: read.exchanges.are_analysed_on_disk(limits),
             exchanges: read.exchanges,
             samples: read.samples,

@@ -329,7 +329,7 @@ impl Recording {
             taps,
             host_curve,
             curve_hosts: None,
-            client_randoms: Vec::new(),
+            client_randoms: Arc::default(),
             is_large: exchanges.are_analysed_on_disk(limits),
             exchanges,
             samples,

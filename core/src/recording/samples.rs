@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::{BooleanArray, Int64Array, RecordBatch, UInt32Array};
 use arrow_schema::{ArrowError, SchemaRef};
 
+use super::grouped::bounds;
 use super::{Timestamps, batch};
 use crate::disk::Overflow;
 use crate::side::Side;
@@ -70,6 +72,23 @@ impl SampleColumns {
         let all = (0..).map_while(|number| self.connection(number));
         let picked = all.filter(|&(_, (stream, _))| is_picked(*stream)).map(|(place, _)| place as u32);
         SampleColumns { connections: Some(picked.collect()), ..self.clone() }
+    }
+
+    /// Those of the connections group by group, and where each group begins among the connections, at last where all end.
+    pub fn grouped(&self, group: impl Fn(u32) -> Option<usize>, groups: usize) -> (SampleColumns, Vec<usize>) {
+        let mut places = vec![Vec::new(); groups];
+        for (place, (stream, _)) in (0..).map_while(|number| self.connection(number)) {
+            let places = group(*stream).and_then(|group| places.get_mut(group));
+            places.into_iter().for_each(|places| places.push(place as u32));
+        }
+        let bounds = bounds(places.iter().map(Vec::len));
+        (SampleColumns { connections: Some(places.concat().into()), ..self.clone() }, bounds)
+    }
+
+    /// Those of some of the connections that were picked, by their places among these.
+    pub fn part(&self, connections: Range<usize>) -> SampleColumns {
+        let part = self.connections.as_deref().and_then(|places| places.get(connections)).unwrap_or_default();
+        SampleColumns { connections: Some(part.into()), ..self.clone() }
     }
 
     /// Those from the first time to before the second, in ns.

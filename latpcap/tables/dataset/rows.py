@@ -73,7 +73,7 @@ class SampleRows(TableRows):
 
     def _blocks(self, begin: int, end: int) -> Iterable[tuple[int, Table]]:
         first = 0
-        for batch in RecordBatchReader.from_arrow(self._recording.tables.rtt_samples()):
+        for batch in RecordBatchReader.from_arrow(self._recording.core.rtt_samples()):
             yield first, Table.from_batches([batch])
             first += batch.num_rows
 

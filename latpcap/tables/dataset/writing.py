@@ -370,10 +370,10 @@ def _files(writer: _Writer, secret: bytes | None) -> Iterator[DataFile]:
     if writer.number == 0:
         yield from writer.whole("captures", _captures(recording))
     yield from writer.whole("notes", recording.notes_table)
-    yield from writer.whole("cases", Table.from_arrow(recording.tables.cases()))
+    yield from writer.whole("cases", Table.from_arrow(recording.core.cases()))
     yield from writer.whole("statement_texts", recording.statements_table)
     yield from writer.whole("tag_texts", Table.from_pydict({"text": Array(recording.tag_texts, DataType.string())}))
-    yield from writer.whole("taps", Table.from_arrow(recording.tables.taps()))
+    yield from writer.whole("taps", Table.from_arrow(recording.core.taps()))
     connections = recording.all_connections_table
     is_other = np.ones(len(connections), bool)
     is_other[recording.database_rows] = False
@@ -384,9 +384,9 @@ def _files(writer: _Writer, secret: bytes | None) -> Iterator[DataFile]:
     yield from writer.by_day_and_server("exchanges", exchanges, begins_of(recording))
     samples = SampleRows(recording)
     yield from writer.by_day_and_server("rtt_samples", samples, samples.column("time"))
-    readings = TableRows(Table.from_arrow(recording.tables.clock_readings()))
+    readings = TableRows(Table.from_arrow(recording.core.clock_readings()))
     yield from writer.by_day_and_server("clock_readings", readings, readings.column("time"))
-    sent = TableRows(Table.from_arrow(recording.tables.segments()))
+    sent = TableRows(Table.from_arrow(recording.core.segments()))
     yield from writer.by_day_and_server("segments", sent, sent.column("time"))
 
 

@@ -35,7 +35,7 @@ def select(recording: Recording, selection: Selection) -> Recording:
     part = _part(recording, asked, selection)
     then = window(part, selection)
     if then is None:
-        found = Recording(part.tables, None, part.period, part.whole, recording.scratch)
+        found = Recording(part.core, None, part.period, part.whole, recording.scratch)
     else:
         found = Recording(_within(part, then), None, then.period, part.whole or part, recording.scratch)
     found.selected = _selected(asked, selection, found)
@@ -63,7 +63,7 @@ def _part(recording: Recording, asked: ConnectionNames, selection: Selection) ->
 
 def _within(recording: Recording, window: Window) -> Any:
     """The core's recording of a window; raises `NothingSelected` where no exchange begins in it."""
-    found = recording.tables.within(window.first, window.last, window.period[0])
+    found = recording.core.within(window.first, window.last, window.period[0])
     if found is None:
         raise NothingSelected(none_begins(recording, window))
     return found

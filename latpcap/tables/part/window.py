@@ -46,7 +46,7 @@ def window(recording: Recording, selection: Selection) -> Window | None:
 
 def reach(recording: Recording) -> tuple[int, int]:
     """From the first packet to the last data of the database connections, in ns since 1970."""
-    begin, end = recording.tables.reach()
+    begin, end = recording.core.reach()
     if recording.period is not None:
         begin, end = max(begin, recording.period[0]), min(end, recording.period[1])
     return begin, max(begin, end)
@@ -60,7 +60,7 @@ def holds_all_time(recording: Recording) -> bool:
 def _ns(recording: Recording, edge: Moment, beyond: int = 0) -> int:
     """When `edge` was; of a frame, when it passed, or with `beyond` when the one after it did."""
     if edge.frame is not None:
-        passed: int | None = recording.tables.passed(edge.frame + beyond)
+        passed: int | None = recording.core.passed(edge.frame + beyond)
         return OPEN[1] if passed is None else passed
     files = recording.captures_table
     firsts, lasts = (columns.column(files, name) for name in ("first_time", "last_time"))
