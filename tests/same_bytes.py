@@ -23,7 +23,7 @@ import sys
 import zlib
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stdout, suppress
 from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
@@ -32,7 +32,7 @@ from types import SimpleNamespace
 
 import latpcap
 from latpcap.cli import cli
-from latpcap.errors import LatpcapError
+from latpcap.errors import LatpcapError, NoDatabaseTraffic
 
 ROOT = Path(__file__).parent.parent
 LINES = ROOT / "tests" / "same_bytes.txt"
@@ -240,10 +240,9 @@ def write_capture(folder: Path, capture: Path, successor: Path | None) -> None:
 
 def values_of(capture: Path) -> dict[str, str]:
     """Values for options: connections of the capture, the middle half of their time, the key log beside it."""
-    recording = latpcap.read(capture)
-    connections, [file] = recording.connections.to_dicts(), recording.captures.to_dicts()
-    values = {}
-    if connections:
+    recording, values = latpcap.read(capture), {}
+    with suppress(NoDatabaseTraffic):
+        connections, [file] = recording.connections.to_dicts(), recording.captures.to_dicts()
         begin, end = min(each["start"] for each in connections), max(each["end"] for each in connections)
         quarter = (end - begin) / 4
         values = {
@@ -291,11 +290,12 @@ def write_python(folder: Path, capture: Path) -> None:
 
 @contextmanager
 def refusals(output: Path, dataset: str | None = None, capture: str = "") -> Iterator[None]:
-    """Write a refusal's message beside `output`."""
+    """Write a refusal's message, or which exception was a crash, beside `output`."""
     try:
         yield
-    except LatpcapError as error:
-        message = str(error).replace(dataset, capture) if dataset else str(error)
+    except Exception as error:
+        message = str(error) if isinstance(error, LatpcapError) else f"crashed: {type(error).__name__}"
+        message = message.replace(dataset, capture) if dataset else message
         output.with_name(f"{output.name}{REFUSAL}").write_text(f"{message}\n", "utf-8", newline="\n")
 
 
