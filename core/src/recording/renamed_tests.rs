@@ -16,7 +16,8 @@ fn recording(users: &Texts, protocols: &[bool], errors: &Texts) -> Recording {
             let value = |(row, error): (usize, &Option<String>)| match name {
                 "exchange" => row as i64,
                 "error" => error.as_ref().map_or(NULL, number),
-                _ => 0,
+                "stream" | "request_time" => 0,
+                _ => NULL,
             };
             errors.iter().enumerate().map(value).collect()
         })
