@@ -1,6 +1,5 @@
 //! A recording's job, and where its time went.
 
-
 use numpy::{Element, IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

@@ -283,7 +283,7 @@ impl Recording {
     ) -> PyResult<Vec<(Recording, Vec<Recording>)>> {
         let group_of: Vec<_> = group_of.as_slice()?.iter().map(|&group| usize::try_from(group).ok()).collect();
         let groups = py.detach(|| self.core.groups(&group_of, most)).map_err(python_error)?;
-        let of = |core| Recording { core, hashing: Arc::clone(&self.hashing) };
+        let of = |core| self.showing(core);
         Ok(groups.into_iter().map(|some| (of(some.together), some.each.into_iter().map(of).collect())).collect())
     }
 

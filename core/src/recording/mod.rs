@@ -30,9 +30,9 @@ pub use renamed::Words;
 pub use samples::{SampleBatches, SampleColumns};
 pub use selected::{Edge, Window};
 pub use tables::Tables;
+pub use taps::{TapRow, rows as tap_rows};
 #[cfg(test)]
 pub(crate) use words::Errors;
-pub use taps::{TapRow, rows as tap_rows};
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -16,7 +16,8 @@ fn recording(users: &Texts, protocols: &[bool], errors: &Texts) -> Recording {
         exchanges.add(std::array::from_fn(|column| match names[column] {
             "exchange" => row as i64,
             "error" => error.as_ref().map_or(NULL, number),
-            _ => 0,
+            "stream" | "request_time" => 0,
+            _ => NULL,
         }));
     }
     exchanges.know("error", Errors::saved(words.clone()));
