@@ -58,9 +58,8 @@ fn recording(counts: &[usize]) -> Recording {
 type Rows = (Vec<u32>, Vec<u32>, Vec<(u32, u32)>, Vec<(u32, i64)>);
 
 fn rows(recording: &Recording) -> Rows {
-    let streams = |table: &RecordBatch| {
-        table.column_by_name("stream").unwrap().as_primitive::<UInt32Type>().values().to_vec()
-    };
+    let streams =
+        |table: &RecordBatch| table.column_by_name("stream").unwrap().as_primitive::<UInt32Type>().values().to_vec();
     let coded = recording.exchanges.coded(&["stream", "exchange"].map(String::from), None).unwrap();
     let column = |number| coded.column(number).as_primitive::<UInt32Type>().values().to_vec();
     let mut samples = Vec::new();
