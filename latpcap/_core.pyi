@@ -435,8 +435,12 @@ class Recording:
         As many are together as have no more than `most` exchanges, or one alone.
         """
 
-    def real_connections(self) -> _ArrowStream | None:
-        """The connections as they were, where other words stand in `connections`."""
+    @property
+    def is_renamed(self) -> bool:
+        """Other names stand in the tables than those that were read."""
+
+    def database_rows(self) -> _Ints:
+        """The rows of the connections that are database traffic."""
 
     def texts(self, table: str, column: str) -> list[str]:
         """The distinct texts of a column, in the order of its rows; of the exchanges those of their errors."""

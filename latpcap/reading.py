@@ -136,20 +136,17 @@ def _capture(core: Any, names: Pseudonyms | None, room: tuple[str, int] | None, 
     from latpcap.capture import Capture, CaptureOptions
     from latpcap.tables.columnar import columns
     from latpcap.tables.columnar.scratch import Scratch
-    from latpcap.tables.privacy.pseudonyms import renaming
     from latpcap.tables.recording import Recording
 
     columns.give_back()
-    asked = CaptureOptions(*options)
-    rename = renaming(core, names) if names else None
+    asked, rename = CaptureOptions(*options), None
+    if names:
+        from latpcap.tables.privacy.pseudonyms import renaming
+
+        core = core if isinstance(core, _core.Recording) else core.load()
+        rename = renaming(core, names)
     recording = Recording(core, scratch=Scratch(*room, asked.memory) if room and core.is_large else None, rename=rename)
     return Capture(recording, asked)
-
-
-def _pseudonymous(core: Any, names: Pseudonyms) -> Any:
-    from latpcap.tables.privacy.pseudonyms import PseudonymousTables
-
-    return PseudonymousTables(core, names)
 
 
 def _new_pseudonyms() -> Pseudonyms:

@@ -238,9 +238,15 @@ impl Recording {
         Some((rests_ms, extra_ms, hosts.unwrap_or(addresses)))
     }
 
-    /// The connections as they were, where other words stand in `connections`.
-    fn real_connections(&self) -> Option<ArrowTable> {
-        self.core.real_connections.clone().map(ArrowTable)
+    /// Other names stand in the tables than those that were read.
+    #[getter]
+    fn is_renamed(&self) -> bool {
+        self.core.is_renamed
+    }
+
+    /// The rows of the connections that are database traffic.
+    fn database_rows<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+        PyArray1::from_vec(py, self.core.database_rows())
     }
 
     /// The distinct texts of a column, in the order of its rows; of the exchanges those of their errors.

@@ -15,10 +15,10 @@ from latpcap.rtt.estimate import Estimate, estimate_paths
 from latpcap.rtt.measurements import Measurements
 from latpcap.rtt.paths import Paths
 from latpcap.rtt.phases import PathChanges
-from latpcap.tables.part.groups import Group, Groups
+from latpcap.tables.part.groups import Group, GroupBatch
 
 
-def estimate_groups(groups: Groups, given_ms: float | None = None) -> Iterator[tuple[Group, Estimate]]:
+def estimate_groups(groups: GroupBatch, given_ms: float | None = None) -> Iterator[tuple[Group, Estimate]]:
     """Yield each group with what is known of its RTTs; `given_ms` overrules what was measured."""
     known = estimate_paths(groups.recording, given_ms, groups.of_connection)
     path = known.paths.of_connection

@@ -59,8 +59,8 @@ class Recording:
 
         `selected` says what was selected. A window has a `period` (ns since 1970), when it begins and ends, and the
         `whole` recording of its connections, from which more is known of them. What does not fit in memory goes to
-        `scratch`. `rename` returns the tables with other names, once the first is asked for: recordings that are read
-        until then, and share their names, are known by then.
+        `scratch`. `rename` puts other names into the core's recording, once something is asked for that shows them:
+        recordings that are read until then, and share their names, are known by then.
         """
         self._source, self._rename = source, rename
         self.scratch = scratch
@@ -74,15 +74,26 @@ class Recording:
         return self.scratch is None and len(self.exchanges) > MIN_THREADED_EXCHANGES
 
     @cached_property
+    def read(self) -> _core.Recording:
+        """The core's recording, with the names that were read."""
+        read: _core.Recording = self._source.load() if self._is_unread else self._source
+        return read
+
+    @cached_property
     def core(self) -> _core.Recording:
-        """The core's recording, with other names where these are to be shown."""
-        read = self._source.load() if self._is_unread else self._source
-        return self._rename(read) if self._rename else read
+        """The core's recording, with the names that are shown."""
+        return self._rename(self.read) if self._rename else self.read
+
+    def part(
+        self, read: _core.Recording, period: tuple[int, int] | None = None, whole: Recording | None = None
+    ) -> Recording:
+        """Some of its rows, picked out of `read`, with the names that are shown here."""
+        return Recording(read, None, period, whole, self.scratch, self._rename)
 
     @property
     def _is_unread(self) -> bool:
         """It is a dataset that is not loaded."""
-        return "core" not in self.__dict__ and hasattr(self._source, "load")
+        return "read" not in self.__dict__ and hasattr(self._source, "load")
 
     def without_rows(self) -> Recording:
         """The recording, of which only connections are read yet, where they lie apart from their rows."""
@@ -92,7 +103,7 @@ class Recording:
         """The recording, of which rows of other connections are not read, where nothing is read yet."""
         if not self._is_unread:
             return self
-        part = Recording(self._source.load(streams), self.selected, scratch=self.scratch)
+        part = self.part(self._source.load(streams))
         part.exchange_count = self.exchange_count
         return part
 
@@ -119,8 +130,7 @@ class Recording:
     @cached_property
     def host_curve(self) -> HostCurve | None:
         """How much later the host that recorded answers after a rest; `None` where the captures do not say so."""
-        read = getattr(self.tables, "host_curve", None)
-        return HostCurve.of(read()) if read else None
+        return HostCurve.of(self.core.host_curve())
 
     @cached_property
     def curve_hosts(self) -> tuple[bool, bool]:
@@ -201,7 +211,7 @@ class Recording:
     @cached_property
     def database_rows(self) -> Ints:
         """Rows of the connection table that are database traffic."""
-        return np.flatnonzero(columns.codes(self.all_connections_table, "protocol").codes >= 0)
+        return self.read.database_rows()
 
     def connection_column(self, name: str) -> NullableArray:
         """A column of the connection table, of the database connections."""
@@ -309,7 +319,7 @@ class Recording:
     @cached_property
     def exchange_count(self) -> int:
         """How many they are: a dataset says so without reading them."""
-        return self._source.exchange_count if self._is_unread else len(self.exchanges)
+        return (self._source if self._is_unread else self.read).exchange_count
 
     def samples(self, few: int, wanted: tuple[Bools, Bools] | None = None) -> tuple[Samples, Samples]:
         """The in-stream RTT samples of the database connections, of the far and the near half: made anew each time.

@@ -37,7 +37,7 @@ fn recording(counts: &[usize]) -> Recording {
         cases: empty(),
         connections: table(),
         all_connections: table(),
-        real_connections: None,
+        is_renamed: false,
         exchanges: exchanges.sorted().unwrap(),
         statements: empty(),
         tags: empty(),

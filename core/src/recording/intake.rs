@@ -68,8 +68,8 @@ impl<'a> Intake<'a> {
             }
             columns.push(numbers);
         }
-        for row in 0..batch.num_rows() {
-            if self.streams.keeps(columns[Column::stream as usize][row] as usize, true)? {
+        for (row, &stream) in columns[Column::stream as usize].iter().enumerate() {
+            if self.streams.keeps(stream as usize, true)? {
                 self.exchanges.add(std::array::from_fn(|column| columns[column][row]));
             }
         }

@@ -63,10 +63,9 @@ pub struct Recording {
     pub cases: RecordBatch,
     /// One row a TCP connection.
     pub connections: RecordBatch,
-    /// All that were read, whatever is selected.
+    /// All that were read, with the names that were read, whatever is selected and renamed.
     pub all_connections: RecordBatch,
-    /// Those with the names that were read, where others stand in these.
-    pub real_connections: Option<RecordBatch>,
+    pub is_renamed: bool,
     pub exchanges: ExchangeColumns,
     /// Texts by number, and what they do where they are fingerprints.
     pub statements: RecordBatch,
@@ -95,7 +94,7 @@ impl Recording {
             cases: read.cases()?,
             all_connections: connections.clone(),
             connections,
-            real_connections: None,
+            is_renamed: false,
             statements: read.statements()?,
             tags: read.tags()?,
             clock_readings: read.clock_readings()?,

@@ -321,7 +321,7 @@ impl Recording {
             cases,
             all_connections: connections.clone(),
             connections,
-            real_connections: None,
+            is_renamed: false,
             statements,
             tags,
             clock_readings,

@@ -80,7 +80,7 @@ impl Recording {
     /// The recording with these words in it; `hosts` are what the hosts of its curve are called.
     pub fn renamed(&self, words: Vec<Words>, hosts: Option<Vec<String>>) -> Result<Recording, ArrowError> {
         let mut renamed = self.clone();
-        renamed.real_connections.get_or_insert_with(|| self.connections.clone());
+        renamed.is_renamed = true;
         renamed.curve_hosts = hosts;
         for Words { table, column, words } in words {
             if (&*table, &*column) == ERRORS {

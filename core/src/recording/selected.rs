@@ -128,11 +128,18 @@ impl Recording {
         }))
     }
 
+    /// The rows of the connections that are database traffic.
+    pub fn database_rows(&self) -> Vec<i64> {
+        let protocol = self.connections.column_by_name("protocol");
+        let is_database = |&row: &i64| protocol.is_some_and(|protocol| protocol.is_valid(row as usize));
+        (0..self.connections.num_rows() as i64).filter(is_database).collect()
+    }
+
     /// From the first packet to the last data of the database connections, in ns since 1970; `None` without any.
     pub fn reach_ns(&self) -> Result<Option<[i64; 2]>, ArrowError> {
         let [starts, ends, data_ends] = [self.times("start")?, self.times("end")?, self.times("data_end")?];
-        let protocol = named(&self.connections, "protocol")?;
-        let rows = || (0..protocol.len()).filter(|&row| protocol.is_valid(row));
+        let database_rows = self.database_rows();
+        let rows = || database_rows.iter().map(|&row| row as usize);
         let last_data = rows().filter(|&row| data_ends.is_valid(row)).map(|row| data_ends.value(row)).max();
         let last = last_data.or_else(|| rows().map(|row| ends.value(row)).max());
         Ok(rows().map(|row| starts.value(row)).min().zip(last).map(|(begin, end)| [begin, end]))

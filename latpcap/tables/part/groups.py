@@ -34,7 +34,7 @@ def names_of(recording: Recording, by: str) -> list[str | None]:
     return [name or None for name in names.texts()]
 
 
-def arranged(recording: Recording, names: Sequence[str | None]) -> Iterator[Groups]:
+def arranged(recording: Recording, names: Sequence[str | None]) -> Iterator[GroupBatch]:
     """The database connections in the order of their groups, some groups at a time.
 
     `names` has the group of each database connection; groups are in the order in which their names appear.
@@ -45,7 +45,7 @@ def arranged(recording: Recording, names: Sequence[str | None]) -> Iterator[Grou
     of_stream[streams] = [numbers[name] for name in names]
     distinct = iter(numbers)
     for together, each in recording.core.groups(of_stream, MAX_EXCHANGES):
-        yield Groups(recording, together, [(next(distinct), core) for core in each])
+        yield GroupBatch(recording, together, [(next(distinct), core) for core in each])
 
 
 def some_groups(recording: Recording, names: Sequence[str | None]) -> Iterator[tuple[Recording, Sequence[str | None]]]:
@@ -82,7 +82,7 @@ class Group(Struct, frozen=True):
     """Its exchanges among those of all these groups."""
 
 
-class Groups:
+class GroupBatch:
     """Groups of a recording's database connections, one after the other."""
 
     def __init__(

@@ -53,8 +53,8 @@ class ConnectionNames:
         """Look at `recording`."""
         self.recording = recording
         self.shown = recording.all_connections_table
-        real = getattr(recording.core, "real_connections", lambda: None)()
-        self.real = None if real is None else self._same_rows(Table.from_arrow(real))
+        is_renamed = recording.core.is_renamed
+        self.real = self._same_rows(Table.from_arrow(recording.core.all_connections())) if is_renamed else None
         self._known_by: dict[str, list[_DistinctValues]] = {}
 
     def _same_rows(self, table: Table) -> Table:

@@ -34,36 +34,34 @@ def select(recording: Recording, selection: Selection) -> Recording:
     asked = ConnectionNames(known)
     part = _part(recording, asked, selection)
     then = window(part, selection)
-    if then is None:
-        found = Recording(part.core, None, part.period, part.whole, recording.scratch)
-    else:
-        found = Recording(_within(part, then), None, then.period, part.whole or part, recording.scratch)
+    found = part if then is None else part.part(_within(part, then), then.period, part.whole or part)
     found.selected = _selected(asked, selection, found)
     return found
 
 
 def only(recording: Recording, streams: Ints) -> Recording:
     """The recording with these connections alone, of what was selected."""
-    tables = recording.reading_only(streams).tables.select(streams.tolist())
     whole = None if recording.whole is None else only(recording.whole, streams)
-    return Recording(tables, recording.selected, recording.period, whole, recording.scratch)
+    part = recording.part(recording.reading_only(streams).read.select(streams.tolist()), recording.period, whole)
+    part.selected = recording.selected
+    return part
 
 
 def _part(recording: Recording, asked: ConnectionNames, selection: Selection) -> Recording:
     """The recording with the chosen connections alone, and so the one that it is a window of."""
     streams = columns.column(asked.recording.all_connections_table, "stream").values
     chosen = streams[asked.chosen(selection)]
-    tables, period = recording.reading_only(chosen).tables.select(chosen.tolist()), recording.period
+    read, period = recording.reading_only(chosen).read.select(chosen.tolist()), recording.period
     if recording.whole is None or period is None:
-        return Recording(tables, scratch=recording.scratch)
+        return recording.part(read)
     whole = _part(recording.whole, ConnectionNames(recording.whole), selection)
     begins, ends = reach(whole)
-    return Recording(tables, None, (max(begins, period[0]), min(ends, period[1])), whole, recording.scratch)
+    return recording.part(read, (max(begins, period[0]), min(ends, period[1])), whole)
 
 
 def _within(recording: Recording, window: Window) -> Any:
     """The core's recording of a window; raises `NothingSelected` where no exchange begins in it."""
-    found = recording.core.within(window.first, window.last, window.period[0])
+    found = recording.read.within(window.first, window.last, window.period[0])
     if found is None:
         raise NothingSelected(none_begins(recording, window))
     return found
