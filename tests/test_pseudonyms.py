@@ -15,7 +15,7 @@ from latpcap.tables.recording import Recording
 
 
 def named(*connections: Conn, names: Pseudonyms | None = None, notes: Any = None) -> Capture:
-    tables = build(list(connections), notes).tables
+    tables = build(list(connections), notes).core
     return Capture(Recording(tables, rename=renaming(tables, names or Pseudonyms())))
 
 

@@ -386,7 +386,7 @@ def test_an_exchange_belongs_to_the_window_in_which_it_begins() -> None:
 
 
 def hidden() -> Capture:
-    tables = build([Conn([Ex()], user="ann"), Conn([Ex()], user="bob"), Conn([Ex()], user="ann")]).tables
+    tables = build([Conn([Ex()], user="ann"), Conn([Ex()], user="bob"), Conn([Ex()], user="ann")]).core
     return Capture(Recording(tables, rename=renaming(tables, Pseudonyms())))
 
 

@@ -127,7 +127,7 @@ def test_names_in_a_handshake_become_pseudonyms() -> None:
         "tls_reading": "no-keys",
     }
     built = build([Conn(exchanges=TURNS, encryption="tls", tls=tls)])
-    shown = Capture(Recording(built.tables, rename=renaming(built.tables, Pseudonyms())))
+    shown = Capture(Recording(built.core, rename=renaming(built.core, Pseudonyms())))
     assert shown.connections.to_dicts()[0]["server_name"] == "host-1"
     assert shown.connections.to_dicts()[0]["certificate_subject"] == "certificate-1"
     assert "acme" not in str(shown.connections.to_dicts()).lower()

@@ -7,9 +7,9 @@ use arrow_array::types::{Int64Type, TimestampNanosecondType, UInt32Type, UInt64T
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, PrimitiveArray, RecordBatch};
 use arrow_schema::{DataType, TimeUnit};
 
+use super::checks::{Refusal, Streams, check_numbers, check_text, damaged};
 use super::columns::Kind;
 use super::exchanges::{COLUMNS, UNKNOWN};
-use super::of::{Part, Refusal, Streams, check_numbers, check_text, damaged};
 use super::words::Errors;
 use super::{Column, ExchangeColumns, ExchangeRows, NULL};
 use crate::disk::Room;
@@ -21,6 +21,15 @@ use crate::protocols::Purpose;
 const MAX_NAMES: usize = 1 << 16;
 /// Numbers of parameters leave so many bits below that of their scan.
 const PARAMETER_BITS: u32 = 40;
+
+/// What a part of a recording, which was read apart, has for itself.
+#[derive(Clone, Debug, Default)]
+pub struct Part {
+    /// Of several scans, each numbers its parameters anew.
+    pub scan: u32,
+    /// Words of the exchanges' columns in the order of their numbers: others follow.
+    pub words: HashMap<String, Vec<String>>,
+}
 
 pub struct Intake<'a> {
     exchanges: ExchangeRows,

@@ -4,6 +4,7 @@
 //! packets ─► pipeline ─► Tables ─► Recording ─► rows and columns, for whoever computes
 //! ```
 
+mod checks;
 mod columns;
 mod connections;
 mod exchanges;
@@ -21,10 +22,12 @@ mod taps;
 mod view;
 mod words;
 
+pub use checks::Refusal;
 pub use exchanges::{Column, ExchangeColumns, ExchangeRows};
 pub use grouped::Groups;
 pub use groups::groups;
-pub use of::{Part, Refusal, SmallTables};
+pub use intake::Part;
+pub use of::SmallTables;
 pub use packed::NULL;
 pub use renamed::Words;
 pub use samples::{SampleBatches, SampleColumns};

@@ -13,122 +13,31 @@ use std::io;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{ArrowPrimitiveType, Int64Type, TimestampNanosecondType, UInt32Type, UInt64Type};
-use arrow_array::{Array, PrimitiveArray, RecordBatch, UInt32Array, make_array};
-use arrow_data::transform::MutableArrayData;
-use arrow_schema::{ArrowError, DataType, SchemaRef, TimeUnit};
+use arrow_array::types::{Int64Type, TimestampNanosecondType, UInt32Type, UInt64Type};
+use arrow_array::{Array, BooleanArray, RecordBatch, UInt32Array};
+use arrow_schema::{ArrowError, DataType, SchemaRef};
+use arrow_select::concat::concat;
+use arrow_select::filter::filter_record_batch;
+use arrow_select::take::take_record_batch;
 
-use super::intake::Intake;
+use super::checks::{MAX_COUNT, Refusal, Streams, checked, damaged};
+use super::intake::{Intake, Part};
 use super::{Recording, SampleBatches, SampleColumns, batch, notes_of, strings};
-use crate::capture::{HostCurve, Source, possible_time};
+use crate::capture::{HostCurve, Source};
 use crate::case::{Case, kind};
 use crate::disk::{Overflow, Room};
 use crate::ledger::Limits;
 use crate::options::Options;
 use crate::pipeline;
 use crate::side::Side;
-use crate::sql::Statements;
 use crate::stream::RttSample;
 
-/// The largest file or message.
-const MAX_BYTES: u64 = 1 << 40;
-/// The largest number of packets, frames or connections.
-const MAX_COUNT: u64 = 1 << 53;
 /// Every connection up to the highest number needs this much memory: more could not have been read.
 const MIN_BYTES_PER_CONNECTION: usize = 64;
 /// An Arrow array of strings has no more bytes.
 const MAX_TEXT_BYTES: usize = i32::MAX as usize;
 /// A pcap of Ethernet.
 const NO_PACKET: [u8; 24] = [0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0, 1, 0, 0, 0];
-
-/// Columns of connections that may be null.
-const UNKNOWN_OF_CONNECTIONS: [&str; 38] = [
-    "protocol",
-    "server_version",
-    "user",
-    "database",
-    "application",
-    "driver",
-    "driver_version",
-    "driver_known_by",
-    "framework",
-    "framework_known_by",
-    "former_users",
-    "former_databases",
-    "encryption",
-    "compression",
-    "tls_version",
-    "tls_cipher",
-    "server_name",
-    "certificate_subject",
-    "tls_resumed",
-    "tls_reading",
-    "data_end",
-    "syn_time",
-    "syn_ack_time",
-    "ack_time",
-    "client_fin_time",
-    "server_fin_time",
-    "client_reset_time",
-    "server_reset_time",
-    "server_handshake_ns",
-    "client_handshake_ns",
-    "server_answer_ns",
-    "client_answer_ns",
-    "client_mss",
-    "server_mss",
-    "cancels",
-    "session",
-    "client_window_bytes",
-    "server_window_bytes",
-];
-
-/// Why tables are no recording.
-#[derive(Debug, thiserror::Error)]
-pub enum Refusal {
-    #[error("is damaged: {0}")]
-    Damaged(String),
-    /// Of more than memory holds.
-    #[error("{0}")]
-    TooLarge(String),
-    #[error(transparent)]
-    Arrow(#[from] ArrowError),
-    #[error(transparent)]
-    Disk(#[from] io::Error),
-}
-
-pub(super) fn damaged<T>(what: impl Into<String>) -> Result<T, Refusal> {
-    Err(Refusal::Damaged(what.into()))
-}
-
-/// The connections, by their numbers.
-pub(super) struct Streams {
-    /// Who is there, and whether it is a database's.
-    is_database: Vec<Option<bool>>,
-    /// Those whose rows are kept; all where nobody chose.
-    chosen: Option<Vec<bool>>,
-}
-
-impl Streams {
-    /// Rows of this connection are kept; refused where no such connection, or no database's, is there.
-    pub(super) fn keeps(&self, stream: usize, database: bool) -> Result<bool, Refusal> {
-        match self.is_database.get(stream) {
-            Some(&Some(is_database)) if is_database || !database => {
-                Ok(self.chosen.as_ref().is_none_or(|chosen| chosen.get(stream) == Some(&true)))
-            }
-            _ => damaged("it has rows of connections that are not there"),
-        }
-    }
-}
-
-/// What a part of a recording, which was read apart, has for itself.
-#[derive(Clone, Debug, Default)]
-pub struct Part {
-    /// Of several scans, each numbers its parameters anew.
-    pub scan: u32,
-    /// Words of the exchanges' columns in the order of their numbers: others follow.
-    pub words: HashMap<String, Vec<String>>,
-}
 
 /// The small tables of a recording, each of one or several pieces; of texts and notes a piece a part.
 pub struct SmallTables {
@@ -213,13 +122,10 @@ impl SmallTables {
 
     /// The rows of connections that are kept.
     fn kept(&mut self, piece: RecordBatch) -> Result<RecordBatch, Refusal> {
-        let (mut rows, streams) = (Vec::new(), self.streams()?);
-        for (row, &stream) in streams_of(&piece)?.iter().enumerate() {
-            if streams.keeps(stream as usize, false)? {
-                rows.push((0, row));
-            }
-        }
-        Ok(picked(&piece.slice(0, 0), std::slice::from_ref(&piece), &rows)?)
+        let streams = self.streams()?;
+        let is_kept = streams_of(&piece)?.iter().map(|&stream| streams.keeps(stream as usize, false));
+        let is_kept: Vec<bool> = is_kept.collect::<Result<_, _>>()?;
+        Ok(filter_record_batch(&piece, &is_kept.into())?)
     }
 
     /// All connections, when all of them are there.
@@ -250,18 +156,14 @@ impl SmallTables {
 
     /// A table in the order of connections; rows of one stay in theirs.
     fn by_stream(&mut self, name: &'static str) -> Result<RecordBatch, Refusal> {
-        let (like, pieces) = (self.empty(name), self.pieces.remove(name).unwrap_or_default());
-        let (mut rows, mut keys) = (Vec::new(), Vec::new());
-        for (number, piece) in pieces.iter().enumerate() {
-            rows.extend((0..piece.num_rows()).map(|row| (number, row)));
-            keys.extend(streams_of(piece)?.iter().copied());
+        let table = self.whole(name)?;
+        let streams = streams_of(&table)?;
+        if streams.is_sorted() {
+            return Ok(table);
         }
-        let mut order: Vec<usize> = (0..rows.len()).collect();
-        if !keys.is_sorted() {
-            order.sort_by_key(|&row| keys[row]);
-        }
-        let rows: Vec<_> = order.into_iter().map(|row| rows[row]).collect();
-        Ok(picked(&like, &pieces, &rows)?)
+        let mut order: Vec<u32> = (0..streams.len() as u32).collect();
+        order.sort_by_key(|&row| streams[row as usize]);
+        Ok(take_record_batch(&table, &UInt32Array::from(order))?)
     }
 
     /// The notes: what is said of files each part says, what cases count adds up over the parts.
@@ -273,13 +175,12 @@ impl SmallTables {
         let codes = |notes: &RecordBatch| notes.column(0).as_string::<i32>().clone();
         let (counted, code, message) = (codes(&added), codes(&said), said.column(2).as_string::<i32>());
         let mut known = HashSet::new();
-        let is_new = |row: &usize| {
-            let (code, message) = (code.value(*row), message.value(*row));
+        let mut is_new = |row: usize| {
+            let (code, message) = (code.value(row), message.value(row));
             !counted.iter().flatten().any(|of_cases| of_cases == code) && known.insert((code.to_owned(), message))
         };
-        let rows: Vec<_> = (0..said.num_rows()).filter(is_new).map(|row| (0, row)).collect();
-        let kept = picked(&said.slice(0, 0), std::slice::from_ref(&said), &rows)?;
-        Ok(joined(&kept.slice(0, 0), &[kept.clone(), added])?)
+        let is_kept: BooleanArray = (0..said.num_rows()).map(|row| Some(is_new(row))).collect();
+        Ok(joined(&said, &[filter_record_batch(&said, &is_kept)?, added])?)
     }
 }
 
@@ -360,79 +261,6 @@ fn add_samples(
     Ok(())
 }
 
-/// The columns of a table alone, of the types that they have in the core, with values that a capture may hold.
-fn checked(table: &str, batch: &RecordBatch, like: &RecordBatch) -> Result<RecordBatch, Refusal> {
-    let mut columns = Vec::new();
-    for field in like.schema_ref().fields() {
-        let name = field.name();
-        let Some(column) = batch.column_by_name(name).filter(|column| column.data_type() == field.data_type()) else {
-            return damaged(format!("`{name}` is missing, or of another type than this latpcap writes"));
-        };
-        if column.null_count() > 0 && !may_be_null(table, name) {
-            return damaged(format!("`{name}` is missing in a row"));
-        }
-        check_numbers(name, column)?;
-        if let Some(texts) = column.as_string_opt::<i32>() {
-            texts.iter().flatten().try_for_each(|text| check_text(name, text))?;
-        }
-        columns.push((name.as_str(), column.clone()));
-    }
-    Ok(RecordBatch::try_from_iter(columns)?)
-}
-
-fn may_be_null(table: &str, column: &str) -> bool {
-    match table {
-        "captures" => matches!(column, "first_time" | "last_time" | "tick_ns"),
-        "notes" => column == "first_frame",
-        "cases" => column == "place",
-        "statements" => column == "kind",
-        "connections" => UNKNOWN_OF_CONNECTIONS.contains(&column) || column.ends_with("_window_limit_bytes"),
-        "taps" => column.ends_with("_ns") || column.ends_with("_ppb"),
-        _ => false,
-    }
-}
-
-/// Refuse what no capture has: what follows from it would take a time without end.
-pub(super) fn check_numbers(name: &str, column: &dyn Array) -> Result<(), Refusal> {
-    let is_span = name.ends_with("_ns");
-    let is_beyond = match column.data_type() {
-        DataType::Timestamp(TimeUnit::Nanosecond, _) => has::<TimestampNanosecondType>(column, is_no_time),
-        DataType::Int64 if is_span => has::<Int64Type>(column, is_no_time),
-        DataType::UInt64 if is_span => has::<UInt64Type>(column, |span| i64::try_from(span).map_or(true, is_no_time)),
-        _ => false,
-    };
-    if is_beyond {
-        return damaged(format!("`{name}` is a time that no capture has"));
-    }
-    let is_huge = name.ends_with("_bytes")
-        && match column.data_type() {
-            DataType::UInt64 => has::<UInt64Type>(column, |bytes| bytes > MAX_BYTES),
-            DataType::Int64 => has::<Int64Type>(column, |bytes| !(0..=MAX_BYTES as i64).contains(&bytes)),
-            _ => false,
-        };
-    if is_huge { damaged(format!("`{name}` is more than any capture has")) } else { Ok(()) }
-}
-
-fn is_no_time(time_ns: i64) -> bool {
-    possible_time(time_ns) != time_ns
-}
-
-fn has<T: ArrowPrimitiveType>(column: &dyn Array, is: impl Fn(T::Native) -> bool) -> bool {
-    let numbers: &PrimitiveArray<T> = column.as_primitive();
-    match numbers.nulls() {
-        None => numbers.values().iter().any(|&number| is(number)),
-        Some(_) => numbers.iter().flatten().any(is),
-    }
-}
-
-/// Refuse what could steer a terminal: latpcap writes no such text.
-pub(super) fn check_text(name: &str, text: &str) -> Result<(), Refusal> {
-    if Statements::is_printable(text) {
-        return Ok(());
-    }
-    damaged(format!("a text of `{name}` has characters that latpcap never writes"))
-}
-
 fn streams_of(table: &RecordBatch) -> Result<&[u32], Refusal> {
     let column = table.column_by_name("stream").and_then(|column| column.as_primitive_opt::<UInt32Type>());
     column.map(|streams| &**streams.values()).ok_or_else(|| Refusal::Damaged("`stream` is missing".into()))
@@ -488,33 +316,17 @@ fn texts(parts: &[RecordBatch]) -> Result<(RecordBatch, Vec<Vec<u32>>), Refusal>
     Ok((table, numbers))
 }
 
-/// All rows of these pieces.
+/// All rows of these pieces, in columns like those.
 fn joined(like: &RecordBatch, pieces: &[RecordBatch]) -> Result<RecordBatch, ArrowError> {
     match pieces {
+        [] => Ok(like.slice(0, 0)),
         [piece] => Ok(piece.clone()),
         _ => {
-            let all = pieces.iter().enumerate();
-            let rows = all.flat_map(|(number, piece)| (0..piece.num_rows()).map(move |row| (number, row)));
-            picked(like, pieces, &rows.collect::<Vec<_>>())
+            let columns = like.schema_ref().fields().iter().enumerate().map(|(place, field)| {
+                let pieces: Vec<&dyn Array> = pieces.iter().map(|piece| piece.column(place).as_ref()).collect();
+                Ok((field.name(), concat(&pieces)?))
+            });
+            RecordBatch::try_from_iter(columns.collect::<Result<Vec<_>, ArrowError>>()?)
         }
     }
-}
-
-/// Rows of these pieces, each by its piece and its place in it.
-fn picked(like: &RecordBatch, pieces: &[RecordBatch], rows: &[(usize, usize)]) -> Result<RecordBatch, ArrowError> {
-    if rows.is_empty() {
-        return Ok(like.clone());
-    }
-    let schema = like.schema_ref();
-    let column = |place: usize| {
-        let data: Vec<_> = pieces.iter().map(|piece| piece.column(place).to_data()).collect();
-        let mut picked = MutableArrayData::new(data.iter().collect(), true, rows.len());
-        for run in rows.chunk_by(|&(piece, row), &(next, after)| piece == next && row + 1 == after) {
-            if let Some(&(piece, row)) = run.first() {
-                picked.try_extend(piece, row, row + run.len())?;
-            }
-        }
-        Ok((schema.field(place).name(), make_array(picked.freeze())))
-    };
-    RecordBatch::try_from_iter((0..schema.fields().len()).map(column).collect::<Result<Vec<_>, ArrowError>>()?)
 }
