@@ -10,6 +10,7 @@ use latpcap_core::job::attribute::Parts;
 use latpcap_core::job::captured::{self, Account};
 use latpcap_core::job::reading::Recorded;
 use latpcap_core::job::recorded::{self, Connections, Phases};
+use latpcap_core::job::table::Table;
 use latpcap_core::job::timed::Timed;
 
 use super::tables::{Recording, python_error};
@@ -115,9 +116,9 @@ impl Job {
     ) -> PyResult<Job> {
         let core = &recording.core;
         let ends = core.ending_statements().map_err(python_error)?;
-        let mut recorded = Recorded::of(core.exchanges.clone(), ends);
-        (recorded.phases, recorded.connections) = (phases.into(), connections.into());
-        (recorded.start_ns, recorded.scarce) = (start_ns, scarce);
+        let mut recorded = Recorded::of(Table::of(core.exchanges.clone(), ends));
+        (recorded.table.phases, recorded.table.connections) = (phases.into(), connections.into());
+        (recorded.table.start_ns, recorded.table.scarce) = (start_ns, scarce);
         let phase = phase.as_slice()?;
         match py.detach(|| recorded.read(phase))? {
             true => Ok(Job { recorded }),
@@ -155,9 +156,9 @@ impl Job {
         client_window_bytes: Floats<'_>,
         server_window_bytes: Floats<'_>,
     ) -> PyResult<()> {
-        self.recorded.connections.closed_ns = cells(&closed_ns);
-        self.recorded.connections.window_bytes = [cells(&client_window_bytes), cells(&server_window_bytes)];
-        match self.recorded.connections.fit(&self.recorded.phases) {
+        self.recorded.table.connections.closed_ns = cells(&closed_ns);
+        self.recorded.table.connections.window_bytes = [cells(&client_window_bytes), cells(&server_window_bytes)];
+        match self.recorded.table.connections.fit(&self.recorded.table.phases) {
             true => Ok(()),
             false => Err(unfit()),
         }
@@ -200,7 +201,7 @@ pub type Read<'a, 'b> = recorded::Job<'a, &'b Recorded>;
 impl Job {
     /// A number of each.
     fn of_connections(&self, column: &Ints<'_>) -> PyResult<Vec<u32>> {
-        Some(numbers(column)).filter(|of| of.len() == self.recorded.connections.count()).ok_or_else(unfit)
+        Some(numbers(column)).filter(|of| of.len() == self.recorded.table.connections.count()).ok_or_else(unfit)
     }
 
     /// Read it, where RTTs that are not known are so long.

@@ -181,7 +181,7 @@ impl Replay {
         think_ns: f64,
     ) -> PyResult<Vec<[Bound<'py, PyDict>; 2]>> {
         let rtts_ns: Vec<f64> = rtts_ns.into_iter().map(|rtt| rtt.unwrap_or(f64::NAN)).collect();
-        let scarce = self.of.borrow(py).recorded.scarce;
+        let scarce = self.of.borrow(py).recorded.table.scarce;
         let found = py.detach(|| self.replay.parts(&rtts_ns, &network.network(), think_ns, scarce));
         found.iter().map(|each| divided(py, each)).collect()
     }

@@ -7,7 +7,7 @@ use super::UNSEEN;
 use super::missing::may_be_missing;
 use super::pacing::{Pacing, Senders};
 use super::piece::{ALWAYS, Piece, RARE};
-use super::reading::Recorded;
+use super::table::Table;
 use crate::passes::ascending;
 use crate::protocols::Purpose;
 use crate::recording::Column;
@@ -57,8 +57,8 @@ impl Default for Facts {
 
 impl Facts {
     /// What all exchanges tell; `take` gets them piece by piece.
-    pub fn of<'a>(recorded: &'a Recorded, mut take: impl FnMut(Piece<'a>)) -> io::Result<Facts> {
-        let connections = recorded.connections.count();
+    pub fn of<'a>(table: &'a Table, mut take: impl FnMut(Piece<'a>)) -> io::Result<Facts> {
+        let connections = table.connections.count();
         let mut facts = Facts {
             session_closed: vec![UNSEEN; connections],
             largest: [vec![0; connections], vec![0; connections]],
@@ -66,7 +66,7 @@ impl Facts {
             ..Facts::default()
         };
         let (mut senders, mut pieces, mut has) = (Senders::default(), Vec::new(), RARE.map(|_| false));
-        recorded.pieces(&columns(|_| true), |piece| {
+        table.pieces(&columns(|_| true), |piece| {
             has.iter_mut().zip(RARE).for_each(|(has, rare)| *has |= piece.has_any(rare));
             let mut misses = false;
             for place in 0..piece.rows.len() {

@@ -17,6 +17,7 @@ mod step_times;
 mod distinct;
 pub mod exchange;
 mod facts;
+mod filled;
 mod step_order;
 mod groups;
 mod packed_rows;
@@ -49,6 +50,7 @@ mod tests;
 pub mod timed;
 mod transfer;
 mod step;
+pub mod table;
 
 use attribute::Sum;
 use bulk::Bulk;

@@ -5,9 +5,10 @@
 
 use super::UNSEEN;
 use super::exchange::Exchange;
-use super::piece::{COMMAND, PURPOSES, Piece, in_packets};
-use super::reading::Recorded;
+use super::filled::{Filled, in_packets};
+use super::piece::{COMMAND, PURPOSES, Piece};
 use super::recorded::Connections;
+use super::table::Table;
 use crate::protocols::Purpose;
 use crate::recording::Column;
 
@@ -70,12 +71,13 @@ impl PackedRows {
     }
 
     /// The next rows.
-    pub fn add(&mut self, piece: &Piece) {
+    pub fn add(&mut self, filled: &Filled) {
         if self.given_up {
             return;
         }
+        let piece = &filled.piece;
         for place in 0..piece.rows.len() {
-            let exchange = piece.exchange(place);
+            let exchange = filled.exchange(place);
             let (row, flags) = packed(piece, place, &exchange);
             if unpacked(&row, flags, exchange.row, piece.owners[place], &piece.of.connections) != exchange {
                 self.others.push(exchange);
@@ -90,10 +92,10 @@ impl PackedRows {
     }
 
     /// Rows that were added, as they are with what others tell.
-    pub fn replace(&mut self, piece: &Piece) {
-        let rows = piece.rows.clone();
+    pub fn replace(&mut self, filled: &Filled) {
+        let rows = filled.piece.rows.clone();
         let mut again = PackedRows::of(rows.len());
-        again.add(piece);
+        again.add(filled);
         if self.given_up || again.given_up {
             *self = PackedRows::nothing();
             return;
@@ -111,7 +113,7 @@ impl PackedRows {
     }
 
     /// Each row of what was recorded.
-    pub fn each(&self, of: &Recorded, take: &mut dyn FnMut(&Exchange)) {
+    pub fn each(&self, of: &Table, take: &mut dyn FnMut(&Exchange)) {
         let mut others = self.others.iter().peekable();
         let rows = self.rows.iter().zip(&self.flags).zip(of.owners(0..self.rows.len()));
         for (number, ((row, &flags), owner)) in (0..).zip(rows) {

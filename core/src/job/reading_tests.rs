@@ -1,9 +1,10 @@
 use proptest::prelude::*;
 
+use super::super::recorded::{Connections, Phases};
 use super::super::tests::Made;
 use super::*;
 use crate::ledger::Limits;
-use crate::recording::{Errors, ExchangeRows, NULL};
+use crate::recording::{Errors, ExchangeColumns, ExchangeRows, NULL};
 
 /// So many exchanges as a recording keeps them, of which `number` tells what each has in a column.
 fn kept(rows: usize, number: impl Fn(&'static str, usize) -> i64) -> ExchangeColumns {
@@ -16,11 +17,17 @@ fn kept(rows: usize, number: impl Fn(&'static str, usize) -> i64) -> ExchangeCol
     exchanges.sorted().unwrap()
 }
 
+fn of_table(exchanges: ExchangeColumns, ends: Vec<bool>, phases: Phases, connections: Connections) -> Recorded {
+    let mut table = Table::of(exchanges, ends);
+    (table.phases, table.connections) = (phases, connections);
+    Recorded::of(table)
+}
+
 /// The same in a job of so many connections, each with a phase of its own.
 fn recorded(connections: u32, exchanges: ExchangeColumns) -> Recorded {
     let phases = exchanges.numbers(Column::stream, &(0..exchanges.len())).unwrap();
     let Made { phases: of, connections, .. } = Made::with(connections, 10.0);
-    let mut recorded = Recorded { phases: of, connections, ..Recorded::of(exchanges, vec![false, true]) };
+    let mut recorded = of_table(exchanges, vec![false, true], of, connections);
     assert!(recorded.read(&phases).unwrap());
     recorded
 }
@@ -104,12 +111,12 @@ proptest! {
         });
         let Made { phases, mut connections, .. } = Made::with(5, 10.0);
         connections.stream.iter_mut().for_each(|stream| *stream *= 7);
-        let mut recorded = Recorded { phases, connections, ..Recorded::of(kept, Vec::new()) };
+        let mut recorded = of_table(kept, Vec::new(), phases, connections);
         let phases: Vec<i64> = streams.iter().map(|&(_, phase)| phase).collect();
         prop_assert!(recorded.read(&phases).unwrap());
         let expected: Vec<[u32; 2]> = streams.iter().map(|&(stream, phase)| [stream, phase as u32]).collect();
         let (begin, end) = (parts[0].min(parts[1]).min(streams.len()), parts[0].max(parts[1]).min(streams.len()));
-        prop_assert_eq!(recorded.owners(begin..end).collect::<Vec<_>>(), &expected[begin..end]);
+        prop_assert_eq!(recorded.table.owners(begin..end).collect::<Vec<_>>(), &expected[begin..end]);
         prop_assert!(all(&recorded).iter().map(|of| [of.connection, of.phase]).eq(expected));
     }
 }
@@ -121,7 +128,7 @@ fn exchanges_of_unknown_connections_or_phases_are_no_job() {
     };
     let fits = |stream: &'static [i64], phases: &[i64]| {
         let Made { phases: of, connections, .. } = Made::with(2, 10.0);
-        Recorded { phases: of, connections, ..Recorded::of(streams(stream), Vec::new()) }.read(phases).unwrap()
+        of_table(streams(stream), Vec::new(), of, connections).read(phases).unwrap()
     };
     assert!(fits(&[0, 1, 1], &[0, 1, 1]));
     assert!(!fits(&[0, 2], &[0, 1]), "no connection has that number");
