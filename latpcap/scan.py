@@ -184,7 +184,7 @@ def part(
         partition,
         asked,
         sent(recording.captures_table),
-        sent(found.notes_table),
+        sent(found.without_rows.notes_table),
         sent(_cases(found, files, partition)),
         sent(table_of(groups, _group_columns(asked.rtt_ms))),
         sent(table_of(_summed(statements), STATEMENT_COLUMNS)),
@@ -195,8 +195,9 @@ def _of_part(read: Recording, files: Sequence[str], partition: Partition) -> Rec
     """The client groups of the part, of what was read: these alone, or all of a dataset."""
     if partition.of == 1 or not _is_saved(files):
         return read
-    names = client_groups_of(read)
-    streams = read.connection_column("stream").values.astype(np.int64)
+    known = read.without_rows
+    names = client_groups_of(known)
+    streams = known.connection_column("stream").values.astype(np.int64)
     return only(read, streams[np.array([partition.holds(name) for name in names], bool)])
 
 
@@ -207,7 +208,7 @@ def _is_saved(files: Sequence[str]) -> bool:
 
 def _cases(read: Recording, files: Sequence[str], partition: Partition) -> ArrowTable:
     """Return notes that add up; of a dataset the first part tells them, as all have read the same."""
-    cases = ArrowTable.from_arrow(read.core.cases())
+    cases = ArrowTable.from_arrow(read.without_rows.core.cases())
     return columns.rows_of(cases, np.empty(0, np.int64)) if partition.number > 0 and _is_saved(files) else cases
 
 

@@ -32,22 +32,11 @@ QUICK = "/dev/shm" if os.path.isdir("/dev/shm") else None
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
 
 
-class Large:
-    """What the core has read, taken to be more than fits in memory."""
-
-    is_large = True
-
-    def __init__(self, core: Any) -> None:
-        self._core = core
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._core, name)
-
-
 @pytest.fixture
 def on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever is read does not fit in memory, and no column is too short for a file."""
-    monkeypatch.setattr(_core, "read", lambda *given, **named: Large(READ(*given, **{**named, "in_memory": 0})))
+    monkeypatch.setattr(_core, "read", lambda *given, **named: READ(*given, **{**named, "in_memory": 0}))
+    monkeypatch.setattr(_core.Recording, "is_large", True)
     monkeypatch.setattr(scratch, "MIN_FILE_BYTES", 1)
 
 

@@ -136,7 +136,7 @@ def with_curve(capture: latpcap.Capture, rests: list[list[float]]) -> latpcap.Ca
     """The capture as it would be if it said how much later client and server answer after a rest."""
     from latpcap.tables.host_curve import HostCurve
 
-    recording = Recording(capture.recording.tables)
+    recording = Recording(capture.recording.core)
     rests_ms, extra_ms = map(tuple, zip(*rests, strict=True))
     recording.host_curve = HostCurve(rests_ms, extra_ms, HOSTS)
     return latpcap.Capture(recording)

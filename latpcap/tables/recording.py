@@ -95,6 +95,7 @@ class Recording:
         """It is a dataset that is not loaded."""
         return "read" not in self.__dict__ and hasattr(self._source, "load")
 
+    @cached_property
     def without_rows(self) -> Recording:
         """The recording, of which only connections are read yet, where they lie apart from their rows."""
         return self.reading_only(np.empty(0, np.int64))
@@ -110,7 +111,7 @@ class Recording:
     @cached_property
     def captures_table(self) -> Table:
         """One row a file."""
-        return Table.from_arrow(self.core.captures())
+        return Table.from_arrow((self._source if self._is_unread else self.core).captures())
 
     @cached_property
     def tick_ns(self) -> int:

@@ -51,7 +51,7 @@ def _of_captures(files: Sequence[str], memory: int) -> Weights:
 
 
 def _of_dataset(folders: Sequence[str], memory: int) -> Weights:
-    recording = read([*folders], memory=memory).recording
+    recording = read([*folders], memory=memory).recording.without_rows
     names = client_groups_of(recording)
     share = {name: share_of(name, GROUP_SHARES) for name in set(names)}
     round_trips = columns.column(recording.all_connections_table, "round_trips").ints(0)[recording.database_rows]

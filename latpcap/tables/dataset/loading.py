@@ -66,6 +66,11 @@ class Dataset:
         """Figures computed from it do not fit in the memory that reading may take."""
         return self._disk is not None and _core.Recording.would_be_large(self.exchange_count, self._memory)
 
+    def captures(self) -> Table:
+        """One row a file, without reading anything else."""
+        table = _Loading(self._parts, self._numbers, self._memory, None).captures()
+        return table.select([name for name in table.column_names if name not in CONTENTS])
+
     def load(self, chosen: Ints | None = None) -> _core.Recording:
         """Return the recording; with only the rows of the `chosen` connections, whose files alone are read then."""
         return _Loading(self._parts, self._numbers, self._memory, chosen).recording(self._disk)
@@ -87,7 +92,7 @@ class _Loading:
     def recording(self, disk: tuple[str, int] | None) -> _core.Recording:
         """The core's recording of what they hold; raises `CaptureError` with the file that is damaged."""
         curve = next((part.host_curve for _, part in self._parts if part.host_curve is not None), None)
-        captures = self._captures()
+        captures = self.captures()
         contents = _contents(captures, self._path)
         try:
             return _core.Recording.of(
@@ -104,7 +109,7 @@ class _Loading:
         except _core.CaptureError as error:
             raise CaptureError(f"{self._path}: {error}") from None
 
-    def _captures(self) -> Table:
+    def captures(self) -> Table:
         """One row a file."""
         tables = {place.folder: self._table(place) for place in self._of("captures")}
         rows = {folder: table.to_struct_array().to_pylist() for folder, table in tables.items()}

@@ -28,7 +28,7 @@ def select(recording: Recording, selection: Selection) -> Recording:
     """
     if not selection:
         return recording
-    known = recording.without_rows()
+    known = recording.without_rows
     if len(known.database_rows) == 0:
         return recording
     asked = ConnectionNames(known)

@@ -177,7 +177,7 @@ def _renamed(recording: _core.Recording, names: Pseudonyms) -> _core.Recording:
 
 
 def _changes(recording: _core.Recording, names: Pseudonyms) -> dict[str, dict[str, Callable[[str], str]]]:
-    """What becomes of each text, by table and column; connections come first, since texts may name their drivers."""
+    """Say what becomes of each text, by table and column; connections first, since texts may name their drivers."""
     paths = recording.texts("captures", "path")
 
     def pathless(text: str) -> str:
