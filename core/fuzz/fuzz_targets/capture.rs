@@ -1,7 +1,7 @@
 //! Any bytes as a capture file: pcap or pcapng, compressed or not. Whatever it is, its packets come in order and end.
 #![no_main]
 
-use latpcap_core::capture::{Recording, Source};
+use latpcap_core::capture::{Captures, Source};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -11,7 +11,7 @@ fuzz_target!(|bytes: &[u8]| {
 });
 
 fn read(sources: Vec<Source>) {
-    let Ok(mut recording) = Recording::open(sources) else { return };
+    let Ok(mut recording) = Captures::open(sources) else { return };
     let mut frames = 0;
     while let Some(packet) = recording.next_packet() {
         assert!(packet.frame > frames);
