@@ -23,7 +23,7 @@ from latpcap.cli import cli
 from latpcap.ranking import Ranking
 from latpcap.result.analysis import Measures
 from latpcap.result.rank import RankRow, rank_rows, rank_table
-from latpcap.result.rank_order import RankOrder
+from latpcap.result.rank_order import RANK_BY, RankOrder
 from latpcap.tables.columnar.table import Table
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
@@ -477,6 +477,11 @@ def test_so_does_one_of_groups_whose_failed(by: str) -> None:
     assert errors == {"failed": 9, "refused": 3}
     assert all(row[by] for row in rows)
     assert {row["reason"] for row in rows if row["rank"] is None and not row["connections"]} != {None}
+
+
+@pytest.mark.parametrize("by", RANK_BY)
+def test_whatever_is_ranked_failures_without_a_database_count(by: str) -> None:
+    assert sum(row["errors"] for row in rank(FIXTURES / "mysql/refused.pcapng", by).to_dicts()) == 3
 
 
 def test_whoever_was_let_in_by_no_server_has_told_no_user() -> None:

@@ -218,6 +218,8 @@ def _names_of_all(recording: Recording, by: str) -> list[str | None]:
     if by == "connection":
         return _ends(columns.column(table, "stream").values.tolist(), client, server)
     names: list[str | None] = [None] * len(table)
+    if by in ("task", "route"):
+        return names
     for row, name in zip(recording.database_rows.tolist(), names_of(recording, by), strict=True):
         names[row] = name
     return names

@@ -189,11 +189,6 @@ class Recording:
         return columns.codes(self.statements_table, "kind")
 
     @cached_property
-    def ending_statements(self) -> Bools:
-        """Which statements end a transaction, by id."""
-        return self.statement_kinds.where("end".__eq__)
-
-    @cached_property
     def statement_texts(self) -> Array:
         """Text by id."""
         text = self.statements_table.column("text")
