@@ -1,6 +1,7 @@
 """The rooms of the house: which may know of which. Imports in functions and for type checkers count like all others."""
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
@@ -26,6 +27,19 @@ FLOORS = (
     ("cli", "pytest_plugin", "pytest_round_trips"),
 )
 """From the bottom to the top: a room knows its own floor and those below."""
+CORE_READERS = {
+    *("tables.recording", "tables.part.groups", "tables.part.matching", "tables.part.selected", "tables.part.window"),
+    *("tables.dataset.rows", "tables.dataset.writing", "measures.job", "measures.segments", "result.captures"),
+    *("result.signoff", "result.tables", "scan", "cli.annotate", "cli.record"),
+}
+"""Modules that ask the core's recording themselves: others ask them. It only gets shorter."""
+COLUMN_READERS = {
+    *("tables.recording", "tables.exchanges", "tables.part.groups", "tables.dataset.file_plan", "tables.dataset.rows"),
+    *("tables.dataset.writing", "measures.errors", "measures.health", "measures.health_frames", "measures.joining"),
+    *("measures.push_waits", "measures.routes", "measures.transactions", "findings.evidence", "findings.inference"),
+    *("result.errors", "result.page.timeline", "result.tables"),
+}
+"""Modules that ask for a column of the exchanges by its name. It only gets shorter, too."""
 
 
 def modules() -> dict[str, Path]:
@@ -82,3 +96,15 @@ def test_names_are_listed_only_where_a_package_hands_them_on() -> None:
     """What is a module's own begins with an underscore: a list beside that would drift from it."""
     lists = [name for name, path in modules().items() if "\n__all__ = " in path.read_text()]
     assert [name for name in lists if modules()[name].name != "__init__.py"] == []
+
+
+def saying(pattern: str) -> set[str]:
+    """The modules whose code has it."""
+    paths = ((name, path) for name, path in modules().items() if path.suffix == ".py")
+    return {name.removeprefix("latpcap.") for name, path in paths if re.search(pattern, path.read_text())}
+
+
+def test_rows_cross_to_python_in_few_places() -> None:
+    """The core's own rows, and columns of exchanges."""
+    assert saying(r"(recording|part|whole|without_rows)\.core\b|self\.core\.|\.read\.\w+\(") == CORE_READERS
+    assert saying(r"\b(exchange_columns?|exchange_codes)\(") == COLUMN_READERS
