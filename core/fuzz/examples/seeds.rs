@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use latpcap_core::capture::{Packet, Captures, Source};
+use latpcap_core::capture::{Captures, Packet, Source};
 use latpcap_core::conversation::{Common, Conversation, Hints};
 use latpcap_core::packet::{Dissected, Dissector, Flags};
 use latpcap_core::protocols::{REGISTRY, protocol_on};
