@@ -389,7 +389,7 @@ class Recording:
         rtt_samples: Iterable[Any],
         *,
         parts: list[tuple[int, dict[str, list[str]]]] = [],
-        chosen: list[int] | None = None,
+        chosen: _Ints | None = None,
         host_curve: tuple[Sequence[float], Sequence[float], Sequence[str]] | None = None,
         contents: list[tuple[int, str] | None] = [],
         memory: int = ...,
@@ -459,7 +459,7 @@ class Recording:
     def all_connections(self) -> _ArrowStream:
         """All connections that were read, whatever is selected."""
 
-    def select(self, streams: list[int]) -> Recording:
+    def select(self, streams: _Ints) -> Recording:
         """The recording with some of its connections in it."""
 
     def within(self, first: tuple[int, int | None], last: tuple[int, int | None], begin_ns: int) -> Recording | None:

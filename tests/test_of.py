@@ -87,7 +87,10 @@ def test_rows_of_the_chosen_connections_alone_are_kept() -> None:
     tables = tables_of(core)
     chosen = sorted(set(tables["exchanges"].column("stream").to_numpy().tolist()))[:2]
     again = _core.Recording.of(
-        {name: [tables[name]] for name in SMALL}, [(0, tables["exchanges"])], [tables["rtt_samples"]], chosen=chosen
+        {name: [tables[name]] for name in SMALL},
+        [(0, tables["exchanges"])],
+        [tables["rtt_samples"]],
+        chosen=np.array(chosen),
     )
     found = tables_of(again)
     assert len(found["connections"]) == len(tables["connections"])

@@ -13,7 +13,8 @@ use latpcap_core::job::recorded::{self, Connections, Phases};
 use latpcap_core::job::table::Table;
 use latpcap_core::job::timed::Timed;
 
-use super::tables::{Recording, python_error};
+use super::errors::python_error;
+use super::tables::{Recording, numbers};
 
 pub type Ints<'py> = PyReadonlyArray1<'py, i64>;
 pub type Floats<'py> = PyReadonlyArray1<'py, f64>;
@@ -50,10 +51,6 @@ pub struct ConnectionColumns<'py> {
 
 pub fn cells<T: Element + Clone>(column: &PyReadonlyArray1<'_, T>) -> Vec<T> {
     column.as_array().to_vec()
-}
-
-fn numbers(column: &Ints<'_>) -> Vec<u32> {
-    column.as_array().iter().map(|&number| u32::try_from(number).unwrap_or(u32::MAX)).collect()
 }
 
 impl From<PhaseColumns<'_>> for Phases {

@@ -1,5 +1,6 @@
 //! The Python module `latpcap._core`: the only folder that knows Python.
 
+mod errors;
 mod hashing;
 mod json;
 mod keys;

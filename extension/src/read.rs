@@ -14,11 +14,12 @@ use pyo3::types::PyBytes;
 use zeroize::Zeroizing;
 
 use super::CaptureError;
+use super::errors::python_error;
 use super::hashing::Hashing;
 use super::keys::KeyLog;
 use super::progress::Progress;
 use super::registry::protocols;
-use super::tables::{ArrowTable, Recording, python_error};
+use super::tables::{ArrowTable, Recording};
 use latpcap_core::capture::writing::{self, Dropped, Head, Interfaces};
 use latpcap_core::capture::{self, AnnotateError, Captures, HostCurve, Keys, Remote, Source, Stop};
 use latpcap_core::client_groups::{Group, Part, groups};

@@ -10,7 +10,7 @@ use pyo3::types::{PyCapsule, PyDict, PyIterator};
 use latpcap_core::recording::{Part, Refusal, SmallTables};
 
 use super::CaptureError;
-use super::tables::python_error;
+use super::errors::python_error;
 
 /// Why there is no recording: Python raised something, or the core refuses what it got.
 pub enum Stopped {

@@ -9,16 +9,21 @@ use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use arrow_schema::ArrowError;
 use numpy::{PyArray1, PyReadonlyArray1};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
 
+use super::errors::python_error;
 use super::hashing::Hashing;
 use super::saved::{self, SavedPart, Stopped};
 use latpcap_core::capture::HostCurve;
 use latpcap_core::disk::Room;
 use latpcap_core::ledger::{DEFAULT_MEMORY, Limits};
 use latpcap_core::recording::{self as core, Edge, ExchangeColumns, SampleBatches, SampleColumns, Tables, Window};
+
+/// Numbers of connections or the like; one that is none is the largest.
+pub(super) fn numbers(column: &PyReadonlyArray1<'_, i64>) -> Vec<u32> {
+    column.as_array().iter().map(|&number| u32::try_from(number).unwrap_or(u32::MAX)).collect()
+}
 
 /// A table that speaks the Arrow PyCapsule interface.
 #[pyclass(frozen)]
@@ -75,7 +80,7 @@ pub struct Recording {
     contents: Arc<Sources>,
 }
 
-/// What the sources hold.
+/// Length and SHA-256 of the sources.
 enum Sources {
     Read(Hashing),
     /// As somebody found it before.
@@ -96,7 +101,7 @@ impl Recording {
         exchanges: &Bound<'_, PyAny>,
         rtt_samples: &Bound<'_, PyAny>,
         parts: Vec<SavedPart>,
-        chosen: Option<Vec<u32>>,
+        chosen: Option<PyReadonlyArray1<'_, i64>>,
         host_curve: Option<(Vec<f64>, Vec<f64>, Vec<String>)>,
         contents: Vec<Option<(u64, String)>>,
         memory: usize,
@@ -107,7 +112,7 @@ impl Recording {
         limits.rows = in_memory.unwrap_or(limits.rows);
         let disk = disk.map(|(folder, bytes)| Room { folder, bytes });
         let host_curve = host_curve.map(|(rests_ms, extra_ms, addresses)| HostCurve { rests_ms, extra_ms, addresses });
-        let core = saved::small_tables(tables, memory, chosen.as_deref()).and_then(|small| {
+        let core = saved::small_tables(tables, memory, chosen.as_ref().map(numbers).as_deref()).and_then(|small| {
             let (parts, room) = (parts.into_iter().map(Into::into).collect(), (&limits, disk.as_ref()));
             let (exchanges, samples) = (saved::exchanges(exchanges)?, saved::samples(rtt_samples)?);
             core::Recording::of(small, parts, host_curve, room, exchanges, samples)
@@ -161,7 +166,8 @@ impl Recording {
     }
 
     /// The recording with some of its connections in it.
-    fn select(&self, py: Python<'_>, streams: Vec<u32>) -> PyResult<Recording> {
+    fn select(&self, py: Python<'_>, streams: PyReadonlyArray1<'_, i64>) -> PyResult<Recording> {
+        let streams = numbers(&streams);
         let core = py.detach(|| self.core.select(&streams)).map_err(python_error)?;
         Ok(self.showing(core))
     }
@@ -318,13 +324,5 @@ impl Recording {
     /// Another recording of the same sources.
     fn showing(&self, core: core::Recording) -> Recording {
         Recording { core, contents: Arc::clone(&self.contents) }
-    }
-}
-
-/// What was kept on disk and cannot be read back is the system's fault, all else is that of who asks.
-pub(super) fn python_error(error: ArrowError) -> PyErr {
-    match error {
-        ArrowError::IoError(_, error) => PyErr::from(error),
-        error => PyValueError::new_err(error.to_string()),
     }
 }

@@ -32,7 +32,7 @@ pub struct Facts {
     pub request_silent: i64,
     /// Packets were sent again.
     pub loses: bool,
-    /// What an exchange is read from.
+    /// Columns from which an exchange is read.
     pub columns: Vec<Column>,
 }
 
@@ -100,7 +100,7 @@ impl Facts {
     }
 }
 
-/// Those that are read of every row, and of the rare ones those that some row `has`; commands where something was lost.
+/// Columns that are read of every row, the rare ones that some row `has`, and commands where something was lost.
 fn columns(has: impl Fn(Column) -> bool) -> Vec<Column> {
     let command = has(Column::retransmissions).then_some(Column::command);
     ALWAYS.into_iter().chain(RARE.into_iter().filter(|&rare| has(rare))).chain(command).collect()

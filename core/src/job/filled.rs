@@ -54,7 +54,7 @@ impl<'a> Filled<'a> {
         filled
     }
 
-    /// The same of its bytes alone.
+    /// How many segments its bytes fill, whatever shares their packets.
     fn alone(&self, sizes: Column, place: usize) -> f64 {
         self.piece.at(sizes, place) as f64 / self.piece.of.connections.segment_bytes[self.piece.connection(place)]
     }
@@ -113,7 +113,7 @@ impl<'a> Filled<'a> {
     }
 }
 
-/// What a message fills of the packets that it begins; `together`: with those that share its last one.
+/// The part of its packets that a message fills; `together`: with the messages that share its last one.
 pub fn in_packets(alone: f64, together: f64) -> f64 {
     alone + (together.ceil() - together)
 }

@@ -93,7 +93,7 @@ impl<'a> Piece<'a> {
         Piece { of, rows, owners, columns }
     }
 
-    /// What a row has in a column; 0 where none has anything.
+    /// The number of a row in a column; 0 in a column that was not read.
     pub fn at(&self, column: Column, place: usize) -> i64 {
         self.columns[column as usize].get(place).copied().unwrap_or(0)
     }
@@ -136,7 +136,7 @@ impl<'a> Piece<'a> {
     }
 }
 
-/// What the number of a word means.
+/// The meaning of a word, by its number.
 fn named<T: Copy>(meanings: &[T], number: i64) -> Option<T> {
     meanings.get(usize::try_from(number).ok()?).copied()
 }

@@ -58,7 +58,7 @@ impl Recorded {
         read(&Job { phases: &phases, connections, exchanges: self })
     }
 
-    /// What each connection waits for a round trip.
+    /// The waits of each connection for a round trip.
     fn usual_waits(&self, held: &PackedRows) -> io::Result<Waits> {
         let mut waits = Waits::default();
         if held.given_up {

@@ -6,7 +6,7 @@ use super::*;
 use crate::ledger::Limits;
 use crate::recording::{Errors, ExchangeColumns, ExchangeRows, NULL};
 
-/// So many exchanges as a recording keeps them, of which `number` tells what each has in a column.
+/// Exchanges as a recording keeps them; `number` tells what each has in a column.
 fn kept(rows: usize, number: impl Fn(&'static str, usize) -> i64) -> ExchangeColumns {
     let mut exchanges = ExchangeRows::within(&Limits::of(1 << 30), None);
     for (column, words) in [("wait", ["own", "shared"]), ("purpose", ["execute", "setup"]), ("command", ["a", "b"])] {
@@ -23,7 +23,7 @@ fn of_table(exchanges: ExchangeColumns, ends: Vec<bool>, phases: Phases, connect
     Recorded::of(table)
 }
 
-/// The same in a job of so many connections, each with a phase of its own.
+/// A job of these exchanges on so many connections, each with a phase of its own.
 fn recorded(connections: u32, exchanges: ExchangeColumns) -> Recorded {
     let phases = exchanges.numbers(Column::stream, &(0..exchanges.len())).unwrap();
     let Made { phases: of, connections, .. } = Made::with(connections, 10.0);

@@ -16,11 +16,12 @@ const MIN_PIECE_ROWS: usize = if cfg!(test) { 16 } else { 1 << 17 };
 const PIECES: usize = 3;
 const PIECES_WHERE_SCARCE: usize = 5;
 
+/// The exchanges of a recording, and what a job knows of them before it reads any.
 #[derive(Debug)]
 pub struct Table {
     pub exchanges: ExchangeColumns,
     owners: Vec<Owner>,
-    /// What the numbers of words mean.
+    /// The meanings of words, by their numbers.
     pub purposes: Vec<Purpose>,
     pub waits: Vec<Wait>,
     pub phases: Phases,

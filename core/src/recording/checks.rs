@@ -61,9 +61,9 @@ const UNKNOWN_OF_CONNECTIONS: [&str; 38] = [
 pub enum Refusal {
     #[error("is damaged: {0}")]
     Damaged(String),
-    /// Of more than memory holds.
+    /// It is more than memory holds, or is there twice.
     #[error("{0}")]
-    TooLarge(String),
+    TooMuch(String),
     #[error(transparent)]
     Arrow(#[from] ArrowError),
     #[error(transparent)]
@@ -78,7 +78,7 @@ pub fn damaged<T>(what: impl Into<String>) -> Result<T, Refusal> {
 pub struct Streams {
     /// Who is there, and whether it is a database's.
     pub is_database: Vec<Option<bool>>,
-    /// Those whose rows are kept; all where nobody chose.
+    /// Connections whose rows are kept; all where nobody chose.
     pub chosen: Option<Vec<bool>>,
 }
 

@@ -287,7 +287,7 @@ impl ExchangeColumns {
         rows.saturating_mul(ANALYSED) > memory
     }
 
-    /// What all rows and their texts take in memory, and not those of the view alone.
+    /// Bytes of all rows and their texts in memory, not of the view alone.
     pub fn bytes(&self) -> usize {
         bytes(&self.rows, &self.words)
     }
@@ -334,7 +334,7 @@ impl ExchangeColumns {
         self.rows.column(&self.view, column as usize, within, |number| number, |_| {})
     }
 
-    /// The same of all.
+    /// A column of all exchanges, likewise.
     pub fn all_numbers(&self, column: Column) -> io::Result<Vec<i64>> {
         self.numbers(column, &(0..self.len()))
     }
@@ -349,12 +349,12 @@ impl ExchangeColumns {
         self.rows.each(&self.view, columns.map(|column| column as usize), take)
     }
 
-    /// Those of them that are kept, by their places in the order in which they are read.
+    /// A view of the exchanges that are kept, by their places in the order in which they are read.
     pub fn kept(&self, is_kept: &[bool]) -> ExchangeColumns {
         self.seen(self.view.kept(is_kept))
     }
 
-    /// The same exchanges, of which spans that began before `begin_ns` are null.
+    /// A view of these exchanges in which spans that began before `begin_ns` are null.
     pub fn cut(mut self, begin_ns: i64) -> ExchangeColumns {
         let begin = self.view.cut.map_or(begin_ns, |before| before.begin.max(begin_ns));
         let spans = [Column::delta_ns as usize, Column::client_ns as usize];
@@ -375,7 +375,7 @@ impl ExchangeColumns {
         Ok((self.seen(view), bounds))
     }
 
-    /// Those from each bound up to the next one, by their places; together they take 8 bytes an exchange.
+    /// A view from each bound up to the next one, by places; together they take 8 bytes an exchange.
     pub fn split(&self, bounds: &[usize]) -> Vec<ExchangeColumns> {
         self.view.split(bounds).into_iter().map(|view| self.seen(view)).collect()
     }
@@ -385,7 +385,7 @@ impl ExchangeColumns {
         self.words.error.all().into_iter().map(str::to_owned).collect()
     }
 
-    /// The same rows with these texts of errors, in the order of [`ExchangeColumns::errors`].
+    /// A view of these rows with other texts of errors, in the order of [`ExchangeColumns::errors`].
     pub fn with_errors(&self, texts: Vec<String>) -> Result<ExchangeColumns, ArrowError> {
         let known = self.words.error.all().len();
         if texts.len() != known {

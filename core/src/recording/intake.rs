@@ -22,10 +22,10 @@ const MAX_NAMES: usize = 1 << 16;
 /// Numbers of parameters leave so many bits below that of their scan.
 const PARAMETER_BITS: u32 = 40;
 
-/// What a part of a recording, which was read apart, has for itself.
+/// Numbers and words of one part of a recording, which was read apart.
 #[derive(Clone, Debug, Default)]
 pub struct Part {
-    /// Of several scans, each numbers its parameters anew.
+    /// The number of its scan: each scan numbers parameters anew.
     pub scan: u32,
     /// Words of the exchanges' columns in the order of their numbers: others follow.
     pub words: HashMap<String, Vec<String>>,
@@ -36,7 +36,7 @@ pub struct Intake<'a> {
     memory: usize,
     streams: &'a Streams,
     scans: Vec<u32>,
-    /// Of each part, the numbers of its statements, and of its tags.
+    /// The numbers of each part's statements, and of its tags.
     numbers: [Vec<Vec<u32>>; 2],
     words: HashMap<&'static str, Errors>,
 }
@@ -84,7 +84,7 @@ impl<'a> Intake<'a> {
         }
         let words: usize = self.words.values().map(|words| words.bytes).sum();
         if self.exchanges.kept_bytes() + words > self.memory {
-            return Err(Refusal::TooLarge("holds more exchanges than fit: raise --memory".into()));
+            return Err(Refusal::TooMuch("holds more exchanges than fit: raise --memory".into()));
         }
         Ok(())
     }

@@ -79,9 +79,9 @@ pub struct Recording {
     pub segments: RecordBatch,
     pub taps: RecordBatch,
     pub host_curve: Option<HostCurve>,
-    /// What the hosts of that curve are called, where that is not by their addresses.
+    /// Names of that curve's hosts, where these are not their addresses.
     pub curve_hosts: Option<Vec<String>>,
-    /// Of its TLS sessions.
+    /// The client randoms of its TLS sessions.
     pub client_randoms: Arc<[Random]>,
     /// What is computed from it does not fit in the memory that reading may take.
     pub is_large: bool,

@@ -50,7 +50,7 @@ pub struct SmallTables {
 }
 
 impl SmallTables {
-    /// What they are called, in the order in which they are to be added: connections come before their rows.
+    /// Their names, in the order in which they are to be added: connections come before their rows.
     pub const NAMES: [&'static str; 9] =
         ["captures", "notes", "cases", "connections", "statements", "tags", "taps", "clock_readings", "segments"];
 
@@ -82,7 +82,7 @@ impl SmallTables {
             let bytes = self.text_bytes.entry((name, place)).or_default();
             *bytes += column.as_string::<i32>().value_data().len();
             if *bytes > MAX_TEXT_BYTES {
-                return Err(Refusal::TooLarge("holds more texts than fit".into()));
+                return Err(Refusal::TooMuch("holds more texts than fit".into()));
             }
         }
         let piece = match name {
@@ -114,7 +114,7 @@ impl SmallTables {
     fn known(&self, piece: RecordBatch) -> Result<RecordBatch, Refusal> {
         match streams_of(&piece)?.iter().max() {
             Some(&highest) if highest as usize > self.memory / MIN_BYTES_PER_CONNECTION => {
-                Err(Refusal::TooLarge(format!("names connection {highest}: raise --memory, or it is damaged")))
+                Err(Refusal::TooMuch(format!("names connection {highest}: raise --memory, or it is damaged")))
             }
             _ => Ok(piece),
         }
@@ -139,7 +139,7 @@ impl SmallTables {
                     is_database.resize(is_database.len().max(stream + 1), None);
                     if is_database[stream].replace(protocols.is_valid(row)).is_some() {
                         let what = "holds connections of another part: name each part once";
-                        return Err(Refusal::TooLarge(what.into()));
+                        return Err(Refusal::TooMuch(what.into()));
                     }
                 }
             }

@@ -302,7 +302,7 @@ impl<const COLUMNS: usize> Rows<COLUMNS> {
         Ok(true)
     }
 
-    /// The same as it was kept.
+    /// A column of a chunk as it was kept, likewise.
     fn uncut(&self, chunk: usize, column: usize, picked: Option<&[[u32; 2]]>, numbers: &mut [i64]) -> io::Result<bool> {
         match (self.packed.get(chunk), picked) {
             (Some(Packed::Here(chunks)), Some(picked)) if picked.len() * SPARSE < numbers.len() => {

@@ -67,14 +67,14 @@ impl SampleColumns {
         Ok(SampleColumns::all(all.into_iter().collect(), overflow))
     }
 
-    /// Those of some connections.
+    /// Samples of some connections.
     pub fn picked(&self, is_picked: impl Fn(u32) -> bool) -> SampleColumns {
         let all = (0..).map_while(|number| self.connection(number));
         let picked = all.filter(|&(_, (stream, _))| is_picked(*stream)).map(|(place, _)| place as u32);
         SampleColumns { connections: Some(picked.collect()), ..self.clone() }
     }
 
-    /// Those of the connections group by group, and where each group begins among the connections, at last where all end.
+    /// Samples group by group, and where each group begins among the connections, at last where all end.
     pub fn grouped(&self, group: impl Fn(u32) -> Option<usize>, groups: usize) -> (SampleColumns, Vec<usize>) {
         let mut places = vec![Vec::new(); groups];
         for (place, (stream, _)) in (0..).map_while(|number| self.connection(number)) {
@@ -85,13 +85,13 @@ impl SampleColumns {
         (SampleColumns { connections: Some(places.concat().into()), ..self.clone() }, bounds)
     }
 
-    /// Those of some of the connections that were picked, by their places among these.
+    /// Samples of some of the connections that were picked, by their places among these.
     pub fn part(&self, connections: Range<usize>) -> SampleColumns {
         let part = self.connections.as_deref().and_then(|places| places.get(connections)).unwrap_or_default();
         SampleColumns { connections: Some(part.into()), ..self.clone() }
     }
 
-    /// Those from the first time to before the second, in ns.
+    /// Samples from the first time to before the second, in ns.
     pub fn within(mut self, [begin, end]: [i64; 2]) -> SampleColumns {
         self.period = Some(self.period.map_or([begin, end], |[first, last]| [first.max(begin), last.min(end)]));
         self

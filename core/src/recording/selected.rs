@@ -31,7 +31,7 @@ const UNDER_WAY: &str = "under_way_until";
 const OF_OTHERS: [NoteCode; 4] =
     [NoteCode::Refused, NoteCode::Unanswered, NoteCode::Unrecognised, NoteCode::OtherDatabase];
 
-/// Where a window begins or ends.
+/// The begin or the end of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Edge {
     /// In ns since 1970; of a frame, when what begins there passed.
@@ -50,7 +50,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// What begins then, and at that frame, begins in the window.
+    /// Whether something that begins then, at that frame, begins in the window.
     fn holds(&self, begin_ns: i64, frame: i64) -> bool {
         let is_behind = self.from.frame.map_or(self.from.ns <= begin_ns, |first| first <= frame);
         is_behind && self.to.frame.map_or(begin_ns < self.to.ns, |last| frame <= last)
@@ -61,7 +61,7 @@ impl Window {
     }
 }
 
-/// Of a connection's exchanges in a window: how many, their round trips, request and response bytes, retransmissions.
+/// Sums over a connection's exchanges in a window: how many, round trips, request and response bytes, retransmissions.
 type Sums = [u64; 5];
 /// These as columns of the connections.
 const SUMS: [&str; 5] = ["exchanges", "round_trips", "request_bytes", "response_bytes", "retransmissions"];

@@ -67,7 +67,7 @@ impl View {
         }
     }
 
-    /// The same rows at other places, or without one.
+    /// A view of these rows at other places, or without one.
     fn moved(&self, place: &[u32]) -> View {
         let mut rows = Vec::with_capacity(place.iter().filter(|&&place| place != NO_PLACE).count());
         self.each(|row, before| {

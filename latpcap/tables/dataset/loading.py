@@ -100,7 +100,7 @@ class _Loading:
                 self._exchanges(),
                 (batch for file in self._needed("rtt_samples") for batch in self._batches(file)),
                 parts=[(self._numbers[folder], part.words) for folder, part in self._parts],
-                chosen=None if self._chosen is None else self._chosen.tolist(),
+                chosen=self._chosen,
                 host_curve=None if curve is None else (curve.rests_ms, curve.extra_ms, sorted(curve.addresses)),
                 contents=contents,
                 memory=self._memory,

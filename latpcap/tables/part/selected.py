@@ -42,16 +42,16 @@ def select(recording: Recording, selection: Selection) -> Recording:
 def only(recording: Recording, streams: Ints) -> Recording:
     """The recording with these connections alone, of what was selected."""
     whole = None if recording.whole is None else only(recording.whole, streams)
-    part = recording.part(recording.reading_only(streams).read.select(streams.tolist()), recording.period, whole)
+    part = recording.part(recording.reading_only(streams).read.select(streams), recording.period, whole)
     part.selected = recording.selected
     return part
 
 
 def _part(recording: Recording, asked: ConnectionNames, selection: Selection) -> Recording:
     """The recording with the chosen connections alone, and so the one that it is a window of."""
-    streams = columns.column(asked.recording.all_connections_table, "stream").values
+    streams = columns.column(asked.recording.all_connections_table, "stream").values.astype(np.int64)
     chosen = streams[asked.chosen(selection)]
-    read, period = recording.reading_only(chosen).read.select(chosen.tolist()), recording.period
+    read, period = recording.reading_only(chosen).read.select(chosen), recording.period
     if recording.whole is None or period is None:
         return recording.part(read)
     whole = _part(recording.whole, ConnectionNames(recording.whole), selection)
