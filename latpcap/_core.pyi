@@ -462,10 +462,12 @@ class Recording:
     def select(self, streams: _Ints) -> Recording:
         """The recording with some of its connections in it."""
 
-    def within(self, first: tuple[int, int | None], last: tuple[int, int | None], begin_ns: int) -> Recording | None:
+    def within(
+        self, first: tuple[int, int | None], last: tuple[int, int | None], period: tuple[int, int]
+    ) -> Recording | None:
         """The recording from one edge to another, each a time (ns since 1970) and the frame that was asked for.
 
-        The first of its connections passes at `begin_ns`. `None` where no exchange begins then.
+        Its connections are open from the begin of `period` to its end. `None` where no exchange begins then.
         """
 
     def reach(self) -> tuple[int, int]:
@@ -473,6 +475,13 @@ class Recording:
 
     def passed(self, frame: int) -> int | None:
         """When what begins or ends at `frame` or behind it first passed, in ns since 1970."""
+
+    @property
+    def period(self) -> tuple[int, int] | None:
+        """When it begins and ends, in ns since 1970, where it is a window."""
+
+    def during(self, begin_ns: int, end_ns: int) -> Recording:
+        """The window with another begin and end."""
 
     def begins(self) -> _Ints:
         """When each exchange begins, in ns since 1970."""
@@ -557,3 +566,15 @@ def run_each(
 
 def ways_of_waiting() -> list[str]:
     """Who may wait for whom, in words: see `core/src/job/lanes.rs`."""
+
+class Rtts:
+    """The RTTs of a recording: of its paths, connections, phases and periods."""
+
+    @staticmethod
+    def of(
+        recording: Recording, names: object, path: object, changes: object, baselines: object, of_exchanges: object
+    ) -> Rtts:
+        """TEMPORARY."""
+
+    def of_exchanges(self) -> _Ints:
+        """The phase of each exchange."""

@@ -30,6 +30,7 @@ pub mod packet;
 pub mod passes;
 pub mod pipeline;
 pub mod protocols;
+pub mod rtt;
 pub mod session;
 pub mod side;
 pub mod sql;

@@ -25,8 +25,9 @@ fn at(ns: i64) -> Edge {
 
 /// From one edge to another, as far as the connections reach; nothing where no exchange begins then.
 fn within(whole: &Recording, from: Edge, to: Edge) -> Option<Recording> {
-    let begin_ns = whole.reach_ns().unwrap().unwrap()[0].max(from.ns);
-    whole.within(&Window { from, to, begin_ns }).unwrap()
+    let [begin_ns, end_ns] = whole.reach_ns().unwrap().unwrap();
+    let period_ns = [begin_ns.max(from.ns), end_ns.min(to.ns)];
+    whole.within(&Window { from, to, period_ns }).unwrap()
 }
 
 fn stream(table: &RecordBatch) -> Vec<u32> {

@@ -13,6 +13,7 @@ mod registry;
 mod read;
 mod relay;
 mod replay;
+mod rtts;
 mod job;
 mod saved;
 mod tables;
@@ -56,6 +57,8 @@ mod _core {
     use super::relay::{Relay, Relayed};
     #[pymodule_export]
     use super::replay::{Replay, run_each, ways_of_waiting};
+    #[pymodule_export]
+    use super::rtts::Rtts;
     #[pymodule_export]
     use super::tables::{ArrowTable, Recording};
 }

@@ -173,11 +173,22 @@ impl Recording {
     }
 
     /// The recording from one edge to another, each a time (ns since 1970) and the frame that was asked for; the first
-    /// of its connections passes at `begin_ns`. `None` where no exchange begins then.
-    fn within(&self, py: Python<'_>, first: PyEdge, last: PyEdge, begin_ns: i64) -> PyResult<Option<Recording>> {
+    /// of its connections passes at the begin of `period_ns`, the last at its end. `None` where no exchange begins then.
+    fn within(&self, py: Python<'_>, first: PyEdge, last: PyEdge, period_ns: [i64; 2]) -> PyResult<Option<Recording>> {
         let [from, to] = [first, last].map(|(ns, frame)| Edge { ns, frame });
-        let core = py.detach(|| self.core.within(&Window { from, to, begin_ns })).map_err(python_error)?;
+        let core = py.detach(|| self.core.within(&Window { from, to, period_ns })).map_err(python_error)?;
         Ok(core.map(|core| self.showing(core)))
+    }
+
+    /// When it begins and ends, in ns since 1970, where it is a window.
+    #[getter]
+    fn period(&self) -> Option<(i64, i64)> {
+        self.core.period_ns.map(|[begin, end]| (begin, end))
+    }
+
+    /// The window with another begin and end.
+    fn during(&self, begin_ns: i64, end_ns: i64) -> Recording {
+        self.showing(core::Recording { period_ns: Some([begin_ns, end_ns]), ..self.core.clone() })
     }
 
     /// From the first packet to the last data of the database connections, in ns since 1970.

@@ -50,22 +50,19 @@ class Recording:
         self,
         source: Any,
         selected: Selected | None = None,
-        period: tuple[int, int] | None = None,
         whole: Recording | None = None,
         scratch: Scratch | None = None,
         rename: Callable[[Any], Any] | None = None,
     ) -> None:
         """Take over the tables of a `latpcap._core.Recording`, or of a dataset, which is loaded at its first use.
 
-        `selected` says what was selected. A window has a `period` (ns since 1970), when it begins and ends, and the
-        `whole` recording of its connections, from which more is known of them. What does not fit in memory goes to
-        `scratch`. `rename` puts other names into the core's recording, once something is asked for that shows them:
+        `selected` says what was selected. A window has the `whole` recording of its connections, from which more is
+        known of them. What does not fit in memory goes to `scratch`. `rename` puts other names into the core's recording, once something is asked for that shows them:
         recordings that are read until then, and share their names, are known by then.
         """
         self._source, self._rename = source, rename
         self.scratch = scratch
         self.selected = selected
-        self.period = period
         self.whole = whole
 
     @cached_property
@@ -84,11 +81,14 @@ class Recording:
         """The core's recording, with the names that are shown."""
         return self._rename(self.read) if self._rename else self.read
 
-    def part(
-        self, read: _core.Recording, period: tuple[int, int] | None = None, whole: Recording | None = None
-    ) -> Recording:
+    def part(self, read: _core.Recording, whole: Recording | None = None) -> Recording:
         """Some of its rows, picked out of `read`, with the names that are shown here."""
-        return Recording(read, None, period, whole, self.scratch, self._rename)
+        return Recording(read, None, whole, self.scratch, self._rename)
+
+    @cached_property
+    def period(self) -> tuple[int, int] | None:
+        """When it begins and ends, in ns since 1970, where it is a window."""
+        return None if self._is_unread else self.read.period
 
     @property
     def _is_unread(self) -> bool:

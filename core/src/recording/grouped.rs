@@ -74,6 +74,7 @@ impl Recording {
             samples: samples.part(of_samples[groups.start]..of_samples[groups.end]),
             clock_readings: clock_readings.part(groups),
             segments: segments.part(groups),
+            period_ns: None,
             ..self.clone()
         };
         let some = some(&bounds, most);

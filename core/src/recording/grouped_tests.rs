@@ -38,6 +38,7 @@ fn recording(counts: &[usize]) -> Recording {
         connections: table(),
         all_connections: table(),
         is_renamed: false,
+        period_ns: None,
         exchanges: exchanges.sorted().unwrap(),
         statements: empty(),
         tags: empty(),

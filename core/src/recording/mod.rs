@@ -7,6 +7,7 @@
 mod checks;
 mod columns;
 mod connections;
+mod database_connections;
 mod exchanges;
 mod grouped;
 mod groups;
@@ -23,6 +24,7 @@ mod view;
 mod words;
 
 pub use checks::Refusal;
+pub use database_connections::{DatabaseConnection, DatabaseConnections, host_of};
 pub use exchanges::{Column, ExchangeColumns, ExchangeRows};
 pub use grouped::Groups;
 pub use groups::groups;
@@ -69,6 +71,8 @@ pub struct Recording {
     /// All that were read, with the names that were read, whatever is selected and renamed.
     pub all_connections: RecordBatch,
     pub is_renamed: bool,
+    /// When it begins and ends, in ns since 1970, where it is a window.
+    pub period_ns: Option<[i64; 2]>,
     pub exchanges: ExchangeColumns,
     /// Texts by number, and what they do where they are fingerprints.
     pub statements: RecordBatch,
@@ -98,6 +102,7 @@ impl Recording {
             all_connections: connections.clone(),
             connections,
             is_renamed: false,
+            period_ns: None,
             statements: read.statements()?,
             tags: read.tags()?,
             clock_readings: read.clock_readings()?,

@@ -223,6 +223,7 @@ impl Recording {
             all_connections: connections.clone(),
             connections,
             is_renamed: false,
+            period_ns: None,
             statements,
             tags,
             clock_readings,

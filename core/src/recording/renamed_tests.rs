@@ -35,6 +35,7 @@ fn recording(users: &Texts, protocols: &[bool], errors: &Texts) -> Recording {
         all_connections: connections.clone(),
         connections,
         is_renamed: false,
+        period_ns: None,
         exchanges: exchanges.sorted().unwrap(),
         statements: empty(),
         tags: empty(),

@@ -26,7 +26,7 @@ use super::{Column, NULL, Recording, Timestamps};
 use crate::note::NoteCode;
 
 /// A column of the connections in a window: until when an exchange goes on that began before it.
-const UNDER_WAY: &str = "under_way_until";
+pub(super) const UNDER_WAY: &str = "under_way_until";
 /// Notes about connections that are no database's, and so are never selected.
 const OF_OTHERS: [NoteCode; 4] =
     [NoteCode::Refused, NoteCode::Unanswered, NoteCode::Unrecognised, NoteCode::OtherDatabase];
@@ -45,8 +45,8 @@ pub struct Edge {
 pub struct Window {
     pub from: Edge,
     pub to: Edge,
-    /// When it begins, as far as the connections reach.
-    pub begin_ns: i64,
+    /// When it begins and ends, as far as the connections reach.
+    pub period_ns: [i64; 2],
 }
 
 impl Window {
@@ -94,8 +94,9 @@ impl Recording {
         if !is_kept.contains(&true) {
             return Ok(None);
         }
-        let under_way = self.under_way(window.begin_ns, &begins_ns)?;
-        let exchanges = self.exchanges.kept(&is_kept).cut(window.begin_ns);
+        let [begin_ns, _] = window.period_ns;
+        let under_way = self.under_way(begin_ns, &begins_ns)?;
+        let exchanges = self.exchanges.kept(&is_kept).cut(begin_ns);
         let mut sums = HashMap::<u32, Sums, ahash::RandomState>::default();
         let columns = [
             Column::stream,
@@ -124,6 +125,7 @@ impl Recording {
             samples: part.samples.within([window.from.ns, window.to.ns]),
             clock_readings: at_times(&part.clock_readings, window)?,
             segments: at_times(&part.segments, window)?,
+            period_ns: Some(window.period_ns),
             ..part
         }))
     }
@@ -290,11 +292,14 @@ fn filtered(table: &RecordBatch, is_kept: impl Fn(usize, &RecordBatch) -> bool) 
     filter_record_batch(table, &is_kept)
 }
 
-fn column<'a, T: ArrowPrimitiveType>(table: &'a RecordBatch, name: &str) -> Result<&'a PrimitiveArray<T>, ArrowError> {
+pub(super) fn column<'a, T: ArrowPrimitiveType>(
+    table: &'a RecordBatch,
+    name: &str,
+) -> Result<&'a PrimitiveArray<T>, ArrowError> {
     let array = named(table, name)?.as_primitive_opt();
     array.ok_or_else(|| ArrowError::SchemaError(format!("column `{name}` is of another type")))
 }
 
-fn named<'a>(table: &'a RecordBatch, name: &str) -> Result<&'a ArrayRef, ArrowError> {
+pub(super) fn named<'a>(table: &'a RecordBatch, name: &str) -> Result<&'a ArrayRef, ArrowError> {
     table.column_by_name(name).ok_or_else(|| ArrowError::SchemaError(format!("there is no column `{name}`")))
 }

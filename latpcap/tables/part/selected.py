@@ -34,7 +34,7 @@ def select(recording: Recording, selection: Selection) -> Recording:
     asked = ConnectionNames(known)
     part = _part(recording, asked, selection)
     then = window(part, selection)
-    found = part if then is None else part.part(_within(part, then), then.period, part.whole or part)
+    found = part if then is None else part.part(_within(part, then), part.whole or part)
     found.selected = _selected(asked, selection, found)
     return found
 
@@ -42,7 +42,7 @@ def select(recording: Recording, selection: Selection) -> Recording:
 def only(recording: Recording, streams: Ints) -> Recording:
     """The recording with these connections alone, of what was selected."""
     whole = None if recording.whole is None else only(recording.whole, streams)
-    part = recording.part(recording.reading_only(streams).read.select(streams), recording.period, whole)
+    part = recording.part(recording.reading_only(streams).read.select(streams), whole)
     part.selected = recording.selected
     return part
 
@@ -56,12 +56,12 @@ def _part(recording: Recording, asked: ConnectionNames, selection: Selection) ->
         return recording.part(read)
     whole = _part(recording.whole, ConnectionNames(recording.whole), selection)
     begins, ends = reach(whole)
-    return recording.part(read, (max(begins, period[0]), min(ends, period[1])), whole)
+    return recording.part(read.during(max(begins, period[0]), min(ends, period[1])), whole)
 
 
 def _within(recording: Recording, window: Window) -> Any:
     """The core's recording of a window; raises `NothingSelected` where no exchange begins in it."""
-    found = recording.read.within(window.first, window.last, window.period[0])
+    found = recording.read.within(window.first, window.last, window.period)
     if found is None:
         raise NothingSelected(none_begins(recording, window))
     return found

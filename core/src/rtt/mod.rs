@@ -1,0 +1,37 @@
+//! The RTT of each path and connection: from handshakes and acknowledgments, or bounded by responses.
+//!
+//! ```text
+//! client ──near half── capture point ──far half── server
+//!
+//! rows, samples ─► evidence ─► choice ─► baseline ─► Rtts
+//!                  of a half   of a half  of both halves, a row a path, period, phase, connection
+//!                     └─► changes ─► phases ─┘  (evidence once more, cut where a path's RTT changed)
+//!
+//! values    counted ns        evidence   collected in one pass    choice, varying, range   one half
+//! paths     who shares one    position   where the capture was    baseline                 both halves
+//! phases    cut by changes    changes, clocks                     estimate                 all together
+//! ```
+//!
+//! At the client only the far half is network (the near one is the client's own turnaround), at the server only the near
+//! half; in between they add up. Times are ns; NaN, infinite or `None` where something is unknown.
+
+pub mod baseline;
+pub mod choice;
+pub mod estimate;
+pub mod evidence;
+pub mod phases;
+pub mod values;
+
+use crate::side::Side;
+
+/// The half between the capture point and the server, which the server's acknowledgments measure, and the other one.
+pub const FAR: usize = 0;
+pub const NEAR: usize = 1;
+
+/// The half that packets of `side` measure which acknowledge the other's: the server's measure the far one.
+pub fn half_of(side: Side) -> usize {
+    match side {
+        Side::Server => FAR,
+        Side::Client => NEAR,
+    }
+}
