@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import latpcap
-from latpcap.rtt import estimate_paths
+from latpcap.rtt import estimate_recording
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class End:
 def end(path: Path) -> End:
     capture = latpcap.read(str(path))
     recording, result = capture.recording, capture.analyze()
-    found = estimate_paths(recording).of_paths
+    found = estimate_recording(recording).of_paths
     exchanges = recording.exchanges
     once = exchanges.complete & (exchanges.round_trips == 1) & ~exchanges.is_setup
     busy = int(exchanges.round_trips[~exchanges.is_setup].sum())

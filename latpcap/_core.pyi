@@ -435,6 +435,12 @@ class Recording:
         As many are together as have no more than `most` exchanges, or one alone.
         """
 
+    def rtts(self, given_ms: float | None = None, groups: _Ints | None = None) -> Rtts:
+        """The RTTs of its paths and connections, where `given_ms` does not overrule them.
+
+        Connections of several `groups` share no path.
+        """
+
     @property
     def is_renamed(self) -> bool:
         """Other names stand in the tables than those that were read."""
@@ -568,7 +574,7 @@ def ways_of_waiting() -> list[str]:
     """Who may wait for whom, in words: see `core/src/job/lanes.rs`."""
 
 class Rtts:
-    """The RTTs of a recording: of its paths, connections, phases and periods."""
+    """The RTTs of a recording: of its paths, connections, phases and periods (`core/src/rtt`)."""
 
     @staticmethod
     def of(
@@ -576,5 +582,40 @@ class Rtts:
     ) -> Rtts:
         """TEMPORARY."""
 
+    def through(self, of_phases: object, of_exchanges: object, ends: object, server: object, ns: object) -> Rtts:
+        """TEMPORARY."""
+
+    def baselines(self, of: str) -> tuple[Any, ...]:
+        """Of `paths`, `connections`, `phases` or `periods`: the columns of `latpcap.rtt.baselines.Baselines`."""
+
+    def paths(self) -> tuple[_Ints, list[str], list[str]]:
+        """The path of each connection, and the client's host and the server of each path."""
+
+    def phases(self) -> tuple[_Ints, _Ints, _Ints, _Ints]:
+        """The first and the last phase of each connection; the period and the connection of each phase."""
+
+    def changes(self, unseen: int) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints]:
+        """The path of each change, its time (ns since the recording began) and what shows it.
+
+        Then the first period of each path with the number of all; when each period begins, `unseen` for the first.
+        """
+
     def of_exchanges(self) -> _Ints:
         """The phase of each exchange."""
+
+    def beyond(self) -> tuple[Any, ...] | None:
+        """Networks behind a proxy: the columns of `latpcap.rtt.BehindProxy`, the server as numbers and names."""
+
+    def intervals(
+        self, recording: Recording, first_ns: int, width_ns: int, count: int
+    ) -> tuple[_Ints, _Floats, _Floats]:
+        """How many RTTs were measured directly in each interval, the least and the middle one.
+
+        The first interval begins at `first_ns`, in ns since 1970.
+        """
+
+    def within(self, whole: Recording, window: Recording) -> Rtts:
+        """What is true of a `window` of the `whole` recording that these are of."""
+
+    def part(self, begin: int, end: int, recording: Recording) -> Rtts:
+        """Those of the connections from one place to another, which `recording` has alone."""

@@ -6,13 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from latpcap.measures.budget import BudgetTimeline, timeline
-from latpcap.rtt import estimate_paths
+from latpcap.rtt import estimate_recording
 from latpcap.tables.recording import Recording
 
 
 def measure(*connections: Conn, think_s: float = 1.0, given_ms: float | None = None) -> BudgetTimeline:
     recording = build(list(connections))
-    return timeline(recording, estimate_paths(recording, given_ms), think_s)
+    return timeline(recording, estimate_recording(recording, given_ms), think_s)
 
 
 def parts_ms(*connections: Conn, **options: float) -> dict[str, float]:
@@ -197,7 +197,7 @@ RECORDINGS = st.lists(CONNECTION, max_size=4).map(build)
 
 @given(RECORDINGS, st.one_of(st.none(), st.floats(min_value=0, max_value=500)))
 def test_the_parts_are_never_negative_and_sum_to_the_runtime(recording: Recording, given_ms: float | None) -> None:
-    measured = timeline(recording, estimate_paths(recording, given_ms))
+    measured = timeline(recording, estimate_recording(recording, given_ms))
     parts = measured.budget.parts()
     assert min(parts.values()) >= 0
     assert sum(parts.values()) == pytest.approx(recording.runtime_s, abs=1e-6)
@@ -205,6 +205,6 @@ def test_the_parts_are_never_negative_and_sum_to_the_runtime(recording: Recordin
 
 @given(RECORDINGS)
 def test_no_round_trip_counts_more_than_once(recording: Recording) -> None:
-    measured = timeline(recording, estimate_paths(recording))
+    measured = timeline(recording, estimate_recording(recording))
     assert ((measured.weight >= 0) & (measured.weight <= 1 + 1e-9)).all()
     assert (measured.effective <= measured.round_trips + 1e-6).all()

@@ -17,7 +17,6 @@ import latpcap
 from latpcap import Capture, read
 from latpcap.result.rank import RankRow, rank_rows
 from latpcap.result.rank_order import RankOrder
-from latpcap.rtt import group_estimates
 from latpcap.scan import ScanOptions, part, reduce
 from latpcap.tables.columnar import columns
 from latpcap.tables.columnar.scratch import Scratch
@@ -94,7 +93,7 @@ def test_groups_of_a_recording_that_does_not_fit_in_memory_say_the_same(
 def test_what_becomes_numpy_does_not_grow_with_the_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     counts = [work(monkeypatch, number) for number in (4, 8, 16)]
     assert counts[0]["groups"] < counts[1]["groups"] < counts[2]["groups"]
-    assert {count["estimates"] for count in counts} == {1}
+    assert {count["batches"] for count in counts} == {1}, "RTTs are estimated for all of a batch at once"
     more = [after["columns"] - before["columns"] for before, after in pairwise(counts)]
     assert max(more) <= 0.02 * counts[0]["columns"]
 
@@ -104,7 +103,7 @@ def work(monkeypatch: pytest.MonkeyPatch, number: int) -> Counter[str]:
     done: Counter[str] = Counter()
     capture = read([moved("mysql/churn-20", each) for each in range(number)])
     with monkeypatch.context() as patched:
-        for module, name, what in ((columns, "_view", "columns"), (group_estimates, "estimate_paths", "estimates")):
+        for module, name, what in ((columns, "_view", "columns"), (groups, "GroupBatch", "batches")):
             patched.setattr(module, name, counting(getattr(module, name), done, what))
         done["groups"] = len(ranked(capture, "client"))
     return done

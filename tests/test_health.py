@@ -186,7 +186,7 @@ def test_packets_captured_twice_count_once(after_ms: float) -> None:
     assert times(capture) == times(read(clean))
     (connection,) = capture.connections.to_dicts()
     assert (connection["retransmissions"], connection["tcp_duplicate_packets"]) == (0, len(clean))
-    assert not capture.recording.connections.handshake_retransmitted.any()
+    assert not capture.recording.connection_column("handshake_retransmitted").values.any()
 
 
 def test_a_packet_sent_twice_is_a_retransmission_and_no_copy() -> None:
@@ -199,7 +199,7 @@ def test_a_packet_sent_twice_is_a_retransmission_and_no_copy() -> None:
 def test_a_repeated_syn_is_a_retransmission_where_its_number_is_new() -> None:
     packets = talk()
     capture = read([packets[0].later(-1000), packets[0].again(0), *packets[1:]])
-    assert capture.recording.connections.handshake_retransmitted.all()
+    assert capture.recording.connection_column("handshake_retransmitted").values.all()
     assert codes(capture)["timeouts"] == 1
 
 

@@ -21,7 +21,7 @@ from latpcap.report.sections.intervals import intervals as section
 from latpcap.report.terminal import drawn, sparkline
 from latpcap.report.text import ascii_only
 from latpcap.result.intervals import intervals_result
-from latpcap.rtt import estimate_paths
+from latpcap.rtt import estimate_recording
 from latpcap.verify.wireshark import nanoseconds
 
 Run = Callable[..., Done]
@@ -37,7 +37,7 @@ def each_second(*rtts_ms: float, **more: object) -> list[Conn]:
 
 def measured(connections: list[Conn], every_s: float | None = 1.0) -> Intervals:
     recording = build(connections)
-    return intervals(recording, estimate_paths(recording), every_s)
+    return intervals(recording, estimate_recording(recording), every_s)
 
 
 def test_an_exchange_counts_where_it_begins() -> None:
@@ -95,7 +95,7 @@ def test_too_many_intervals_are_refused() -> None:
 
 def test_a_short_recording_has_no_section() -> None:
     recording = build(each_second(5, 5, 5))
-    assert intervals_result(intervals(recording, estimate_paths(recording), 1), recording.runtime_s) is None
+    assert intervals_result(intervals(recording, estimate_recording(recording), 1), recording.runtime_s) is None
 
 
 def test_the_section_is_a_line_of_blocks_for_each_figure() -> None:

@@ -12,7 +12,7 @@ from latpcap.measures.changed_paths import changed_paths
 from latpcap.report.console import print_renderables
 from latpcap.report.sections.paths import paths
 from latpcap.report.terminal import drawn
-from latpcap.rtt import Estimate, estimate, estimate_paths
+from latpcap.rtt import Estimate, estimate_recording
 from latpcap.units import format_ms
 
 APART_MS = 100
@@ -28,7 +28,7 @@ def pool(*rtts_ms: float, count: int = 30, service_ms: float = 0.2) -> list[Conn
 
 
 def estimated(connections: list[Conn]) -> Estimate:
-    return estimate_paths(build(connections))
+    return estimate_recording(build(connections))
 
 
 def levels(found: Estimate) -> list[float]:
@@ -49,7 +49,9 @@ def test_where_nothing_tells_a_longer_path_from_a_slower_server_the_range_holds_
 ) -> None:
     """All responses are slower by as much from one moment on; a server that is just busy is not that even."""
     later = [Ex("query", "select 1", service_ms=30.0 if service_ms else 30.0 + at % 7) for at in range(40)]
-    [found] = estimate(build([Conn([Ex("query", "select 1", service_ms=0.2)] * 30 + later, rtt_ms=20)])).high / 1e6
+    [found] = (
+        estimated([Conn([Ex("query", "select 1", service_ms=0.2)] * 30 + later, rtt_ms=20)]).of_connections.high / 1e6
+    )
     assert (found > 49.9) == held
 
 
@@ -114,17 +116,17 @@ def test_answers_faster_than_the_handshake_prove_a_shorter_path() -> None:
 
 def test_a_change_is_said_with_its_time() -> None:
     recording = build(pool(5.02, 20.1))
-    said = changed_paths(recording, estimate_paths(recording))
+    said = changed_paths(recording, estimate_recording(recording))
     assert said == "the RTT of the path changed from 5.02 to 20.1 ms at 12:26:43 UTC"
     others = [Conn(c.exchanges, c.rtt_ms, c.at_ms, server="10.0.0.3:3306") for c in pool(5, 20)]
     recording = build([*pool(5.02, 20.1), *others])
-    said = changed_paths(recording, estimate_paths(recording))
+    said = changed_paths(recording, estimate_recording(recording))
     assert said.startswith("the RTT of the path 10.0.0.1 → 10.0.0.2:3306 changed from 5.02 to 20.1 ms at ")
     assert said.endswith("; 1 other path changed, too")
 
 
 def test_a_given_baseline_is_one() -> None:
-    assert not estimate_paths(build(pool(5, 20)), 10).has_changed
+    assert not estimate_recording(build(pool(5, 20)), 10).has_changed
 
 
 # --- a real link, whose delay was set from 5 to 20 ms half-way ------------------------------------------------------

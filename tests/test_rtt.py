@@ -2,9 +2,14 @@ import numpy as np
 import pytest
 from builder import Conn, Ex, build
 
-from latpcap.rtt import estimate, estimate_paths
+from latpcap.rtt import Baselines, estimate_recording
+from latpcap.tables.recording import Recording
 
 QUERIES = [Ex("query", sql="select ?", service_ms=1)] * 20
+
+
+def estimate(recording: Recording, given_ms: float | None = None) -> Baselines:
+    return estimate_recording(recording, given_ms).of_connections
 
 
 def baseline(*connections: Conn, index: int = 0, given_ms: float | None = None) -> tuple[float, str]:
@@ -177,7 +182,7 @@ def test_an_outlier_among_siblings_is_not_believed() -> None:
 def test_connections_near_and_far_behind_one_address_keep_their_own() -> None:
     near = [Conn(rtt_ms=1, client=f"10.0.0.1:{port}", exchanges=[Ex(service_ms=0.05)] * 2) for port in range(20)]
     far = [Conn(rtt_ms=50, client=f"10.0.0.1:{port}", exchanges=[Ex(service_ms=0.05)]) for port in range(20, 40)]
-    found = estimate_paths(build([*near, *far]))
+    found = estimate_recording(build([*near, *far]))
     assert found.of_connections.baseline[:20].tolist() == pytest.approx([1e6] * 20, rel=0.05)
     assert found.of_connections.baseline[20:].tolist() == pytest.approx([50e6] * 20, rel=0.05)
     assert found.of_paths.low[0] < 1e6 < 50e6 < found.of_paths.high[0]
@@ -396,7 +401,7 @@ def test_responses_faster_than_the_baseline_lower_its_low_end() -> None:
 
 
 def test_a_path_is_one_client_host_and_one_server_endpoint() -> None:
-    found = estimate_paths(
+    found = estimate_recording(
         build(
             [
                 Conn(client="10.0.0.1:1", rtt_ms=10, exchanges=QUERIES),
@@ -411,11 +416,11 @@ def test_a_path_is_one_client_host_and_one_server_endpoint() -> None:
 
 
 def test_what_the_user_gives_overrules_the_paths_too() -> None:
-    assert estimate_paths(build([Conn(rtt_ms=10, exchanges=QUERIES)]), 3).of_paths.baseline.tolist() == [3e6]
+    assert estimate_recording(build([Conn(rtt_ms=10, exchanges=QUERIES)]), 3).of_paths.baseline.tolist() == [3e6]
 
 
 def test_a_recording_without_connections_has_no_baseline() -> None:
-    found = estimate_paths(build([]))
+    found = estimate_recording(build([]))
     assert (len(found.paths), len(found.of_connections.baseline)) == (0, 0)
 
 

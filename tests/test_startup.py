@@ -50,7 +50,7 @@ NOT_FOR_JSON = (
     *("latpcap.report.checks", "latpcap.report.console", "latpcap.report.html", "latpcap.report.markdown"),
     *("latpcap.report.notebook", "latpcap.report.plot", "latpcap.report.sections", "latpcap.report.terminal"),
     *("latpcap.result.checks", "latpcap.result.page", "latpcap.result.pairs", "latpcap.result.rank"),
-    *("latpcap.result.tables", "latpcap.result.tasks", "latpcap.rtt.group_estimates"),
+    *("latpcap.result.tables", "latpcap.result.tasks"),
     *("latpcap.tables.dataset.loading", "latpcap.tables.dataset.writing", "latpcap.tables.privacy.pseudonyms"),
     *("latpcap.tables.writing.locks", "latpcap.tables.writing.outputs", "latpcap.tables.writing.sql"),
 )

@@ -1,10 +1,14 @@
 //! The RTTs of a recording, as Python sees them: columns.
 
-use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use std::collections::HashMap;
+
+use numpy::{Element, IntoPyArray, PyArray1, PyReadonlyArray1};
+use pyo3::exceptions::{PyNotImplementedError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::{PyList, PyTuple};
 
 use latpcap_core::rtt::baseline::{Baseline, Method, Position, Reason};
-use latpcap_core::rtt::estimate;
+use latpcap_core::rtt::estimate::{self, Beyond};
 use latpcap_core::rtt::phases::{Change, ChangeEvidence, Changes, Phases};
 
 use super::errors::python_error;
@@ -13,6 +17,8 @@ use super::tables::{Recording, numbers};
 
 type Floats<'py> = PyReadonlyArray1<'py, f64>;
 type Ints<'py> = PyReadonlyArray1<'py, i64>;
+type NewInts<'py> = Bound<'py, PyArray1<i64>>;
+type NewFloats<'py> = Bound<'py, PyArray1<f64>>;
 
 /// The columns of `latpcap/rtt/baselines.py`.
 type Columns<'py> = (
@@ -66,10 +72,165 @@ impl Rtts {
         })
     }
 
-    /// The phase of each exchange.
-    fn of_exchanges<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        self.core.of_exchanges.iter().map(|&phase| i64::from(phase)).collect::<Vec<_>>().into_pyarray(py)
+    /// TEMPORARY, until the core joins legs itself: the RTTs with networks behind a proxy.
+    #[pyo3(signature = (of_phases, of_exchanges, ends, server, ns))]
+    fn through(
+        &self,
+        of_phases: Columns<'_>,
+        of_exchanges: Ints<'_>,
+        ends: (Ints<'_>, Ints<'_>),
+        server: Vec<String>,
+        ns: (Floats<'_>, Vec<bool>, Floats<'_>, Floats<'_>, Floats<'_>, Floats<'_>),
+    ) -> Rtts {
+        let (connection, outer) = (numbers(&ends.0), numbers(&ends.1));
+        let (trips, is_far, round_trips) = (cells(&ns.0), ns.1, cells(&ns.5));
+        let [baseline, low, high] = [ns.2, ns.3, ns.4].map(|column| cells(&column));
+        let all = server.into_iter().enumerate().map(|(row, server)| estimate::Beyond {
+            connection: connection[row],
+            outer: outer[row],
+            server,
+            trips: trips[row],
+            is_far: is_far[row],
+            ns: baseline[row],
+            low_ns: low[row],
+            high_ns: high[row],
+            round_trips: round_trips[row] as u64,
+        });
+        let beyond = Some(estimate::BehindProxy { all: all.collect() });
+        let (of_phases, of_exchanges) = (rows(of_phases), numbers(&of_exchanges));
+        Rtts { core: estimate::Rtts { of_phases, of_exchanges, beyond, ..self.core.clone() } }
     }
+
+    /// The baselines of `paths`, `connections`, `phases` or `periods`: the columns of `latpcap/rtt/baselines.py`.
+    fn baselines<'py>(&self, py: Python<'py>, of: &str) -> PyResult<Bound<'py, PyTuple>> {
+        let all = match of {
+            "paths" => &self.core.of_paths,
+            "connections" => &self.core.of_connections,
+            "phases" => &self.core.of_phases,
+            "periods" => &self.core.of_periods,
+            _ => return Err(PyValueError::new_err(format!("`{of}` have no baselines"))),
+        };
+        let floats = |of: fn(&Baseline) -> f64| column(py, all.iter().map(of)).into_any();
+        let ints = |of: fn(&Baseline) -> i64| column(py, all.iter().map(of)).into_any();
+        PyTuple::new(
+            py,
+            [
+                floats(|each| each.ns),
+                floats(|each| each.low_ns),
+                floats(|each| each.high_ns),
+                floats(|each| each.near_share),
+                ints(|each| each.method as i64),
+                ints(|each| each.reason as i64),
+                ints(|each| each.position as i64),
+                floats(|each| each.handshake_ns),
+                floats(|each| each.in_stream_ns[0]),
+                floats(|each| each.in_stream_ns[1]),
+                floats(|each| each.in_stream_ns[2]),
+                floats(|each| each.floor_ns),
+                ints(|each| each.samples as i64),
+            ],
+        )
+    }
+
+    /// The path of each connection, and the client's host and the server of each path.
+    fn paths<'py>(&self, py: Python<'py>) -> (NewInts<'py>, Vec<String>, Vec<String>) {
+        let estimate::Paths { clients, servers } = self.core.paths.clone();
+        (places(py, &self.core.phases.path), clients, servers)
+    }
+
+    /// The first and the last phase of each connection; the period and the connection of each phase.
+    fn phases<'py>(&self, py: Python<'py>) -> [NewInts<'py>; 4] {
+        let Phases { opening, closing, period, connection, .. } = &self.core.phases;
+        [opening, closing, period, connection].map(|each| places(py, each))
+    }
+
+    /// The path of each change, its time (ns since the recording began) and what shows it; the first period of each path
+    /// with the number of all; when each period begins, `unseen` for the first of a path.
+    fn changes<'py>(&self, py: Python<'py>, unseen: i64) -> [NewInts<'py>; 5] {
+        let changes = &self.core.phases.changes;
+        let of = |of: fn(&Change) -> i64| column(py, changes.all().iter().map(of));
+        let first = (0..changes.paths() as u32).map(|path| changes.of_path(path).start);
+        [
+            of(|change| i64::from(change.path)),
+            of(|change| change.time_ns),
+            of(|change| change.shown_by as i64),
+            column(py, first.chain([changes.periods()]).map(|period| period as i64)),
+            column(py, changes.begins_ns().map(|begin| begin.unwrap_or(unseen))),
+        ]
+    }
+
+    /// The phase of each exchange.
+    fn of_exchanges<'py>(&self, py: Python<'py>) -> NewInts<'py> {
+        places(py, &self.core.of_exchanges)
+    }
+
+    /// Networks behind a proxy, those of the last phases: the columns of `latpcap/rtt/estimate.py`.
+    fn beyond<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        let Some(estimate::BehindProxy { all }) = &self.core.beyond else { return Ok(None) };
+        let floats = |of: fn(&Beyond) -> f64| column(py, all.iter().map(of)).into_any();
+        let ints = |of: fn(&Beyond) -> i64| column(py, all.iter().map(of)).into_any();
+        let mut numbers = HashMap::<&str, i64>::new();
+        let mut names = Vec::new();
+        let mut number = |server| {
+            *numbers.entry(server).or_insert_with(|| {
+                names.push(server);
+                names.len() as i64 - 1
+            })
+        };
+        let server = all.iter().map(|each| number(each.server.as_str())).collect::<Vec<_>>().into_pyarray(py);
+        let columns = [
+            ints(|each| i64::from(each.connection)),
+            ints(|each| i64::from(each.outer)),
+            server.into_any(),
+            PyList::new(py, names)?.into_any(),
+            floats(|each| each.trips),
+            column(py, all.iter().map(|each| each.is_far)).into_any(),
+            floats(|each| each.ns),
+            floats(|each| each.low_ns),
+            floats(|each| each.high_ns),
+            floats(|each| each.round_trips as f64),
+        ];
+        PyTuple::new(py, columns).map(Some)
+    }
+
+    /// The RTTs measured directly in each of `count` intervals of `width_ns`, the first of which begins at `first_ns`
+    /// (since 1970): how many there are, the least and the middle one.
+    #[allow(unused_variables, reason = "the core does not measure these yet")]
+    fn intervals<'py>(
+        &self,
+        py: Python<'py>,
+        recording: &Recording,
+        first_ns: i64,
+        width_ns: i64,
+        count: usize,
+    ) -> PyResult<(NewInts<'py>, NewFloats<'py>, NewFloats<'py>)> {
+        Err(unwritten())
+    }
+
+    /// What is true of a `window` of the `whole` recording that these are of.
+    #[allow(unused_variables, reason = "the core does not do this yet")]
+    fn within(&self, whole: &Recording, window: &Recording) -> PyResult<Rtts> {
+        Err(unwritten())
+    }
+
+    /// Those of some connections, which `recording` has alone, from one place to another.
+    #[allow(unused_variables, reason = "the core does not do this yet")]
+    fn part(&self, begin: usize, end: usize, recording: &Recording) -> PyResult<Rtts> {
+        Err(unwritten())
+    }
+}
+
+/// TEMPORARY, until the core estimates itself.
+pub(super) fn unwritten() -> PyErr {
+    PyNotImplementedError::new_err("the core does not estimate RTTs yet")
+}
+
+fn column<'py, T: Element>(py: Python<'py>, cells: impl Iterator<Item = T>) -> Bound<'py, PyArray1<T>> {
+    cells.collect::<Vec<_>>().into_pyarray(py)
+}
+
+fn places<'py>(py: Python<'py>, numbers: &[u32]) -> NewInts<'py> {
+    column(py, numbers.iter().map(|&number| i64::from(number)))
 }
 
 fn rows(columns: Columns<'_>) -> Vec<Baseline> {

@@ -14,6 +14,7 @@ use pyo3::types::{PyCapsule, PyDict};
 
 use super::errors::python_error;
 use super::hashing::Hashing;
+use super::rtts::{Rtts, unwritten};
 use super::saved::{self, SavedPart, Stopped};
 use latpcap_core::capture::HostCurve;
 use latpcap_core::disk::Room;
@@ -308,6 +309,14 @@ impl Recording {
         let groups = py.detach(|| self.core.groups(&group_of, most)).map_err(python_error)?;
         let of = |core| self.showing(core);
         Ok(groups.into_iter().map(|some| (of(some.together), some.each.into_iter().map(of).collect())).collect())
+    }
+
+    /// The RTTs of its paths and connections, where `given_ms` does not overrule them; connections of several `groups`
+    /// share no path.
+    #[pyo3(signature = (given_ms=None, groups=None))]
+    #[allow(unused_variables, reason = "the core does not estimate yet")]
+    fn rtts(&self, given_ms: Option<f64>, groups: Option<PyReadonlyArray1<'_, i64>>) -> PyResult<Rtts> {
+        Err(unwritten())
     }
 
     /// Length and SHA-256 of each source.

@@ -8,7 +8,7 @@ end     ─► FIN → FIN, both whole     a bound, too
 ```
 
 Ten connections at most, half of them after a pause, the others at once. What they say together is judged by the rules
-for captures (`latpcap/rtt/choice.py`): a handshake, a clean ACK and a bound are the same things there.
+for captures (`core/src/rtt/choice.rs`): a handshake, a clean ACK and a bound are the same things there.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from collections.abc import Callable, Iterator, Sequence
 from math import sqrt
 from statistics import median, pstdev
 
-import numpy as np
 from msgspec import Struct
 
 from latpcap._core import greeting_of, protocol_on
@@ -31,8 +30,7 @@ from latpcap.protocols import NAMES, Protocol, protocol_called
 from latpcap.result.calibration import Calibration, HostRest, Series
 from latpcap.result.signoff import PROGRAM
 from latpcap.rtt.baselines import METHOD_NAMES, REASON_TEXTS, Method, Reason
-from latpcap.rtt.choice import choose, limits
-from latpcap.rtt.measurements import Measurements, PathHalf
+from latpcap.rtt.old.as_core import rtt_of_half
 from latpcap.units import counted, listed
 
 MAX_CONNECTIONS = 10
@@ -323,14 +321,9 @@ class JudgedRtt(Struct, frozen=True):
 
 def _judged(handshakes: Sequence[float], acks: Sequence[float], bounds: Sequence[float]) -> JudgedRtt:
     """One path, by the rules for captures; the fastest bound is what TCP proves."""
-    clean = np.ones(len(acks), bool)
-    asked, fastest = np.full(len(bounds), -1), _values(sorted(bounds)[:1])
-    half = PathHalf(_values(handshakes), _values(acks), _values(bounds), asked, fastest, _values(()), clean)
-    chosen = choose(half, np.zeros(1, np.int64), 1, CLOCK_STEP_NS, np.full(1, not handshakes))
-    rtt_ms, low_ms, high_ms = (float(ns[0]) / 1e6 for ns in (chosen.value, *limits(chosen, CLOCK_STEP_NS)))
-    return JudgedRtt(
-        rtt_ms, low_ms, high_ms, Method(int(chosen.method[0])), REASON_TEXTS[Reason(int(chosen.reason[0]))]
-    )
+    # AT THE MERGE: _core.rtt_of_half
+    ns, low_ns, high_ns, method, reason = rtt_of_half(_ns(handshakes), _ns(acks), _ns(bounds), CLOCK_STEP_NS)
+    return JudgedRtt(ns / 1e6, low_ns / 1e6, high_ns / 1e6, Method(method), REASON_TEXTS[Reason(reason)])
 
 
 def _middle(handshakes: Sequence[float], acks: Sequence[float], jitter_ms: float) -> JudgedRtt:
@@ -344,9 +337,8 @@ def _middle(handshakes: Sequence[float], acks: Sequence[float], jitter_ms: float
     )
 
 
-def _values(milliseconds: Sequence[float]) -> Measurements:
-    ns = np.array([value * 1e6 for value in milliseconds], np.int64)
-    return Measurements(np.zeros(len(ns), np.int64), ns, np.zeros(len(ns), np.int64))
+def _ns(milliseconds: Sequence[float]) -> list[int]:
+    return [int(value * 1e6) for value in milliseconds]
 
 
 def _jitter(values: Sequence[float]) -> float:

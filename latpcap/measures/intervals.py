@@ -7,7 +7,6 @@ round times of the clock; one in which nothing happened is there as well.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from latpcap.errors import UsageError
 from latpcap.measures.segments import segments_over_time
 from latpcap.measures.statements import response_ns
 from latpcap.rtt import Estimate
+from latpcap.rtt.old import as_core
 from latpcap.tables.columnar import passes
 from latpcap.tables.columnar.columns import Bools, Floats, Ints
 from latpcap.tables.columnar.quantiles import GroupedValues
@@ -97,7 +97,8 @@ def intervals(recording: Recording, rtt: Estimate, every_s: float | None = None,
 
     sent = segments_over_time(recording, lambda times: at(times - recording.start_ns), count, width)
 
-    rtt_samples, rtt_min, rtt_median = _told(_samples(rtt, at, count), 0.0, 0.5)
+    # AT THE MERGE: recording.rtts_by_interval(rtt.core, first, width, count)
+    rtt_samples, rtt_min, rtt_median = as_core.rtts_by_interval(recording, rtt, first, width, count)
     exchanges = recording.exchanges
     begin = exchanges.begin
     captured = begin != MISSING
@@ -160,16 +161,3 @@ def _waits(recording: Recording, rtt: Estimate) -> Ints:
     waited = exchanges.waited
     known = exchanges.complete & (waited >= 0) & (exchanges.retransmissions == 0)
     return np.where(known & (rtt.of_phases.near_share == 0)[rtt.of_exchanges], waited, MISSING)
-
-
-def _samples(rtt: Estimate, at: Callable[[Ints], Ints], count: int) -> GroupedValues:
-    """The RTTs measured directly in each interval: the measured half, and the other as the baseline has it."""
-    near_share = rtt.of_phases.near_share
-    shares = 1 - near_share, near_share
-    others = [np.rint(np.nan_to_num((1 - share) * rtt.of_phases.baseline)).astype(np.int64) for share in shares]
-    row, ns = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-    for is_near, values in rtt.direct(*(bool((share > 0).any()) for share in shares)):
-        used = values.where((shares[is_near] > 0)[values.connection])
-        row.append(at(used.time))
-        ns.append(used.ns + others[is_near][used.connection])
-    return GroupedValues.of(np.concatenate(row), np.concatenate(ns), count)

@@ -216,7 +216,7 @@ class Measures:
 
     def of_each(self, names: Sequence[str | None]) -> Iterator[tuple[str | None, Measures]]:
         """The measures of each group of the database connections, of which `names` has one each, in the same way."""
-        from latpcap.rtt.group_estimates import estimate_groups
+        from latpcap.rtt.old.as_core import group_rtts
 
         asked = self.settings
         for part, of_part in some_groups(self.recording, names):
@@ -224,7 +224,8 @@ class Measures:
                 yield of_part[0], Measures(part, think_s=asked.think_s, rtt_is=self._rtt_is, settings=asked)
                 continue
             for groups in arranged(part, of_part):
-                for one, rtt in estimate_groups(groups, asked.rtt_baseline_ms):
+                for one, rtts in group_rtts(groups, asked.rtt_baseline_ms):  # AT THE MERGE: groups.rtts(…)
+                    rtt = Estimate.of(rtts)
                     of_one = Measures(
                         one.recording, think_s=asked.think_s, rtt_is=self._rtt_is, rtt=rtt, settings=asked
                     )

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from latpcap import _core
 from latpcap.tables.columnar import columns, passes
-from latpcap.tables.columnar.columns import Bools, Codes, Ints, NullableArray
+from latpcap.tables.columnar.columns import Bools, Codes, Floats, Ints, NullableArray
 from latpcap.tables.columnar.scratch import Scratch, build_column, spill
 from latpcap.tables.columnar.texts import Texts
 from latpcap.tables.connections import CUT, MISSING, NUMBERS, TIMES, Connections
@@ -316,6 +316,18 @@ class Recording:
     def exchange_count(self) -> int:
         """How many they are: a dataset says so without reading them."""
         return (self._source if self._is_unread else self.read).exchange_count
+
+    def rtts(self, given_ms: float | None = None) -> _core.Rtts:
+        """Its RTTs; of a window those of the whole, which knows more of each path. `given_ms` overrules them."""
+        if self.whole is None:
+            return self.core.rtts(given_ms)
+        return self.whole.rtts(given_ms).within(self.whole.core, self.core)
+
+    def rtts_by_interval(
+        self, known: _core.Rtts, first_ns: int, width_ns: int, count: int
+    ) -> tuple[Ints, Floats, Floats]:
+        """How many RTTs were measured directly in each interval, the least and the middle one (ns)."""
+        return known.intervals(self.core, first_ns, width_ns, count)
 
     def samples(self, few: int, wanted: tuple[Bools, Bools] | None = None) -> tuple[Samples, Samples]:
         """The in-stream RTT samples of the database connections, of the far and the near half: made anew each time.

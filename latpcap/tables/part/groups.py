@@ -104,6 +104,13 @@ class GroupBatch:
             yield Group(name, self._with_what_all_share(recording), connections, exchanges)
             begin = end
 
+    def rtts(self, given_ms: float | None = None) -> Iterator[tuple[Group, _core.Rtts]]:
+        """Each group with its RTTs, as if the others were not there; `given_ms` overrules what was measured."""
+        together = self.recording.core.rtts(given_ms, self.of_connection)
+        for group in self:
+            connections = group.connections
+            yield group, together.part(connections.start, connections.stop, group.recording.core)
+
     @cached_property
     def of_connection(self) -> Ints:
         """The group of each connection, ascending."""

@@ -7,7 +7,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from latpcap.rtt.baselines import AT_CLIENT, AT_SERVER, AT_UNKNOWN, BETWEEN, LOOPBACK, Method
-from latpcap.rtt.choice import CLEAR_NS, HANDSHAKE_NS, HOST_NS, Chosen
+from latpcap.rtt.old.choice import CLEAR_NS, HANDSHAKE_NS, HOST_NS, Chosen
 from latpcap.tables.columnar.columns import first_that_holds
 from latpcap.tables.columnar.passes import first_alike, numbered, occurring
 from latpcap.tables.connections import Connections
@@ -19,7 +19,7 @@ MAX_TURNAROUND_NS = 50_000
 """A half of the path below this is a host's own turnaround, if the other half is only bounded."""
 
 
-class Paths(Struct, frozen=True):
+class OldPaths(Struct, frozen=True):
     """The paths in the order of their first connection."""
 
     of_connection: NDArray[np.int64]
@@ -31,16 +31,16 @@ class Paths(Struct, frozen=True):
         return len(self.client)
 
 
-def paths(connections: Connections, groups: NDArray[np.int64] | None = None) -> Paths:
+def paths(connections: Connections, groups: NDArray[np.int64] | None = None) -> OldPaths:
     """The paths of `connections`; those of different `groups` share none."""
     host, server = connections.host, connections.server
     first = first_alike(numbered(host.codes, server.codes, *(() if groups is None else (groups,))))
     shown = occurring(first)
     clients, servers = ([codes.name(row) for row in shown] for codes in (host, server))
-    return Paths(np.searchsorted(shown, first), clients, servers)
+    return OldPaths(np.searchsorted(shown, first), clients, servers)
 
 
-def position(found: Paths, far: Chosen, near: Chosen, step_ns: int) -> NDArray[np.int64]:
+def position(found: OldPaths, far: Chosen, near: Chosen, step_ns: int) -> NDArray[np.int64]:
     """The position of each path: in between where both halves are surely network, else where one excludes the other.
 
     A half that was not measured is at most its bound; one whose responses are many and alike is as long as those.

@@ -20,10 +20,11 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
-from latpcap.rtt.choice import AGREEMENT_SHARE, FLOOR_QUANTILE, HOST_NS, UNIFORM_SPREAD, is_no_work
-from latpcap.rtt.clocks import Clocks, moved_ns
-from latpcap.rtt.measurements import MAX_NS, MIN_FOR_DENSITY, Measurements, PathHalf
-from latpcap.rtt.phases import ChangeEvidence, PathChanges
+from latpcap.rtt.old.choice import AGREEMENT_SHARE, FLOOR_QUANTILE, HOST_NS, UNIFORM_SPREAD, is_no_work
+from latpcap.rtt.old.clocks import Clocks, moved_ns
+from latpcap.rtt.old.measurements import MAX_NS, MIN_FOR_DENSITY, Measurements, PathHalf
+from latpcap.rtt.old.phases import OldPathChanges
+from latpcap.rtt.phases import ChangeEvidence
 from latpcap.tables.columnar.columns import Bools, Entries, Floats, Ints
 from latpcap.tables.columnar.passes import ordered
 from latpcap.tables.samples import Readings
@@ -82,7 +83,7 @@ class _Measured:
         self._all = _Series(values.time, values.ns, values.connection if statement is None else statement)
 
     def may_change(self) -> Bools:
-        """Paths of which `MIN_FOR_DENSITY` measurements are short and as many long: the others cost no more."""
+        """OldPaths of which `MIN_FOR_DENSITY` measurements are short and as many long: the others cost no more."""
         grouped = self._values.grouped(self._path, self._count)
         enough = grouped.counts >= 2 * MIN_FOR_DENSITY
         result = np.zeros(self._count, bool)
@@ -104,7 +105,7 @@ class _Measured:
 
 def find(
     readings: Readings, path: Ints, count: int, halves: tuple[PathHalf, PathHalf], relevant: tuple[Bools, Bools]
-) -> tuple[PathChanges, Floats]:
+) -> tuple[OldPathChanges, Floats]:
     """The changes of each of `count` paths, and by how much it may have changed where nothing tells (ns, else 0).
 
     `path` is the path of each connection; `relevant` are the paths of which the far half, and the near one, may be
@@ -132,7 +133,7 @@ def find(
             doubted[number] = max(doubted[number], move)
     rows = [(number, *change) for number in sorted(found) for change in _once(found[number])]
     numbers, moments, shown = (np.array([row[part] for row in rows], np.int64) for part in range(3))
-    return PathChanges(numbers, moments, shown, count), doubted
+    return OldPathChanges(numbers, moments, shown, count), doubted
 
 
 def _once(changes: list[_Change]) -> Iterator[_Change]:

@@ -24,7 +24,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from latpcap.rtt.phases import Phases
+from latpcap.rtt.old.phases import OldPhases
 from latpcap.tables.columnar.columns import Bools, Entries, Floats, Ints
 from latpcap.tables.columnar.quantiles import GroupedValues
 from latpcap.tables.connections import MISSING, Connections
@@ -62,7 +62,7 @@ class Measurements(Entries, frozen=True):
     def __add__(self, other: Measurements) -> Measurements:
         return Measurements.joined((self, other)) if len(other) else self
 
-    def cut(self, phases: Phases) -> Measurements:
+    def cut(self, phases: OldPhases) -> Measurements:
         """The phase of each in the place of its connection."""
         if not len(phases.changes):
             return self
@@ -98,7 +98,7 @@ class PathHalf(Struct, frozen=True):
         return GroupedValues.of(np.concatenate(groups), np.concatenate(ns), count)
 
 
-def halves(recording: Recording, phases: Phases) -> tuple[PathHalf, PathHalf]:
+def halves(recording: Recording, phases: OldPhases) -> tuple[PathHalf, PathHalf]:
     """The far and the near half of each phase."""
     connections, exchanges = recording.connections, recording.exchanges
     one = phases.opening == phases.closing  # which phase the fastest answer was in, is not known of the others
@@ -126,7 +126,7 @@ Direct = Callable[[bool, bool], Iterator[tuple[bool, Measurements]]]
 near one. Made anew each time: they are larger than the exchanges."""
 
 
-def direct(recording: Recording, phases: Phases, measured: tuple[PathHalf, PathHalf]) -> Direct:
+def direct(recording: Recording, phases: OldPhases, measured: tuple[PathHalf, PathHalf]) -> Direct:
     """The measurements of both halves, with the phase of each."""
     far, near = measured
     handshakes, is_clean = (far.handshakes, near.handshakes), (far.is_clean, near.is_clean)
@@ -182,7 +182,7 @@ def _taken(samples: Samples) -> Measurements:
 
 def _half(
     samples: Samples,
-    phases: Phases,
+    phases: OldPhases,
     handshakes: Measurements,
     bounded: tuple[Measurements, Ints],
     answers: Measurements,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
-from latpcap.rtt.measurements import MIN_CONSISTENT, MIN_FOR_DENSITY
+from latpcap.rtt.old.measurements import MIN_CONSISTENT, MIN_FOR_DENSITY
 from latpcap.tables.columnar.columns import Bools, Floats
 from latpcap.tables.columnar.quantiles import GroupedValues
 

@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from latpcap.rtt.measurements import MIN_FOR_DENSITY
+from latpcap.rtt.old.measurements import MIN_FOR_DENSITY
 from latpcap.tables.columnar.columns import Floats, Ints
 from latpcap.tables.columnar.passes import ordered
 from latpcap.tables.samples import Readings

@@ -11,14 +11,14 @@ from functools import partial
 import numpy as np
 from msgspec.structs import replace
 
-from latpcap.rtt.estimate import Estimate, estimate_paths
-from latpcap.rtt.measurements import Measurements
-from latpcap.rtt.paths import Paths
-from latpcap.rtt.phases import PathChanges
+from latpcap.rtt.old.estimate import OldEstimate, estimate_paths
+from latpcap.rtt.old.measurements import Measurements
+from latpcap.rtt.old.paths import OldPaths
+from latpcap.rtt.old.phases import OldPathChanges
 from latpcap.tables.part.groups import Group, GroupBatch
 
 
-def estimate_groups(groups: GroupBatch, given_ms: float | None = None) -> Iterator[tuple[Group, Estimate]]:
+def estimate_groups(groups: GroupBatch, given_ms: float | None = None) -> Iterator[tuple[Group, OldEstimate]]:
     """Yield each group with what is known of its RTTs; `given_ms` overrules what was measured."""
     known = estimate_paths(groups.recording, given_ms, groups.of_connection)
     path = known.paths.of_connection
@@ -28,7 +28,7 @@ def estimate_groups(groups: GroupBatch, given_ms: float | None = None) -> Iterat
         yield group, _part(known, group, paths, later=group.recording.start_ns - groups.recording.start_ns)
 
 
-def _part(known: Estimate, group: Group, paths: slice, later: int) -> Estimate:
+def _part(known: OldEstimate, group: Group, paths: slice, later: int) -> OldEstimate:
     """The part of `known` about a group's connections and their paths; the group began so many ns later than all."""
     connections = group.connections
     changes, phases = known.phases.changes, known.phases
@@ -38,7 +38,7 @@ def _part(known: Estimate, group: Group, paths: slice, later: int) -> Estimate:
     own = slice(int(phases.opening[connections.start]), int(phases.closing[connections.stop - 1]) + 1)
     of_phases = replace(
         phases,
-        changes=PathChanges(
+        changes=OldPathChanges(
             changes.path[shown] - paths.start,
             changes.time[shown] - later,
             changes.shown[shown],
@@ -49,8 +49,8 @@ def _part(known: Estimate, group: Group, paths: slice, later: int) -> Estimate:
         closing=phases.closing[connections] - own.start,
         period=phases.period[own] - periods.start,
     )
-    return Estimate(
-        paths=Paths(
+    return OldEstimate(
+        paths=OldPaths(
             known.paths.of_connection[connections] - paths.start, known.paths.client[paths], known.paths.server[paths]
         ),
         of_paths=known.of_paths.picked(paths),
@@ -64,7 +64,7 @@ def _part(known: Estimate, group: Group, paths: slice, later: int) -> Estimate:
 
 
 def _direct(
-    known: Estimate, phases: slice, later: int, of_far: bool, of_near: bool
+    known: OldEstimate, phases: slice, later: int, of_far: bool, of_near: bool
 ) -> Iterator[tuple[bool, Measurements]]:
     """Handshakes and clean ACKs of these phases; all are looked through."""
     for near, values in known.direct(of_far, of_near):

@@ -10,29 +10,29 @@ from functools import partial
 
 import numpy as np
 
-from latpcap.rtt.estimate import Estimate, busiest, estimate_paths
-from latpcap.rtt.measurements import Measurements
-from latpcap.rtt.paths import Paths, paths
-from latpcap.rtt.phases import PathChanges, Phases
+from latpcap.rtt.old.estimate import OldEstimate, busiest, estimate_paths
+from latpcap.rtt.old.measurements import Measurements
+from latpcap.rtt.old.paths import OldPaths, paths
+from latpcap.rtt.old.phases import OldPathChanges, OldPhases
 from latpcap.tables.columnar.columns import Ints
 from latpcap.tables.connections import MISSING
 from latpcap.tables.recording import Recording
 
 
-def estimate_recording(recording: Recording, given_ms: float | None = None) -> Estimate:
+def estimate_recording(recording: Recording, given_ms: float | None = None) -> OldEstimate:
     """The RTTs of a recording; of a window, those of the whole."""
     if recording.whole is None:
         return estimate_paths(recording, given_ms)
     return _within(estimate_paths(recording.whole, given_ms), recording.whole, recording)
 
 
-def _within(known: Estimate, whole: Recording, window: Recording) -> Estimate:
+def _within(known: OldEstimate, whole: Recording, window: Recording) -> OldEstimate:
     """The part of what is `known` of a `whole` recording that is true of its `window`."""
     found, later = paths(window.connections), window.start_ns - whole.start_ns
     connection = np.searchsorted(whole.connections.stream, window.connections.stream)
     path = _of_whole(found, known.paths.of_connection[connection])
     changes = _changes(known.phases.changes, path, later, round(window.runtime_s * 1e9))
-    phases = Phases.of(window.connections, found.of_connection, changes)
+    phases = OldPhases.of(window.connections, found.of_connection, changes)
     begin = np.maximum(changes.begin_of_period, 0)
     period = known.phases.changes.period(path[changes.path_of_period], begin + later)
     of_connection = phases.connection
@@ -42,7 +42,7 @@ def _within(known: Estimate, whole: Recording, window: Recording) -> Estimate:
     of_exchanges = phases.at(window.exchanges.connection, window.exchanges.begin)
     trips = np.bincount(of_exchanges, window.exchanges.round_trips, len(phases))
     period_trips = np.bincount(phases.period, trips, len(period))
-    return Estimate(
+    return OldEstimate(
         paths=found,
         of_paths=of_periods.picked(busiest(period_trips, changes.first[:-1])),
         of_connections=of_phases.picked(busiest(trips, phases.opening)),
@@ -55,8 +55,8 @@ def _within(known: Estimate, whole: Recording, window: Recording) -> Estimate:
 
 
 def _measured(
-    known: Estimate,
-    phases: Phases,
+    known: OldEstimate,
+    phases: OldPhases,
     connection: Ints,
     window: Recording,
     later: int,
@@ -73,18 +73,18 @@ def _measured(
         yield near, Measurements(phases.at(own[inside], time[inside]), values.ns[inside], time[inside])
 
 
-def _of_whole(found: Paths, path: Ints) -> Ints:
+def _of_whole(found: OldPaths, path: Ints) -> Ints:
     """The number that each path has in the whole recording; `path` is that of each connection."""
     numbers = np.zeros(len(found), np.int64)
     numbers[found.of_connection] = path
     return numbers
 
 
-def _changes(known: PathChanges, path: Ints, later: int, runtime_ns: int) -> PathChanges:
+def _changes(known: OldPathChanges, path: Ints, later: int, runtime_ns: int) -> OldPathChanges:
     """The changes in the window; `path` is each of its paths' number in the whole recording."""
     number = np.full(known.count, MISSING)
     number[path] = np.arange(len(path))
     time = known.time - later
     inside = (number[known.path] != MISSING) & (time > 0) & (time < runtime_ns)
     order = np.lexsort((time[inside], number[known.path[inside]]))
-    return PathChanges(number[known.path[inside]][order], time[inside][order], known.shown[inside][order], len(path))
+    return OldPathChanges(number[known.path[inside]][order], time[inside][order], known.shown[inside][order], len(path))

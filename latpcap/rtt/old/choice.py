@@ -15,8 +15,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from latpcap.rtt.baselines import Method, Reason
-from latpcap.rtt.measurements import MAX_STEP_SHARE, MIN_CONSISTENT, MIN_FOR_DENSITY, Measurements, PathHalf, typical
-from latpcap.rtt.variation import Varying, varying
+from latpcap.rtt.old.measurements import (
+    MAX_STEP_SHARE,
+    MIN_CONSISTENT,
+    MIN_FOR_DENSITY,
+    Measurements,
+    PathHalf,
+    typical,
+)
+from latpcap.rtt.old.variation import Varying, varying
 from latpcap.tables.columnar.columns import Bools, Floats, Ints, first_that_holds
 from latpcap.tables.columnar.passes import numbered, occurring
 from latpcap.tables.columnar.quantiles import GroupedValues

@@ -1,0 +1,1 @@
+"""TEMPORARY: RTTs as Python estimated them, until the core does."""
