@@ -54,7 +54,8 @@ def facts(path: Path) -> Facts:
 def measured_rtt(capture: latpcap.Capture, analysis: latpcap.Analysis) -> Rtt:
     recording = capture.recording
     connections, exchanges = recording.connections, recording.exchanges
-    acks = recording.samples(few=0)[0].rtt / 1e6
+    samples = capture.rtt_samples
+    acks = samples["rtt_ms"][samples["by_server"]]
     shakes = (connections.ack - connections.syn)[connections.syn_ack > connections.syn] / 1e6
     single = exchanges.complete & (exchanges.round_trips == 1) & (exchanges.waited > 0) & ~exchanges.is_setup
     waits = exchanges.waited[single] / 1e6
