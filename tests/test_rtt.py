@@ -1,8 +1,15 @@
+import re
+from collections.abc import Iterable
+from enum import IntEnum
+from pathlib import Path
+
 import numpy as np
 import pytest
 from builder import Conn, Ex, build
 
-from latpcap.rtt import Baselines, estimate_recording
+from latpcap.rtt import Baselines, Method, Reason, estimate_recording
+from latpcap.rtt.baselines import POSITIONS
+from latpcap.rtt.phases import ChangeEvidence
 from latpcap.tables.recording import Recording
 
 QUERIES = [Ex("query", sql="select ?", service_ms=1)] * 20
@@ -483,3 +490,24 @@ def test_many_measurements_of_a_path_that_varies_are_not_bounded_by_its_fastest_
 def test_a_wait_with_a_retransmission_bounds_nothing() -> None:
     found = estimate(build([Conn(rtt_ms=1, handshake=False, exchanges=[Ex(service_ms=205, retransmissions=1)] * 3)]))
     assert found.method_name(0) == "unknown"
+
+
+# --- numbers that cross from the core ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("file", "name", "numbers"),
+    [
+        ("baseline", "Method", Method),
+        ("baseline", "Reason", Reason),
+        ("baseline", "Position", POSITIONS),
+        ("phases", "ChangeEvidence", ChangeEvidence),
+    ],
+)
+def test_words_have_the_cores_numbers(file: str, name: str, numbers: Iterable[IntEnum] | Iterable[str]) -> None:
+    source = (Path(__file__).parent.parent / "core" / "src" / "rtt" / f"{file}.rs").read_text()
+    [body] = re.findall(rf"pub enum {name} \{{(.*?)\}}", source, re.DOTALL)
+    variants = [
+        re.sub(r"(?<=[a-z])(?=[A-Z])", "_", each).lower() for each in re.findall(r"^ *(\w+),", body, re.MULTILINE)
+    ]
+    assert variants == [getattr(each, "name", each).lower() for each in numbers]
