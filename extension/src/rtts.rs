@@ -61,6 +61,7 @@ impl Rtts {
                 of_periods: rows(baselines.2),
                 of_phases: rows(baselines.3),
                 of_exchanges: numbers(&of_exchanges),
+                clean: Vec::new(),
                 beyond: None,
             },
         })

@@ -49,3 +49,38 @@ pub struct Chosen {
     /// The low and the high end of its RTT, where that varies.
     pub varying: Option<[f64; 2]>,
 }
+
+// STAND-IN, until rtt-choice is merged.
+pub const AGREEMENT_SHARE: f64 = 0.10;
+pub const CLEAR_NS: f64 = 1e6;
+pub const STRONG_WEIGHT: f64 = 2.0;
+pub const MIN_UNIFORM: u64 = 20;
+pub const HOST_NS: f64 = 1e5;
+pub const HANDSHAKE_NS: f64 = 2e5;
+pub const MEAN_EXCESS_SHARE: f64 = 0.02;
+
+impl Chosen {
+    pub fn least(&self) -> f64 {
+        self.value.min(self.rival)
+    }
+
+    pub fn most(&self) -> f64 {
+        self.least().min(self.bound)
+    }
+
+    pub fn is_bound_only(&self) -> bool {
+        !(self.method != Method::Floor || self.measured <= 2.0 * self.value)
+    }
+
+    pub fn range(&self, _tick_ns: i64) -> [f64; 2] {
+        [self.value; 2]
+    }
+}
+
+pub fn choose(_evidence: &super::evidence::Evidence, _tick_ns: i64) -> Chosen {
+    todo!()
+}
+
+pub fn less_work(chosen: Chosen, _other: &Chosen) -> Chosen {
+    chosen
+}

@@ -16,11 +16,18 @@
 //! half; in between they add up. Times are ns; NaN, infinite or `None` where something is unknown.
 
 pub mod baseline;
+pub mod changes;
 pub mod choice;
 pub mod estimate;
 pub mod evidence;
+mod groups;
+mod halves;
+mod paths;
 pub mod phases;
+mod position;
+mod siblings;
 pub mod values;
+mod window;
 
 use crate::side::Side;
 

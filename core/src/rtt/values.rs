@@ -12,6 +12,8 @@ use std::collections::HashMap;
 const MAX_DISTINCT: usize = 1 << 16;
 /// Bits of a value that are kept where values stand for bins.
 const BIN_BITS: u32 = 12;
+/// STAND-IN
+pub const MIN_FOR_DENSITY: u64 = 10;
 
 /// Something that was measured so often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
