@@ -67,6 +67,79 @@ impl Rtts {
         })
     }
 
+    /// TEMPORARY, to compare with Python.
+    #[staticmethod]
+    #[pyo3(signature = (recording, given_ms=None, groups=None))]
+    fn core_of(recording: &Recording, given_ms: Option<f64>, groups: Option<Vec<u32>>) -> PyResult<Rtts> {
+        Ok(Rtts { core: estimate::Rtts::of(&recording.core, given_ms, groups.as_deref())? })
+    }
+
+    /// TEMPORARY, to compare with Python.
+    fn core_within(&self, whole: &Recording, window: &Recording) -> PyResult<Rtts> {
+        Ok(Rtts { core: self.core.within(&whole.core, &window.core)? })
+    }
+
+    /// TEMPORARY, to compare with Python.
+    fn core_part(&self, begin: usize, end: usize, group: &Recording) -> PyResult<Rtts> {
+        Ok(Rtts { core: self.core.part(begin..end, &group.core)? })
+    }
+
+    /// TEMPORARY, to compare with Python.
+    fn core_through(&self, beyond: Vec<(u32, u32, f64, f64, f64, f64)>, of_exchanges: Vec<u32>) -> Rtts {
+        let all = beyond.into_iter().map(|(connection, outer, trips, ns, low_ns, high_ns)| estimate::Beyond {
+            connection,
+            outer,
+            server: String::new(),
+            trips,
+            is_far: true,
+            ns,
+            low_ns,
+            high_ns,
+            round_trips: 0,
+        });
+        Rtts { core: self.core.clone().through(estimate::BehindProxy { all: all.collect() }, of_exchanges) }
+    }
+
+    /// TEMPORARY, to compare with Python.
+    #[allow(clippy::type_complexity)]
+    fn core_columns(
+        &self,
+    ) -> (Vec<Vec<Vec<f64>>>, (Vec<String>, Vec<String>), Vec<Vec<u32>>, Vec<(u32, i64, u8)>, (i64, i64), usize) {
+        let core = &self.core;
+        let rows = |all: &[Baseline]| -> Vec<Vec<f64>> {
+            all.iter()
+                .map(|b| {
+                    vec![
+                        b.ns,
+                        b.low_ns,
+                        b.high_ns,
+                        b.near_share,
+                        b.method as u8 as f64,
+                        b.reason as u8 as f64,
+                        b.position as u8 as f64,
+                        b.handshake_ns,
+                        b.in_stream_ns[0],
+                        b.in_stream_ns[1],
+                        b.in_stream_ns[2],
+                        b.floor_ns,
+                        b.samples as f64,
+                    ]
+                })
+                .collect()
+        };
+        let phases = &core.phases;
+        (
+            [&core.of_paths, &core.of_connections, &core.of_periods, &core.of_phases].map(|all| rows(all)).to_vec(),
+            (core.paths.clients.clone(), core.paths.servers.clone()),
+            [&phases.path, &phases.opening, &phases.closing, &phases.period, &phases.connection, &core.of_exchanges]
+                .map(Clone::clone)
+                .to_vec(),
+            phases.changes.all().iter().map(|c| (c.path, c.time_ns, c.shown_by as u8)).collect(),
+            (core.start_ns, core.runtime_ns),
+            core.clean.len(),
+        )
+    }
+
     /// The phase of each exchange.
     fn of_exchanges<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
         self.core.of_exchanges.iter().map(|&phase| i64::from(phase)).collect::<Vec<_>>().into_pyarray(py)

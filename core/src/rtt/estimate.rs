@@ -102,8 +102,7 @@ impl Rtts {
 
     /// The RTTs with exchanges that cross networks behind a proxy as well.
     pub fn through(mut self, beyond: BehindProxy, of_exchanges: Vec<u32>) -> Rtts {
-        let both: Vec<_> =
-            beyond.all.iter().map(|each| each.added_to(&self.of_phases[each.outer as usize])).collect();
+        let both: Vec<_> = beyond.all.iter().map(|each| each.added_to(&self.of_phases[each.outer as usize])).collect();
         self.of_phases.extend(both);
         Rtts { of_exchanges, beyond: Some(beyond), ..self }
     }
@@ -298,3 +297,7 @@ fn medians_of_periods(of_phases: &[f64], phases: &Phases) -> impl Iterator<Item 
         all.get(all.len().saturating_sub(1) / 2).copied().unwrap_or(f64::NAN)
     })
 }
+
+#[cfg(test)]
+#[path = "estimate_tests.rs"]
+mod tests;

@@ -32,8 +32,7 @@ impl Rtts {
             time_ns: change.time_ns - later_ns,
             ..*change
         });
-        let bounds = [phases.start, phases.end]
-            .map(|bound| self.of_exchanges.partition_point(|&phase| phase < bound));
+        let bounds = [phases.start, phases.end].map(|bound| self.of_exchanges.partition_point(|&phase| phase < bound));
         Ok(Rtts {
             start_ns,
             runtime_ns,
