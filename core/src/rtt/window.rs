@@ -71,14 +71,15 @@ fn exchanges_of(
     connections: &DatabaseConnections,
     phases: &Phases,
 ) -> io::Result<(Vec<u32>, Vec<u64>)> {
-    let mut of_exchanges = Vec::with_capacity(recording.exchanges.len());
+    let mut of_exchanges = vec![0; recording.exchanges.len()];
     let mut round_trips = vec![0_u64; phases.len()];
     let columns = [Column::stream, Column::request_time, Column::response_time, Column::round_trips];
-    recording.exchanges.each(columns, |[stream, request, response, trips]| {
+    recording.exchanges.each_placed(columns, |place, [stream, request, response, trips]| {
         let begin = if request == NULL { response } else { request };
         let begin = (begin != NULL).then(|| begin.saturating_sub(connections.start_ns));
-        let phase = connections.place(stream).map_or(0, |place| phases.at(place, begin));
-        of_exchanges.push(phase);
+        let Some(connection) = connections.place(stream) else { return };
+        let phase = phases.at(connection, begin);
+        of_exchanges[place] = phase;
         round_trips[phase as usize] += trips as u64;
     })?;
     Ok((of_exchanges, round_trips))
