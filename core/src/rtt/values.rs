@@ -12,6 +12,11 @@ use std::collections::HashMap;
 const MAX_DISTINCT: usize = 1 << 16;
 /// Bits of a value that are kept where values stand for bins.
 const BIN_BITS: u32 = 12;
+/// This many measurements show where they are dense, and their shape. Of fewer, the lower quarter has the least of the
+/// hosts' delays.
+pub const MIN_FOR_DENSITY: u64 = 10;
+/// Rounding hides a value of which the clock's tick is a larger share; only the mean helps then.
+pub const MAX_TICK_SHARE: f64 = 0.1;
 
 /// Something that was measured so often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -142,6 +147,15 @@ impl Values {
     pub fn mean(&self) -> f64 {
         let sum: i128 = self.counted.iter().map(Counted::sum).sum();
         sum as f64 / self.count() as f64
+    }
+
+    /// The typical one, NaN of none: a busy host makes measurements longer, never shorter.
+    pub fn typical(&self, tick_ns: i64) -> f64 {
+        let mean = self.mean();
+        if mean < tick_ns as f64 / MAX_TICK_SHARE {
+            return mean;
+        }
+        if self.count() < MIN_FOR_DENSITY { self.quantile(0.25) } else { self.densest_half() }
     }
 
     /// The mean of the shortest interval that holds half of all, of several the first; NaN of none.

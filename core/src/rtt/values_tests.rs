@@ -34,3 +34,14 @@ fn very_many_different_values_are_off_by_less_than_a_bin() {
         assert!((found - exact).abs() <= exact / 4096.0, "{fraction}: {found} for {exact}");
     }
 }
+
+#[test]
+fn the_typical_one_is_dense_or_low_and_the_mean_where_the_clock_is_coarse() {
+    let typical = |all: &[i64], tick_ns| Values::of(all.iter().copied()).typical(tick_ns);
+    let late = [100, 101, 102, 103, 104, 105, 150, 180, 400, 5_000];
+    assert_eq!(typical(&late, 1), 102.0, "the mean of 100 to 104");
+    assert_eq!(typical(&late[..9], 1), 102.0, "the lower quarter of fewer");
+    assert_eq!(typical(&[0, 0, 1_000], 1_000), 1_000.0 / 3.0);
+    assert_eq!(typical(&[9_000, 10_000, 11_000], 1_000), 9_000.0, "a tick is a tenth of the mean, no more");
+    assert!(typical(&[], 1_000).is_nan());
+}
