@@ -273,3 +273,7 @@ fn deficit(value: f64, responses: &Values) -> f64 {
     let missing = responses.all().iter().map(|each| (value - each.ns as f64).max(0.0) * f64::from(each.times));
     missing.sum::<f64>() / responses.count().max(1) as f64
 }
+
+#[cfg(test)]
+#[path = "choice_tests.rs"]
+mod tests;
