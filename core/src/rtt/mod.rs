@@ -7,7 +7,8 @@
 //!                  of a half   of a half  of both halves, a row a path, period, phase, connection
 //!                     └─► changes ─► phases ─┘  (evidence once more, cut where a path's RTT changed)
 //!
-//! values    counted ns        evidence   collected in one pass    choice, varying, range   one half
+//! values    counted ns        evidence   collected in one pass    choice                   one half, by agreement,
+//!                                                                                          level, varying, weighing, range
 //! paths     who shares one    position   where the capture was    baseline                 both halves
 //! phases    cut by changes    changes, clocks                     estimate                 all together
 //! ```
@@ -15,6 +16,7 @@
 //! At the client only the far half is network (the near one is the client's own turnaround), at the server only the near
 //! half; in between they add up. Times are ns; NaN, infinite or `None` where something is unknown.
 
+mod agreement;
 pub mod baseline;
 pub mod changes;
 pub mod choice;
@@ -23,11 +25,15 @@ pub mod estimate;
 pub mod evidence;
 mod groups;
 mod halves;
+mod level;
 mod paths;
 pub mod phases;
 mod position;
+mod range;
 mod siblings;
 pub mod values;
+mod varying;
+mod weighing;
 mod window;
 
 use crate::side::Side;
