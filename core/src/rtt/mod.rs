@@ -9,18 +9,26 @@
 //!
 //! values    counted ns        evidence   collected in one pass    choice, varying, range   one half
 //! paths     who shares one    position   where the capture was    baseline                 both halves
-//! phases    cut by changes    changes, clocks                     estimate                 all together
+//! phases    cut by changes    changes, periods, witness, clocks   estimate                 all together
 //! ```
 //!
 //! At the client only the far half is network (the near one is the client's own turnaround), at the server only the near
 //! half; in between they add up. Times are ns; NaN, infinite or `None` where something is unknown.
 
 pub mod baseline;
+pub mod changes;
 pub mod choice;
+mod clocks;
 pub mod estimate;
 pub mod evidence;
+mod periods;
 pub mod phases;
+mod responses;
+mod series;
+mod standin;
+mod timed;
 pub mod values;
+mod witness;
 
 use crate::side::Side;
 
@@ -34,4 +42,12 @@ pub fn half_of(side: Side) -> usize {
         Side::Server => FAR,
         Side::Client => NEAR,
     }
+}
+
+/// TEMPORARY, for the comparison with Python.
+pub mod comparison {
+    pub use super::clocks::moved_ns;
+    pub use super::periods::changes;
+    pub use super::series::Measurement;
+    pub use super::witness::Witness;
 }
