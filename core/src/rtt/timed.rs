@@ -175,3 +175,7 @@ impl Collecting<'_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+#[path = "timed_tests.rs"]
+mod tests;
