@@ -10,7 +10,7 @@
 //! values    counted ns        evidence   collected in one pass    choice                   one half, by agreement,
 //!                                                                                          level, varying, weighing, range
 //! paths     who shares one    position   where the capture was    baseline                 both halves
-//! phases    cut by changes    changes, clocks                     estimate                 all together
+//! phases    cut by changes    changes, periods, witness, clocks   estimate                 all together
 //! ```
 //!
 //! At the client only the far half is network (the near one is the client's own turnaround), at the server only the near
@@ -20,6 +20,7 @@ mod agreement;
 pub mod baseline;
 pub mod changes;
 pub mod choice;
+mod clocks;
 pub mod direct;
 pub mod estimate;
 pub mod evidence;
@@ -27,14 +28,19 @@ mod groups;
 mod halves;
 mod level;
 mod paths;
+mod periods;
 pub mod phases;
 mod position;
 mod range;
+mod responses;
+mod series;
 mod siblings;
+mod timed;
 pub mod values;
 mod varying;
 mod weighing;
 mod window;
+mod witness;
 
 use crate::side::Side;
 
