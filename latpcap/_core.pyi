@@ -576,12 +576,6 @@ def ways_of_waiting() -> list[str]:
 class Rtts:
     """The RTTs of a recording: of its paths, connections, phases and periods (`core/src/rtt`)."""
 
-    @staticmethod
-    def of(
-        recording: Recording, names: object, path: object, changes: object, baselines: object, of_exchanges: object
-    ) -> Rtts:
-        """TEMPORARY."""
-
     def through(self, of_phases: object, of_exchanges: object, ends: object, server: object, ns: object) -> Rtts:
         """TEMPORARY."""
 
@@ -619,3 +613,12 @@ class Rtts:
 
     def part(self, begin: int, end: int, recording: Recording) -> Rtts:
         """Those of the connections from one place to another, which `recording` has alone."""
+
+
+def rtt_of_measurements(
+    handshakes_ns: list[int], acks_ns: list[int], bounds_ns: list[int], tick_ns: int
+) -> tuple[float, float, float, int, int]:
+    """The RTT of a path that no capture shows, from what was measured on it.
+
+    Bounds are those of anything that was answered. Returns ns, both ends of its range, the method and the reason.
+    """

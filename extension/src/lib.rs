@@ -58,7 +58,7 @@ mod _core {
     #[pymodule_export]
     use super::replay::{Replay, run_each, ways_of_waiting};
     #[pymodule_export]
-    use super::rtts::Rtts;
+    use super::rtts::{Rtts, rtt_of_measurements};
     #[pymodule_export]
     use super::tables::{ArrowTable, Recording};
 }

@@ -3,15 +3,16 @@
 use std::collections::HashMap;
 
 use numpy::{Element, IntoPyArray, PyArray1, PyReadonlyArray1};
-use pyo3::exceptions::{PyNotImplementedError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
 use latpcap_core::rtt::baseline::{Baseline, Method, Position, Reason};
+use latpcap_core::rtt::choice;
+use latpcap_core::rtt::direct::{Intervals, Measured};
 use latpcap_core::rtt::estimate::{self, Beyond};
-use latpcap_core::rtt::phases::{Change, ChangeEvidence, Changes, Phases};
+use latpcap_core::rtt::phases::{Change, Phases};
 
-use super::errors::python_error;
 use super::job::cells;
 use super::tables::{Recording, numbers};
 
@@ -36,42 +37,6 @@ pub struct Rtts {
 
 #[pymethods]
 impl Rtts {
-    /// TEMPORARY, until the core estimates itself: what Python estimated.
-    #[staticmethod]
-    fn of(
-        recording: &Recording,
-        names: (Vec<String>, Vec<String>),
-        path: Ints<'_>,
-        changes: (Ints<'_>, Ints<'_>, Ints<'_>),
-        baselines: (Columns<'_>, Columns<'_>, Columns<'_>, Columns<'_>),
-        of_exchanges: Ints<'_>,
-    ) -> PyResult<Rtts> {
-        let connections = recording.core.database_connections().map_err(python_error)?;
-        let (paths, times, shown) = (cells(&changes.0), cells(&changes.1), cells(&changes.2));
-        let of =
-            [ChangeEvidence::Measured, ChangeEvidence::Answers, ChangeEvidence::Clocks, ChangeEvidence::Statements];
-        let changes = paths.iter().zip(times).zip(shown).map(|((&path, time_ns), shown)| Change {
-            path: path as u32,
-            time_ns,
-            shown_by: of[shown as usize],
-        });
-        let changes = Changes::of(changes.collect(), names.0.len());
-        Ok(Rtts {
-            core: estimate::Rtts {
-                start_ns: connections.start_ns,
-                runtime_ns: connections.runtime_ns,
-                paths: estimate::Paths { clients: names.0, servers: names.1 },
-                phases: Phases::of(&connections, numbers(&path), changes),
-                of_paths: rows(baselines.0),
-                of_connections: rows(baselines.1),
-                of_periods: rows(baselines.2),
-                of_phases: rows(baselines.3),
-                of_exchanges: numbers(&of_exchanges),
-                beyond: None,
-            },
-        })
-    }
-
     /// TEMPORARY, until the core joins legs itself: the RTTs with networks behind a proxy.
     #[pyo3(signature = (of_phases, of_exchanges, ends, server, ns))]
     fn through(
@@ -193,9 +158,8 @@ impl Rtts {
         PyTuple::new(py, columns).map(Some)
     }
 
-    /// The RTTs measured directly in each of `count` intervals of `width_ns`, the first of which begins at `first_ns`
-    /// (since 1970): how many there are, the least and the middle one.
-    #[allow(unused_variables, reason = "the core does not measure these yet")]
+    /// The RTTs of a `recording`, which these are of, that were measured directly in each of `count` intervals of
+    /// `width_ns`, the first of which begins at `first_ns` (since 1970): how many there are, the least and the middle one.
     fn intervals<'py>(
         &self,
         py: Python<'py>,
@@ -204,25 +168,35 @@ impl Rtts {
         width_ns: i64,
         count: usize,
     ) -> PyResult<(NewInts<'py>, NewFloats<'py>, NewFloats<'py>)> {
-        Err(unwritten())
+        let intervals = Intervals { first_ns, width_ns, count };
+        let measured = py.detach(|| self.core.direct(&recording.core, &intervals))?;
+        let floats = |of: fn(&Measured) -> f64| column(py, measured.iter().map(of));
+        let counts = column(py, measured.iter().map(|each| each.count as i64));
+        Ok((counts, floats(|each| each.least_ns), floats(|each| each.median_ns)))
     }
 
     /// What is true of a `window` of the `whole` recording that these are of.
-    #[allow(unused_variables, reason = "the core does not do this yet")]
-    fn within(&self, whole: &Recording, window: &Recording) -> PyResult<Rtts> {
-        Err(unwritten())
+    fn within(&self, py: Python<'_>, whole: &Recording, window: &Recording) -> PyResult<Rtts> {
+        Ok(Rtts { core: py.detach(|| self.core.within(&whole.core, &window.core))? })
     }
 
     /// Those of some connections, which `recording` has alone, from one place to another.
-    #[allow(unused_variables, reason = "the core does not do this yet")]
-    fn part(&self, begin: usize, end: usize, recording: &Recording) -> PyResult<Rtts> {
-        Err(unwritten())
+    fn part(&self, py: Python<'_>, begin: usize, end: usize, recording: &Recording) -> PyResult<Rtts> {
+        Ok(Rtts { core: py.detach(|| self.core.part(begin..end, &recording.core))? })
     }
 }
 
-/// TEMPORARY, until the core estimates itself.
-pub(super) fn unwritten() -> PyErr {
-    PyNotImplementedError::new_err("the core does not estimate RTTs yet")
+/// The RTT of a path that no capture shows, from what was measured on it: ns, its range, the method and the reason.
+#[pyfunction]
+pub fn rtt_of_measurements(
+    handshakes_ns: Vec<i64>,
+    acks_ns: Vec<i64>,
+    bounds_ns: Vec<i64>,
+    tick_ns: i64,
+) -> (f64, f64, f64, u8, u8) {
+    let chosen = choice::of_measurements(&handshakes_ns, &acks_ns, &bounds_ns, tick_ns);
+    let [low_ns, high_ns] = chosen.range(tick_ns);
+    (chosen.value, low_ns, high_ns, chosen.method as u8, chosen.reason as u8)
 }
 
 fn column<'py, T: Element>(py: Python<'py>, cells: impl Iterator<Item = T>) -> Bound<'py, PyArray1<T>> {

@@ -14,12 +14,13 @@ use pyo3::types::{PyCapsule, PyDict};
 
 use super::errors::python_error;
 use super::hashing::Hashing;
-use super::rtts::{Rtts, unwritten};
+use super::rtts::Rtts;
 use super::saved::{self, SavedPart, Stopped};
 use latpcap_core::capture::HostCurve;
 use latpcap_core::disk::Room;
 use latpcap_core::ledger::{DEFAULT_MEMORY, Limits};
 use latpcap_core::recording::{self as core, Edge, ExchangeColumns, SampleBatches, SampleColumns, Tables, Window};
+use latpcap_core::rtt::estimate;
 
 /// Numbers of connections or the like; one that is none is the largest.
 pub(super) fn numbers(column: &PyReadonlyArray1<'_, i64>) -> Vec<u32> {
@@ -314,9 +315,9 @@ impl Recording {
     /// The RTTs of its paths and connections, where `given_ms` does not overrule them; connections of several `groups`
     /// share no path.
     #[pyo3(signature = (given_ms=None, groups=None))]
-    #[allow(unused_variables, reason = "the core does not estimate yet")]
-    fn rtts(&self, given_ms: Option<f64>, groups: Option<PyReadonlyArray1<'_, i64>>) -> PyResult<Rtts> {
-        Err(unwritten())
+    fn rtts(&self, py: Python<'_>, given_ms: Option<f64>, groups: Option<PyReadonlyArray1<'_, i64>>) -> PyResult<Rtts> {
+        let groups = groups.as_ref().map(numbers);
+        Ok(Rtts { core: py.detach(|| estimate::Rtts::of(&self.core, given_ms, groups.as_deref()))? })
     }
 
     /// Length and SHA-256 of each source.

@@ -21,7 +21,7 @@ from statistics import median, pstdev
 
 from msgspec import Struct
 
-from latpcap._core import greeting_of, protocol_on
+from latpcap._core import greeting_of, protocol_on, rtt_of_measurements
 from latpcap.errors import ServerUnreachable, UsageError
 from latpcap.live.host_curve import measure_host
 from latpcap.live.server import Address, Server, addresses
@@ -30,7 +30,6 @@ from latpcap.protocols import NAMES, Protocol, protocol_called
 from latpcap.result.calibration import Calibration, HostRest, Series
 from latpcap.result.signoff import PROGRAM
 from latpcap.rtt.baselines import METHOD_NAMES, REASON_TEXTS, Method, Reason
-from latpcap.rtt.old.as_core import rtt_of_half
 from latpcap.units import counted, listed
 
 MAX_CONNECTIONS = 10
@@ -321,8 +320,8 @@ class JudgedRtt(Struct, frozen=True):
 
 def _judged(handshakes: Sequence[float], acks: Sequence[float], bounds: Sequence[float]) -> JudgedRtt:
     """One path, by the rules for captures; the fastest bound is what TCP proves."""
-    # AT THE MERGE: _core.rtt_of_half
-    ns, low_ns, high_ns, method, reason = rtt_of_half(_ns(handshakes), _ns(acks), _ns(bounds), CLOCK_STEP_NS)
+    measured = (_ns(each) for each in (handshakes, acks, bounds))
+    ns, low_ns, high_ns, method, reason = rtt_of_measurements(*measured, CLOCK_STEP_NS)
     return JudgedRtt(ns / 1e6, low_ns / 1e6, high_ns / 1e6, Method(method), REASON_TEXTS[Reason(reason)])
 
 

@@ -17,7 +17,6 @@ from latpcap.errors import UsageError
 from latpcap.measures.segments import segments_over_time
 from latpcap.measures.statements import response_ns
 from latpcap.rtt import Estimate
-from latpcap.rtt.old import as_core
 from latpcap.tables.columnar import passes
 from latpcap.tables.columnar.columns import Bools, Floats, Ints
 from latpcap.tables.columnar.quantiles import GroupedValues
@@ -98,7 +97,7 @@ def intervals(recording: Recording, rtt: Estimate, every_s: float | None = None,
     sent = segments_over_time(recording, lambda times: at(times - recording.start_ns), count, width)
 
     # AT THE MERGE: recording.rtts_by_interval(rtt.core, first, width, count)
-    rtt_samples, rtt_min, rtt_median = as_core.rtts_by_interval(recording, rtt, first, width, count)
+    rtt_samples, rtt_min, rtt_median = rtt.core.intervals(recording.core, first, width, count)
     exchanges = recording.exchanges
     begin = exchanges.begin
     captured = begin != MISSING

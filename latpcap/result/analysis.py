@@ -216,16 +216,16 @@ class Measures:
 
     def of_each(self, names: Sequence[str | None]) -> Iterator[tuple[str | None, Measures]]:
         """The measures of each group of the database connections, of which `names` has one each, in the same way."""
-        from latpcap.rtt.old.as_core import group_rtts
-
         asked = self.settings
         for part, of_part in some_groups(self.recording, names):
             if part.scratch is not None and len({*of_part}) == 1:  # its columns may lie on disk
                 yield of_part[0], Measures(part, think_s=asked.think_s, rtt_is=self._rtt_is, settings=asked)
                 continue
             for groups in arranged(part, of_part):
-                for one, rtts in group_rtts(groups, asked.rtt_baseline_ms):  # AT THE MERGE: groups.rtts(…)
-                    rtt = Estimate.of(rtts)
+                rtts = groups.recording.core.rtts(asked.rtt_baseline_ms, groups.of_connection)
+                for one in groups:
+                    connections = one.connections
+                    rtt = Estimate.of(rtts.part(connections.start, connections.stop, one.recording.core))
                     of_one = Measures(
                         one.recording, think_s=asked.think_s, rtt_is=self._rtt_is, rtt=rtt, settings=asked
                     )

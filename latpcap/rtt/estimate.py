@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from latpcap import _core
 from latpcap.rtt.baselines import Baselines
-from latpcap.rtt.old import as_core
 from latpcap.rtt.phases import PathChanges, Phases
 from latpcap.tables.columnar.columns import Bools, Codes, Floats, Ints
 from latpcap.tables.columnar.scratch import Scratch, spill
@@ -97,7 +96,7 @@ class Estimate(Struct, frozen=True, eq=False):
             near_share=np.divide(both.near, baseline, out=np.zeros(len(baseline)), where=baseline > 0),
         )
         core = self.core.through(
-            as_core.columns(Baselines.joined((self.of_phases, both))),
+            _columns(Baselines.joined((self.of_phases, both))),
             of_exchanges.astype(np.int64),
             (beyond.connection.astype(np.int64), beyond.outer.astype(np.int64)),
             beyond.server.texts(),
@@ -117,8 +116,11 @@ class Estimate(Struct, frozen=True, eq=False):
 
 
 def estimate_recording(recording: Recording, given_ms: float | None = None) -> Estimate:
-    """The RTTs of a recording; `given_ms` overrules what was measured."""
-    return Estimate.of(as_core.rtts(recording, given_ms), recording.scratch)  # AT THE MERGE: recording.rtts(given_ms)
+    """The RTTs of a recording, where `given_ms` does not overrule them; of a window those of the whole."""
+    if recording.whole is None:
+        return Estimate.of(recording.core.rtts(given_ms), recording.scratch)
+    whole = recording.whole.core
+    return Estimate.of(whole.rtts(given_ms).within(whole, recording.core), recording.scratch)
 
 
 def _behind_proxy(columns: tuple[Any, ...] | None) -> BehindProxy | None:
@@ -126,3 +128,20 @@ def _behind_proxy(columns: tuple[Any, ...] | None) -> BehindProxy | None:
         return None
     connection, outer, server, names, *others = columns
     return BehindProxy(connection, outer, Codes(server, names), *others)
+
+
+def _columns(of: Baselines) -> Any:
+    """The arrays that the core takes."""
+
+    def floats(*names: str) -> Any:
+        return tuple(np.ascontiguousarray(getattr(of, name), float) for name in names)
+
+    def ints(*names: str) -> Any:
+        return tuple(np.ascontiguousarray(getattr(of, name), np.int64) for name in names)
+
+    return (
+        floats("baseline", "low", "high", "near_share"),
+        ints("method", "reason", "position"),
+        floats("handshake", "in_stream_min", "in_stream_median", "in_stream_mean", "floor"),
+        ints("samples")[0],
+    )

@@ -168,6 +168,12 @@ impl Recording {
         let reach = self.reach_ns()?;
         Ok(self.period_ns.or(reach).map_or(0, |[begin, end]| end.saturating_sub(begin).max(0)))
     }
+
+    /// How fine the captures' clocks are, the coarsest of all: 1 where it does not show.
+    pub fn tick_ns(&self) -> Result<i64, ArrowError> {
+        let ticks = column::<UInt64Type>(&self.captures, "tick_ns")?.iter().flatten();
+        Ok(ticks.map(|tick| i64::try_from(tick).unwrap_or(i64::MAX)).max().unwrap_or(1).max(1))
+    }
 }
 
 /// The table of connections, read column by column.

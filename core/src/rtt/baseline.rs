@@ -132,4 +132,41 @@ impl Baseline {
         let near = self.ns * self.near_share;
         if near.is_nan() { 0.0 } else { near }
     }
+
+    /// The clock was too coarse for any of it.
+    pub fn unmeasured(&self) -> Baseline {
+        let is_loopback = self.position == Position::Loopback;
+        Baseline {
+            ns: f64::NAN,
+            low_ns: f64::NAN,
+            high_ns: f64::INFINITY,
+            near_share: 0.0,
+            method: Method::Unknown,
+            reason: Reason::CoarseClock,
+            position: if is_loopback { Position::Loopback } else { Position::Unknown },
+            samples: 0,
+            ..*self
+        }
+    }
+
+    /// The RTT that somebody knows. What no response took is on one side of an unknown capture point, the rest on the
+    /// other.
+    pub fn with_given_ns(&self, ns: f64) -> Baseline {
+        let without_responses = (1.0 - self.floor_ns / ns.max(1.0)).max(0.0);
+        let near_share = if self.position == Position::Unknown { without_responses } else { self.near_share };
+        Baseline { ns, low_ns: ns, high_ns: ns, near_share, method: Method::Given, reason: Reason::Given, ..*self }
+    }
+
+    /// Let the range hold another one, too.
+    pub fn hold_range_of(&mut self, other: &Baseline) {
+        self.low_ns = self.low_ns.min(other.low_ns);
+        self.high_ns = self.high_ns.max(other.high_ns);
+    }
+
+    /// Let the range reach this, which the path may take since it may have changed.
+    pub fn reach(&mut self, most_ns: f64) {
+        if self.high_ns < most_ns {
+            (self.high_ns, self.reason) = (most_ns, Reason::SplitChange);
+        }
+    }
 }

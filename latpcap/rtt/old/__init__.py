@@ -1,1 +1,0 @@
-"""TEMPORARY: RTTs as Python estimated them, until the core does."""
