@@ -5,9 +5,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use latpcap_core::job::of_connections;
-use latpcap_core::passes::{self, Asked, Half, Halves};
+use latpcap_core::passes;
 
-use super::tables::SampleTable;
 
 type Ints<'py> = PyReadonlyArray1<'py, i64>;
 type Bools<'py> = PyReadonlyArray1<'py, bool>;
@@ -177,41 +176,6 @@ pub fn quantile<'py>(
     let (values, starts) = (values.as_slice()?, starts.as_slice()?);
     edges(starts, values.len())?;
     Ok(py.detach(|| passes::quantile(values, starts, fraction)).into_pyarray(py))
-}
-
-/// The mean of the shortest interval that holds half of each group, as `quantile` has them; NaN for an empty one.
-#[pyfunction]
-pub fn densest_half<'py>(py: Python<'py>, values: Ints<'py>, starts: Ints<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
-    let (values, starts) = (values.as_slice()?, starts.as_slice()?);
-    edges(starts, values.len())?;
-    Ok(py.detach(|| passes::densest_half(values, starts)).into_pyarray(py))
-}
-
-type NewHalf<'py> = (Bound<'py, PyArray1<i32>>, NewInts<'py>, NewInts<'py>, NewBools<'py>, NewBools<'py>);
-
-/// RTT samples of the far half and of the near one: connection, RTT, time, whether each is of one segment, and whether
-/// few were in flight. See `latpcap_core::passes::Halves`.
-#[pyfunction]
-#[pyo3(signature = (samples, connection_of, start_ns, few, wanted=None))]
-pub fn halves<'py>(
-    py: Python<'py>,
-    samples: &SampleTable,
-    connection_of: Ints<'py>,
-    start_ns: i64,
-    few: i64,
-    wanted: Option<[Bools<'py>; 2]>,
-) -> PyResult<[NewHalf<'py>; 2]> {
-    let wanted = match &wanted {
-        Some([far, near]) => Some([far.as_slice()?, near.as_slice()?]),
-        None => None,
-    };
-    let asked = Asked { connection_of: connection_of.as_slice()?, start_ns, few, wanted };
-    let mut halves = Halves::default();
-    py.detach(|| samples.0.each(|stream, side, sample| halves.add(stream, side, &sample, &asked)))?;
-    Ok(halves.found.map(|Half { connection, time_ns, rtt_ns, alone, quiet }| {
-        let (rtt, time) = (rtt_ns.into_pyarray(py), time_ns.into_pyarray(py));
-        (connection.into_pyarray(py), rtt, time, alone.into_pyarray(py), quiet.into_pyarray(py))
-    }))
 }
 
 /// Columns, and the length that all of them have.

@@ -320,7 +320,7 @@ class JudgedRtt(Struct, frozen=True):
 
 def _judged(handshakes: Sequence[float], acks: Sequence[float], bounds: Sequence[float]) -> JudgedRtt:
     """One path, by the rules for captures; the fastest bound is what TCP proves."""
-    measured = (_ns(each) for each in (handshakes, acks, bounds))
+    measured = _ns(handshakes), _ns(acks), _ns(bounds)
     ns, low_ns, high_ns, method, reason = rtt_of_measurements(*measured, CLOCK_STEP_NS)
     return JudgedRtt(ns / 1e6, low_ns / 1e6, high_ns / 1e6, Method(method), REASON_TEXTS[Reason(reason)])
 

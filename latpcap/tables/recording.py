@@ -18,14 +18,13 @@ from numpy.typing import NDArray
 from latpcap import _core
 from latpcap.tables.columnar import columns, passes
 from latpcap.tables.columnar.columns import Bools, Codes, Floats, Ints, NullableArray
-from latpcap.tables.columnar.scratch import Scratch, build_column, spill
+from latpcap.tables.columnar.scratch import Scratch, build_column
 from latpcap.tables.columnar.texts import Texts
 from latpcap.tables.connections import CUT, MISSING, NUMBERS, TIMES, Connections
 from latpcap.tables.exchanges import Exchanges
 from latpcap.tables.host_curve import HostCurve
 from latpcap.tables.part.endpoints import host_of
 from latpcap.tables.part.selection import Selected
-from latpcap.tables.samples import Readings, Samples
 
 MIN_THREADED_EXCHANGES = 1 << 14
 """For fewer exchanges a thread saves less than the 4 ms that loading Python's pool of threads takes."""
@@ -57,8 +56,9 @@ class Recording:
         """Take over the tables of a `latpcap._core.Recording`, or of a dataset, which is loaded at its first use.
 
         `selected` says what was selected. A window has the `whole` recording of its connections, from which more is
-        known of them. What does not fit in memory goes to `scratch`. `rename` puts other names into the core's recording, once something is asked for that shows them:
-        recordings that are read until then, and share their names, are known by then.
+        known of them. What does not fit in memory goes to `scratch`. `rename` puts other names into the core's
+        recording, once something is asked for that shows them: recordings that are read until then, and share their
+        names, are known by then.
         """
         self._source, self._rename = source, rename
         self.scratch = scratch
@@ -329,35 +329,10 @@ class Recording:
         """How many RTTs were measured directly in each interval, the least and the middle one (ns)."""
         return known.intervals(self.core, first_ns, width_ns, count)
 
-    def samples(self, few: int, wanted: tuple[Bools, Bools] | None = None) -> tuple[Samples, Samples]:
-        """The in-stream RTT samples of the database connections, of the far and the near half: made anew each time.
-
-        At most `few` segments in flight are quiet; of each half only those that are `wanted`, if not all.
-        """
-        streams = self.connection_column("stream").values
-        index = np.full(int(streams.max(initial=0)) + 1, -1, np.int64)
-        index[streams] = np.arange(len(streams))
-        halves = _core.halves(self.core.rtt_samples(), index, self.start_ns, few, wanted)
-        far, near = (Samples(*(spill(self.scratch, column) for column in half)) for half in halves)
-        return far, near
-
     def _under_way(self) -> Ints:
         """Only a window cuts exchanges."""
         is_whole = self.period is None
         return np.full(len(self.database_rows), MISSING) if is_whole else self.since_start(self.connection_column(CUT))
-
-    @cached_property
-    def readings(self) -> Readings:
-        """The senders' clocks on the database connections."""
-        table = Table.from_arrow(self.core.clock_readings())
-        connection = self.connection_of(columns.column(table, "stream").values)
-        keep = connection >= 0
-        return Readings(
-            connection=connection[keep],
-            by_server=columns.column(table, "by_server").values[keep].astype(bool),
-            time=self._time(table, "time")[keep],
-            ticks=columns.column(table, "ticks").values[keep].astype(np.int64),
-        )
 
     def connection_of(self, stream: NDArray[Any]) -> Ints:
         """Index into `connections` of each stream number; -1 for those that are none."""
@@ -366,10 +341,6 @@ class Recording:
         index = np.full(highest + 1, -1, np.int64)
         index[streams] = np.arange(len(streams))
         return build_column(self.scratch, len(stream), np.int64, lambda rows: index[stream[rows]])
-
-    def _time(self, table: Table, name: str) -> Ints:
-        """Times of a column in ns since the recording began."""
-        return self.since_start(columns.column(table, name))
 
     def since_start(self, times: NullableArray) -> Ints:
         """Timestamps as ns since `start_ns`; `MISSING` for null."""

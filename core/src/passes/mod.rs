@@ -9,14 +9,12 @@ mod order;
 mod quantiles;
 mod radix;
 mod runs;
-mod samples;
 mod sums;
 mod texts;
 
 pub use groups::{counted, distinct, first_alike, numbered};
 pub use order::{groups, order};
-pub use quantiles::{ascending, densest_half, quantile};
+pub use quantiles::{ascending, quantile};
 pub use runs::{last_known, running_maximum, serving};
-pub use samples::{Asked, Half, Halves};
 pub use sums::{Known, sums};
 pub use texts::{first_like, holding};

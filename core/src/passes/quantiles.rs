@@ -55,19 +55,6 @@ pub fn quantile(values: &[i64], starts: &[i64], fraction: f64) -> Vec<f64> {
     starts.windows(2).map(of_group).collect()
 }
 
-/// The mean of the shortest interval that holds half of each group (of several the lowest); NaN for an empty one.
-/// Groups as above.
-pub fn densest_half(values: &[i64], starts: &[i64]) -> Vec<f64> {
-    let of_group = |edges: &[i64]| {
-        let group = &values[edges[0] as usize..edges[1] as usize];
-        let half = group.len().div_ceil(2).max(1);
-        let shortest = group.windows(half).min_by_key(|part| part[half - 1].wrapping_sub(part[0]));
-        let sum = |part: &[i64]| part.iter().fold(0_i64, |sum, &value| sum.wrapping_add(value));
-        shortest.map_or(f64::NAN, |part| sum(part) as f64 / half as f64)
-    };
-    starts.windows(2).map(of_group).collect()
-}
-
 #[cfg(test)]
 #[path = "quantiles_tests.rs"]
 mod tests;

@@ -23,12 +23,6 @@ proptest! {
 }
 
 #[test]
-fn the_densest_half_of_a_group_is_the_lowest_of_the_shortest() {
-    assert_eq!(densest_half(&[1, 10, 11, 12, 13, 90, 7, 8], &[0, 6, 8]), [11.0, 7.0]);
-    assert!(densest_half(&[1], &[1, 1])[0].is_nan());
-}
-
-#[test]
 fn a_quantile_is_a_value_of_its_group() {
     let (values, starts) = ([10, 20, 30, 40, 7], [0, 4, 5]);
     let quantiles = [0.0, 0.5, 0.51, 1.0].map(|fraction| quantile(&values, &starts, fraction));

@@ -181,15 +181,6 @@ def quantile(values: Integers, starts: Integers, fraction: float) -> Floats:
     return _core.quantile(_ints(values), _ints(starts), fraction)
 
 
-def densest_half(values: Integers, starts: Integers) -> Floats:
-    """The mean of the shortest interval that holds half of each group, likewise.
-
-    >>> densest_half(np.array([1, 10, 11, 12, 13, 90]), np.array([0, 6, 6])).tolist()
-    [11.0, nan]
-    """
-    return _core.densest_half(_ints(values), _ints(starts))
-
-
 def _ints(values: Integers) -> Ints:
     """Return the core's integers: copied only where they are narrower, or no one piece. Fractions are refused."""
     values = values.view(np.int64) if values.dtype == np.uint64 else values

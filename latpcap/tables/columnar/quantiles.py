@@ -36,13 +36,6 @@ class GroupedValues(Struct, frozen=True):
         """The nearest-rank quantile per group (a value that was really measured); NaN for an empty group."""
         return passes.quantile(self.values, self.starts, fraction)
 
-    def densest_half(self) -> Floats:
-        """The mean of the shortest interval that holds half of each group; NaN for an empty one.
-
-        Even where jitter is symmetric, it lies in the middle; a long tail of late measurements does not move it.
-        """
-        return passes.densest_half(self.values, self.starts)
-
     def mean(self) -> Floats:
         """The mean per group; NaN for an empty group."""
         return self._means(self.values)
