@@ -5,7 +5,7 @@ mod support;
 use latpcap_core::pipeline::Limits;
 use latpcap_core::recording::{DatabaseConnections, Recording};
 use latpcap_core::rtt::baseline::Baseline;
-use latpcap_core::rtt::direct::{Intervals, direct};
+use latpcap_core::rtt::direct::{Intervals, of_intervals};
 use latpcap_core::rtt::evidence::{Collected, Evidence, collect, each_sample};
 use latpcap_core::rtt::phases::{Change, ChangeEvidence, Changes, Phases};
 use latpcap_core::rtt::values::Values;
@@ -125,9 +125,9 @@ proptest! {
         let baselines = vec![baseline(1e6, near_share); phases.len()];
         let count = (all.runtime_ns / width_ns + 1) as usize;
         let intervals = Intervals { first_ns: all.start_ns, width_ns, count };
-        let measured = direct(&whole, &all, &phases, &found.clean, &baselines, &intervals).unwrap();
+        let measured = of_intervals(&whole, &all, &phases, &found.clean, &baselines, &intervals).unwrap();
         let mut expected = vec![Vec::new(); count];
-        let mut add = |half, time_ns: i64, ns: i64| {
+        let mut add = |half: usize, time_ns: i64, ns: i64| {
             let shares = [1.0 - near_share, near_share];
             if shares[half] > 0.0 {
                 let other = ((1.0 - shares[half]) * 1e6).round_ties_even() as i64;

@@ -44,8 +44,8 @@ mod _core {
     use super::network::{JobNetwork, enter_namespaces, keep_namespaces};
     #[pymodule_export]
     use super::passes::{
-        ascending, counted, distinct, first_alike, first_like, grouped, holding, lanes,
-        last_known, numbered, ordered, quantile, running_maximum, serving, sums,
+        ascending, counted, distinct, first_alike, first_like, grouped, holding, lanes, last_known, numbered, ordered,
+        quantile, running_maximum, serving, sums,
     };
     #[pymodule_export]
     use super::progress::{LiveSum, Progress};

@@ -7,7 +7,6 @@ use pyo3::prelude::*;
 use latpcap_core::job::of_connections;
 use latpcap_core::passes;
 
-
 type Ints<'py> = PyReadonlyArray1<'py, i64>;
 type Bools<'py> = PyReadonlyArray1<'py, bool>;
 type NewInts<'py> = Bound<'py, PyArray1<i64>>;

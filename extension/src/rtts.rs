@@ -9,7 +9,7 @@ use pyo3::types::{PyList, PyTuple};
 
 use latpcap_core::rtt::baseline::{Baseline, Method, Position, Reason};
 use latpcap_core::rtt::choice;
-use latpcap_core::rtt::direct::{Intervals, Measured};
+use latpcap_core::rtt::direct::{IntervalRtts, Intervals};
 use latpcap_core::rtt::estimate::{self, Beyond};
 use latpcap_core::rtt::phases::{Change, Phases};
 
@@ -169,8 +169,8 @@ impl Rtts {
         count: usize,
     ) -> PyResult<(NewInts<'py>, NewFloats<'py>, NewFloats<'py>)> {
         let intervals = Intervals { first_ns, width_ns, count };
-        let measured = py.detach(|| self.core.direct(&recording.core, &intervals))?;
-        let floats = |of: fn(&Measured) -> f64| column(py, measured.iter().map(of));
+        let measured = py.detach(|| self.core.of_intervals(&recording.core, &intervals))?;
+        let floats = |of: fn(&IntervalRtts) -> f64| column(py, measured.iter().map(of));
         let counts = column(py, measured.iter().map(|each| each.count as i64));
         Ok((counts, floats(|each| each.least_ns), floats(|each| each.median_ns)))
     }

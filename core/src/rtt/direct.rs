@@ -13,7 +13,7 @@ use super::values::Countings;
 use super::{FAR, NEAR};
 use crate::recording::{DatabaseConnection, Recording};
 
-/// So many intervals of a width; the first begins then, in ns since 1970.
+/// Intervals of one width; the first begins then, in ns since 1970.
 #[derive(Clone, Copy, Debug)]
 pub struct Intervals {
     pub first_ns: i64,
@@ -21,9 +21,9 @@ pub struct Intervals {
     pub count: usize,
 }
 
-/// The RTTs measured in an interval; ns, NaN where there are none.
+/// The RTTs measured in one interval; ns, NaN where there are none.
 #[derive(Clone, Copy, Debug)]
-pub struct Measured {
+pub struct IntervalRtts {
     pub count: u64,
     pub least_ns: f64,
     pub median_ns: f64,
@@ -39,7 +39,7 @@ impl Intervals {
 
 impl Rtts {
     /// The RTTs of a recording, which these are of, measured in each interval.
-    pub fn direct(&self, recording: &Recording, intervals: &Intervals) -> io::Result<Vec<Measured>> {
+    pub fn of_intervals(&self, recording: &Recording, intervals: &Intervals) -> io::Result<Vec<IntervalRtts>> {
         let connections = recording.database_connections().map_err(io::Error::other)?;
         if intervals.count == 0 {
             return Ok(Vec::new());
@@ -66,7 +66,7 @@ impl Rtts {
                 add(phase, half, sample.time_ns.wrapping_sub(connections.start_ns), sample.rtt_ns);
             }
         })?;
-        let measured = countings.take().map(|values| Measured {
+        let measured = countings.take().map(|values| IntervalRtts {
             count: values.count(),
             least_ns: values.quantile(0.0),
             median_ns: values.quantile(0.5),
