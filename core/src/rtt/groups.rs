@@ -16,10 +16,11 @@ impl Rtts {
         let start_ns = group.start_ns().map_err(io::Error::other)?;
         let runtime_ns = group.runtime_ns().map_err(io::Error::other)?;
         let all = &self.phases;
-        let paths = match (all.path.get(connections.start), all.path[connections.clone()].iter().max()) {
-            (Some(&first), Some(&last)) => first..last + 1,
-            _ => return Ok(Rtts { start_ns, runtime_ns, ..Rtts::default() }),
+        let of_connections = all.path.get(connections.clone()).unwrap_or_default();
+        let [Some(&first), Some(&last)] = [of_connections.first(), of_connections.iter().max()] else {
+            return Ok(Rtts { start_ns, runtime_ns, ..Rtts::default() });
         };
+        let paths = first..last + 1;
         let [first, last] = [paths.start, paths.end - 1].map(|path| all.changes.of_path(path));
         let periods = first.start..last.end;
         let phases = all.opening[connections.start]..all.closing[connections.end - 1] + 1;
@@ -42,7 +43,7 @@ impl Rtts {
             },
             phases: Phases {
                 changes: Changes::of(changes.collect(), in_paths.len()),
-                path: less(&all.path[connections.clone()], paths.start),
+                path: less(of_connections, paths.start),
                 opening: less(&all.opening[connections.clone()], phases.start),
                 closing: less(&all.closing[connections.clone()], phases.start),
                 period: less(&all.period[in_phases.clone()], periods.start as u32),
