@@ -18,7 +18,8 @@ impl Rtts {
         let all = &self.phases;
         let of_connections = all.path.get(connections.clone()).unwrap_or_default();
         let [Some(&first), Some(&last)] = [of_connections.first(), of_connections.iter().max()] else {
-            return Ok(Rtts { start_ns, runtime_ns, ..Rtts::default() });
+            let phases = Phases { changes: Changes::none(0), ..Phases::default() };
+            return Ok(Rtts { start_ns, runtime_ns, phases, ..Rtts::default() });
         };
         let paths = first..last + 1;
         let [first, last] = [paths.start, paths.end - 1].map(|path| all.changes.of_path(path));
