@@ -349,6 +349,15 @@ impl ExchangeColumns {
         self.rows.each(&self.view, columns.map(|column| column as usize), take)
     }
 
+    /// The same with the place of each in the order of connection and request.
+    pub fn each_placed<const SOME: usize>(
+        &self,
+        columns: [Column; SOME],
+        take: impl FnMut(usize, [i64; SOME]),
+    ) -> io::Result<()> {
+        self.rows.each_placed(&self.view, columns.map(|column| column as usize), take)
+    }
+
     /// A view of the exchanges that are kept, by their places in the order in which they are read.
     pub fn kept(&self, is_kept: &[bool]) -> ExchangeColumns {
         self.seen(self.view.kept(is_kept))

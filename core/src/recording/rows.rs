@@ -192,16 +192,29 @@ impl<const COLUMNS: usize> Rows<COLUMNS> {
         columns: [usize; SOME],
         mut take: impl FnMut([i64; SOME]),
     ) -> io::Result<()> {
+        self.each_placed(view, columns, |_, row| take(row))
+    }
+
+    /// The same with the place of each in the order in which they are read.
+    pub fn each_placed<const SOME: usize>(
+        &self,
+        view: &View,
+        columns: [usize; SOME],
+        mut take: impl FnMut(usize, [i64; SOME]),
+    ) -> io::Result<()> {
         let mut chunks = [[0; CHUNK]; SOME];
         self.each_chunk(view, |chunk, picked| {
             let rows = self.rows_of(chunk);
             for (&column, numbers) in columns.iter().zip(&mut chunks) {
                 self.numbers(chunk, column, view.cut, picked, &mut numbers[..rows.len()])?;
             }
-            let mut row = |row: usize| take(std::array::from_fn(|column| chunks[column][row]));
-            match picked {
-                None => (0..rows.len()).for_each(row),
-                Some(picked) => picked.iter().for_each(|&[at, _]| row(at as usize - rows.start)),
+            let mut row = |at: usize, place: usize| {
+                take(place, std::array::from_fn(|column| chunks[column][at - rows.start]));
+            };
+            match (&view.order, picked) {
+                (_, Some(picked)) => picked.iter().for_each(|&[at, place]| row(at as usize, place as usize)),
+                (Order::Placed(places), None) => rows.clone().for_each(|at| row(at, places[at] as usize)),
+                (_, None) => rows.clone().for_each(|at| row(at, at)),
             }
             Ok(())
         })

@@ -183,8 +183,13 @@ proptest! {
         prop_assert_eq!(&seen(&kept, &picked, 0..picked.len()), &expected);
         let within = ends.0.min(picked.len())..ends.1.max(ends.0).min(picked.len());
         prop_assert_eq!(seen(&kept, &picked, within.clone()), &expected[within]);
-        let mut each = Vec::new();
+        let (mut each, mut placed) = (Vec::new(), vec![[0; 4]; picked.len()]);
         kept.each(&picked, [0, 1, 2, 3], |row| each.push(row)).unwrap();
+        kept.each_placed(&picked, [0, 1, 2, 3], |place, row| placed[place] = row).unwrap();
+        prop_assert_eq!(&placed, &expected);
+        let (mut all_placed, all) = (vec![[0; 4]; rows.len()], seen(&kept, &view, 0..rows.len()));
+        kept.each_placed(&view, [0, 1, 2, 3], |place, row| all_placed[place] = row).unwrap();
+        prop_assert_eq!(all_placed, all);
         expected.sort_by_key(|&[.., number]| as_it_came(number));
         prop_assert_eq!(each, expected);
     }

@@ -36,11 +36,11 @@ use crate::side::Side;
 pub const FAR: usize = 0;
 pub const NEAR: usize = 1;
 
-/// The half that packets of `side` measure which acknowledge the other's: the server's measure the far one.
+/// The half that the acknowledgment of this side's data measures: that of the client's the far one.
 pub fn half_of(side: Side) -> usize {
     match side {
-        Side::Server => FAR,
-        Side::Client => NEAR,
+        Side::Client => FAR,
+        Side::Server => NEAR,
     }
 }
 

@@ -4,14 +4,23 @@
 //! 12 ns, 15 ns, 12 ns ─► Counting ─► Values: 12 ns × 2, 15 ns × 1
 //! ```
 //!
-//! Clocks tick in microseconds and servers answer alike, so values recur. Beyond [`MAX_DISTINCT`] of them each stands for
-//! a bin that is 2⁻¹² of it wide: a quantile is off by less than its fourth digit.
+//! Clocks tick in microseconds and servers answer alike, so values recur. Where there are more different ones than room,
+//! each stands for a bin that is 2⁻¹² of it wide: a quantile is off by less than its fourth digit.
 
-use std::collections::HashMap;
+use std::sync::Arc;
 
+/// Different values of one counting, and of many together.
 const MAX_DISTINCT: usize = 1 << 16;
-/// Bits of a value that are kept where values stand for bins.
+const MAX_TOGETHER: usize = 1 << 21;
+/// Counted values are sorted when there are this many new ones, at least.
+const MIN_NEW: usize = 32;
+/// Bits of a value that are kept where values stand for bins; fewer where these are still too many.
 const BIN_BITS: u32 = 12;
+/// This many measurements show where they are dense, and their shape. Of fewer, the lower quarter has the least of the
+/// hosts' delays.
+pub const MIN_FOR_DENSITY: u64 = 10;
+/// Rounding hides a value of which the clock's tick is a larger share; only the mean helps then.
+pub const MAX_TICK_SHARE: f64 = 0.1;
 
 /// Something that was measured so often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,57 +34,112 @@ pub struct Counted {
 pub const NO_STATEMENT: u32 = u32::MAX;
 
 /// Measurements while they are counted.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Counting {
-    times: HashMap<(i64, u32), u32, ahash::RandomState>,
-    is_binned: bool,
+    /// The sorted ones, each once, and behind them the new ones.
+    counted: Vec<Counted>,
+    sorted: usize,
+    coarseness: u32,
 }
 
 impl Counting {
+    /// The coarseness at which nothing is joined any more: a bin an octave.
+    const MAX_COARSENESS: u32 = BIN_BITS + 2;
+
     #[inline]
     pub fn add(&mut self, ns: i64, statement: u32) {
         self.add_counted(Counted { ns, statement, times: 1 });
     }
 
+    #[inline]
     pub fn add_counted(&mut self, counted: Counted) {
-        let ns = if self.is_binned { middle_of_bin(counted.ns) } else { counted.ns };
-        let times = self.times.entry((ns, counted.statement)).or_default();
-        *times = times.saturating_add(counted.times);
-        if self.times.len() > MAX_DISTINCT {
-            self.join_into_bins();
+        self.counted.push(counted.joined(self.coarseness));
+        if self.counted.len() >= 2 * self.sorted + MIN_NEW {
+            self.sort();
+            while self.counted.len() > MAX_DISTINCT {
+                self.coarsen();
+            }
         }
     }
 
-    /// Bins, where these are still too many those of all statements together.
-    fn join_into_bins(&mut self) {
-        let statement_of = |statement| if self.is_binned { 0 } else { statement };
-        let mut joined = HashMap::<_, u32, _>::default();
-        for (&(ns, statement), times) in &self.times {
-            let of_bin = joined.entry((middle_of_bin(ns), statement_of(statement))).or_default();
-            *of_bin = of_bin.saturating_add(*times);
-        }
-        (self.times, self.is_binned) = (joined, true);
+    /// Each value once, ascending.
+    fn sort(&mut self) {
+        self.counted.sort();
+        self.counted.dedup_by(|one, kept| {
+            let is_same = (one.ns, one.statement) == (kept.ns, kept.statement);
+            if is_same {
+                kept.times = kept.times.saturating_add(one.times);
+            }
+            is_same
+        });
+        self.sorted = self.counted.len();
+    }
+
+    fn coarsen(&mut self) {
+        self.coarseness = (self.coarseness + 1).min(Counting::MAX_COARSENESS);
+        self.counted.iter_mut().for_each(|counted| *counted = counted.joined(self.coarseness));
+        self.sort();
     }
 
     /// The measurements that were counted, and from now on other ones.
     pub fn take(&mut self) -> Values {
-        self.is_binned = false;
-        let mut counted: Vec<_> =
-            self.times.drain().map(|((ns, statement), times)| Counted { ns, statement, times }).collect();
-        counted.sort_unstable();
-        Values { counted: counted.into() }
+        let mut all = std::mem::take(self);
+        all.sort();
+        Values { counted: all.counted.into() }
     }
 }
 
-fn middle_of_bin(ns: i64) -> i64 {
-    let shift = (i64::BITS - ns.max(0).leading_zeros()).saturating_sub(BIN_BITS + 1);
+/// Several countings that share their room: where it is full, all go on with coarser values.
+#[derive(Debug)]
+pub struct Countings {
+    all: Vec<Counting>,
+    len: usize,
+    most: usize,
+}
+
+impl Countings {
+    pub fn of(count: usize) -> Countings {
+        Countings { all: vec![Counting::default(); count], len: 0, most: MAX_TOGETHER }
+    }
+
+    #[inline]
+    pub fn add(&mut self, number: usize, ns: i64, statement: u32) {
+        let counting = &mut self.all[number];
+        let before = counting.counted.len();
+        counting.add(ns, statement);
+        self.len = self.len + counting.counted.len() - before;
+        if self.len > self.most {
+            self.make_room();
+        }
+    }
+
+    /// Room for as many as there are: where that takes coarser values than there can be, there is more room.
+    fn make_room(&mut self) {
+        self.all.iter_mut().for_each(Counting::sort);
+        let len = |all: &[Counting]| all.iter().map(|counting| counting.counted.len()).sum();
+        self.len = len(&self.all);
+        while 2 * self.len > self.most && self.all.iter().any(|all| all.coarseness < Counting::MAX_COARSENESS) {
+            self.all.iter_mut().for_each(Counting::coarsen);
+            self.len = len(&self.all);
+        }
+        self.most = self.most.max(2 * self.len);
+    }
+
+    /// The measurements of each.
+    pub fn take(self) -> impl Iterator<Item = Values> {
+        self.all.into_iter().map(|mut counting| counting.take())
+    }
+}
+
+fn middle_of_bin(ns: i64, bits: u32) -> i64 {
+    let shift = (i64::BITS - ns.max(0).leading_zeros()).saturating_sub(bits + 1);
     if shift == 0 { ns } else { (ns >> shift << shift) + (1 << (shift - 1)) }
 }
 
 /// Measurements of one kind, ascending.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Values {
-    counted: Box<[Counted]>,
+    counted: Arc<[Counted]>,
 }
 
 impl Values {
@@ -85,16 +149,18 @@ impl Values {
 
     /// Responses, each with its statement.
     pub fn of_statements(all: impl IntoIterator<Item = (i64, u32)>) -> Values {
+        Values::of_counted(all.into_iter().map(|(ns, statement)| Counted { ns, statement, times: 1 }))
+    }
+
+    pub fn of_counted(all: impl IntoIterator<Item = Counted>) -> Values {
         let mut counting = Counting::default();
-        all.into_iter().for_each(|(ns, statement)| counting.add(ns, statement));
+        all.into_iter().for_each(|counted| counting.add_counted(counted));
         counting.take()
     }
 
     /// All of several.
     pub fn joined<'a>(several: impl IntoIterator<Item = &'a Values>) -> Values {
-        let mut counting = Counting::default();
-        several.into_iter().flat_map(Values::all).for_each(|&counted| counting.add_counted(counted));
-        counting.take()
+        Values::of_counted(several.into_iter().flat_map(Values::all).copied())
     }
 
     pub fn filtered(&self, is_kept: impl Fn(&Counted) -> bool) -> Values {
@@ -144,6 +210,15 @@ impl Values {
         sum as f64 / self.count() as f64
     }
 
+    /// The typical one, NaN of none: a busy host makes measurements longer, never shorter.
+    pub fn typical(&self, tick_ns: i64) -> f64 {
+        let mean = self.mean();
+        if mean < tick_ns as f64 / MAX_TICK_SHARE {
+            return mean;
+        }
+        if self.count() < MIN_FOR_DENSITY { self.quantile(0.25) } else { self.densest_half() }
+    }
+
     /// The mean of the shortest interval that holds half of all, of several the first; NaN of none.
     ///
     /// Even where jitter is symmetric, it lies in the middle; a long tail of late measurements does not move it.
@@ -173,6 +248,16 @@ impl Values {
 }
 
 impl Counted {
+    /// The value that stands for it: first for those of its bin, then also for those of other statements, then for those
+    /// of bins that are wider by a bit each.
+    fn joined(self, coarseness: u32) -> Counted {
+        match coarseness {
+            0 => self,
+            1 => Counted { ns: middle_of_bin(self.ns, BIN_BITS), ..self },
+            _ => Counted { ns: middle_of_bin(self.ns, BIN_BITS + 2 - coarseness), statement: 0, ..self },
+        }
+    }
+
     fn sum(&self) -> i128 {
         i128::from(self.ns) * i128::from(self.times)
     }
