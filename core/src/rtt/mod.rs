@@ -7,7 +7,8 @@
 //!                  of a half   of a half  of both halves, a row a path, period, phase, connection
 //!                     └─► changes ─► phases ─┘  (evidence once more, cut where a path's RTT changed)
 //!
-//! values    counted ns        evidence   collected in one pass    choice, varying, range   one half
+//! values    counted ns        evidence   collected in one pass    choice                   one half, by agreement,
+//!                                                                                          level, varying, weighing, range
 //! paths     who shares one    position   where the capture was    baseline                 both halves
 //! phases    cut by changes    changes, periods, witness, clocks   estimate                 all together
 //! ```
@@ -15,19 +16,23 @@
 //! At the client only the far half is network (the near one is the client's own turnaround), at the server only the near
 //! half; in between they add up. Times are ns; NaN, infinite or `None` where something is unknown.
 
+mod agreement;
 pub mod baseline;
 pub mod changes;
 pub mod choice;
 mod clocks;
+pub mod direct;
 pub mod estimate;
 pub mod evidence;
+mod level;
 mod periods;
 pub mod phases;
-mod responses;
+mod range;
 mod series;
-mod standin;
 mod timed;
 pub mod values;
+mod varying;
+mod weighing;
 mod witness;
 
 use crate::side::Side;

@@ -8,9 +8,10 @@
 use std::ops::{Range, RangeInclusive};
 
 use super::series::{Ascending, Measurement};
+use super::values::MIN_FOR_DENSITY;
 
 /// This many measurements show a level.
-pub const MIN_FOR_LEVEL: usize = 10;
+pub const MIN_FOR_LEVEL: usize = MIN_FOR_DENSITY as usize;
 /// The level of an RTT has changed if it moves by this factor, and by `MIN_LEVEL_NS`.
 pub const MIN_LEVEL_RATIO: f64 = 1.25;
 /// A smaller change of the level is what busy hosts add.

@@ -3,11 +3,12 @@
 //! No answer is faster than the path. So where a direct measurement that its own responses confirm is longer than those of
 //! another period, the path was longer. And where the data of a side came later by their sender's own clock, their way was.
 
+use super::agreement::{AGREEMENT_SHARE, FLOOR_QUANTILE, HOST_NS};
 use super::clocks::moved_ns;
+use super::level::{UNIFORM_SPREAD, is_no_work};
 use super::periods::{MIN_LEVEL_NS, MIN_LEVEL_RATIO, is_apart};
 use super::phases::ChangeEvidence;
 use super::series::{Ascending, Measurement, between};
-use super::standin::{AGREEMENT_SHARE, FLOOR_QUANTILE, HOST_NS, UNIFORM_SPREAD, is_no_work};
 use super::values::Values;
 use crate::recording::ClockReading;
 
