@@ -1,6 +1,5 @@
 //! The Python module `latpcap._core`: the only folder that knows Python.
 
-mod comparison;
 mod errors;
 mod hashing;
 mod json;
@@ -32,8 +31,6 @@ mod _core {
     const __version__: &str = env!("CARGO_PKG_VERSION");
     #[pymodule_export]
     use super::CaptureError;
-    #[pymodule_export]
-    use super::comparison::{cmp_changes, cmp_confirmed, cmp_find, cmp_moved};
     #[pymodule_export]
     use super::job::Job;
     #[pymodule_export]

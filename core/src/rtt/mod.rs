@@ -48,11 +48,3 @@ pub fn half_of(side: Side) -> usize {
         Side::Server => NEAR,
     }
 }
-
-/// TEMPORARY, for the comparison with Python.
-pub mod comparison {
-    pub use super::clocks::moved_ns;
-    pub use super::periods::changes;
-    pub use super::series::Measurement;
-    pub use super::witness::Witness;
-}

@@ -48,14 +48,14 @@ fn thinned(series: &[Measurement]) -> Vec<Measurement> {
 fn cuts(series: &[Measurement]) -> Vec<usize> {
     let level: Vec<f64> = without_outliers(series).map(|ns| (ns.max(1) as f64).ln()).collect();
     let mut edges = vec![0, level.len()];
-    let mut open = vec![0..level.len()];
+    let mut open = vec![(0, level.len())];
     while edges.len() < MAX_CUTS
-        && let Some(part) = open.pop()
+        && let Some((begin, end)) = open.pop()
     {
-        if let Some(cut) = best_cut(&level[part.clone()]) {
-            let cut = part.start + cut;
+        if let Some(cut) = best_cut(&level[begin..end]) {
+            let cut = begin + cut;
             edges.push(cut);
-            open.extend([part.start..cut, cut..part.end]);
+            open.extend([(begin, cut), (cut, end)]);
         }
     }
     edges.sort_unstable();
