@@ -32,7 +32,6 @@ mod periods;
 pub mod phases;
 mod position;
 mod range;
-mod responses;
 mod series;
 mod siblings;
 mod timed;

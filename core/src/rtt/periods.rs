@@ -8,9 +8,10 @@
 use std::ops::{Range, RangeInclusive};
 
 use super::series::{Ascending, Measurement};
+use super::values::MIN_FOR_DENSITY;
 
 /// This many measurements show a level.
-pub const MIN_FOR_LEVEL: usize = 10;
+pub const MIN_FOR_LEVEL: usize = MIN_FOR_DENSITY as usize;
 /// The level of an RTT has changed if it moves by this factor, and by `MIN_LEVEL_NS`.
 pub const MIN_LEVEL_RATIO: f64 = 1.25;
 /// A smaller change of the level is what busy hosts add.
@@ -47,14 +48,14 @@ fn thinned(series: &[Measurement]) -> Vec<Measurement> {
 fn cuts(series: &[Measurement]) -> Vec<usize> {
     let level: Vec<f64> = without_outliers(series).map(|ns| (ns.max(1) as f64).ln()).collect();
     let mut edges = vec![0, level.len()];
-    let mut open = vec![0..level.len()];
+    let mut open = vec![(0, level.len())];
     while edges.len() < MAX_CUTS
-        && let Some(part) = open.pop()
+        && let Some((begin, end)) = open.pop()
     {
-        if let Some(cut) = best_cut(&level[part.clone()]) {
-            let cut = part.start + cut;
+        if let Some(cut) = best_cut(&level[begin..end]) {
+            let cut = begin + cut;
             edges.push(cut);
-            open.extend([part.start..cut, cut..part.end]);
+            open.extend([(begin, cut), (cut, end)]);
         }
     }
     edges.sort_unstable();

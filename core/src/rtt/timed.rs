@@ -4,13 +4,13 @@
 
 use std::io;
 
-use super::evidence::{Clean, Collected, Evidence};
+use super::evidence::{Clean, Collected, Evidence, each_exchange, each_sample};
 use super::periods::{MIN_FOR_LEVEL, is_apart};
 use super::phases::Phases;
 use super::series::Measurement;
 use super::values::Values;
-use super::{FAR, NEAR, half_of, responses};
-use crate::recording::{ClockReading, DatabaseConnections, Recording};
+use super::{FAR, NEAR};
+use crate::recording::{ClockReading, DatabaseConnections, NULL, Recording};
 
 /// Measurements that are kept, of all paths together; of more, every second, third and so on of each connection.
 const MAX_KEPT: u64 = 2_000_000;
@@ -63,6 +63,7 @@ pub fn paths(
         collecting.acknowledgments(recording, &collected.clean)?;
         collecting.responses(recording)?;
         collecting.clock_readings(recording)?;
+        collecting.sort();
     }
     Ok(paths)
 }
@@ -115,32 +116,25 @@ impl Collecting<'_> {
     }
 
     fn acknowledgments(&mut self, recording: &Recording, clean: &[[Clean; 2]]) -> io::Result<()> {
-        let connections = self.connections;
-        recording.samples.each(|stream, side, sample| {
-            let Some(connection) = connections.place(stream.into()) else { return };
-            let half = half_of(side);
-            if clean[connection][half].takes(&sample) {
-                self.direct(connection, half, sample.time_ns.wrapping_sub(connections.start_ns), sample.rtt_ns);
+        let (connections, phases) = (self.connections, self.phases);
+        each_sample(recording, connections, phases, |phase, half, sample| {
+            if clean[phase][half].takes(sample) {
+                let time_ns = sample.time_ns.wrapping_sub(connections.start_ns);
+                self.direct(phases.connection[phase] as usize, half, time_ns, sample.rtt_ns);
             }
         })
     }
 
     fn responses(&mut self, recording: &Recording) -> io::Result<()> {
-        let connections = self.connections;
-        responses::each(recording, connections, |response| {
-            let Some(half) = self.kept(response.connection, response.half, 2) else { return };
-            half.responses.push(Measurement {
-                time_ns: response.time_ns,
-                place: (response.connection as u64) << 32 | u64::from(response.number),
-                ns: response.ns,
-                statement: response.statement,
-            });
-        })?;
-        self.paths.iter_mut().flat_map(|path| &mut path.halves).for_each(|half| {
-            half.direct.sort_unstable();
-            half.responses.sort_unstable();
-        });
-        Ok(())
+        each_exchange(recording, self.connections, |exchange| {
+            let (time_ns, place) = (exchange.begin_ns.unwrap_or(NULL), exchange.place as u64);
+            for half in [FAR, NEAR] {
+                let Some((ns, statement)) = exchange.responses[half] else { continue };
+                if let Some(of) = self.kept(exchange.connection, half, 2) {
+                    of.responses.push(Measurement { time_ns, place, ns, statement });
+                }
+            }
+        })
     }
 
     fn direct(&mut self, connection: usize, half: usize, time_ns: i64, ns: i64) {
@@ -168,11 +162,20 @@ impl Collecting<'_> {
                 path.clocks.push(ClockReading { time_ns, ..reading });
             }
         };
-        recording.each_clock_reading(take).map_err(io::Error::other)?;
+        recording.each_clock_reading(take).map_err(io::Error::other)
+    }
+
+    fn sort(&mut self) {
+        let connections = self.connections;
         let place =
             |reading: &ClockReading| (reading.by_server, connections.place(reading.stream.into()), reading.time_ns);
-        self.paths.iter_mut().for_each(|path| path.clocks.sort_by_key(place));
-        Ok(())
+        for path in &mut *self.paths {
+            path.clocks.sort_by_key(place);
+            path.halves.iter_mut().for_each(|half| {
+                half.direct.sort_unstable();
+                half.responses.sort_unstable();
+            });
+        }
     }
 }
 

@@ -3,8 +3,9 @@
 //! No answer is faster than the path. So where a direct measurement that its own responses confirm is longer than those of
 //! another period, the path was longer. And where the data of a side came later by their sender's own clock, their way was.
 
-use super::choice::{AGREEMENT_SHARE, FLOOR_QUANTILE, HOST_NS, UNIFORM_SPREAD, is_no_work};
+use super::agreement::{AGREEMENT_SHARE, FLOOR_QUANTILE, HOST_NS};
 use super::clocks::moved_ns;
+use super::level::{UNIFORM_SPREAD, is_no_work};
 use super::periods::{MIN_LEVEL_NS, MIN_LEVEL_RATIO, is_apart};
 use super::phases::ChangeEvidence;
 use super::series::{Ascending, Measurement, between};
@@ -38,15 +39,15 @@ impl Witness<'_> {
         let [first, last] = ALWAYS;
         let edges = [&[first], times, &[last]].concat();
         let (mut kept, mut doubted_ns) = (Vec::new(), 0.0_f64);
-        for edges in edges.array_windows() {
-            let &[begin, moment, end] = edges;
+        for edges in edges.windows(3) {
+            let &[begin, moment, end] = edges else { continue };
             let before = self.period(responses, [begin, moment]);
             let after = self.period(responses, [moment, end]);
             let (slow, fast) =
                 if after.ns.median() > before.ns.median() { (&after, &before) } else { (&before, &after) };
             if slow.is_measured_longer(fast) {
                 kept.push((moment, ChangeEvidence::Answers));
-            } else if self.has_moved(edges, after.ns.quantile(0.05) - before.ns.quantile(0.05)) {
+            } else if self.has_moved([begin, moment, end], after.ns.quantile(0.05) - before.ns.quantile(0.05)) {
                 kept.push((moment, ChangeEvidence::Clocks));
             } else if is_no_work(&slow.values(), fast.ns.quantile(FLOOR_QUANTILE)) {
                 kept.push((moment, ChangeEvidence::Statements));
@@ -68,10 +69,10 @@ impl Witness<'_> {
     }
 
     /// The way of either side's data became longer by its part of what the responses did.
-    fn has_moved(&self, times: &[i64; 3], move_ns: f64) -> bool {
+    fn has_moved(&self, times: [i64; 3], move_ns: f64) -> bool {
         let [least, most] = OF_THE_MOVE;
         let is_part = |way_ns: f64| way_ns.abs() > MIN_LEVEL_NS && (least..=most).contains(&(way_ns / move_ns));
-        moved_ns(self.clocks, *times).any(is_part)
+        moved_ns(self.clocks, times).any(is_part)
     }
 }
 
