@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use super::estimate::Rtts;
 use super::paths::Paths;
-use super::phases::{Change, Changes, Phases};
+use super::phases::{Changes, Phases};
 use crate::recording::Recording;
 
 impl Rtts {
@@ -29,11 +29,9 @@ impl Rtts {
         let in_phases = phases.start as usize..phases.end as usize;
         let in_paths = paths.start as usize..paths.end as usize;
         let later_ns = start_ns.saturating_sub(self.start_ns);
-        let changes = paths.clone().flat_map(|path| all.changes.changes_of(path)).map(|change| Change {
-            path: change.path - paths.start,
-            time_ns: change.time_ns - later_ns,
-            ..*change
-        });
+        let of_path = |path: u32| all.changes.changes_of(path).iter().map(move |change| (path, change));
+        let changes = paths.clone().flat_map(of_path);
+        let changes = changes.map(|(path, change)| change.later(path - paths.start, later_ns));
         let bounds = [phases.start, phases.end].map(|bound| self.of_exchanges.partition_point(|&phase| phase < bound));
         Ok(Rtts {
             start_ns,
