@@ -18,6 +18,7 @@
 
 mod agreement;
 pub mod baseline;
+mod both_halves;
 pub mod changes;
 pub mod choice;
 mod clocks;
@@ -25,7 +26,6 @@ pub mod direct;
 pub mod estimate;
 pub mod evidence;
 mod groups;
-mod halves;
 mod level;
 mod paths;
 mod periods;
