@@ -127,7 +127,7 @@ proptest! {
         let intervals = Intervals { first_ns: all.start_ns, width_ns, count };
         let measured = direct(&whole, &all, &phases, &found.clean, &baselines, &intervals).unwrap();
         let mut expected = vec![Vec::new(); count];
-        let mut add = |half, time_ns: i64, ns: i64| {
+        let mut add = |half: usize, time_ns: i64, ns: i64| {
             let shares = [1.0 - near_share, near_share];
             if shares[half] > 0.0 {
                 let other = ((1.0 - shares[half]) * 1e6).round_ties_even() as i64;

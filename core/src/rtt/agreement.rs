@@ -18,7 +18,8 @@ pub const HOST_NS: f64 = 100e3;
 pub const HANDSHAKE_NS: f64 = 200e3;
 /// The mean RTT exceeds the typical one by this share, on links as steady as the lab's.
 pub const MEAN_EXCESS_SHARE: f64 = 0.02;
-/// Packets that no single one overturns.
+/// Packets that no single one overturns. Fewer ACKs of a connection that shows neither its beginning nor an answer are
+/// what is left of one: they only bound, as nothing tells which copy of the data they acknowledge.
 pub const MIN_CONSISTENT: u64 = 3;
 /// Responses that weigh as much as several measurements; fewer weigh as one.
 pub const MIN_BOUNDS: u64 = 5;

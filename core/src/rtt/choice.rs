@@ -4,10 +4,9 @@
 //! they agree with. No single packet decides: a bound takes several, and one that contradicts all else is an outlier.
 
 pub use super::agreement::{
-    AGREEMENT_SHARE, CLEAR_NS, CLEAR_RATIO, FLOOR_QUANTILE, HANDSHAKE_NS, HOST_NS, MEAN_EXCESS_SHARE, MIN_BOUNDS,
-    MIN_CONSISTENT, STRONG_WEIGHT,
+    AGREEMENT_SHARE, CLEAR_NS, FLOOR_QUANTILE, HANDSHAKE_NS, HOST_NS, MEAN_EXCESS_SHARE, STRONG_WEIGHT,
 };
-use super::agreement::{FASTER_QUANTILE, agree, of_several};
+use super::agreement::{CLEAR_RATIO, FASTER_QUANTILE, MIN_BOUNDS, MIN_CONSISTENT, agree, of_several};
 use super::baseline::{Method, Reason};
 use super::evidence::Evidence;
 use super::level::Level;

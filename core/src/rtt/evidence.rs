@@ -16,6 +16,7 @@
 
 use std::io;
 
+use super::agreement::MIN_CONSISTENT;
 use super::phases::Phases;
 use super::values::{Counted, Countings, NO_STATEMENT, Values};
 use super::{FAR, NEAR, half_of};
@@ -26,9 +27,6 @@ use crate::stream::RttSample;
 const MAX_IN_FLIGHT: u32 = 10;
 /// An ACK this much later than the fastest was delayed by its sender (RFC 1122: up to 500 ms; Linux 40 ms).
 const DELAYED_ACK_NS: i64 = 20_000_000;
-/// Packets that no single one overturns. Fewer ACKs of a connection that shows neither its beginning nor an answer are
-/// what is left of one: they only bound, as nothing tells which copy of the data they acknowledge.
-pub const MIN_CONSISTENT: u64 = 3;
 
 /// What was measured of one half, in one phase of a connection or in one period of a path.
 #[derive(Clone, Debug, Default)]
