@@ -133,8 +133,8 @@ fn add_responses(
     Ok((of_exchanges, round_trips))
 }
 
-/// An exchange of a database connection.
-pub struct Exchanged {
+/// A row of an exchange: what bounds the RTT of its path.
+pub struct Row {
     /// Its place in the order of connection and request, and that of its connection.
     pub place: usize,
     pub connection: usize,
@@ -152,7 +152,7 @@ pub struct Exchanged {
 pub fn each_exchange(
     recording: &Recording,
     connections: &DatabaseConnections,
-    mut take: impl FnMut(Exchanged),
+    mut take: impl FnMut(Row),
 ) -> io::Result<()> {
     let exchanges = &recording.exchanges;
     let mut is_resent = vec![false; exchanges.len()];
@@ -175,7 +175,7 @@ pub fn each_exchange(
             let counts = complete != 0 && !is_resent[place];
             let statement = if fingerprint == NULL { NO_STATEMENT } else { fingerprint as u32 };
             let may_have_come_twice = place > 0 && is_resent[place - 1];
-            take(Exchanged {
+            take(Row {
                 place,
                 connection,
                 begin_ns: begin_ns.map(|time| time.wrapping_sub(connections.start_ns)),
