@@ -34,5 +34,5 @@ fn the_clocks_of_the_senders_show_that_the_path_of_one_connection_changed() {
 #[test]
 fn a_path_that_stays_as_it_is_has_no_change() {
     let recording = Recording::new(read(&traffic(40, 30)), &Limits::default()).unwrap();
-    assert_eq!(changes(&recording, [true, true]), (vec![], vec![0.0]));
+    assert_eq!(changes(&recording, [true, true]).0, []);
 }

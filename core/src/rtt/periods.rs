@@ -34,13 +34,13 @@ pub fn is_apart(low_ns: f64, high_ns: f64) -> bool {
 
 /// When the level of `series` changed; `responses`, as they are many, say when exactly.
 pub fn changes(series: &[Measurement], responses: &[Measurement]) -> Vec<i64> {
-    let thinned = thinned(series);
-    let parts = put_together(&thinned, &cuts(&thinned));
-    parts.windows(2).map(|sides| moment(&thinned, responses, &sides[0], &sides[1])).collect()
+    let fewer = thin(series);
+    let parts = put_together(&fewer, &cuts(&fewer));
+    parts.windows(2).map(|sides| moment(&fewer, responses, &sides[0], &sides[1])).collect()
 }
 
-/// Evenly fewer of very many: the level of a period shows all the same.
-fn thinned(series: &[Measurement]) -> Vec<Measurement> {
+/// Keep evenly fewer of very many: the level of a period shows all the same.
+fn thin(series: &[Measurement]) -> Vec<Measurement> {
     series.iter().step_by(series.len().div_ceil(MAX_SAMPLES).max(1)).copied().collect()
 }
 

@@ -3,9 +3,8 @@
 //! No answer is faster than the path. So where a direct measurement that its own responses confirm is longer than those of
 //! another period, the path was longer. And where the data of a side came later by their sender's own clock, their way was.
 
-use super::agreement::{AGREEMENT_SHARE, FLOOR_QUANTILE, HOST_NS};
+use super::choice::{AGREEMENT_SHARE, FLOOR_QUANTILE, HOST_NS, UNIFORM_SPREAD, is_no_work};
 use super::clocks::moved_ns;
-use super::level::{UNIFORM_SPREAD, is_no_work};
 use super::periods::{MIN_LEVEL_NS, MIN_LEVEL_RATIO, is_apart};
 use super::phases::ChangeEvidence;
 use super::series::{Ascending, Measurement, between};
@@ -32,13 +31,13 @@ struct Period<'a> {
 }
 
 impl Witness<'_> {
-    /// The changes of the responses that were the path's, and the largest, in ns, of those that may have been.
+    /// Return the changes of the responses that were the path's, and the largest, in ns, of those that may have been.
     ///
     /// A server's work is hardly ever as even as a path: responses that are alike on either side may be of either.
-    pub fn confirmed(&self, times: &[i64], responses: &[Measurement]) -> (Vec<(i64, ChangeEvidence)>, f64) {
+    pub fn confirm(&self, times: &[i64], responses: &[Measurement]) -> (Vec<(i64, ChangeEvidence)>, f64) {
         let [first, last] = ALWAYS;
         let edges = [&[first], times, &[last]].concat();
-        let (mut kept, mut doubted_ns) = (Vec::new(), 0.0_f64);
+        let (mut kept, mut doubt_ns) = (Vec::new(), 0.0_f64);
         for edges in edges.windows(3) {
             let &[begin, moment, end] = edges else { continue };
             let before = self.period(responses, [begin, moment]);
@@ -52,10 +51,10 @@ impl Witness<'_> {
             } else if is_no_work(&slow.values(), fast.ns.quantile(FLOOR_QUANTILE)) {
                 kept.push((moment, ChangeEvidence::Statements));
             } else if slow.is_even() && fast.is_even() && !self.is_of_a_far_host(slow.ns.median()) {
-                doubted_ns = doubted_ns.max(slow.ns.median() - fast.ns.median());
+                doubt_ns = doubt_ns.max(slow.ns.median() - fast.ns.median());
             }
         }
-        (kept, doubted_ns)
+        (kept, doubt_ns)
     }
 
     fn period<'a>(&'a self, responses: &'a [Measurement], times: [i64; 2]) -> Period<'a> {

@@ -1,4 +1,4 @@
-//! Measurements with their times, of the halves of paths that may have changed.
+//! Halves of paths that may have changed: their measurements with the time of each.
 //!
 //! Counted values show which halves have short and long measurements; these alone are collected once more.
 
@@ -56,7 +56,7 @@ pub fn paths(
             connections,
             phases,
             every: counted.div_ceil(MAX_KEPT),
-            passed: vec![[0; 4]; connections.len()],
+            counts: vec![[0; 4]; connections.len()],
             paths: &mut paths,
         };
         collecting.handshakes();
@@ -100,7 +100,7 @@ struct Collecting<'a> {
     /// Of so many measurements of a connection one is kept.
     every: u64,
     /// How many there were of each connection: direct ones and responses, of the far half and of the near one.
-    passed: Vec<[u64; 4]>,
+    counts: Vec<[u64; 4]>,
 }
 
 impl Collecting<'_> {
@@ -130,7 +130,7 @@ impl Collecting<'_> {
             let (time_ns, place) = (exchange.begin_ns.unwrap_or(NULL), exchange.place as u64);
             for half in [FAR, NEAR] {
                 let Some((ns, statement)) = exchange.responses[half] else { continue };
-                if let Some(of) = self.kept(exchange.connection, half, 2) {
+                if let Some(of) = self.taker(exchange.connection, half, 2) {
                     of.responses.push(Measurement { time_ns, place, ns, statement });
                 }
             }
@@ -138,17 +138,17 @@ impl Collecting<'_> {
     }
 
     fn direct(&mut self, connection: usize, half: usize, time_ns: i64, ns: i64) {
-        let Some(half) = self.kept(connection, half, 0) else { return };
+        let Some(half) = self.taker(connection, half, 0) else { return };
         half.direct.push(Measurement { time_ns, place: half.direct.len() as u64, ns, statement: 0 });
     }
 
     /// The half of a connection's path that takes its next measurement of a kind; `None` where it is left out.
-    fn kept(&mut self, connection: usize, half: usize, kind: usize) -> Option<&mut Half> {
+    fn taker(&mut self, connection: usize, half: usize, kind: usize) -> Option<&mut Half> {
         let of = self.paths[self.phases.path[connection] as usize].halves.get_mut(half)?;
-        let passed = &mut self.passed[connection][kind + half];
-        *passed += 1;
+        let counts = &mut self.counts[connection][kind + half];
+        *counts += 1;
         // Not the first of each connection: they alone may be many.
-        (of.may_change() && (*passed + connection as u64).is_multiple_of(self.every)).then_some(of)
+        (of.may_change() && (*counts + connection as u64).is_multiple_of(self.every)).then_some(of)
     }
 
     /// Of paths whose responses may need a witness.
@@ -180,5 +180,5 @@ impl Collecting<'_> {
 }
 
 #[cfg(test)]
-#[path = "timed_tests.rs"]
+#[path = "halves_tests.rs"]
 mod tests;

@@ -28,8 +28,8 @@ fn kept(count: usize, every: u64) -> usize {
     let phases = Phases::of(&connections, vec![0; connections.len()], Changes::none(1));
     let half = Half { may_direct_change: true, ..Half::default() };
     let mut paths = [Path { halves: [half, Half::default()], clocks: Vec::new() }];
-    let passed = vec![[0; 4]; connections.len()];
-    Collecting { connections: &connections, phases: &phases, paths: &mut paths, every, passed }.handshakes();
+    let counts = vec![[0; 4]; connections.len()];
+    Collecting { connections: &connections, phases: &phases, paths: &mut paths, every, counts }.handshakes();
     paths[0].halves[FAR].direct.len()
 }
 
