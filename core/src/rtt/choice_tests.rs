@@ -72,6 +72,14 @@ fn a_handshake_is_believed_when_nothing_speaks_against_it() {
 }
 
 #[test]
+fn a_lone_handshake_may_be_longer_by_a_busy_hosts_accept_and_data_by_a_tenth() {
+    let alone = choose(&half(&[10.0], &[], &[], 1), TICK_NS);
+    assert_eq!(alone.range(TICK_NS), [10e6 - 200e3 - 1e3, 11e6]);
+    let data = choose(&half(&[], &[10.0], &[], 1), TICK_NS);
+    assert_eq!(data.range(TICK_NS), [10e6 - 100e3 - 1e3, 10e6 + 200e3 + 25e3 + 1e3]);
+}
+
+#[test]
 fn responses_and_acknowledgments_refute_a_slow_handshake() {
     assert_chosen(&half(&[1.16], &[], &[0.7; 20], 1), 0.7, Method::Floor, Reason::Steady);
     assert_chosen(&half(&[1.16], &[0.61; 5], &[0.7; 20], 1), 0.61, Method::InStream, Reason::SlowHandshake);
@@ -96,6 +104,14 @@ fn of_two_measurements_as_heavy_the_range_holds_both() {
 }
 
 #[test]
+fn of_one_and_one_the_shorter_counts_and_of_several_that_of_data() {
+    assert_chosen(&half(&[10.0], &[5.0], &[], 1), 5.0, Method::InStream, Reason::Split);
+    assert_chosen(&half(&[5.0], &[10.0], &[], 1), 5.0, Method::Handshake, Reason::Split);
+    assert_chosen(&half(&[5.0; 3], &[10.0; 3], &[], 1), 10.0, Method::InStream, Reason::Split);
+    assert_chosen(&half(&[5.0], &[5.8], &[5.5; 9], 1), 5.0, Method::Handshake, Reason::LateData);
+}
+
+#[test]
 fn a_syn_that_was_sent_again_changes_the_reason_only() {
     let data = half(&[], &[10.2], &QUERIES, 1);
     assert_chosen(&data, 10.2, Method::InStream, Reason::Data);
@@ -111,6 +127,9 @@ fn where_nothing_is_measured_the_fastest_response_or_answer_bounds_it() {
     let waits = [14.6, 0.103, 16.0, 18.0];
     let chosen = assert_chosen(&half(&[], &[], &waits, 1), 0.103, Method::Floor, Reason::Floor);
     assert!(chosen.range(TICK_NS)[1] <= 0.104e6);
+    let early = [&[3.0][..], &[11.0; 8]].concat();
+    let chosen = assert_chosen(&half(&[], &[], &early, 1), 3.0, Method::Floor, Reason::Floor);
+    assert!(chosen.range(TICK_NS)[1] <= 3.001e6, "no answer is faster than the RTT");
     let answered = with_answer(7.0, half(&[], &[], &[], 1));
     assert_chosen(&answered, 7.0, Method::Floor, Reason::Floor);
     let unknown = choose(&Evidence::default(), TICK_NS);
@@ -125,6 +144,9 @@ fn responses_that_are_many_or_of_several_statements_measure_it() {
         let chosen = assert_chosen(&half(&[], &[], &QUERIES[..count], statements), 11.0, Method::Floor, reason);
         assert_eq!(chosen.range(TICK_NS)[0] >= 0.85 * 11e6 - 0.15e6, reason == Reason::Steady);
     }
+    let mostly_one = [(11_000_000, 0); 8].into_iter().chain([(60_000_000, 1), (80_000_000, 2)].repeat(2));
+    let slower = Evidence { responses: Values::of_statements(mostly_one), ..Evidence::default() };
+    assert_chosen(&bounded(slower), 11.0, Method::Floor, Reason::Floor);
     let other = Evidence { responses: Values::of_statements([(11_000_000, NO_STATEMENT); 9]), ..Evidence::default() };
     assert_chosen(&bounded(other), 11.0, Method::Floor, Reason::Floor);
 }
@@ -134,6 +156,9 @@ fn late_acknowledgments_show_that_their_sender_took_the_time() {
     let polls = half(&[], &[], &[1000.0; 30], 1);
     assert!(choose(&polls, TICK_NS).steady);
     assert!(!choose(&with_late(&[40.1; 30], polls), TICK_NS).steady);
+    let handshake = half(&[1.0], &[1.0], &[1000.0; 30], 3);
+    assert_eq!(choose(&handshake, TICK_NS).reason, Reason::SplitSyn);
+    assert_eq!(choose(&with_late(&[40.1; 30], handshake), TICK_NS).reason, Reason::Agree);
 }
 
 #[test]
@@ -145,11 +170,33 @@ fn two_odd_responses_refute_nothing_that_agrees_and_several_do() {
 }
 
 #[test]
+fn what_a_quarter_of_the_responses_bears_out_or_many_measured_is_not_refuted() {
+    let near = [&[8.0, 8.2, 8.5, 10.0, 10.0][..], &[10.5; 11]].concat();
+    assert_chosen(&half(&[10.0], &[], &near, 1), 10.0, Method::Handshake, Reason::Confirmed);
+    let many = assert_chosen(&half(&[], &[10.0; 12], &[7.0; 4], 1), 10.0, Method::InStream, Reason::Data);
+    assert_eq!(many.range(TICK_NS)[0], 7e6, "the bound");
+    let lowered = assert_chosen(&half(&[10.0], &[], &[9.5; 2], 1), 9.5, Method::Handshake, Reason::Alone);
+    assert_eq!(lowered.range(TICK_NS)[0], 9e6, "as far below as the measurement was above");
+}
+
+#[test]
+fn responses_count_where_they_are_faster_than_all_that_was_measured() {
+    let near = assert_chosen(&half(&[], &[10.0; 12], &[9.5; 6], 1), 9.5, Method::Floor, Reason::SlowDirect);
+    assert!(!near.is_bound_only() && near.range(TICK_NS)[0] > 0.8 * 9.5e6);
+    let far = assert_chosen(&half(&[30.0], &[], &[9.5; 6], 1), 9.5, Method::Floor, Reason::SlowDirect);
+    assert!(far.is_bound_only() && far.range(TICK_NS)[0] == 0.0);
+}
+
+#[test]
 fn a_fast_answer_moves_a_measurement_where_they_agree_and_else_the_range() {
     let slow = [55.0; 100];
     let far = assert_chosen(&with_answer(0.3, half(&[5.0], &[], &slow, 1)), 5.0, Method::Handshake, Reason::SplitSyn);
     assert_eq!(far.range(TICK_NS)[0], 0.3e6);
     assert_chosen(&with_answer(4.9, half(&[5.0], &[], &[6.0; 20], 1)), 4.9, Method::Handshake, Reason::Confirmed);
+    assert_chosen(&with_answer(4.6, half(&[5.0], &[], &[6.0; 20], 1)), 4.9, Method::Handshake, Reason::Confirmed);
+    let many =
+        assert_chosen(&with_answer(4.85, half(&[], &[5.0; 12], &[5.1; 20], 1)), 5.0, Method::InStream, Reason::Data);
+    assert_eq!(many.range(TICK_NS)[0], 4.85e6);
     let early = with_answer(3.0, half(&[5.0], &[], &[5.1; 20], 1));
     assert!(assert_chosen(&early, 5.0, Method::Handshake, Reason::Confirmed).range(TICK_NS)[0] > 4.7e6);
 }
@@ -177,6 +224,9 @@ fn responses_faster_than_the_value_lower_its_low_end() {
     assert_eq!((one.value, other.value, one.deficit), (10e6, 10e6, 0.0));
     assert_eq!(other.deficit, 2e6 * 4.0 / 24.0);
     assert!(other.range(TICK_NS)[0] < one.range(TICK_NS)[0]);
+    let early = [&[0.5; 2][..], &[10.5; 10]].concat();
+    let few = choose(&half(&[], &[10.0; 12], &early, 1), TICK_NS);
+    assert_eq!((few.value, few.range(TICK_NS)[0]), (10e6, 10e6 - few.deficit));
 }
 
 #[test]
@@ -185,6 +235,8 @@ fn responses_to_several_statements_that_are_clearly_longer_are_no_work() {
     assert!(is_no_work(&of(40.0, 3), 20e6));
     assert!(!is_no_work(&of(40.0, 2), 20e6), "two statements may take as long");
     assert!(!is_no_work(&of(21.0, 3), 20e6), "a little longer");
+    let one_early = [5.0, 40.0, 40.0, 40.0, 40.0, 40.0, 40.0, 40.0, 40.0];
+    assert!(is_no_work(&half(&[], &[], &one_early, 3).responses, 20e6), "no single one decides");
 }
 
 #[test]
@@ -223,12 +275,22 @@ fn what_a_constant_path_shows_as_well_is_no_jitter() {
     ] {
         assert_ne!(choose(&half(&[handshake], acks, waits, 1), TICK_NS).reason, Reason::Varies);
     }
+    let near = EVEN.map(|wait| wait - 7.3);
+    for (ack, varies) in [(1.9, false), (2.1, true)] {
+        let chosen = choose(&half(&[9.0], &[ack], &near, 1), TICK_NS);
+        assert_eq!(chosen.reason == Reason::Varies, varies, "{ack}: half of the fastest response");
+    }
 }
 
 #[test]
 fn a_coarse_clock_refutes_nothing_within_a_tick() {
     let chosen = choose(&half(&[10.0], &[10.0], &[0.0, 10.0, 10.0], 1), 10_000_000);
     assert_eq!((chosen.value, chosen.method), (10e6, Method::Both));
+    let longer = choose(&half(&[20.0], &[], &[10.0; 3], 1), 10_000_000);
+    assert_eq!((longer.value, longer.method), (20e6, Method::Handshake));
+    let many = [[0.0; 12].as_slice(), &[10.0; 8]].concat();
+    let steady = choose(&half(&[], &[], &many, 1), 10_000_000);
+    assert_eq!((steady.value, steady.reason), (4e6, Reason::Steady), "the mean");
     let responses = choose(&half(&[], &[], &[0.0, 0.0, 0.0, 10.0], 1), 10_000_000);
     assert_eq!((responses.value, responses.reason), (0.0, Reason::Floor));
 }
@@ -299,7 +361,7 @@ proptest! {
             prop_assert!(low >= 0.0 || low >= chosen.value - chosen.deficit);
             let [least, most] = [all.least(), all.most()].map(|ns| ns.unwrap_or(0) as f64);
             prop_assert!(least <= chosen.value && chosen.value <= most, "{least} {} {most}", chosen.value);
-            prop_assert!(!(chosen.most() > chosen.bound));
+            prop_assert!(chosen.most() <= chosen.bound || chosen.bound.is_nan());
         }
     }
 
@@ -323,7 +385,7 @@ proptest! {
         let bound = of_several(&before, 1);
         let fast = before.most().map_or(fast, |_| fast.min(bound as i64));
         let after = Values::of(all.iter().copied().chain([fast]));
-        prop_assert!(!(of_several(&after, 1) > bound));
+        prop_assert!(of_several(&after, 1) <= bound || before.is_empty());
         if after.count() >= MIN_CONSISTENT {
             prop_assert!(of_several(&after, 1) >= before.least().unwrap_or(0) as f64);
         }
