@@ -9,9 +9,9 @@
 use std::io;
 
 use super::evidence::Collected;
+use super::halves::{Half, paths};
 use super::periods;
 use super::phases::{Change, ChangeEvidence, Changes, Phases};
-use super::timed::{self, Half};
 use super::witness::Witness;
 
 use crate::recording::{ClockReading, DatabaseConnections, Recording};
@@ -30,14 +30,14 @@ pub fn find(
     collected: &Collected,
     relevant: &[[bool; 2]],
 ) -> io::Result<(Changes, Vec<f64>)> {
-    let (mut all, mut doubted_ns) = (Vec::new(), Vec::new());
-    for (path, timed) in (0..).zip(timed::paths(recording, connections, phases, collected, relevant)?) {
-        let [far, near] = timed.halves.each_ref().map(|half| of_half(half, &timed.clocks));
-        doubted_ns.push(far.1.max(near.1));
+    let (mut all, mut doubts_ns) = (Vec::new(), Vec::new());
+    for (path, of) in (0..).zip(paths(recording, connections, phases, collected, relevant)?) {
+        let [far, near] = of.halves.each_ref().map(|half| of_half(half, &of.clocks));
+        doubts_ns.push(far.1.max(near.1));
         let change = |(time_ns, shown_by)| Change { path, time_ns, shown_by };
         all.extend(once([far.0, near.0].concat()).into_iter().map(change));
     }
-    Ok((Changes::of(all, doubted_ns.len()), doubted_ns))
+    Ok((Changes::of(all, doubts_ns.len()), doubts_ns))
 }
 
 /// When a half changed and what shows it; and by how much it may have changed where nothing tells.
@@ -52,7 +52,7 @@ fn of_half(half: &Half, clocks: &[ClockReading]) -> (Vec<(i64, ChangeEvidence)>,
         return (Vec::new(), 0.0);
     }
     let times = periods::changes(&half.responses, &half.responses);
-    Witness { direct: &half.direct, clocks }.confirmed(&times, &half.responses)
+    Witness { direct: &half.direct, clocks }.confirm(&times, &half.responses)
 }
 
 /// Both halves show one change at about the same time: the first of them.

@@ -25,10 +25,12 @@ fn baselines(of_path: [Evidence; 2], own: [Evidence; 2]) -> [Baseline; 2] {
     let mut baseline = Baseline::of_halves([&path[0], &path[1]], position, 1, f64::NAN);
     baseline.suspect_proxy(&path[0]);
     let own = Own::of(Baseline::of_halves([&own[0], &own[1]], position, 1, f64::NAN), &own);
-    if own.is_at_odds(&baseline) {
-        baseline.hold_range_of(&own.baseline);
+    let (is_at_odds, own_baseline) = (own.is_at_odds(&baseline), own.baseline);
+    let of_phase = own.with_siblings(&baseline);
+    if is_at_odds {
+        baseline.hold_range_of(&own_baseline);
     }
-    [baseline, own.with_siblings(&baseline)]
+    [baseline, of_phase]
 }
 
 fn of_path(far: Evidence, near: Evidence) -> Baseline {

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use super::estimate::Rtts;
 use super::paths::Paths;
-use super::phases::{Change, Changes, Phases};
+use super::phases::{Changes, Phases};
 use crate::recording::Recording;
 
 impl Rtts {
@@ -16,10 +16,12 @@ impl Rtts {
         let start_ns = group.start_ns().map_err(io::Error::other)?;
         let runtime_ns = group.runtime_ns().map_err(io::Error::other)?;
         let all = &self.phases;
-        let paths = match (all.path.get(connections.start), all.path[connections.clone()].iter().max()) {
-            (Some(&first), Some(&last)) => first..last + 1,
-            _ => return Ok(Rtts { start_ns, runtime_ns, ..Rtts::default() }),
+        let of_connections = all.path.get(connections.clone()).unwrap_or_default();
+        let [Some(&first), Some(&last)] = [of_connections.first(), of_connections.iter().max()] else {
+            let phases = Phases { changes: Changes::none(0), ..Phases::default() };
+            return Ok(Rtts { start_ns, runtime_ns, phases, ..Rtts::default() });
         };
+        let paths = first..last + 1;
         let [first, last] = [paths.start, paths.end - 1].map(|path| all.changes.of_path(path));
         let periods = first.start..last.end;
         let phases = all.opening[connections.start]..all.closing[connections.end - 1] + 1;
@@ -27,11 +29,9 @@ impl Rtts {
         let in_phases = phases.start as usize..phases.end as usize;
         let in_paths = paths.start as usize..paths.end as usize;
         let later_ns = start_ns.saturating_sub(self.start_ns);
-        let changes = paths.clone().flat_map(|path| all.changes.changes_of(path)).map(|change| Change {
-            path: change.path - paths.start,
-            time_ns: change.time_ns - later_ns,
-            ..*change
-        });
+        let of_path = |path: u32| all.changes.changes_of(path).iter().map(move |change| (path, change));
+        let changes = paths.clone().flat_map(of_path);
+        let changes = changes.map(|(path, change)| change.later(path - paths.start, later_ns));
         let bounds = [phases.start, phases.end].map(|bound| self.of_exchanges.partition_point(|&phase| phase < bound));
         Ok(Rtts {
             start_ns,
@@ -42,7 +42,7 @@ impl Rtts {
             },
             phases: Phases {
                 changes: Changes::of(changes.collect(), in_paths.len()),
-                path: less(&all.path[connections.clone()], paths.start),
+                path: less(of_connections, paths.start),
                 opening: less(&all.opening[connections.clone()], phases.start),
                 closing: less(&all.closing[connections.clone()], phases.start),
                 period: less(&all.period[in_phases.clone()], periods.start as u32),

@@ -7,10 +7,10 @@
 //!                  of a half   of a half  of both halves, a row a path, period, phase, connection
 //!                     └─► changes ─► phases ─┘  (evidence once more, cut where a path's RTT changed)
 //!
-//! values    counted ns        evidence   collected in one pass    choice                   one half, by agreement,
-//!                                                                                          level, varying, weighing, range
-//! paths     who shares one    position   where the capture was    baseline                 both halves
-//! phases    cut by changes    changes, periods, witness, clocks   estimate                 all together
+//! values    counted ns        evidence   collected in one pass    choice     one half, by agreement, level, varying,
+//!                                                                            weighing; its range
+//! paths     who shares one    position   where the capture was    baseline   both halves, or that of siblings
+//! phases    cut by changes    changes    periods, witness, clocks estimate   all together; of a window, of groups
 //! ```
 //!
 //! At the client only the far half is network (the near one is the client's own turnaround), at the server only the near
@@ -18,6 +18,7 @@
 
 mod agreement;
 pub mod baseline;
+mod both_halves;
 pub mod changes;
 pub mod choice;
 mod clocks;
@@ -32,10 +33,8 @@ mod periods;
 pub mod phases;
 mod position;
 mod range;
-mod responses;
 mod series;
 mod siblings;
-mod timed;
 pub mod values;
 mod varying;
 mod weighing;

@@ -8,9 +8,10 @@
 use std::ops::{Range, RangeInclusive};
 
 use super::series::{Ascending, Measurement};
+use super::values::MIN_FOR_DENSITY;
 
 /// This many measurements show a level.
-pub const MIN_FOR_LEVEL: usize = 10;
+pub const MIN_FOR_LEVEL: usize = MIN_FOR_DENSITY as usize;
 /// The level of an RTT has changed if it moves by this factor, and by `MIN_LEVEL_NS`.
 pub const MIN_LEVEL_RATIO: f64 = 1.25;
 /// A smaller change of the level is what busy hosts add.
@@ -33,13 +34,13 @@ pub fn is_apart(low_ns: f64, high_ns: f64) -> bool {
 
 /// When the level of `series` changed; `responses`, as they are many, say when exactly.
 pub fn changes(series: &[Measurement], responses: &[Measurement]) -> Vec<i64> {
-    let thinned = thinned(series);
-    let parts = put_together(&thinned, &cuts(&thinned));
-    parts.windows(2).map(|sides| moment(&thinned, responses, &sides[0], &sides[1])).collect()
+    let fewer = thin(series);
+    let parts = put_together(&fewer, &cuts(&fewer));
+    parts.windows(2).map(|sides| moment(&fewer, responses, &sides[0], &sides[1])).collect()
 }
 
-/// Evenly fewer of very many: the level of a period shows all the same.
-fn thinned(series: &[Measurement]) -> Vec<Measurement> {
+/// Keep evenly fewer of very many: the level of a period shows all the same.
+fn thin(series: &[Measurement]) -> Vec<Measurement> {
     series.iter().step_by(series.len().div_ceil(MAX_SAMPLES).max(1)).copied().collect()
 }
 
@@ -47,14 +48,14 @@ fn thinned(series: &[Measurement]) -> Vec<Measurement> {
 fn cuts(series: &[Measurement]) -> Vec<usize> {
     let level: Vec<f64> = without_outliers(series).map(|ns| (ns.max(1) as f64).ln()).collect();
     let mut edges = vec![0, level.len()];
-    let mut open = vec![0..level.len()];
+    let mut open = vec![(0, level.len())];
     while edges.len() < MAX_CUTS
-        && let Some(part) = open.pop()
+        && let Some((begin, end)) = open.pop()
     {
-        if let Some(cut) = best_cut(&level[part.clone()]) {
-            let cut = part.start + cut;
+        if let Some(cut) = best_cut(&level[begin..end]) {
+            let cut = begin + cut;
             edges.push(cut);
-            open.extend([part.start..cut, cut..part.end]);
+            open.extend([(begin, cut), (cut, end)]);
         }
     }
     edges.sort_unstable();

@@ -60,7 +60,7 @@ fn responses_say_when_exactly() {
 fn of_very_many_some_are_enough() {
     let [count, level, long] = [50_000, 5 * MS, 20 * MS];
     let all = series(&[(count as usize, level), (count as usize, long)]);
-    assert_eq!(thinned(&all).len(), MAX_SAMPLES);
+    assert_eq!(thin(&all).len(), MAX_SAMPLES);
     assert_eq!(changes(&all, &all), [count * SECOND_NS]);
 }
 

@@ -47,6 +47,13 @@ pub struct Phases {
     pub connection: Vec<u32>,
 }
 
+impl Change {
+    /// The change as a part of the recording has it, which begins so much later and has another number for the path.
+    pub fn later(&self, path: u32, later_ns: i64) -> Change {
+        Change { path, time_ns: self.time_ns.saturating_sub(later_ns), ..*self }
+    }
+}
+
 impl Changes {
     /// Changes in the order of path and time, of so many paths.
     pub fn of(all: Vec<Change>, paths: usize) -> Changes {

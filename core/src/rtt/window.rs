@@ -5,9 +5,10 @@
 use std::io;
 
 use super::estimate::{Busiest, Rtts};
+use super::evidence::each_exchange;
 use super::paths::Paths;
-use super::phases::{Change, Changes, Phases};
-use crate::recording::{Column, DatabaseConnections, NULL, Recording};
+use super::phases::{Changes, Phases};
+use crate::recording::{DatabaseConnections, Recording};
 
 impl Rtts {
     /// What of the RTTs of a `whole` recording, which these are, is true of its `window`.
@@ -58,8 +59,8 @@ impl Rtts {
     fn changes_within(&self, path_in_whole: &[u32], later_ns: i64, runtime_ns: i64) -> Changes {
         let of_path = |(path, &in_whole): (u32, &u32)| {
             let changes = self.phases.changes.changes_of(in_whole).iter();
-            let since = changes.map(move |change| Change { path, time_ns: change.time_ns - later_ns, ..*change });
-            since.filter(|change| 0 < change.time_ns && change.time_ns < runtime_ns)
+            let since_then = changes.map(move |change| change.later(path, later_ns));
+            since_then.filter(|change| 0 < change.time_ns && change.time_ns < runtime_ns)
         };
         Changes::of((0..).zip(path_in_whole).flat_map(of_path).collect(), path_in_whole.len())
     }
@@ -71,16 +72,11 @@ fn exchanges_of(
     connections: &DatabaseConnections,
     phases: &Phases,
 ) -> io::Result<(Vec<u32>, Vec<u64>)> {
-    let mut of_exchanges = vec![0; recording.exchanges.len()];
-    let mut round_trips = vec![0_u64; phases.len()];
-    let columns = [Column::stream, Column::request_time, Column::response_time, Column::round_trips];
-    recording.exchanges.each_placed(columns, |place, [stream, request, response, trips]| {
-        let begin = if request == NULL { response } else { request };
-        let begin = (begin != NULL).then(|| begin.saturating_sub(connections.start_ns));
-        let Some(connection) = connections.place(stream) else { return };
-        let phase = phases.at(connection, begin);
-        of_exchanges[place] = phase;
-        round_trips[phase as usize] += trips as u64;
+    let (mut of_exchanges, mut round_trips) = (vec![0; recording.exchanges.len()], vec![0; phases.len()]);
+    each_exchange(recording, connections, |exchange| {
+        let phase = phases.at(exchange.connection, exchange.begin_ns);
+        of_exchanges[exchange.place] = phase;
+        round_trips[phase as usize] += exchange.round_trips;
     })?;
     Ok((of_exchanges, round_trips))
 }

@@ -31,30 +31,30 @@ struct Period<'a> {
 }
 
 impl Witness<'_> {
-    /// The changes of the responses that were the path's, and the largest, in ns, of those that may have been.
+    /// Return the changes of the responses that were the path's, and the largest, in ns, of those that may have been.
     ///
     /// A server's work is hardly ever as even as a path: responses that are alike on either side may be of either.
-    pub fn confirmed(&self, times: &[i64], responses: &[Measurement]) -> (Vec<(i64, ChangeEvidence)>, f64) {
+    pub fn confirm(&self, times: &[i64], responses: &[Measurement]) -> (Vec<(i64, ChangeEvidence)>, f64) {
         let [first, last] = ALWAYS;
         let edges = [&[first], times, &[last]].concat();
-        let (mut kept, mut doubted_ns) = (Vec::new(), 0.0_f64);
-        for edges in edges.array_windows() {
-            let &[begin, moment, end] = edges;
+        let (mut kept, mut doubt_ns) = (Vec::new(), 0.0_f64);
+        for edges in edges.windows(3) {
+            let &[begin, moment, end] = edges else { continue };
             let before = self.period(responses, [begin, moment]);
             let after = self.period(responses, [moment, end]);
             let (slow, fast) =
                 if after.ns.median() > before.ns.median() { (&after, &before) } else { (&before, &after) };
             if slow.is_measured_longer(fast) {
                 kept.push((moment, ChangeEvidence::Answers));
-            } else if self.has_moved(edges, after.ns.quantile(0.05) - before.ns.quantile(0.05)) {
+            } else if self.has_moved([begin, moment, end], after.ns.quantile(0.05) - before.ns.quantile(0.05)) {
                 kept.push((moment, ChangeEvidence::Clocks));
             } else if is_no_work(&slow.values(), fast.ns.quantile(FLOOR_QUANTILE)) {
                 kept.push((moment, ChangeEvidence::Statements));
             } else if slow.is_even() && fast.is_even() && !self.is_of_a_far_host(slow.ns.median()) {
-                doubted_ns = doubted_ns.max(slow.ns.median() - fast.ns.median());
+                doubt_ns = doubt_ns.max(slow.ns.median() - fast.ns.median());
             }
         }
-        (kept, doubted_ns)
+        (kept, doubt_ns)
     }
 
     fn period<'a>(&'a self, responses: &'a [Measurement], times: [i64; 2]) -> Period<'a> {
@@ -68,10 +68,10 @@ impl Witness<'_> {
     }
 
     /// The way of either side's data became longer by its part of what the responses did.
-    fn has_moved(&self, times: &[i64; 3], move_ns: f64) -> bool {
+    fn has_moved(&self, times: [i64; 3], move_ns: f64) -> bool {
         let [least, most] = OF_THE_MOVE;
         let is_part = |way_ns: f64| way_ns.abs() > MIN_LEVEL_NS && (least..=most).contains(&(way_ns / move_ns));
-        moved_ns(self.clocks, *times).any(is_part)
+        moved_ns(self.clocks, times).any(is_part)
     }
 }
 

@@ -29,9 +29,9 @@ fn confirmed(
     clocks: &[ClockReading],
     responses: &[Measurement],
 ) -> (Option<ChangeEvidence>, f64) {
-    let (kept, doubted_ns) = Witness { direct, clocks }.confirmed(&[MOMENT], responses);
+    let (kept, doubt_ns) = Witness { direct, clocks }.confirm(&[MOMENT], responses);
     assert!(kept.len() < 2 && kept.iter().all(|&(time_ns, _)| time_ns == MOMENT));
-    (kept.first().map(|&(_, evidence)| evidence), doubted_ns)
+    (kept.first().map(|&(_, evidence)| evidence), doubt_ns)
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn each_change_has_its_evidence() {
     let responses: Vec<_> = (0..160).map(|at| measured(at * SECOND_NS, levels[at as usize / 40], 0)).collect();
     let direct = [measured(SECOND_NS, 20 * MS, 0), measured(81 * SECOND_NS, 20 * MS, 0)];
     let times = [40, 80, 120].map(|at| at * SECOND_NS);
-    let (kept, doubted_ns) = Witness { direct: &direct, clocks: &[] }.confirmed(&times, &responses);
+    let (kept, doubt_ns) = Witness { direct: &direct, clocks: &[] }.confirm(&times, &responses);
     let answers = ChangeEvidence::Answers;
-    assert_eq!((kept, doubted_ns), (vec![(times[0], answers), (times[1], answers)], 15e6));
+    assert_eq!((kept, doubt_ns), (vec![(times[0], answers), (times[1], answers)], 15e6));
 }

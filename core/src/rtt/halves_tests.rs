@@ -21,14 +21,15 @@ fn a_half_may_have_changed_if_ten_measurements_are_short_and_ten_long() {
 }
 
 /// How many handshakes are kept of so many connections, where one of `every` is.
-fn kept(connections: usize, every: u64) -> usize {
+fn kept(count: usize, every: u64) -> usize {
     let connection = DatabaseConnection { handshake_ns: [None, Some(1)], ..DatabaseConnection::default() };
-    let connections = DatabaseConnections { all: vec![connection; connections], ..DatabaseConnections::default() };
+    let mut connections = DatabaseConnections::default();
+    connections.all.extend(std::iter::repeat_n(connection, count));
     let phases = Phases::of(&connections, vec![0; connections.len()], Changes::none(1));
     let half = Half { may_direct_change: true, ..Half::default() };
     let mut paths = [Path { halves: [half, Half::default()], clocks: Vec::new() }];
-    let passed = vec![[0; 4]; connections.len()];
-    Collecting { connections: &connections, phases: &phases, paths: &mut paths, every, passed }.handshakes();
+    let counts = vec![[0; 4]; connections.len()];
+    Collecting { connections: &connections, phases: &phases, paths: &mut paths, every, counts }.handshakes();
     paths[0].halves[FAR].direct.len()
 }
 
