@@ -20,7 +20,7 @@ from latpcap.tables.columnar import columns, passes
 from latpcap.tables.columnar.columns import Bools, Codes, Ints, NullableArray
 from latpcap.tables.columnar.scratch import Scratch, build_column, spill
 from latpcap.tables.columnar.texts import Texts
-from latpcap.tables.connections import CUT, MISSING, NUMBERS, TIMES, Connections
+from latpcap.tables.connections import MISSING, NUMBERS, TIMES, Connections
 from latpcap.tables.exchanges import Exchanges
 from latpcap.tables.host_curve import HostCurve
 from latpcap.tables.part.endpoints import host_of
@@ -302,7 +302,6 @@ class Recording:
             protocol=self.said("protocol"),
             handshake_retransmitted=self.connection_column("handshake_retransmitted").values,
             server_first=self.connection_column("server_first").values,
-            under_way=self._under_way(),
             **{name: self.since_start(database_column(column)) for name, column in TIMES.items()},
             **{name: database_column(column).ints(MISSING) for name, column in NUMBERS.items()},
         )
@@ -328,11 +327,6 @@ class Recording:
         halves = _core.halves(self.core.rtt_samples(), index, self.start_ns, few, wanted)
         far, near = (Samples(*(spill(self.scratch, column) for column in half)) for half in halves)
         return far, near
-
-    def _under_way(self) -> Ints:
-        """Only a window cuts exchanges."""
-        is_whole = self.period is None
-        return np.full(len(self.database_rows), MISSING) if is_whole else self.since_start(self.connection_column(CUT))
 
     @cached_property
     def readings(self) -> Readings:

@@ -15,7 +15,7 @@ mod texts;
 
 pub use groups::{counted, distinct, first_alike, numbered};
 pub use order::{groups, order};
-pub use quantiles::{ascending, densest_half, quantile};
+pub use quantiles::{ascending, densest_half, lower_median, quantile};
 pub use runs::{last_known, running_maximum, serving};
 pub use samples::{Asked, Half, Halves};
 pub use sums::{Known, sums};
