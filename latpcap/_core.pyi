@@ -180,25 +180,24 @@ def sums(group: _Ints, values: _Ints, count: int, known: _Bools | None = None) -
 class Job:
     """A recording's job: all that is told of its time comes from here (`core/src/job`)."""
 
-    def __new__(
-        cls,
-        recording: Recording,
-        phase: _Ints,
-        phases: object,
-        connections: object,
-        start_ns: int,
-        scarce: bool,
-    ) -> Job:
-        """Take the connections and their phases, and read what all exchanges tell together.
+    def __new__(cls, recording: Recording, rtts: Rtts, *, whole: Recording | None = None, scarce: bool = False) -> Job:
+        """Read what all exchanges tell together, and decide what is known of each connection.
 
-        `phase` is that of each exchange. Where memory is `scarce`, exchanges are read anew each time.
+        A window has the `whole` recording that it is one of. Where memory is `scarce`, exchanges are read anew each
+        time.
         """
 
-    def session_closed(self) -> _Ints:
-        """Of each connection, when its client closed the session as the last thing on it, without an answer."""
+    def beginnings(self) -> tuple[_Ints, _Ints, _Bools]:
+        """When each connection was opened, when its TCP handshake was over, and whether its server speaks first.
 
-    def largest(self) -> tuple[_Ints, _Ints]:
-        """Of each connection, its largest request and its largest response, in bytes."""
+        Such a handshake ends with the greeting. Times that were not captured are `MISSING`.
+        """
+
+    def awaited_fins(self) -> _Ints:
+        """When the server's FIN passed for which each connection's client waited; `MISSING` where it did not."""
+
+    def narrow_windows(self) -> tuple[_Floats, _Floats]:
+        """The largest window of each client, and of each server, that takes little at once; infinite for all others."""
 
     @property
     def moved(self) -> tuple[int, int, int]:
@@ -207,9 +206,6 @@ class Job:
     @property
     def paced(self) -> tuple[int, int]:
         """How many large messages show that their senders pace, of so many that these sent."""
-
-    def decide(self, closed_ns: _Ints, client_window_bytes: _Floats, server_window_bytes: _Floats) -> None:
-        """Take what was decided of its connections."""
 
     def timeline(
         self, path: _Ints, runtime_ns: int, think_ns: float, *, window: bool = False, worker: _Ints | None = None
@@ -471,6 +467,9 @@ class Recording:
 
         Its connections are open from the begin of `period` to its end. `None` where no exchange begins then.
         """
+
+    def holds_all_time(self, whole: Recording | None = None) -> bool:
+        """Whether no time of its connections is left out; `whole`: the recording that it is a window of."""
 
     def reach(self) -> tuple[int, int]:
         """From the first packet to the last data of the database connections, in ns since 1970."""

@@ -8,129 +8,77 @@ use pyo3::types::PyDict;
 use latpcap_core::job::UNSEEN;
 use latpcap_core::job::attribute::Parts;
 use latpcap_core::job::captured::{self, Account};
+use latpcap_core::job::of_recording::Source;
 use latpcap_core::job::reading::Recorded;
-use latpcap_core::job::recorded::{self, Connections, Phases};
-use latpcap_core::job::table::Table;
+use latpcap_core::job::recorded;
 use latpcap_core::job::timed::Timed;
 
 use super::errors::python_error;
+use super::rtts::Rtts;
 use super::tables::{Recording, numbers};
 
 pub type Ints<'py> = PyReadonlyArray1<'py, i64>;
 pub type Floats<'py> = PyReadonlyArray1<'py, f64>;
-type Bools<'py> = PyReadonlyArray1<'py, bool>;
-
-/// The phases of connections: see `latpcap_core::job::recorded::Phases`.
-#[derive(FromPyObject)]
-pub struct PhaseColumns<'py> {
-    baseline_ns: Floats<'py>,
-    low_ns: Floats<'py>,
-    high_ns: Floats<'py>,
-    near_share: Floats<'py>,
-}
-
-/// The connections: see `latpcap_core::job::recorded::Connections`.
-#[derive(FromPyObject)]
-pub struct ConnectionColumns<'py> {
-    stream: Ints<'py>,
-    opening: Ints<'py>,
-    closing: Ints<'py>,
-    client: Ints<'py>,
-    server: Ints<'py>,
-    start_ns: Ints<'py>,
-    syn_ns: Ints<'py>,
-    syn_ack_ns: Ints<'py>,
-    ack_ns: Ints<'py>,
-    under_way_ns: Ints<'py>,
-    server_first: Bools<'py>,
-    unseen_trips: Ints<'py>,
-    unseen_until_ns: Ints<'py>,
-    segment_bytes: Floats<'py>,
-    lost_nothing: Bools<'py>,
-}
+type Column<'py, T> = Bound<'py, PyArray1<T>>;
 
 pub fn cells<T: Element + Clone>(column: &PyReadonlyArray1<'_, T>) -> Vec<T> {
     column.as_array().to_vec()
 }
 
-impl From<PhaseColumns<'_>> for Phases {
-    fn from(of: PhaseColumns<'_>) -> Phases {
-        Phases {
-            baseline_ns: cells(&of.baseline_ns),
-            low_ns: cells(&of.low_ns),
-            high_ns: cells(&of.high_ns),
-            near_share: cells(&of.near_share),
-            made_up: Vec::new(),
-        }
-    }
-}
-
-impl From<ConnectionColumns<'_>> for Connections {
-    fn from(of: ConnectionColumns<'_>) -> Connections {
-        let count = of.opening.as_array().len();
-        let open = || vec![f64::INFINITY; count];
-        Connections {
-            stream: numbers(&of.stream),
-            opening: numbers(&of.opening),
-            closing: numbers(&of.closing),
-            client: numbers(&of.client),
-            server: numbers(&of.server),
-            start_ns: cells(&of.start_ns),
-            syn_ns: cells(&of.syn_ns),
-            syn_ack_ns: cells(&of.syn_ack_ns),
-            ack_ns: cells(&of.ack_ns),
-            under_way_ns: cells(&of.under_way_ns),
-            server_first: cells(&of.server_first),
-            unseen_trips: numbers(&of.unseen_trips),
-            unseen_until_ns: cells(&of.unseen_until_ns),
-            segment_bytes: cells(&of.segment_bytes),
-            lost_nothing: cells(&of.lost_nothing),
-            closed_ns: vec![UNSEEN; count],
-            window_bytes: [open(), open()],
-            is_aside: vec![false; count],
-        }
-    }
-}
-
 /// A recording's job: all that is columns of its time comes from here.
-#[pyclass]
+#[pyclass(frozen)]
 pub struct Job {
     pub recorded: Recorded,
 }
 
 #[pymethods]
 impl Job {
-    /// `phase` is that of each exchange. Where memory is `scarce`, exchanges are read anew each time.
+    /// The job of `recording`, whose RTTs are known; of a window with the `whole` recording that it is one of. Where
+    /// memory is `scarce`, exchanges are read anew each time.
     #[new]
+    #[pyo3(signature = (recording, rtts, *, whole=None, scarce=false))]
     fn new(
         py: Python<'_>,
         recording: &Recording,
-        phase: Ints<'_>,
-        phases: PhaseColumns<'_>,
-        connections: ConnectionColumns<'_>,
-        start_ns: i64,
+        rtts: &Rtts,
+        whole: Option<&Recording>,
         scarce: bool,
     ) -> PyResult<Job> {
-        let core = &recording.core;
-        let ends = core.ending_statements().map_err(python_error)?;
-        let mut recorded = Recorded::of(Table::of(core.exchanges.clone(), ends));
-        (recorded.table.phases, recorded.table.connections) = (phases.into(), connections.into());
-        (recorded.table.start_ns, recorded.table.scarce) = (start_ns, scarce);
-        let phase = phase.as_slice()?;
-        match py.detach(|| recorded.read(phase))? {
-            true => Ok(Job { recorded }),
-            false => Err(unfit()),
-        }
+        let (core, whole, rtts) = (&recording.core, whole.map(|whole| &whole.core), &rtts.core);
+        let connections = core.database_connections().map_err(python_error)?;
+        let source = Source {
+            exchanges: core.exchanges.clone(),
+            ends: core.ending_statements().map_err(python_error)?,
+            connections: &connections,
+            rtts,
+            is_window: core.period_ns.is_some(),
+            holds_all_time: core.holds_all_time(whole).map_err(python_error)?,
+            is_scarce: scarce,
+        };
+        let recorded = py.detach(|| source.job())?;
+        Ok(Job { recorded: recorded.ok_or_else(unfit)? })
     }
 
-    /// Of each connection, when its client closed the session as the last thing on it, without an answer.
-    fn session_closed<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        PyArray1::from_slice(py, &self.recorded.facts.session_closed)
+    /// Of each connection: when it was opened, when its TCP handshake was over, with the greeting of a server that speaks
+    /// first, and whether it does. Times that were not captured are the least number.
+    fn beginnings<'py>(&self, py: Python<'py>) -> (Column<'py, i64>, Column<'py, i64>, Column<'py, bool>) {
+        let of = &self.recorded.table.connections;
+        let greeted = self.recorded.facts.logins.iter().zip(&of.server_first);
+        let first_ns = greeted.map(|(login, &greets)| if greets { login.first_ns } else { UNSEEN });
+        let seen = of.syn_ns.iter().zip(&of.syn_ack_ns).zip(&of.ack_ns).zip(first_ns);
+        let shaken = seen.map(|(((&syn, &syn_ack), &ack), first)| syn.max(syn_ack).max(ack).max(first));
+        let (syn, greets) = (PyArray1::from_slice(py, &of.syn_ns), PyArray1::from_slice(py, &of.server_first));
+        (syn, PyArray1::from_iter(py, shaken), greets)
     }
 
-    /// Of each connection, its largest request and its largest response, in bytes.
-    fn largest<'py>(&self, py: Python<'py>) -> [Bound<'py, PyArray1<i64>>; 2] {
-        self.recorded.facts.largest.each_ref().map(|largest| PyArray1::from_slice(py, largest))
+    /// When the server's FIN passed for which each connection's client waited; the least number where it did not.
+    fn awaited_fins<'py>(&self, py: Python<'py>) -> Column<'py, i64> {
+        PyArray1::from_slice(py, &self.recorded.table.connections.closed_ns)
+    }
+
+    /// The largest window of each client, and of each server, that takes little at once; infinite for all others.
+    fn narrow_windows<'py>(&self, py: Python<'py>) -> [Column<'py, f64>; 2] {
+        self.recorded.narrow_windows_bytes.each_ref().map(|bytes| PyArray1::from_slice(py, bytes))
     }
 
     /// Bytes of all requests and of all responses, and how long clients waited for acknowledgments in all (ns).
@@ -144,21 +92,6 @@ impl Job {
     #[getter]
     fn paced(&self) -> (usize, usize) {
         (self.recorded.facts.pacing.messages, self.recorded.facts.pacing.of)
-    }
-
-    /// What was decided of its connections: which of their FINs were waited for, and what their sides take at once.
-    fn decide(
-        &mut self,
-        closed_ns: Ints<'_>,
-        client_window_bytes: Floats<'_>,
-        server_window_bytes: Floats<'_>,
-    ) -> PyResult<()> {
-        self.recorded.table.connections.closed_ns = cells(&closed_ns);
-        self.recorded.table.connections.window_bytes = [cells(&client_window_bytes), cells(&server_window_bytes)];
-        match self.recorded.table.connections.fit(&self.recorded.table.phases) {
-            true => Ok(()),
-            false => Err(unfit()),
-        }
     }
 
     /// Give each instant to its part: the parts in ns, and columns, which are empty where there is nothing of the kind.

@@ -198,6 +198,12 @@ impl Recording {
         self.core.reach_ns().map_err(python_error)
     }
 
+    /// Whether no time of its connections is left out; `whole`: the recording that it is a window of.
+    #[pyo3(signature = (whole=None))]
+    fn holds_all_time(&self, whole: Option<&Recording>) -> PyResult<bool> {
+        self.core.holds_all_time(whole.map(|whole| &whole.core)).map_err(python_error)
+    }
+
     /// When what begins or ends at `frame` or behind it first passed, in ns since 1970.
     fn passed(&self, py: Python<'_>, frame: i64) -> PyResult<Option<i64>> {
         py.detach(|| self.core.passed_ns(frame)).map_err(python_error)

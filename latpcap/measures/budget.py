@@ -26,8 +26,9 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from latpcap import _core
 from latpcap.display import Plottable
-from latpcap.measures.job import RecordedJob, recorded_job
+from latpcap.measures.job import recorded_job
 from latpcap.measures.stalls import Stalls
 from latpcap.measures.waits import Waits
 from latpcap.rtt import Estimate
@@ -83,7 +84,7 @@ class Budget(Plottable, Struct, frozen=True):
 class BudgetTimeline(Struct, frozen=True):
     """The budget, and what it rests on: shared time, so that parallel work counts once."""
 
-    job: RecordedJob
+    job: _core.Job
     budget: Budget
     runtime_s: float
     think_above_s: float
@@ -123,7 +124,7 @@ def timeline(recording: Recording, rtt: Estimate, think_s: float = 1.0) -> Budge
     """Give each instant of the recording's runtime to its part; client time above `think_s` is think time."""
     exchanges, job = recording.exchanges, recorded_job(recording, rtt)
     runtime_ns, is_window = round(recording.runtime_s * 1e9), recording.period is not None
-    told = job.core.timeline(rtt.paths.of_connection, runtime_ns, think_s * 1e9, window=is_window)
+    told = job.timeline(rtt.paths.of_connection, runtime_ns, think_s * 1e9, window=is_window)
     parts = {name: nanoseconds / 1e9 for name, nanoseconds in told["parts"].items()}
     columns = {name: _column(exchanges.connection, told[name]) for name in _COLUMNS}
     handshakes, closes = told["handshakes"], told["closes"]

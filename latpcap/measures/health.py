@@ -212,7 +212,7 @@ def _about_proxy_ports(recording: Recording, known: Set[str]) -> Iterator[Health
 
 
 def _about_pacing(timeline: BudgetTimeline) -> Iterator[HealthNote]:
-    messages, of = timeline.job.core.paced
+    messages, of = timeline.job.paced
     if messages:
         text = (
             f"{messages:,} of {counted(of, 'large message')} were spread evenly over a round trip: the sender paces "

@@ -17,8 +17,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from latpcap.measures.beginnings import Beginnings, first_words
-from latpcap.measures.job import RecordedJob
+from latpcap import _core
 from latpcap.measures.options import IDLE_S, TaskBy
 from latpcap.measures.routes import routes_of_exchanges
 from latpcap.measures.transactions import transactions
@@ -99,23 +98,24 @@ class _Found(Struct, frozen=True):
     route: Ints
 
 
-def tasks(recording: Recording, rtt: Estimate, job: RecordedJob, idle_s: float = IDLE_S, by: TaskBy = "idle") -> Tasks:
+def tasks(recording: Recording, rtt: Estimate, job: _core.Job, idle_s: float = IDLE_S, by: TaskBy = "idle") -> Tasks:
     """Cut the recording into tasks; a gap of more than `idle_s` ends one, and a good-bye that is waited for then."""
     idle_ns = round(idle_s * 1e9)
     found = _found(recording, rtt, job, idle_ns, by)
-    told = job.core.timeline(rtt.paths.of_connection, _runtime_ns(recording), idle_ns, worker=found.worker)
+    told = job.timeline(rtt.paths.of_connection, _runtime_ns(recording), idle_ns, worker=found.worker)
     parts = (told, told["handshakes"], told["closes"])
     network = np.concatenate([part["network"] for part in parts])
     weight = np.concatenate([part["weight"] for part in parts]) if len(told["weight"]) else np.ones(len(network))
     return _add_up(recording, rtt, found, network, weight)
 
 
-def count_tasks(recording: Recording, rtt: Estimate, job: RecordedJob, idle_s: float = IDLE_S) -> int:
+def count_tasks(recording: Recording, rtt: Estimate, job: _core.Job, idle_s: float = IDLE_S) -> int:
     """How many tasks there are: quickly where no client rests, since each then has one."""
     idle_ns = round(idle_s * 1e9)
     if _may_rest(recording, idle_ns):
         return int(np.count_nonzero(_found(recording, rtt, job, idle_ns, "idle").new))
-    seen = job.beginnings.syn != MISSING
+    syn, *_ = job.beginnings()
+    seen = syn != MISSING
     seen[recording.exchanges.connection] = True
     return int(np.count_nonzero(np.bincount(_clients(recording)[0][seen])))
 
@@ -124,10 +124,10 @@ def _runtime_ns(recording: Recording) -> int:
     return round(recording.runtime_s * 1e9)
 
 
-def _found(recording: Recording, rtt: Estimate, job: RecordedJob, idle_ns: int, by: TaskBy) -> _Found:
+def _found(recording: Recording, rtt: Estimate, job: _core.Job, idle_ns: int, by: TaskBy) -> _Found:
     waits = _waits(recording, rtt, job)
     clients, names = _clients(recording)
-    of_connections = _workers(waits, clients, job.core.overlapping_workers(_runtime_ns(recording), clients), idle_ns)
+    of_connections = _workers(waits, clients, job.overlapping_workers(_runtime_ns(recording), clients), idle_ns)
     worker = of_connections[waits.connection]
     order = ordered(worker, waits.begin)
     waits, worker = waits.picked(order), worker[order]
@@ -182,36 +182,30 @@ def _with_requests(waits: _Waits, new: Bools, other: Bools) -> tuple[Bools, Bool
 # --- intervals ------------------------------------------------------------------------------------------------------
 
 
-def _waits(recording: Recording, rtt: Estimate, job: RecordedJob) -> _Waits:
+def _waits(recording: Recording, rtt: Estimate, job: _core.Job) -> _Waits:
     """All intervals as the client saw them, by connection and time."""
     connections, exchanges, phases = recording.connections, recording.exchanges, rtt.phases
-    near, beginnings, closed = np.rint(rtt.of_phases.near).astype(np.int64), job.beginnings, job.closed
-    opened = np.flatnonzero(beginnings.syn != MISSING)
+    near, closed = np.rint(rtt.of_phases.near).astype(np.int64), job.awaited_fins()
+    syn, shaken, server_first = job.beginnings()
+    opened = np.flatnonzero(syn != MISSING)
     bye = np.flatnonzero(closed != MISSING)
     last = np.searchsorted(exchanges.connection, bye, side="right") - 1
-    shaken = _shaken(recording, beginnings)[opened]
     connection = np.concatenate((exchanges.connection, opened, bye))
     phase = np.concatenate((rtt.of_exchanges, phases.opening[opened], phases.closing[bye]))
     start = connections.start[exchanges.connection]
     begin = np.where(exchanges.begin == MISSING, start, exchanges.begin)
-    begin = np.concatenate((begin, beginnings.syn[opened], exchanges.end[last]))
+    begin = np.concatenate((begin, syn[opened], exchanges.end[last]))
     goes_on = (exchanges.round_trips == 0) & exchanges.wait.where(("deferred", "none").__contains__)
     goes_on &= exchanges.request != MISSING
     end = np.where(goes_on, exchanges.request_end - near[rtt.of_exchanges], exchanges.end)
-    end = np.concatenate((np.maximum(end, start), shaken, closed[bye]))
-    trips = np.concatenate((exchanges.round_trips, 1 + beginnings.server_first[opened], np.ones_like(bye)))
+    end = np.concatenate((np.maximum(end, start), shaken[opened], closed[bye]))
+    trips = np.concatenate((exchanges.round_trips, 1 + server_first[opened], np.ones_like(bye)))
     own = np.arange(len(exchanges))
     exchange = np.concatenate((own, np.full(len(opened) + len(bye), -1)))
     place = np.concatenate((own, len(own) + opened, len(own) + len(connections) + np.arange(len(bye))))
     half = near[phase] // 2
     order = ordered(connection, begin, exchange)
     return _cut(_Waits(connection, phase, begin - half, end + half, trips, exchange, place).picked(order))
-
-
-def _shaken(recording: Recording, beginnings: Beginnings) -> Ints:
-    """When each connection's TCP handshake was over, with the greeting where the server speaks first."""
-    shaken = np.maximum(np.maximum(beginnings.syn_ack, recording.connections.ack), beginnings.syn)
-    return np.where(beginnings.server_first, np.maximum(shaken, first_words(recording)), shaken)
 
 
 def _cut(waits: _Waits) -> _Waits:

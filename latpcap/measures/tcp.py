@@ -12,15 +12,9 @@ from latpcap.tables.columnar.values import Fractions, Numbers, Rows, Values
 from latpcap.tables.recording import Recording
 
 MSS_BYTES = 1460
-"""The payload of a segment on Ethernet if no SYN announced its size."""
-MAX_FRAME_BYTES = 9_000
-"""Larger segments are those of a loopback device; no network carries them."""
-TIMESTAMPS_BYTES = 12
-"""The timestamp option, which nearly every host sends, takes this much of a segment (RFC 7323)."""
+"""The payload of a segment on Ethernet."""
 INITIAL_WINDOW_SEGMENTS = 10
 """Segments that a sender may send at once (RFC 6928); after them the window doubles every round trip."""
-MAX_UNSCALED_BYTES = 65_535
-"""The largest window without scaling (RFC 7323)."""
 
 MISSING = -1
 

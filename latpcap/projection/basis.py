@@ -145,7 +145,7 @@ class Basis:
         self.network_s = budget.network_s
         """Time of the round trips."""
         self.think_s, self.loss_s, self.transfer_s = budget.think_s, budget.loss_s, budget.transfer_s
-        *payload, silent_ns = timeline.job.core.moved
+        *payload, silent_ns = timeline.job.moved
         self._moving_s = self.transfer_s + silent_ns / NS_PER_S
         """Transfers, and what clients waited for acknowledgments: a nearer server may leave nothing of it."""
         self.statements = int(exchanges.is_execution.sum()) or int(

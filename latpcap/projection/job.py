@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
+from latpcap import _core
 from latpcap._core import Replay
-from latpcap.measures.job import RecordedJob
 from latpcap.rtt import BehindProxy, Estimate
 from latpcap.tables.columnar.columns import Codes, Floats, Ints, known
 from latpcap.tables.recording import Recording
@@ -28,7 +28,7 @@ MIN_TIMEOUT_NS = 200e6
 class Job:
     """The job of a recording, ready to be replayed."""
 
-    def __init__(self, recording: Recording, rtt: Estimate, job: RecordedJob, usual_ns: float) -> None:
+    def __init__(self, recording: Recording, rtt: Estimate, job: _core.Job, usual_ns: float) -> None:
         """The job of `recording`; connections of which no RTT is known have the `usual` one."""
         self._recording, self._rtt, self._job, self._usual_ns = recording, rtt, job, usual_ns
         self.connections, self.exchanges = len(recording.connections), len(recording.exchanges)
@@ -58,7 +58,7 @@ class Job:
         """To be run, with who waits for whom; the senders of the capture are taken to have been like `network`'s."""
         if self._recording.scratch is not None:  # the replay needs the room, and nothing else goes on
             self._recording.exchanges.forget()
-        return Replay(self._job.core, self._usual_ns, network, waiting)
+        return Replay(self._job, self._usual_ns, network, waiting)
 
     @property
     def is_one_connections(self) -> bool:

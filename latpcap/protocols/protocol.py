@@ -42,11 +42,6 @@ class Protocol(Struct, frozen=True):
     """A code is an SQLSTATE, without a number."""
     question: Question = UNASKED
 
-    @property
-    def server_speaks_first(self) -> bool:
-        """Whether its server says something before the client does."""
-        return self.question is not UNASKED and not self.question.asks
-
     def class_of(self, number: str) -> str | None:
         """The class of an error whose number tells it."""
         of_application = number.isdigit() and int(number) in self.application_errors

@@ -222,10 +222,8 @@ class Measures:
                 yield of_part[0], Measures(part, think_s=asked.think_s, rtt_is=self._rtt_is, settings=asked)
                 continue
             for groups in arranged(part, of_part):
-                rtts = groups.recording.core.rtts(asked.rtt_baseline_ms, groups.of_connection)
-                for one in groups:
-                    connections = one.connections
-                    rtt = Estimate.of(rtts.part(connections.start, connections.stop, one.recording.core))
+                for one, rtts in groups.rtts(asked.rtt_baseline_ms):
+                    rtt = Estimate.of(rtts)
                     of_one = Measures(
                         one.recording, think_s=asked.think_s, rtt_is=self._rtt_is, rtt=rtt, settings=asked
                     )

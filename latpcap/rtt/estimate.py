@@ -117,10 +117,7 @@ class Estimate(Struct, frozen=True, eq=False):
 
 def estimate_recording(recording: Recording, given_ms: float | None = None) -> Estimate:
     """The RTTs of a recording, where `given_ms` does not overrule them; of a window those of the whole."""
-    if recording.whole is None:
-        return Estimate.of(recording.core.rtts(given_ms), recording.scratch)
-    whole = recording.whole.core
-    return Estimate.of(whole.rtts(given_ms).within(whole, recording.core), recording.scratch)
+    return Estimate.of(recording.rtts(given_ms), recording.scratch)
 
 
 def _behind_proxy(columns: tuple[Any, ...] | None) -> BehindProxy | None:

@@ -9,8 +9,6 @@ from latpcap.tables.columnar.columns import Bools, Codes, Ints
 
 MISSING = np.iinfo(np.int64).min
 """A time or span that the capture does not show."""
-CUT = "under_way_until"
-"""A column of connections in a window: `Connections.under_way`."""
 TIMES = {
     "start": "start",
     "end": "end",
@@ -21,12 +19,7 @@ TIMES = {
     "server_fin": "server_fin_time",
 }
 """Times of `Connections` (ns since the recording began) → the columns they come from."""
-NUMBERS = {
-    f"{side}_{name}": f"{side}_{name}{unit}"
-    for side in ("client", "server")
-    for unit, names in {"_ns": ("handshake", "answer"), "": ("mss",), "_bytes": ("window", "window_limit")}.items()
-    for name in names
-}
+NUMBERS = {f"{side}_{name}": f"{side}_{name}_ns" for side in ("client", "server") for name in ("handshake", "answer")}
 """Other numbers of `Connections` → their columns; `MISSING` where unknown."""
 
 
@@ -56,19 +49,7 @@ class Connections(Struct, frozen=True):
     """The fastest data of the server that acknowledge the client's, after these; `MISSING` where there is none."""
     client_answer: Ints
     """The fastest data of the client that acknowledge the server's, after these; `MISSING` where there is none."""
-    client_mss: Ints
-    """The largest segment that the client takes, in bytes; `MISSING` where its SYN was not captured."""
-    server_mss: Ints
-    client_window: Ints
-    """The largest receive window that the client advertised, in bytes, scaled; `MISSING` where the SYNs with the
-    scale were not captured."""
-    server_window: Ints
-    client_window_limit: Ints
-    """How far that can grow, by its scale; `MISSING` likewise."""
-    server_window_limit: Ints
     server_first: Bools
-    under_way: Ints
-    """Until when an exchange went on that had begun before the selected window; else `MISSING`."""
 
     def __len__(self) -> int:
         return len(self.stream)

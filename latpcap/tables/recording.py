@@ -20,7 +20,7 @@ from latpcap.tables.columnar import columns, passes
 from latpcap.tables.columnar.columns import Bools, Codes, Floats, Ints, NullableArray
 from latpcap.tables.columnar.scratch import Scratch, build_column
 from latpcap.tables.columnar.texts import Texts
-from latpcap.tables.connections import CUT, MISSING, NUMBERS, TIMES, Connections
+from latpcap.tables.connections import MISSING, NUMBERS, TIMES, Connections
 from latpcap.tables.exchanges import Exchanges
 from latpcap.tables.host_curve import HostCurve
 from latpcap.tables.part.endpoints import host_of
@@ -302,7 +302,6 @@ class Recording:
             protocol=self.said("protocol"),
             handshake_retransmitted=self.connection_column("handshake_retransmitted").values,
             server_first=self.connection_column("server_first").values,
-            under_way=self._under_way(),
             **{name: self.since_start(database_column(column)) for name, column in TIMES.items()},
             **{name: database_column(column).ints(MISSING) for name, column in NUMBERS.items()},
         )
@@ -329,10 +328,6 @@ class Recording:
         """How many RTTs were measured directly in each interval, the least and the middle one (ns)."""
         return known.intervals(self.core, first_ns, width_ns, count)
 
-    def _under_way(self) -> Ints:
-        """Only a window cuts exchanges."""
-        is_whole = self.period is None
-        return np.full(len(self.database_rows), MISSING) if is_whole else self.since_start(self.connection_column(CUT))
 
     def connection_of(self, stream: NDArray[Any]) -> Ints:
         """Index into `connections` of each stream number; -1 for those that are none."""

@@ -4,6 +4,7 @@ use std::io;
 use std::ops::Range;
 
 use super::UNSEEN;
+use super::logins::Login;
 use super::missing::may_be_missing;
 use super::pacing::{Pacing, Senders};
 use super::piece::{ALWAYS, Piece, RARE};
@@ -18,6 +19,8 @@ pub struct Facts {
     pub session_closed: Vec<i64>,
     /// Its largest request, and its largest response.
     pub largest: [Vec<i64>; 2],
+    /// What opened it.
+    pub logins: Vec<Login>,
     /// Its client waits for something.
     pub waits: Vec<bool>,
     /// What a round trip takes on it with what the server does, NaN where nothing tells; where packets are missing.
@@ -42,6 +45,7 @@ impl Default for Facts {
         Facts {
             session_closed: Vec::new(),
             largest: [Vec::new(), Vec::new()],
+            logins: Vec::new(),
             waits: Vec::new(),
             usual_ns: None,
             misses: false,
@@ -62,6 +66,7 @@ impl Facts {
         let mut facts = Facts {
             session_closed: vec![UNSEEN; connections],
             largest: [vec![0; connections], vec![0; connections]],
+            logins: vec![Login::default(); connections],
             waits: vec![false; connections],
             ..Facts::default()
         };
@@ -90,6 +95,7 @@ impl Facts {
         let connection = piece.connection(place);
         let is_close = piece.purpose(place) == Purpose::Disconnect && piece.at(Column::response_time, place) == UNSEEN;
         self.session_closed[connection] = if is_close { piece.at(Column::request_end_time, place) } else { UNSEEN };
+        self.logins[connection].add(piece, place);
         self.waits[connection] |= piece.at(Column::round_trips, place) > 0;
         self.request_silent = self.request_silent.saturating_add(piece.at(Column::request_silent_ns, place));
         for (side, of) in [Column::request_wire_bytes, Column::response_wire_bytes].into_iter().enumerate() {

@@ -2,11 +2,21 @@
 //!
 //! Each step keeps its own gap, service time and stalls. Its round trips, the rounds of its transfers and who waits for
 //! whom are replayed (docs/model.md C.4). What counts is the difference between two replays.
+//!
+//! ```text
+//! of_recording   connections, RTTs, exchanges ─► Recorded (reading.rs)
+//!   facts          all exchanges together: each connection's login, its close, its largest messages; who paces
+//!   beginnings     SYN, SYN/ACK and greeting of each connection, with what logins.rs says of those captured in part
+//!   awaited_fins   the FINs that clients wait for
+//!   narrow_windows the receivers that take little at once
+//! ```
 
 use std::sync::{Arc, OnceLock};
 
 mod rtt_batch;
 pub mod attribute;
+mod awaited_fins;
+mod beginnings;
 mod bit_set;
 mod step_body;
 mod bulk;
@@ -27,10 +37,13 @@ pub mod recorded;
 mod replayed;
 mod workers;
 mod locks;
+mod logins;
 mod losses;
 pub mod contention;
 mod missing;
+mod narrow_windows;
 mod network;
+pub mod of_recording;
 mod pool_rampup;
 mod pacing;
 pub mod pieces;

@@ -114,6 +114,20 @@ impl<'a> Piece<'a> {
         named(&self.of.waits, self.at(Column::wait, place)).unwrap_or(Wait::None)
     }
 
+    /// The first packet of a row.
+    pub fn begin(&self, place: usize) -> i64 {
+        match self.at(Column::request_time, place) {
+            UNSEEN => self.at(Column::response_time, place),
+            request => request,
+        }
+    }
+
+    /// Its last packet.
+    pub fn end(&self, place: usize) -> i64 {
+        let ends = [Column::request_end_time, Column::response_end_time].map(|end| self.at(end, place));
+        ends[0].max(ends[1]).max(self.begin(place))
+    }
+
     pub fn is_complete(&self, place: usize) -> bool {
         self.at(Column::complete, place) == 1
     }

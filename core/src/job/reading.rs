@@ -2,7 +2,6 @@
 
 use std::io;
 
-use super::UNSEEN;
 use super::exchange::{Exchange, Exchanges};
 use super::facts::{Facts, Waits};
 use super::filled::Filled;
@@ -17,6 +16,9 @@ use crate::recording::Column;
 pub struct Recorded {
     pub table: Table,
     pub facts: Facts,
+    /// The largest window of the clients, and of the servers, that take little at once, of each connection; infinite for
+    /// all others.
+    pub narrow_windows_bytes: [Vec<f64>; 2],
     /// All exchanges, where there is room for them and most are alike.
     held: Option<PackedRows>,
 }
@@ -24,12 +26,13 @@ pub struct Recorded {
 impl Recorded {
     /// The job of a table of which nothing is read yet.
     pub fn of(table: Table) -> Recorded {
-        Recorded { table, facts: Facts::default(), held: None }
+        let narrow_windows_bytes = [(); 2].map(|()| vec![f64::INFINITY; table.connections.count()]);
+        Recorded { table, facts: Facts::default(), narrow_windows_bytes, held: None }
     }
 
     /// Read what all exchanges tell together, and each of them, if there is room. `phases` is that of each; returns
     /// whether these, the connections and the exchanges fit together.
-    pub fn read(&mut self, phases: &[i64]) -> io::Result<bool> {
+    pub fn read(&mut self, phases: &[u32]) -> io::Result<bool> {
         if !self.table.belong(phases)? {
             return Ok(false);
         }
@@ -46,9 +49,6 @@ impl Recorded {
             }
         }
         self.held = held.found();
-        let connections = &mut self.table.connections;
-        let seen = self.facts.waits.iter().zip(&connections.syn_ns);
-        connections.is_aside = seen.map(|(&waits, &syn)| !waits && syn == UNSEEN).collect();
         Ok(true)
     }
 

@@ -1,5 +1,7 @@
 use proptest::prelude::*;
 
+use super::super::UNSEEN;
+use super::super::logins::{Login, Next};
 use super::super::recorded::{Connections, Phases};
 use super::super::tests::Made;
 use super::*;
@@ -9,8 +11,9 @@ use crate::recording::{Errors, ExchangeColumns, ExchangeRows, NULL};
 /// Exchanges as a recording keeps them; `number` tells what each has in a column.
 fn kept(rows: usize, number: impl Fn(&'static str, usize) -> i64) -> ExchangeColumns {
     let mut exchanges = ExchangeRows::within(&Limits::of(1 << 30), None);
-    for (column, words) in [("wait", ["own", "shared"]), ("purpose", ["execute", "setup"]), ("command", ["a", "b"])] {
-        exchanges.know(column, Errors::saved(words.map(str::to_owned).to_vec()));
+    let purposes = ["execute", "setup", "unreadable", "cancel"].as_slice();
+    for (column, words) in [("wait", ["own", "shared"].as_slice()), ("purpose", purposes), ("command", &["a", "b"])] {
+        exchanges.know(column, Errors::saved(words.iter().copied().map(str::to_owned).collect()));
     }
     let names: Vec<&str> = ExchangeColumns::names().collect();
     (0..rows).for_each(|row| exchanges.add(std::array::from_fn(|column| number(names[column], row))));
@@ -26,6 +29,7 @@ fn of_table(exchanges: ExchangeColumns, ends: Vec<bool>, phases: Phases, connect
 /// A job of these exchanges on so many connections, each with a phase of its own.
 fn recorded(connections: u32, exchanges: ExchangeColumns) -> Recorded {
     let phases = exchanges.numbers(Column::stream, &(0..exchanges.len())).unwrap();
+    let phases: Vec<u32> = phases.into_iter().map(|phase| phase as u32).collect();
     let Made { phases: of, connections, .. } = Made::with(connections, 10.0);
     let mut recorded = of_table(exchanges, vec![false, true], of, connections);
     assert!(recorded.read(&phases).unwrap());
@@ -101,7 +105,7 @@ proptest! {
 
     #[test]
     fn each_exchange_belongs_to_its_connection_and_phase(
-        streams in prop::collection::vec((0..5_u32, 0..3_i64), 0..100), parts in prop::collection::vec(0..100_usize, 2),
+        streams in prop::collection::vec((0..5_u32, 0..3_u32), 0..100), parts in prop::collection::vec(0..100_usize, 2),
     ) {
         let streams = { let mut streams = streams; streams.sort_by_key(|&(stream, _)| stream); streams };
         let kept = kept(streams.len(), |name, row| match name {
@@ -112,9 +116,9 @@ proptest! {
         let Made { phases, mut connections, .. } = Made::with(5, 10.0);
         connections.stream.iter_mut().for_each(|stream| *stream *= 7);
         let mut recorded = of_table(kept, Vec::new(), phases, connections);
-        let phases: Vec<i64> = streams.iter().map(|&(_, phase)| phase).collect();
+        let phases: Vec<u32> = streams.iter().map(|&(_, phase)| phase).collect();
         prop_assert!(recorded.read(&phases).unwrap());
-        let expected: Vec<[u32; 2]> = streams.iter().map(|&(stream, phase)| [stream, phase as u32]).collect();
+        let expected: Vec<[u32; 2]> = streams.iter().map(|&(stream, phase)| [stream, phase]).collect();
         let (begin, end) = (parts[0].min(parts[1]).min(streams.len()), parts[0].max(parts[1]).min(streams.len()));
         prop_assert_eq!(recorded.table.owners(begin..end).collect::<Vec<_>>(), &expected[begin..end]);
         prop_assert!(all(&recorded).iter().map(|of| [of.connection, of.phase]).eq(expected));
@@ -126,15 +130,51 @@ fn exchanges_of_unknown_connections_or_phases_are_no_job() {
     let streams = |streams: &'static [i64]| {
         kept(streams.len(), |name, row| if name == "stream" { streams[row] } else { row as i64 })
     };
-    let fits = |stream: &'static [i64], phases: &[i64]| {
+    let fits = |stream: &'static [i64], phases: &[u32]| {
         let Made { phases: of, connections, .. } = Made::with(2, 10.0);
         of_table(streams(stream), Vec::new(), of, connections).read(phases).unwrap()
     };
     assert!(fits(&[0, 1, 1], &[0, 1, 1]));
     assert!(!fits(&[0, 2], &[0, 1]), "no connection has that number");
     assert!(!fits(&[0, 1], &[0, 2]), "there is no such phase");
-    assert!(!fits(&[0, 1], &[0, -1]));
     assert!(!fits(&[0, 1], &[0]), "one has none");
+}
+
+#[test]
+fn a_login_ends_where_the_work_begins() {
+    const EXECUTE: i64 = 0;
+    const SETUP: i64 = 1;
+    const UNREADABLE: i64 = 2;
+    const CANCEL: i64 = 3;
+    let login = |purposes: &'static [i64]| {
+        let number = |name, row: usize| match name {
+            "exchange" => row as i64,
+            "purpose" => purposes[row],
+            "request_time" | "request_end_time" => 100 * row as i64,
+            "response_time" | "response_end_time" => 100 * row as i64 + 10,
+            "complete" => i64::from(purposes[row] != UNREADABLE),
+            "round_trips" => 1 + row as i64,
+            _ => 0,
+        };
+        recorded(1, kept(purposes.len(), number)).facts.logins[0]
+    };
+    let none = Login::default();
+    let whole = Login {
+        first_ns: 0,
+        is_asked_first: true,
+        end_ns: 110,
+        round_trips: 3,
+        work_ns: 200,
+        next: Next::Work,
+        ..none
+    };
+    assert_eq!(login(&[]), none);
+    assert_eq!(login(&[SETUP, SETUP, EXECUTE, SETUP, EXECUTE]), whole, "what follows its work is none of it");
+    assert_eq!(login(&[SETUP, SETUP]), Login { work_ns: UNSEEN, next: Next::Login, ..whole }, "it went no further");
+    assert_eq!(login(&[SETUP, SETUP, CANCEL]), Login { next: Next::Cancelled, ..whole });
+    assert_eq!(login(&[SETUP, UNREADABLE, EXECUTE]), Login { is_partial: true, ..whole }, "a part is missing");
+    assert_eq!(login(&[UNREADABLE, SETUP, EXECUTE]), Login { is_partial: true, is_asked_first: false, ..whole });
+    assert_eq!(login(&[EXECUTE, SETUP]), Login { first_ns: 0, work_ns: 0, next: Next::Work, ..none });
 }
 
 #[test]

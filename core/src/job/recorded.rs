@@ -2,6 +2,16 @@
 
 use super::UNSEEN;
 use super::attribute::Kind;
+use crate::recording::{DatabaseConnection, DatabaseConnections};
+use crate::rtt::baseline::Baseline;
+use crate::rtt::phases;
+
+/// The payload of a segment on Ethernet if no SYN announced its size.
+const MSS_BYTES: u32 = 1460;
+/// Larger segments are those of a loopback device; no network carries them.
+const MAX_FRAME_BYTES: u32 = 9_000;
+/// The timestamp option, which nearly every host sends, takes this much of a segment (RFC 7323).
+const TIMESTAMPS_BYTES: u32 = 12;
 
 /// A connection has a phase for each RTT that its path had, mostly one: the RTT and the ends of its range, NaN where it is
 /// unknown, and which part of it lies between the client and the capture point.
@@ -16,6 +26,18 @@ pub struct Phases {
 }
 
 impl Phases {
+    /// Phases with these RTTs.
+    pub fn of(rtts: &[Baseline]) -> Phases {
+        let column = |of: fn(&Baseline) -> f64| rtts.iter().map(of).collect();
+        Phases {
+            baseline_ns: column(|rtt| rtt.ns),
+            low_ns: column(|rtt| rtt.low_ns),
+            high_ns: column(|rtt| rtt.high_ns),
+            near_share: column(|rtt| rtt.near_share),
+            made_up: Vec::new(),
+        }
+    }
+
     /// The same where those that are unknown are so long.
     pub fn known(&self, otherwise_ns: f64) -> Phases {
         let known = |of: &Vec<f64>| of.iter().map(|&ns| if ns.is_nan() { otherwise_ns } else { ns }).collect();
@@ -41,6 +63,11 @@ impl Phases {
     /// One way of that.
     pub fn half_ns(&self, phase: u32) -> i64 {
         (self.near(phase) / 2.0).round_ties_even() as i64
+    }
+
+    /// What of it lies between the capture point and the server; 0 where it is unknown.
+    pub fn beyond_ns(&self, phase: u32) -> i64 {
+        (self.baseline_ns[phase as usize] - self.near(phase)).round_ties_even() as i64
     }
 
     fn near(&self, phase: u32) -> f64 {
@@ -83,6 +110,34 @@ pub struct Connections {
 }
 
 impl Connections {
+    /// Connections as they were captured, each with its first and last phase. What had arrived is known of whole ones.
+    pub fn of(all: &DatabaseConnections, phases: &phases::Phases, are_whole: bool) -> Connections {
+        fn column<T>(all: &DatabaseConnections, of: impl FnMut(&DatabaseConnection) -> T) -> Vec<T> {
+            all.all.iter().map(of).collect()
+        }
+        let time = |of: fn(&DatabaseConnection) -> Option<i64>| column(all, |each| of(each).unwrap_or(UNSEEN));
+        Connections {
+            stream: column(all, |of| of.stream),
+            opening: phases.opening.clone(),
+            closing: phases.closing.clone(),
+            client: column(all, |of| of.host),
+            server: column(all, |of| of.server),
+            start_ns: column(all, |of| of.start_ns),
+            syn_ns: time(|of| of.syn_ns),
+            syn_ack_ns: time(|of| of.syn_ack_ns),
+            ack_ns: time(|of| of.ack_ns),
+            under_way_ns: time(|of| of.under_way_until_ns),
+            server_first: column(all, |of| of.is_greeted),
+            unseen_trips: vec![0; all.len()],
+            unseen_until_ns: vec![0; all.len()],
+            segment_bytes: column(all, segment_bytes),
+            lost_nothing: column(all, |of| are_whole && lost_nothing(of)),
+            closed_ns: vec![UNSEEN; all.len()],
+            window_bytes: [(); 2].map(|()| vec![f64::INFINITY; all.len()]),
+            is_aside: vec![false; all.len()],
+        }
+    }
+
     pub fn count(&self) -> usize {
         self.client.len()
     }
@@ -127,6 +182,20 @@ impl Connections {
             }
         }
     }
+}
+
+/// The payload of a full segment: the smaller of both sides' MSS less the usual options. That of a loopback device is
+/// Ethernet's elsewhere.
+fn segment_bytes(connection: &DatabaseConnection) -> f64 {
+    let [client, server] = connection.mss_bytes.map(|announced| announced.unwrap_or(MSS_BYTES));
+    let payload = client.min(server).saturating_sub(TIMESTAMPS_BYTES).max(1);
+    f64::from(if payload > MAX_FRAME_BYTES { MSS_BYTES - TIMESTAMPS_BYTES } else { payload })
+}
+
+/// All that was sent again on it had arrived, and nobody waited in silence.
+fn lost_nothing(connection: &DatabaseConnection) -> bool {
+    let (again, spurious) = (connection.retransmissions, connection.spurious_retransmissions);
+    spurious > 0 && again <= spurious && connection.timeouts == 0
 }
 
 /// A job: who was connected to whom, how far apart they were, and what they said.

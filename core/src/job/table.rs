@@ -60,7 +60,7 @@ impl Table {
     }
 
     /// Take the phase of each exchange; false where these, the connections and the exchanges do not fit together.
-    pub fn belong(&mut self, phases: &[i64]) -> io::Result<bool> {
+    pub fn belong(&mut self, phases: &[u32]) -> io::Result<bool> {
         let fit = self.connections.fit(&self.phases)
             && phases.len() == self.exchanges.len()
             && self.exchanges.len() < u32::MAX as usize;
@@ -83,7 +83,7 @@ impl Table {
     }
 
     /// Whose the exchanges are, which ascend by connection; `None` where that is not known of each.
-    fn owners_in(&self, phases: &[i64]) -> io::Result<Option<Vec<Owner>>> {
+    fn owners_in(&self, phases: &[u32]) -> io::Result<Option<Vec<Owner>>> {
         let connections: HashMap<i64, u32> =
             self.connections.stream.iter().map(|&stream| stream.into()).zip(0..).collect();
         let mut owners: Vec<Owner> = Vec::new();
@@ -93,9 +93,9 @@ impl Table {
             for (row, stream) in rows.clone().zip(self.exchanges.numbers(Column::stream, &rows)?) {
                 let now = (stream, phases[row]);
                 if latest != Some(now) {
-                    let phase = u32::try_from(phases[row]).ok().filter(|&phase| (phase as usize) < self.phases.count());
-                    let (Some(&connection), Some(phase)) = (connections.get(&stream), phase) else { return Ok(None) };
-                    owners.push(Owner { end: row, place: [connection, phase] });
+                    let is_known = (phases[row] as usize) < self.phases.count();
+                    let Some(&connection) = connections.get(&stream).filter(|_| is_known) else { return Ok(None) };
+                    owners.push(Owner { end: row, place: [connection, phases[row]] });
                     latest = Some(now);
                 }
                 if let Some(owner) = owners.last_mut() {

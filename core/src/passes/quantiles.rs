@@ -55,6 +55,12 @@ pub fn quantile(values: &[i64], starts: &[i64], fraction: f64) -> Vec<f64> {
     starts.windows(2).map(of_group).collect()
 }
 
+/// The value in the middle, of two the lower one; `None` of none.
+pub fn lower_median<V: Ord + Copy>(values: &mut [V]) -> Option<V> {
+    let middle = values.len().checked_sub(1)? / 2;
+    Some(*values.select_nth_unstable(middle).1)
+}
+
 #[cfg(test)]
 #[path = "quantiles_tests.rs"]
 mod tests;

@@ -55,6 +55,8 @@ pub struct Protocol {
     pub dialect: Dialect,
     /// What its clients call it in a ClientHello (ALPN), where they do.
     pub alpn: Option<&'static str>,
+    /// Its servers say something before their clients do.
+    pub greets: bool,
     /// What tells its login inside TLS from what comes after it.
     pub sealed_login: Option<SealedLogin>,
     pub recognise: fn(&Opening<'_>) -> Verdict,

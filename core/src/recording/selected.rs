@@ -147,6 +147,16 @@ impl Recording {
         Ok(rows().map(|row| starts.value(row)).min().zip(last).map(|(begin, end)| [begin, end]))
     }
 
+    /// Whether no time of its connections is left out; `whole`: the recording that it is a window of, where that is known.
+    pub fn holds_all_time(&self, whole: Option<&Recording>) -> Result<bool, ArrowError> {
+        let (Some(period_ns), Some(whole)) = (self.period_ns, whole) else { return Ok(self.period_ns.is_none()) };
+        let reach_ns = whole.reach_ns()?.map(|[begin, end]| match whole.period_ns {
+            None => [begin, end],
+            Some([first, last]) => [begin.max(first), end.min(last)],
+        });
+        Ok(reach_ns.is_some_and(|[begin, end]| period_ns == [begin, end.max(begin)]))
+    }
+
     /// When the first packet from `frame` on passed that opens a connection, begins or ends a request or a response, in
     /// ns since 1970; `None` where there is none.
     pub fn passed_ns(&self, frame: i64) -> Result<Option<i64>, ArrowError> {

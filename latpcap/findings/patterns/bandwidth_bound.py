@@ -30,7 +30,7 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
         return iter(())
     spread = np.where(exchanges.response == MISSING, 0, exchanges.response_end - exchanges.response).astype(float)
     spread -= np.minimum(evidence.timeline.timers.inside, spread)
-    if held_back(evidence.recording, evidence.rtt, evidence.timeline.job.windows).total.sum() > spread.sum() / 2:
+    if held_back(evidence.recording, evidence.rtt, evidence.timeline.job).total.sum() > spread.sum() / 2:
         return iter(())  # no bandwidth helps
     seconds = max(evidence.timeline.budget.transfer_s, 1e-9)
     sent_again_s = float(spread.sum(where=exchanges.retransmissions > 0)) / 1e9  # may have waited for the copy

@@ -30,7 +30,7 @@ GIGABIT_BYTES_PER_MS = 125_000
 
 def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
     """One candidate a recording at most: the side whose window takes more time."""
-    held = held_back(evidence.recording, evidence.rtt, evidence.timeline.job.windows)
+    held = held_back(evidence.recording, evidence.rtt, evidence.timeline.job)
     connections, exchanges = evidence.recording.connections, evidence.exchanges
     parts = evidence.timeline.budget.parts()
     total_s = sum(seconds for name, seconds in parts.items() if name not in ("think_s", "unknown_s"))

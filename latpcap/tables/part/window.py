@@ -54,7 +54,8 @@ def reach(recording: Recording) -> tuple[int, int]:
 
 def holds_all_time(recording: Recording) -> bool:
     """Whether no time of its connections is left out."""
-    return recording.period is None or (recording.whole is not None and recording.period == reach(recording.whole))
+    whole = None if recording.whole is None else recording.whole.read
+    return recording.period is None or recording.read.holds_all_time(whole)
 
 
 def _ns(recording: Recording, edge: Moment, beyond: int = 0) -> int:

@@ -63,6 +63,7 @@ pub const PROTOCOL: Protocol = Protocol {
     ports: &[3050],
     dialect: DIALECT,
     alpn: None,
+    greets: false,
     sealed_login: None,
     recognise: recognise::recognise,
     decoder,

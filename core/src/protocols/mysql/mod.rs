@@ -44,6 +44,7 @@ pub static PROTOCOL: Protocol = Protocol {
     ports: PORTS,
     dialect: DIALECT,
     alpn: None,
+    greets: true,
     sealed_login: Some(SealedLogin { goes_on: login::goes_on, asides: None }),
     recognise,
     decoder,

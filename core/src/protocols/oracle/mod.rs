@@ -47,6 +47,7 @@ pub const PROTOCOL: Protocol = Protocol {
     ports: &[1521, 1522, 1523, 1524, 1525, 1526, 2483, 2484],
     dialect: DIALECT,
     alpn: None,
+    greets: false,
     sealed_login: None,
     recognise: recognise::recognise,
     decoder,

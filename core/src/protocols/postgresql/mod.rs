@@ -40,6 +40,7 @@ pub const PROTOCOL: Protocol = Protocol {
     ports: &[5432, 5433, 6432],
     dialect: DIALECT,
     alpn: Some("postgresql"),
+    greets: false,
     sealed_login: Some(SealedLogin { goes_on: startup::goes_on, asides: None }),
     recognise: recognise::recognise,
     decoder,

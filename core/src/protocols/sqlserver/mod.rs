@@ -47,6 +47,7 @@ pub const PROTOCOL: Protocol = Protocol {
     ports: &[1433, 1434],
     dialect: DIALECT,
     alpn: Some("tds/8.0"),
+    greets: false,
     sealed_login: Some(SealedLogin { goes_on: login::goes_on, asides: Some(sessions::HEADER as u64) }),
     recognise: recognise::recognise,
     decoder,
