@@ -1,10 +1,13 @@
 //! The RTTs of a recording, as Python sees them: columns.
 
-use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use std::collections::HashMap;
+
+use numpy::{Element, IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
+use pyo3::types::{PyList, PyTuple};
 
 use latpcap_core::rtt::baseline::{Baseline, Method, Position, Reason};
-use latpcap_core::rtt::estimate;
+use latpcap_core::rtt::estimate::{self, Beyond};
 use latpcap_core::rtt::phases::{Change, ChangeEvidence, Changes, Phases};
 
 use super::errors::python_error;
@@ -70,6 +73,39 @@ impl Rtts {
     fn of_exchanges<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
         self.core.of_exchanges.iter().map(|&phase| i64::from(phase)).collect::<Vec<_>>().into_pyarray(py)
     }
+
+    /// Networks behind a proxy, those of the last phases: the columns of `latpcap/rtt/behind_proxy.py`.
+    fn beyond<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        let Some(estimate::BehindProxy { all }) = &self.core.beyond else { return Ok(None) };
+        let floats = |of: fn(&Beyond) -> f64| column(py, all.iter().map(of)).into_any();
+        let ints = |of: fn(&Beyond) -> i64| column(py, all.iter().map(of)).into_any();
+        let mut numbers = HashMap::<&str, i64>::new();
+        let mut names = Vec::new();
+        let mut number = |server| {
+            *numbers.entry(server).or_insert_with(|| {
+                names.push(server);
+                names.len() as i64 - 1
+            })
+        };
+        let server = all.iter().map(|each| number(each.server.as_str())).collect::<Vec<_>>().into_pyarray(py);
+        let columns = [
+            ints(|each| i64::from(each.connection)),
+            ints(|each| i64::from(each.outer)),
+            server.into_any(),
+            PyList::new(py, names)?.into_any(),
+            floats(|each| each.trips),
+            column(py, all.iter().map(|each| each.is_far)).into_any(),
+            floats(|each| each.ns),
+            floats(|each| each.low_ns),
+            floats(|each| each.high_ns),
+            floats(|each| each.round_trips as f64),
+        ];
+        PyTuple::new(py, columns).map(Some)
+    }
+}
+
+fn column<'py, T: Element>(py: Python<'py>, cells: impl Iterator<Item = T>) -> Bound<'py, PyArray1<T>> {
+    cells.collect::<Vec<_>>().into_pyarray(py)
 }
 
 fn rows(columns: Columns<'_>) -> Vec<Baseline> {

@@ -14,10 +14,12 @@ use pyo3::types::{PyCapsule, PyDict};
 
 use super::errors::python_error;
 use super::hashing::Hashing;
+use super::legs::Legs;
 use super::saved::{self, SavedPart, Stopped};
 use latpcap_core::capture::HostCurve;
 use latpcap_core::disk::Room;
 use latpcap_core::ledger::{DEFAULT_MEMORY, Limits};
+use latpcap_core::legs;
 use latpcap_core::recording::{self as core, Edge, ExchangeColumns, SampleBatches, SampleColumns, Tables, Window};
 
 /// Numbers of connections or the like; one that is none is the largest.
@@ -308,6 +310,13 @@ impl Recording {
         let groups = py.detach(|| self.core.groups(&group_of, most)).map_err(python_error)?;
         let of = |core| self.showing(core);
         Ok(groups.into_iter().map(|some| (of(some.together), some.each.into_iter().map(of).collect())).collect())
+    }
+
+    /// Both sides of its proxies, where some are certain; `whole` is the recording that it is a window of.
+    #[pyo3(signature = (whole=None))]
+    fn legs(&self, py: Python<'_>, whole: Option<&Recording>) -> PyResult<Option<Legs>> {
+        let legs = py.detach(|| legs::join(&self.core, whole.map(|whole| &whole.core)))?;
+        Ok(legs.map(Legs))
     }
 
     /// Length and SHA-256 of each source.

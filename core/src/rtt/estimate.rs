@@ -31,6 +31,30 @@ pub struct Rtts {
     pub beyond: Option<BehindProxy>,
 }
 
+impl Rtts {
+    /// The RTTs with exchanges that cross networks behind a proxy as well: the RTT of these is the sum.
+    pub fn through(mut self, beyond: BehindProxy, of_exchanges: Vec<u32>) -> Rtts {
+        let both = beyond.all.iter().map(|beyond| self.of_phases[beyond.outer as usize].beyond(beyond));
+        let both: Vec<_> = both.collect();
+        self.of_phases.extend(both);
+        Rtts { of_exchanges, beyond: Some(beyond), ..self }
+    }
+}
+
+impl Baseline {
+    /// The RTT of round trips that take a network behind a proxy, too.
+    fn beyond(&self, behind: &Beyond) -> Baseline {
+        let ns = self.ns + behind.trips * behind.ns;
+        Baseline {
+            ns,
+            low_ns: self.low_ns + behind.trips * behind.low_ns,
+            high_ns: self.high_ns + behind.trips * behind.high_ns,
+            near_share: if ns > 0.0 { self.near_ns() / ns } else { 0.0 },
+            ..*self
+        }
+    }
+}
+
 /// Networks behind a proxy, which a round trip of the application takes, too: one for each of the last of
 /// [`Rtts::of_phases`].
 #[derive(Clone, Debug, Default)]
