@@ -250,6 +250,30 @@ class Counts:
     latest_ms: float
     most_in_flight: int
 
+class Legs:
+    """Which exchanges of an application in a recording go on to a server behind a proxy."""
+
+    @property
+    def round_trips(self) -> tuple[int, int, int]:
+        """Of both sides, of those behind the proxies, and of the proxies' own statements."""
+
+    @property
+    def own_statements(self) -> list[int]:
+        """The most frequent statements that no application has sent, by number."""
+
+    @property
+    def names(self) -> tuple[list[str], list[str]]:
+        """Of the proxies, and of the servers behind them."""
+
+    def is_inner(self) -> _Bools:
+        """Whether each connection is one of a proxy with a server."""
+
+    def application(self, rtts: Rtts, of_ours: Rtts) -> Rtts:
+        """The RTTs `of_ours`, the application's connections alone, where all of the recording have these `rtts`.
+
+        Where a proxy passes round trips on, they take both networks.
+        """
+
 class Link:
     """A link between two TUN devices that it makes; it runs until `stop`, or until this object is gone.
 
@@ -486,6 +510,9 @@ class Recording:
     def begins(self) -> _Ints:
         """When each exchange begins, in ns since 1970."""
 
+    def legs(self, whole: Recording | None = None) -> Legs | None:
+        """Both sides of its proxies, where some are certain; `whole` is the recording that it is a window of."""
+
     def contents(self) -> list[tuple[int, str] | None]:
         """Length and SHA-256 of each source, files read once more; `None`: it has changed, or was not read whole."""
 
@@ -578,3 +605,6 @@ class Rtts:
 
     def of_exchanges(self) -> _Ints:
         """The phase of each exchange."""
+
+    def beyond(self) -> tuple[Any, ...] | None:
+        """Networks behind a proxy: the columns of `latpcap.rtt.BehindProxy`, the server as numbers and names."""

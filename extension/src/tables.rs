@@ -19,7 +19,6 @@ use super::saved::{self, SavedPart, Stopped};
 use latpcap_core::capture::HostCurve;
 use latpcap_core::disk::Room;
 use latpcap_core::ledger::{DEFAULT_MEMORY, Limits};
-use latpcap_core::legs;
 use latpcap_core::recording::{self as core, Edge, ExchangeColumns, SampleBatches, SampleColumns, Tables, Window};
 
 /// Numbers of connections or the like; one that is none is the largest.
@@ -315,8 +314,7 @@ impl Recording {
     /// Both sides of its proxies, where some are certain; `whole` is the recording that it is a window of.
     #[pyo3(signature = (whole=None))]
     fn legs(&self, py: Python<'_>, whole: Option<&Recording>) -> PyResult<Option<Legs>> {
-        let legs = py.detach(|| legs::join(&self.core, whole.map(|whole| &whole.core)))?;
-        Ok(legs.map(Legs))
+        Ok(py.detach(|| Legs::of(&self.core, whole.map(|whole| &whole.core)))?)
     }
 
     /// Length and SHA-256 of each source.

@@ -209,6 +209,11 @@ class Recording:
         """Rows of the connection table that are database traffic."""
         return self.read.database_rows()
 
+    @property
+    def legs(self) -> _core.Legs | None:
+        """Both sides of its proxies, where some are certain."""
+        return self.core.legs(None if self.whole is None else self.whole.core)
+
     def connection_column(self, name: str) -> NullableArray:
         """A column of the connection table, of the database connections."""
         return columns.column(self.all_connections_table, name).picked(self.database_rows)

@@ -64,12 +64,14 @@ impl<'a> BothSides<'a> {
         })
     }
 
-    /// What exchanges of the application wait for, in their order, the request that is passed on first.
+    /// What exchanges of the application wait for, in their order, the request that is passed on first. Of several
+    /// proxies in a row that is what the first one asks.
     fn waits(&self, rtts: &Rtts) -> Vec<Wait> {
         let mut waits = self.pairs();
         let openings = self.openings(&waits);
         waits.extend(openings);
         waits.extend(self.delays(rtts));
+        waits.retain(|wait| !self.legs.is_inner[self.connection[wait.outer as usize] as usize]);
         waits.sort_by_key(|wait| wait.outer);
         waits
     }
@@ -183,3 +185,7 @@ impl<'a> BothSides<'a> {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "application_tests.rs"]
+mod tests;
