@@ -227,6 +227,15 @@ def test_what_is_not_certain_is_not_joined(why: str, connections: Callable[[], l
     assert joined_legs(build(connections())) is None, why
 
 
+def test_of_two_proxies_in_a_row_the_applications_round_trips_count() -> None:
+    way, behind = relayed()
+    last = [replace(each, client_ms=4.0) for each in behind.exchanges]
+    second = replace(behind, exchanges=last, rtt_ms=2.0, client="10.0.0.3:50000", server="10.0.0.4:3306", at_ms=-2.6)
+    result = Capture(build([way, behind, second])).analyze(15)
+    assert [each.behind_proxy for each in result.connections] == [False, True, True]
+    assert result.summary.round_trips == 20
+
+
 def test_tables_keep_both_sides() -> None:
     capture = read(PROXIES / "pgbouncer-transactions.pcapng")
     assert len(capture.connections) == 2

@@ -83,6 +83,4 @@ def application(recording: Recording, rtt: Estimate, legs: Legs, given_ms: float
     if columns is None:
         return ours, estimate
     connection, outer, server, names, *others = columns
-    return ours, estimate.through(
-        BehindProxy(connection, outer, Codes(server, names), *others), found.of_exchanges()
-    )
+    return ours, estimate.through(BehindProxy(connection, outer, Codes(server, names), *others), found.of_exchanges())
