@@ -253,7 +253,8 @@ proptest! {
         let named = |all: &[Asking], of: &dyn Fn(usize) -> usize| legs(all).map(|(is_inner, pairs)| {
             let mut inner: Vec<_> = (0..all.len()).filter(|&place| is_inner[place]).map(of).collect();
             let mut pairs: Vec<_> = pairs.iter().map(|pair| pair.map(|row| name(all, of, row))).collect();
-            (inner.sort_unstable(), pairs.sort_unstable());
+            inner.sort_unstable();
+            pairs.sort_unstable();
             (inner, pairs)
         });
         prop_assert_eq!(named(&all, &|place| place), named(&turned, &|place| order[place]));
