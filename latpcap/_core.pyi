@@ -242,6 +242,30 @@ class Counts:
     latest_ms: float
     most_in_flight: int
 
+class Legs:
+    """Which exchanges of an application in a recording go on to a server behind a proxy."""
+
+    @property
+    def round_trips(self) -> tuple[int, int, int]:
+        """Of both sides, of those behind the proxies, and of the proxies' own statements."""
+
+    @property
+    def own_statements(self) -> list[int]:
+        """The most frequent statements that no application has sent, by number."""
+
+    @property
+    def names(self) -> tuple[list[str], list[str]]:
+        """Of the proxies, and of the servers behind them."""
+
+    def is_inner(self) -> _Bools:
+        """Whether each connection is one of a proxy with a server."""
+
+    def application(self, rtts: Rtts, of_ours: Rtts) -> Rtts:
+        """The RTTs `of_ours`, the application's connections alone, where all of the recording have these `rtts`.
+
+        Where a proxy passes round trips on, they take both networks.
+        """
+
 class Link:
     """A link between two TUN devices that it makes; it runs until `stop`, or until this object is gone.
 
@@ -487,6 +511,9 @@ class Recording:
     def begins(self) -> _Ints:
         """When each exchange begins, in ns since 1970."""
 
+    def legs(self, whole: Recording | None = None) -> Legs | None:
+        """Both sides of its proxies, where some are certain; `whole` is the recording that it is a window of."""
+
     def contents(self) -> list[tuple[int, str] | None]:
         """Length and SHA-256 of each source, files read once more; `None`: it has changed, or was not read whole."""
 
@@ -571,9 +598,6 @@ def ways_of_waiting() -> list[str]:
 class Rtts:
     """The RTTs of a recording: of its paths, connections, phases and periods (`core/src/rtt`)."""
 
-    def through(self, of_phases: object, of_exchanges: object, ends: object, server: object, ns: object) -> Rtts:
-        """TEMPORARY."""
-
     def baselines(self, of: str) -> tuple[Any, ...]:
         """Of `paths`, `connections`, `phases` or `periods`: the columns of `latpcap.rtt.baselines.Baselines`."""
 
@@ -608,7 +632,6 @@ class Rtts:
 
     def part(self, begin: int, end: int, recording: Recording) -> Rtts:
         """Those of the connections from one place to another, which `recording` has alone."""
-
 
 def rtt_of_measurements(
     handshakes_ns: list[int], acks_ns: list[int], bounds_ns: list[int], tick_ns: int

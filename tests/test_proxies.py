@@ -187,17 +187,16 @@ def test_each_network_moves_by_itself(name: str) -> None:
 
 
 def test_a_pooler_lets_clients_in_without_the_server() -> None:
-    recording = read(PROXIES / "pgbouncer-transactions.pcapng").recording
-    legs = joined_legs(recording)
-    assert legs is not None
-    setup = recording.exchanges.is_setup
-    assert (legs.inner[setup] == -1).all()
+    application = Measures(read(PROXIES / "pgbouncer-transactions.pcapng").recording).application
+    is_further = application.rtt.of_exchanges >= len(application.rtt.phases)
+    assert is_further.any()
+    assert not is_further[application.recording.exchanges.is_setup].any()
 
 
 def test_made_up_legs_are_joined() -> None:
     legs = joined_legs(build(relayed()))
     assert legs is not None
-    assert (legs.told.round_trips, legs.told.inner_round_trips) == (40, 20)
+    assert (legs.counts.round_trips, legs.counts.inner_round_trips) == (40, 20)
 
 
 @pytest.mark.parametrize(
@@ -226,6 +225,15 @@ def test_made_up_legs_are_joined() -> None:
 )
 def test_what_is_not_certain_is_not_joined(why: str, connections: Callable[[], list[Conn]]) -> None:
     assert joined_legs(build(connections())) is None, why
+
+
+def test_of_two_proxies_in_a_row_the_applications_round_trips_count() -> None:
+    way, behind = relayed()
+    last = [replace(each, client_ms=4.0) for each in behind.exchanges]
+    second = replace(behind, exchanges=last, rtt_ms=2.0, client="10.0.0.3:50000", server="10.0.0.4:3306", at_ms=-2.6)
+    result = Capture(build([way, behind, second])).analyze(15)
+    assert [each.behind_proxy for each in result.connections] == [False, True, True]
+    assert result.summary.round_trips == 20
 
 
 def test_tables_keep_both_sides() -> None:

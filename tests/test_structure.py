@@ -35,7 +35,7 @@ CORE_READERS = {
 """Modules that ask the core's recording themselves: others ask them. It only gets shorter."""
 COLUMN_READERS = {
     *("tables.recording", "tables.exchanges", "tables.part.groups", "tables.dataset.file_plan", "tables.dataset.rows"),
-    *("tables.dataset.writing", "measures.errors", "measures.health", "measures.health_frames", "measures.joining"),
+    *("tables.dataset.writing", "measures.errors", "measures.health", "measures.health_frames"),
     *("measures.push_waits", "measures.routes", "measures.transactions", "findings.evidence", "findings.inference"),
     *("result.errors", "result.page.timeline", "result.tables"),
 }

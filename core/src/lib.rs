@@ -23,6 +23,7 @@ pub mod job;
 pub mod json;
 pub mod layers;
 pub mod ledger;
+pub mod legs;
 pub mod live;
 pub mod note;
 mod options;

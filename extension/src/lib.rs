@@ -4,6 +4,7 @@ mod errors;
 mod hashing;
 mod json;
 mod keys;
+mod legs;
 mod link;
 #[cfg(target_os = "linux")]
 mod network;
@@ -37,6 +38,8 @@ mod _core {
     use super::json::json_rows;
     #[pymodule_export]
     use super::keys::KeyLog;
+    #[pymodule_export]
+    use super::legs::Legs;
     #[pymodule_export]
     use super::link::{Counts, Link, measure_rests};
     #[cfg(target_os = "linux")]

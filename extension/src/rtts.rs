@@ -2,32 +2,21 @@
 
 use std::collections::HashMap;
 
-use numpy::{Element, IntoPyArray, PyArray1, PyReadonlyArray1};
+use numpy::{Element, IntoPyArray, PyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
-use latpcap_core::rtt::baseline::{Baseline, Method, Position, Reason};
+use latpcap_core::rtt::baseline::Baseline;
 use latpcap_core::rtt::choice;
 use latpcap_core::rtt::direct::{IntervalRtts, Intervals};
 use latpcap_core::rtt::estimate::{self, Beyond};
 use latpcap_core::rtt::phases::{Change, Phases};
 
-use super::job::cells;
-use super::tables::{Recording, numbers};
+use super::tables::Recording;
 
-type Floats<'py> = PyReadonlyArray1<'py, f64>;
-type Ints<'py> = PyReadonlyArray1<'py, i64>;
 type NewInts<'py> = Bound<'py, PyArray1<i64>>;
 type NewFloats<'py> = Bound<'py, PyArray1<f64>>;
-
-/// The columns of `latpcap/rtt/baselines.py`.
-type Columns<'py> = (
-    (Floats<'py>, Floats<'py>, Floats<'py>, Floats<'py>),
-    (Ints<'py>, Ints<'py>, Ints<'py>),
-    (Floats<'py>, Floats<'py>, Floats<'py>, Floats<'py>, Floats<'py>),
-    Ints<'py>,
-);
 
 /// The RTTs of a recording.
 #[pyclass(frozen)]
@@ -37,35 +26,6 @@ pub struct Rtts {
 
 #[pymethods]
 impl Rtts {
-    /// TEMPORARY, until the core joins legs itself: the RTTs with networks behind a proxy.
-    #[pyo3(signature = (of_phases, of_exchanges, ends, server, ns))]
-    fn through(
-        &self,
-        of_phases: Columns<'_>,
-        of_exchanges: Ints<'_>,
-        ends: (Ints<'_>, Ints<'_>),
-        server: Vec<String>,
-        ns: (Floats<'_>, Vec<bool>, Floats<'_>, Floats<'_>, Floats<'_>, Floats<'_>),
-    ) -> Rtts {
-        let (connection, outer) = (numbers(&ends.0), numbers(&ends.1));
-        let (trips, is_far, round_trips) = (cells(&ns.0), ns.1, cells(&ns.5));
-        let [baseline, low, high] = [ns.2, ns.3, ns.4].map(|column| cells(&column));
-        let all = server.into_iter().enumerate().map(|(row, server)| estimate::Beyond {
-            connection: connection[row],
-            outer: outer[row],
-            server,
-            trips: trips[row],
-            is_far: is_far[row],
-            ns: baseline[row],
-            low_ns: low[row],
-            high_ns: high[row],
-            round_trips: round_trips[row] as u64,
-        });
-        let beyond = Some(estimate::BehindProxy { all: all.collect() });
-        let (of_phases, of_exchanges) = (rows(of_phases), numbers(&of_exchanges));
-        Rtts { core: estimate::Rtts { of_phases, of_exchanges, beyond, ..self.core.clone() } }
-    }
-
     /// The baselines of `paths`, `connections`, `phases` or `periods`: the columns of `latpcap/rtt/baselines.py`.
     fn baselines<'py>(&self, py: Python<'py>, of: &str) -> PyResult<Bound<'py, PyTuple>> {
         let all = match of {
@@ -205,27 +165,4 @@ fn column<'py, T: Element>(py: Python<'py>, cells: impl Iterator<Item = T>) -> B
 
 fn places<'py>(py: Python<'py>, numbers: &[u32]) -> NewInts<'py> {
     column(py, numbers.iter().map(|&number| i64::from(number)))
-}
-
-fn rows(columns: Columns<'_>) -> Vec<Baseline> {
-    let ((ns, low, high, near_share), (method, reason, position), (handshake, least, middle, mean, floor), samples) =
-        columns;
-    let [ns, low, high, near_share, handshake, least, middle, mean, floor] =
-        [ns, low, high, near_share, handshake, least, middle, mean, floor].map(|column| cells(&column));
-    let [method, reason, position, samples] = [method, reason, position, samples].map(|column| cells(&column));
-    (0..ns.len())
-        .map(|row| Baseline {
-            ns: ns[row],
-            low_ns: low[row],
-            high_ns: high[row],
-            near_share: near_share[row],
-            method: Method::ALL[method[row] as usize],
-            reason: Reason::ALL[reason[row] as usize],
-            position: Position::ALL[position[row] as usize],
-            handshake_ns: handshake[row],
-            in_stream_ns: [least[row], middle[row], mean[row]],
-            floor_ns: floor[row],
-            samples: samples[row] as u64,
-        })
-        .collect()
 }

@@ -14,6 +14,7 @@ use pyo3::types::{PyCapsule, PyDict};
 
 use super::errors::python_error;
 use super::hashing::Hashing;
+use super::legs::Legs;
 use super::rtts::Rtts;
 use super::saved::{self, SavedPart, Stopped};
 use latpcap_core::capture::HostCurve;
@@ -324,6 +325,12 @@ impl Recording {
     fn rtts(&self, py: Python<'_>, given_ms: Option<f64>, groups: Option<PyReadonlyArray1<'_, i64>>) -> PyResult<Rtts> {
         let groups = groups.as_ref().map(numbers);
         Ok(Rtts { core: py.detach(|| estimate::Rtts::of(&self.core, given_ms, groups.as_deref()))? })
+    }
+
+    /// Both sides of its proxies, where some are certain; `whole` is the recording that it is a window of.
+    #[pyo3(signature = (whole=None))]
+    fn legs(&self, py: Python<'_>, whole: Option<&Recording>) -> PyResult<Option<Legs>> {
+        Ok(py.detach(|| Legs::of(&self.core, whole.map(|whole| &whole.core)))?)
     }
 
     /// Length and SHA-256 of each source.

@@ -262,7 +262,7 @@ class Measures:
     @cached_property
     def health(self) -> tuple[HealthNote, ...]:
         """List what makes the result less reliable, by severity."""
-        legs = self.legs.told if self.legs else None
+        legs = self.legs.counts if self.legs else None
         measured = measured_notes(self.recording, self.rtt, self.timeline, self.budget, legs)
         return by_severity((*weighed_notes(self.recording, self.timeline), *measured))
 
@@ -522,7 +522,7 @@ class _OfApplication(Measures):
     @property
     def proxied(self) -> LegRoundTrips | None:
         """The proxy."""
-        return replace(self._legs.told, is_far=self.rtt.beyond is not None and self.rtt.beyond.any_far)
+        return replace(self._legs.counts, is_far=self.rtt.beyond is not None and self.rtt.beyond.any_far)
 
     @property
     def legs(self) -> None:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from msgspec import Struct
-from msgspec.structs import replace
 
 from latpcap import _core
 from latpcap.rtt.baselines import Baselines
@@ -84,26 +82,6 @@ class Estimate(Struct, frozen=True, eq=False):
             core, Paths(*core.paths()), of_paths, of_connections, phases, of_phases, of_periods, of_exchanges, beyond
         )
 
-    def through(self, beyond: BehindProxy, of_exchanges: Ints) -> Estimate:
-        """TEMPORARY, until the core joins legs itself."""
-        both = self.of_phases.picked(beyond.outer)
-        baseline = both.baseline + beyond.trips * beyond.baseline
-        both = replace(
-            both,
-            baseline=baseline,
-            low=both.low + beyond.trips * beyond.low,
-            high=both.high + beyond.trips * beyond.high,
-            near_share=np.divide(both.near, baseline, out=np.zeros(len(baseline)), where=baseline > 0),
-        )
-        core = self.core.through(
-            _columns(Baselines.joined((self.of_phases, both))),
-            of_exchanges.astype(np.int64),
-            (beyond.connection.astype(np.int64), beyond.outer.astype(np.int64)),
-            beyond.server.texts(),
-            (beyond.trips, beyond.is_far.tolist(), beyond.baseline, beyond.low, beyond.high, beyond.round_trips),
-        )
-        return Estimate.of(core)
-
     @property
     def each_baseline(self) -> Floats:
         """The baseline of each exchange in ns, NaN where it is unknown."""
@@ -125,20 +103,3 @@ def _behind_proxy(columns: tuple[Any, ...] | None) -> BehindProxy | None:
         return None
     connection, outer, server, names, *others = columns
     return BehindProxy(connection, outer, Codes(server, names), *others)
-
-
-def _columns(of: Baselines) -> Any:
-    """The arrays that the core takes."""
-
-    def floats(*names: str) -> Any:
-        return tuple(np.ascontiguousarray(getattr(of, name), float) for name in names)
-
-    def ints(*names: str) -> Any:
-        return tuple(np.ascontiguousarray(getattr(of, name), np.int64) for name in names)
-
-    return (
-        floats("baseline", "low", "high", "near_share"),
-        ints("method", "reason", "position"),
-        floats("handshake", "in_stream_min", "in_stream_median", "in_stream_mean", "floor"),
-        ints("samples")[0],
-    )

@@ -19,8 +19,6 @@ TIMES = {
     "server_fin": "server_fin_time",
 }
 """Times of `Connections` (ns since the recording began) → the columns they come from."""
-NUMBERS = {f"{side}_{name}": f"{side}_{name}_ns" for side in ("client", "server") for name in ("handshake", "answer")}
-"""Other numbers of `Connections` → their columns; `MISSING` where unknown."""
 
 
 class Connections(Struct, frozen=True):
@@ -40,15 +38,6 @@ class Connections(Struct, frozen=True):
     client_fin: Ints
     """When each side first said that it sends no more."""
     server_fin: Ints
-    handshake_retransmitted: Bools
-    server_handshake: Ints
-    """SYN → SYN/ACK, `MISSING` where it cannot be timed."""
-    client_handshake: Ints
-    """SYN/ACK → ACK, likewise."""
-    server_answer: Ints
-    """The fastest data of the server that acknowledge the client's, after these; `MISSING` where there is none."""
-    client_answer: Ints
-    """The fastest data of the client that acknowledge the server's, after these; `MISSING` where there is none."""
     server_first: Bools
 
     def __len__(self) -> int:

@@ -20,7 +20,7 @@ from latpcap.tables.columnar import columns, passes
 from latpcap.tables.columnar.columns import Bools, Codes, Floats, Ints, NullableArray
 from latpcap.tables.columnar.scratch import Scratch, build_column
 from latpcap.tables.columnar.texts import Texts
-from latpcap.tables.connections import MISSING, NUMBERS, TIMES, Connections
+from latpcap.tables.connections import MISSING, TIMES, Connections
 from latpcap.tables.exchanges import Exchanges
 from latpcap.tables.host_curve import HostCurve
 from latpcap.tables.part.endpoints import host_of
@@ -209,6 +209,11 @@ class Recording:
         """Rows of the connection table that are database traffic."""
         return self.read.database_rows()
 
+    @property
+    def legs(self) -> _core.Legs | None:
+        """Both sides of its proxies, where some are certain."""
+        return self.core.legs(None if self.whole is None else self.whole.core)
+
     def connection_column(self, name: str) -> NullableArray:
         """A column of the connection table, of the database connections."""
         return columns.column(self.all_connections_table, name).picked(self.database_rows)
@@ -300,10 +305,8 @@ class Recording:
             host=client.renamed(host_of),
             server=self.said("server"),
             protocol=self.said("protocol"),
-            handshake_retransmitted=self.connection_column("handshake_retransmitted").values,
             server_first=self.connection_column("server_first").values,
             **{name: self.since_start(database_column(column)) for name, column in TIMES.items()},
-            **{name: database_column(column).ints(MISSING) for name, column in NUMBERS.items()},
         )
 
     @cached_property
@@ -327,7 +330,6 @@ class Recording:
     ) -> tuple[Ints, Floats, Floats]:
         """How many RTTs were measured directly in each interval, the least and the middle one (ns)."""
         return known.intervals(self.core, first_ns, width_ns, count)
-
 
     def connection_of(self, stream: NDArray[Any]) -> Ints:
         """Index into `connections` of each stream number; -1 for those that are none."""

@@ -121,9 +121,15 @@ impl Recording {
 
     /// Which statements end a transaction, by number.
     pub fn ending_statements(&self) -> Result<Vec<bool>, ArrowError> {
+        self.statements_of(&[StatementKind::End])
+    }
+
+    /// Which statements are of these kinds, by number.
+    pub fn statements_of(&self, wanted: &[StatementKind]) -> Result<Vec<bool>, ArrowError> {
         let kinds = self.statements.column_by_name("kind").and_then(|kinds| kinds.as_string_opt::<i32>());
         let kinds = kinds.ok_or_else(|| ArrowError::SchemaError("statements are of no kinds".into()))?;
-        Ok(kinds.iter().map(|kind| kind == Some(StatementKind::End.as_str())).collect())
+        let is_wanted = |kind: &str| wanted.iter().any(|wanted| wanted.as_str() == kind);
+        Ok(kinds.iter().map(|kind| kind.is_some_and(is_wanted)).collect())
     }
 }
 
