@@ -28,8 +28,7 @@ fn a_client_that_logs_in_first_was_greeted_before_where_servers_speak_first() {
             DatabaseConnection { syn_ns: Some(0), syn_ack_ns: Some(MS), lost_bytes, ..DatabaseConnection::default() };
         let mut connections = DatabaseConnections::default();
         (connections.all, connections.protocols) = (vec![of], vec![protocol.to_owned()]);
-        let mut login = Login::default();
-        login.is_asked_first = is_asked_first;
+        let login = Login { is_asked_first, ..Login::default() };
         completed(&connections, &[0], &Made::with(1, MS as f64).phases, &[login])[0].is_greeted
     };
     assert!(greeted("mysql", 1, true));

@@ -31,7 +31,7 @@ GIGABIT_BYTES_PER_MS = 125_000
 def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
     """One candidate a recording at most: the side whose window takes more time."""
     held = held_back(evidence.recording, evidence.rtt, evidence.timeline.job)
-    connections, exchanges = evidence.recording.connections, evidence.exchanges
+    exchanges = evidence.exchanges
     parts = evidence.timeline.budget.parts()
     total_s = sum(seconds for name, seconds in parts.items() if name not in ("think_s", "unknown_s"))
     at_client = held.by_client.sum() >= held.by_server.sum()
@@ -41,7 +41,8 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
     if len(rows) == 0 or seconds < MIN_SHARE * total_s:
         return
     longest = rows[np.argmax(costs[rows])]
-    window = (connections.client_window if at_client else connections.server_window)[exchanges.connection[longest]]
+    client, server = evidence.timeline.job.narrow_windows()
+    window = (client if at_client else server)[exchanges.connection[longest]]
     rtt_ms = float(evidence.rtt.of_phases.baseline[evidence.rtt.of_exchanges[longest]]) / 1e6
     facts = {"seconds": seconds, "share": seconds / total_s, "side": "client" if at_client else "server"}
     facts |= {"window_kb": round(float(window) / 1000, 1), "mbit_per_s": round(float(window) * 8 / rtt_ms / 1000, 1)}
