@@ -5,7 +5,7 @@ mod support;
 use latpcap_core::pipeline::Limits;
 use latpcap_core::recording::{DatabaseConnections, Recording};
 use latpcap_core::rtt::baseline::Baseline;
-use latpcap_core::rtt::direct::{Intervals, direct};
+use latpcap_core::rtt::direct::{Intervals, of_intervals};
 use latpcap_core::rtt::evidence::{Collected, Evidence, collect, each_sample};
 use latpcap_core::rtt::phases::{Change, ChangeEvidence, Changes, Phases};
 use latpcap_core::rtt::values::Values;
@@ -125,7 +125,7 @@ proptest! {
         let baselines = vec![baseline(1e6, near_share); phases.len()];
         let count = (all.runtime_ns / width_ns + 1) as usize;
         let intervals = Intervals { first_ns: all.start_ns, width_ns, count };
-        let measured = direct(&whole, &all, &phases, &found.clean, &baselines, &intervals).unwrap();
+        let measured = of_intervals(&whole, &all, &phases, &found.clean, &baselines, &intervals).unwrap();
         let mut expected = vec![Vec::new(); count];
         let mut add = |half: usize, time_ns: i64, ns: i64| {
             let shares = [1.0 - near_share, near_share];

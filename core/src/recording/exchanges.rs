@@ -349,7 +349,7 @@ impl ExchangeColumns {
         self.rows.each(&self.view, columns.map(|column| column as usize), take)
     }
 
-    /// The same with the place of each in the order of connection and request.
+    /// Some columns of each exchange, in the order of their ends, with its place in the order of connection and request.
     pub fn each_placed<const SOME: usize>(
         &self,
         columns: [Column; SOME],

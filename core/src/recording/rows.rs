@@ -195,7 +195,7 @@ impl<const COLUMNS: usize> Rows<COLUMNS> {
         self.each_placed(view, columns, |_, row| take(row))
     }
 
-    /// The same with the place of each in the order in which they are read.
+    /// Some columns of each row of a view with its place among those that are read, in the order the rows came.
     pub fn each_placed<const SOME: usize>(
         &self,
         view: &View,

@@ -13,7 +13,7 @@ use super::values::Countings;
 use super::{FAR, NEAR};
 use crate::recording::{DatabaseConnection, DatabaseConnections, Recording};
 
-/// So many intervals of a width; the first begins then, in ns since 1970.
+/// Intervals of one width; the first begins then, in ns since 1970.
 #[derive(Clone, Copy, Debug)]
 pub struct Intervals {
     pub first_ns: i64,
@@ -21,9 +21,9 @@ pub struct Intervals {
     pub count: usize,
 }
 
-/// The RTTs measured in an interval; ns, NaN where there are none.
+/// The RTTs measured in one interval; ns, NaN where there are none.
 #[derive(Clone, Copy, Debug)]
-pub struct Measured {
+pub struct IntervalRtts {
     pub count: u64,
     pub least_ns: f64,
     pub median_ns: f64,
@@ -38,14 +38,14 @@ impl Intervals {
 }
 
 /// The RTTs measured in each interval. `clean` and `baselines` are those of phases.
-pub fn direct(
+pub fn of_intervals(
     recording: &Recording,
     connections: &DatabaseConnections,
     phases: &Phases,
     clean: &[[Clean; 2]],
     baselines: &[Baseline],
     intervals: &Intervals,
-) -> io::Result<Vec<Measured>> {
+) -> io::Result<Vec<IntervalRtts>> {
     if intervals.count == 0 {
         return Ok(Vec::new());
     }
@@ -71,7 +71,7 @@ pub fn direct(
             add(phase, half, sample.time_ns.wrapping_sub(connections.start_ns), sample.rtt_ns);
         }
     })?;
-    let measured = countings.take().map(|values| Measured {
+    let measured = countings.take().map(|values| IntervalRtts {
         count: values.count(),
         least_ns: values.quantile(0.0),
         median_ns: values.quantile(0.5),

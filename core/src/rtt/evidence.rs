@@ -227,7 +227,7 @@ impl Acks {
     }
 }
 
-/// Which acknowledgments are clean, in each phase.
+/// The rule of each phase by which acknowledgments are clean.
 fn clean(
     of_phases: &[[Evidence; 2]],
     recording: &Recording,
@@ -253,7 +253,7 @@ fn clean(
     Ok(phases.period.iter().zip(of_phases).zip(&acks).map(of_phase).collect())
 }
 
-/// What decides which acknowledgments are clean, of all phases of a period; the least in ns.
+/// The measurements of a period that decide which acknowledgments are clean; the least in ns.
 #[derive(Clone, Copy)]
 struct PathHalf {
     handshake_ns: i64,
@@ -279,15 +279,15 @@ impl PathHalf {
     /// The rule for a phase.
     fn clean(&self, evidence: &Evidence, of_phase: &[Acks; 2]) -> Clean {
         let needs_quiet = self.acks[1].count > 0;
-        let counting = usize::from(needs_quiet);
-        let confirmed_ns = self.handshake_ns.min(self.acks[counting].confirmed_ns);
-        let least_ns = confirmed_ns.min(self.acks[counting].least_ns).min(self.bound_ns);
+        let which = usize::from(needs_quiet);
+        let confirmed_ns = self.handshake_ns.min(self.acks[which].confirmed_ns);
+        let least_ns = confirmed_ns.min(self.acks[which].least_ns).min(self.bound_ns);
         let is_seen = !evidence.handshakes.is_empty() || !evidence.responses.is_empty();
         Clean {
             needs_quiet,
             prompt_ns: least_ns.saturating_add(DELAYED_ACK_NS),
             confirmed_ns,
-            is_left_over: !is_seen && of_phase[counting].count < MIN_CONSISTENT,
+            is_left_over: !is_seen && of_phase[which].count < MIN_CONSISTENT,
         }
     }
 }

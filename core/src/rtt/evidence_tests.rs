@@ -6,7 +6,7 @@ fn ack(ms: i64, segments: u32, in_flight: u32) -> RttSample {
     RttSample { time_ns: 0, rtt_ns: ms * MS, segments, in_flight }
 }
 
-/// What each acknowledgment counts as beside all of them, the evidence of its phase and what else its path shows.
+/// The verdict on each acknowledgment beside all of them, the evidence of its phase and what else its path shows.
 fn count_as(evidence: &Evidence, elsewhere: &Evidence, samples: &[RttSample]) -> Vec<&'static str> {
     let mut acks = [Acks::NONE; 2];
     for sample in samples {

@@ -84,6 +84,9 @@ impl Counting {
     /// The measurements that were counted, and from now on other ones.
     pub fn take(&mut self) -> Values {
         let mut all = std::mem::take(self);
+        if all.counted.is_empty() {
+            return Values::default();
+        }
         all.sort();
         Values { counted: all.counted.into() }
     }
