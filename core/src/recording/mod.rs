@@ -5,6 +5,7 @@
 //! ```
 
 mod checks;
+mod clock_readings;
 mod columns;
 mod connections;
 mod database_connections;
@@ -24,6 +25,7 @@ mod view;
 mod words;
 
 pub use checks::Refusal;
+pub use clock_readings::ClockReading;
 pub use database_connections::{DatabaseConnection, DatabaseConnections, host_of};
 pub use exchanges::{Column, ExchangeColumns, ExchangeRows};
 pub use grouped::Groups;

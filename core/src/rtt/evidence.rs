@@ -109,10 +109,6 @@ fn openings(connections: &DatabaseConnections, phases: &Phases) -> Vec<[Evidence
     of_phases
 }
 
-/// Request → response of exchanges that waited once, and not for a retransmission. Response → next request, where the
-/// client had to read that response before it went on; of one kind all of them: a client may well sleep as long after
-/// each statement.
-///
 /// Returns the phase of each exchange, and the round trips of each phase.
 fn add_responses(
     of_phases: &mut [[Evidence; 2]],
@@ -120,11 +116,47 @@ fn add_responses(
     connections: &DatabaseConnections,
     phases: &Phases,
 ) -> io::Result<(Vec<u32>, Vec<u64>)> {
+    let (mut of_exchanges, mut round_trips) = (vec![0; recording.exchanges.len()], vec![0; phases.len()]);
+    let mut countings = Countings::of(2 * phases.len());
+    each_exchange(recording, connections, |exchange| {
+        let phase = phases.at(exchange.connection, exchange.begin_ns) as usize;
+        of_exchanges[exchange.place] = phase as u32;
+        round_trips[phase] += exchange.round_trips;
+        if phases.covers(exchange.connection, exchange.begin_ns) {
+            for half in [FAR, NEAR] {
+                let response = exchange.responses[half];
+                response.into_iter().for_each(|(ns, statement)| countings.add(2 * phase + half, ns, statement));
+            }
+        }
+    })?;
+    of_phases.iter_mut().flatten().zip(countings.take()).for_each(|(evidence, values)| evidence.responses = values);
+    Ok((of_exchanges, round_trips))
+}
+
+/// A row of an exchange: what bounds the RTT of its path.
+pub struct Row {
+    /// Its place in the order of connection and request, and that of its connection.
+    pub place: usize,
+    pub connection: usize,
+    pub begin_ns: Option<i64>,
+    pub round_trips: u64,
+    /// How long the response took that bounds the far half, and the one that bounds the near half, with its statement.
+    pub responses: [Option<(i64, u32)>; 2],
+}
+
+/// The exchanges, each with the responses that bound a half.
+///
+/// Request → response of exchanges that waited once, and not for a retransmission. Response → next request, where the
+/// client had to read that response before it went on; of one kind all of them: a client may well sleep as long after
+/// each statement.
+pub fn each_exchange(
+    recording: &Recording,
+    connections: &DatabaseConnections,
+    mut take: impl FnMut(Row),
+) -> io::Result<()> {
     let exchanges = &recording.exchanges;
-    let (mut of_exchanges, mut round_trips) = (vec![0; exchanges.len()], vec![0; phases.len()]);
     let mut is_resent = vec![false; exchanges.len()];
     exchanges.each_placed([Column::retransmissions], |place, [segments]| is_resent[place] = segments > 0)?;
-    let mut countings = Countings::of(2 * phases.len());
     let columns = [
         Column::stream,
         Column::request_time,
@@ -140,25 +172,21 @@ fn add_responses(
         |place, [stream, request, response, waited, paused, trips, complete, fingerprint]| {
             let Some(connection) = connections.place(stream) else { return };
             let begin_ns = [request, response].into_iter().find(|&time| time != NULL);
-            let begin_ns = begin_ns.map(|time| time.wrapping_sub(connections.start_ns));
-            let phase = phases.at(connection, begin_ns) as usize;
-            of_exchanges[place] = phase as u32;
-            round_trips[phase] += trips as u64;
-            if complete == 0 || is_resent[place] || !phases.covers(connection, begin_ns) {
-                return;
-            }
-            if trips == 1 && waited >= 0 {
-                let statement = if fingerprint == NULL { NO_STATEMENT } else { fingerprint as u32 };
-                countings.add(2 * phase + FAR, waited, statement);
-            }
+            let counts = complete != 0 && !is_resent[place];
+            let statement = if fingerprint == NULL { NO_STATEMENT } else { fingerprint as u32 };
             let may_have_come_twice = place > 0 && is_resent[place - 1];
-            if trips > 0 && paused >= 0 && !may_have_come_twice {
-                countings.add(2 * phase + NEAR, paused, 0);
-            }
+            take(Row {
+                place,
+                connection,
+                begin_ns: begin_ns.map(|time| time.wrapping_sub(connections.start_ns)),
+                round_trips: trips as u64,
+                responses: [
+                    (counts && trips == 1 && waited >= 0).then_some((waited, statement)),
+                    (counts && trips > 0 && paused >= 0 && !may_have_come_twice).then_some((paused, 0)),
+                ],
+            });
         },
-    )?;
-    of_phases.iter_mut().flatten().zip(countings.take()).for_each(|(evidence, values)| evidence.responses = values);
-    Ok((of_exchanges, round_trips))
+    )
 }
 
 fn add_acknowledgments(

@@ -10,7 +10,7 @@
 //! values    counted ns        evidence   collected in one pass    choice                   one half, by agreement,
 //!                                                                                          level, varying, weighing, range
 //! paths     who shares one    position   where the capture was    baseline                 both halves
-//! phases    cut by changes    changes, clocks                     estimate                 all together
+//! phases    cut by changes    changes, periods, witness, clocks   estimate                 all together
 //! ```
 //!
 //! At the client only the far half is network (the near one is the client's own turnaround), at the server only the near
@@ -18,16 +18,22 @@
 
 mod agreement;
 pub mod baseline;
+pub mod changes;
 pub mod choice;
+mod clocks;
 pub mod direct;
 pub mod estimate;
 pub mod evidence;
+mod halves;
 mod level;
+mod periods;
 pub mod phases;
 mod range;
+mod series;
 pub mod values;
 mod varying;
 mod weighing;
+mod witness;
 
 use crate::side::Side;
 
