@@ -31,7 +31,7 @@ fn window(whole: &Recording, from_ns: i64, to_ns: i64) -> Recording {
     whole.within(&Window { from, to, period_ns }).unwrap().unwrap()
 }
 
-/// Where each part begins among all, and ends.
+/// The place among all where each part begins, and ends.
 fn bounds(counts: impl Iterator<Item = usize>) -> Vec<Range<usize>> {
     let mut end = 0;
     let next = |count| {

@@ -51,7 +51,7 @@ impl Legs {
 }
 
 impl Legs {
-    /// Those of a recording, where some are certain; `whole` is the recording that it is a window of.
+    /// The legs of a recording, where some are certain; `whole` is the recording that it is a window of.
     pub(super) fn of(recording: &core::Recording, whole: Option<&core::Recording>) -> io::Result<Option<Legs>> {
         Ok(legs::join(recording, whole)?.map(|core| Legs { recording: recording.clone(), core }))
     }

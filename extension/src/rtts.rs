@@ -135,12 +135,12 @@ impl Rtts {
         Ok((counts, floats(|each| each.least_ns), floats(|each| each.median_ns)))
     }
 
-    /// What is true of a `window` of the `whole` recording that these are of.
+    /// The RTTs of a `window` of the `whole` recording that these are of.
     fn within(&self, py: Python<'_>, whole: &Recording, window: &Recording) -> PyResult<Rtts> {
         Ok(Rtts { core: py.detach(|| self.core.within(&whole.core, &window.core))? })
     }
 
-    /// Those of some connections, which `recording` has alone, from one place to another.
+    /// The RTTs of the connections from one place to another, which `recording` has alone.
     fn part(&self, py: Python<'_>, begin: usize, end: usize, recording: &Recording) -> PyResult<Rtts> {
         Ok(Rtts { core: py.detach(|| self.core.part(begin..end, &recording.core))? })
     }

@@ -10,7 +10,7 @@
 //!          left_ns               told_ns   next_ns         told − left: the round trip;  next − told: the pause
 //! ```
 //!
-//! Nothing on the connection shows it; the client's next connection does. A host waits if, more often than not, it opens
+//! The client's next connection shows it, nothing on its own does. A host waits if, more often than not, it opens
 //! that after the FIN, more regularly after the FIN than after its own close, and so soon that chance would rarely have
 //! it: a host that pauses for a millisecond without waiting looks alike where the FIN takes just under a millisecond.
 //! But a host that has nothing open except the connection that it leaves, and opens the next one before the FIN, waits

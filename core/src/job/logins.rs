@@ -87,7 +87,7 @@ impl Login {
     }
 }
 
-/// What is known of a connection before its first exchange.
+/// A connection before its first exchange.
 #[derive(Clone, Copy, Debug)]
 pub struct Before {
     /// When its SYN/ACK passed; `None` where its TCP handshake was not captured.
@@ -113,7 +113,7 @@ struct Seen {
     over_ns: i64,
     work_ns: i64,
     round_trips: u32,
-    /// Nothing of its connection is missing in the capture.
+    /// All of its connection is in the capture.
     is_whole: bool,
     /// Round trips of it may be missing.
     is_in_part: bool,

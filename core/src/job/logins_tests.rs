@@ -34,7 +34,7 @@ impl Made {
         self.logins.len() - 1
     }
 
-    /// The same of which something is missing.
+    /// A login of which something is missing.
     fn in_part(&mut self, host: u32, begin: i64, round_trips: u32) -> usize {
         let place = self.connection(host, begin, round_trips);
         self.connections.all[place].lost_bytes = 1;

@@ -64,8 +64,8 @@ impl<'a> BothSides<'a> {
         })
     }
 
-    /// What exchanges of the application wait for, in their order, the request that is passed on first. Of several
-    /// proxies in a row that is what the first one asks.
+    /// The waits of the application's exchanges for a server, in their order, the request that is passed on first. Of
+    /// several proxies in a row the first one counts.
     fn waits(&self, rtts: &Rtts) -> Vec<Wait> {
         let mut waits = self.pairs();
         let openings = self.openings(&waits);

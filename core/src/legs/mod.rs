@@ -52,7 +52,7 @@ pub struct Legs {
     /// The round trips on both sides of all of them, and those behind the proxies.
     pub round_trips: u64,
     pub inner_round_trips: u64,
-    /// Those that run statements which no application has sent, and the most frequent of these statements by number.
+    /// The round trips that run statements which no application has sent; the most frequent of these, by number.
     pub own_round_trips: u64,
     pub own_statements: Vec<u32>,
 }

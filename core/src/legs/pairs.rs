@@ -47,7 +47,7 @@ impl Entry {
 
 /// Pairs of exchanges with the same statement through the same proxy, of which one lies within the other.
 ///
-/// Where several are asked for the same at once, they go on in the order in which they came.
+/// Several that are asked for the same at once go on in the order in which they came.
 pub fn nested_pairs(rows: &Rows, sides: &[Side]) -> Vec<[u32; 2]> {
     let mut all = Vec::new();
     for (row, of) in (0..).zip(&rows.all) {

@@ -60,7 +60,7 @@ impl Proxies {
         }))
     }
 
-    /// The same proxies as a part of the recording shows them.
+    /// The proxies as a part of the recording shows them.
     pub fn seen_by(self, all: &DatabaseConnections, part: &DatabaseConnections) -> Proxies {
         let in_part = |outer: u32| part.place(all.all[outer as usize].stream.into()).map(|place| place as u32);
         let leg = |stream: u32| {

@@ -1,4 +1,4 @@
-//! The same statements on both sides of a proxy, with their literals, each within its own in time.
+//! Statements that are on both sides of a proxy, with their literals, each within its own in time.
 //!
 //! Nearly all of both sides have to be joined. Where the proxy's host shows it, it is the server of the ones and the
 //! client of the others. On one machine all have one address: there the proxy answers before its server did in one case
@@ -134,7 +134,7 @@ fn waits_agree(rows: &Rows, pairs: &[[u32; 2]]) -> bool {
     residual < MAX_RESIDUAL_SPREAD * interquartile_range(waits(|[outer, _]| outer.waited_ns()))
 }
 
-/// Of values that are not none, interpolated.
+/// The distance of the quartiles, interpolated, of at least one value.
 fn interquartile_range(mut values: Vec<i64>) -> f64 {
     values.sort_unstable();
     let last = values.len() - 1;

@@ -26,7 +26,7 @@ fn asking(
     Asking { client, server, session: None, exchanges: exchanges.into_iter().collect() }
 }
 
-/// So many statements, one each 10 ms, from `begin` to `end` (µs behind that).
+/// Statements, one each 10 ms, from `begin` to `end` (µs behind that).
 fn statements(times: u32, begin: i64, end: impl Fn(i64) -> i64) -> Vec<(u32, u32, i64, i64)> {
     let at = |number: u32| i64::from(number) * 10 * MS;
     let each = |number: u32| (SELECT, number, at(number) + begin * 1_000, at(number) + end(number.into()) * 1_000);
@@ -71,7 +71,7 @@ fn tables(all: &[Asking]) -> (DatabaseConnections, Rows) {
     (connections, Rows::sorted(rows, all.len()))
 }
 
-/// Of each connection whether it is a proxy's with a server, and the pairs of rows; bytes are the same everywhere.
+/// Whether each connection is a proxy's with a server, and the pairs of rows; bytes are the same everywhere.
 fn legs(all: &[Asking]) -> Option<(Vec<bool>, Vec<[u32; 2]>)> {
     let (connections, rows) = tables(all);
     let sizes = || Ok([vec![0; rows.all.len()], vec![0; rows.all.len()]]);

@@ -52,7 +52,7 @@ pub struct DatabaseConnection {
 #[derive(Clone, Debug, Default)]
 pub struct DatabaseConnections {
     pub all: Vec<DatabaseConnection>,
-    /// Of clients, without their ports.
+    /// The names of clients, without their ports.
     pub hosts: Vec<String>,
     pub servers: Vec<String>,
     pub protocols: Vec<String>,

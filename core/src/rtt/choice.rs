@@ -134,7 +134,7 @@ pub fn of_measurements(handshakes: &[i64], acks: &[i64], bounds: &[i64], tick_ns
 
 /// Take off what was work of the hosts where only responses are known of a period.
 ///
-/// Of `other` on the same path more is known, and so how much of its responses was work.
+/// `other` is a period of the same path of which more is known, and so how much of its responses was work.
 pub fn less_work(chosen: Chosen, other: &Chosen) -> Chosen {
     let work = other.floor - other.value;
     let fits = work >= 0.0 && work < (1.0 - MIN_NETWORK_SHARE) * chosen.floor;

@@ -36,7 +36,7 @@ pub struct Rtts {
     pub of_paths: Vec<Baseline>,
     pub of_connections: Vec<Baseline>,
     pub of_periods: Vec<Baseline>,
-    /// Those of phases; where a proxy passes exchanges on, behind these those that take both networks.
+    /// The RTTs of phases; where a proxy passes exchanges on, behind these those that take both networks.
     pub of_phases: Vec<Baseline>,
     /// The phase of each exchange, whose RTT divides its time.
     pub of_exchanges: Vec<u32>,
@@ -230,13 +230,13 @@ fn choose(halves: &[Evidence; 2], tick_ns: i64) -> [Chosen; 2] {
     halves.each_ref().map(|half| choice::choose(half, tick_ns))
 }
 
-/// Of a path the far half and the near one may be network: both where nothing tells.
+/// Which halves of a path, the far one and the near one, may be network: both where nothing tells.
 fn may_be_network(path: &Baseline) -> [bool; 2] {
     let may_be_near = path.near_share > 0.0 || path.position == Position::Unknown;
     [path.near_share < 1.0, may_be_near].map(|may_be| may_be && path.position != Position::Loopback)
 }
 
-/// Where the capture was taken, of each period: as the whole path shows, or else one of its periods.
+/// The place of the capture, of each period: as the whole path shows, or else one of its periods.
 fn positions_of(
     paths: &Paths,
     changes: &Changes,

@@ -18,7 +18,7 @@ fn position(path: [&str; 2], far: Evidence, near: Evidence) -> Position {
     position_of(path, [&far, &near], 1)
 }
 
-/// Of a path with these halves, and of a phase of it with these.
+/// The baseline of a path with these halves, and that of a phase of it with these.
 fn baselines(of_path: [Evidence; 2], own: [Evidence; 2]) -> [Baseline; 2] {
     let [path, own] = [of_path, own].map(|halves| choose(&halves, 1));
     let position = position_of(PATH, [&path[0], &path[1]], 1);

@@ -1,4 +1,4 @@
-//! What was measured of each half: handshakes, acknowledgments, and what bounds it.
+//! Measurements of each half: handshakes, acknowledgments, and what bounds it.
 //!
 //! ```text
 //! client ──near half── capture point ──far half── server
@@ -28,7 +28,7 @@ const MAX_IN_FLIGHT: u32 = 10;
 /// An ACK this much later than the fastest was delayed by its sender (RFC 1122: up to 500 ms; Linux 40 ms).
 const DELAYED_ACK_NS: i64 = 20_000_000;
 
-/// What was measured of one half, in one phase of a connection or in one period of a path.
+/// The measurements of one half, in one phase of a connection or in one period of a path.
 #[derive(Clone, Debug, Default)]
 pub struct Evidence {
     pub handshakes: Values,
@@ -51,11 +51,11 @@ pub struct Evidence {
 pub struct Clean {
     /// The path has quiet ones: others count for nothing, they are not even late.
     pub needs_quiet: bool,
-    /// Those as long as this were delayed.
+    /// Others as long as this were delayed.
     pub prompt_ns: i64,
     /// The least of handshakes and of acknowledgments of several segments, of the path.
     pub confirmed_ns: i64,
-    /// What there is of the phase is left of one that was not captured.
+    /// The few that the phase has are left of a connection that was not captured.
     pub is_left_over: bool,
 }
 
@@ -65,7 +65,7 @@ pub struct Collected {
     pub of_phases: Vec<[Evidence; 2]>,
     /// None where every period has one phase, in their order: then these are those of the phases.
     pub of_periods: Option<Vec<[Evidence; 2]>>,
-    /// Of each phase.
+    /// By which rule acknowledgments of each phase are clean.
     pub clean: Vec<[Clean; 2]>,
     /// The phase of each exchange, and the round trips of each phase.
     pub of_exchanges: Vec<u32>,
@@ -236,7 +236,7 @@ pub fn each_sample(
 struct Acks {
     count: u64,
     least_ns: i64,
-    /// Of those of several segments.
+    /// The least of those of several segments.
     confirmed_ns: i64,
 }
 

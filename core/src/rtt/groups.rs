@@ -11,7 +11,7 @@ use super::phases::{Changes, Phases};
 use crate::recording::Recording;
 
 impl Rtts {
-    /// What of the RTTs of all groups together, which these are, is about the group with these connections among theirs.
+    /// The RTTs of the group that has these connections among those of all groups together, whose RTTs these are.
     pub fn part(&self, connections: Range<usize>, group: &Recording) -> io::Result<Rtts> {
         let start_ns = group.start_ns().map_err(io::Error::other)?;
         let runtime_ns = group.runtime_ns().map_err(io::Error::other)?;

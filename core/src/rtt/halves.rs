@@ -23,7 +23,7 @@ pub struct Path {
     pub clocks: Vec<ClockReading>,
 }
 
-/// What was measured of a half, in the order of time, where that may have changed.
+/// The measurements of a half, in the order of time, where that may have changed.
 #[derive(Debug, Default)]
 pub struct Half {
     /// Some handshakes and acknowledgments are short and as many long; some responses are.
@@ -97,7 +97,7 @@ struct Collecting<'a> {
     connections: &'a DatabaseConnections,
     phases: &'a Phases,
     paths: &'a mut [Path],
-    /// Of so many measurements of a connection one is kept.
+    /// One of so many measurements of a connection is kept.
     every: u64,
     /// How many there were of each connection: direct ones and responses, of the far half and of the near one.
     counts: Vec<[u64; 4]>,
@@ -151,7 +151,7 @@ impl Collecting<'_> {
         (of.may_change() && (*counts + connection as u64).is_multiple_of(self.every)).then_some(of)
     }
 
-    /// Of paths whose responses may need a witness.
+    /// The readings on paths whose responses may need a witness.
     fn clock_readings(&mut self, recording: &Recording) -> io::Result<()> {
         let (connections, phases) = (self.connections, self.phases);
         let take = |reading: ClockReading| {

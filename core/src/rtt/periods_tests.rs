@@ -6,7 +6,7 @@ const SECOND_NS: i64 = 1_000_000_000;
 const MS: i64 = 1_000_000;
 const NONE: [i64; 0] = [];
 
-/// So many measurements of each level, in ns, a second apart.
+/// Measurements, so many of each level, in ns, a second apart.
 fn series(levels: &[(usize, i64)]) -> Vec<Measurement> {
     let ns = levels.iter().flat_map(|&(count, ns)| std::iter::repeat_n(ns, count));
     (0..).zip(ns).map(|(place, ns)| measured(place * SECOND_NS, ns)).collect()

@@ -1,7 +1,6 @@
 //! When the RTT of paths changed, and the phases that cuts their connections into: one each, where nothing changed.
 //!
-//! What is measured once for each connection is measured for each phase of it; what is put together for each path, for
-//! each period of it.
+//! Each phase of a connection is measured as a connection is, and each period of a path as a path is.
 
 use std::ops::{Range, RangeInclusive};
 

@@ -1,4 +1,4 @@
-//! Where on a path the capture was taken.
+//! The place on a path where the capture was taken.
 //!
 //! In between where both halves are surely network, else where one excludes the other. A half that was not measured is at
 //! most its bound; one whose responses are many and alike is as long as those.
@@ -39,7 +39,7 @@ fn excludes(half: &Chosen, other: &Chosen) -> bool {
     if measured.is_nan() { turns_around(other, half) } else { measured >= MIN_HALF_RATIO * other.most() }
 }
 
-/// The same by its steady responses.
+/// Its steady responses say so.
 fn responds_beyond(half: &Chosen, other: &Chosen) -> bool {
     let steady = steady_ns(half);
     steady >= MIN_HALF_RATIO * other.most() && steady >= CLEAR_NS

@@ -8,7 +8,7 @@ use super::evidence::Evidence;
 use super::level::MIN_UNIFORM;
 use super::values::MIN_FOR_DENSITY;
 
-/// What responses say about a measurement.
+/// The responses' say about a measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct Responses {
     pub count: u64,
@@ -41,7 +41,7 @@ struct Direct {
 /// Weigh `handshake` and `data`, the typical ones of a half.
 ///
 /// A measurement of which several responses are faster is refuted, by many also one that is later than a quarter of them.
-/// Where the two are apart, the heavier counts.
+/// The heavier counts where the two are apart.
 pub fn weigh(evidence: &Evidence, [handshake, data]: [f64; 2], responses: &Responses) -> Weighed {
     let handshake = responses.judge(handshake, evidence.handshakes.count());
     let data = responses.judge(data, evidence.acks.count());

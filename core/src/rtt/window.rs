@@ -11,7 +11,7 @@ use super::phases::{Changes, Phases};
 use crate::recording::{DatabaseConnections, Recording};
 
 impl Rtts {
-    /// What of the RTTs of a `whole` recording, which these are, is true of its `window`.
+    /// The RTTs of a `window` of the `whole` recording whose RTTs these are.
     pub fn within(&self, whole: &Recording, window: &Recording) -> io::Result<Rtts> {
         let of_whole = whole.database_connections().map_err(io::Error::other)?;
         let connections = window.database_connections().map_err(io::Error::other)?;
