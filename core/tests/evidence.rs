@@ -5,7 +5,8 @@ mod support;
 use latpcap_core::pipeline::Limits;
 use latpcap_core::recording::{DatabaseConnections, Recording};
 use latpcap_core::rtt::baseline::Baseline;
-use latpcap_core::rtt::direct::{Intervals, of_intervals};
+use latpcap_core::rtt::direct::Intervals;
+use latpcap_core::rtt::estimate::Rtts;
 use latpcap_core::rtt::evidence::{Collected, Evidence, collect, each_sample};
 use latpcap_core::rtt::phases::{Change, ChangeEvidence, Changes, Phases};
 use latpcap_core::rtt::values::Values;
@@ -122,10 +123,11 @@ proptest! {
     ) {
         let whole = recording(connections, queries);
         let (all, phases, found) = collected(&whole, &cut);
-        let baselines = vec![baseline(1e6, near_share); phases.len()];
         let count = (all.runtime_ns / width_ns + 1) as usize;
         let intervals = Intervals { first_ns: all.start_ns, width_ns, count };
-        let measured = of_intervals(&whole, &all, &phases, &found.clean, &baselines, &intervals).unwrap();
+        let of_phases = vec![baseline(1e6, near_share); phases.len()];
+        let rtts = Rtts { phases, of_phases, clean: found.clean, ..Rtts::default() };
+        let measured = rtts.of_intervals(&whole, &intervals).unwrap();
         let mut expected = vec![Vec::new(); count];
         let mut add = |half: usize, time_ns: i64, ns: i64| {
             let shares = [1.0 - near_share, near_share];
@@ -138,8 +140,8 @@ proptest! {
             add(FAR, connection.start_ns, connection.handshake_ns[1].unwrap());
             add(NEAR, connection.start_ns, connection.handshake_ns[0].unwrap());
         }
-        each_sample(&whole, &all, &phases, |phase, half, sample| {
-            if found.clean[phase][half].takes(sample) {
+        each_sample(&whole, &all, &rtts.phases, |phase, half, sample| {
+            if rtts.clean[phase][half].takes(sample) {
                 add(half, sample.time_ns - all.start_ns, sample.rtt_ns);
             }
         }).unwrap();
