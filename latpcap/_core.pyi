@@ -505,6 +505,14 @@ class Recording:
     def period(self) -> tuple[int, int] | None:
         """When it begins and ends, in ns since 1970, where it is a window."""
 
+    @property
+    def start_ns(self) -> int:
+        """When it began, in ns since 1970: its window, or the first packet of a database connection."""
+
+    @property
+    def runtime_ns(self) -> int:
+        """From then to the last data of one, or to the end of its window."""
+
     def during(self, begin_ns: int, end_ns: int) -> Recording:
         """The window with another begin and end."""
 

@@ -12,7 +12,6 @@ from conftest import FIXTURES, load_fixture
 from damage import ENHANCED, INTERFACE, SECTION, unpacked
 
 from latpcap import _core
-from latpcap.tables.recording import Recording
 
 ALL = sorted(path.with_suffix("").relative_to(FIXTURES).as_posix() for path in FIXTURES.glob("*/*.toml"))
 TABLES = ("connections", "exchanges", "statements", "rtt_samples", "clock_readings", "cases")
@@ -62,7 +61,7 @@ def told(read: Any) -> dict[str, Any]:
     notes = rows(read.notes())
     return found | {
         "notes": sorted((note["code"], note["count"]) for note in notes if note["code"] not in OF_FILES),
-        "tick_ns": Recording(read).tick_ns,
+        "tick_ns": max((each["tick_ns"] or 1 for each in rows(read.captures())), default=1),
     }
 
 

@@ -189,6 +189,18 @@ impl Recording {
         self.core.period_ns.map(|[begin, end]| (begin, end))
     }
 
+    /// When it began, in ns since 1970: its window, or the first packet of a database connection.
+    #[getter]
+    fn start_ns(&self) -> PyResult<i64> {
+        self.core.start_ns().map_err(python_error)
+    }
+
+    /// From then to the last data of one, or to the end of its window.
+    #[getter]
+    fn runtime_ns(&self) -> PyResult<i64> {
+        self.core.runtime_ns().map_err(python_error)
+    }
+
     /// The window with another begin and end.
     fn during(&self, begin_ns: i64, end_ns: i64) -> Recording {
         self.showing(core::Recording { period_ns: Some([begin_ns, end_ns]), ..self.core.clone() })

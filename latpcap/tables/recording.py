@@ -114,11 +114,6 @@ class Recording:
         return Table.from_arrow((self._source if self._is_unread else self.core).captures())
 
     @cached_property
-    def tick_ns(self) -> int:
-        """How fine the captures' clocks are, the coarsest of all: 1 where it does not show."""
-        return int(columns.column(self.captures_table, "tick_ns").ints(1).max(initial=1))
-
-    @cached_property
     def notes_table(self) -> Table:
         """The core's notes."""
         return Table.from_arrow(self.core.notes())
@@ -239,22 +234,13 @@ class Recording:
 
     @cached_property
     def start_ns(self) -> int:
-        """First packet of the first database connection, in ns since 1970."""
-        if self.period is not None:
-            return self.period[0]
-        starts = self.connection_column("start").values
-        return int(starts.min()) if len(starts) else 0
+        """First packet of the first database connection, in ns since 1970; where it is a window, its begin."""
+        return self.read.start_ns
 
     @cached_property
     def runtime_s(self) -> float:
-        """First packet of the first database connection → last packet that carries data of one."""
-        if self.period is not None:
-            return (self.period[1] - self.period[0]) / 1e9
-        if len(self.database_rows) == 0:
-            return 0.0
-        data_end = self.connection_column("data_end").ints(MISSING)
-        last = data_end.max() if (data_end > MISSING).any() else self.connection_column("end").values.max()
-        return max(float(last - self.start_ns), 0.0) / 1e9
+        """From then to the last packet that carries data of one; where it is a window, to its end."""
+        return self.read.runtime_ns / 1e9
 
     @cached_property
     def gaps(self) -> list[Gap]:

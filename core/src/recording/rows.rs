@@ -209,7 +209,9 @@ impl<const COLUMNS: usize> Rows<COLUMNS> {
                 self.numbers(chunk, column, view.cut, picked, &mut numbers[..rows.len()])?;
             }
             let mut row = |at: usize, place: usize| {
-                take(place, std::array::from_fn(|column| chunks[column][at - rows.start]));
+                let mut numbers = [0; SOME];
+                numbers.iter_mut().zip(&chunks).for_each(|(number, chunk)| *number = chunk[at - rows.start]);
+                take(place, numbers);
             };
             match (&view.order, picked) {
                 (_, Some(picked)) => picked.iter().for_each(|&[at, place]| row(at as usize, place as usize)),

@@ -22,7 +22,7 @@ from latpcap.tables.recording import Recording
 MAX_EXCHANGES = 1 << 18
 """Exchanges of the groups that are processed together: their numpy columns are kept until all are done."""
 OF_ALL = (
-    *("captures_table", "tick_ns", "notes_table", "notes", "is_relayed", "host_curve", "file_gaps"),
+    *("captures_table", "notes_table", "notes", "is_relayed", "host_curve", "file_gaps"),
     *("statements_table", "statement_kinds", "statement_texts", "statements", "tag_texts"),
 )
 """Attributes of a `Recording` that all groups share."""
