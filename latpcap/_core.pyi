@@ -207,15 +207,13 @@ class Job:
     def paced(self) -> tuple[int, int]:
         """How many large messages show that their senders pace, of so many that these sent."""
 
-    def timeline(
-        self, path: _Ints, runtime_ns: int, think_ns: float, *, window: bool = False, worker: _Ints | None = None
-    ) -> dict[str, Any]:
+    def timeline(self, think_ns: float, worker: _Ints | None = None) -> dict[str, Any]:
         """Give each instant to its part: `parts` in ns, and columns, empty where there is nothing of the kind.
 
-        Where the `worker` of each connection is told, only what one does shares instants.
+        Where each connection has a `worker`, only what one does shares instants.
         """
 
-    def overlapping_workers(self, runtime_ns: int, worker: _Ints) -> _Bools:
+    def overlapping_workers(self, worker: _Ints) -> _Bools:
         """Whether each connection works beside others of its `worker`."""
 
 def json_rows(columns: list[tuple[str, dict[str, Any]]], start: int, stop: int, separator: str) -> bytes:

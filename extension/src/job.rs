@@ -11,6 +11,7 @@ use latpcap_core::job::captured::{self, Account};
 use latpcap_core::job::of_recording::Source;
 use latpcap_core::job::reading::Recorded;
 use latpcap_core::job::recorded;
+use latpcap_core::job::table::Table;
 use latpcap_core::job::timed::Timed;
 
 use super::errors::python_error;
@@ -95,32 +96,20 @@ impl Job {
     }
 
     /// Give each instant to its part: the parts in ns, and columns, which are empty where there is nothing of the kind.
-    /// `path` is that of each connection, `worker` its worker where only what one does shares instants.
-    #[pyo3(signature = (path, runtime_ns, think_ns, *, window=false, worker=None))]
-    fn timeline<'py>(
-        &self,
-        py: Python<'py>,
-        path: Ints<'_>,
-        runtime_ns: i64,
-        think_ns: f64,
-        window: bool,
-        worker: Option<Ints<'_>>,
-    ) -> PyResult<Bound<'py, PyDict>> {
-        let path = self.of_connections(&path)?;
+    /// `worker` is that of each connection, where only what one does shares instants.
+    #[pyo3(signature = (think_ns, worker=None))]
+    fn timeline<'py>(&self, py: Python<'py>, think_ns: f64, worker: Option<Ints<'_>>) -> PyResult<Bound<'py, PyDict>> {
         let worker = worker.map(|worker| self.of_connections(&worker)).transpose()?;
+        let Table { runtime_ns, is_window, .. } = self.recorded.table;
         let account =
-            self.read(py, 0.0, |job| captured::account(job, &path, runtime_ns, think_ns, window, worker.as_deref()))?;
+            self.read(py, 0.0, |job| captured::account(job, runtime_ns, think_ns, is_window, worker.as_deref()))?;
         columns(py, account)
     }
 
     /// Which connections work beside others of their `worker`.
-    fn overlapping_workers<'py>(
-        &self,
-        py: Python<'py>,
-        runtime_ns: i64,
-        worker: Ints<'_>,
-    ) -> PyResult<Bound<'py, PyArray1<bool>>> {
+    fn overlapping_workers<'py>(&self, py: Python<'py>, worker: Ints<'_>) -> PyResult<Bound<'py, PyArray1<bool>>> {
         let worker = self.of_connections(&worker)?;
+        let runtime_ns = self.recorded.table.runtime_ns;
         Ok(self.read(py, 0.0, |job| captured::overlapping_workers(job, runtime_ns, &worker))?.into_pyarray(py))
     }
 }

@@ -123,8 +123,7 @@ class BudgetTimeline(Struct, frozen=True):
 def timeline(recording: Recording, rtt: Estimate, think_s: float = 1.0) -> BudgetTimeline:
     """Give each instant of the recording's runtime to its part; client time above `think_s` is think time."""
     exchanges, job = recording.exchanges, recorded_job(recording, rtt)
-    runtime_ns, is_window = round(recording.runtime_s * 1e9), recording.period is not None
-    told = job.timeline(rtt.paths.of_connection, runtime_ns, think_s * 1e9, window=is_window)
+    told = job.timeline(think_s * 1e9)
     parts = {name: nanoseconds / 1e9 for name, nanoseconds in told["parts"].items()}
     columns = {name: _column(exchanges.connection, told[name]) for name in _COLUMNS}
     handshakes, closes = told["handshakes"], told["closes"]
@@ -143,7 +142,7 @@ def timeline(recording: Recording, rtt: Estimate, think_s: float = 1.0) -> Budge
     return BudgetTimeline(
         job=job,
         budget=Budget.of(parts),
-        runtime_s=runtime_ns / 1e9,
+        runtime_s=recording.runtime_s,
         think_above_s=think_s,
         network_ns=columns["network"],
         service_ns=columns["service"],

@@ -102,7 +102,7 @@ def tasks(recording: Recording, rtt: Estimate, job: _core.Job, idle_s: float = I
     """Cut the recording into tasks; a gap of more than `idle_s` ends one, and a good-bye that is waited for then."""
     idle_ns = round(idle_s * 1e9)
     found = _found(recording, rtt, job, idle_ns, by)
-    told = job.timeline(rtt.paths.of_connection, _runtime_ns(recording), idle_ns, worker=found.worker)
+    told = job.timeline(idle_ns, found.worker)
     parts = (told, told["handshakes"], told["closes"])
     network = np.concatenate([part["network"] for part in parts])
     weight = np.concatenate([part["weight"] for part in parts]) if len(told["weight"]) else np.ones(len(network))
@@ -120,14 +120,10 @@ def count_tasks(recording: Recording, rtt: Estimate, job: _core.Job, idle_s: flo
     return int(np.count_nonzero(np.bincount(_clients(recording)[0][seen])))
 
 
-def _runtime_ns(recording: Recording) -> int:
-    return round(recording.runtime_s * 1e9)
-
-
 def _found(recording: Recording, rtt: Estimate, job: _core.Job, idle_ns: int, by: TaskBy) -> _Found:
     waits = _waits(recording, rtt, job)
     clients, names = _clients(recording)
-    of_connections = _workers(waits, clients, job.overlapping_workers(_runtime_ns(recording), clients), idle_ns)
+    of_connections = _workers(waits, clients, job.overlapping_workers(clients), idle_ns)
     worker = of_connections[waits.connection]
     order = ordered(worker, waits.begin)
     waits, worker = waits.picked(order), worker[order]

@@ -427,14 +427,13 @@ fn ratio(shared: f64, own: i64) -> f64 {
 /// instants.
 pub fn account<E: Exchanges>(
     job: &Job<E>,
-    path: &[u32],
     runtime_ns: i64,
     think_ns: f64,
     window: bool,
     worker: Option<&[u32]>,
 ) -> Result<Account, E::Error> {
     let mut intervals = cut(job, runtime_ns)?;
-    intervals.lose(path);
+    intervals.lose(&job.connections.path);
     if let Some(worker) = worker {
         intervals.serialize_workers(worker);
     }

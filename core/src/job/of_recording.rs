@@ -34,10 +34,14 @@ impl Source<'_> {
     /// Returns the job, with what is known of each connection; `None` where the RTTs are of another recording.
     pub fn job(self) -> io::Result<Option<Recorded>> {
         let (connections, rtts) = (self.connections, self.rtts);
+        if rtts.phases.opening.len() != connections.len() {
+            return Ok(None);
+        }
         let mut table = Table::of(self.exchanges, self.ends);
         table.phases = Phases::of(&rtts.of_phases);
         table.connections = Connections::of(connections, &rtts.phases, !self.is_window);
-        (table.start_ns, table.scarce) = (connections.start_ns, self.is_scarce);
+        (table.start_ns, table.runtime_ns) = (connections.start_ns, connections.runtime_ns);
+        (table.is_window, table.scarce) = (self.is_window, self.is_scarce);
         let mut recorded = Recorded::of(table);
         if !recorded.read(&rtts.of_exchanges)? {
             return Ok(None);

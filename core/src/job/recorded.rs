@@ -81,7 +81,8 @@ impl Phases {
 pub struct Connections {
     /// The number that its exchanges say.
     pub stream: Vec<u32>,
-    /// The phases that it was opened and closed in.
+    /// The number of its path, and the phases that it was opened and closed in.
+    pub path: Vec<u32>,
     pub opening: Vec<u32>,
     pub closing: Vec<u32>,
     /// The numbers of its client host and its server.
@@ -118,6 +119,7 @@ impl Connections {
         let time = |of: fn(&DatabaseConnection) -> Option<i64>| column(all, |each| of(each).unwrap_or(UNSEEN));
         Connections {
             stream: column(all, |of| of.stream),
+            path: phases.path.clone(),
             opening: phases.opening.clone(),
             closing: phases.closing.clone(),
             client: column(all, |of| of.host),
@@ -140,25 +142,6 @@ impl Connections {
 
     pub fn count(&self) -> usize {
         self.client.len()
-    }
-
-    /// The columns fit together, and to so many phases.
-    pub fn fit(&self, phases: &Phases) -> bool {
-        let count = self.count();
-        let known = |of: &[u32]| of.len() == count && of.iter().all(|&phase| (phase as usize) < phases.count());
-        let times = [&self.start_ns, &self.syn_ns, &self.syn_ack_ns, &self.ack_ns, &self.under_way_ns, &self.closed_ns];
-        let of_phases = [&phases.low_ns, &phases.high_ns, &phases.near_share];
-        known(&self.opening)
-            && known(&self.closing)
-            && times.iter().all(|of| of.len() == count)
-            && [&self.server_first, &self.lost_nothing, &self.is_aside].iter().all(|of| of.len() == count)
-            && self.server.len() == count
-            && self.stream.len() == count
-            && self.unseen_trips.len() == count
-            && self.unseen_until_ns.len() == count
-            && self.window_bytes.iter().chain([&self.segment_bytes]).all(|of| of.len() == count)
-            && of_phases.iter().all(|of| of.len() == phases.count())
-            && self.segment_bytes.iter().all(|&bytes| bytes >= 1.0)
     }
 
     /// Round trips of its TCP handshake, and of the greeting.

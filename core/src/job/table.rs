@@ -28,8 +28,10 @@ pub struct Table {
     pub connections: Connections,
     /// Which statements end a transaction.
     pub ends: Vec<bool>,
-    /// ns since 1970.
+    /// When the recording began, in ns since 1970, and how long it went on.
     pub start_ns: i64,
+    pub runtime_ns: i64,
+    pub is_window: bool,
     /// There is no room for all exchanges.
     pub scarce: bool,
 }
@@ -54,16 +56,16 @@ impl Table {
             connections: Connections::default(),
             ends,
             start_ns: 0,
+            runtime_ns: 0,
+            is_window: false,
             scarce: false,
             exchanges,
         }
     }
 
-    /// Take the phase of each exchange; false where these, the connections and the exchanges do not fit together.
+    /// Take the phase of each exchange; false where these or the connections are of another recording.
     pub fn belong(&mut self, phases: &[u32]) -> io::Result<bool> {
-        let fit = self.connections.fit(&self.phases)
-            && phases.len() == self.exchanges.len()
-            && self.exchanges.len() < u32::MAX as usize;
+        let fit = phases.len() == self.exchanges.len() && phases.len() < u32::MAX as usize;
         let owners = if fit { self.owners_in(phases)? } else { None };
         let known = owners.is_some();
         self.owners = owners.unwrap_or_default();

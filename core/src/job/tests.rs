@@ -26,6 +26,7 @@ impl Made {
             },
             connections: Connections {
                 stream: each.clone(),
+                path: each.clone(),
                 opening: each.clone(),
                 closing: each,
                 client: vec![0; count],
@@ -85,7 +86,6 @@ impl Made {
     }
 
     pub fn job(&self) -> Job<'_, &[Exchange]> {
-        assert!(self.connections.fit(&self.phases));
         Job { phases: &self.phases, connections: &self.connections, exchanges: &self.exchanges }
     }
 
