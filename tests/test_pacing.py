@@ -21,7 +21,7 @@ def answers(paced_ms: float, *, plain: int = 0, rtt_ms: float = 15.0) -> Measure
 
 
 def paced(measures: Measures) -> int:
-    messages, _ = measures.timeline.job.core.paced
+    messages, _ = measures.timeline.job.paced
     return messages
 
 

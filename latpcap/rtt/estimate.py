@@ -68,7 +68,7 @@ class Estimate(Struct, frozen=True, eq=False):
     of_exchanges: Ints
     """The phase of each exchange."""
     beyond: BehindProxy | None
-    """Where a proxy passes exchanges on."""
+    """Networks behind a proxy that passes exchanges on."""
 
     @classmethod
     def of(cls, core: _core.Rtts, scratch: Scratch | None = None) -> Estimate:
