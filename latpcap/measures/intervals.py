@@ -96,7 +96,6 @@ def intervals(recording: Recording, rtt: Estimate, every_s: float | None = None,
 
     sent = segments_over_time(recording, lambda times: at(times - recording.start_ns), count, width)
 
-    # AT THE MERGE: recording.rtts_by_interval(rtt.core, first, width, count)
     rtt_samples, rtt_min, rtt_median = recording.rtts_by_interval(rtt.core, first, width, count)
     exchanges = recording.exchanges
     begin = exchanges.begin

@@ -77,4 +77,4 @@ def application(recording: Recording, rtt: Estimate, legs: Legs, given_ms: float
     """The connections of the application alone, whose round trips take both networks where a proxy passes them on."""
     ours = only(recording, recording.connections.stream[~legs.is_inner])
     estimate = estimate_recording(ours, given_ms)
-    return ours, Estimate.of(legs.core.application(rtt.core, estimate.core))
+    return ours, Estimate.of(legs.core.application(rtt.core, estimate.core), ours.scratch)
