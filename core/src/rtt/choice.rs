@@ -126,8 +126,8 @@ pub fn of_measurements(handshakes: &[i64], acks: &[i64], bounds: &[i64], tick_ns
         responses: Values::of_statements(bounds.iter().map(|&ns| (ns, NO_STATEMENT))),
         answers: Values::of(bounds.iter().copied().min()),
         bounds: of(bounds),
-        late: Values::default(),
         is_syn_resent: handshakes.is_empty(),
+        ..Evidence::default()
     };
     choose(&evidence, tick_ns)
 }
