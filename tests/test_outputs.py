@@ -225,6 +225,21 @@ def test_what_killed_processes_left_goes_with_the_next_output(tmp_path: Path) ->
     assert not held.exists()
 
 
+def test_nobody_takes_a_file_for_one_that_was_left_before_it_has_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replace = os.replace
+
+    def meanwhile(fresh: str, path: Path) -> None:
+        if Path(path).name == "one":
+            outputs.write(tmp_path / "other", ["other"])
+        replace(fresh, path)
+
+    monkeypatch.setattr(outputs.os, "replace", meanwhile)
+    outputs.write(tmp_path / "one", ["one"])
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"one": "one", "other": "other"}
+
+
 def test_outputs_of_one_folder_leave_each_other_alone(tmp_path: Path) -> None:
     with outputs.written(tmp_path / "x.txt") as first:
         outputs.write(tmp_path / "y.txt", ["y"])

@@ -145,16 +145,30 @@ def written(path: Path, *, private: bool = False, captures: Iterable[str] = ()) 
         with _told(path):
             fresh, file = _fresh(os.path.dirname(path), EVERYBODY & allowed if mode is None else OWNER)
         try:
-            with _told(path), file:
-                yield file
-            with _told(path):
-                if mode not in (None, OWNER):
-                    os.chmod(fresh, mode & allowed)
-                os.replace(fresh, path)
+            with _told(path), _kept_locked(file):
+                with _told(path), file:
+                    yield file
+                with _told(path):
+                    if mode not in (None, OWNER):
+                        os.chmod(fresh, mode & allowed)
+                    os.replace(fresh, path)
         except BaseException:
             with suppress(OSError):
                 os.unlink(fresh)
             raise
+
+
+@contextmanager
+def _kept_locked(file: IO[bytes]) -> Iterator[None]:
+    """A closed file stays locked until it has its name: nobody takes it for one that was left."""
+    if sys.platform == "win32":  # which renames no open file
+        yield
+        return
+    keeper = os.dup(file.fileno())
+    try:
+        yield
+    finally:
+        os.close(keeper)
 
 
 def mode_of_all(captures: Iterable[str]) -> int:
