@@ -60,8 +60,8 @@ impl Job {
         Ok(Job { recorded: recorded.ok_or_else(unfit)? })
     }
 
-    /// Of each connection: when it was opened, when its TCP handshake was over, with the greeting of a server that speaks
-    /// first, and whether it does. Times that were not captured are the least number.
+    /// When each connection was opened; when its TCP handshake was over, with the greeting of a server that speaks first;
+    /// and whether that speaks first. Times that were not captured are the least number.
     fn beginnings<'py>(&self, py: Python<'py>) -> (Column<'py, i64>, Column<'py, i64>, Column<'py, bool>) {
         let of = &self.recorded.table.connections;
         let greeted = self.recorded.facts.logins.iter().zip(&of.server_first);

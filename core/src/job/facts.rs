@@ -19,7 +19,7 @@ pub struct Facts {
     pub session_closed: Vec<i64>,
     /// Its largest request, and its largest response.
     pub largest: [Vec<i64>; 2],
-    /// What opened it.
+    /// The login that opened it.
     pub logins: Vec<Login>,
     /// Its client waits for something.
     pub waits: Vec<bool>,

@@ -65,7 +65,7 @@ impl Phases {
         (self.near(phase) / 2.0).round_ties_even() as i64
     }
 
-    /// What of it lies between the capture point and the server; 0 where it is unknown.
+    /// The part of it between the capture point and the server; 0 where it is unknown.
     pub fn beyond_ns(&self, phase: u32) -> i64 {
         (self.baseline_ns[phase as usize] - self.near(phase)).round_ties_even() as i64
     }

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::pairs::{Side, nested_pairs};
 use super::rows::{Row, Rows};
+use crate::passes::Ascending;
 use crate::recording::{DatabaseConnections, host_of};
 
 /// A proxy is recognised by at least 10 pairs of statements that join, and [`MIN_PAIRED_SHARE`] of each side.
@@ -134,17 +135,10 @@ fn waits_agree(rows: &Rows, pairs: &[[u32; 2]]) -> bool {
     residual < MAX_RESIDUAL_SPREAD * interquartile_range(waits(|[outer, _]| outer.waited_ns()))
 }
 
-/// The distance of the quartiles, interpolated, of at least one value.
-fn interquartile_range(mut values: Vec<i64>) -> f64 {
-    values.sort_unstable();
-    let last = values.len() - 1;
-    let quartile = |share: f64| {
-        let place = share * last as f64;
-        let below = place as usize;
-        let [low, high] = [below, last.min(below + 1)].map(|place| values[place] as f64);
-        low + (high - low) * place.fract()
-    };
-    quartile(0.75) - quartile(0.25)
+/// The distance of the quartiles, in proportion between two values.
+fn interquartile_range(values: Vec<i64>) -> f64 {
+    let values = Ascending::of(values.into_iter().map(|value| value as f64));
+    values.quantile(0.75) - values.quantile(0.25)
 }
 
 /// Whether each connection is certainly one of a proxy with a server: nearly all statements of both sides are joined,

@@ -14,7 +14,7 @@ mod texts;
 
 pub use groups::{counted, distinct, first_alike, numbered};
 pub use order::{groups, order};
-pub use quantiles::{ascending, lower_median, quantile};
+pub use quantiles::{Ascending, ascending, lower_median, quantile};
 pub use runs::{last_known, running_maximum, serving};
 pub use sums::{Known, sums};
 pub use texts::{first_like, holding};

@@ -33,7 +33,9 @@ fn half(handshakes: &[f64], acks: &[f64], waits: &[f64], statements: usize) -> E
 /// With the bounds that follow.
 fn bounded(evidence: Evidence) -> Evidence {
     let Evidence { responses, answers, late, .. } = &evidence;
-    let faster = answers.filtered(|answer| responses.least().is_none_or(|least| answer.ns < least));
+    let faster = Values::of_counted(
+        answers.all().iter().copied().filter(|answer| responses.least().is_none_or(|least| answer.ns < least)),
+    );
     Evidence { bounds: Values::joined([responses, &faster, late]), ..evidence }
 }
 

@@ -8,7 +8,7 @@
 //! ```
 
 use super::periods::MIN_FOR_LEVEL;
-use super::series::Ascending;
+use crate::passes::Ascending;
 use crate::recording::ClockReading;
 
 /// A sample of 100 connections shows a step of the clock as well as all of them.

@@ -7,7 +7,7 @@
 
 use std::ops::{Range, RangeInclusive};
 
-use super::series::{Ascending, Measurement};
+use super::series::{Measurement, durations};
 use super::values::MIN_FOR_DENSITY;
 
 /// This many measurements show a level.
@@ -107,7 +107,7 @@ struct Part {
 impl Part {
     fn of(series: &[Measurement], places: Range<usize>) -> Part {
         let part = &series[places.clone()];
-        let ns = Ascending::of_series(part);
+        let ns = durations(part);
         Part {
             places,
             lasts_ns: lasts_ns(part),

@@ -166,10 +166,6 @@ impl Values {
         Values::of_counted(several.into_iter().flat_map(Values::all).copied())
     }
 
-    pub fn filtered(&self, is_kept: impl Fn(&Counted) -> bool) -> Values {
-        Values { counted: self.counted.iter().copied().filter(is_kept).collect() }
-    }
-
     pub fn all(&self) -> &[Counted] {
         &self.counted
     }

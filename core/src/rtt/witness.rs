@@ -7,8 +7,9 @@ use super::choice::{AGREEMENT_SHARE, FLOOR_QUANTILE, HOST_NS, UNIFORM_SPREAD, is
 use super::clocks::moved_ns;
 use super::periods::{MIN_LEVEL_NS, MIN_LEVEL_RATIO, is_apart};
 use super::phases::ChangeEvidence;
-use super::series::{Ascending, Measurement, between};
+use super::series::{Measurement, between, durations};
 use super::values::Values;
+use crate::passes::Ascending;
 use crate::recording::ClockReading;
 
 /// The part of one direction in a change of the RTT: half of it where both changed alike, all or nothing else.
@@ -59,7 +60,7 @@ impl Witness<'_> {
 
     fn period<'a>(&'a self, responses: &'a [Measurement], times: [i64; 2]) -> Period<'a> {
         let responses = between(responses, times);
-        Period { responses, ns: Ascending::of_series(responses), direct: between(self.direct, times) }
+        Period { responses, ns: durations(responses), direct: between(self.direct, times) }
     }
 
     /// A connection was measured to be as far: hosts near and far may share an address.
@@ -78,7 +79,7 @@ impl Witness<'_> {
 impl Period<'_> {
     /// A direct measurement of this slow period, confirmed by its responses, is longer than those of the fast one.
     fn is_measured_longer(&self, fast: &Period<'_>) -> bool {
-        let (direct_ns, floor_ns) = (Ascending::of_series(self.direct).median(), self.ns.quantile(0.05));
+        let (direct_ns, floor_ns) = (durations(self.direct).median(), self.ns.quantile(0.05));
         let is_confirmed = direct_ns <= MIN_LEVEL_RATIO * floor_ns && floor_ns <= MIN_LEVEL_RATIO * direct_ns;
         is_confirmed && is_apart(fast.ns.quantile(0.75), direct_ns)
     }
